@@ -1,0 +1,35 @@
+# The front door. Meson and ninja do the work; tools/deps installs what is missing.
+BUILD ?= build
+
+.PHONY: run build test bench lint format install docs clean
+
+run: build
+	@tools/run $(BUILD)/whirr
+
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+$(BUILD)/build.ninja:
+	@tools/deps build
+	@meson setup $(BUILD) --warnlevel 3 >/dev/null
+
+test:
+	@tools/deps build test
+	@tools/test
+
+bench: build
+	@tools/deps bench
+	@tools/bench $(BUILD)
+
+lint:
+	@tools/deps build test
+	@tools/lint
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: build
+	@meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf $(BUILD) build-*

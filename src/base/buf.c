@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The bounded text builder.
+ */
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+void buf_done(struct buf *b)
+{
+    free(b->at);
+    *b = (struct buf){.max = b->max};
+}
+
+static bool make_room(struct buf *b, size_t more)
+{
+    if (b->failed)
+        return false;
+    if (more > b->max || b->len > b->max - more) {
+        b->failed = true;
+        return false;
+    }
+    size_t need = b->len + more + 1;
+    if (need <= b->capacity)
+        return true;
+    size_t capacity = MAX_OF(need, MAX_OF((size_t)256, b->capacity * 2));
+    char *at = realloc(b->at, capacity);
+    if (!at) {
+        b->failed = true;
+        return false;
+    }
+    b->at = at;
+    b->capacity = capacity;
+    return true;
+}
+
+void buf_add(struct buf *b, const char *bytes, size_t len)
+{
+    if (!make_room(b, len))
+        return;
+    if (len)
+        memcpy(b->at + b->len, bytes, len);
+    b->len += len;
+    b->at[b->len] = '\0';
+}
+
+void buf_str(struct buf *b, struct str s)
+{
+    buf_add(b, s.at, s.len);
+}
+
+void buf_text(struct buf *b, const char *text)
+{
+    buf_add(b, text, strlen(text));
+}
+
+void buf_char(struct buf *b, char c)
+{
+    buf_add(b, &c, 1);
+}
+
+void buf_vprintf(struct buf *b, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int need = vsnprintf(NULL, 0, format, args);
+    if (need < 0)
+        b->failed = true;
+    else if (make_room(b, (size_t)need)) {
+        vsnprintf(b->at + b->len, (size_t)need + 1, format, again);
+        b->len += (size_t)need;
+    }
+    va_end(again);
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(b, format, args);
+    va_end(args);
+}
+
+char *buf_take(struct buf *b)
+{
+    if (!b->failed && !b->at)
+        buf_add(b, "", 0);
+    if (b->failed) {
+        buf_done(b);
+        return NULL;
+    }
+    char *text = TAKE(b->at);
+    *b = (struct buf){.max = b->max};
+    return text;
+}

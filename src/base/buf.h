@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A text builder that is born with a maximum. Failure (too long, out of memory) is sticky and checked once, at the end.
+ */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf {
+    char *at; /* always terminated once something was added */
+    size_t len;
+    size_t capacity;
+    size_t max;
+    bool failed;
+};
+
+#define BUF(maximum) ((struct buf){.max = (maximum)})
+
+void buf_done(struct buf *b);
+#define AUTO_BUF __attribute__((cleanup(buf_done)))
+
+void buf_add(struct buf *b, const char *bytes, size_t len);
+void buf_str(struct buf *b, struct str s);
+void buf_text(struct buf *b, const char *text);
+void buf_char(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+static inline struct str buf_view(const struct buf *b)
+{
+    return (struct str){b->at ? b->at : "", b->len};
+}
+
+/* The text as a heap string that the caller frees, or NULL if anything failed on the way. The buffer is empty afterwards. */
+char *buf_take(struct buf *b);

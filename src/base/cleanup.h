@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Scope-bound cleanup: AUTO_* variables release what they own when they leave scope; TAKE() hands it on.
+ */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline void cleanup_free(void *p)
+{
+    free(*(void **)p);
+}
+
+static inline void cleanup_close(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static inline void cleanup_file(FILE **f)
+{
+    if (*f)
+        fclose(*f);
+}
+
+#define CLEANUP(function) __attribute__((cleanup(function)))
+#define AUTO_FREE CLEANUP(cleanup_free)
+#define AUTO_CLOSE CLEANUP(cleanup_close)
+#define AUTO_FCLOSE CLEANUP(cleanup_file)
+
+/* Moves a pointer out of its AUTO_ variable, which then owns nothing. */
+#define TAKE(p)                 \
+    ({                          \
+        typeof(p) taken_ = (p); \
+        (p) = NULL;             \
+        taken_;                 \
+    })
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The real outside world. The only place that knows getenv() and dlopen().
+ */
+#include "base/env.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/launch.h"
+
+static const char *env_or(const char *name, const char *fallback)
+{
+    const char *value = getenv(name);
+    return value && value[0] ? value : fallback;
+}
+
+static void *load_library(const struct env *env, const char *name, struct error *err)
+{
+    (void)env;
+    /* RTLD_NODELETE: NVIDIA's libraries start threads and register exit handlers; unloading them is not safe. */
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library) {
+        const char *said = dlerror();
+        error_set(err, -ENOENT, "%s", said ? said : "dlopen failed");
+    }
+    return library;
+}
+
+void env_init_system(struct env *env)
+{
+    *env = (struct env){
+        .sysroot = "",
+        .nvml_library = env_or("WHIRR_NVML_LIBRARY", "libnvidia-ml.so.1"),
+        .cuda_library = env_or("WHIRR_CUDA_LIBRARY", "libcuda.so.1"),
+        .nvidia_smi = env_or("WHIRR_NVIDIA_SMI", "nvidia-smi"),
+        .visible_devices = getenv("NVIDIA_VISIBLE_DEVICES"),
+        .clock = &clock_system,
+        .launch = launch_program,
+        .load_library = load_library,
+    };
+}

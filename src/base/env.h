@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The outside world as a value: where /sys, /proc and /etc are, which libraries and programs to load, what time it is, how to
+ * run a program. Everything that touches the machine takes a `const struct env *`, so every test can bring its own machine.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+struct env;
+
+/* A program that is run for its output. It is killed, with its children, when the deadline passes. */
+struct launch {
+    const char *const *argv; /* argv[0] is looked up in PATH unless it has a slash; NULL-terminated */
+    int64_t timeout_ms;
+    struct buf *out; /* what it wrote to stdout; may be NULL */
+    struct buf *err; /* and to stderr; may be NULL */
+};
+
+struct env {
+    const char *sysroot;      /* "" for the real machine, else a directory that holds sys/, proc/, etc/ */
+    const char *nvml_library; /* file name for dlopen */
+    const char *cuda_library;
+    const char *nvidia_smi;      /* program name or path */
+    const char *visible_devices; /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
+    const struct clock *clock;
+    /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */
+    int (*launch)(const struct env *, const struct launch *, struct error *);
+    void *(*load_library)(const struct env *, const char *name, struct error *);
+    void *user; /* for tests' own functions */
+};
+
+/* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI and NVIDIA_VISIBLE_DEVICES taken from the
+ * environment. */
+void env_init_system(struct env *env);
+
+static inline bool env_is_recorded(const struct env *env)
+{
+    return env->sysroot[0] != '\0';
+}

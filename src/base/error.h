@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How functions fail: they return 0 or -errno, and put the sentence for a person into the last parameter.
+ */
+#pragma once
+
+struct error {
+    int code;       /* 0 or -errno */
+    char text[512]; /* whole sentence without a full stop; empty when there is none */
+};
+
+/* Fills err (which may be NULL) and returns code, so that a caller can write `return error_set(...)`. */
+int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " in front of what err already says; returns err's code. */
+int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

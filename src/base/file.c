@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads files below the sysroot. Never writes.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...)
+{
+    size_t root = strlen(env->sysroot);
+    if (root >= PATH_SIZE)
+        return -ENAMETOOLONG;
+    memcpy(out, env->sysroot, root);
+    va_list args;
+    va_start(args, format);
+    int rest = vsnprintf(out + root, PATH_SIZE - root, format, args);
+    va_end(args);
+    return rest < 0 || root + (size_t)rest >= PATH_SIZE ? -ENAMETOOLONG : 0;
+}
+
+static int open_read(const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    int rc = env_path(env, whole, "%s", path);
+    if (rc < 0)
+        return rc;
+    int fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
+ssize_t file_read_head(const struct env *env, const char *path, char *text, size_t size)
+{
+    AUTO_CLOSE int fd = open_read(env, path);
+    if (fd < 0)
+        return fd;
+    size_t len = 0;
+    while (len < size - 1) {
+        ssize_t got = read(fd, text + len, size - 1 - len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        len += (size_t)got;
+    }
+    text[len] = '\0';
+    return (ssize_t)len;
+}
+
+ssize_t file_read(const struct env *env, const char *path, char *text, size_t size)
+{
+    ssize_t len = file_read_head(env, path, text, size);
+    return len == (ssize_t)size - 1 ? -EFBIG : len;
+}
+
+int file_read_all(const struct env *env, const char *path, struct buf *out)
+{
+    AUTO_CLOSE int fd = open_read(env, path);
+    if (fd < 0)
+        return fd;
+    char chunk[16384];
+    for (;;) {
+        ssize_t got = read(fd, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            return out->failed ? -EFBIG : 0;
+        buf_add(out, chunk, (size_t)got);
+        if (out->failed)
+            return -EFBIG;
+    }
+}
+
+int file_read_i64(const struct env *env, const char *path, int64_t *ret)
+{
+    char text[64];
+    ssize_t len = file_read(env, path, text, sizeof text);
+    if (len < 0)
+        return (int)len;
+    return str_to_i64(str_trim((struct str){text, (size_t)len}), ret) ? 0 : -EINVAL;
+}
+
+ssize_t file_read_link(const struct env *env, const char *path, char *target, size_t size)
+{
+    char whole[PATH_SIZE];
+    int rc = env_path(env, whole, "%s", path);
+    if (rc < 0)
+        return rc;
+    ssize_t len = readlink(whole, target, size - 1);
+    if (len < 0)
+        return -errno;
+    target[len] = '\0';
+    return len;
+}
+
+bool file_exists(const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    return env_path(env, whole, "%s", path) == 0 && access(whole, F_OK) == 0;
+}
+
+DIR *dir_open(const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    int rc = env_path(env, whole, "%s", path);
+    if (rc < 0) {
+        errno = -rc;
+        return NULL;
+    }
+    return opendir(whole);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Files of the machine, below env->sysroot. Paths are given as on the real machine ("/sys/class/drm").
+ */
+#pragma once
+
+#include <dirent.h>
+#include <stdint.h>
+
+#include "base/env.h"
+
+enum { PATH_SIZE = 512 };
+
+/* sysroot + path. -ENAMETOOLONG when it does not fit. */
+int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Reads a whole small file into `text`, terminated; returns its length or -errno. A longer file is -EFBIG. */
+ssize_t file_read(const struct env *env, const char *path, char *text, size_t size);
+/* Like file_read, but cut at size - 1 instead of failing. */
+ssize_t file_read_head(const struct env *env, const char *path, char *text, size_t size);
+/* Reads a whole file of any size up to out->max. */
+int file_read_all(const struct env *env, const char *path, struct buf *out);
+/* A file that holds one decimal number. */
+int file_read_i64(const struct env *env, const char *path, int64_t *ret);
+/* The target of a symbolic link, terminated; returns its length or -errno. */
+ssize_t file_read_link(const struct env *env, const char *path, char *target, size_t size);
+bool file_exists(const struct env *env, const char *path);
+
+DIR *dir_open(const struct env *env, const char *path); /* NULL and errno */
+static inline void cleanup_dir(DIR **dir)
+{
+    if (*dir)
+        closedir(*dir);
+}
+#define AUTO_DIR __attribute__((cleanup(cleanup_dir)))

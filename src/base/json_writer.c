@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The JSON writer.
+ */
+#include "base/json_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void new_line(struct json_writer *j)
+{
+    if (!j->pretty)
+        return;
+    buf_char(j->out, '\n');
+    for (int i = 0; i < j->depth; i++)
+        buf_text(j->out, "  ");
+}
+
+/* Whatever must stand between the previous value and the next one. */
+static void before_value(struct json_writer *j)
+{
+    if (j->after_key) {
+        j->after_key = false;
+        return;
+    }
+    if (j->need_comma)
+        buf_char(j->out, ',');
+    if (j->depth > 0)
+        new_line(j);
+}
+
+static void open(struct json_writer *j, char opener, char closer)
+{
+    before_value(j);
+    if (j->depth >= JSON_DEPTH_MAX) {
+        j->out->failed = true;
+        return;
+    }
+    buf_char(j->out, opener);
+    j->closers[j->depth++] = closer;
+    j->need_comma = false;
+}
+
+void jw_object(struct json_writer *j)
+{
+    open(j, '{', '}');
+}
+
+void jw_array(struct json_writer *j)
+{
+    open(j, '[', ']');
+}
+
+void jw_end(struct json_writer *j)
+{
+    if (j->depth == 0) {
+        j->out->failed = true;
+        return;
+    }
+    bool empty = !j->need_comma;
+    char closer = j->closers[--j->depth];
+    if (!empty)
+        new_line(j);
+    buf_char(j->out, closer);
+    j->need_comma = true;
+}
+
+static void escaped_char(struct buf *out, unsigned char c)
+{
+    switch (c) {
+    case '"': buf_add(out, "\\\"", 2); break;
+    case '\\': buf_add(out, "\\\\", 2); break;
+    case '\n': buf_add(out, "\\n", 2); break;
+    case '\r': buf_add(out, "\\r", 2); break;
+    case '\t': buf_add(out, "\\t", 2); break;
+    default: buf_printf(out, "\\u%04x", c); break;
+    }
+}
+
+static void quoted(struct buf *out, struct str s)
+{
+    buf_char(out, '"');
+    while (s.len) {
+        /* The common case: a run of plain characters, copied at once. */
+        size_t run = 0;
+        while (run < s.len && (unsigned char)s.at[run] >= 0x20 && (unsigned char)s.at[run] < 0x7f && s.at[run] != '"' &&
+               s.at[run] != '\\')
+            run++;
+        buf_add(out, s.at, run);
+        s = (struct str){s.at + run, s.len - run};
+        if (s.len == 0)
+            break;
+        size_t len = str_utf8(s);
+        if (len == 0)
+            buf_text(out, "\xef\xbf\xbd");
+        else if (len == 1)
+            escaped_char(out, (unsigned char)s.at[0]);
+        else
+            buf_add(out, s.at, len);
+        len = len ? len : 1;
+        s = (struct str){s.at + len, s.len - len};
+    }
+    buf_char(out, '"');
+}
+
+void jw_key(struct json_writer *j, const char *key)
+{
+    before_value(j);
+    quoted(j->out, str_from(key));
+    buf_text(j->out, j->pretty ? ": " : ":");
+    j->after_key = true;
+    j->need_comma = false;
+}
+
+void jw_str(struct json_writer *j, struct str s)
+{
+    before_value(j);
+    quoted(j->out, s);
+    j->need_comma = true;
+}
+
+void jw_text(struct json_writer *j, const char *text)
+{
+    if (text)
+        jw_str(j, str_from(text));
+    else
+        jw_null(j);
+}
+
+void jw_raw(struct json_writer *j, struct str s)
+{
+    before_value(j);
+    buf_str(j->out, s);
+    j->need_comma = true;
+}
+
+void jw_int(struct json_writer *j, int64_t value)
+{
+    char text[24];
+    int len = snprintf(text, sizeof text, "%lld", (long long)value);
+    jw_raw(j, (struct str){text, (size_t)len});
+}
+
+void jw_number(struct json_writer *j, double value)
+{
+    if (!isfinite(value)) {
+        jw_null(j);
+        return;
+    }
+    if (value == floor(value) && fabs(value) < 9.0e15) {
+        jw_int(j, (int64_t)value);
+        return;
+    }
+    char text[40];
+    int len = fabs(value) < 1e-3 ? snprintf(text, sizeof text, "%.6g", value) : snprintf(text, sizeof text, "%.6f", value);
+    if (!memchr(text, 'e', (size_t)len))
+        while (len > 0 && text[len - 1] == '0')
+            len--;
+    jw_raw(j, (struct str){text, (size_t)len});
+}
+
+void jw_bool(struct json_writer *j, bool value)
+{
+    jw_raw(j, value ? STR("true") : STR("false"));
+}
+
+void jw_null(struct json_writer *j)
+{
+    jw_raw(j, STR("null"));
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes log lines. One write(2) a line, so that lines of several threads do not mix.
+ */
+#include "base/log.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json_writer.h"
+
+static _Atomic int least_level = LOG_WARNING;
+static enum log_format line_format = LOG_FORMAT_TEXT;
+static FILE *output;
+
+static const char *const level_names[] = {"debug", "info", "warning", "error"};
+/* What sd_journald reads in front of a line on stderr: syslog priorities. */
+static const char *const journal_prefix[] = {"<7>", "<6>", "<4>", "<3>"};
+
+void log_setup(enum log_level least, enum log_format format, FILE *to)
+{
+    least_level = (int)least;
+    line_format = format;
+    output = to;
+}
+
+void log_set_level(enum log_level least)
+{
+    least_level = (int)least;
+}
+
+bool log_level_from_name(const char *name, enum log_level *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(level_names); i++) {
+        if (strcmp(name, level_names[i]) == 0) {
+            *ret = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool log_format_from_name(const char *name, enum log_format *ret)
+{
+    static const char *const names[] = {"text", "json", "journal"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *ret = (enum log_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_json(struct buf *line, enum log_level level, const char *message, const struct log_field *fields)
+{
+    char time[WALL_TEXT_SIZE];
+    wall_format(clock_wall(&clock_system), time);
+    struct json_writer j = JSON_WRITER(line);
+    jw_object(&j);
+    jw_key_text(&j, "time", time);
+    jw_key_text(&j, "level", level_names[level]);
+    jw_key_text(&j, "message", message);
+    for (const struct log_field *f = fields; f->key; f++) {
+        if (f->text)
+            jw_key_text(&j, f->key, f->text);
+        else
+            jw_key_int(&j, f->key, f->number);
+    }
+    jw_end(&j);
+}
+
+static void write_text(struct buf *line, enum log_level level, const char *message, const struct log_field *fields)
+{
+    if (line_format == LOG_FORMAT_JOURNAL) {
+        buf_text(line, journal_prefix[level]);
+    } else {
+        char time[WALL_TEXT_SIZE];
+        wall_format(clock_wall(&clock_system), time);
+        buf_printf(line, "%s %-7s ", time, level_names[level]);
+    }
+    buf_text(line, message);
+    for (const struct log_field *f = fields; f->key; f++) {
+        if (!f->text)
+            buf_printf(line, " %s=%lld", f->key, (long long)f->number);
+        else if (strpbrk(f->text, " \"=") || !f->text[0])
+            buf_printf(line, " %s=\"%s\"", f->key, f->text);
+        else
+            buf_printf(line, " %s=%s", f->key, f->text);
+    }
+}
+
+void log_write(enum log_level level, const char *message, const struct log_field *fields)
+{
+    if ((int)level < least_level)
+        return;
+    AUTO_BUF struct buf line = BUF(16384);
+    if (line_format == LOG_FORMAT_JSON)
+        write_json(&line, level, message, fields);
+    else
+        write_text(&line, level, message, fields);
+    /* A text line stays one line whatever a driver's message holds. */
+    for (size_t i = 0; i < line.len; i++)
+        if (line.at[i] == '\n' || line.at[i] == '\r')
+            line.at[i] = ' ';
+    buf_char(&line, '\n');
+    FILE *to = output ? output : stderr;
+    fwrite(line.at, 1, line.len, to);
+    fflush(to);
+}

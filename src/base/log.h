@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Structured log lines: a sentence for people and fields for machines. Only the outer layers log; libraries return errors.
+ *
+ *     log_warn("no GPU source", LOG_TEXT("reason", why), LOG_INT("count", 0));
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_JOURNAL };
+
+struct log_field {
+    const char *key;  /* NULL ends the list */
+    const char *text; /* NULL: the number counts */
+    int64_t number;
+};
+
+#define LOG_TEXT(k, t) ((struct log_field){.key = (k), .text = (t) ? (t) : ""})
+#define LOG_INT(k, n) ((struct log_field){.key = (k), .number = (n)})
+
+/* Process-wide, set once at start (and the level again on reload). */
+void log_setup(enum log_level least, enum log_format format, FILE *to);
+void log_set_level(enum log_level least);
+bool log_level_from_name(const char *name, enum log_level *ret);
+bool log_format_from_name(const char *name, enum log_format *ret);
+
+void log_write(enum log_level level, const char *message, const struct log_field *fields);
+
+#define LOG_AT_(level, message, ...) log_write(level, message, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){0}})
+#define log_debug(message, ...) LOG_AT_(LOG_DEBUG, message, __VA_ARGS__)
+#define log_info(message, ...) LOG_AT_(LOG_INFO, message, __VA_ARGS__)
+#define log_warn(message, ...) LOG_AT_(LOG_WARNING, message, __VA_ARGS__)
+#define log_error(message, ...) LOG_AT_(LOG_ERROR, message, __VA_ARGS__)

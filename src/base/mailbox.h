@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The one place where threads meet: a bounded queue of pointers with a file descriptor that an event loop can watch.
+ *
+ *   producer ──mailbox_put()──▶ [ ring of `capacity` items ] ──mailbox_take()──▶ consumer
+ *
+ * A full mailbox drops its oldest item (its `drop` function is called with it) and counts the loss: a slow reader never delays
+ * a writer.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mailbox;
+
+struct mailbox *mailbox_new(size_t capacity, void (*drop)(void *item)); /* NULL: out of memory or descriptors */
+void mailbox_free(struct mailbox *m);                                   /* drops what is left */
+
+void mailbox_put(struct mailbox *m, void *item);
+/* The oldest item, or NULL when none came within timeout_ms (0: do not wait, negative: wait for ever) or after mailbox_close(). */
+void *mailbox_take(struct mailbox *m, int64_t timeout_ms);
+/* Wakes every reader; later puts are dropped. */
+void mailbox_close(struct mailbox *m);
+
+int mailbox_fd(const struct mailbox *m); /* readable while something is inside */
+uint64_t mailbox_dropped(struct mailbox *m);

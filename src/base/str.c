@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * String views and number parsing. Allocates nothing.
+ */
+#include "base/str.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+bool str_equal(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+bool str_is(struct str a, const char *text)
+{
+    return str_equal(a, str_from(text));
+}
+
+bool str_starts(struct str s, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return s.len >= len && memcmp(s.at, prefix, len) == 0;
+}
+
+bool str_ends(struct str s, const char *suffix)
+{
+    size_t len = strlen(suffix);
+    return s.len >= len && memcmp(s.at + s.len - len, suffix, len) == 0;
+}
+
+bool str_contains(struct str s, const char *needle)
+{
+    return s.len && memmem(s.at, s.len, needle, strlen(needle)) != NULL;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.len && is_blank(s.at[0]))
+        s = (struct str){s.at + 1, s.len - 1};
+    while (s.len && is_blank(s.at[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+bool str_cut(struct str *rest, char separator, struct str *part)
+{
+    if (!rest->at || rest->len == 0)
+        return false;
+    const char *found = memchr(rest->at, separator, rest->len);
+    if (!found) {
+        *part = *rest;
+        *rest = (struct str){rest->at + rest->len, 0};
+        return true;
+    }
+    *part = (struct str){rest->at, (size_t)(found - rest->at)};
+    *rest = (struct str){found + 1, rest->len - part->len - 1};
+    return true;
+}
+
+bool str_word(struct str *rest, struct str *word)
+{
+    while (rest->len && is_blank(rest->at[0]))
+        *rest = (struct str){rest->at + 1, rest->len - 1};
+    if (rest->len == 0)
+        return false;
+    size_t len = 0;
+    while (len < rest->len && !is_blank(rest->at[len]))
+        len++;
+    *word = (struct str){rest->at, len};
+    *rest = (struct str){rest->at + len, rest->len - len};
+    return true;
+}
+
+/* Numbers are short; a longer text is not one. */
+static bool to_c_string(struct str s, char *text, size_t size)
+{
+    s = str_trim(s);
+    if (s.len == 0 || s.len >= size || is_blank(s.at[0]) || memchr(s.at, '\0', s.len))
+        return false;
+    memcpy(text, s.at, s.len);
+    text[s.len] = '\0';
+    return true;
+}
+
+bool str_to_i64(struct str s, int64_t *ret)
+{
+    char text[32];
+    if (!to_c_string(s, text, sizeof text))
+        return false;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || *end || end == text)
+        return false;
+    *ret = value;
+    return true;
+}
+
+bool str_to_u64(struct str s, uint64_t *ret)
+{
+    char text[32];
+    if (!to_c_string(s, text, sizeof text) || text[0] == '-' || text[0] == '+')
+        return false;
+    char *end;
+    errno = 0;
+    int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+    unsigned long long value = strtoull(text, &end, base);
+    if (errno || *end || end == text)
+        return false;
+    *ret = value;
+    return true;
+}
+
+bool str_to_double(struct str s, double *ret)
+{
+    char text[64];
+    if (!to_c_string(s, text, sizeof text) || strpbrk(text, "xXnNiI"))
+        return false;
+    char *end;
+    double value = strtod(text, &end);
+    if (*end || end == text || !isfinite(value))
+        return false;
+    *ret = value;
+    return true;
+}
+
+bool str_to_scaled(struct str s, int64_t scale, int64_t *ret)
+{
+    double value;
+    if (!str_to_double(s, &value))
+        return false;
+    value *= (double)scale;
+    if (fabs(value) > 9.0e18)
+        return false;
+    *ret = (int64_t)llround(value);
+    return true;
+}
+
+size_t str_utf8(struct str s)
+{
+    const unsigned char *b = (const unsigned char *)s.at;
+    if (s.len == 0)
+        return 0;
+    if (b[0] < 0x80)
+        return 1;
+    size_t len = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : b[0] >= 0xc2 ? 2 : 0;
+    if (len == 0 || b[0] > 0xf4 || s.len < len)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((b[i] & 0xc0) != 0x80)
+            return 0;
+    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) || (b[0] == 0xf0 && b[1] < 0x90) ||
+        (b[0] == 0xf4 && b[1] > 0x8f))
+        return 0;
+    return len;
+}
+
+void str_copy(char *to, size_t size, struct str s)
+{
+    size_t len = MIN_OF(s.len, size - 1);
+    while (len && len < s.len && ((unsigned char)s.at[len] & 0xc0) == 0x80)
+        len--;
+    if (len)
+        memcpy(to, s.at, len);
+    to[len] = '\0';
+}
+
+void str_copy_clean(char *to, size_t size, struct str s)
+{
+    size_t used = 0;
+    while (s.len) {
+        size_t len = str_utf8(s);
+        bool good = len > 0 && (unsigned char)s.at[0] >= 0x20 && s.at[0] != 0x7f;
+        size_t need = good ? len : 1;
+        if (used + need >= size)
+            break;
+        if (good)
+            memcpy(to + used, s.at, len);
+        else
+            to[used] = '?';
+        used += need;
+        len = len ? len : 1;
+        s = (struct str){s.at + len, s.len - len};
+    }
+    to[used] = '\0';
+}
+
+size_t str_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t rows = MIN_OF(strlen(a), (size_t)LONGEST), columns = MIN_OF(strlen(b), (size_t)LONGEST);
+    size_t row[LONGEST + 1];
+    for (size_t j = 0; j <= columns; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= rows; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            size_t above = row[j];
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            best = MIN_OF(best, above + 1);
+            row[j] = MIN_OF(best, row[j - 1] + 1);
+            diagonal = above;
+        }
+    }
+    return row[columns];
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * String views: a pointer and a length into memory that somebody else owns, and the parsing of numbers from them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct str {
+    const char *at;
+    size_t len;
+};
+
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+#define STR_FMT "%.*s"
+#define STR_ARG(s) (int)(s).len, (s).at
+
+static inline struct str str_from(const char *text)
+{
+    return (struct str){text, text ? strlen(text) : 0};
+}
+
+bool str_equal(struct str a, struct str b);
+bool str_is(struct str a, const char *text);
+bool str_starts(struct str s, const char *prefix);
+bool str_ends(struct str s, const char *suffix);
+bool str_contains(struct str s, const char *needle);
+struct str str_trim(struct str s);
+
+/* Cuts the part before the first `separator` off `rest`; false when rest was empty. The last part has no separator behind it. */
+bool str_cut(struct str *rest, char separator, struct str *part);
+/* Next run of non-blank characters. */
+bool str_word(struct str *rest, struct str *word);
+
+/* Whole-string conversions: false, and *ret untouched, on anything else than a number that fits. */
+bool str_to_i64(struct str s, int64_t *ret);
+bool str_to_u64(struct str s, uint64_t *ret);  /* decimal, or hexadecimal behind 0x */
+bool str_to_double(struct str s, double *ret); /* finite only */
+
+/* "12.34" with scale 1000 -> 12340: decimal text to a scaled integer, rounded, without floating point in between. */
+bool str_to_scaled(struct str s, int64_t scale, int64_t *ret);
+
+/* Copies at most size-1 bytes, cutting only between UTF-8 characters; always terminated. */
+void str_copy(char *to, size_t size, struct str s);
+/* The same, with invalid UTF-8 and control characters replaced by '?': for names that come from other processes. */
+void str_copy_clean(char *to, size_t size, struct str s);
+
+/* Length in bytes of the valid UTF-8 character at the front; 0 if there is none (overlong forms and surrogates count as none). */
+size_t str_utf8(struct str s);
+
+/* Edit distance, for "did you mean". */
+size_t str_distance(const char *a, const char *b);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lists inside a GPU, and absence of a whole card.
+ */
+#include "model/gpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+void gpu_done(struct gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->instance_count; i++)
+        gpu_done(&gpu->instances[i]);
+    free(gpu->instances);
+    free(gpu->processes);
+    gpu->instances = NULL;
+    gpu->processes = NULL;
+    gpu->instance_count = gpu->process_count = gpu->process_capacity = 0;
+}
+
+struct process *gpu_add_process(struct gpu *gpu, int32_t pid)
+{
+    if (gpu->process_count >= GPU_PROCESSES_MAX) {
+        gpu->processes_left_out++;
+        return NULL;
+    }
+    if (gpu->process_count == gpu->process_capacity) {
+        size_t capacity = MAX_OF((size_t)4, gpu->process_capacity * 2);
+        struct process *more = realloc(gpu->processes, capacity * sizeof *more);
+        if (!more) {
+            gpu->processes_left_out++;
+            return NULL;
+        }
+        gpu->processes = more;
+        gpu->process_capacity = capacity;
+    }
+    struct process *p = &gpu->processes[gpu->process_count++];
+    *p = (struct process){.pid = pid, .instance = -1, .visible = true};
+    return p;
+}
+
+struct process *gpu_find_process(const struct gpu *gpu, int32_t pid)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (gpu->processes[i].pid == pid)
+            return &gpu->processes[i];
+    return NULL;
+}
+
+struct gpu *gpu_add_instance(struct gpu *gpu)
+{
+    if (gpu->instance_count >= GPU_INSTANCES_MAX)
+        return NULL;
+    struct gpu *more = realloc(gpu->instances, (gpu->instance_count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    gpu->instances = more;
+    struct gpu *instance = &more[gpu->instance_count++];
+    *instance = (struct gpu){.index = (int)gpu->instance_count - 1};
+    return instance;
+}
+
+int gpu_copy(struct gpu *to, const struct gpu *from)
+{
+    *to = *from;
+    to->processes = NULL;
+    to->process_capacity = to->process_count = 0;
+    to->instances = NULL;
+    to->instance_count = 0;
+    if (from->process_count) {
+        to->processes = malloc(from->process_count * sizeof *to->processes);
+        if (!to->processes)
+            return -ENOMEM;
+        memcpy(to->processes, from->processes, from->process_count * sizeof *to->processes);
+        to->process_count = to->process_capacity = from->process_count;
+    }
+    if (from->instance_count) {
+        to->instances = calloc(from->instance_count, sizeof *to->instances);
+        if (!to->instances)
+            goto out_of_memory;
+        for (; to->instance_count < from->instance_count; to->instance_count++)
+            if (gpu_copy(&to->instances[to->instance_count], &from->instances[to->instance_count]) < 0)
+                goto out_of_memory;
+    }
+    return 0;
+
+out_of_memory:
+    gpu_done(to);
+    return -ENOMEM;
+}
+
+void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why)
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if ((metric_table[i].group & groups) && gpu->metric[i].state == READING_UNREAD)
+            gpu->metric[i].state = why;
+    if (groups & GROUP_STATIC)
+        for (size_t i = 0; i < PROPERTY_COUNT; i++)
+            if (gpu->property[i].state == READING_UNREAD)
+                gpu->property[i].state = why;
+    if ((groups & GROUP_PROCESS) && gpu->processes_state == READING_UNREAD)
+        gpu->processes_state = why;
+}
+
+void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message)
+{
+    enum reading_state why = state == GPU_ASLEEP ? READING_ASLEEP : READING_FAILED;
+    gpu->state = state;
+    str_copy_clean(gpu->error_message, sizeof gpu->error_message, str_from(message ? message : ""));
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        gpu->metric[i] = reading_absent(why);
+    gpu->processes_state = why;
+    gpu_mark_absent(gpu, GROUP_ALL, why);
+}
+
+void gpu_set_property(struct gpu *gpu, enum property property, const char *text)
+{
+    struct property_text *p = &gpu->property[property];
+    str_copy_clean(p->value, sizeof p->value, str_trim(str_from(text)));
+    p->state = p->value[0] ? READING_OK : READING_UNSUPPORTED;
+}
+
+const struct process *gpu_top_process(const struct gpu *gpu)
+{
+    const struct process *top = NULL;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        if (!top) {
+            top = p;
+            continue;
+        }
+        int64_t load = reading_or(p->util_permille, 0), most = reading_or(top->util_permille, 0);
+        if (load > most || (load == most && reading_or(p->mem_bytes, 0) > reading_or(top->mem_bytes, 0)))
+            top = p;
+    }
+    return top;
+}
+
+const char *gpu_state_name(enum gpu_state state)
+{
+    static const char *const names[] = {"ok", "asleep", "error", "lost"};
+    return names[state];
+}
+
+bool gpu_same(const struct gpu_id *a, const struct gpu_id *b)
+{
+    if (a->uuid[0] && b->uuid[0])
+        return strcmp(a->uuid, b->uuid) == 0;
+    if (a->pci_address[0] && b->pci_address[0])
+        return strcmp(a->pci_address, b->pci_address) == 0;
+    return a->name[0] && strcmp(a->name, b->name) == 0;
+}
+
+const char *process_type_name(enum process_type type)
+{
+    switch (type) {
+    case PROCESS_COMPUTE: return "compute";
+    case PROCESS_GRAPHICS: return "graphics";
+    case PROCESS_BOTH: return "both";
+    }
+    return NULL;
+}
+
+const char *power_basis_name(enum power_basis basis)
+{
+    switch (basis) {
+    case POWER_BASIS_NONE: return NULL;
+    case POWER_BASIS_UTILIZATION: return "utilization";
+    case POWER_BASIS_MEMORY: return "memory";
+    case POWER_BASIS_ONLY_PROCESS: return "only process";
+    }
+    return NULL;
+}

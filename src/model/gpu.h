@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A GPU at one moment: identity, state, every metric of the table, its processes and its instances (MIG, partitions).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/metric.h"
+#include "model/process.h"
+#include "model/reading.h"
+
+enum {
+    GPU_MAX = 256,
+    GPU_PROCESSES_MAX = 1024, /* per GPU; further ones are counted in processes_left_out */
+    GPU_INSTANCES_MAX = 64,
+    GPU_NAME_SIZE = 96,
+    GPU_UUID_SIZE = 96,
+    GPU_PCI_SIZE = 16, /* "0000:00:06.0", lower case */
+    GPU_TEXT_SIZE = 64,
+    GPU_ERROR_SIZE = 192,
+    SOURCE_NAME_SIZE = 16,
+};
+
+/* What a GPU keeps while the program runs. */
+struct gpu_id {
+    char uuid[GPU_UUID_SIZE];       /* "" unknown */
+    char pci_address[GPU_PCI_SIZE]; /* "" unknown */
+    char name[GPU_NAME_SIZE];       /* "" unknown */
+    char vendor[16];                /* "nvidia", "amd", "intel", ... */
+};
+
+enum gpu_state { GPU_OK, GPU_ASLEEP, GPU_ERROR, GPU_LOST };
+
+struct property_text {
+    enum reading_state state;
+    char value[GPU_TEXT_SIZE];
+};
+
+struct gpu {
+    struct gpu_id id;
+    int index;
+    char source[SOURCE_NAME_SIZE];
+    bool simulated;
+    enum gpu_state state;
+    char error_message[GPU_ERROR_SIZE]; /* the driver's words; "" none */
+    char profile[GPU_TEXT_SIZE];        /* of an instance: "1g.18gb"; "" for a whole card */
+
+    union {
+        struct {
+#define METRIC(field, ...) struct reading field;
+#include "model/metrics.def"
+#undef METRIC
+        };
+        struct reading metric[METRIC_COUNT];
+    };
+    union {
+        struct {
+#define PROPERTY(field, ...) struct property_text field;
+#include "model/properties.def"
+#undef PROPERTY
+        };
+        struct property_text property[PROPERTY_COUNT];
+    };
+
+    enum reading_state processes_state; /* READING_OK: the list is known (it may be empty) */
+    struct process *processes;
+    size_t process_count, process_capacity;
+    size_t processes_left_out; /* over GPU_PROCESSES_MAX */
+    size_t processes_hidden;   /* exist, but privileges to see them are missing */
+
+    struct gpu *instances;
+    size_t instance_count;
+};
+
+/* Frees what the GPU owns, not the struct. */
+void gpu_done(struct gpu *gpu);
+/* A zeroed process at the end of the list (sorted by nobody); NULL when the list is full or memory is out. */
+struct process *gpu_add_process(struct gpu *gpu, int32_t pid);
+struct process *gpu_find_process(const struct gpu *gpu, int32_t pid);
+/* A zeroed instance; NULL when full. Pointers to earlier instances do not survive. */
+struct gpu *gpu_add_instance(struct gpu *gpu);
+/* Deep copy; `to` owns its lists. 0 or -ENOMEM. */
+int gpu_copy(struct gpu *to, const struct gpu *from);
+
+/* Sets every metric of the groups that is still UNREAD to `why`. */
+void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why);
+/* The whole card cannot be read: state, message, and every metric absent for that reason. */
+void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message);
+
+void gpu_set_property(struct gpu *gpu, enum property property, const char *text);
+
+/* The process that explains the load best: most utilization, then most memory. NULL without processes. */
+const struct process *gpu_top_process(const struct gpu *gpu);
+
+const char *gpu_state_name(enum gpu_state state);
+bool gpu_same(const struct gpu_id *a, const struct gpu_id *b); /* the same card: UUID, else PCI address, else name */

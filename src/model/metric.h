@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The metric table as data: what metrics.def, properties.def and process_metrics.def declare, for code that walks over all of them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* How often a metric is read. */
+enum metric_group {
+    GROUP_STATIC = 1 << 0,  /* once, and after a change */
+    GROUP_FAST = 1 << 1,    /* every sample */
+    GROUP_PROCESS = 1 << 2, /* every sample: who is on the card */
+    GROUP_SLOW = 1 << 3,    /* every 10 s */
+    GROUP_ENERGY = 1 << 4,  /* every 30 s: the energy counter is dear */
+    GROUP_QUICK = GROUP_FAST | GROUP_PROCESS,
+    GROUP_ALL = GROUP_STATIC | GROUP_FAST | GROUP_PROCESS | GROUP_SLOW | GROUP_ENERGY,
+};
+
+enum metric_kind { KIND_NUMBER, KIND_BOOL, KIND_PSTATE, KIND_THROTTLE, KIND_COMPUTE_MODE, KIND_RECOVERY };
+enum metric_type { TYPE_GAUGE, TYPE_COUNTER };
+
+enum metric {
+#define METRIC(field, ...) METRIC_##field,
+#include "model/metrics.def"
+#undef METRIC
+    METRIC_COUNT
+};
+
+enum property {
+#define PROPERTY(field, ...) PROPERTY_##field,
+#include "model/properties.def"
+#undef PROPERTY
+    PROPERTY_COUNT
+};
+
+enum process_metric {
+#define PROCESS_METRIC(field, ...) PROCESS_METRIC_##field,
+#include "model/process_metrics.def"
+#undef PROCESS_METRIC
+    PROCESS_METRIC_COUNT
+};
+
+struct metric_info {
+    const char *field;
+    enum metric_group group;
+    enum metric_kind kind;
+    const char *json;
+    double json_scale;
+    const char *prometheus; /* "" when not exported */
+    double prometheus_scale;
+    enum metric_type type;
+    const char *help;
+};
+
+struct property_info {
+    const char *field, *json, *help;
+};
+
+extern const struct metric_info metric_table[METRIC_COUNT];
+extern const struct property_info property_table[PROPERTY_COUNT];
+extern const struct metric_info process_metric_table[PROCESS_METRIC_COUNT];
+
+/* By JSON key; METRIC_COUNT when there is none. */
+enum metric metric_from_json(const char *key);
+
+/* Reasons for lowered clocks, the same bits for every vendor; the words are those of the API. */
+enum throttle {
+    THROTTLE_IDLE = 1 << 0,
+    THROTTLE_APP_CLOCKS = 1 << 1,
+    THROTTLE_POWER_CAP = 1 << 2,
+    THROTTLE_HW_SLOWDOWN = 1 << 3,
+    THROTTLE_SYNC_BOOST = 1 << 4,
+    THROTTLE_SW_THERMAL = 1 << 5,
+    THROTTLE_HW_THERMAL = 1 << 6,
+    THROTTLE_POWER_BRAKE = 1 << 7,
+    THROTTLE_DISPLAY = 1 << 8,
+    THROTTLE_CURRENT = 1 << 9,     /* electrical current limit */
+    THROTTLE_VR_THERMAL = 1 << 10, /* voltage regulator hot */
+    THROTTLE_MEM_THERMAL = 1 << 11,
+    THROTTLE_RELIABILITY = 1 << 12,
+    THROTTLE_OTHER = 1 << 13,
+};
+enum { THROTTLE_COUNT = 14 };
+
+/* Those that mean "the card would run faster but may not": neither idleness nor a chosen clock. */
+#define THROTTLE_SLOWED                                                                                             \
+    (THROTTLE_POWER_CAP | THROTTLE_HW_SLOWDOWN | THROTTLE_SW_THERMAL | THROTTLE_HW_THERMAL | THROTTLE_POWER_BRAKE | \
+     THROTTLE_CURRENT | THROTTLE_VR_THERMAL | THROTTLE_MEM_THERMAL | THROTTLE_RELIABILITY | THROTTLE_OTHER)
+#define THROTTLE_HOT (THROTTLE_SW_THERMAL | THROTTLE_HW_THERMAL | THROTTLE_VR_THERMAL | THROTTLE_MEM_THERMAL)
+
+const char *throttle_name(unsigned bit_index); /* "power cap", "hardware thermal slowdown", ... */
+const char *compute_mode_name(int64_t mode);
+const char *recovery_action_name(int64_t action);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One process on one GPU. A source fills what the driver knows (pid, type, readings); the engine adds who it is.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "model/metric.h"
+#include "model/reading.h"
+
+enum process_type { PROCESS_COMPUTE = 1, PROCESS_GRAPHICS = 2, PROCESS_BOTH = 3 };
+
+/* How power_mw was attributed. */
+enum power_basis { POWER_BASIS_NONE, POWER_BASIS_UTILIZATION, POWER_BASIS_MEMORY, POWER_BASIS_ONLY_PROCESS };
+
+enum {
+    PROCESS_NAME_SIZE = 64,
+    PROCESS_USER_SIZE = 33,
+    PROCESS_COMMAND_SIZE = 512,
+    PROCESS_CONTAINER_SIZE = 96,
+    PROCESS_MODEL_SIZE = 128,
+};
+
+struct process {
+    int32_t pid;
+    enum process_type type;
+    int32_t instance;                   /* index into the GPU's instances, -1: the whole card */
+    bool visible;                       /* found in this PID namespace; else only the number is known */
+    int64_t start_key;                  /* with pid the identity of the process: its start in clock ticks since boot, 0 unknown */
+    struct wall started_at;             /* ms 0: unknown */
+    char name[PROCESS_NAME_SIZE];       /* "" unknown */
+    char user[PROCESS_USER_SIZE];       /* "" unknown */
+    char command[PROCESS_COMMAND_SIZE]; /* secrets masked; "" unknown */
+    char container[PROCESS_CONTAINER_SIZE]; /* "" none or unknown */
+    char model[PROCESS_MODEL_SIZE];         /* model that the command line names; "" none */
+    enum power_basis power_basis;
+    union {
+        struct {
+#define PROCESS_METRIC(field, ...) struct reading field;
+#include "model/process_metrics.def"
+#undef PROCESS_METRIC
+        };
+        struct reading metric[PROCESS_METRIC_COUNT];
+    };
+};
+
+const char *process_type_name(enum process_type type);
+const char *power_basis_name(enum power_basis basis);

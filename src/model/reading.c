@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Names of the reasons for absence.
+ */
+#include "model/reading.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const char *const names[] = {
+    [READING_UNREAD] = "unread", [READING_OK] = "ok",         [READING_UNSUPPORTED] = "unsupported", [READING_DENIED] = "denied",
+    [READING_ASLEEP] = "asleep", [READING_FAILED] = "failed", [READING_PENDING] = "pending",
+};
+
+const char *reading_state_name(enum reading_state state)
+{
+    return (size_t)state < ARRAY_LEN(names) ? names[state] : "failed";
+}
+
+bool reading_state_from_name(const char *name, enum reading_state *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *ret = (enum reading_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum reading_state reading_state_from_errno(int error)
+{
+    switch (error < 0 ? -error : error) {
+    case 0: return READING_OK;
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case EOPNOTSUPP:
+    case ENOSYS: return READING_UNSUPPORTED;
+    case EACCES: return READING_DENIED;
+    case EPERM: return READING_DENIED;
+    default: return READING_FAILED;
+    }
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Keeps the recent past: thins its points so that RECENT_POINTS always reach back at least ten minutes.
+ */
+#include "model/recent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void recent_done(struct recent *r)
+{
+    free(r->gpus);
+    *r = (struct recent){0};
+}
+
+static bool make_room(struct recent *r, size_t gpu_count)
+{
+    if (gpu_count <= r->gpu_count)
+        return true;
+    struct recent_gpu *more = realloc(r->gpus, gpu_count * sizeof *more);
+    if (!more)
+        return false;
+    memset(more + r->gpu_count, 0, (gpu_count - r->gpu_count) * sizeof *more);
+    r->gpus = more;
+    r->gpu_count = gpu_count;
+    return true;
+}
+
+static void add_point(struct recent_gpu *past, const struct gpu *gpu, struct wall at)
+{
+    if (past->count == RECENT_POINTS) {
+        /* Keep every second point of the older half; the newer half stays as it is. */
+        size_t quarter = RECENT_POINTS / 4;
+        for (size_t i = 0; i < quarter; i++)
+            past->points[i] = past->points[2 * i];
+        memmove(past->points + quarter, past->points + 2 * quarter, 2 * quarter * sizeof past->points[0]);
+        past->count = 3 * quarter;
+    }
+    past->id = gpu->id;
+    past->points[past->count++] = (struct recent_point){
+        .at = at,
+        .util_permille = gpu->util_permille,
+        .power_mw = gpu->power_mw,
+        .temp_mdegc = gpu->temp_mdegc,
+        .fan_permille = gpu->fan_permille,
+        .mem_used_bytes = gpu->mem_used_bytes,
+        .clock_graphics_khz = gpu->clock_graphics_khz,
+    };
+}
+
+static void add_ended(struct recent *r, int gpu_index, const struct process *p, struct wall last_seen)
+{
+    if (r->ended_count == RECENT_ENDED) {
+        memmove(r->ended, r->ended + 1, (RECENT_ENDED - 1) * sizeof r->ended[0]);
+        r->ended_count--;
+    }
+    r->ended[r->ended_count++] = (struct recent_process){
+        .gpu_index = gpu_index,
+        .last = *p,
+        .first_seen = p->started_at,
+        .last_seen = last_seen,
+        .mean_util_permille = p->util_permille,
+    };
+}
+
+void recent_add(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
+{
+    if (!make_room(r, now->gpu_count))
+        return;
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (now->gpus[i].state == GPU_OK)
+            add_point(&r->gpus[i], &now->gpus[i], now->taken_at);
+    for (size_t i = 0; previous && i < previous->gpu_count && i < now->gpu_count; i++) {
+        const struct gpu *before = &previous->gpus[i], *after = &now->gpus[i];
+        if (after->processes_state != READING_OK)
+            continue;
+        for (size_t p = 0; p < before->process_count; p++) {
+            const struct process *still = gpu_find_process(after, before->processes[p].pid);
+            if (!still || still->start_key != before->processes[p].start_key)
+                add_ended(r, before->index, &before->processes[p], previous->taken_at);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lifetime of a snapshot, and finding a GPU in it.
+ */
+#include "model/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+
+struct snapshot *snapshot_new(size_t gpu_count)
+{
+    struct snapshot *s = calloc(1, sizeof *s + gpu_count * sizeof s->gpus[0]);
+    if (!s)
+        return NULL;
+    s->refs = 1;
+    s->gpu_count = gpu_count;
+    return s;
+}
+
+const struct snapshot *snapshot_ref(const struct snapshot *s)
+{
+    /* The count is the one part of a published snapshot that changes. */
+    atomic_fetch_add_explicit((_Atomic uint32_t *)&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void snapshot_unref(const struct snapshot *s)
+{
+    if (!s || atomic_fetch_sub_explicit((_Atomic uint32_t *)&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    struct snapshot *own = (struct snapshot *)s;
+    for (size_t i = 0; i < own->gpu_count; i++)
+        gpu_done(&own->gpus[i]);
+    free(own);
+}
+
+static bool uuid_matches(const char *uuid, const char *which)
+{
+    size_t len = strlen(which);
+    if (len < 4)
+        return false;
+    const char *bare = strchr(uuid, '-') && strncasecmp(uuid, "GPU-", 4) == 0 ? uuid + 4 : uuid;
+    return strncasecmp(uuid, which, len) == 0 || strncasecmp(bare, which, len) == 0;
+}
+
+static bool pci_matches(const char *pci, const char *which)
+{
+    if (!pci[0])
+        return false;
+    /* "01:00.0", "0000:01:00.0" and nvidia-smi's "00000000:01:00.0" name the same card. */
+    size_t len = strlen(pci), asked = strlen(which);
+    const char *tail = asked > len ? which + (asked - len) : which;
+    return strcasecmp(pci, tail) == 0 || (asked == 7 && len >= 7 && strcasecmp(pci + len - 7, which) == 0);
+}
+
+int snapshot_find_gpu(const struct snapshot *s, const char *which)
+{
+    int64_t index;
+    if (strlen(which) <= 3 && str_to_i64(str_from(which), &index)) {
+        for (size_t i = 0; i < s->gpu_count; i++)
+            if (s->gpus[i].index == index)
+                return (int)i;
+        return -1;
+    }
+    int found = -1;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (!uuid_matches(s->gpus[i].id.uuid, which) && !pci_matches(s->gpus[i].id.pci_address, which))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = (int)i;
+    }
+    return found;
+}
+
+const char *source_state_name(enum source_state state)
+{
+    static const char *const names[] = {"off", "ok", "failing", "set aside", "hung", "released", "asleep"};
+    return names[state];
+}
+
+const char *event_kind_name(enum event_kind kind)
+{
+    static const char *const names[] = {"xid", "gpu_lost", "gpu_back", "ecc", "source", "other"};
+    return names[kind];
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Everything known at one moment. Built once by the engine, published const, shared by reference count; nobody edits it.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "model/gpu.h"
+#include "model/host.h"
+
+enum { SOURCES_MAX = 16, SOURCE_MESSAGE_SIZE = 256, EVENTS_MAX = 64 };
+
+enum source_state {
+    SOURCE_OFF, /* not on this host, or not asked for: message says why */
+    SOURCE_OK,
+    SOURCE_FAILING,   /* the last query failed */
+    SOURCE_SET_ASIDE, /* more than 10 failures in a row: retried with growing pauses */
+    SOURCE_HUNG,      /* does not come back from the driver */
+    SOURCE_RELEASED,  /* let go on request */
+    SOURCE_ASLEEP,    /* closed because all of its GPUs sleep */
+};
+
+struct source_status {
+    char name[SOURCE_NAME_SIZE];
+    enum source_state state;
+    int gpu_count;
+    uint64_t errors_total;
+    uint32_t consecutive_errors;
+    uint64_t init_failures_total;
+    char message[SOURCE_MESSAGE_SIZE]; /* why it is not OK, in the driver's words; "" otherwise */
+};
+
+struct driver_info {
+    char driver_version[32]; /* "" unknown */
+    char cuda_version[16];
+    char nvml_version[32];
+    char error_message[SOURCE_MESSAGE_SIZE];
+};
+
+enum event_kind { EVENT_XID, EVENT_GPU_LOST, EVENT_GPU_BACK, EVENT_ECC, EVENT_SOURCE, EVENT_OTHER };
+
+struct event {
+    enum event_kind kind;
+    int gpu_index; /* -1: none */
+    int64_t code;  /* the XID, ... */
+    struct wall at;
+    char text[128];
+};
+
+struct snapshot {
+    _Atomic uint32_t refs;
+    uint64_t sequence;
+    unsigned groups; /* what was read for it */
+    struct wall taken_at;
+    struct mono taken;
+    double interval_s; /* of the sampler; 0 for a one-shot */
+    struct host host;
+    struct driver_info driver;
+    struct source_status sources[SOURCES_MAX];
+    size_t source_count;
+    struct event events[EVENTS_MAX]; /* new since the previous snapshot */
+    size_t event_count;
+    size_t gpu_count;
+    struct gpu gpus[]; /* in index order */
+};
+
+struct snapshot *snapshot_new(size_t gpu_count); /* one reference, all zero */
+const struct snapshot *snapshot_ref(const struct snapshot *s);
+void snapshot_unref(const struct snapshot *s); /* NULL is fine */
+static inline void cleanup_snapshot(const struct snapshot **s)
+{
+    snapshot_unref(*s);
+}
+#define AUTO_SNAPSHOT __attribute__((cleanup(cleanup_snapshot)))
+
+/* "--gpu": index, UUID (a unique beginning is enough, with or without "GPU-") or PCI address. -1 when none or several match. */
+int snapshot_find_gpu(const struct snapshot *s, const char *which);
+
+const char *source_state_name(enum source_state state);
+const char *event_kind_name(enum event_kind kind);

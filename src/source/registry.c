@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The ordered list of sources. A new vendor is one line here.
+ */
+#include "base/cleanup.h"
+#include "source/source.h"
+
+const struct source_ops *const source_registry[] = {};
+const size_t source_registry_count = ARRAY_LEN(source_registry);
+
+const struct source_ops *source_find(struct str name)
+{
+    for (size_t i = 0; i < source_registry_count; i++)
+        if (str_is(name, source_registry[i]->name))
+            return source_registry[i];
+    return NULL;
+}

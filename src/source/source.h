@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every way of reading GPUs looks like, and the ordered list of them.
+ *
+ * The engine gives each source a thread of its own and calls it from there only: open, then list, then refresh + sample for
+ * each GPU once an interval, list again when a GPU came or went, close. A source never starts threads, logs, or keeps time
+ * other than through env.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "model/snapshot.h"
+
+struct source;
+
+struct source_ops {
+    const char *name;
+    const char *what;       /* one line for --help and doctor */
+    const char *instead_of; /* a fallback: opened only when the source of this name did not open; NULL otherwise */
+    bool automatic;         /* tried when no --source was given */
+    bool simulated;         /* every GPU of it is labelled as simulated */
+
+    /* params: what followed "NAME:" ("" if nothing). -ENODEV: not on this host, err says why in the words of the driver. */
+    int (*open)(const struct env *env, const char *params, struct source **ret, struct error *err);
+
+    /* Fills ids in the source's own order and returns how many, or -errno. A GPU that can no longer be read but was listed
+     * before stays in the list. */
+    int (*list)(struct source *s, struct gpu_id *ids, size_t max);
+
+    /* Optional: once before the GPUs of a sample are read. A failure counts against the source. */
+    int (*refresh)(struct source *s, unsigned groups, struct error *err);
+
+    /* Reads one GPU (its position in list()) into a zeroed struct. Only metrics of `groups` need to be read. What cannot be read
+     * becomes an absent reading or a state other than GPU_OK. */
+    void (*sample)(struct source *s, size_t gpu, unsigned groups, struct gpu *out);
+
+    /* Optional: driver and library versions. */
+    void (*driver)(struct source *s, struct driver_info *out);
+
+    /* Optional: things that happened since the last call (XIDs); gpu_index is the position in list(). Never blocks. */
+    size_t (*events)(struct source *s, struct event *events, size_t max);
+
+    /* Optional: true when list() must be called again (a GPU came or went). */
+    bool (*changed)(struct source *s);
+
+    /* Optional: for `whirr doctor`: what was found out about this source, one line each, into `out`. */
+    void (*describe)(struct source *s, struct buf *out);
+
+    void (*close)(struct source *s); /* NULL is fine */
+};
+
+/* The common beginning of every source. */
+struct source {
+    const struct source_ops *ops;
+};
+
+/* In the order in which they are tried and listed. */
+extern const struct source_ops *const source_registry[];
+extern const size_t source_registry_count;
+
+const struct source_ops *source_find(struct str name); /* NULL: unknown */

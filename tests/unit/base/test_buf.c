@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#include "test.h"
+
+static void grows_up_to_its_maximum_and_then_fails_for_good(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf b = BUF(10);
+    buf_text(&b, "12345");
+    buf_printf(&b, "%d", 67890);
+    assert_false(b.failed);
+    assert_string_equal(b.at, "1234567890");
+    buf_char(&b, '!');
+    assert_true(b.failed);
+    buf_text(&b, "");
+    assert_true(b.failed);
+    assert_null(buf_take(&b));
+}
+
+static void an_empty_buffer_gives_an_empty_text(void **state)
+{
+    (void)state;
+    struct buf b = BUF(10);
+    char *text = buf_take(&b);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(grows_up_to_its_maximum_and_then_fails_for_good),
+        TEST(an_empty_buffer_gives_an_empty_text),
+    };
+    return RUN_TESTS(tests);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/launch.h"
+
+#include <errno.h>
+
+#include "test.h"
+
+static int run(const char *script, int64_t timeout_ms, struct buf *out, struct error *err)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct launch launch = {.argv = argv, .timeout_ms = timeout_ms, .out = out};
+    struct env env;
+    env_init_system(&env);
+    return env.launch(&env, &launch, err);
+}
+
+static void gives_output_and_exit_status(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf out = BUF(100);
+    struct error err = {0};
+    assert_int_equal(run("echo hello; echo noise >&2; exit 3", 5000, &out, &err), 3);
+    assert_string_equal(out.at, "hello\n");
+}
+
+static void kills_the_whole_group_at_the_deadline(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct mono before = clock_mono(&clock_system);
+    assert_int_equal(run("sleep 60 & sleep 60", 50, NULL, &err), -ETIMEDOUT);
+    assert_true(mono_since_ms(clock_mono(&clock_system), before) < 30000);
+    assert_non_null(strstr(err.text, "did not finish"));
+}
+
+static void a_flood_of_output_stays_bounded(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf out = BUF(1000);
+    struct error err = {0};
+    assert_int_equal(run("head -c 300000 /dev/zero", 20000, &out, &err), 0);
+    assert_true(out.failed);
+}
+
+static void says_which_program_is_missing(void **state)
+{
+    (void)state;
+    const char *argv[] = {"/no/such/program", NULL};
+    struct launch launch = {.argv = argv, .timeout_ms = 1000};
+    struct env env;
+    env_init_system(&env);
+    struct error err = {0};
+    assert_int_equal(env.launch(&env, &launch, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/no/such/program"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(gives_output_and_exit_status),
+        TEST(kills_the_whole_group_at_the_deadline),
+        TEST(a_flood_of_output_stays_bounded),
+        TEST(says_which_program_is_missing),
+    };
+    return RUN_TESTS(tests);
+}
