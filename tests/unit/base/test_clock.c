@@ -7,7 +7,7 @@ static void formats_utc_with_milliseconds(void **state)
 {
     (void)state;
     char text[WALL_TEXT_SIZE];
-    wall_format((struct wall){1794704523456}, text);
+    wall_format((struct wall){1794702123456}, text);
     assert_string_equal(text, "2026-11-15T00:22:03.456Z");
     wall_format((struct wall){-1}, text);
     assert_string_equal(text, "1969-12-31T23:59:59.999Z");
@@ -21,7 +21,7 @@ static void reads_what_it_writes_and_the_usual_variants(void **state)
     for (size_t i = 0; i < 4; i++) {
         struct wall w = {0};
         assert_true(wall_parse(str_from(same[i]), &w));
-        assert_int_equal(w.ms, 1794704523456);
+        assert_int_equal(w.ms, 1794702123456);
     }
     struct wall w = {5};
     assert_true(wall_parse(STR("2026-11-15"), &w));
