@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The engine turns sources into snapshots. One thread a source (drivers hang), one coordinator that knows cadence, deadlines,
+ * failures, identities and publication. A command uses it for one sample, the daemon for all of them.
+ *
+ *   worker thread (nvml)  ──┐ results                    ┌─▶ subscribers (every periodic snapshot)
+ *   worker thread (amdgpu)──┼─────────▶ coordinator ─────┤
+ *   worker thread (sim)   ──┘◀───────── jobs             └─▶ requests (a fresh one, shared by all who ask at once)
+ *
+ * All functions may be called from any thread. Snapshots handed out carry a reference that the receiver gives back.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/mailbox.h"
+#include "model/snapshot.h"
+
+struct engine;
+
+struct engine_options {
+    const struct env *env;      /* must outlive the engine */
+    const char *const *sources; /* "NAME[:PARAMETERS]" each; none: chosen automatically */
+    size_t source_count;
+    int64_t interval_ms;   /* of periodic samples; 0: only on request */
+    int64_t hung_after_ms; /* a source that does not answer for so long is given up; 0: 5000 */
+    bool show_secrets;     /* command lines unmasked */
+};
+
+/* Unknown source names fail with -EINVAL and a sentence that names the nearest one. Nothing is opened yet. */
+struct engine *engine_new(const struct engine_options *options, struct error *err);
+/* Stops sampling and closes the sources. One that hangs is left behind. NULL is fine. */
+void engine_free(struct engine *e);
+
+/* The latest snapshot, NULL before the first. Never waits. */
+const struct snapshot *engine_latest(struct engine *e);
+
+/* A snapshot no older than max_age_ms that has at least `groups`; waits up to timeout_ms, then gives the latest (NULL if there is
+ * none yet). Callers at the same time share one sample. Neither stored nor sent to subscribers. */
+const struct snapshot *engine_sample(struct engine *e, unsigned groups, int64_t max_age_ms, int64_t timeout_ms);
+
+/* The same without waiting: the snapshot is put into `reply` (a mailbox of const struct snapshot *) when it is there. */
+void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struct mailbox *reply);
+
+/* Every periodic snapshot is put into `to`. At most 8 subscribers; -ENOSPC beyond. Their mailboxes must outlive the engine. */
+int engine_subscribe(struct engine *e, struct mailbox *to);
+
+void engine_set_interval(struct engine *e, int64_t interval_ms);
+
+/* Closes the sources so that a driver can be upgraded or a GPU reset; they open again by themselves after for_ms. 0: open again
+ * now. Returns when the driver was let go, or -ETIMEDOUT. */
+int engine_release(struct engine *e, int64_t for_ms, int64_t timeout_ms);
+
+/* What doctor shows of a source: its own description, lines of text. */
+void engine_describe(struct engine *e, struct buf *out, int64_t timeout_ms);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The host itself: name, CPU, memory, swap, load, network and disk, from procfs below the sysroot. Never blocks to measure:
+ * rates are taken between two calls, and are PENDING on the first.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "model/host.h"
+
+struct machine;
+
+struct machine *machine_new(const struct env *env);
+void machine_free(struct machine *m);
+void machine_sample(struct machine *m, struct host *out);
