@@ -65,6 +65,15 @@ void mailbox_free(struct mailbox *m)
     free(m);
 }
 
+static void append(struct mailbox *m, void *item)
+{
+    m->items[(m->first + m->count) % m->capacity] = item;
+    m->count++;
+    if (m->count == 1)
+        eventfd_write(m->fd, 1);
+    pthread_cond_signal(&m->filled);
+}
+
 void mailbox_put(struct mailbox *m, void *item)
 {
     void *lost = NULL;
@@ -76,15 +85,21 @@ void mailbox_put(struct mailbox *m, void *item)
             lost = take_first(m);
             m->dropped++;
         }
-        m->items[(m->first + m->count) % m->capacity] = item;
-        m->count++;
-        if (m->count == 1)
-            eventfd_write(m->fd, 1);
-        pthread_cond_signal(&m->filled);
+        append(m, item);
     }
     pthread_mutex_unlock(&m->lock);
     if (lost && m->drop)
         m->drop(lost);
+}
+
+bool mailbox_offer(struct mailbox *m, void *item)
+{
+    pthread_mutex_lock(&m->lock);
+    bool room = !m->closed && m->count * 2 <= m->capacity;
+    if (room)
+        append(m, item);
+    pthread_mutex_unlock(&m->lock);
+    return room;
 }
 
 void *mailbox_take(struct mailbox *m, int64_t timeout_ms)

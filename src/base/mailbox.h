@@ -18,6 +18,9 @@ struct mailbox *mailbox_new(size_t capacity, void (*drop)(void *item)); /* NULL:
 void mailbox_free(struct mailbox *m);                                   /* drops what is left */
 
 void mailbox_put(struct mailbox *m, void *item);
+/* Like mailbox_put, but refuses (false, the item stays the caller's) when the mailbox is more than half full or closed: for what
+ * many may send, where room must be left for what must not be lost. */
+bool mailbox_offer(struct mailbox *m, void *item);
 /* The oldest item, or NULL when none came within timeout_ms (0: do not wait, negative: wait for ever) or after mailbox_close(). */
 void *mailbox_take(struct mailbox *m, int64_t timeout_ms);
 /* Wakes every reader; later puts are dropped. */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Puts the GPUs of all sources into index order, says of the missing ones why they are missing, and gathers events and status.
+ */
+#include "engine/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static void add_event(struct snapshot *s, const struct event *e)
+{
+    if (s->event_count < EVENTS_MAX)
+        s->events[s->event_count++] = *e;
+}
+
+static void place_all(struct slot *slots, size_t slot_count, struct roster *roster)
+{
+    roster_begin(roster);
+    for (size_t i = 0; i < slot_count; i++)
+        for (size_t g = 0; slots[i].result && g < slots[i].result->gpu_count; g++)
+            roster_place(roster, &slots[i].result->gpus[g].id, i, g);
+}
+
+/* A card that was listed before and is not now: its source failed, or the card went away. */
+static void describe_missing(struct gpu *gpu, const struct slot *slot)
+{
+    bool source_fails = slot->status.state != SOURCE_OK && slot->status.state != SOURCE_ASLEEP;
+    char message[GPU_ERROR_SIZE + SOURCE_MESSAGE_SIZE];
+    if (source_fails)
+        snprintf(message, sizeof message, "%s: %s", slot->ops->name,
+                 slot->status.message[0] ? slot->status.message : source_state_name(slot->status.state));
+    else
+        snprintf(message, sizeof message, "%s no longer lists this GPU", slot->ops->name);
+    gpu_mark_state(gpu, source_fails ? GPU_ERROR : GPU_LOST, message);
+    str_copy(gpu->source, sizeof gpu->source, str_from(slot->ops->name));
+    gpu->simulated = slot->ops->simulated;
+}
+
+static void note_loss(struct snapshot *s, struct roster_entry *entry, const struct gpu *gpu)
+{
+    bool lost = gpu->state == GPU_LOST;
+    if (lost == entry->lost)
+        return;
+    entry->lost = lost;
+    struct event e = {.kind = lost ? EVENT_GPU_LOST : EVENT_GPU_BACK, .gpu_index = gpu->index, .at = s->taken_at};
+    snprintf(e.text, sizeof e.text, "%s %s", gpu->id.name, lost ? "is lost" : "is back");
+    add_event(s, &e);
+}
+
+static int index_of(const struct roster *roster, size_t slot, int position)
+{
+    for (size_t i = 0; i < roster->count; i++)
+        if (roster->entries[i].slot == slot && (int)roster->entries[i].position == position)
+            return (int)i;
+    return -1;
+}
+
+struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, bool first)
+{
+    place_all(slots, slot_count, roster);
+    if (first)
+        roster_sort(roster);
+    struct snapshot *s = snapshot_new(roster->count);
+    if (!s)
+        return NULL;
+    s->groups = GROUP_ALL;
+    for (size_t i = 0; i < roster->count; i++) {
+        struct roster_entry *entry = &roster->entries[i];
+        struct slot *slot = &slots[entry->slot];
+        struct gpu *gpu = &s->gpus[i];
+        if (entry->present) {
+            struct gpu *read = &slot->result->gpus[entry->position];
+            *gpu = *read;
+            read->processes = NULL;
+            read->instances = NULL;
+            read->process_count = read->instance_count = 0;
+        } else {
+            describe_missing(gpu, slot);
+        }
+        gpu->id = entry->id;
+        gpu->index = (int)i;
+    }
+    for (size_t i = 0; i < slot_count && i < SOURCES_MAX; i++) {
+        s->sources[s->source_count++] = slots[i].status;
+        if (slots[i].open)
+            s->groups &= slots[i].known;
+        if (slots[i].driver.driver_version[0] && !s->driver.driver_version[0])
+            s->driver = slots[i].driver;
+        for (size_t e = 0; slots[i].result && e < slots[i].result->event_count; e++) {
+            struct event event = slots[i].result->events[e];
+            event.gpu_index = index_of(roster, i, event.gpu_index);
+            add_event(s, &event);
+        }
+    }
+    return s;
+}

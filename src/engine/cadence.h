@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which metric groups a sample reads. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/clock.h"
+#include "model/snapshot.h"
+
+enum { CADENCE_SLOW_MS = 10000, CADENCE_ENERGY_MS = 30000, CADENCE_GAME_PROCESS_MS = 5000 };
+
+struct cadence {
+    bool static_done, slow_done, energy_done, process_done;
+    struct mono slow_at, energy_at, process_at;
+};
+
+/* Groups due at `now`. While a game runs, asking for processes often makes it stutter (the driver takes a lock): then at most
+ * every CADENCE_GAME_PROCESS_MS. */
+unsigned cadence_due(const struct cadence *c, bool game_runs, struct mono now);
+void cadence_read(struct cadence *c, unsigned groups, struct mono now);
+
+/* A graphics process that keeps the card busy. */
+bool cadence_game_runs(const struct gpu *gpus, size_t count);

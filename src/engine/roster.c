@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The roster of GPUs.
+ */
+#include "engine/roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void roster_begin(struct roster *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        r->entries[i].present = false;
+}
+
+/* Cards without UUID and PCI address can only be told apart by where they stand in their source's list. */
+static bool is_same(const struct roster_entry *e, const struct gpu_id *id, size_t slot, size_t position)
+{
+    if ((e->id.uuid[0] && id->uuid[0]) || (e->id.pci_address[0] && id->pci_address[0]))
+        return gpu_same(&e->id, id);
+    return e->slot == slot && e->position == position && strcmp(e->id.name, id->name) == 0;
+}
+
+int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t position)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct roster_entry *e = &r->entries[i];
+        bool same_address = e->present && e->slot != slot && id->pci_address[0] && strcmp(e->id.pci_address, id->pci_address) == 0;
+        if (same_address)
+            return -1;
+        if (!is_same(e, id, slot, position))
+            continue;
+        if (e->present)
+            return -1;
+        *e = (struct roster_entry){.id = *id, .slot = slot, .position = position, .present = true, .lost = e->lost};
+        return (int)i;
+    }
+    if (r->count == GPU_MAX)
+        return -1;
+    r->entries[r->count] = (struct roster_entry){.id = *id, .slot = slot, .position = position, .present = true};
+    return (int)r->count++;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct roster_entry *x = a, *y = b;
+    bool x_first = strcmp(x->id.vendor, "nvidia") == 0, y_first = strcmp(y->id.vendor, "nvidia") == 0;
+    if (x_first != y_first)
+        return x_first ? -1 : 1;
+    if (!x_first) {
+        int order = strcmp(x->id.pci_address, y->id.pci_address);
+        if (order)
+            return order;
+    }
+    if (x->slot != y->slot)
+        return x->slot < y->slot ? -1 : 1;
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+void roster_sort(struct roster *r)
+{
+    qsort(r->entries, r->count, sizeof r->entries[0], compare);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which GPU has which index. An index is given once and kept while the program runs, also when the card is lost: NVIDIA first in
+ * NVML's order, then the others by PCI address; a card that appears later goes to the end; one that returns gets its own again.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "model/gpu.h"
+
+struct roster_entry {
+    struct gpu_id id;
+    size_t slot;     /* which source reads it */
+    size_t position; /* in that source's list */
+    bool present;    /* in the sample being built */
+    bool lost;       /* was missing in the last one */
+};
+
+struct roster {
+    size_t count;
+    struct roster_entry entries[GPU_MAX];
+};
+
+/* Before the GPUs of a new sample are placed. */
+void roster_begin(struct roster *r);
+/* The index of this GPU; -1 when another source has it already in this sample, or the roster is full. */
+int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t position);
+/* After the very first sample: puts the indices into the documented order. Returns nothing to undo: call before publishing. */
+void roster_sort(struct roster *r);

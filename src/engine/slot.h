@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One chosen source as the coordinator sees it: its worker, its state, its failures, and its last result.
+ */
+#pragma once
+
+#include "engine/breaker.h"
+#include "engine/worker.h"
+
+struct slot {
+    const struct source_ops *ops;
+    char params[256];
+    bool by_name; /* asked for with --source: not only a fallback */
+    struct worker *worker;
+    struct source_status status;
+    struct breaker breaker;
+    bool busy;
+    bool open;
+    struct mono asked;
+    struct result *result; /* of the flight that is being collected; NULL: none */
+    struct driver_info driver;
+    unsigned known;
+};
+
+/* "NAME[:PARAMETERS]" each; none given: the automatic ones. Returns how many, or -EINVAL with a sentence. */
+int slots_choose(struct slot *slots, size_t max, const char *const *names, size_t count, struct error *err);
+
+/* May it be asked now? A fallback waits until the source that it stands in for is known not to work. */
+bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mono now);
+
+/* Takes over what the worker said: state, counters, driver; keeps the result. */
+void slot_answered(struct slot *s, struct result *r, struct mono now);
+void slot_hung(struct slot *s, struct mono now);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The worker thread: opens its source when asked to sample, reads the groups asked for, keeps the rest from before, and adds who
+ * the processes are. Knows nothing of the other sources.
+ */
+#include "engine/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/attribution.h"
+#include "host/identity.h"
+
+struct job {
+    enum job_kind kind;
+    unsigned groups;
+};
+
+struct worker {
+    const struct env *env;
+    const struct source_ops *ops;
+    char *params;
+    size_t slot;
+    struct mailbox *jobs, *results;
+    pthread_t thread;
+
+    /* Of the thread alone. */
+    struct source *source; /* NULL: closed */
+    struct identity *identity;
+    size_t gpu_count;
+    struct gpu_id *ids;
+    struct gpu *last; /* what was read last of each GPU, to keep the groups that are not read each time */
+    unsigned known;
+};
+
+void result_free(struct result *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->gpu_count; i++)
+        gpu_done(&r->gpus[i]);
+    free(r->description);
+    free(r);
+}
+
+static struct result *result_new(const struct worker *w, const struct job *job, size_t gpu_count)
+{
+    struct result *r = calloc(1, sizeof *r + gpu_count * sizeof r->gpus[0]);
+    if (!r)
+        abort(); /* nobody could be told */
+    r->slot = w->slot;
+    r->kind = job->kind;
+    r->groups = job->groups;
+    r->gpu_count = gpu_count;
+    r->open = w->source != NULL;
+    return r;
+}
+
+static void forget_gpus(struct worker *w)
+{
+    for (size_t i = 0; i < w->gpu_count; i++)
+        gpu_done(&w->last[i]);
+    free(w->last);
+    free(w->ids);
+    w->last = NULL;
+    w->ids = NULL;
+    w->gpu_count = 0;
+    w->known = 0;
+}
+
+static void close_source(struct worker *w)
+{
+    forget_gpus(w);
+    if (w->source)
+        w->ops->close(w->source);
+    w->source = NULL;
+}
+
+static int list_gpus(struct worker *w, struct error *err)
+{
+    forget_gpus(w);
+    struct gpu_id *ids = calloc(GPU_MAX, sizeof *ids);
+    if (!ids)
+        return error_set(err, -ENOMEM, "out of memory");
+    int count = w->ops->list(w->source, ids, GPU_MAX);
+    if (count < 0) {
+        free(ids);
+        return error_set(err, count, "cannot list the GPUs: %s", strerror(-count));
+    }
+    w->ids = ids;
+    w->last = calloc((size_t)MAX_OF(count, 1), sizeof *w->last);
+    if (!w->last)
+        return error_set(err, -ENOMEM, "out of memory");
+    w->gpu_count = (size_t)count;
+    return 0;
+}
+
+static int open_source(struct worker *w, struct error *err)
+{
+    int rc = w->ops->open(w->env, w->params, &w->source, err);
+    if (rc < 0) {
+        w->source = NULL;
+        return rc;
+    }
+    rc = list_gpus(w, err);
+    if (rc < 0)
+        close_source(w);
+    return rc;
+}
+
+/* What this sample did not read stays as it was. */
+static void keep_groups(struct gpu *now, const struct gpu *before, unsigned read)
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (!(metric_table[i].group & read) && now->metric[i].state == READING_UNREAD)
+            now->metric[i] = before->metric[i];
+    if (!(read & GROUP_STATIC))
+        for (size_t i = 0; i < PROPERTY_COUNT; i++)
+            if (now->property[i].state == READING_UNREAD)
+                now->property[i] = before->property[i];
+    if (!(read & GROUP_PROCESS) && now->processes_state == READING_UNREAD) {
+        struct gpu lists;
+        if (gpu_copy(&lists, before) < 0)
+            return;
+        now->processes_state = before->processes_state;
+        now->processes = TAKE(lists.processes);
+        now->process_count = now->process_capacity = lists.process_count;
+        now->processes_hidden = before->processes_hidden;
+        now->processes_left_out = before->processes_left_out;
+        lists.process_count = 0;
+        gpu_done(&lists);
+    }
+}
+
+static void read_gpu(struct worker *w, size_t position, unsigned groups, struct gpu *out)
+{
+    w->ops->sample(w->source, position, groups, out);
+    out->id = w->ids[position];
+    str_copy(out->source, sizeof out->source, str_from(out->source[0] ? out->source : w->ops->name));
+    out->simulated = out->simulated || w->ops->simulated;
+    if (out->state != GPU_OK)
+        return;
+    keep_groups(out, &w->last[position], groups);
+    gpu_mark_absent(out, groups, READING_UNSUPPORTED);
+    if (groups & GROUP_PROCESS)
+        for (size_t i = 0; i < out->process_count; i++)
+            identity_fill(w->identity, &out->processes[i]);
+    attribute_power(out);
+    for (size_t i = 0; i < out->instance_count; i++) {
+        struct gpu *instance = &out->instances[i];
+        str_copy(instance->source, sizeof instance->source, str_from(out->source));
+        instance->simulated = out->simulated;
+        gpu_mark_absent(instance, groups, READING_UNSUPPORTED);
+    }
+    gpu_done(&w->last[position]);
+    if (gpu_copy(&w->last[position], out) < 0)
+        w->last[position] = (struct gpu){0};
+}
+
+static int prepare(struct worker *w, unsigned *groups, struct error *err)
+{
+    int rc = 0;
+    if (!w->source)
+        rc = open_source(w, err);
+    else if (w->ops->changed && w->ops->changed(w->source)) {
+        rc = list_gpus(w, err);
+        *groups |= w->known & GROUP_STATIC;
+    }
+    if (rc == 0 && w->ops->refresh)
+        rc = w->ops->refresh(w->source, *groups, err);
+    return rc;
+}
+
+static void do_sample(struct worker *w, const struct job *job)
+{
+    struct error err = {0};
+    unsigned groups = job->groups;
+    int rc = prepare(w, &groups, &err);
+    struct result *r = result_new(w, job, rc < 0 ? 0 : w->gpu_count);
+    r->groups = groups;
+    r->rc = rc;
+    if (rc < 0) {
+        str_copy(r->message, sizeof r->message, str_from(err.text[0] ? err.text : strerror(-rc)));
+    } else {
+        for (size_t i = 0; i < w->gpu_count; i++)
+            read_gpu(w, i, groups, &r->gpus[i]);
+        if (groups & GROUP_PROCESS)
+            identity_sweep(w->identity);
+        w->known |= groups;
+        if (w->ops->driver)
+            w->ops->driver(w->source, &r->driver);
+        if (w->ops->events)
+            r->event_count = w->ops->events(w->source, r->events, EVENTS_MAX);
+    }
+    r->known = w->known;
+    r->open = w->source != NULL;
+    mailbox_put(w->results, r);
+}
+
+static void do_describe(struct worker *w, const struct job *job)
+{
+    struct result *r = result_new(w, job, 0);
+    struct buf text = BUF(256 * 1024);
+    if (w->source && w->ops->describe)
+        w->ops->describe(w->source, &text);
+    r->description = buf_take(&text);
+    mailbox_put(w->results, r);
+}
+
+static void *run(void *argument)
+{
+    struct worker *w = argument;
+    for (;;) {
+        struct job *job = mailbox_take(w->jobs, -1);
+        if (!job)
+            continue;
+        enum job_kind kind = job->kind;
+        switch (kind) {
+        case JOB_SAMPLE: do_sample(w, job); break;
+        case JOB_DESCRIBE: do_describe(w, job); break;
+        case JOB_CLOSE:
+            close_source(w);
+            mailbox_put(w->results, result_new(w, job, 0));
+            break;
+        case JOB_STOP: close_source(w); break;
+        }
+        free(job);
+        if (kind == JOB_STOP)
+            return NULL;
+    }
+}
+
+struct worker *worker_new(const struct env *env, const struct source_ops *ops, const char *params, bool show_secrets, size_t slot,
+                          struct mailbox *results)
+{
+    struct worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    *w = (struct worker){.env = env, .ops = ops, .slot = slot, .results = results};
+    w->params = strdup(params);
+    w->jobs = mailbox_new(8, free);
+    w->identity = identity_new(env, show_secrets);
+    if (!w->params || !w->jobs || !w->identity || pthread_create(&w->thread, NULL, run, w) != 0) {
+        mailbox_free(w->jobs);
+        identity_free(w->identity);
+        free(w->params);
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void worker_ask(struct worker *w, enum job_kind kind, unsigned groups)
+{
+    struct job *job = malloc(sizeof *job);
+    if (!job)
+        return;
+    *job = (struct job){kind, groups};
+    mailbox_put(w->jobs, job);
+}
+
+void worker_free(struct worker *w, bool hung)
+{
+    if (!w)
+        return;
+    if (hung) {
+        pthread_detach(w->thread);
+        return; /* the thread still uses all of it */
+    }
+    worker_ask(w, JOB_STOP, 0);
+    pthread_join(w->thread, NULL);
+    mailbox_free(w->jobs);
+    identity_free(w->identity);
+    free(w->params);
+    free(w);
+}
