@@ -56,7 +56,35 @@ static int index_of(const struct roster *roster, size_t slot, int position)
     return -1;
 }
 
-struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, bool first)
+/* Moves a GPU out of its source's result. */
+static void take_gpu(struct gpu *to, struct gpu *read)
+{
+    *to = *read;
+    read->processes = NULL;
+    read->instances = NULL;
+    read->process_count = read->instance_count = 0;
+}
+
+static void add_source(struct snapshot *s, const struct slot *slot, size_t which, const struct roster *roster)
+{
+    if (s->source_count < SOURCES_MAX)
+        s->sources[s->source_count++] = slot->status;
+    if (slot->open)
+        s->groups &= slot->known;
+    if (slot->driver.driver_version[0] && !s->driver.driver_version[0])
+        s->driver = slot->driver;
+    else if (slot->status.message[0] && strcmp(slot->ops->name, "nvml") == 0)
+        str_copy(s->driver.error_message, sizeof s->driver.error_message, str_from(slot->status.message));
+    for (size_t e = 0; slot->result && e < slot->result->event_count; e++) {
+        struct event event = slot->result->events[e];
+        event.gpu_index = index_of(roster, which, event.gpu_index);
+        if (event.at.ms == 0)
+            event.at = s->taken_at;
+        add_event(s, &event);
+    }
+}
+
+struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, bool first, struct wall at)
 {
     place_all(slots, slot_count, roster);
     if (first)
@@ -65,33 +93,20 @@ struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct ro
     if (!s)
         return NULL;
     s->groups = GROUP_ALL;
+    s->taken_at = at;
     for (size_t i = 0; i < roster->count; i++) {
         struct roster_entry *entry = &roster->entries[i];
         struct slot *slot = &slots[entry->slot];
         struct gpu *gpu = &s->gpus[i];
-        if (entry->present) {
-            struct gpu *read = &slot->result->gpus[entry->position];
-            *gpu = *read;
-            read->processes = NULL;
-            read->instances = NULL;
-            read->process_count = read->instance_count = 0;
-        } else {
+        if (entry->present)
+            take_gpu(gpu, &slot->result->gpus[entry->position]);
+        else
             describe_missing(gpu, slot);
-        }
         gpu->id = entry->id;
         gpu->index = (int)i;
+        note_loss(s, entry, gpu);
     }
-    for (size_t i = 0; i < slot_count && i < SOURCES_MAX; i++) {
-        s->sources[s->source_count++] = slots[i].status;
-        if (slots[i].open)
-            s->groups &= slots[i].known;
-        if (slots[i].driver.driver_version[0] && !s->driver.driver_version[0])
-            s->driver = slots[i].driver;
-        for (size_t e = 0; slots[i].result && e < slots[i].result->event_count; e++) {
-            struct event event = slots[i].result->events[e];
-            event.gpu_index = index_of(roster, i, event.gpu_index);
-            add_event(s, &event);
-        }
-    }
+    for (size_t i = 0; i < slot_count; i++)
+        add_source(s, &slots[i], i, roster);
     return s;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,8 @@ struct ask {
 
 struct waiter {
     struct mailbox *reply;
+    unsigned groups;
+    bool waited_on; /* for a second flight already: takes what comes */
 };
 
 struct engine {
@@ -85,16 +88,25 @@ const struct snapshot *engine_latest(struct engine *e)
     return s;
 }
 
+/* A flight that began for somebody else may have read less than this waiter needs: then it waits for one more. */
 static void answer_waiters(struct engine *e, const struct snapshot *s)
 {
-    for (size_t i = 0; i < e->waiter_count; i++)
-        mailbox_put(e->waiters[i].reply, (void *)snapshot_ref(s));
-    e->waiter_count = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < e->waiter_count; i++) {
+        struct waiter w = e->waiters[i];
+        if ((s->groups & w.groups) == w.groups || w.waited_on) {
+            mailbox_put(w.reply, (void *)snapshot_ref(s));
+        } else {
+            w.waited_on = true;
+            e->waiters[left++] = w;
+        }
+    }
+    e->waiter_count = left;
 }
 
 static void publish(struct engine *e)
 {
-    struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0);
+    struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
     for (size_t i = 0; i < e->slot_count; i++) {
         result_free(e->slots[i].result);
         e->slots[i].result = NULL;
@@ -103,13 +115,9 @@ static void publish(struct engine *e)
     if (!s)
         return; /* out of memory: the next interval tries again; waiters keep waiting for it */
     s->sequence = ++e->sequence;
-    s->taken_at = clock_wall(e->env->clock);
     s->taken = now_of(e);
     s->interval_s = (double)e->interval_ms / MS_PER_S;
     machine_sample(e->machine, &s->host);
-    for (size_t i = 0; i < s->event_count; i++)
-        if (s->events[i].at.ms == 0)
-            s->events[i].at = s->taken_at;
     if (e->flight_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));
@@ -149,6 +157,8 @@ static bool ask_slots(struct engine *e)
 
 static void start_flight(struct engine *e, unsigned groups, bool periodic)
 {
+    for (size_t i = 0; i < e->waiter_count; i++)
+        groups |= e->waiters[i].groups;
     e->flying = true;
     e->flight_periodic = periodic;
     e->flight_groups = groups;
@@ -192,21 +202,60 @@ static void periodic(struct engine *e)
 
 /* ---- messages ---- */
 
+static void finish_description(struct engine *e)
+{
+    char *text = buf_take(&e->description);
+    if (e->describe_reply && text)
+        mailbox_put(e->describe_reply, text);
+    else
+        free(text);
+    e->describe_reply = NULL;
+}
+
+static void close_slot(struct engine *e, struct slot *s)
+{
+    if (!s->worker || !s->open || s->busy)
+        return;
+    s->busy = true;
+    s->asked = now_of(e);
+    worker_ask(s->worker, JOB_CLOSE, 0);
+}
+
+static void retire_fallbacks(struct engine *e, const struct slot *working)
+{
+    for (size_t i = 0; i < e->slot_count; i++) {
+        struct slot *s = &e->slots[i];
+        if (s->by_name || !s->ops->instead_of || strcmp(s->ops->instead_of, working->ops->name) != 0)
+            continue;
+        close_slot(e, s);
+        s->status.state = SOURCE_OFF;
+        s->status.gpu_count = 0;
+        snprintf(s->status.message, sizeof s->status.message, "not needed: %s is in use", working->ops->name);
+    }
+}
+
+static void on_sample(struct engine *e, struct slot *s, struct result *r)
+{
+    bool opened = !s->open;
+    slot_answered(s, r, now_of(e));
+    if (e->released)
+        s->status.state = SOURCE_RELEASED;
+    if (e->released || s->status.state == SOURCE_SET_ASIDE)
+        close_slot(e, s); /* a fresh start when it is tried again */
+    if (opened && s->open) {
+        retire_fallbacks(e, s);
+        if (!(r->known & GROUP_STATIC))
+            e->cadence.static_done = false;
+    }
+    if (e->flying)
+        ask_slots(e); /* a fallback may be wanted now */
+}
+
 static void on_result(struct engine *e, struct result *r)
 {
     struct slot *s = &e->slots[r->slot];
     if (r->kind == JOB_SAMPLE) {
-        bool first_list = !s->open;
-        slot_answered(s, r, now_of(e));
-        if (e->released) {
-            s->status.state = SOURCE_RELEASED;
-            s->busy = true;
-            worker_ask(s->worker, JOB_CLOSE, 0);
-        }
-        if (first_list && s->open && !(r->known & GROUP_STATIC))
-            e->cadence.static_done = false;
-        if (e->flying)
-            ask_slots(e); /* a fallback may be wanted now */
+        on_sample(e, s, r);
     } else if (r->kind == JOB_CLOSE) {
         s->busy = false;
         s->open = false;
@@ -217,10 +266,8 @@ static void on_result(struct engine *e, struct result *r)
             buf_printf(&e->description, "%s\n%s\n", s->ops->name, r->description);
         s->busy = false;
         result_free(r);
-        if (e->descriptions_missing && --e->descriptions_missing == 0) {
-            mailbox_put(e->describe_reply, buf_take(&e->description));
-            e->describe_reply = NULL;
-        }
+        if (e->descriptions_missing && --e->descriptions_missing == 0)
+            finish_description(e);
     }
     if (e->release_reply && !anybody_busy(e)) {
         mailbox_put(e->release_reply, e->release_reply);
@@ -238,7 +285,7 @@ static void on_request(struct engine *e, const struct ask *a)
         return;
     }
     if (e->waiter_count < WAITERS_MAX)
-        e->waiters[e->waiter_count++] = (struct waiter){a->mailbox};
+        e->waiters[e->waiter_count++] = (struct waiter){a->mailbox, a->groups, false};
     if (!e->flying)
         start_flight(e, a->groups, false);
 }
@@ -256,11 +303,7 @@ static void on_release(struct engine *e, const struct ask *a)
         }
         s->status.state = SOURCE_RELEASED;
         str_copy(s->status.message, sizeof s->status.message, STR("released on request"));
-        if (s->worker && s->open && !s->busy) {
-            s->busy = true;
-            s->asked = now_of(e);
-            worker_ask(s->worker, JOB_CLOSE, 0);
-        }
+        close_slot(e, s);
     }
     e->release_reply = a->mailbox;
     if (a->mailbox && !anybody_busy(e)) {
@@ -283,7 +326,22 @@ static void on_describe(struct engine *e, const struct ask *a)
         e->descriptions_missing++;
     }
     if (e->descriptions_missing == 0)
-        mailbox_put(a->mailbox, buf_take(&e->description));
+        finish_description(e);
+}
+
+/* Somebody stopped waiting for a reply; its mailbox is ours to free. */
+static void forget(struct engine *e, struct mailbox *reply)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < e->waiter_count; i++)
+        if (e->waiters[i].reply != reply)
+            e->waiters[left++] = e->waiters[i];
+    e->waiter_count = left;
+    if (e->release_reply == reply)
+        e->release_reply = NULL;
+    if (e->describe_reply == reply)
+        e->describe_reply = NULL;
+    mailbox_free(reply);
 }
 
 /* False: stop. */
@@ -303,6 +361,7 @@ static bool on_message(struct engine *e, struct message *m)
         break;
     case MESSAGE_RELEASE: on_release(e, a); break;
     case MESSAGE_DESCRIBE: on_describe(e, a); break;
+    case MESSAGE_FORGET: forget(e, a->mailbox); break;
     case MESSAGE_STOP: free(a); return false;
     }
     free(a);
@@ -345,6 +404,8 @@ static void *run(void *argument)
         end_release(e);
         give_up_hung(e);
         periodic(e);
+        if (e->waiter_count && !e->flying)
+            start_flight(e, 0, false);
     }
 }
 
@@ -383,10 +444,13 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
 
 static void free_message(struct message *m)
 {
-    if (m->kind == MESSAGE_RESULT)
+    if (m->kind == MESSAGE_RESULT) {
         result_free((struct result *)m);
-    else
-        free(m);
+        return;
+    }
+    if (m->kind == MESSAGE_FORGET)
+        mailbox_free(((struct ask *)m)->mailbox);
+    free(m);
 }
 
 void engine_free(struct engine *e)
@@ -440,6 +504,16 @@ void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struc
         mailbox_put(reply, (void *)s);
 }
 
+/* The coordinator may still answer into this mailbox: it is asked to forget and free it. */
+static void give_up(struct engine *e, struct mailbox *reply)
+{
+    struct ask *a = malloc(sizeof *a);
+    if (!a)
+        return;
+    *a = (struct ask){.base = {MESSAGE_FORGET}, .mailbox = reply};
+    mailbox_put(e->inbox, a);
+}
+
 static void drop_snapshot(void *item)
 {
     snapshot_unref(item);
@@ -456,8 +530,7 @@ const struct snapshot *engine_sample(struct engine *e, unsigned groups, int64_t 
         mailbox_free(reply);
         return s;
     }
-    /* The coordinator will still answer into this mailbox: close it, so that the answer is dropped, and leave it. */
-    mailbox_close(reply);
+    give_up(e, reply);
     return engine_latest(e);
 }
 
@@ -478,9 +551,10 @@ int engine_release(struct engine *e, int64_t for_ms, int64_t timeout_ms)
         mailbox_free(reply);
         return -EAGAIN;
     }
-    bool done = mailbox_take(reply, timeout_ms) != NULL;
-    if (!done)
-        return -ETIMEDOUT; /* the mailbox is answered later and stays */
+    if (!mailbox_take(reply, timeout_ms)) {
+        give_up(e, reply);
+        return -ETIMEDOUT;
+    }
     mailbox_free(reply);
     return 0;
 }
@@ -496,7 +570,7 @@ void engine_describe(struct engine *e, struct buf *out, int64_t timeout_ms)
     }
     char *text = mailbox_take(reply, timeout_ms);
     if (!text) {
-        mailbox_close(reply);
+        give_up(e, reply);
         return;
     }
     buf_text(out, text);

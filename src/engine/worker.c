@@ -165,8 +165,8 @@ static int prepare(struct worker *w, unsigned *groups, struct error *err)
     if (!w->source)
         rc = open_source(w, err);
     else if (w->ops->changed && w->ops->changed(w->source)) {
+        *groups |= w->known; /* new cards start with everything */
         rc = list_gpus(w, err);
-        *groups |= w->known & GROUP_STATIC;
     }
     if (rc == 0 && w->ops->refresh)
         rc = w->ops->refresh(w->source, *groups, err);

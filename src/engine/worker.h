@@ -16,6 +16,7 @@ enum message_kind {
     MESSAGE_INTERVAL,
     MESSAGE_RELEASE,
     MESSAGE_DESCRIBE,
+    MESSAGE_FORGET,
     MESSAGE_STOP
 };
 struct message {
