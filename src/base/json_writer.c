@@ -152,9 +152,12 @@ void jw_number(struct json_writer *j, double value)
     }
     char text[40];
     int len = fabs(value) < 1e-3 ? snprintf(text, sizeof text, "%.6g", value) : snprintf(text, sizeof text, "%.6f", value);
-    if (!memchr(text, 'e', (size_t)len))
+    if (!memchr(text, 'e', (size_t)len)) {
         while (len > 0 && text[len - 1] == '0')
             len--;
+        if (len > 0 && text[len - 1] == '.') /* 70.9999999 was rounded to 71.000000 */
+            len--;
+    }
     jw_raw(j, (struct str){text, (size_t)len});
 }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Snapshots as JSON: the bodies of the API and of `--json`. Every key is always there; what is not known is null, and `absent`
+ * says why. Keys come from the metric table. Where the text goes (file, socket, terminal) is not known here.
+ *
+ * Bodies with GPUs take `only`: the position of the one GPU that was asked for, or ALL_GPUS.
+ */
+#pragma once
+
+#include "base/json_writer.h"
+#include "model/snapshot.h"
+
+enum { ALL_GPUS = -1 };
+
+/* Room for the largest body: 256 GPUs with instances and processes. */
+enum { JSON_BODY_MAX = 512 * 1024 * 1024 };
+
+/* GET /api/gpu/metrics, `whirr status --json`: everything known. */
+void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
+/* One GPU of it, with instances and processes. */
+void json_gpu(struct json_writer *j, const struct gpu *gpu);
+/* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
+void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
+
+/* GET /api/gpu/devices and GET /api/gpu/driver (section A of the contract). */
+void json_devices(struct json_writer *j, const struct snapshot *s, int only);
+void json_device(struct json_writer *j, const struct gpu *gpu);
+void json_driver(struct json_writer *j, const struct snapshot *s);
+
+/* GET /api/gpu/summary; answer: the sentence of `why`, NULL when there is none. */
+void json_summary(struct json_writer *j, const struct snapshot *s, const char *answer);
+
+/* The StatsRow of section C; time_key is "recorded_at" or "timestamp". */
+void json_stats_row(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, const char *time_key);
+/* GET /api/system/gpu-stats */
+void json_stats(struct json_writer *j, const struct snapshot *s, int only);
+
+/* GET /api/resources (section D). host is s->host, or a later reading of it. */
+void json_resources(struct json_writer *j, const struct snapshot *s, const struct host *host);
+
+/* Array of {name, state, gpu_count, errors_total, consecutive_errors, message}: part of GET /api/health and of the metrics. */
+void json_sources(struct json_writer *j, const struct snapshot *s);
+/* Array of the names of sources that are in use. */
+void json_source_names(struct json_writer *j, const struct snapshot *s);
+
+/* Small parts that other bodies are made of. */
+void json_time(struct json_writer *j, const char *key, struct wall at);                         /* null when not known */
+void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale);       /* null when absent */
+void json_scaled_int(struct json_writer *j, const char *key, struct reading r, double scale);   /* rounded */
+void json_scaled_float(struct json_writer *j, const char *key, struct reading r, double scale); /* "71.0", never "71" */
+void json_words(struct json_writer *j, const char *key, const char *text);                      /* null when empty */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A snapshot as Prometheus text exposition (version 0.0.4). A reading that is absent has no series: never a zero that nobody
+ * measured. No pids in labels: processes are added up by name, user and container.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "model/snapshot.h"
+
+#define PROMETHEUS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+enum { PROMETHEUS_MAX = 256 * 1024 * 1024 };
+
+/* What the snapshot does not know. All zero is fine: no guard, nothing evicted. */
+struct prometheus_extra {
+    uint64_t evictions_total;
+    int32_t own_pid;                /* never counted among the other processes */
+    const int64_t *other_processes; /* per GPU position, as the guard counts them; NULL: all but own_pid */
+};
+
+void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
+
+/* Parts, for modules that add series of their own (the server, the guard, the store). */
+void prometheus_head(struct buf *out, const char *name, const char *type, const char *help);
+/* name="value" with the value escaped; a comma goes in front unless it is the first. */
+void prometheus_label(struct buf *out, bool first, const char *name, const char *value);
+void prometheus_value(struct buf *out, double value);
