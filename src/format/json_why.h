@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The explanation as data: the body of GET /api/why and of `whirr why --json`.
+ */
+#pragma once
+
+#include "format/json.h"
+#include "insight/why.h"
+
+/* s: the snapshot that was explained. */
+void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);

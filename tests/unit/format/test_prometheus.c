@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/prometheus.h"
+
+#include "sample.h"
+
+static struct buf exposition(const struct snapshot *s, const struct prometheus_extra *extra)
+{
+    struct buf out = BUF(PROMETHEUS_MAX);
+    prometheus_write(&out, s, extra);
+    assert_false(out.failed);
+    return out;
+}
+
+static void assert_has(const struct buf *b, const char *line)
+{
+    if (!str_contains(buf_view(b), line))
+        fail_msg("'%s' is not in:\n%s", line, b->at);
+}
+
+static void assert_lacks(const struct buf *b, const char *part)
+{
+    if (str_contains(buf_view(b), part))
+        fail_msg("'%s' is in:\n%s", part, b->at);
+}
+
+static void readings_become_series_in_base_units(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = sample_machine();
+    AUTO_BUF struct buf b = exposition(s, &(struct prometheus_extra){.evictions_total = 7, .own_pid = 1203});
+    assert_has(&b, "gpu_temperature_celsius{gpu=\"0\",uuid=\"GPU-11111111-2222\",name=\"NVIDIA GeForce RTX 4090\"} 71\n");
+    assert_has(&b, "gpu_memory_total_bytes{gpu=\"0\",uuid=\"GPU-11111111-2222\",name=\"NVIDIA GeForce RTX 4090\"} 25769803776\n");
+    assert_has(&b, "gpu_fan_speed_ratio{gpu=\"0\",uuid=\"GPU-11111111-2222\",name=\"NVIDIA GeForce RTX 4090\"} 0.62\n");
+    assert_has(&b, "\"} 78.1\n");
+    assert_has(&b, "gpu_other_processes_count{gpu=\"0\",uuid=\"GPU-11111111-2222\",name=\"NVIDIA GeForce RTX 4090\"} 1\n");
+    assert_has(&b, "\ngpu_evictions_total 7\n");
+    assert_has(&b, "\nnvml_query_errors_total 3\n");
+    assert_has(&b, "\nnvml_init_failures_total 1\n");
+    assert_has(&b, "reason=\"power cap\"} 1\n");
+    assert_has(&b, "reason=\"idle\"} 0\n");
+    assert_has(&b, "process=\"python3\",user=\"alice\",container=\"\"} 269\n");
+}
+
+static void what_is_absent_has_no_series(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = sample_machine();
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    assert_lacks(&b, "gpu_temperature_celsius{gpu=\"1\"");
+    assert_lacks(&b, "gpu_energy_joules_total");
+    assert_lacks(&b, "gpu_other_processes_count{gpu=\"3\"");
+    assert_has(&b, "gpu_up{gpu=\"2\",uuid=\"\",name=\"NVIDIA A10\"} 0\n");
+    assert_has(&b, "gpu_asleep{gpu=\"1\",uuid=\"\",name=\"AMD Radeon RX 7900 XTX\"} 1\n");
+}
+
+static void instances_and_simulation_are_labelled(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = sample_machine();
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    assert_has(&b, "gpu_memory_used_bytes{gpu=\"3\",uuid=\"GPU-44444444\",name=\"NVIDIA H100\",mig_uuid=\"MIG-77\","
+                   "profile=\"1g.10gb\",simulated=\"true\"} 536870912\n");
+}
+
+static void help_and_type_stand_once_before_all_series_of_a_name(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = sample_machine();
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    struct str rest = buf_view(&b), line;
+    char current[128] = "", seen[8192] = " ";
+    while (str_cut(&rest, '\n', &line)) {
+        struct str word, name;
+        struct str left = line;
+        if (str_starts(line, "# HELP ")) {
+            str_word(&left, &word);
+            str_word(&left, &word);
+            str_word(&left, &name);
+            char marked[130];
+            snprintf(marked, sizeof marked, " " STR_FMT " ", STR_ARG(name));
+            if (strstr(seen, marked))
+                fail_msg("%s has two heads", marked);
+            strncat(seen, marked + 1, sizeof seen - strlen(seen) - 1);
+            str_copy(current, sizeof current, name);
+        } else if (!str_starts(line, "#")) {
+            size_t len = 0;
+            while (len < line.len && line.at[len] != '{' && line.at[len] != ' ')
+                len++;
+            if (!str_is((struct str){line.at, len}, current))
+                fail_msg("series " STR_FMT " stands behind the head of %s", STR_ARG(line), current);
+        }
+    }
+}
+
+static void labels_are_escaped(void **state)
+{
+    (void)state;
+    struct snapshot *s = sample_machine();
+    snprintf(s->gpus[0].processes[0].name, PROCESS_NAME_SIZE, "a\"b\\c\nd\xff");
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    assert_has(&b, "process=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\"");
+    snapshot_unref(s);
+}
+
+static void processes_of_one_name_are_added_up(void **state)
+{
+    (void)state;
+    struct snapshot *s = sample_machine();
+    struct process *twin = gpu_add_process(&s->gpus[0], 4243);
+    snprintf(twin->name, sizeof twin->name, "python3");
+    snprintf(twin->user, sizeof twin->user, "alice");
+    twin->mem_bytes = reading_ok(1000 * MIB_BYTES);
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    assert_has(&b, "process=\"python3\",user=\"alice\",container=\"\"} 2\n");
+    assert_has(&b, "process=\"python3\",user=\"alice\",container=\"\"} 18874368000\n");
+    assert_lacks(&b, "4243");
+    snapshot_unref(s);
+}
+
+static void without_gpu_the_counters_still_exist(void **state)
+{
+    (void)state;
+    struct snapshot *s = snapshot_new(0);
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    assert_has(&b, "gpu_count 0\n");
+    assert_has(&b, "nvml_query_errors_total 0\n");
+    assert_lacks(&b, "gpu_temperature");
+    snapshot_unref(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(readings_become_series_in_base_units),
+        TEST(what_is_absent_has_no_series),
+        TEST(instances_and_simulation_are_labelled),
+        TEST(help_and_type_stand_once_before_all_series_of_a_name),
+        TEST(labels_are_escaped),
+        TEST(processes_of_one_name_are_added_up),
+        TEST(without_gpu_the_counters_still_exist),
+    };
+    return RUN_TESTS(tests);
+}
