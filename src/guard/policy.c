@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The guard's state machine.
+ */
+#include "guard/policy.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+const struct guard_limits guard_limits_default = {
+    .second_look_ms = 500,
+    .drain_ms = 10000,
+    .verify_ms = 5000,
+    .leave_clear_ms = 30000,
+    .pause_min_ms = 10000,
+    .flap_window_ms = 300000,
+    .leave_longest_ms = 600000,
+    .retry_ms = 30000,
+    .ways = 1,
+};
+
+static const char *const state_names[GUARD_STATES] = {"running", "draining",  "evicting", "verifying",
+                                                      "paused",  "reserving", "resuming", "absent"};
+
+const char *guard_state_name(enum guard_state state)
+{
+    return state_names[state];
+}
+
+bool guard_state_from_name(const char *name, enum guard_state *ret)
+{
+    for (size_t i = 0; i < GUARD_STATES; i++) {
+        if (strcmp(name, state_names[i]) == 0) {
+            *ret = (enum guard_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *guard_action_name(enum guard_action action)
+{
+    static const char *const names[] = {"nothing", "look again", "drain",  "open gate", "evict",
+                                        "verify",  "reserve",    "resume", "throttle",  "unthrottle"};
+    return names[action];
+}
+
+static enum guard_action enter(struct guard_policy *p, enum guard_state state, struct mono now, enum guard_action action)
+{
+    p->state = state;
+    p->since = now;
+    return action;
+}
+
+static bool waited(struct mono since, int64_t ms, struct mono now)
+{
+    return mono_since_ms(now, since) >= ms;
+}
+
+/* A person's wish is remembered until it is taken back. */
+static void hear(struct guard_policy *p, enum person_wish wish)
+{
+    switch (wish) {
+    case WISH_NONE: break;
+    case WISH_HOLD: p->held = true; break;
+    case WISH_EVICT:
+        p->evict_wanted = true;
+        p->gave_up = false;
+        break;
+    case WISH_RESUME:
+        p->held = p->evict_wanted = false;
+        p->forced = true;
+        break;
+    case WISH_RELEASE: p->held = p->evict_wanted = false; break;
+    }
+}
+
+/* Somebody or something wants the worker off the GPU now. A claim counts at its second sighting; unknown counts for nothing. */
+static bool wants_eviction(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f, struct mono now,
+                           enum guard_action *look)
+{
+    if (p->held || p->evict_wanted || f->fault || (f->hot && limits->hot_pauses))
+        return true;
+    if (p->forced) /* a person brought it back into this claim: it stays until the claim has ended */
+        return false;
+    if (f->claim == CLAIM_NONE)
+        p->seen = false;
+    if (f->claim == CLAIM_SURE)
+        return true;
+    if (f->claim != CLAIM_SEEN)
+        return false;
+    if (!p->seen) {
+        p->seen = true;
+        p->seen_at = now;
+        *look = GUARD_DO_LOOK_AGAIN;
+        return false;
+    }
+    return waited(p->seen_at, limits->second_look_ms, now);
+}
+
+/* Nothing stands against the worker's return. Unknown does: nobody can tell. */
+static bool is_clear(const struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f)
+{
+    if (p->held || p->evict_wanted || f->fault || (limits->hot_pauses && !f->cool))
+        return false;
+    return f->claim == CLAIM_NONE || (p->forced && f->claim != CLAIM_UNKNOWN);
+}
+
+static enum guard_action throttle(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f)
+{
+    if (limits->hot_pauses)
+        return GUARD_DO_NOTHING;
+    if (f->hot && !p->throttled) {
+        p->throttled = true;
+        return GUARD_DO_THROTTLE;
+    }
+    if (f->cool && p->throttled) {
+        p->throttled = false;
+        return GUARD_DO_UNTHROTTLE;
+    }
+    return GUARD_DO_NOTHING;
+}
+
+static enum guard_action running(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                                 struct mono now)
+{
+    enum guard_action look = GUARD_DO_NOTHING;
+    if (f->claim == CLAIM_NONE)
+        p->forced = false;
+    bool wanted = wants_eviction(p, limits, f, now, &look);
+    if (!wanted)
+        return look ? look : throttle(p, limits, f);
+    if (p->gave_up && !waited(p->gave_up_at, limits->retry_ms, now))
+        return throttle(p, limits, f);
+    p->gave_up = p->seen = false;
+    p->way = 0;
+    if (p->resumed && !waited(p->resumed_at, limits->flap_window_ms, now))
+        p->leave_ms = MIN_OF(MAX_OF(p->leave_ms, limits->leave_clear_ms) * 2, limits->leave_longest_ms);
+    else
+        p->leave_ms = limits->leave_clear_ms;
+    return enter(p, GUARD_DRAINING, now, GUARD_DO_DRAIN);
+}
+
+static enum guard_action give_up(struct guard_policy *p, struct mono now)
+{
+    p->gave_up = true;
+    p->gave_up_at = now;
+    p->evict_wanted = p->held = false; /* it cannot be had: a person must ask again */
+    return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
+}
+
+static enum guard_action draining(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                                  struct mono now)
+{
+    bool person_or_heat = p->held || p->evict_wanted || f->fault || (f->hot && limits->hot_pauses);
+    if (p->forced || (!person_or_heat && f->claim == CLAIM_NONE))
+        return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
+    if (!person_or_heat && f->claim == CLAIM_UNKNOWN)
+        return GUARD_DO_NOTHING;
+    if (!f->drained && !waited(p->since, limits->drain_ms, now))
+        return GUARD_DO_NOTHING;
+    if (limits->ways == 0)
+        return give_up(p, now);
+    return enter(p, GUARD_EVICTING, now, GUARD_DO_EVICT);
+}
+
+static enum guard_action next_way(struct guard_policy *p, const struct guard_limits *limits, struct mono now)
+{
+    p->way++;
+    return p->way < limits->ways ? enter(p, GUARD_EVICTING, now, GUARD_DO_EVICT) : GUARD_DO_NOTHING;
+}
+
+static enum guard_action paused_now(struct guard_policy *p, bool freed, struct mono now)
+{
+    p->not_freed = !freed;
+    p->clear = false;
+    return enter(p, GUARD_PAUSED, now, GUARD_DO_NOTHING);
+}
+
+static enum guard_action evicting(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                                  struct mono now)
+{
+    if (f->step == STEP_DONE)
+        return enter(p, GUARD_VERIFYING, now, GUARD_DO_VERIFY);
+    if (f->step == STEP_PENDING)
+        return GUARD_DO_NOTHING;
+    enum guard_action next = next_way(p, limits, now);
+    return next ? next : give_up(p, now);
+}
+
+static enum guard_action verifying(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                                   struct mono now)
+{
+    if (f->memory_freed)
+        return paused_now(p, true, now);
+    if (!waited(p->since, limits->verify_ms, now))
+        return GUARD_DO_NOTHING;
+    enum guard_action next = next_way(p, limits, now);
+    /* A way has acted: the worker must be brought back through it later. Until then it rests, and that is said loudly. */
+    return next ? next : paused_now(p, false, now);
+}
+
+static enum guard_action paused(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                                struct mono now)
+{
+    bool clear = is_clear(p, limits, f);
+    if (clear && !p->clear)
+        p->clear_at = now;
+    p->clear = clear;
+    if (!clear)
+        return GUARD_DO_NOTHING;
+    if (p->forced)
+        return enter(p, GUARD_RESERVING, now, GUARD_DO_RESERVE);
+    if (p->resume_failed && !waited(p->resume_failed_at, limits->retry_ms, now))
+        return GUARD_DO_NOTHING;
+    int64_t leave_ms = MAX_OF(p->leave_ms, limits->leave_clear_ms);
+    if (!waited(p->clear_at, leave_ms, now) || !waited(p->since, limits->pause_min_ms, now))
+        return GUARD_DO_NOTHING;
+    return enter(p, GUARD_RESERVING, now, GUARD_DO_RESERVE);
+}
+
+static enum guard_action reserving(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                                   struct mono now)
+{
+    if (f->claim == CLAIM_UNKNOWN)
+        return GUARD_DO_NOTHING;
+    if (!is_clear(p, limits, f))
+        return paused_now(p, !p->not_freed, now);
+    if (!f->memory_enough && !p->not_freed)
+        return GUARD_DO_NOTHING; /* waits as long as it takes: a restore that lacks memory destroys the worker */
+    return enter(p, GUARD_RESUMING, now, GUARD_DO_RESUME);
+}
+
+static enum guard_action resuming(struct guard_policy *p, const struct guard_facts *f, struct mono now)
+{
+    if (f->step == STEP_PENDING)
+        return GUARD_DO_NOTHING;
+    if (f->step == STEP_FAILED) {
+        p->resume_failed = true;
+        p->resume_failed_at = now;
+        p->forced = false;
+        return paused_now(p, !p->not_freed, now);
+    }
+    p->resume_failed = p->not_freed = p->clear = p->seen = false;
+    p->resumed = true;
+    p->resumed_at = now;
+    return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
+}
+
+/* No worker, nothing to guard; but one that we have stopped or put to sleep ourselves is not absent. */
+static bool worker_left(const struct guard_policy *p, const struct guard_facts *f)
+{
+    return f->worker == WORKER_GONE && p->state != GUARD_ABSENT && p->state != GUARD_EVICTING && p->state != GUARD_RESUMING;
+}
+
+enum guard_action guard_step(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                             struct mono now)
+{
+    hear(p, f->wish);
+    if (worker_left(p, f)) {
+        p->seen = p->throttled = p->not_freed = p->forced = p->resume_failed = false;
+        return enter(p, GUARD_ABSENT, now, GUARD_DO_OPEN_GATE);
+    }
+    switch (p->state) {
+    case GUARD_RUNNING: return running(p, limits, f, now);
+    case GUARD_DRAINING: return draining(p, limits, f, now);
+    case GUARD_EVICTING: return evicting(p, limits, f, now);
+    case GUARD_VERIFYING: return verifying(p, limits, f, now);
+    case GUARD_PAUSED: return paused(p, limits, f, now);
+    case GUARD_RESERVING: return reserving(p, limits, f, now);
+    case GUARD_RESUMING: return resuming(p, f, now);
+    case GUARD_ABSENT: return f->worker == WORKER_ALIVE ? enter(p, GUARD_RUNNING, now, GUARD_DO_NOTHING) : GUARD_DO_NOTHING;
+    }
+    return GUARD_DO_NOTHING;
+}
+
+void guard_restore(struct guard_policy *p, enum guard_state found, struct mono now)
+{
+    *p = (struct guard_policy){.since = now};
+    switch (found) {
+    case GUARD_RUNNING:
+    case GUARD_DRAINING: p->state = GUARD_RUNNING; break;
+    case GUARD_ABSENT: p->state = GUARD_ABSENT; break;
+    /* In the middle of an eviction or a resume nobody knows how far it came: as paused, the worker is brought back when clear. */
+    case GUARD_EVICTING:
+    case GUARD_VERIFYING:
+    case GUARD_PAUSED:
+    case GUARD_RESERVING:
+    case GUARD_RESUMING: p->state = GUARD_PAUSED; break;
+    }
+}

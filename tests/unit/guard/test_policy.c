@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guard/policy.h"
+
+#include "test.h"
+
+/* A guard under test: facts are set, time is moved, and each step's action is looked at. */
+struct rig {
+    struct guard_policy p;
+    struct guard_limits limits;
+    struct guard_facts f;
+    struct mono now;
+};
+
+static struct rig rig(void)
+{
+    return (struct rig){
+        .limits = guard_limits_default,
+        .f = {.claim = CLAIM_NONE, .worker = WORKER_ALIVE, .drained = true, .cool = true, .memory_enough = true},
+        .now = {NS_PER_S},
+    };
+}
+
+static enum guard_action step(struct rig *r, int64_t after_ms)
+{
+    r->now.ns += after_ms * NS_PER_MS;
+    enum guard_action a = guard_step(&r->p, &r->limits, &r->f, r->now);
+    r->f.wish = WISH_NONE;
+    return a;
+}
+
+static void to_paused(struct rig *r)
+{
+    r->f.claim = CLAIM_SURE;
+    assert_int_equal(step(r, 0), GUARD_DO_DRAIN);
+    assert_int_equal(step(r, 10), GUARD_DO_EVICT);
+    r->f.step = STEP_DONE;
+    assert_int_equal(step(r, 10), GUARD_DO_VERIFY);
+    r->f.step = STEP_PENDING;
+    r->f.memory_freed = true;
+    step(r, 10);
+    assert_int_equal(r->p.state, GUARD_PAUSED);
+}
+
+static void a_claim_counts_at_its_second_sighting(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_SEEN;
+    assert_int_equal(step(&r, 0), GUARD_DO_LOOK_AGAIN);
+    assert_int_equal(step(&r, 400), GUARD_DO_NOTHING);
+    assert_int_equal(step(&r, 100), GUARD_DO_DRAIN);
+    assert_int_equal(r.p.state, GUARD_DRAINING);
+}
+
+static void a_claim_that_vanishes_between_two_looks_is_forgotten(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_SEEN;
+    step(&r, 0);
+    r.f.claim = CLAIM_NONE;
+    step(&r, 500);
+    r.f.claim = CLAIM_SEEN;
+    assert_int_equal(step(&r, 500), GUARD_DO_LOOK_AGAIN);
+}
+
+static void a_sure_claim_counts_at_once(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_SURE;
+    assert_int_equal(step(&r, 0), GUARD_DO_DRAIN);
+}
+
+static void work_in_flight_is_waited_for_but_not_for_ever(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_SURE;
+    r.f.drained = false;
+    step(&r, 0);
+    assert_int_equal(step(&r, 9000), GUARD_DO_NOTHING);
+    assert_int_equal(step(&r, 1000), GUARD_DO_EVICT);
+}
+
+static void a_claim_that_ends_while_draining_opens_the_gate(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_SURE;
+    r.f.drained = false;
+    step(&r, 0);
+    r.f.claim = CLAIM_NONE;
+    assert_int_equal(step(&r, 10), GUARD_DO_OPEN_GATE);
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+}
+
+static void unknown_neither_evicts_nor_resumes(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_UNKNOWN;
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(step(&r, 5000), GUARD_DO_NOTHING);
+    r.f.claim = CLAIM_SURE;
+    r.f.drained = false;
+    step(&r, 0);
+    r.f.claim = CLAIM_UNKNOWN;
+    assert_int_equal(step(&r, 60000), GUARD_DO_NOTHING); /* drained long ago, but nobody knows whether it is still needed */
+    r = rig();
+    to_paused(&r);
+    r.f.claim = CLAIM_UNKNOWN;
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(step(&r, 5000), GUARD_DO_NOTHING);
+    assert_int_equal(r.p.state, GUARD_PAUSED);
+}
+
+static void ways_are_tried_in_order_and_the_last_failure_gives_up(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.limits.ways = 2;
+    r.f.claim = CLAIM_SURE;
+    step(&r, 0);
+    assert_int_equal(step(&r, 0), GUARD_DO_EVICT);
+    r.f.step = STEP_FAILED;
+    assert_int_equal(step(&r, 10), GUARD_DO_EVICT);
+    assert_int_equal(r.p.way, 1);
+    assert_int_equal(step(&r, 10), GUARD_DO_OPEN_GATE);
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+    assert_true(r.p.gave_up);
+    assert_int_equal(step(&r, 5000), GUARD_DO_NOTHING); /* the claim stands, but it is not hammered */
+    assert_int_equal(step(&r, 30000), GUARD_DO_DRAIN);
+}
+
+static void memory_that_stays_held_leads_to_the_next_way_then_to_a_loud_pause(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.limits.ways = 2;
+    r.f.claim = CLAIM_SURE;
+    step(&r, 0);
+    step(&r, 0);
+    r.f.step = STEP_DONE;
+    assert_int_equal(step(&r, 10), GUARD_DO_VERIFY);
+    r.f.step = STEP_PENDING;
+    assert_int_equal(step(&r, 4000), GUARD_DO_NOTHING);
+    assert_int_equal(step(&r, 1000), GUARD_DO_EVICT);
+    r.f.step = STEP_DONE;
+    step(&r, 10);
+    r.f.step = STEP_PENDING;
+    step(&r, 5000);
+    assert_int_equal(r.p.state, GUARD_PAUSED);
+    assert_true(r.p.not_freed);
+}
+
+static void it_returns_when_it_was_clear_long_enough_and_memory_suffices(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_paused(&r);
+    r.f.claim = CLAIM_NONE;
+    assert_int_equal(step(&r, 1000), GUARD_DO_NOTHING);
+    assert_int_equal(step(&r, 29000), GUARD_DO_NOTHING);
+    assert_int_equal(step(&r, 1000), GUARD_DO_RESERVE);
+    r.f.memory_enough = false;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(step(&r, 60000), GUARD_DO_NOTHING);
+    r.f.memory_enough = true;
+    assert_int_equal(step(&r, 10), GUARD_DO_RESUME);
+    r.f.step = STEP_DONE;
+    assert_int_equal(step(&r, 900), GUARD_DO_OPEN_GATE);
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+}
+
+static void a_claim_while_reserving_goes_back_to_pause(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_paused(&r);
+    r.f.claim = CLAIM_NONE;
+    step(&r, 1);
+    step(&r, 30000);
+    assert_int_equal(r.p.state, GUARD_RESERVING);
+    r.f.memory_enough = false;
+    r.f.claim = CLAIM_SEEN;
+    step(&r, 10);
+    assert_int_equal(r.p.state, GUARD_PAUSED);
+}
+
+static void flapping_makes_it_more_patient(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    int64_t before = 0;
+    for (int i = 0; i < 8; i++) {
+        r.f.memory_freed = false;
+        to_paused(&r);
+        assert_true(r.p.leave_ms >= before && r.p.leave_ms <= r.limits.leave_longest_ms);
+        before = r.p.leave_ms;
+        r.f.claim = CLAIM_NONE;
+        step(&r, 1);
+        assert_int_equal(step(&r, r.p.leave_ms - 1), GUARD_DO_NOTHING);
+        assert_int_equal(step(&r, 1), GUARD_DO_RESERVE);
+        step(&r, 1);
+        r.f.step = STEP_DONE;
+        step(&r, 1);
+        r.f.step = STEP_PENDING;
+        step(&r, 1000);
+    }
+    assert_int_equal(before, r.limits.leave_longest_ms);
+    step(&r, r.limits.flap_window_ms);
+    r.f.memory_freed = false;
+    to_paused(&r);
+    assert_int_equal(r.p.leave_ms, r.limits.leave_clear_ms);
+}
+
+static void a_failed_resume_pauses_and_is_tried_later(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_paused(&r);
+    r.f.claim = CLAIM_NONE;
+    step(&r, 1);
+    step(&r, 30000);
+    step(&r, 1);
+    assert_int_equal(r.p.state, GUARD_RESUMING);
+    r.f.step = STEP_FAILED;
+    step(&r, 1);
+    assert_int_equal(r.p.state, GUARD_PAUSED);
+    r.f.step = STEP_PENDING;
+    step(&r, 1);
+    assert_int_equal(step(&r, 30000), GUARD_DO_RESERVE);
+}
+
+static void a_person_can_hold_release_evict_and_resume(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.wish = WISH_EVICT;
+    assert_int_equal(step(&r, 0), GUARD_DO_DRAIN);
+    step(&r, 1);
+    r.f.step = STEP_DONE;
+    step(&r, 1);
+    r.f.step = STEP_PENDING;
+    r.f.memory_freed = true;
+    step(&r, 1);
+    assert_int_equal(r.p.state, GUARD_PAUSED);
+    assert_int_equal(step(&r, 3600000), GUARD_DO_NOTHING); /* stays as the person wants it */
+    r.f.wish = WISH_RESUME;
+    r.f.claim = CLAIM_SEEN; /* even into a claim: a person decides */
+    assert_int_equal(step(&r, 1), GUARD_DO_RESERVE);
+    assert_int_equal(step(&r, 1), GUARD_DO_RESUME);
+    r.f.step = STEP_DONE;
+    step(&r, 1);
+    r.f.step = STEP_PENDING;
+    assert_int_equal(step(&r, 5000), GUARD_DO_NOTHING); /* and is not undone while that claim lasts */
+    r.f.claim = CLAIM_NONE;
+    step(&r, 1);
+    r.f.claim = CLAIM_SURE;
+    assert_int_equal(step(&r, 1), GUARD_DO_DRAIN);
+}
+
+static void heat_throttles_or_pauses_with_hysteresis(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.hot = true;
+    r.f.cool = false;
+    assert_int_equal(step(&r, 0), GUARD_DO_THROTTLE);
+    r.f.hot = false;
+    assert_int_equal(step(&r, 1), GUARD_DO_NOTHING); /* below the threshold, not yet below the hysteresis */
+    r.f.cool = true;
+    assert_int_equal(step(&r, 1), GUARD_DO_UNTHROTTLE);
+    r.limits.hot_pauses = true;
+    r.f.hot = true;
+    r.f.cool = false;
+    assert_int_equal(step(&r, 1), GUARD_DO_DRAIN);
+}
+
+static void a_worker_that_dies_is_noticed_in_any_resting_state(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_paused(&r);
+    r.f.worker = WORKER_GONE;
+    step(&r, 1);
+    assert_int_equal(r.p.state, GUARD_ABSENT);
+    r.f.worker = WORKER_ALIVE;
+    step(&r, 1);
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+}
+
+static void a_restart_in_the_middle_is_a_pause(void **state)
+{
+    (void)state;
+    struct guard_policy p;
+    for (int s = 0; s < GUARD_STATES; s++) {
+        guard_restore(&p, (enum guard_state)s, (struct mono){5});
+        bool acted = s >= GUARD_EVICTING && s <= GUARD_RESUMING;
+        assert_int_equal(p.state, acted ? GUARD_PAUSED : s == GUARD_ABSENT ? GUARD_ABSENT : GUARD_RUNNING);
+    }
+}
+
+/* ---- random histories ---- */
+
+static uint32_t dice_state;
+
+static uint32_t dice(uint32_t sides)
+{
+    dice_state = dice_state * 1664525u + 1013904223u;
+    return (dice_state >> 8) % sides;
+}
+
+static void random_facts(struct guard_facts *f)
+{
+    if (dice(3) == 0)
+        f->claim = (enum claim_verdict)dice(4);
+    f->worker = dice(60) == 0 ? WORKER_GONE : WORKER_ALIVE;
+    f->drained = dice(2);
+    f->step = (enum step_result)dice(3);
+    f->memory_freed = dice(2);
+    f->memory_enough = dice(2);
+    uint32_t heat = dice(20);
+    f->hot = heat == 0;
+    f->cool = heat > 3;
+    f->fault = dice(200) == 0;
+    f->wish = dice(40) == 0 ? (enum person_wish)dice(5) : WISH_NONE;
+}
+
+static void check_step(const struct guard_policy *before, const struct rig *r, enum guard_action a)
+{
+    const struct guard_facts *f = &r->f;
+    bool person = before->held || before->evict_wanted || f->wish == WISH_EVICT || f->wish == WISH_HOLD;
+    bool other_reason = person || f->fault || (f->hot && r->limits.hot_pauses);
+    if (a == GUARD_DO_EVICT && before->state == GUARD_DRAINING && !other_reason)
+        assert_true(f->claim == CLAIM_SEEN || f->claim == CLAIM_SURE); /* never evict on unknown, nor for nothing */
+    if (a == GUARD_DO_RESUME) {
+        bool forced = before->forced || f->wish == WISH_RESUME;
+        assert_true(f->claim == CLAIM_NONE ||
+                    (forced && f->claim != CLAIM_UNKNOWN)); /* never into a claim unless a person says so */
+        assert_true(f->memory_enough || before->not_freed);
+    }
+    /* Never two at once: while an action is under way no other begins. */
+    if ((before->state == GUARD_EVICTING || before->state == GUARD_RESUMING) && f->step == STEP_PENDING)
+        assert_int_equal(a, GUARD_DO_NOTHING);
+    assert_true(r->p.way <= r->limits.ways);
+    assert_true(r->p.leave_ms <= r->limits.leave_longest_ms);
+}
+
+/* From any state, a person who asks for it gets the worker back (or sees that it is gone). */
+static void check_person_can_leave(struct rig r)
+{
+    r.f = (struct guard_facts){.claim = CLAIM_SEEN,
+                               .worker = WORKER_ALIVE,
+                               .drained = true,
+                               .step = STEP_DONE,
+                               .memory_freed = true,
+                               .memory_enough = true,
+                               .cool = true,
+                               .wish = WISH_RESUME};
+    for (int i = 0; i < 20 && !(r.p.state == GUARD_RUNNING && i > 0); i++) {
+        step(&r, 1000);
+        if (r.p.state == GUARD_PAUSED) /* a step that was under way first came to its end */
+            r.f.wish = WISH_RESUME;
+    }
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+}
+
+static void random_histories_keep_every_promise(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 1000; seed++) {
+        dice_state = seed;
+        struct rig r = rig();
+        r.limits.ways = dice(4);
+        r.limits.hot_pauses = dice(2);
+        for (int i = 0; i < 300; i++) {
+            random_facts(&r.f);
+            struct guard_policy before = r.p;
+            r.now.ns += (int64_t)(1 + dice(20000)) * NS_PER_MS;
+            enum guard_action a = guard_step(&r.p, &r.limits, &r.f, r.now);
+            check_step(&before, &r, a);
+            if (dice(25) == 0)
+                check_person_can_leave(r);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_claim_counts_at_its_second_sighting),
+        TEST(a_claim_that_vanishes_between_two_looks_is_forgotten),
+        TEST(a_sure_claim_counts_at_once),
+        TEST(work_in_flight_is_waited_for_but_not_for_ever),
+        TEST(a_claim_that_ends_while_draining_opens_the_gate),
+        TEST(unknown_neither_evicts_nor_resumes),
+        TEST(ways_are_tried_in_order_and_the_last_failure_gives_up),
+        TEST(memory_that_stays_held_leads_to_the_next_way_then_to_a_loud_pause),
+        TEST(it_returns_when_it_was_clear_long_enough_and_memory_suffices),
+        TEST(a_claim_while_reserving_goes_back_to_pause),
+        TEST(flapping_makes_it_more_patient),
+        TEST(a_failed_resume_pauses_and_is_tried_later),
+        TEST(a_person_can_hold_release_evict_and_resume),
+        TEST(heat_throttles_or_pauses_with_hysteresis),
+        TEST(a_worker_that_dies_is_noticed_in_any_resting_state),
+        TEST(a_restart_in_the_middle_is_a_pause),
+        TEST(random_histories_keep_every_promise),
+    };
+    return RUN_TESTS(tests);
+}
