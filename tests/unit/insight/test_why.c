@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs every scenario of tests/golden/why: what must be said, and that the answer changes when its evidence is taken away.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "insight/why.h"
+#include "test.h"
+#include "why_scenario.h"
+
+static void print_part(const struct why_part *part)
+{
+    print_error("    [%d] %s\n", part->gpu_index, part->answer);
+    for (size_t i = 0; i < part->cause_count; i++) {
+        const struct why_cause *cause = &part->causes[i];
+        print_error("      %.2f %s: %s\n", cause->confidence, why_code_name(cause->code), cause->text);
+        for (size_t e = 0; e < cause->evidence_count; e++)
+            print_error("           - %s\n", cause->evidence[e]);
+    }
+    for (size_t i = 0; i < part->suggestion_count; i++)
+        print_error("      > %s\n", part->suggestions[i]);
+}
+
+static void print_why(const struct why *why)
+{
+    print_error("    overall: %s\n", why->answer);
+    if (why->machine.cause_count)
+        print_part(&why->machine);
+    for (size_t i = 0; i < why->gpu_count; i++)
+        print_part(&why->gpus[i]);
+}
+
+static bool has(const char *text, struct str words)
+{
+    char needle[512];
+    str_copy(needle, sizeof needle, words);
+    return strstr(text, needle) != NULL;
+}
+
+static bool has_case(const char *text, struct str words)
+{
+    char needle[512];
+    str_copy(needle, sizeof needle, words);
+    return strcasestr(text, needle) != NULL;
+}
+
+static bool among(const struct why_part *part, struct str code)
+{
+    for (size_t i = 0; i < part->cause_count; i++)
+        if (str_is(code, why_code_name(part->causes[i].code)))
+            return true;
+    return false;
+}
+
+static bool in_confidence(const struct why_cause *cause, struct str range)
+{
+    struct str low_text, high_text;
+    double low, high;
+    return str_word(&range, &low_text) && str_word(&range, &high_text) && str_to_double(low_text, &low) &&
+           str_to_double(high_text, &high) && cause->confidence >= low && cause->confidence <= high;
+}
+
+static bool some_line(const char (*lines)[WHY_LINE_SIZE], size_t count, struct str words)
+{
+    for (size_t i = 0; i < count; i++)
+        if (has_case(lines[i], words))
+            return true;
+    return false;
+}
+
+static const struct why_part *part_named(const struct why *why, struct str key, struct str value)
+{
+    int64_t index;
+    if (str_is(key, "machine"))
+        return &why->machine;
+    for (size_t i = 0; str_to_i64(value, &index) && i < why->gpu_count; i++)
+        if (why->gpus[i].gpu_index == index)
+            return &why->gpus[i];
+    return NULL;
+}
+
+static bool fulfilled(const struct why *why, const struct why_part *part, struct str key, struct str value)
+{
+    static const struct why_cause no_cause = {.code = WHY_CODE_COUNT};
+    const struct why_cause *first = part && part->cause_count ? &part->causes[0] : &no_cause;
+    int64_t pid;
+    if (str_is(key, "overall"))
+        return has(why->answer, value);
+    if (str_is(key, "overall-omits"))
+        return !has(why->answer, value);
+    if (!part)
+        return false;
+    if (str_is(key, "is"))
+        return str_is(value, part->answer);
+    if (str_is(key, "says"))
+        return has(part->answer, value);
+    if (str_is(key, "omits"))
+        return !has(part->answer, value);
+    if (str_is(key, "cause"))
+        return str_is(value, why_code_name(first->code));
+    if (str_is(key, "also"))
+        return among(part, value);
+    if (str_is(key, "never"))
+        return !among(part, value);
+    if (str_is(key, "pid"))
+        return first->pid == (str_to_i64(value, &pid) ? pid : 0);
+    if (str_is(key, "confidence"))
+        return in_confidence(first, value);
+    if (str_is(key, "evidence"))
+        return some_line(first->evidence, first->evidence_count, value);
+    if (str_is(key, "suggests"))
+        return some_line(part->suggestions, part->suggestion_count, value);
+    return false;
+}
+
+static size_t check_block(const struct scenario_block *block, const struct why *why)
+{
+    const struct why_part *part = why->gpu_count ? &why->gpus[0] : &why->machine;
+    size_t failures = 0;
+    for (size_t i = 0; i < block->count; i++) {
+        struct str value = block->lines[i], key;
+        str_word(&value, &key);
+        value = str_trim(value);
+        if (str_is(key, "gpu") || str_is(key, "machine")) {
+            part = part_named(why, key, value);
+            continue;
+        }
+        if (fulfilled(why, part, key, value))
+            continue;
+        if (!failures++)
+            print_error("  without [" STR_FMT "]:\n", STR_ARG(block->without));
+        print_error("    FAILS: " STR_FMT "\n", STR_ARG(block->lines[i]));
+    }
+    return failures;
+}
+
+static void scenario_holds(void **state)
+{
+    struct scenario s;
+    char before[WHY_ANSWER_SIZE] = "";
+    size_t failures = 0;
+    assert_true(scenario_read(&s, *state));
+    for (size_t i = 0; i < s.block_count; i++) {
+        struct scenario_machine m;
+        assert_true(scenario_build(&s, s.blocks[i].without, &m));
+        struct why *why = why_explain(m.now, m.has_past ? &m.past : NULL);
+        assert_non_null(why);
+        size_t failed = check_block(&s.blocks[i], why);
+        if (i == 0)
+            str_copy(before, sizeof before, str_from(why->answer));
+        else if (strcmp(before, why->answer) == 0 && ++failed)
+            print_error("  without [" STR_FMT "]: the answer did not change\n", STR_ARG(s.blocks[i].without));
+        if (failed)
+            print_why(why);
+        failures += failed;
+        why_free(why);
+        scenario_machine_done(&m);
+    }
+    scenario_done(&s);
+    assert_int_equal(failures, 0);
+}
+
+static glob_t files;
+
+static void there_are_enough_scenarios_and_each_takes_evidence_away(void **state)
+{
+    (void)state;
+    size_t calm = 0;
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct scenario s;
+        assert_true(scenario_read(&s, files.gl_pathv[i]));
+        if (s.kind == SCENARIO_EXPLAINED && s.block_count < 2)
+            fail_msg("%s takes no evidence away", files.gl_pathv[i]);
+        for (size_t b = 0; b < s.block_count; b++) {
+            struct scenario_machine m;
+            if (!scenario_build(&s, s.blocks[b].without, &m) || s.blocks[b].count == 0)
+                fail_msg("%s: block %zu is not well formed", files.gl_pathv[i], b);
+            scenario_machine_done(&m);
+        }
+        calm += s.kind != SCENARIO_EXPLAINED;
+        scenario_done(&s);
+    }
+    assert_true(files.gl_pathc >= 55);
+    assert_true(calm >= 10);
+}
+
+int main(void)
+{
+    const char *root = getenv("WHIRR_SOURCE_ROOT");
+    char pattern[512];
+    snprintf(pattern, sizeof pattern, "%s/tests/golden/why/*.scenario", root ? root : ".");
+    if (glob(pattern, 0, NULL, &files) != 0)
+        return fprintf(stderr, "no scenarios at %s\n", pattern), 1;
+    AUTO_FREE struct CMUnitTest *tests = calloc(files.gl_pathc + 1, sizeof *tests);
+    tests[0] = (struct CMUnitTest)TEST(there_are_enough_scenarios_and_each_takes_evidence_away);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        tests[i + 1] = (struct CMUnitTest){strrchr(files.gl_pathv[i], '/') + 1, scenario_holds, NULL, NULL, files.gl_pathv[i]};
+    int failed = _cmocka_run_group_tests("why", tests, files.gl_pathc + 1, NULL, NULL);
+    globfree(&files);
+    return failed;
+}
