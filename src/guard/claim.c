@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Judging claims.
+ */
+#include "guard/claim.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define MIB_BYTES (1024LL * 1024)
+
+const struct claim_limits claim_limits_default = {
+    .compute_bytes = 256 * MIB_BYTES,
+    .compute_permille = 50,
+    .graphics_bytes = 1024 * MIB_BYTES,
+    .graphics_busy_bytes = 512 * MIB_BYTES,
+    .graphics_busy_permille = 200,
+    .unattributed_bytes = 512 * MIB_BYTES,
+};
+
+/* Compositors and desktop shells: they are always there, and never what the guard waits for. */
+static const char *const shells[] = {
+    "Xorg",     "Xwayland", "gnome-shell", "mutter",    "kwin_wayland", "kwin_x11",     "plasmashell",
+    "sway",     "Hyprland", "weston",      "river",     "labwc",        "wayfire",      "niri",
+    "cinnamon", "xfwm4",    "marco",       "gamescope", "cosmic-comp",  "sddm-greeter",
+};
+
+static bool is_shell(const struct process *p)
+{
+    for (size_t i = 0; i < ARRAY_LEN(shells); i++)
+        if (strcmp(p->name, shells[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_one_of(const struct process *p, const struct claim_identity *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid == p->pid && (list[i].start_key == p->start_key || p->start_key == 0))
+            return true;
+    return false;
+}
+
+static bool is_ours(const struct process *p, const struct claim_worker *w)
+{
+    return is_one_of(p, w->pids, w->pid_count);
+}
+
+static bool bit(const uint64_t *bits, int i)
+{
+    return i >= 0 && i < GPU_MAX && (bits[i / 64] >> (i % 64) & 1);
+}
+
+bool claim_worker_on_gpu(const struct claim_worker *w, const struct gpu *gpu)
+{
+    bool bound = false;
+    for (size_t i = 0; i < ARRAY_LEN(w->gpus); i++)
+        bound |= w->gpus[i] != 0;
+    if (bound)
+        return bit(w->gpus, gpu->index);
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (is_ours(&gpu->processes[i], w))
+            return true;
+    return false;
+}
+
+struct tally {
+    int64_t ours, others, listed, unattributed;
+    bool known; /* all memory readings were there */
+};
+
+static struct tally count_memory(const struct gpu *gpu, const struct claim_worker *w)
+{
+    struct tally t = {.known = true};
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        int64_t bytes = reading_or(gpu->processes[i].mem_bytes, 0);
+        t.known &= gpu->processes[i].mem_bytes.state == READING_OK;
+        t.listed += bytes;
+        if (is_ours(&gpu->processes[i], w))
+            t.ours += bytes;
+        else
+            t.others += bytes;
+    }
+    int64_t used;
+    if (reading_get(gpu->mem_used_bytes, &used) && used > t.listed)
+        t.unattributed = used - t.listed;
+    return t;
+}
+
+void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struct claim_worker *w)
+{
+    *b = (struct claim_baseline){.learned = true};
+    for (size_t g = 0; g < s->gpu_count; g++) {
+        const struct gpu *gpu = &s->gpus[g];
+        if (gpu->processes_state != READING_OK) {
+            b->learned = b->learned && gpu->state == GPU_ASLEEP;
+            continue;
+        }
+        struct tally t = count_memory(gpu, w);
+        b->unattributed_bytes[g] = t.unattributed;
+        b->others_bytes[g] = t.others;
+        for (size_t i = 0; i < gpu->process_count && b->count < CLAIM_BASELINE; i++) {
+            const struct process *p = &gpu->processes[i];
+            if (is_ours(p, w))
+                continue;
+            b->entries[b->count].who = (struct claim_identity){p->pid, p->start_key};
+            b->entries[b->count].gpu = gpu->index;
+            b->entries[b->count++].bytes = reading_or(p->mem_bytes, 0);
+        }
+    }
+}
+
+static bool was_there(const struct claim_baseline *b, const struct process *p, int gpu, int64_t *bytes)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->entries[i].gpu == gpu && is_one_of(p, &b->entries[i].who, 1)) {
+            *bytes = b->entries[i].bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does this foreign process need the GPU? What it held at the start is not counted against it. */
+static bool needs_gpu(const struct process *p, const struct claim_limits *l, bool known_before, int64_t bytes_before)
+{
+    int64_t bytes = MAX_OF(reading_or(p->mem_bytes, 0) - bytes_before, 0);
+    int64_t load = reading_or(p->util_permille, 0);
+    bool at_rest_before = known_before && bytes < l->graphics_busy_bytes;
+    if (is_shell(p) || (p->type == PROCESS_GRAPHICS && at_rest_before))
+        return bytes >= l->graphics_bytes && !is_shell(p);
+    if (p->type & PROCESS_COMPUTE)
+        return bytes >= l->compute_bytes || load >= l->compute_permille;
+    return bytes >= l->graphics_bytes || (bytes >= l->graphics_busy_bytes && load >= l->graphics_busy_permille);
+}
+
+static void set(struct claim *c, enum claim_verdict verdict, int gpu, int32_t pid, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static void set(struct claim *c, enum claim_verdict verdict, int gpu, int32_t pid, const char *format, ...)
+{
+    c->verdict = verdict;
+    c->gpu = gpu;
+    c->pid = pid;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->reason, sizeof c->reason, format, args);
+    va_end(args);
+}
+
+static double gib(int64_t bytes)
+{
+    return (double)bytes / (1024.0 * MIB_BYTES);
+}
+
+static void judge_process(struct claim *c, const struct gpu *gpu, const struct process *p, const struct claim_baseline *b,
+                          const struct claim_signals *signals, const struct claim_limits *l)
+{
+    c->others++;
+    if (c->verdict == CLAIM_SURE)
+        return;
+    const char *name = p->name[0] ? p->name : "a process";
+    if (is_one_of(p, signals->games, signals->game_count)) {
+        set(c, CLAIM_SURE, gpu->index, p->pid, "the game %s (pid %d) started on GPU %d", name, p->pid, gpu->index);
+        return;
+    }
+    int64_t before = 0;
+    bool known = was_there(b, p, gpu->index, &before);
+    if (c->verdict == CLAIM_SEEN || (!l->any && !needs_gpu(p, l, known, before)))
+        return;
+    char load[32] = "";
+    if (reading_or(p->util_permille, 0) > 0)
+        snprintf(load, sizeof load, " at %lld %%", (long long)(p->util_permille.value / 10));
+    set(c, CLAIM_SEEN, gpu->index, p->pid, "%s (pid %d) holds %.1f GiB on GPU %d%s", name, p->pid, gib(reading_or(p->mem_bytes, 0)),
+        gpu->index, load);
+}
+
+static void judge_memory(struct claim *c, const struct gpu *gpu, const struct claim_worker *w, const struct claim_baseline *b,
+                         const struct claim_limits *l)
+{
+    if (c->verdict == CLAIM_SEEN || c->verdict == CLAIM_SURE || !b->learned)
+        return;
+    struct tally t = count_memory(gpu, w);
+    int64_t grown = t.unattributed - b->unattributed_bytes[gpu->index];
+    if (t.known && grown >= l->unattributed_bytes) {
+        set(c, CLAIM_SEEN, gpu->index, 0, "%.1f GiB more of GPU %d are in use than any process that can be seen holds", gib(grown),
+            gpu->index);
+        return;
+    }
+    int64_t free_bytes;
+    bool others_grew = t.others + t.unattributed > b->others_bytes[gpu->index] + b->unattributed_bytes[gpu->index] + 64 * MIB_BYTES;
+    if (l->reserve_bytes > 0 && others_grew && reading_get(gpu->mem_free_bytes, &free_bytes) && free_bytes < l->reserve_bytes)
+        set(c, CLAIM_SEEN, gpu->index, 0, "only %.1f GiB of GPU %d are free, less than the reserve of %.1f GiB", gib(free_bytes),
+            gpu->index, gib(l->reserve_bytes));
+}
+
+struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w, const struct claim_baseline *b,
+                         const struct claim_signals *signals, const struct claim_limits *limits)
+{
+    struct claim c = {.verdict = CLAIM_NONE, .gpu = -1};
+    char unknown[CLAIM_REASON_SIZE] = "";
+    for (size_t g = 0; g < s->gpu_count; g++) {
+        const struct gpu *gpu = &s->gpus[g];
+        if (!claim_worker_on_gpu(w, gpu) || gpu->state == GPU_ASLEEP)
+            continue;
+        if (gpu->state != GPU_OK || gpu->processes_state != READING_OK) {
+            snprintf(unknown, sizeof unknown, "GPU %d cannot be read: %s", gpu->index,
+                     gpu->error_message[0] ? gpu->error_message : reading_state_name(gpu->processes_state));
+            continue;
+        }
+        for (size_t i = 0; i < gpu->process_count; i++) {
+            const struct process *p = &gpu->processes[i];
+            if (!is_ours(p, w) && !is_one_of(p, &signals->self, 1))
+                judge_process(&c, gpu, p, b, signals, limits);
+        }
+        judge_memory(&c, gpu, w, b, limits);
+    }
+    if (signals->announced)
+        set(&c, CLAIM_SURE, c.gpu, c.pid, "a program that needs the GPU was announced");
+    else if (signals->gamemode && c.verdict != CLAIM_SURE)
+        set(&c, CLAIM_SURE, c.gpu, c.pid, "GameMode says that a game runs");
+    else if (c.verdict == CLAIM_NONE && unknown[0])
+        set(&c, CLAIM_UNKNOWN, -1, 0, "%s", unknown);
+    else if (c.verdict == CLAIM_NONE)
+        set(&c, CLAIM_NONE, -1, 0, "nobody else needs the GPU");
+    return c;
+}
+
+bool claim_worker_bytes(const struct snapshot *s, const struct claim_worker *w, int64_t *ret)
+{
+    int64_t total = 0;
+    for (size_t g = 0; g < s->gpu_count; g++) {
+        const struct gpu *gpu = &s->gpus[g];
+        if (gpu->state == GPU_ASLEEP)
+            continue;
+        if (gpu->processes_state != READING_OK)
+            return false;
+        for (size_t i = 0; i < gpu->process_count; i++) {
+            if (!is_ours(&gpu->processes[i], w))
+                continue;
+            if (gpu->processes[i].mem_bytes.state != READING_OK)
+                return false;
+            total += gpu->processes[i].mem_bytes.value;
+        }
+    }
+    *ret = total;
+    return true;
+}
