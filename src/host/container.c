@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Container names from cgroup paths. Every runtime has its own way to spell them, v1 and v2, with the systemd and the cgroupfs
+ * driver; what they share is a 64-digit id in the last parts of the path.
+ */
+#include "host/container.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+enum { ID_LEN = 64, SHORT_ID_LEN = 12, PARTS_MAX = 32 };
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* What stands before a container's id in its part of the path ("docker-ID.scope"), and who writes so. */
+static const struct {
+    const char *prefix, *runtime;
+} prefixes[] = {
+    {"docker-", "docker"},
+    {"libpod-", "podman"},
+    {"cri-containerd-", "containerd"},
+    {"containerd-", "containerd"},
+    {"nerdctl-", "containerd"},
+    {"crio-", "crio"},
+    {"cri-o-", "crio"},
+    {"cri-dockerd-", "docker"},
+    {"cri-containerd:", "containerd"},
+    {"docker:", "docker"},
+    {"crio:", "crio"},
+};
+
+/* A folder that stands above a bare id ("/docker/ID"). */
+static const struct {
+    const char *folder, *runtime;
+} folders[] = {
+    {"docker", "docker"},     {"libpod_parent", "podman"}, {"libpod", "podman"},      {"podman", "podman"},
+    {"ecs", "ecs"},           {"garden", "garden"},        {"actions_job", "docker"}, {"default", "containerd"},
+    {"k8s.io", "containerd"}, {"buildkit", "buildkit"},
+};
+
+struct path {
+    struct str parts[PARTS_MAX];
+    size_t count;
+};
+
+static struct path split(struct str text)
+{
+    struct path path = {.count = 0};
+    struct str part;
+    while (path.count < PARTS_MAX && str_cut(&text, '/', &part))
+        if (part.len)
+            path.parts[path.count++] = part;
+    return path;
+}
+
+static struct str without_suffix(struct str s, const char *suffix)
+{
+    if (str_ends(s, suffix))
+        s.len -= strlen(suffix);
+    return s;
+}
+
+static struct str after(struct str s, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return (struct str){s.at + len, s.len - len};
+}
+
+/* The id at the end of a part: 64 digits (ECS and Garden have shorter ones, which their folder announces). */
+static bool ends_with_id(struct str part, struct str *before, struct str *id)
+{
+    part = without_suffix(part, ".scope");
+    if (part.len < ID_LEN)
+        return false;
+    struct str tail = {part.at + part.len - ID_LEN, ID_LEN};
+    for (size_t i = 0; i < ID_LEN; i++)
+        if (!is_hex(tail.at[i]))
+            return false;
+    *before = (struct str){part.at, part.len - ID_LEN};
+    *id = (struct str){tail.at, SHORT_ID_LEN};
+    return true;
+}
+
+/* "kubepods-burstable-pod0a1b_2c3d.slice", "pod0a1b-2c3d" -> "0a1b-2c3d", written with dashes whatever the driver. */
+static bool pod_uid(const struct path *path, char uid[40])
+{
+    bool kubernetes = false;
+    uid[0] = '\0';
+    for (size_t i = 0; i < path->count; i++) {
+        struct str part = without_suffix(path->parts[i], ".slice");
+        if (str_starts(part, "kubepods"))
+            kubernetes = true;
+        if (!kubernetes)
+            continue;
+        const char *pod = str_starts(part, "pod") ? part.at : memmem(part.at, part.len, "-pod", 4);
+        if (!pod)
+            continue;
+        struct str found = after((struct str){pod, part.len - (size_t)(pod - part.at)}, *pod == '-' ? "-pod" : "pod");
+        /* containerd without its own slice: "kubepods-besteffort-podUID.slice:cri-containerd:ID" */
+        const char *colon = memchr(found.at, ':', found.len);
+        if (colon)
+            found = without_suffix((struct str){found.at, (size_t)(colon - found.at)}, ".slice");
+        str_copy_clean(uid, 40, found);
+        for (char *c = uid; *c; c++)
+            if (*c == '_')
+                *c = '-';
+    }
+    return kubernetes;
+}
+
+/* Containers with a 64-digit id. */
+static bool name_by_id(const struct path *path, char *to, size_t size)
+{
+    for (size_t i = path->count; i-- > 0;) {
+        struct str before, id;
+        if (!ends_with_id(path->parts[i], &before, &id))
+            continue;
+        if (str_ends(before, "conmon-")) /* the monitor beside the container, not inside */
+            return false;
+        const char *runtime = "container";
+        for (size_t k = 0; k < ARRAY_LEN(prefixes); k++)
+            if (str_ends(before, prefixes[k].prefix))
+                runtime = prefixes[k].runtime;
+        for (size_t k = 0; i > 0 && before.len == 0 && k < ARRAY_LEN(folders); k++)
+            if (str_is(path->parts[i - 1], folders[k].folder))
+                runtime = folders[k].runtime;
+        char uid[40];
+        if (pod_uid(path, uid))
+            snprintf(to, size, uid[0] ? "k8s:%s/" STR_FMT : "k8s:%s" STR_FMT, uid, STR_ARG(id));
+        else
+            snprintf(to, size, "%s:" STR_FMT, runtime, STR_ARG(id));
+        return true;
+    }
+    return false;
+}
+
+static void put(char *to, size_t size, const char *kind, struct str name)
+{
+    char clean[65];
+    str_copy_clean(clean, sizeof clean, name);
+    snprintf(to, size, "%s:%s", kind, clean);
+}
+
+/* "a\x2db" as systemd writes "a-b" in unit names. */
+static struct str unescape(struct str s, char *text, size_t size)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < s.len && len + 1 < size; i++) {
+        if (s.len - i >= 4 && memcmp(s.at + i, "\\x2d", 4) == 0) {
+            text[len++] = '-';
+            i += 3;
+        } else {
+            text[len++] = s.at[i];
+        }
+    }
+    text[len] = '\0';
+    return (struct str){text, len};
+}
+
+/* Containers and jobs that have names. */
+static bool name_by_words(const struct path *path, char *to, size_t size)
+{
+    for (size_t i = 0; i < path->count; i++) {
+        struct str part = path->parts[i], next = i + 1 < path->count ? path->parts[i + 1] : (struct str){"", 0};
+        char text[128];
+        if (str_starts(part, "lxc.payload.") || str_starts(part, "lxc.payload/"))
+            return put(to, size, "lxc", after(part, "lxc.payload.")), true;
+        if ((str_is(part, "lxc") || str_is(part, "lxc.payload")) && next.len)
+            return put(to, size, "lxc", next), true;
+        if (str_starts(part, "systemd-nspawn@"))
+            return put(to, size, "nspawn", unescape(without_suffix(after(part, "systemd-nspawn@"), ".service"), text, sizeof text)),
+                   true;
+        if (str_starts(part, "machine-") && str_ends(part, ".scope"))
+            return put(to, size, "machine", unescape(without_suffix(after(part, "machine-"), ".scope"), text, sizeof text)), true;
+        if (str_starts(part, "app-flatpak-") && str_ends(part, ".scope")) {
+            struct str app = unescape(without_suffix(after(part, "app-flatpak-"), ".scope"), text, sizeof text);
+            const char *dash = memrchr(app.at, '-', app.len); /* "-PID" at the end */
+            return put(to, size, "flatpak", (struct str){app.at, dash ? (size_t)(dash - app.at) : app.len}), true;
+        }
+        if (str_starts(part, "snap.") && (str_ends(part, ".scope") || str_ends(part, ".service"))) {
+            struct str rest = after(part, "snap."), app;
+            return str_cut(&rest, '.', &app) ? (put(to, size, "snap", app), true) : false;
+        }
+        if (str_starts(part, "job_") && (str_contains(next, "step_") || (i > 0 && str_starts(path->parts[i - 1], "uid_"))))
+            return put(to, size, "slurm", after(part, "job_")), true;
+        if (str_is(part, "ecs") && next.len)
+            return put(to, size, "ecs", next), true;
+        if (str_is(part, "garden") && next.len)
+            return put(to, size, "garden", next), true;
+    }
+    return false;
+}
+
+void container_name(struct str cgroup, char *to, size_t size)
+{
+    to[0] = '\0';
+    struct str line;
+    /* A host may mix v1 and v2: any line can carry the name, an id says more than a word. */
+    for (int pass = 0; pass < 2; pass++) {
+        struct str rest = cgroup;
+        while (str_cut(&rest, '\n', &line)) {
+            struct str number, controllers;
+            if (!str_cut(&line, ':', &number) || (line.len && line.at[0] != ':' && !str_cut(&line, ':', &controllers)))
+                continue;
+            if (line.len && line.at[0] == ':')
+                line = (struct str){line.at + 1, line.len - 1};
+            struct path path = split(line);
+            if (pass == 0 ? name_by_id(&path, to, size) : name_by_words(&path, to, size))
+                return;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * PID namespaces. Older NVIDIA drivers report host PIDs into every container, newer ones translate them for the caller, DRM
+ * sources find PIDs in our own /proc: inside a container only evidence tells which number means what.
+ */
+#include "host/namespace.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "host/procfs.h"
+
+/* The first PID namespace has had this inode number since Linux 3.8 (PROC_PID_INIT_INO). */
+#define HOST_PID_NAMESPACE "pid:[4026531836]"
+
+enum { FILES_LOOKED_AT = 4096, PID_KTHREADD = 2 };
+
+bool procfs_is_of_host(const struct env *env)
+{
+    /* Kernel threads live in the host's namespace alone, and kthreadd is always PID 2 there. Also holds for a /proc of the host
+     * that is mounted into a container, for which our own namespace says nothing. */
+    char text[1024];
+    struct proc_stat stat;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", PID_KTHREADD);
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    if (len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && (stat.flags & PROC_FLAG_KERNEL_THREAD))
+        return true;
+
+    if (file_read_link(env, "/proc/self/ns/pid", text, sizeof text) > 0)
+        return strcmp(text, HOST_PID_NAMESPACE) == 0;
+
+    static const char *const markers[] = {"/.dockerenv", "/run/.containerenv", "/run/systemd/container"};
+    for (size_t i = 0; i < ARRAY_LEN(markers); i++)
+        if (file_exists(env, markers[i]))
+            return false;
+    return true;
+}
+
+bool process_holds_gpu(const struct env *env, int32_t pid)
+{
+    static const char *const devices[] = {"/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/dxg"};
+    char folder[64], path[PATH_SIZE], target[PATH_SIZE];
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+    AUTO_DIR DIR *dir = dir_open(env, folder);
+    struct dirent *entry;
+    for (int i = 0; dir && i < FILES_LOOKED_AT && (entry = readdir(dir)); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (file_read_link(env, path, target, sizeof target) <= 0)
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(devices); k++)
+            if (str_starts(str_from(target), devices[k]))
+                return true;
+    }
+    return false;
+}

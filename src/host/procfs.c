@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parsers for the texts of procfs. They read views and allocate nothing.
+ */
+#include "host/procfs.h"
+
+/* Numbers of stat's fields as proc(5) counts them; the name is the second, and everything is counted behind it. */
+enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_UTIME = 14, FIELD_STIME = 15, FIELD_START = 22, FIELD_RSS = 24 };
+
+bool proc_stat_parse(struct str text, struct proc_stat *ret)
+{
+    /* A process chooses its name, so "x) R 1 (" is possible: the name ends at the last parenthesis. */
+    const char *open = memchr(text.at, '(', text.len);
+    const char *close = memrchr(text.at, ')', text.len);
+    if (!open || !close || close < open)
+        return false;
+    struct proc_stat stat = {.comm = {open + 1, (size_t)(close - open) - 1}};
+    struct str rest = {close + 1, text.len - (size_t)(close + 1 - text.at)}, word;
+    int64_t utime = 0, stime = 0;
+    for (int field = FIELD_STATE; field <= FIELD_RSS; field++) {
+        if (!str_word(&rest, &word))
+            return false;
+        bool good = true;
+        switch (field) {
+        case FIELD_FLAGS: good = str_to_u64(word, &stat.flags); break;
+        case FIELD_UTIME: good = str_to_i64(word, &utime); break;
+        case FIELD_STIME: good = str_to_i64(word, &stime); break;
+        case FIELD_START: good = str_to_i64(word, &stat.start_ticks); break;
+        case FIELD_RSS: good = str_to_i64(word, &stat.rss_pages); break;
+        default: break;
+        }
+        if (!good)
+            return false;
+    }
+    if (utime < 0 || stime < 0 || __builtin_add_overflow(utime, stime, &stat.cpu_ticks))
+        return false;
+    *ret = stat;
+    return true;
+}
+
+void proc_status_parse(struct str text, struct proc_status *ret)
+{
+    *ret = (struct proc_status){.uid = -1, .vm_rss_bytes = -1};
+    struct str line, word;
+    while (str_cut(&text, '\n', &line)) {
+        if (str_starts(line, "Uid:")) {
+            /* real, effective, saved, filesystem */
+            int64_t uid;
+            str_word(&line, &word);
+            for (int i = 0; i < 2 && str_word(&line, &word); i++)
+                if (str_to_i64(word, &uid) && uid >= 0)
+                    ret->uid = uid;
+        } else if (str_starts(line, "VmRSS:")) {
+            int64_t kib;
+            str_word(&line, &word);
+            if (str_word(&line, &word) && str_to_i64(word, &kib) && kib >= 0 && kib < INT64_MAX / 1024)
+                ret->vm_rss_bytes = kib * 1024;
+        } else if (str_starts(line, "NSpid:")) {
+            str_word(&line, &word);
+            while (str_word(&line, &word))
+                ret->pid_namespaces++;
+        }
+    }
+}
+
+size_t proc_arguments(struct str cmdline, struct str *args, size_t max)
+{
+    while (cmdline.len && cmdline.at[cmdline.len - 1] == '\0')
+        cmdline.len--;
+    size_t count = 0;
+    if (cmdline.len && !memchr(cmdline.at, '\0', cmdline.len) && memchr(cmdline.at, ' ', cmdline.len)) {
+        while (count < max && str_word(&cmdline, &args[count]))
+            count++;
+        return count;
+    }
+    while (count < max && str_cut(&cmdline, '\0', &args[count]))
+        count++;
+    return count;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/identity.h"
+
+#include "sysroot.h"
+
+enum { PID = 4242 };
+
+static struct identity *new_identity(struct sysroot *s)
+{
+    return identity_new(&s->env, false);
+}
+
+static void write_stat(struct sysroot *s, int pid, const char *comm, unsigned flags, int utime, int stime, int start)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(
+        text, sizeof text,
+        "%d (%s) S 1 1 1 0 -1 %u 100 0 0 0 %d %d 0 0 20 0 9 0 %d 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 "
+        "0 0 0 0\n",
+        pid, comm, flags, utime, stime, start);
+    sysroot_write(s, path, text);
+}
+
+static void write_file(struct sysroot *s, int pid, const char *file, const char *bytes, size_t len)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+    sysroot_write_bytes(s, path, bytes, len);
+}
+#define WRITE(s, pid, file, literal) write_file(s, pid, file, literal, sizeof(literal) - 1)
+
+static void set_up(struct sysroot *s)
+{
+    sysroot_init(s);
+    sysroot_write(s, "/proc/stat", "cpu  1 2 3 4\nintr 1 2 3\nctxt 5\nbtime 1799990000\nprocesses 7\n");
+    sysroot_write(s, "/etc/passwd",
+                  "root:x:0:0:root:/root:/bin/bash\n# alice:x:1:1\nalice:x:1000:1000:Alice,,,:/home/alice:/bin/sh\n");
+    write_stat(s, PID, "python3", 0x400000, 500, 100, 360000);
+    WRITE(s, PID, "cmdline", "python3\0train.py\0--token=abc123def\0--model\0Qwen/Qwen3-8B\0");
+    WRITE(s, PID, "status", "Name:\tpython3\nUid:\t1001\t1000\t1000\t1000\nVmRSS:\t  8192 kB\nNSpid:\t4242\n");
+    WRITE(s, PID, "cgroup", "0::/system.slice/docker-4f2a9c1b3d7e00112233445566778899aabbccddeeff00112233445566778899.scope\n");
+}
+
+static struct process fill(struct identity *i, int pid)
+{
+    struct process p = {.pid = pid, .instance = -1, .visible = true};
+    identity_fill(i, &p);
+    return p;
+}
+
+static void a_process_is_known_by_name_user_command_start_and_container(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_true(p.visible);
+    assert_string_equal(p.name, "python3");
+    assert_string_equal(p.user, "alice"); /* the effective user */
+    assert_string_equal(p.command, "python3 train.py --token=*** --model Qwen/Qwen3-8B");
+    assert_string_equal(p.container, "docker:4f2a9c1b3d7e");
+    assert_string_equal(p.model, "Qwen/Qwen3-8B");
+    assert_int_equal(p.start_key, 360000);
+    assert_int_equal(p.started_at.ms, 1799990000000 + 3600000);
+    assert_int_equal(p.host_mem_bytes.value, 8192 * 1024);
+    identity_free(i);
+}
+
+static void secrets_are_shown_on_request(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = identity_new(&s.env, true);
+    assert_string_equal(fill(i, PID).command, "python3 train.py --token=abc123def --model Qwen/Qwen3-8B");
+    identity_free(i);
+}
+
+static void cpu_is_pending_first_and_then_the_rate_between_samples(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    assert_int_equal(fill(i, PID).cpu_permille.state, READING_PENDING);
+    identity_sweep(i);
+    clock_manual_advance_ms(&s.clock, 2000);
+    write_stat(&s, PID, "python3", 0x400000, 700, 200, 360000); /* 3 s of CPU in 2 s */
+    struct process p = fill(i, PID);
+    assert_int_equal(p.cpu_permille.state, READING_OK);
+    assert_int_equal(p.cpu_permille.value, 1500);
+    /* The same process on a second GPU of the sample, and a sample right after: the rate stays. */
+    assert_int_equal(fill(i, PID).cpu_permille.value, 1500);
+    identity_sweep(i);
+    clock_manual_advance_ms(&s.clock, 50);
+    assert_int_equal(fill(i, PID).cpu_permille.value, 1500);
+    identity_free(i);
+}
+
+static void a_known_process_costs_one_read(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    fill(i, PID);
+    identity_sweep(i);
+    sysroot_remove(&s, "/proc/4242/cmdline");
+    sysroot_remove(&s, "/proc/4242/cgroup");
+    clock_manual_advance_ms(&s.clock, 1000);
+    struct process p = fill(i, PID);
+    assert_string_equal(p.command, "python3 train.py --token=*** --model Qwen/Qwen3-8B");
+    assert_string_equal(p.container, "docker:4f2a9c1b3d7e");
+    identity_free(i);
+}
+
+static void a_reused_pid_is_another_process(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    fill(i, PID);
+    identity_sweep(i);
+    clock_manual_advance_ms(&s.clock, 1000);
+    write_stat(&s, PID, "blender", 0, 5, 5, 777777);
+    WRITE(&s, PID, "cmdline", "blender\0-b\0");
+    WRITE(&s, PID, "cgroup", "0::/\n");
+    struct process p = fill(i, PID);
+    assert_string_equal(p.name, "blender");
+    assert_string_equal(p.command, "blender -b");
+    assert_string_equal(p.container, "");
+    assert_int_equal(p.start_key, 777777);
+    assert_int_equal(p.cpu_permille.state, READING_PENDING);
+    identity_free(i);
+}
+
+static void exec_shows_the_new_program(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    fill(i, PID);
+    identity_sweep(i);
+    write_stat(&s, PID, "VLLM::EngineCor", 0, 500, 100, 360000);
+    WRITE(&s, PID, "cmdline", "VLLM::EngineCore\0");
+    struct process p = fill(i, PID);
+    assert_string_equal(p.name, "VLLM::EngineCore"); /* the kernel cut it, the command line has the rest */
+    identity_free(i);
+}
+
+static void a_rewritten_command_line_is_noticed_after_a_while(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    fill(i, PID);
+    identity_sweep(i);
+    WRITE(&s, PID, "cmdline", "worker: step 2");
+    clock_manual_advance_ms(&s.clock, 31000);
+    assert_string_equal(fill(i, PID).command, "worker: step 2");
+    identity_free(i);
+}
+
+static void names_cannot_break_out(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    write_stat(&s, PID, "a) R (\n\xff b", 0, 1, 1, 5);
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_string_equal(p.name, "a) R (?? b");
+    assert_int_equal(p.start_key, 5);
+    identity_free(i);
+}
+
+static void a_pid_that_is_not_there_is_not_visible(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, 99999);
+    assert_false(p.visible);
+    assert_string_equal(p.name, "");
+    assert_int_equal(p.start_key, 0);
+    assert_int_equal(p.cpu_permille.state, READING_UNREAD);
+    identity_free(i);
+}
+
+/* In a container the driver may report host PIDs. The same number in our /proc is then somebody else. */
+static void in_a_container_a_number_alone_proves_nothing(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_link(&s, "/proc/self/ns/pid", "pid:[4026532561]");
+    sysroot_link(&s, "/proc/4242/fd/0", "/dev/null");
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_false(p.visible);
+    assert_string_equal(p.name, "");
+    assert_string_equal(p.command, "");
+    identity_free(i);
+}
+
+static void in_a_container_an_open_gpu_proves_the_process(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/.dockerenv", "");
+    sysroot_link(&s, "/proc/4242/fd/7", "/dev/nvidia0");
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_true(p.visible);
+    assert_string_equal(p.name, "python3");
+    identity_free(i);
+}
+
+static void container_markers_hide_strangers_too(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/run/.containerenv", "");
+    struct identity *i = new_identity(&s);
+    assert_false(fill(i, PID).visible);
+    identity_free(i);
+}
+
+static void the_hosts_own_proc_inside_a_container_is_trusted(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/.dockerenv", "");
+    sysroot_link(&s, "/proc/self/ns/pid", "pid:[4026532561]");
+    write_stat(&s, 2, "kthreadd", 0x208040, 0, 0, 1);
+    struct identity *i = new_identity(&s);
+    assert_true(fill(i, PID).visible);
+    identity_free(i);
+}
+
+static void what_a_source_filled_stays(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    struct process simulated = {.pid = PID, .visible = true, .name = "game", .started_at = {1700000000000}};
+    identity_fill(i, &simulated);
+    assert_true(simulated.visible);
+    assert_string_equal(simulated.name, "game");
+    assert_string_equal(simulated.user, "");
+    struct process named = {.pid = PID, .visible = true, .name = "given"};
+    identity_fill(i, &named);
+    assert_string_equal(named.name, "given");
+    assert_string_equal(named.user, "alice");
+    identity_free(i);
+}
+
+static void a_user_without_a_name_is_a_number(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    WRITE(&s, PID, "status", "Uid:\t65534\t4711\t4711\t4711\n");
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_string_equal(p.user, "4711");
+    assert_int_equal(p.host_mem_bytes.value, 2048 * sysconf(_SC_PAGESIZE)); /* no VmRSS: pages of stat */
+    identity_free(i);
+}
+
+static void forgotten_pids_do_not_pile_up(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    fill(i, PID);
+    sysroot_remove(&s, "/proc/4242");
+    for (int round = 0; round < 20; round++)
+        identity_sweep(i);
+    assert_false(fill(i, PID).visible);
+    identity_free(i);
+}
+
+static void we_find_ourselves_on_the_real_machine(void **state)
+{
+    (void)state;
+    struct env env;
+    env_init_system(&env);
+    if (access("/proc/self/stat", R_OK) != 0)
+        skip();
+    /* The tests may run in a container, where only a process that holds a GPU is recognised: then nothing wrong is shown. */
+    struct identity *i = identity_new(&env, false);
+    struct process p = fill(i, getpid());
+    if (p.visible) {
+        assert_true(p.name[0]);
+        assert_true(p.user[0]);
+        assert_true(p.host_mem_bytes.value > 0);
+        int64_t age_ms = clock_wall(&clock_system).ms - p.started_at.ms;
+        assert_true(age_ms > -5000 && age_ms < 600 * 1000);
+    }
+    identity_free(i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_process_is_known_by_name_user_command_start_and_container),
+        TEST(secrets_are_shown_on_request),
+        TEST(cpu_is_pending_first_and_then_the_rate_between_samples),
+        TEST(a_known_process_costs_one_read),
+        TEST(a_reused_pid_is_another_process),
+        TEST(exec_shows_the_new_program),
+        TEST(a_rewritten_command_line_is_noticed_after_a_while),
+        TEST(names_cannot_break_out),
+        TEST(a_pid_that_is_not_there_is_not_visible),
+        TEST(in_a_container_a_number_alone_proves_nothing),
+        TEST(in_a_container_an_open_gpu_proves_the_process),
+        TEST(container_markers_hide_strangers_too),
+        TEST(the_hosts_own_proc_inside_a_container_is_trusted),
+        TEST(what_a_source_filled_stays),
+        TEST(a_user_without_a_name_is_a_number),
+        TEST(forgotten_pids_do_not_pile_up),
+        TEST(we_find_ourselves_on_the_real_machine),
+    };
+    return RUN_TESTS(tests);
+}

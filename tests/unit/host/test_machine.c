@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/machine.h"
+
+#include "sysroot.h"
+
+static const char NET_HEAD[] = "Inter-|   Receive                                                |  Transmit\n"
+                               " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs\n";
+
+static void write_net(struct sysroot *s, const char *lines)
+{
+    char text[4096];
+    snprintf(text, sizeof text, "%s%s", NET_HEAD, lines);
+    sysroot_write(s, "/proc/net/dev", text);
+}
+
+static void set_up(struct sysroot *s)
+{
+    sysroot_init(s);
+    sysroot_write(s, "/proc/sys/kernel/hostname", "box\n");
+    sysroot_write(s, "/proc/stat",
+                  "cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 50 0 50 350 50 0 0 0 0 0\ncpu1 50 0 50 350 50 0 0 0\nintr 1\n");
+    sysroot_write(s, "/proc/meminfo",
+                  "MemTotal:       16384 kB\nMemFree:         1024 kB\nMemAvailable:    8192 kB\nBuffers: 1 kB\n"
+                  "Cached: 2 kB\nSwapTotal:       4096 kB\nSwapFree:        1024 kB\n");
+    sysroot_write(s, "/proc/loadavg", "1.25 0.50 0.25 2/345 6789\n");
+    write_net(s, "    lo: 5000 1 0 0 0 0 0 0 5000 1 0 0 0 0 0 0\n  eth0: 1000 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n"
+                 "  br0: 1000 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n");
+    sysroot_write(s, "/sys/class/net/eth0/device/vendor", "0x8086\n");
+    sysroot_write(s, "/sys/class/net/br0/bridge/forward_delay", "1\n");
+    sysroot_write(s, "/proc/diskstats",
+                  "   8       0 sda 10 0 100 1 10 0 200 1 0 1 1\n   8       1 sda1 10 0 100 1 10 0 200 1 0 1 1\n"
+                  " 253       0 dm-0 10 0 100 1 10 0 200 1 0 1 1\n   7 0 loop0 1 0 9 1 1 0 9 1 0 1 1\n");
+    sysroot_write(s, "/sys/block/sda/device/model", "disk\n");
+    sysroot_write(s, "/sys/block/dm-0/size", "1\n");
+    sysroot_write(s, "/sys/block/loop0/size", "1\n");
+}
+
+static void the_first_sample_has_levels_and_pending_rates(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_string_equal(h.name, "box");
+    assert_int_equal(h.cpu_count.value, 2);
+    assert_int_equal(h.cpu_permille.state, READING_PENDING);
+    assert_int_equal(h.mem_total_bytes.value, 16384 * 1024);
+    assert_int_equal(h.mem_available_bytes.value, 8192 * 1024);
+    assert_int_equal(h.swap_total_bytes.value, 4096 * 1024);
+    assert_int_equal(h.swap_used_bytes.value, 3072 * 1024);
+    assert_int_equal(h.load1_milli.value, 1250);
+    assert_int_equal(h.net_rx_bytes_per_s.state, READING_PENDING);
+    assert_int_equal(h.disk_write_bytes_per_s.state, READING_PENDING);
+    machine_free(m);
+}
+
+static void rates_are_taken_between_samples_and_count_hardware_once(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 2000);
+    sysroot_write(&s, "/proc/stat", "cpu  150 0 100 800 150 0 0 0 90 0\n");
+    write_net(&s, "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n  eth0: 5000 1 0 0 0 0 0 0 2400 1 0 0 0 0 0 0\n"
+                  "  br0: 5000 1 0 0 0 0 0 0 2400 1 0 0 0 0 0 0\n");
+    sysroot_write(&s, "/proc/diskstats",
+                  "   8       0 sda 10 0 140 1 10 0 208 1 0 1 1\n   8       1 sda1 10 0 140 1 10 0 208 1 0 1 1\n"
+                  " 253       0 dm-0 10 0 140 1 10 0 208 1 0 1 1\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 250); /* 50 busy of 200 */
+    assert_int_equal(h.net_rx_bytes_per_s.value, 2000);
+    assert_int_equal(h.net_tx_bytes_per_s.value, 200);
+    assert_int_equal(h.disk_read_bytes_per_s.value, 40 * 512 / 2);
+    assert_int_equal(h.disk_write_bytes_per_s.value, 8 * 512 / 2);
+
+    /* A call right after keeps the reading instead of measuring noise. */
+    clock_manual_advance_ms(&s.clock, 20);
+    write_net(&s, "  eth0: 999999 1 0 0 0 0 0 0 999999 1 0 0 0 0 0 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 250);
+    assert_int_equal(h.net_rx_bytes_per_s.value, 2000);
+    machine_free(m);
+}
+
+static void a_new_interface_or_a_reset_counter_is_no_burst(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    sysroot_write(&s, "/sys/class/net/wlan0/device/vendor", "0x8086\n");
+    write_net(&s, "  eth0: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\n wlan0: 777777777 1 0 0 0 0 0 0 777777777 1 0 0 0 0 0 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.net_rx_bytes_per_s.value, 0);
+    clock_manual_advance_ms(&s.clock, 1000);
+    write_net(&s, "  eth0: 20 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\n wlan0: 777777778 1 0 0 0 0 0 0 777777777 1 0 0 0 0 0 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.net_rx_bytes_per_s.value, 11);
+    machine_free(m);
+}
+
+static void a_synthetic_card_and_the_one_below_it_count_once(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/sys/class/net/enP1/device/vendor", "0x15b3\n");
+    sysroot_link(&s, "/sys/class/net/enP1/master", "../eth0");
+    write_net(&s, "  eth0: 1000 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n enP1: 1000 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    write_net(&s, "  eth0: 1500 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n enP1: 1500 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.net_rx_bytes_per_s.value, 500);
+    machine_free(m);
+}
+
+static void without_hardware_all_but_loopback_count(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_remove(&s, "/sys/class/net/eth0/device");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    write_net(&s, "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n  eth0: 1300 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n"
+                  "  br0: 1300 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.net_rx_bytes_per_s.value, 300);
+    machine_free(m);
+}
+
+static void disks_are_told_by_name_without_sysfs(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_remove(&s, "/sys/block");
+    const char *before =
+        "8 0 sda 1 0 100 1 1 0 0 1 0 1 1\n8 1 sda1 1 0 100 1 1 0 0 1 0 1 1\n259 0 nvme0n1 1 0 100 1 1 0 0 1 0 1 1\n"
+        "259 1 nvme0n1p1 1 0 100 1 1 0 0 1 0 1 1\n179 0 mmcblk0 1 0 100 1 1 0 0 1 0 1 1\n179 1 mmcblk0p1 1 0 100 1 1 "
+        "0 0 1 0 1 1\n9 0 md0 1 0 100 1 1 0 0 1 0 1 1\n";
+    sysroot_write(&s, "/proc/diskstats", before);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    char after[1024];
+    size_t len = 0;
+    for (const char *c = before; *c; c++) /* " 100 " becomes " 200 " */
+        after[len++] = c[0] == '1' && c[1] == '0' && c[2] == '0' && c[3] == ' ' ? '2' : *c;
+    sysroot_write_bytes(&s, "/proc/diskstats", after, len);
+    machine_sample(m, &h);
+    assert_int_equal(h.disk_read_bytes_per_s.value, 3 * 100 * 512);
+    machine_free(m);
+}
+
+static void an_empty_machine_is_absent_not_zero(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_string_equal(h.name, "");
+    const struct reading all[] = {
+        h.cpu_permille,          h.cpu_count,   h.mem_total_bytes,    h.mem_available_bytes, h.swap_total_bytes,
+        h.swap_used_bytes,       h.load1_milli, h.net_rx_bytes_per_s, h.net_tx_bytes_per_s,  h.disk_read_bytes_per_s,
+        h.disk_write_bytes_per_s};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        assert_int_not_equal(all[i].state, READING_OK);
+        assert_int_not_equal(all[i].state, READING_UNREAD);
+    }
+    machine_free(m);
+}
+
+static void nonsense_is_absent(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    sysroot_write(&s, "/proc/stat", "cpu  x y z\n");
+    sysroot_write(&s, "/proc/meminfo", "MemTotal: lots kB\nMemAvailable\n::::\n");
+    sysroot_write(&s, "/proc/loadavg", "\n");
+    sysroot_write(&s, "/proc/net/dev", "garbage\n:\n../x: 1 2 3\n");
+    sysroot_write(&s, "/proc/diskstats", "1 2\n\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_not_equal(h.cpu_permille.state, READING_OK);
+    assert_int_not_equal(h.mem_total_bytes.state, READING_OK);
+    assert_int_not_equal(h.load1_milli.state, READING_OK);
+    machine_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_first_sample_has_levels_and_pending_rates),
+        TEST(rates_are_taken_between_samples_and_count_hardware_once),
+        TEST(a_new_interface_or_a_reset_counter_is_no_burst),
+        TEST(a_synthetic_card_and_the_one_below_it_count_once),
+        TEST(without_hardware_all_but_loopback_count),
+        TEST(disks_are_told_by_name_without_sysfs),
+        TEST(an_empty_machine_is_absent_not_zero),
+        TEST(nonsense_is_absent),
+    };
+    return RUN_TESTS(tests);
+}
