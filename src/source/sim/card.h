@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The catalogue of cards that can be simulated: figures of real ones, rounded, with what each does not tell.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+/* What a card of this kind reports beyond the basics. */
+enum card_ability {
+    CARD_ECC = 1 << 0,
+    CARD_GPM = 1 << 1,   /* profiling counters */
+    CARD_VIDEO = 1 << 2, /* encoder and decoder load */
+    CARD_MEM_TEMP = 1 << 3,
+    CARD_HOTSPOT = 1 << 4,
+    CARD_ENERGY = 1 << 5,
+    CARD_MIG = 1 << 6,
+    CARD_DISPLAY = 1 << 7,
+    CARD_VOLTAGE = 1 << 8,
+    CARD_MARGIN = 1 << 9,
+};
+
+struct card {
+    const char *key;  /* for model= */
+    const char *name; /* as the driver says it */
+    const char *vendor;
+    const char *driver, *architecture, *brand, *compute, *pci_id, *subsystem;
+    unsigned abilities;
+    int units, nvlinks;
+    int pcie_generation, pcie_width;
+    /* MiB */
+    int vram, reserved, bar1;
+    /* W */
+    double idle_w, tdp_w, min_w, max_w;
+    /* MHz */
+    double clock_idle, clock_max, mem_clock_idle, mem_clock_max, video_clock_max;
+    /* degrees C */
+    double slowdown, shutdown, target;
+    int fans; /* 0: passive, cooled by the chassis */
+    double fan_rpm_max;
+    bool fan_stops; /* zero-rpm mode */
+    /* Heat: conductance of the cooler in W/K without and with full air, what the die is above the cooler in K/W, capacity in J/K */
+    double conductance, conductance_fan, die_k_per_w, capacity;
+};
+
+size_t cards(const struct card **ret);
+/* By key, or by a part of the name; NULL: unknown. */
+const struct card *card_find(struct str what);

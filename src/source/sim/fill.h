@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the simulated card to a struct gpu.
+ */
+#pragma once
+
+#include "source/sim/body.h"
+
+#define SIM_DRIVER_VERSION "580.95.05"
+
+struct fill {
+    const struct sim_world *world;
+    int gpu;
+    double t;
+    struct wall origin; /* the wall time at which the scenario was entered */
+    struct body_view view;
+};
+
+void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id);
+/* Metrics of the groups, properties, processes and instances; what the card does not have becomes UNSUPPORTED. */
+void fill_gpu(const struct fill *f, unsigned groups, struct gpu *g);
+void fill_instances(const struct fill *f, unsigned groups, struct gpu *g);
+
+/* Wall time of a moment of the scenario. */
+struct wall fill_wall(struct wall origin, const struct sim_world *w, double t);
+/* Number of the last XID up to t; false while there was none. */
+bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret);

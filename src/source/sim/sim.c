@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The simulated machine as a source. Everything it says is a function of its parameters and the clock of its env.
+ */
+#include "source/sim/sim.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "source/sim/fill.h"
+#include "source/sim/machine.h"
+
+static int sim_open(const struct env *env, const char *params, struct source **ret, struct error *err)
+{
+    struct sim_world world;
+    int r = sim_world_parse(params ? params : "", &world, err);
+    if (r < 0)
+        return r;
+    struct sim *s = calloc(1, sizeof *s + (size_t)world.gpus * sizeof s->bodies[0]);
+    if (!s)
+        return error_set(err, -ENOMEM, "out of memory");
+    s->base.ops = &sim_source;
+    s->env = env;
+    s->world = world;
+    s->opened = clock_mono(env->clock);
+    s->origin = clock_wall(env->clock);
+    s->told_until = -1; /* what happens at the very beginning is news, too */
+    for (int i = 0; i < world.gpus; i++)
+        body_init(&s->bodies[i], &s->world, i);
+    *ret = &s->base;
+    return 0;
+}
+
+double sim_now(const struct sim *s)
+{
+    double passed = (double)(clock_mono(s->env->clock).ns - s->opened.ns) / NS_PER_S;
+    return s->world.start_s + MAX_OF(passed, 0.0) * s->world.speed;
+}
+
+static int sim_list(struct source *source, struct gpu_id *ids, size_t max)
+{
+    struct sim *s = (struct sim *)source;
+    size_t count = MIN_OF((size_t)s->world.gpus, max);
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = (struct gpu_id){0};
+        fill_id(&s->world, (int)i, &ids[i]);
+    }
+    return (int)count;
+}
+
+static void sleep_s(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+/* A driver that does not come back: it really does not, until the fault ends by the clock. */
+static void hang(const struct sim *s, int gpu)
+{
+    while (sim_has_trouble(&s->world, TROUBLE_HANG, gpu, sim_now(s), NULL, NULL))
+        sleep_s(0.02);
+}
+
+/* A fault that was asked for without a GPU is one of the source. */
+static bool source_trouble(const struct sim *s, enum sim_trouble_kind kind, double t)
+{
+    for (size_t i = 0; i < sim_condition_count(&s->world); i++) {
+        const struct sim_condition *c = sim_condition(&s->world, i);
+        struct sim_life life;
+        if (c->kind == kind && c->where.every == 0 && sim_condition_life(c, 0, t, &life))
+            return true;
+    }
+    return false;
+}
+
+static int sim_refresh(struct source *source, unsigned groups, struct error *err)
+{
+    (void)groups;
+    struct sim *s = (struct sim *)source;
+    if (source_trouble(s, TROUBLE_HANG, sim_now(s)))
+        hang(s, 0);
+    if (source_trouble(s, TROUBLE_ERROR, sim_now(s)))
+        return error_set(err, -EIO, "simulated failure of the driver");
+    return 0;
+}
+
+/* Privileges are missing: the list of processes, and what the profiling counters tell. */
+static void deny(struct gpu *g)
+{
+    static const enum metric denied[] = {METRIC_graphics_active_permille, METRIC_sm_active_permille,
+                                         METRIC_sm_occupancy_permille,    METRIC_tensor_active_permille,
+                                         METRIC_dram_active_permille,     METRIC_fp64_active_permille,
+                                         METRIC_fp32_active_permille,     METRIC_fp16_active_permille,
+                                         METRIC_integer_active_permille,  METRIC_energy_mj};
+    for (size_t i = 0; i < ARRAY_LEN(denied); i++)
+        if (g->metric[denied[i]].state == READING_OK)
+            g->metric[denied[i]] = reading_absent(READING_DENIED);
+    if (g->processes_state != READING_OK)
+        return;
+    g->processes_state = READING_DENIED;
+    g->processes_hidden = g->process_count;
+    g->process_count = 0;
+}
+
+static void sim_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
+{
+    struct sim *s = (struct sim *)source;
+    int i = (int)gpu;
+    double value;
+    if (i >= s->world.gpus)
+        return;
+    fill_id(&s->world, i, &out->id);
+    str_copy(out->source, sizeof out->source, str_from("sim"));
+    out->simulated = true;
+    hang(s, i);
+    double t = sim_now(s);
+    if (sim_has_trouble(&s->world, TROUBLE_SLOW, i, t, &value, NULL))
+        sleep_s(MIN_OF(value, 10.0));
+    if (sim_has_trouble(&s->world, TROUBLE_LOST, i, t, NULL, NULL)) {
+        gpu_mark_state(out, GPU_LOST, "GPU is lost");
+        return;
+    }
+    if (sim_has_trouble(&s->world, TROUBLE_ERROR, i, t, NULL, NULL)) {
+        gpu_mark_state(out, GPU_ERROR, "Unknown Error");
+        return;
+    }
+    if (sim_has_trouble(&s->world, TROUBLE_ASLEEP, i, t, NULL, NULL)) {
+        gpu_mark_state(out, GPU_ASLEEP, NULL);
+        return;
+    }
+    struct fill f = {.world = &s->world, .gpu = i, .t = t, .origin = s->origin};
+    body_at(&s->bodies[i], &s->world, i, t, &f.view);
+    fill_gpu(&f, groups, out);
+    if (sim_has_trouble(&s->world, TROUBLE_DENIED, i, t, NULL, NULL))
+        deny(out);
+}
+
+static void sim_driver(struct source *source, struct driver_info *out)
+{
+    struct sim *s = (struct sim *)source;
+    if (strcmp(s->world.card[0]->vendor, "nvidia") != 0)
+        return;
+    str_copy(out->driver_version, sizeof out->driver_version, STR(SIM_DRIVER_VERSION));
+    str_copy(out->cuda_version, sizeof out->cuda_version, STR("13.0"));
+    str_copy(out->nvml_version, sizeof out->nvml_version, STR("13." SIM_DRIVER_VERSION));
+}
+
+bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret)
+{
+    bool found = false;
+    double newest = -1;
+    for (size_t i = 0; i < sim_condition_count(w); i++) {
+        struct sim_condition c = *sim_condition(w, i);
+        struct sim_life life;
+        c.when.to = 0; /* it stays the last one after it happened */
+        if (c.kind == TROUBLE_XID && sim_condition_life(&c, gpu, t, &life) && life.began > newest) {
+            newest = life.began;
+            *ret = c.value;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* XIDs and memory errors that began in (after, until]. */
+static size_t sim_events(struct source *source, struct event *events, size_t max)
+{
+    struct sim *s = (struct sim *)source;
+    double after = s->told_until, until = sim_now(s);
+    size_t count = 0;
+    s->told_until = until;
+    for (size_t i = 0; i < sim_condition_count(&s->world); i++) {
+        struct sim_condition c = *sim_condition(&s->world, i);
+        if (c.kind != TROUBLE_XID && c.kind != TROUBLE_ECC)
+            continue;
+        c.when.to = 0;
+        for (int gpu = 0; gpu < s->world.gpus && count < max; gpu++) {
+            struct sim_life life;
+            if (!sim_condition_life(&c, gpu, until, &life) || life.began <= after || life.began < s->world.start_s)
+                continue;
+            struct event *e = &events[count++];
+            *e = (struct event){.kind = c.kind == TROUBLE_XID ? EVENT_XID : EVENT_ECC,
+                                .gpu_index = gpu,
+                                .code = (int64_t)c.value,
+                                .at = fill_wall(s->origin, &s->world, life.began)};
+            str_copy(e->text, sizeof e->text,
+                     c.kind == TROUBLE_XID ? STR("simulated critical error") : STR("simulated uncorrectable memory error"));
+        }
+    }
+    return count;
+}
+
+static void sim_describe(struct source *source, struct buf *out)
+{
+    struct sim *s = (struct sim *)source;
+    const struct sim_world *w = &s->world;
+    buf_printf(out, "simulated machine: %d GPUs, scenario '%s' (%s)\n", w->gpus, w->scenario->name, w->scenario->what);
+    buf_printf(out, "seed %llu, speed %g, entered at %g s, now at %.1f s\n", (unsigned long long)w->seed, w->speed, w->start_s,
+               sim_now(s));
+    if (w->fault_count)
+        buf_printf(out, "%zu faults asked for\n", w->fault_count);
+}
+
+static void sim_close(struct source *source)
+{
+    free(source);
+}
+
+const struct source_ops sim_source = {
+    .name = "sim",
+    .what = "a simulated machine, to try whirr without a GPU",
+    .simulated = true,
+    .open = sim_open,
+    .list = sim_list,
+    .refresh = sim_refresh,
+    .sample = sim_sample,
+    .driver = sim_driver,
+    .events = sim_events,
+    .describe = sim_describe,
+    .close = sim_close,
+};
