@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One HTTP request as a client, for the guard's ways, notifiers and push. Blocking: call it from a thread or process that may
+ * wait. libcurl is loaded at the first call, so that a program that never calls pays nothing.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/env.h"
+#include "base/error.h"
+
+struct http_request {
+    const char *method;         /* "GET", "POST", ... */
+    const char *url;            /* http or https; redirects are not followed */
+    const char *body;           /* NULL: none */
+    const char *content_type;   /* NULL: application/json */
+    const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
+    const char *unix_socket;    /* NULL: by network */
+    int64_t connect_timeout_ms; /* 0: 3000 */
+    int64_t timeout_ms;         /* of the whole request; 0: 10000 */
+    bool insecure_tls;          /* only when a person asked for it */
+};
+
+/* Status 100 to 599 (also 4xx and 5xx: the server answered), or -errno with a sentence. The body is appended to `body`
+ * (may be NULL) up to its maximum; a longer one fails with -EFBIG. */
+int http_call(const struct env *env, const struct http_request *request, struct buf *body, struct error *err);
