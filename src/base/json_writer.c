@@ -151,7 +151,8 @@ void jw_number(struct json_writer *j, double value)
         return;
     }
     char text[40];
-    int len = fabs(value) < 1e-3 ? snprintf(text, sizeof text, "%.6g", value) : snprintf(text, sizeof text, "%.6f", value);
+    bool plain = fabs(value) >= 1e-3 && fabs(value) < 1e16; /* beyond, digits after the point mean nothing and do not fit */
+    int len = plain ? snprintf(text, sizeof text, "%.6f", value) : snprintf(text, sizeof text, "%.6g", value);
     if (!memchr(text, 'e', (size_t)len)) {
         while (len > 0 && text[len - 1] == '0')
             len--;

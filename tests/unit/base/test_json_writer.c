@@ -17,6 +17,7 @@ static void writes_what_a_reader_reads(void **state)
     jw_key_number(&j, "small", 0.0000125);
     jw_key_number(&j, "whole", 78.0);
     jw_key_number(&j, "nearly", 70.99999999);
+    jw_key_number(&j, "huge", -2.5e300);
     jw_key_number(&j, "none", NAN);
     jw_key_text(&j, "null", NULL);
     jw_key_array(&j, "list");
@@ -36,6 +37,7 @@ static void writes_what_a_reader_reads(void **state)
     assert_true(fabs(json_real_value(json_object_get(root, "small")) - 0.0000125) < 1e-12);
     assert_true(json_is_integer(json_object_get(root, "whole")));
     assert_int_equal(json_integer_value(json_object_get(root, "nearly")), 71);
+    assert_true(json_real_value(json_object_get(root, "huge")) == -2.5e300);
     assert_true(json_is_null(json_object_get(root, "none")));
     assert_true(json_is_null(json_object_get(root, "null")));
     assert_int_equal(json_array_size(json_object_get(root, "list")), 3);
