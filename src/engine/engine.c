@@ -473,12 +473,12 @@ void engine_free(struct engine *e)
     machine_free(e->machine);
     snapshot_unref(e->latest);
     buf_done(&e->description);
-    if (left_behind)
-        return; /* a hung thread may still put its result into the mailbox */
-    struct message *m;
-    while ((m = mailbox_take(e->inbox, 0)))
-        free_message(m);
-    mailbox_free(e->inbox);
+    if (!left_behind) { /* a hung thread may still put its result into the mailbox */
+        struct message *m;
+        while ((m = mailbox_take(e->inbox, 0)))
+            free_message(m);
+        mailbox_free(e->inbox);
+    }
     pthread_mutex_destroy(&e->latest_lock);
     free(e);
 }

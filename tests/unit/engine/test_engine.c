@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/engine.h"
+
+#include <errno.h>
+
+#include "test.h"
+
+enum { PATIENCE_MS = 20000 };
+
+static struct env env;
+
+static struct engine *engine(const char *const *sources, size_t count, int64_t interval_ms, int64_t hung_after_ms)
+{
+    struct engine_options options = {
+        .env = &env, .sources = sources, .source_count = count, .interval_ms = interval_ms, .hung_after_ms = hung_after_ms};
+    struct error err = {0};
+    struct engine *e = engine_new(&options, &err);
+    assert_non_null(e);
+    return e;
+}
+
+static void drop(void *s)
+{
+    snapshot_unref(s);
+}
+
+static void one_sample_of_a_simulated_machine(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=3,scenario=training"};
+    struct engine *e = engine(sources, 1, 0, 0);
+    assert_null(engine_latest(e));
+    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    assert_non_null(s);
+    assert_int_equal(s->gpu_count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(s->gpus[i].index, i);
+        assert_true(s->gpus[i].simulated);
+        assert_int_equal(s->gpus[i].temp_mdegc.state, READING_OK);
+        assert_int_equal(s->gpus[i].energy_mj.state, READING_UNREAD); /* not asked for */
+    }
+    assert_int_equal(s->source_count, 1);
+    assert_int_equal(s->sources[0].state, SOURCE_OK);
+    assert_true(s->host.name[0] != '\0');
+    engine_free(e);
+}
+
+static void more_groups_are_read_when_asked_for_and_kept_afterwards(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=1,scenario=training"};
+    struct engine *e = engine(sources, 1, 0, 0);
+    AUTO_SNAPSHOT const struct snapshot *quick = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    AUTO_SNAPSHOT const struct snapshot *full = engine_sample(e, GROUP_ALL, 60000, PATIENCE_MS);
+    assert_true(full->sequence > quick->sequence);
+    assert_int_equal(full->gpus[0].energy_mj.state, READING_OK);
+    AUTO_SNAPSHOT const struct snapshot *again = engine_sample(e, GROUP_QUICK, -1, PATIENCE_MS);
+    assert_true(again->sequence > full->sequence);
+    assert_int_equal(again->gpus[0].energy_mj.value, full->gpus[0].energy_mj.value);
+    AUTO_SNAPSHOT const struct snapshot *shared = engine_sample(e, GROUP_QUICK, 60000, PATIENCE_MS);
+    assert_ptr_equal(shared, again); /* young enough: no new sample */
+    engine_free(e);
+}
+
+static void periodic_samples_reach_subscribers_and_asked_ones_do_not(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=1,scenario=idle"};
+    struct engine *e = engine(sources, 1, 0, 0);
+    struct mailbox *box = mailbox_new(16, drop);
+    assert_int_equal(engine_subscribe(e, box), 0);
+    AUTO_SNAPSHOT const struct snapshot *asked = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    assert_null(mailbox_take(box, 0));
+    engine_set_interval(e, 20);
+    AUTO_SNAPSHOT const struct snapshot *first = mailbox_take(box, PATIENCE_MS);
+    AUTO_SNAPSHOT const struct snapshot *second = mailbox_take(box, PATIENCE_MS);
+    assert_true(asked->sequence < first->sequence && first->sequence < second->sequence);
+    assert_int_equal(first->groups, GROUP_ALL);
+    engine_free(e);
+    mailbox_free(box);
+}
+
+static void a_hung_source_is_given_up_and_the_others_go_on(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=1,scenario=idle,fault=hang", "sim:gpus=2,scenario=idle,seed=9"};
+    struct engine *e = engine(sources, 2, 0, 30);
+    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    assert_non_null(s);
+    assert_int_equal(s->sources[0].state, SOURCE_HUNG);
+    assert_true(s->sources[0].message[0] != '\0');
+    assert_int_equal(s->sources[1].state, SOURCE_OK);
+    assert_int_equal(s->gpu_count, 2);
+    engine_free(e); /* does not wait for the thread that hangs */
+}
+
+static void a_lost_gpu_keeps_its_index_and_the_others_theirs(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=3,scenario=idle,fault=lost@0"};
+    struct engine *e = engine(sources, 1, 0, 0);
+    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    assert_int_equal(s->gpu_count, 3);
+    assert_int_equal(s->gpus[0].state, GPU_LOST);
+    assert_true(s->gpus[0].error_message[0] != '\0');
+    assert_int_equal(s->gpus[0].temp_mdegc.state, READING_FAILED);
+    assert_int_equal(s->gpus[1].state, GPU_OK);
+    assert_int_equal(s->gpus[2].index, 2);
+    assert_int_equal(s->sources[0].state, SOURCE_OK);
+    assert_true(s->sources[0].errors_total > 0);
+    engine_free(e);
+}
+
+static void released_sources_are_closed_and_come_back(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=1,scenario=idle"};
+    struct engine *e = engine(sources, 1, 0, 0);
+    snapshot_unref(engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS));
+    assert_int_equal(engine_release(e, 3600000, PATIENCE_MS), 0);
+    AUTO_SNAPSHOT const struct snapshot *away = engine_sample(e, GROUP_QUICK, -1, PATIENCE_MS);
+    assert_int_equal(away->sources[0].state, SOURCE_RELEASED);
+    assert_int_equal(away->gpu_count, 1);
+    assert_int_equal(away->gpus[0].state, GPU_ERROR);
+    assert_int_equal(engine_release(e, 0, PATIENCE_MS), 0);
+    AUTO_SNAPSHOT const struct snapshot *back = engine_sample(e, GROUP_QUICK, -1, PATIENCE_MS);
+    assert_int_equal(back->sources[0].state, SOURCE_OK);
+    assert_int_equal(back->gpus[0].state, GPU_OK);
+    assert_string_equal(back->gpus[0].id.uuid, away->gpus[0].id.uuid);
+    engine_free(e);
+}
+
+static void without_any_gpu_there_is_an_empty_snapshot_with_reasons(void **state)
+{
+    (void)state;
+    struct env bare = env;
+    bare.nvml_library = "libnvidia-ml-not-here.so";
+    bare.nvidia_smi = "/nonexistent/nvidia-smi";
+    bare.sysroot = "/nonexistent";
+    struct engine_options options = {.env = &bare};
+    struct error err = {0};
+    struct engine *e = engine_new(&options, &err);
+    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    assert_non_null(s);
+    assert_int_equal(s->gpu_count, 0);
+    for (size_t i = 0; i < s->source_count; i++) {
+        assert_int_equal(s->sources[i].state, SOURCE_OFF);
+        assert_true(s->sources[i].message[0] != '\0');
+    }
+    engine_free(e);
+}
+
+static void an_unknown_source_is_refused_with_the_nearest_name(void **state)
+{
+    (void)state;
+    const char *sources[] = {"smi"};
+    struct engine_options options = {.env = &env, .sources = sources, .source_count = 1};
+    struct error err = {0};
+    assert_null(engine_new(&options, &err));
+    assert_int_equal(err.code, -EINVAL);
+    assert_non_null(strstr(err.text, "did you mean 'sim'"));
+}
+
+int main(void)
+{
+    env_init_system(&env);
+    const struct CMUnitTest tests[] = {
+        TEST(one_sample_of_a_simulated_machine),
+        TEST(more_groups_are_read_when_asked_for_and_kept_afterwards),
+        TEST(periodic_samples_reach_subscribers_and_asked_ones_do_not),
+        TEST(a_hung_source_is_given_up_and_the_others_go_on),
+        TEST(a_lost_gpu_keeps_its_index_and_the_others_theirs),
+        TEST(released_sources_are_closed_and_come_back),
+        TEST(without_any_gpu_there_is_an_empty_snapshot_with_reasons),
+        TEST(an_unknown_source_is_refused_with_the_nearest_name),
+    };
+    return RUN_TESTS(tests);
+}
