@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 
@@ -17,6 +18,11 @@ bool str_equal(struct str a, struct str b)
 bool str_is(struct str a, const char *text)
 {
     return str_equal(a, str_from(text));
+}
+
+bool str_is_any_case(struct str a, const char *text)
+{
+    return a.len == strlen(text) && strncasecmp(a.at, text, a.len) == 0;
 }
 
 bool str_starts(struct str s, const char *prefix)

@@ -24,6 +24,7 @@ static inline struct str str_from(const char *text)
 
 bool str_equal(struct str a, struct str b);
 bool str_is(struct str a, const char *text);
+bool str_is_any_case(struct str a, const char *text); /* A and a are the same, in ASCII */
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
 bool str_contains(struct str s, const char *needle);

@@ -18,28 +18,24 @@ static bool is_hex(char c)
 /* What stands before a container's id in its part of the path ("docker-ID.scope"), and who writes so. */
 static const struct {
     const char *prefix, *runtime;
-} prefixes[] = {
-    {"docker-", "docker"},
-    {"libpod-", "podman"},
-    {"cri-containerd-", "containerd"},
-    {"containerd-", "containerd"},
-    {"nerdctl-", "containerd"},
-    {"crio-", "crio"},
-    {"cri-o-", "crio"},
-    {"cri-dockerd-", "docker"},
-    {"cri-containerd:", "containerd"},
-    {"docker:", "docker"},
-    {"crio:", "crio"},
-};
+} prefixes[] = {{"docker-", "docker"},
+                {"libpod-", "podman"},
+                {"cri-containerd-", "containerd"},
+                {"containerd-", "containerd"},
+                {"nerdctl-", "containerd"},
+                {"crio-", "crio"},
+                {"cri-o-", "crio"},
+                {"cri-dockerd-", "docker"},
+                {"cri-containerd:", "containerd"},
+                {"docker:", "docker"},
+                {"crio:", "crio"}};
 
 /* A folder that stands above a bare id ("/docker/ID"). */
 static const struct {
     const char *folder, *runtime;
-} folders[] = {
-    {"docker", "docker"},     {"libpod_parent", "podman"}, {"libpod", "podman"},      {"podman", "podman"},
-    {"ecs", "ecs"},           {"garden", "garden"},        {"actions_job", "docker"}, {"default", "containerd"},
-    {"k8s.io", "containerd"}, {"buildkit", "buildkit"},
-};
+} folders[] = {{"docker", "docker"},     {"libpod_parent", "podman"}, {"libpod", "podman"},      {"podman", "podman"},
+               {"ecs", "ecs"},           {"garden", "garden"},        {"actions_job", "docker"}, {"default", "containerd"},
+               {"k8s.io", "containerd"}, {"buildkit", "buildkit"}};
 
 struct path {
     struct str parts[PARTS_MAX];

@@ -4,44 +4,22 @@
 #include "host/model_name.h"
 
 #include <ctype.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 
+/* clang-format off */
 /* Options that name a model, the surest first. Dashes and underscores are the same, and so are one and two dashes in front. */
 static const char *const options[] = {
-    "model-name-or-path",
-    "pretrained-model-name-or-path",
-    "model-path",
-    "model-id",
-    "model",
-    "hf-repo",
-    "hfr",
-    "hf",
-    "hf-model",
-    "model-name",
-    "model-dir",
-    "base-model",
-    "pretrained-model",
-    "pretrained",
-    "checkpoint-path",
-    "ckpt-path",
-    "checkpoint",
-    "ckpt",
-    "diffusion-model",
-    "gguf",
-    "model-file",
-    "model-uid",
-    "engine-dir",
-    "load-checkpoint",
-    "served-model-name",
-    "alias",
+    "model-name-or-path", "pretrained-model-name-or-path", "model-path", "model-id", "model", "hf-repo", "hfr", "hf",
+    "hf-model", "model-name", "model-dir", "base-model", "pretrained-model", "pretrained", "checkpoint-path", "ckpt-path",
+    "checkpoint", "ckpt", "diffusion-model", "gguf", "model-file", "model-uid", "engine-dir", "load-checkpoint",
+    "served-model-name", "alias",
 };
 
 /* Programs that take -m MODEL: beginnings of their names. Elsewhere -m is a module or a message. */
 static const char *const short_model_programs[] = {
-    "llama",  "whisper", "sd",   "koboldcpp",        "mistralrs", "ggml",  "main",
-    "server", "bark",    "rwkv", "stable-diffusion", "exl",       "tabby",
+    "llama", "whisper", "sd", "koboldcpp", "mistralrs", "ggml", "main", "server", "bark", "rwkv", "stable-diffusion", "exl",
+    "tabby",
 };
 
 /* "PROGRAM WORD... MODEL": where the model has no option in front of it. */
@@ -66,14 +44,17 @@ static const struct {
     {"sglang", {"serve"}},
 };
 
-static const char *const model_files[] = {".gguf", ".safetensors", ".ggml",      ".bin",  ".pt",     ".pth",    ".ckpt",
-                                          ".onnx", ".engine",      ".llamafile", ".nemo", ".tflite", ".mlmodel"};
+static const char *const model_files[] = {
+    ".gguf", ".safetensors", ".ggml", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".engine", ".llamafile", ".nemo", ".tflite",
+    ".mlmodel",
+};
 
 /* File names that say nothing: the folder does. */
-static const char *const empty_names[] = {"model",    "pytorch_model", "ggml-model",    "consolidated",
-                                          "weights",  "checkpoint",    "final",         "best",
-                                          "last",     "latest",        "adapter_model", "diffusion_pytorch_model",
-                                          "snapshots"};
+static const char *const empty_names[] = {
+    "model", "pytorch_model", "ggml-model", "consolidated", "weights", "checkpoint", "final", "best", "last", "latest",
+    "adapter_model", "diffusion_pytorch_model", "snapshots",
+};
+/* clang-format on */
 
 static bool same_name(struct str option, const char *name)
 {
@@ -174,7 +155,7 @@ static bool is_value(struct str s)
     for (size_t i = 0; i < s.len; i++)
         letters += isalpha((unsigned char)s.at[i]) || (unsigned char)s.at[i] >= 0x80;
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (s.len == strlen(words[i]) && strncasecmp(s.at, words[i], s.len) == 0)
+        if (str_is_any_case(s, words[i]))
             return false;
     return letters > 0;
 }
@@ -248,12 +229,10 @@ static bool option_value(const struct str *args, size_t count, size_t i, struct 
 static const struct {
     const char *name;
     bool whole; /* else the beginning is enough: python3.11 */
-} runners[] = {
-    {"python", false},   {"pypy", false},   {"ld-linux", false}, {"ld-musl", false}, {"node", true},
-    {"bash", true},      {"sh", true},      {"env", true},       {"uv", true},       {"nice", true},
-    {"numactl", true},   {"sudo", true},    {"nohup", true},     {"time", true},     {"tini", true},
-    {"dumb-init", true}, {"taskset", true}, {"conda", true},     {"xvfb-run", true},
-};
+} runners[] = {{"python", false},   {"pypy", false},   {"ld-linux", false}, {"ld-musl", false}, {"node", true},
+               {"bash", true},      {"sh", true},      {"env", true},       {"uv", true},       {"nice", true},
+               {"numactl", true},   {"sudo", true},    {"nohup", true},     {"time", true},     {"tini", true},
+               {"dumb-init", true}, {"taskset", true}, {"conda", true},     {"xvfb-run", true}};
 
 static bool is_runner(struct str program)
 {

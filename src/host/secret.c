@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What secrets are called and what they look like: tables, and the texture of random texts.
+ */
+#include "host/secret.h"
+
+#include <ctype.h>
+
+#include "base/cleanup.h"
+
+/* clang-format off */
+/* Words that make the name of an option or variable that of a secret: the whole name, or its last words. */
+static const char *const secret_names[] = {
+    "password", "passwd", "passphrase", "pass", "pwd", "pw", "passcode", "pin-code", "secret", "secrets", "token", "apikey",
+    "api-key", "api-keys", "api-token", "auth-tokens", "access-key", "access-keys", "secret-key", "private-key", "auth-key",
+    "authkey", "account-key", "license-key", "encryption-key", "master-key", "signing-key", "session-key", "storage-key",
+    "shared-key", "service-key", "admin-key", "wandb-key", "hf-key", "openai-key", "client-secret", "secret-access-key",
+    "credential", "credentials", "bearer", "jwt", "authorization", "cookie", "set-cookie", "auth-header",
+    "connection-string", "conn-str", "sas", "gradio-auth", "basic-auth", "http-auth", "requirepass", "masterauth",
+    "ssh-key", "deploy-key", "webhook-url", "keypass", "storepass", "userpass", "dbpass", "mysql-pwd", "pgpassword", "otp",
+    "totp", "seed-phrase", "mnemonic",
+};
+
+/* Words before "token" that make it one of language models, and whole names that only sound secret. */
+static const char *const harmless_names[] = {
+    "pad-token", "eos-token", "bos-token", "unk-token", "sep-token", "cls-token", "mask-token", "image-token",
+    "audio-token", "video-token", "start-token", "stop-token", "end-token", "max-token", "special-token", "per-token",
+    "next-token", "num-token", "min-token", "decoder-start-token", "single-pass", "two-pass", "multi-pass", "first-pass",
+    "second-pass", "one-pass", "by-pass", "forward-pass", "render-pass", "multi-token", "draft-token", "think-token",
+};
+
+/* Values that are never secrets, whatever the name in front of them. */
+static const char *const harmless_values[] = {
+    "true", "false", "none", "null", "yes", "no", "auto", "on", "off", "env", "stdin", "prompt", "disabled", "enabled",
+    "***",
+};
+
+/* Beginnings of tokens that say what they are, and how long the rest must be at least. */
+static const struct {
+    const char *prefix;
+    size_t rest;
+} token_prefixes[] = {
+    {"hf_", 16}, {"api_org_", 16}, {"sk-", 16}, {"sk_live_", 10}, {"sk_test_", 10}, {"rk_live_", 10}, {"pk_live_", 10},
+    {"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 12},
+    {"gldt-", 12}, {"glrt-", 12}, {"xoxb-", 10}, {"xoxp-", 10}, {"xoxa-", 10}, {"xoxs-", 10}, {"xapp-", 10}, {"AKIA", 16},
+    {"ASIA", 16}, {"AIza", 30}, {"ya29.", 16}, {"npm_", 20}, {"pypi-", 20}, {"dop_v1_", 20}, {"SG.", 20}, {"r8_", 20},
+    {"nvapi-", 20}, {"gsk_", 20}, {"dckr_pat_", 16}, {"tskey-", 10}, {"lsv2_", 20}, {"pplx-", 20}, {"xai-", 20},
+    {"tvly-", 16}, {"shpat_", 20}, {"wandb_v1_", 16}, {"hvs.", 16}, {"AGE-SECRET-KEY-", 10}, {"EAACEdEose0cBA", 10},
+    {"cfut_", 16}, {"figd_", 16}, {"secret_", 20}, {"rpa_", 20}, {"co-", 30},
+};
+
+/* Names in front of a long random text that is an identifier, not a secret. */
+static const char *const identifier_names[] = {
+    "revision", "commit", "sha", "sha1", "sha256", "md5", "digest", "hash", "checksum", "rev", "ref", "tag", "uuid", "id",
+    "branch", "version", "image", "etag", "gpu", "gpus", "device", "devices", "fingerprint",
+};
+/* clang-format on */
+
+static bool in_list(struct str s, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is_any_case(s, list[i]))
+            return true;
+    return false;
+}
+
+/* "--HF_Token" -> "hf-token", into the caller's room. */
+struct str secret_normal_name(struct str name, char room[SECRET_NAME_SIZE])
+{
+    while (name.len && !isalnum((unsigned char)name.at[0]))
+        name = (struct str){name.at + 1, name.len - 1};
+    size_t len = 0;
+    for (size_t i = 0; i < name.len && len < SECRET_NAME_SIZE; i++) {
+        char c = name.at[i];
+        /* camelCase, as Java and JSON have it */
+        if (isupper((unsigned char)c) && i && islower((unsigned char)name.at[i - 1]) && len < SECRET_NAME_SIZE - 1)
+            room[len++] = '-';
+        room[len++] = c == '_' || c == '.' ? '-' : (char)tolower((unsigned char)c);
+    }
+    return (struct str){room, len};
+}
+
+/* True when `name` is one of the list or ends with "-" and one of it. */
+static bool ends_in_list(struct str name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t len = strlen(list[i]);
+        if (str_ends(name, list[i]) && (name.len == len || name.at[name.len - len - 1] == '-'))
+            return true;
+    }
+    return false;
+}
+
+bool secret_name(struct str given)
+{
+    char room[SECRET_NAME_SIZE];
+    struct str name = secret_normal_name(given, room);
+    /* -DPASSWORD=x and the like */
+    if (name.len == 0 || ends_in_list(name, harmless_names, ARRAY_LEN(harmless_names)))
+        return false;
+    return ends_in_list(name, secret_names, ARRAY_LEN(secret_names));
+}
+
+bool secret_identifier_name(struct str given)
+{
+    char room[SECRET_NAME_SIZE];
+    return ends_in_list(secret_normal_name(given, room), identifier_names, ARRAY_LEN(identifier_names));
+}
+
+bool secret_is_number(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!isdigit((unsigned char)s.at[i]) && !strchr(".:,/-", s.at[i]))
+            return false;
+    return s.len > 0;
+}
+
+static bool is_path(struct str s)
+{
+    return s.len && (s.at[0] == '/' || s.at[0] == '~' || str_starts(s, "./") || str_starts(s, "../"));
+}
+
+/* Whether the value of a secret name hides something. */
+bool secret_worth_masking(struct str name, struct str value)
+{
+    if (value.len == 0 || in_list(value, harmless_values, ARRAY_LEN(harmless_values)))
+        return false;
+    char room[SECRET_NAME_SIZE];
+    struct str normal = secret_normal_name(name, room);
+    /* ffmpeg -pass 1; token limits of language models */
+    if (secret_is_number(value) && ((str_ends(normal, "pass") && value.len <= 2) || (str_ends(normal, "token") && value.len <= 7)))
+        return false;
+    /* --ssl-private-key /etc/x.pem names a file */
+    return !(is_path(value) && (str_ends(normal, "-key") || str_ends(normal, "credentials") || str_ends(normal, "cookie")));
+}
+
+/* --- How secrets look ------------------------------------------------------------------------------------------------------- */
+
+static bool has_known_prefix(struct str s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(token_prefixes); i++) {
+        size_t len = strlen(token_prefixes[i].prefix);
+        if (s.len < len + token_prefixes[i].rest || !str_starts(s, token_prefixes[i].prefix))
+            continue;
+        /* sk-learn-something is a name: keys have digits */
+        for (size_t k = len; k < s.len; k++)
+            if (isdigit((unsigned char)s.at[k]))
+                return true;
+    }
+    return false;
+}
+
+/* header.payload.signature, the first two of them JSON in base64 */
+static bool is_jwt(struct str s)
+{
+    const char *dot = str_starts(s, "eyJ") ? memchr(s.at, '.', s.len) : NULL;
+    return dot && s.len >= 30 && str_starts((struct str){dot + 1, s.len - (size_t)(dot + 1 - s.at)}, "eyJ");
+}
+
+struct texture {
+    size_t upper, lower, digits, hex, longest_word; /* longest run of letters in one case */
+};
+
+static struct texture texture_of(struct str s)
+{
+    struct texture t = {0};
+    size_t run = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i];
+        t.upper += isupper(c) != 0;
+        t.lower += islower(c) != 0;
+        t.digits += isdigit(c) != 0;
+        t.hex += isdigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        bool goes_on = i && isalpha(c) && isalpha((unsigned char)s.at[i - 1]) &&
+                       (isupper(c) != 0) == (isupper((unsigned char)s.at[i - 1]) != 0);
+        run = goes_on ? run + 1 : isalpha(c) ? 1 : 0;
+        t.longest_word = MAX_OF(t.longest_word, run);
+    }
+    return t;
+}
+
+/* Long and without the rhythm of words: letters of both cases and digits in turn, or many hexadecimal digits. */
+bool secret_is_random(struct str run, bool may_be_hash)
+{
+    struct texture t = texture_of(run);
+    if (run.len >= 32 && t.hex == run.len && t.digits && t.digits < run.len)
+        return !may_be_hash;
+    if (run.len >= 20 && t.upper && t.lower && t.digits)
+        return t.longest_word <= MAX_OF((size_t)5, run.len / 6);
+    return run.len >= 32 && t.digits >= run.len / 6 && t.digits < run.len && t.longest_word <= 6;
+}
+
+static bool is_run_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '+';
+}
+
+/* Whether a random run hides somewhere in the text. */
+static bool has_random_run(struct str s, bool may_be_hash)
+{
+    if (is_path(s))
+        return false;
+    bool hash = may_be_hash || memchr(s.at, '/', s.len) || str_contains(s, "sha256") || str_contains(s, "sha1");
+    for (size_t i = 0; i < s.len;) {
+        size_t len = 0;
+        while (i + len < s.len && is_run_char(s.at[i + len]))
+            len++;
+        if (secret_is_random((struct str){s.at + i, len}, hash))
+            return true;
+        i += len + 1;
+    }
+    return false;
+}
+
+bool secret_looks(struct str s, bool may_be_hash)
+{
+    return has_known_prefix(s) || is_jwt(s) || has_random_run(s, may_be_hash);
+}

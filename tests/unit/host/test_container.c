@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/container.h"
+
+#include "base/cleanup.h"
+#include "test.h"
+
+#define ID "4f2a9c1b3d7e00112233445566778899aabbccddeeff00112233445566778899"
+#define UID_DASHES "0a1b2c3d-1111-2222-3333-444455556666"
+#define UID_SCORES "0a1b2c3d_1111_2222_3333_444455556666"
+
+static const struct {
+    const char *cgroup, *container;
+} examples[] = {
+    /* v2 */
+    {"0::/system.slice/docker-" ID ".scope\n", "docker:4f2a9c1b3d7e"},
+    {"0::/docker/" ID "\n", "docker:4f2a9c1b3d7e"},
+    {"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope/container\n", "podman:4f2a9c1b3d7e"},
+    {"0::/machine.slice/libpod-" ID ".scope\n", "podman:4f2a9c1b3d7e"},
+    {"0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_SCORES ".slice/cri-containerd-" ID ".scope\n",
+     "k8s:" UID_DASHES "/4f2a9c1b3d7e"},
+    {"0::/kubepods.slice/kubepods-pod" UID_SCORES ".slice/crio-" ID ".scope\n", "k8s:" UID_DASHES "/4f2a9c1b3d7e"},
+    {"0::/default/" ID "\n", "containerd:4f2a9c1b3d7e"},
+    {"0::/system.slice/nerdctl-" ID ".scope\n", "containerd:4f2a9c1b3d7e"},
+    {"0::/lxc.payload.web/system.slice/x.service\n", "lxc:web"},
+    {"0::/lxc/101/ns/init.scope\n", "lxc:101"},
+    {"0::/machine.slice/systemd-nspawn@deb12.service/payload\n", "nspawn:deb12"},
+    {"0::/machine.slice/machine-my\\x2dvm.scope/payload\n", "machine:my-vm"},
+    {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-flatpak-com.valvesoftware.Steam-4711.scope\n",
+     "flatpak:com.valvesoftware.Steam"},
+    {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/snap.firefox.firefox-1234.scope\n", "snap:firefox"},
+    {"0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_0\n", "slurm:123"},
+    {"0::/foo/" ID "\n", "container:4f2a9c1b3d7e"},
+    /* v1 */
+    {"12:pids:/docker/" ID "\n11:memory:/docker/" ID "\n", "docker:4f2a9c1b3d7e"},
+    {"1:name=systemd:/kubepods/burstable/pod" UID_DASHES "/" ID "\n", "k8s:" UID_DASHES "/4f2a9c1b3d7e"},
+    {"4:devices:/system.slice/containerd.service/kubepods-besteffort-pod" UID_SCORES ".slice:cri-containerd:" ID "\n",
+     "k8s:" UID_DASHES "/4f2a9c1b3d7e"},
+    {"9:cpuset:/\n8:devices:/slurm/uid_1000/job_77/step_batch\n", "slurm:77"},
+    {"3:cpu:/lxc/web\n", "lxc:web"},
+    {"5:cpu:/ecs/0123456789abcdef/" ID "\n", "container:4f2a9c1b3d7e"},
+    {"13:devices:/\n12:pids:/user.slice\n0::/docker/" ID "\n", "docker:4f2a9c1b3d7e"},
+    /* none */
+    {"0::/\n", ""},
+    {"0::/user.slice/user-1000.slice/session-2.scope\n", ""},
+    {"0::/system.slice/ollama.service\n", ""},
+    {"0::/../../"
+     "x\n",
+     ""},
+    {"0::/system.slice/docker-1234.scope\n", ""},
+    {"0::/machine.slice/libpod-conmon-" ID ".scope\n", ""},
+    {"", ""},
+    {"\n\n:\n::\n:::\n0\n", ""},
+};
+
+static void every_runtime_has_a_readable_form(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+        char got[96];
+        container_name(str_from(examples[i].cgroup), got, sizeof got);
+        if (strcmp(got, examples[i].container) != 0)
+            fail_msg("'%s' gives '%s', want '%s'", examples[i].cgroup, got, examples[i].container);
+    }
+}
+
+static void deep_and_long_paths_stay_bounded(void **state)
+{
+    (void)state;
+    char deep[4096] = "0::";
+    while (strlen(deep) < sizeof deep - 8)
+        strcat(deep, "/a");
+    char got[96];
+    container_name(str_from(deep), got, sizeof got);
+    assert_string_equal(got, "");
+    char named[512] = "0::/lxc/";
+    memset(named + 8, 'n', sizeof named - 9);
+    named[sizeof named - 1] = '\0';
+    container_name(str_from(named), got, sizeof got);
+    assert_int_equal(strlen(got), 4 + 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(every_runtime_has_a_readable_form), TEST(deep_and_long_paths_stay_bounded)};
+    return RUN_TESTS(tests);
+}
