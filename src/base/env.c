@@ -34,6 +34,7 @@ void env_init_system(struct env *env)
         .nvml_library = env_or("WHIRR_NVML_LIBRARY", "libnvidia-ml.so.1"),
         .cuda_library = env_or("WHIRR_CUDA_LIBRARY", "libcuda.so.1"),
         .nvidia_smi = env_or("WHIRR_NVIDIA_SMI", "nvidia-smi"),
+        .rocm_smi = env_or("WHIRR_ROCM_SMI", NULL),
         .visible_devices = getenv("NVIDIA_VISIBLE_DEVICES"),
         .clock = &clock_system,
         .launch = launch_program,

@@ -28,6 +28,7 @@ struct env {
     const char *nvml_library; /* file name for dlopen */
     const char *cuda_library;
     const char *nvidia_smi;      /* program name or path */
+    const char *rocm_smi; /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
     const char *visible_devices; /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
     const struct clock *clock;
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */
@@ -36,8 +37,8 @@ struct env {
     void *user; /* for tests' own functions */
 };
 
-/* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI and NVIDIA_VISIBLE_DEVICES taken from the
- * environment. */
+/* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI, WHIRR_ROCM_SMI and NVIDIA_VISIBLE_DEVICES
+ * taken from the environment. */
 void env_init_system(struct env *env);
 
 static inline bool env_is_recorded(const struct env *env)

@@ -9,6 +9,19 @@
 
 #include "base/cleanup.h"
 
+static int call_openat(int dir, const char *path, int flags)
+{
+    return openat(dir, path, flags);
+}
+
+const struct file_calls file_calls_system = {.openat = call_openat, .read = read};
+static const struct file_calls *calls = &file_calls_system;
+
+void file_calls_replace(const struct file_calls *with)
+{
+    calls = with ? with : &file_calls_system;
+}
+
 int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...)
 {
     size_t root = strlen(env->sysroot);
@@ -28,18 +41,15 @@ static int open_read(const struct env *env, const char *path)
     int rc = env_path(env, whole, "%s", path);
     if (rc < 0)
         return rc;
-    int fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = calls->openat(AT_FDCWD, whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return fd < 0 ? -errno : fd;
 }
 
-ssize_t file_read_head(const struct env *env, const char *path, char *text, size_t size)
+static ssize_t read_head(int fd, char *text, size_t size)
 {
-    AUTO_CLOSE int fd = open_read(env, path);
-    if (fd < 0)
-        return fd;
     size_t len = 0;
     while (len < size - 1) {
-        ssize_t got = read(fd, text + len, size - 1 - len);
+        ssize_t got = calls->read(fd, text + len, size - 1 - len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -50,6 +60,28 @@ ssize_t file_read_head(const struct env *env, const char *path, char *text, size
     }
     text[len] = '\0';
     return (ssize_t)len;
+}
+
+ssize_t file_read_head(const struct env *env, const char *path, char *text, size_t size)
+{
+    AUTO_CLOSE int fd = open_read(env, path);
+    return fd < 0 ? fd : read_head(fd, text, size);
+}
+
+ssize_t file_read_at(int dir, const char *name, char *text, size_t size)
+{
+    AUTO_CLOSE int fd = calls->openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -errno : read_head(fd, text, size);
+}
+
+int dir_fd_open(const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    int rc = env_path(env, whole, "%s", path);
+    if (rc < 0)
+        return rc;
+    int fd = calls->openat(AT_FDCWD, whole, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    return fd < 0 ? -errno : fd;
 }
 
 ssize_t file_read(const struct env *env, const char *path, char *text, size_t size)
@@ -65,7 +97,7 @@ int file_read_all(const struct env *env, const char *path, struct buf *out)
         return fd;
     char chunk[16384];
     for (;;) {
-        ssize_t got = read(fd, chunk, sizeof chunk);
+        ssize_t got = calls->read(fd, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

@@ -10,6 +10,15 @@
 
 enum { PATH_SIZE = 512 };
 
+/* The system calls behind every read of this file, in a table so that tests can make them fail as a driver does. */
+struct file_calls {
+    int (*openat)(int dir, const char *path, int flags);
+    ssize_t (*read)(int fd, void *to, size_t size);
+};
+extern const struct file_calls file_calls_system;
+/* Only for tests: NULL brings the real ones back. Not while other threads read. */
+void file_calls_replace(const struct file_calls *calls);
+
 /* sysroot + path. -ENAMETOOLONG when it does not fit. */
 int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -17,6 +26,10 @@ int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...
 ssize_t file_read(const struct env *env, const char *path, char *text, size_t size);
 /* Like file_read, but cut at size - 1 instead of failing. */
 ssize_t file_read_head(const struct env *env, const char *path, char *text, size_t size);
+/* The same for a file below an open directory. */
+ssize_t file_read_at(int dir, const char *name, char *text, size_t size);
+/* Opens a directory for file_read_at; a descriptor or -errno. */
+int dir_fd_open(const struct env *env, const char *path);
 /* Reads a whole file of any size up to out->max. */
 int file_read_all(const struct env *env, const char *path, struct buf *out);
 /* A file that holds one decimal number. */

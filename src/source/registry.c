@@ -2,10 +2,12 @@
  * The ordered list of sources. A new vendor is one line here.
  */
 #include "base/cleanup.h"
+#include "source/amdgpu/amdgpu.h"
 #include "source/sim/sim.h"
 #include "source/source.h"
 
 const struct source_ops *const source_registry[] = {
+    &amdgpu_source,
     &sim_source,
 };
 const size_t source_registry_count = ARRAY_LEN(source_registry);

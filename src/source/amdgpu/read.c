@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What changes from second to second on an AMD card: load, memory, heat, power, clocks, link.
+ */
+#include "source/amdgpu/read.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "source/amdgpu/dpm.h"
+#include "source/sysfs/pci.h"
+
+void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const struct drm_card *card, struct amdgpu_memory *memory)
+{
+    r->env = env;
+    r->card = card;
+    r->memory = memory;
+    drm_device_attrs(card, env, &r->device);
+    hwmon_find(&r->device, &r->hwmon);
+    ssize_t size = attrs_bytes(&r->device, "gpu_metrics", r->blob, sizeof r->blob);
+    r->has_metrics = size > 0 && gpu_metrics_decode(r->blob, (size_t)size, &r->metrics);
+    if (memory->kind_known)
+        return;
+    /* Only graphics on the processor's die have a north bridge voltage, or a table of format 2 or 3. */
+    memory->is_apu = r->has_metrics ? gpu_metrics_is_apu(&r->metrics) : hwmon_channel(&r->hwmon, "in", "vddnb") >= 0;
+    memory->kind_known = true;
+}
+
+static struct reading percent(struct attrs *a, const char *name)
+{
+    struct reading r = attrs_reading(a, name, 10, 1);
+    if (r.state == READING_OK && (r.value < 0 || r.value > 1000))
+        return reading_absent(READING_FAILED);
+    return r;
+}
+
+/* Takes the second where the first is absent. */
+static struct reading either(struct reading first, struct reading second)
+{
+    return first.state == READING_OK || second.state != READING_OK ? first : second;
+}
+
+static struct reading metric_permille(const struct amdgpu_reader *r, enum gm_field field)
+{
+    return r->has_metrics ? gpu_metrics_permille(&r->metrics, field) : reading_absent(READING_UNSUPPORTED);
+}
+
+static void read_load(struct amdgpu_reader *r, struct gpu *out)
+{
+    out->util_permille = percent(&r->device, "gpu_busy_percent");
+    if (out->util_permille.state == READING_OK) {
+        gpu_set_property(out, PROPERTY_utilization_basis, "gpu_busy_percent");
+    } else {
+        out->util_permille = either(out->util_permille, metric_permille(r, GM_GFX_ACTIVITY));
+        if (out->util_permille.state == READING_OK)
+            gpu_set_property(out, PROPERTY_utilization_basis, "gpu_metrics");
+    }
+    out->mem_util_permille = either(percent(&r->device, "mem_busy_percent"), metric_permille(r, GM_UMC_ACTIVITY));
+    /* One video engine encodes and decodes; it is shown as the decoder. */
+    out->decoder_permille = either(percent(&r->device, "vcn_busy_percent"), metric_permille(r, GM_VCN_ACTIVITY));
+    out->decoder_permille = either(out->decoder_permille, metric_permille(r, GM_MM_ACTIVITY));
+    out->jpeg_permille = metric_permille(r, GM_JPEG_ACTIVITY);
+}
+
+static struct reading sum(struct reading a, struct reading b)
+{
+    if (a.state != READING_OK)
+        return a;
+    return b.state == READING_OK ? reading_ok(a.value + b.value) : b;
+}
+
+void amdgpu_read_memory(struct attrs *device, const struct amdgpu_memory *memory, struct gpu *out)
+{
+    struct reading total = attrs_reading(device, "mem_info_vram_total", 1, 1);
+    struct reading used = attrs_reading(device, "mem_info_vram_used", 1, 1);
+    out->gtt_total_bytes = attrs_reading(device, "mem_info_gtt_total", 1, 1);
+    out->gtt_used_bytes = attrs_reading(device, "mem_info_gtt_used", 1, 1);
+    if (memory->is_apu) {
+        /* The carve-out is a fixed part of the host's memory; what does not fit into it goes to GTT, which is as fast. */
+        total = sum(total, out->gtt_total_bytes);
+        used = sum(used, out->gtt_used_bytes);
+    }
+    out->mem_total_bytes = total;
+    out->mem_used_bytes = used;
+    if (total.state == READING_OK && used.state == READING_OK)
+        out->mem_free_bytes = reading_ok(MAX_OF(total.value - used.value, (int64_t)0));
+    else
+        out->mem_free_bytes = total.state == READING_OK ? used : total;
+}
+
+static void read_heat(struct amdgpu_reader *r, struct gpu *out)
+{
+    struct attrs *h = &r->hwmon;
+    int edge = hwmon_channel(h, "temp", "edge"), junction = hwmon_channel(h, "temp", "junction");
+    int memory = hwmon_channel(h, "temp", "mem");
+    if (edge < 0 && junction < 0 && memory < 0)
+        edge = 1;                           /* the old radeon driver has one sensor and no labels */
+    int chip = edge >= 0 ? edge : junction; /* MI300 has no edge sensor */
+    out->temp_mdegc = hwmon_reading(h, "temp", chip, "_input", 1, 1);
+    out->temp_hotspot_mdegc = hwmon_reading(h, "temp", junction, "_input", 1, 1);
+    out->temp_memory_mdegc = hwmon_reading(h, "temp", memory, "_input", 1, 1);
+    out->temp_limit_mdegc = hwmon_reading(h, "temp", chip, "_crit", 1, 1);
+    /* Cards without a sensor in their memory say 0 (RX 5500 XT). */
+    if (out->temp_memory_mdegc.state == READING_OK && out->temp_memory_mdegc.value == 0 && reading_or(out->temp_mdegc, 0) > 15000)
+        out->temp_memory_mdegc = reading_absent(READING_UNSUPPORTED);
+    if (r->has_metrics) {
+        enum gm_field chip_field = r->metrics.format == 1 ? GM_TEMP_EDGE : GM_TEMP_GFX;
+        out->temp_hotspot_mdegc = either(out->temp_hotspot_mdegc, gpu_metrics_mdegc(&r->metrics, GM_TEMP_HOTSPOT));
+        out->temp_memory_mdegc = either(out->temp_memory_mdegc, gpu_metrics_mdegc(&r->metrics, GM_TEMP_MEM));
+        out->temp_mdegc = either(out->temp_mdegc, gpu_metrics_mdegc(&r->metrics, chip_field));
+        out->temp_mdegc = either(out->temp_mdegc, out->temp_hotspot_mdegc);
+        struct reading junction_limit = hwmon_reading(h, "temp", junction, "_crit", 1, 1);
+        out->throttle_bits = amdgpu_throttle(&r->metrics, out->temp_hotspot_mdegc, junction_limit, &r->memory->throttle);
+    }
+}
+
+static void read_fan(struct amdgpu_reader *r, struct gpu *out)
+{
+    int64_t rpm, most;
+    out->fan_rpm = attrs_reading(&r->hwmon, "fan1_input", 1, 1);
+    if (r->has_metrics && r->metrics.format == 1 && out->fan_rpm.state != READING_OK &&
+        gpu_metrics_raw(&r->metrics, GM_FAN_RPM, 0, &rpm))
+        out->fan_rpm = reading_ok(rpm);
+    out->fan_permille = attrs_reading(&r->hwmon, "pwm1", 1000, 255);
+    if (out->fan_permille.state != READING_OK && reading_get(out->fan_rpm, &rpm) &&
+        reading_get(attrs_reading(&r->hwmon, "fan1_max", 1, 1), &most) && most > 0)
+        out->fan_permille = reading_ok(rpm * 1000 / most);
+    if (out->fan_permille.state == READING_OK)
+        out->fan_permille.value = MIN_OF(MAX_OF(out->fan_permille.value, (int64_t)0), (int64_t)1000);
+}
+
+static void read_power(struct amdgpu_reader *r, struct gpu *out)
+{
+    static const char *const names[] = {"power1_average", "power1_input"};
+    out->power_mw = attrs_first(&r->hwmon, names, ARRAY_LEN(names), 1, 1000);
+    out->power_limit_mw = attrs_reading(&r->hwmon, "power1_cap", 1, 1000);
+    out->voltage_mv = hwmon_reading(&r->hwmon, "in", hwmon_channel(&r->hwmon, "in", "vddgfx"), "_input", 1, 1);
+    int64_t mv;
+    if (!r->has_metrics)
+        return;
+    out->power_mw = either(out->power_mw, gpu_metrics_power_mw(&r->metrics));
+    if (out->voltage_mv.state != READING_OK && gpu_metrics_raw(&r->metrics, GM_VOLTAGE_GFX, 0, &mv))
+        out->voltage_mv = reading_ok(mv);
+}
+
+static void read_dpm(struct amdgpu_reader *r, const char *name, struct dpm_clock *ret)
+{
+    char text[4096];
+    ssize_t len = attrs_text(&r->device, name, text, sizeof text);
+    dpm_parse_clock((struct str){text, len > 0 ? (size_t)len : 0}, ret);
+}
+
+/* hwmon gives Hz. 0 means that the clock is gated: there is none to show. */
+static struct reading hwmon_clock(struct amdgpu_reader *r, const char *label, int fallback)
+{
+    int channel = hwmon_channel(&r->hwmon, "freq", label);
+    struct reading hz = hwmon_reading(&r->hwmon, "freq", channel >= 0 ? channel : fallback, "_input", 1, 1000);
+    return hz.state == READING_OK && hz.value <= 0 ? reading_absent(READING_UNSUPPORTED) : hz;
+}
+
+static void read_clocks(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
+{
+    struct dpm_clock graphics, memory, video;
+    read_dpm(r, "pp_dpm_sclk", &graphics);
+    read_dpm(r, "pp_dpm_mclk", &memory);
+    read_dpm(r, "pp_dpm_vclk", &video);
+    if (groups & GROUP_FAST) {
+        out->clock_graphics_khz = either(graphics.now_khz, hwmon_clock(r, "sclk", 1));
+        out->clock_memory_khz = either(memory.now_khz, hwmon_clock(r, "mclk", -1));
+        out->clock_video_khz = video.now_khz;
+        if (r->has_metrics) {
+            const struct gpu_metrics *m = &r->metrics;
+            out->clock_graphics_khz = either(out->clock_graphics_khz, gpu_metrics_khz(m, GM_GFXCLK_NOW, GM_GFXCLK_AVERAGE));
+            out->clock_memory_khz = either(out->clock_memory_khz, gpu_metrics_khz(m, GM_UCLK_NOW, GM_UCLK_AVERAGE));
+            out->clock_video_khz = either(out->clock_video_khz, gpu_metrics_khz(m, GM_VCLK_NOW, GM_VCLK_AVERAGE));
+        }
+    }
+    if (groups & GROUP_STATIC) {
+        out->clock_graphics_max_khz = graphics.max_khz;
+        out->clock_memory_max_khz = memory.max_khz;
+        out->clock_video_max_khz = video.max_khz;
+    }
+}
+
+/* pp_dpm_pcie shows the link to the slot; the card's own files show the one inside the card since Navi. */
+static void read_link(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
+{
+    struct dpm_link link;
+    char text[1024];
+    int64_t width;
+    ssize_t len = attrs_text(&r->device, "pp_dpm_pcie", text, sizeof text);
+    dpm_parse_link((struct str){text, len > 0 ? (size_t)len : 0}, &link);
+    pcie_link(r->card, r->env, false, groups, out);
+    if ((groups & GROUP_FAST) && link.generation.state == READING_OK) {
+        out->pcie_generation = link.generation;
+        out->pcie_width = link.width;
+    } else if ((groups & GROUP_FAST) && r->has_metrics) {
+        out->pcie_generation = either(out->pcie_generation, gpu_metrics_pcie_generation(&r->metrics));
+        if (out->pcie_width.state != READING_OK && gpu_metrics_raw(&r->metrics, GM_PCIE_WIDTH, 0, &width) && width > 0 &&
+            width <= 32)
+            out->pcie_width = reading_ok(width);
+    }
+    if ((groups & GROUP_STATIC) && link.generation_max.state == READING_OK) {
+        out->pcie_generation_max = link.generation_max;
+        out->pcie_width_max = link.width_max;
+    }
+}
+
+/* Counted in units of 2^-16 J by the cards for computing. The others count in units that no document names, and wrap. */
+static void read_energy(struct amdgpu_reader *r, struct gpu *out)
+{
+    int64_t raw, unused;
+    if (!r->has_metrics || r->metrics.format != 1 || !gpu_metrics_raw(&r->metrics, GM_ENERGY, 0, &raw) || raw <= 0)
+        return;
+    if (r->metrics.content >= 4 || gpu_metrics_raw(&r->metrics, GM_GFX_ACC, 0, &unused))
+        out->energy_mj = reading_ok((int64_t)((double)raw * 1000.0 / 65536.0));
+}
+
+static void read_slow(struct amdgpu_reader *r, struct gpu *out)
+{
+    int64_t value, most;
+    out->bar1_total_bytes = attrs_reading(&r->device, "mem_info_vis_vram_total", 1, 1);
+    out->bar1_used_bytes = attrs_reading(&r->device, "mem_info_vis_vram_used", 1, 1);
+    out->pcie_replays = attrs_reading(&r->device, "pcie_replay_count", 1, 1);
+    if (out->pcie_replays.state != READING_OK && r->has_metrics && gpu_metrics_raw(&r->metrics, GM_PCIE_REPLAYS, 0, &value))
+        out->pcie_replays = reading_ok(value);
+    if (attrs_exists(&r->hwmon, "power1_average"))
+        out->power_instant_mw = attrs_reading(&r->hwmon, "power1_input", 1, 1000);
+    if (attrs_number(&r->hwmon, "fan1_target", &value) == 0 && attrs_number(&r->hwmon, "fan1_max", &most) == 0 && most > 0)
+        out->fan_target_permille = reading_ok(value * 1000 / most);
+    amdgpu_read_ras(&r->device, out);
+}
+
+void amdgpu_read(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
+{
+    if (groups & GROUP_FAST) {
+        read_load(r, out);
+        amdgpu_read_memory(&r->device, r->memory, out);
+        read_heat(r, out);
+        read_fan(r, out);
+        read_power(r, out);
+    }
+    if (groups & (GROUP_FAST | GROUP_STATIC)) {
+        read_clocks(r, groups, out);
+        read_link(r, groups, out);
+    }
+    if (groups & GROUP_SLOW)
+        read_slow(r, out);
+    if (groups & GROUP_ENERGY)
+        read_energy(r, out);
+    if (groups & GROUP_STATIC)
+        amdgpu_read_static(r, out);
+}

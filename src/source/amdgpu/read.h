@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One AMD card, read from its kernel files into our units.
+ */
+#pragma once
+
+#include "source/amdgpu/gpu_metrics.h"
+#include "source/amdgpu/throttle.h"
+#include "source/sysfs/card.h"
+#include "source/sysfs/hwmon.h"
+
+/* What is kept of a card from sample to sample. */
+struct amdgpu_memory {
+    struct throttle_memory throttle;
+    bool is_apu; /* its memory is the host's: found out when first seen awake, and kept while asleep */
+    bool kind_known;
+};
+
+struct amdgpu_reader {
+    const struct env *env;
+    const struct drm_card *card;
+    struct amdgpu_memory *memory;
+    struct attrs device, hwmon;
+    bool has_metrics;
+    struct gpu_metrics metrics;
+    uint8_t blob[GPU_METRICS_MAX + 1];
+};
+
+/* The card must be awake: opens nothing else than its attributes. */
+void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const struct drm_card *card, struct amdgpu_memory *memory);
+void amdgpu_read(struct amdgpu_reader *r, unsigned groups, struct gpu *out);
+/* Memory alone: these files never wake a card. */
+void amdgpu_read_memory(struct attrs *device, const struct amdgpu_memory *memory, struct gpu *out);
+void amdgpu_read_static(struct amdgpu_reader *r, struct gpu *out);
+/* Errors counted by RAS, and retired pages. */
+void amdgpu_read_ras(struct attrs *device, struct gpu *out);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The cards of /sys/class/drm: who drives them, where they sit, and a list of them that stays stable while they come and go.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "model/gpu.h"
+#include "source/sysfs/attrs.h"
+
+struct drm_card {
+    char name[16];                  /* "card1"; "" for a card that only another tree knows (KFD) */
+    char pci_address[GPU_PCI_SIZE]; /* "" for a device that is not on PCI */
+    char driver[24];
+    char compatible[GPU_TEXT_SIZE];                /* of the device tree; "" on PCI */
+    uint32_t vendor, device, subvendor, subdevice; /* 0 unknown */
+    int revision;                                  /* -1 unknown */
+    int card_minor, render_minor;                  /* -1 unknown */
+};
+
+/* Fills one card from /sys/class/drm/NAME. -ENOENT or another -errno when it cannot be identified. */
+int drm_card_read(const struct env *env, const char *name, struct drm_card *ret);
+/* Cards in the order of their PCI addresses; connectors and render nodes are no cards. Returns how many, or -errno. */
+int drm_cards_list(const struct env *env, struct drm_card *cards, size_t max);
+/* Changes whenever a card appears, disappears or is bound again. */
+uint64_t drm_cards_signature(const struct env *env);
+
+/* Attributes of the card itself, and of the device behind it. */
+void drm_card_attrs(const struct drm_card *card, const struct env *env, struct attrs *ret);
+void drm_device_attrs(const struct drm_card *card, const struct env *env, struct attrs *ret);
+
+enum card_power { CARD_AWAKE, CARD_ASLEEP, CARD_GONE };
+/* Looks at the one file that never wakes a card. */
+enum card_power drm_card_power(const struct drm_card *card, const struct env *env);
+
+struct card_slot {
+    struct drm_card card;
+    bool present;
+};
+
+/* A list in which a card keeps its place: one that goes stays as absent, and takes its place again when it returns. */
+struct card_list {
+    struct card_slot *slots;
+    size_t count;
+    uint64_t signature;
+};
+
+/* Looks again. `wanted` chooses the cards of a source. Returns the number of places, or -errno. */
+int card_list_update(struct card_list *list, const struct env *env, bool (*wanted)(const struct drm_card *));
+/* Puts a card that drm_cards_list does not know at the end; its place, or -errno. */
+int card_list_add(struct card_list *list, const struct drm_card *card);
+bool card_list_changed(const struct card_list *list, const struct env *env);
+void card_list_done(struct card_list *list);
+
+/* Vendor and device numbers, subsystem and driver, which every source has to say. */
+void drm_card_properties(const struct drm_card *card, struct gpu *out);

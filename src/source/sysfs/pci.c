@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Link speed and width, and the walk to the upstream port of a card's own switch.
+ */
+#include "source/sysfs/pci.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+int pcie_generation(struct str speed)
+{
+    static const struct {
+        const char *text;
+        int generation;
+    } speeds[] = {{"2.5", 1}, {"5.0", 2}, {"5 ", 2}, {"5G", 2}, {"8.0", 3}, {"8 ", 3}, {"8G", 3}, {"16", 4}, {"32", 5}, {"64", 6}};
+    speed = str_trim(speed);
+    for (size_t i = 0; i < ARRAY_LEN(speeds); i++)
+        if (str_starts(speed, speeds[i].text) && str_contains(speed, "GT/s"))
+            return speeds[i].generation;
+    return 0;
+}
+
+static struct reading generation_of(struct attrs *port, const char *name)
+{
+    char text[ATTR_NUMBER_SIZE];
+    ssize_t len = attrs_text(port, name, text, sizeof text);
+    if (len < 0)
+        return reading_absent(attrs_state((int)len));
+    int generation = pcie_generation((struct str){text, (size_t)len});
+    return generation ? reading_ok(generation) : reading_absent(READING_UNSUPPORTED);
+}
+
+/* "0" and, on some bridges, 255 mean that there is no link. */
+static struct reading width_of(struct attrs *port, const char *name)
+{
+    struct reading width = attrs_reading(port, name, 1, 1);
+    return width.state == READING_OK && (width.value < 1 || width.value > 32) ? reading_absent(READING_UNSUPPORTED) : width;
+}
+
+/* A switch port of the maker of the card: AMD's since Navi and Vega 20, Intel's in every Arc. */
+static bool is_own_bridge(struct attrs *port, uint32_t vendor)
+{
+    char text[32], class[32];
+    uint64_t id;
+    ssize_t len = attrs_text(port, "vendor", text, sizeof text);
+    if (len <= 0 || !str_to_u64((struct str){text, (size_t)len}, &id) || id != vendor)
+        return false;
+    /* 0x0604: a PCI bridge. Root ports have the same class, and on an all-Intel or all-AMD machine the same vendor, but their
+     * parent is the host bridge and no PCI device: the caller stops below them. */
+    return attrs_text(port, "class", class, sizeof class) > 0 && strncmp(class, "0x0604", 6) == 0;
+}
+
+static bool parent_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+static bool is_pci_device(const char *path)
+{
+    const char *last = strrchr(path, '/');
+    return last && strlen(last + 1) == 12 && last[5] == ':' && last[8] == ':' && last[11] == '.';
+}
+
+/* Upstream port of the card's switch: card -> downstream port -> upstream port -> (slot's) root port. */
+static bool find_upstream(const struct drm_card *card, const struct env *env, struct attrs *ret)
+{
+    char link[PATH_SIZE], real[4096];
+    if (env_path(env, link, "/sys/class/drm/%s/device", card->name) < 0 || !realpath(link, real))
+        return false;
+    size_t root = strlen(env->sysroot);
+    char real_root[4096] = "";
+    if (root && (!realpath(env->sysroot, real_root) || strncmp(real, real_root, strlen(real_root)) != 0))
+        return false;
+    char *path = real + strlen(real_root);
+    for (int level = 0; level < 2; level++) {
+        if (!is_pci_device(path) || !parent_of(path) || !is_pci_device(path))
+            return false;
+        if (attrs_init(ret, env, "%s", path) < 0 || !is_own_bridge(ret, card->vendor))
+            return false;
+    }
+    /* A root port of the same maker has no PCI device above it: then these two were not a switch. */
+    char above[PATH_SIZE];
+    str_copy(above, sizeof above, str_from(path));
+    return parent_of(above) && is_pci_device(above);
+}
+
+void pcie_link(const struct drm_card *card, const struct env *env, bool internal_only, unsigned groups, struct gpu *out)
+{
+    struct attrs port;
+    if (!find_upstream(card, env, &port)) {
+        if (internal_only)
+            return;
+        drm_device_attrs(card, env, &port);
+    }
+    if (groups & GROUP_FAST) {
+        out->pcie_generation = generation_of(&port, "current_link_speed");
+        out->pcie_width = width_of(&port, "current_link_width");
+    }
+    if (groups & GROUP_STATIC) {
+        out->pcie_generation_max = generation_of(&port, "max_link_speed");
+        out->pcie_width_max = width_of(&port, "max_link_width");
+    }
+}
