@@ -30,6 +30,7 @@ struct env {
     const char *nvidia_smi;      /* program name or path */
     const char *rocm_smi; /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
     const char *visible_devices; /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
+    const char *self_program;    /* this program, to start itself as a helper */
     const struct clock *clock;
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */
     int (*launch)(const struct env *, const struct launch *, struct error *);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The guard's journal: write to a new file, sync, rename, sync the folder.
+ */
+#include "guard/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+
+enum { JOURNAL_BYTES_MAX = 64 * 1024 };
+
+int journal_open(struct journal *j, const char *dir, const char *name, struct error *err)
+{
+    if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+        return error_set(err, -errno, "cannot make the guard's folder '%s': %s", dir, strerror(errno));
+    int len = snprintf(j->path, sizeof j->path, "%s/%s.journal", dir, name);
+    if (len < 0 || (size_t)len >= sizeof j->path - 8)
+        return error_set(err, -ENAMETOOLONG, "the path of the guard's journal is too long");
+    for (char *c = j->path + strlen(dir) + 1; *c; c++)
+        if (*c == '/' || (unsigned char)*c < 0x20)
+            *c = '_';
+    return 0;
+}
+
+static void write_entry(struct buf *text, const struct journal_entry *e)
+{
+    struct json_writer w = JSON_WRITER(text);
+    jw_object(&w);
+    jw_key_text(&w, "state", guard_state_name(e->state));
+    jw_key_text(&w, "step", e->step);
+    jw_key_int(&w, "bytes", e->bytes);
+    jw_key_bool(&w, "held", e->held);
+    jw_key_array(&w, "acted");
+    for (size_t i = 0; i < e->acted_count; i++)
+        jw_text(&w, e->acted[i]);
+    jw_end(&w);
+    jw_key_array(&w, "items");
+    for (size_t i = 0; i < e->item_count; i++)
+        jw_text(&w, e->items[i]);
+    jw_end(&w);
+    jw_key_array(&w, "pids");
+    for (size_t i = 0; i < e->pid_count; i++) {
+        jw_array(&w);
+        jw_int(&w, e->pids[i].pid);
+        jw_int(&w, e->pids[i].start_key);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    buf_char(text, '\n');
+}
+
+static int sync_folder(const char *path)
+{
+    char dir[512];
+    str_copy(dir, sizeof dir, str_from(path));
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        *slash = '\0';
+    AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+static int write_file(const char *path, struct str text)
+{
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    while (text.len) {
+        ssize_t sent = write(fd, text.at, text.len);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
+            return -errno;
+        text = (struct str){text.at + sent, text.len - (size_t)sent};
+    }
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+int journal_write(const struct journal *j, const struct journal_entry *entry, struct error *err)
+{
+    if (!j->path[0])
+        return 0;
+    AUTO_BUF struct buf text = BUF(JOURNAL_BYTES_MAX);
+    write_entry(&text, entry);
+    char fresh[sizeof j->path + 8];
+    snprintf(fresh, sizeof fresh, "%s.new", j->path);
+    int rc = text.failed ? -EFBIG : write_file(fresh, buf_view(&text));
+    if (rc == 0 && rename(fresh, j->path) < 0)
+        rc = -errno;
+    if (rc == 0)
+        rc = sync_folder(j->path);
+    return rc == 0 ? 0 : error_set(err, rc, "cannot write the guard's journal '%s': %s", j->path, strerror(-rc));
+}
+
+static size_t read_texts(const json_t *list, void *to, size_t size, size_t max)
+{
+    size_t count = 0, i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        if (count == max || !json_is_string(item))
+            break;
+        str_copy((char *)to + count++ * size, size, str_from(json_string_value(item)));
+    }
+    return count;
+}
+
+static bool read_entry(const json_t *root, struct journal_entry *e)
+{
+    const char *state = json_string_value(json_object_get(root, "state"));
+    if (!state || !guard_state_from_name(state, &e->state))
+        return false;
+    const char *step = json_string_value(json_object_get(root, "step"));
+    str_copy(e->step, sizeof e->step, str_from(step ? step : ""));
+    e->bytes = json_integer_value(json_object_get(root, "bytes"));
+    e->held = json_is_true(json_object_get(root, "held"));
+    e->acted_count = read_texts(json_object_get(root, "acted"), e->acted, sizeof e->acted[0], JOURNAL_WAYS_MAX);
+    e->item_count = read_texts(json_object_get(root, "items"), e->items, sizeof e->items[0], JOURNAL_ITEMS_MAX);
+    size_t i;
+    json_t *pair;
+    json_array_foreach(json_object_get(root, "pids"), i, pair)
+    {
+        if (e->pid_count == CLAIM_WORKER_PIDS)
+            break;
+        e->pids[e->pid_count].pid = (int32_t)json_integer_value(json_array_get(pair, 0));
+        e->pids[e->pid_count++].start_key = json_integer_value(json_array_get(pair, 1));
+    }
+    return true;
+}
+
+int journal_read(const struct journal *j, struct journal_entry *entry, struct error *err)
+{
+    *entry = (struct journal_entry){0};
+    if (!j->path[0] || access(j->path, F_OK) < 0)
+        return -ENOENT;
+    json_error_t said;
+    json_t *root = json_load_file(j->path, JSON_REJECT_DUPLICATES, &said);
+    bool good = root && read_entry(root, entry);
+    json_decref(root);
+    if (good)
+        return 0;
+    char aside[sizeof j->path + 16];
+    snprintf(aside, sizeof aside, "%s.damaged", j->path);
+    rename(j->path, aside);
+    *entry = (struct journal_entry){0};
+    return error_set(err, -EBADMSG, "the guard's journal '%s' cannot be read and was moved to '%s'", j->path, aside);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the guard is about to do, written down and synced before it does it, so that the next start knows after a crash.
+ * One small file a worker, replaced whole at each step: what it holds is always one complete entry.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "base/error.h"
+#include "guard/claim.h"
+#include "guard/policy.h"
+
+enum { JOURNAL_ITEMS_MAX = 32, JOURNAL_ITEM_SIZE = 256, JOURNAL_WAYS_MAX = 8, JOURNAL_NAME_SIZE = 64 };
+
+struct journal_entry {
+    enum guard_state state;
+    char step[32];                                   /* within the state: "lock", "checkpoint", "unload", ... */
+    char acted[JOURNAL_WAYS_MAX][JOURNAL_NAME_SIZE]; /* ways that have acted, in order: undone last first */
+    size_t acted_count;
+    char items[JOURNAL_ITEMS_MAX][JOURNAL_ITEM_SIZE]; /* what to load again: model names */
+    size_t item_count;
+    struct claim_identity pids[CLAIM_WORKER_PIDS]; /* the worker's processes then */
+    size_t pid_count;
+    int64_t bytes; /* memory that the worker held */
+    bool held;     /* by a person */
+};
+
+struct journal {
+    char path[512]; /* "" : keeps nothing (a dry run) */
+};
+
+/* DIR/NAME.journal; makes DIR (0700). The name's odd characters are replaced. */
+int journal_open(struct journal *j, const char *dir, const char *name, struct error *err);
+/* On disk when it returns 0. */
+int journal_write(const struct journal *j, const struct journal_entry *entry, struct error *err);
+/* -ENOENT: nothing was under way. -EBADMSG: damaged; moved aside. */
+int journal_read(const struct journal *j, struct journal_entry *entry, struct error *err);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What must be true of a process before it is acted upon. Looked at right before each step: pids are reused, processes stop.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "base/error.h"
+#include "guard/claim.h"
+
+/* 0: it is the process that was meant, its thread group's leader, and not stopped. -ESRCH: gone (or another took its pid);
+ * -EINVAL: the pid of a thread; -EBUSY: stopped by a signal (the driver's calls would hang). */
+int target_check(const struct env *env, struct claim_identity who, struct error *err);
+
+/* Is there room in host memory for so many more bytes, on the machine and in the process's control groups? -ENOMEM with how
+ * much is missing. Checkpointing moves the GPU's memory there. */
+int target_host_room(const struct env *env, int32_t pid, int64_t bytes, struct error *err);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Way "checkpoint": the CUDA driver moves the memory of any unmodified CUDA process into its host memory, and back. Refuses what
+ * is known not to survive it; each driver call is made by a killable helper and noted in the journal before.
+ */
+#include "guard/way_checkpoint.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "guard/cuda.h"
+#include "guard/target.h"
+
+/* Checkpointing ran at 1.7 to 2 GiB/s on an H200: this is far slower, and the floor of the time limit. */
+enum { CALL_TIMEOUT_MS = 10000, CHECKPOINT_BYTES_PER_MS = 100 * 1024 };
+/* Restoring needs a little more than the memory held: the context itself. */
+#define RESTORE_MARGIN_BYTES (256LL * 1024 * 1024)
+
+/* The one process of the worker that is on a GPU. */
+struct target {
+    struct claim_identity who;
+    int64_t bytes;
+    size_t on_gpus;
+};
+
+static bool is_worker(const struct way_context *c, const struct process *p)
+{
+    for (size_t i = 0; i < c->worker->pid_count; i++)
+        if (c->worker->pids[i].pid == p->pid)
+            return true;
+    return false;
+}
+
+static int refuse_process(const struct gpu *gpu, const struct process *p, struct error *err)
+{
+    if (p->type & PROCESS_GRAPHICS)
+        return error_set(err, -EOPNOTSUPP, "pid %d draws graphics; the driver can only checkpoint pure CUDA processes", p->pid);
+    if (gpu->instance_count > 0 || p->instance >= 0)
+        return error_set(err, -EOPNOTSUPP, "GPU %d is divided (MIG); the driver cannot checkpoint there", gpu->index);
+    return 0;
+}
+
+static int find_target(const struct way_context *c, struct target *t, struct error *err)
+{
+    *t = (struct target){0};
+    for (size_t g = 0; c->snapshot && g < c->snapshot->gpu_count; g++) {
+        const struct gpu *gpu = &c->snapshot->gpus[g];
+        for (size_t i = 0; i < gpu->process_count; i++) {
+            const struct process *p = &gpu->processes[i];
+            if (strcmp(p->name, "nvidia-cuda-mps") == 0)
+                return error_set(err, -EOPNOTSUPP, "GPU %d is shared by MPS; the driver cannot checkpoint its clients", gpu->index);
+            if (!is_worker(c, p))
+                continue;
+            int rc = refuse_process(gpu, p, err);
+            if (rc < 0)
+                return rc;
+            if (t->who.pid && t->who.pid != p->pid)
+                return error_set(
+                    err, -EOPNOTSUPP,
+                    "several processes of the worker are on GPUs (%d and %d); a checkpoint of one would hang the others",
+                    t->who.pid, p->pid);
+            t->who = (struct claim_identity){p->pid, p->start_key};
+            t->bytes += reading_or(p->mem_bytes, 0);
+            t->on_gpus++;
+        }
+    }
+    return t->who.pid ? 0 : error_set(err, -ESRCH, "no process of the worker is on a GPU");
+}
+
+static int64_t call_limit_ms(int64_t bytes, int64_t configured_ms)
+{
+    return configured_ms ? configured_ms : 30000 + bytes / CHECKPOINT_BYTES_PER_MS;
+}
+
+static int call(struct way_context *c, enum cuda_call what, const char *step, struct claim_identity who, int64_t limit_ms,
+                struct error *err)
+{
+    int rc = target_check(c->env, who, err);
+    if (rc == 0)
+        rc = way_note(c, step, err);
+    return rc < 0 ? rc : cuda_call(c->env, what, who.pid, limit_ms, NULL, err);
+}
+
+static int evict(struct way_context *c, struct error *err)
+{
+    struct target t;
+    int rc = find_target(c, &t, err);
+    if (rc == 0)
+        rc = target_check(c->env, t.who, err);
+    if (rc == 0)
+        rc = target_host_room(c->env, t.who.pid, t.bytes, err);
+    if (rc < 0)
+        return rc;
+    c->entry->pids[0] = t.who;
+    c->entry->pid_count = 1;
+    c->entry->bytes = t.bytes;
+    int64_t limit_ms = call_limit_ms(t.bytes, c->settings->evict_timeout_ms);
+    rc = call(c, CUDA_LOCK, "lock", t.who, CALL_TIMEOUT_MS, err);
+    if (rc < 0)
+        return rc;
+    rc = call(c, CUDA_CHECKPOINT, "checkpoint", t.who, limit_ms, err);
+    if (rc < 0) {
+        /* It still runs where it was: let it go on. What unlocking says matters less than why the checkpoint failed. */
+        struct error ignored = {0};
+        call(c, CUDA_UNLOCK, "unlock after a failed checkpoint", t.who, CALL_TIMEOUT_MS, &ignored);
+    }
+    return rc;
+}
+
+static int resume(struct way_context *c, struct error *err)
+{
+    if (c->entry->pid_count == 0)
+        return error_set(err, -ESRCH, "it is not known which process was checkpointed");
+    struct claim_identity who = c->entry->pids[0];
+    int rc = target_check(c->env, who, err);
+    enum cuda_process_state state;
+    if (rc == 0)
+        rc = cuda_call(c->env, CUDA_GET_STATE, who.pid, CALL_TIMEOUT_MS, &state, err);
+    if (rc < 0)
+        return rc;
+    if (state == CUDA_PROCESS_RUNNING)
+        return 0;
+    if (state == CUDA_PROCESS_FAILED)
+        return error_set(err, -EIO, "the driver says that the checkpoint of pid %d failed; restart the worker", who.pid);
+    if (state == CUDA_PROCESS_CHECKPOINTED)
+        rc = call(c, CUDA_RESTORE, "restore", who, call_limit_ms(c->entry->bytes, c->settings->resume_timeout_ms), err);
+    return rc < 0 ? rc : call(c, CUDA_UNLOCK, "unlock", who, CALL_TIMEOUT_MS, err);
+}
+
+static enum way_found find(struct way_context *c, struct error *err)
+{
+    enum cuda_process_state state;
+    if (c->entry->pid_count == 0 || target_check(c->env, c->entry->pids[0], err) < 0 ||
+        cuda_call(c->env, CUDA_GET_STATE, c->entry->pids[0].pid, CALL_TIMEOUT_MS, &state, err) < 0)
+        return WAY_FOUND_UNKNOWN;
+    return state == CUDA_PROCESS_RUNNING ? WAY_FOUND_RUNNING : WAY_FOUND_EVICTED;
+}
+
+int64_t checkpoint_restore_bytes(int64_t bytes)
+{
+    return bytes + RESTORE_MARGIN_BYTES;
+}
+
+const struct way_ops way_checkpoint = {
+    .name = "checkpoint",
+    .what = "the CUDA driver moves the process's GPU memory to host memory and back (any CUDA process; driver 570 or later)",
+    .evict = evict,
+    .resume = resume,
+    .find = find,
+};
