@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What must hold between settings: profiles, required ones, names that must exist.
+ */
+#include "base/cleanup.h"
+#include "config/schema.h"
+
+/* What a profile sets. A mandatory one cannot be set otherwise; the others can, with a warning. */
+static const struct {
+    enum config_profile profile;
+    const char *key;
+    bool value, mandatory;
+} implications[] = {
+    {CONFIG_PROFILE_DESKTOP, "auto_evict_for_user_apps", true, true},
+    {CONFIG_PROFILE_DESKTOP, "enable_health_monitoring", true, false},
+    {CONFIG_PROFILE_SERVER, "auto_evict_for_user_apps", false, false},
+    {CONFIG_PROFILE_SERVER, "enable_health_monitoring", true, false},
+};
+
+static const char *const profile_names[] = {"none", "desktop", "server"};
+
+void profile_apply(struct config_entry *entry, const struct section *section, struct config_problems *problems)
+{
+    const struct setting *profile_setting = section_setting(section, STR("profile"));
+    if (!profile_setting)
+        return;
+    int profile = *(const int *)setting_at(entry, profile_setting);
+    for (size_t i = 0; i < ARRAY_LEN(implications); i++) {
+        const struct setting *s = section_setting(section, str_from(implications[i].key));
+        if (!s || (int)implications[i].profile != profile)
+            continue;
+        bool *value = setting_at(entry, s);
+        struct config_origin *origin = (struct config_origin *)&entry->origins[s - section->settings];
+        if (origin->kind == CONFIG_FROM_DEFAULT) {
+            /* An inherited value has been through this in its own section: a person's word there counts here, too. */
+            if (*value != implications[i].value &&
+                !(s->fallback[0] == '=' && !entry->origins[profile_setting - section->settings].line)) {
+                *value = implications[i].value;
+                *origin = (struct config_origin){CONFIG_FROM_PROFILE, profile_names[profile], 0, 0};
+            }
+        } else if (*value != implications[i].value) {
+            problem_add(problems, !implications[i].mandatory, origin, "%s.%s = %s goes against profile \"%s\"%s", section->path,
+                        s->key, *value ? "true" : "false", profile_names[profile],
+                        implications[i].mandatory ? ", which cannot do without it" : "; it is done as written here");
+        }
+    }
+}
+
+static void check_required(const struct config *config, const struct section *section, struct config_problems *problems)
+{
+    for (size_t e = 0; e < section_entries(config, section); e++) {
+        const struct config_entry *entry = section_entry(config, section, e);
+        for (size_t k = 0; k < section->count; k++) {
+            const struct setting *s = &section->settings[k];
+            if (!(s->flags & REQUIRED))
+                continue;
+            bool empty = s->type == SETTING_TEXT && !(*(const char *const *)setting_at(entry, s))[0];
+            if (entry->origins[k].kind == CONFIG_FROM_DEFAULT)
+                problem_add(problems, false, &entry->at, "%s.%s%s%s is missing: %s", section->path, entry->name,
+                            entry->name[0] ? "." : "", s->key, s->help);
+            else if (empty)
+                problem_add(problems, false, &entry->origins[k], "%s.%s must not be empty", section->path, s->key);
+        }
+    }
+}
+
+static void check_notify_names(const struct config *config, const struct config_list *names, const struct config_origin *origin,
+                               struct config_problems *problems)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        struct nearest nearest;
+        nearest_init(&nearest, names->items[i]);
+        for (size_t k = 0; k < config->notify_count; k++)
+            nearest_try(&nearest, config->notify[k].entry.name);
+        char hint[CONFIG_KEY_SIZE + 32];
+        if (nearest.distance > 0)
+            problem_add(problems, false, origin, "there is no [notify.%s]%s", names->items[i],
+                        nearest_text(&nearest, hint, sizeof hint));
+    }
+}
+
+static const struct config_origin *origin_of(const struct config_entry *entry, const char *section, const char *key)
+{
+    const struct section *s = section_find(str_from(section));
+    return &entry->origins[section_setting(s, str_from(key)) - s->settings];
+}
+
+static void check_notify(const struct config *config, struct config_problems *problems)
+{
+    for (size_t i = 0; i < config->notify_count; i++) {
+        const struct config_notify *n = &config->notify[i];
+        bool command = n->type == CONFIG_NOTIFY_COMMAND;
+        if (command && n->command.count == 0)
+            problem_add(problems, false, &n->entry.at, "notify.%s.command is missing: type is \"command\"", n->entry.name);
+        if (!command && !n->url[0])
+            problem_add(problems, false, &n->entry.at, "notify.%s.url is missing", n->entry.name);
+    }
+    check_notify_names(config, &config->alerts.notify, origin_of(&config->alerts.entry, "alerts", "notify"), problems);
+    for (size_t i = 0; i < config->alert_count; i++)
+        check_notify_names(config, &config->alert[i].notify, origin_of(&config->alert[i].entry, "alert", "notify"), problems);
+}
+
+void config_check(const struct config *config, struct config_problems *problems)
+{
+    for (size_t i = 0; i < config_section_count; i++)
+        if (config_sections[i].kind != SECTION_PLAIN)
+            check_required(config, &config_sections[i], problems);
+    check_notify(config, problems);
+
+    const struct config_server *server = &config->server;
+    if (!server->tls_certificate[0] != !server->tls_key[0])
+        problem_add(problems, false, origin_of(&server->entry, "server", server->tls_key[0] ? "tls_key" : "tls_certificate"),
+                    "server.tls_certificate and server.tls_key belong together, only one is set");
+    const struct config_worker *worker = &config->worker;
+    if (worker->require_nvml && !worker->enable_nvml)
+        problem_add(problems, false, origin_of(&worker->entry, "worker", "require_nvml"),
+                    "worker.require_nvml is true, but worker.enable_nvml is false");
+}

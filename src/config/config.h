@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The settings: typed, checked, with the origin of each. Layers, later wins:
+ *
+ *   defaults ─▶ profile ─▶ /etc/whirr/whirr.toml ─▶ the user's whirr.toml ─▶ environment ─▶ flags
+ *                          └────────── or --config FILE alone ──────────┘
+ *
+ * A struct config is built once and never edited; a reload builds a new one and compares. Knows no I/O but reading the files.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/env.h"
+#include "base/log.h"
+
+enum { CONFIG_ENTRIES_MAX = 128, CONFIG_PROBLEMS_MAX = 64, CONFIG_CHANGES_MAX = 256, CONFIG_KEY_SIZE = 160 };
+
+#define CONFIG_SYSTEM_FILE "/etc/whirr/whirr.toml"
+
+/* Positions of CHOICE settings, in the order of their words in config.def. log.level is an enum log_level. */
+enum config_log_format { CONFIG_LOG_AUTO, CONFIG_LOG_TEXT, CONFIG_LOG_JSON, CONFIG_LOG_JOURNAL };
+enum config_profile { CONFIG_PROFILE_NONE, CONFIG_PROFILE_DESKTOP, CONFIG_PROFILE_SERVER };
+enum config_overheat { CONFIG_OVERHEAT_THROTTLE, CONFIG_OVERHEAT_PAUSE, CONFIG_OVERHEAT_NONE };
+enum config_claim { CONFIG_CLAIM_NEEDS, CONFIG_CLAIM_ANY };
+enum config_gate_mode { CONFIG_GATE_WAIT, CONFIG_GATE_REFUSE };
+enum config_notify_type {
+    CONFIG_NOTIFY_WEBHOOK,
+    CONFIG_NOTIFY_SLACK,
+    CONFIG_NOTIFY_DISCORD,
+    CONFIG_NOTIFY_NTFY,
+    CONFIG_NOTIFY_ALERTMANAGER,
+    CONFIG_NOTIFY_COMMAND,
+};
+enum config_severity { CONFIG_SEVERITY_INFO, CONFIG_SEVERITY_WARNING, CONFIG_SEVERITY_CRITICAL };
+
+struct config_list {
+    const char *const *items;
+    size_t count;
+};
+
+struct config_pair {
+    const char *key, *value;
+};
+
+struct config_map {
+    const struct config_pair *pairs;
+    size_t count;
+};
+
+enum config_origin_kind { CONFIG_FROM_DEFAULT, CONFIG_FROM_PROFILE, CONFIG_FROM_FILE, CONFIG_FROM_ENVIRONMENT, CONFIG_FROM_FLAG };
+
+/* Where a value came from. */
+struct config_origin {
+    enum config_origin_kind kind;
+    const char *where; /* the file, the variable, the flag; for a default the setting it is taken from, or NULL */
+    int line, column;  /* in a file, else 0 */
+};
+
+/* The beginning of every struct config_<section>. */
+struct config_entry {
+    const char *name;                    /* of a [path.NAME] table; "" otherwise */
+    const struct config_origin *origins; /* one a setting, in the order of config.def */
+    struct config_origin at;             /* of the table itself */
+};
+
+/* TEXT is never NULL; "" when not set. */
+#define CONFIG_C_TYPE_BOOL bool
+#define CONFIG_C_TYPE_INT int64_t
+#define CONFIG_C_TYPE_NUMBER double
+#define CONFIG_C_TYPE_DURATION int64_t
+#define CONFIG_C_TYPE_BYTES int64_t
+#define CONFIG_C_TYPE_TEXT const char *
+#define CONFIG_C_TYPE_CHOICE int
+#define CONFIG_C_TYPE_LIST struct config_list
+#define CONFIG_C_TYPE_IDS struct config_list
+#define CONFIG_C_TYPE_MAP struct config_map
+
+/* config->server.listen, config->alert[i].when with i < config->alert_count, ... */
+struct config {
+#define SECTION(id, ...) \
+    struct config_##id { \
+        struct config_entry entry;
+#define GROUP(id, ...) SECTION(id)
+#define SETTING(id, field, key, type, ...) CONFIG_C_TYPE_##type field;
+#define END_SECTION(id) \
+    }                   \
+    id;
+#define END_GROUP(id) \
+    }                 \
+    *id;              \
+    size_t id##_count;
+#include "config/config.def"
+#undef SECTION
+#undef GROUP
+#undef SETTING
+#undef END_SECTION
+#undef END_GROUP
+    const char *files[2]; /* those that were read */
+    size_t file_count;
+};
+
+/* A setting given on the command line. */
+struct config_flag {
+    const char *key;   /* "server.listen" */
+    const char *value; /* as in an environment variable; of a list, one member: several flags of one key add up */
+    const char *flag;  /* "--listen": for messages and `config show` */
+};
+
+struct config_inputs {
+    const struct env *env;
+    const char *file; /* --config: read this one alone; NULL: those of the system and the user */
+    const char *const
+        *environment; /* "NAME=value", NULL-terminated, like environ; NULL: none. Also tells where the user's file is */
+    const struct config_flag *flags;
+    size_t flag_count;
+};
+
+struct config_problem {
+    bool warning;    /* does not keep the configuration from being used */
+    char where[256]; /* "whirr.toml:12:3", "environment", "--listen" */
+    char text[512];
+};
+
+struct config_problems {
+    struct config_problem list[CONFIG_PROBLEMS_MAX];
+    size_t count, errors;
+    size_t left_out; /* over CONFIG_PROBLEMS_MAX */
+};
+
+/* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors: *ret is then left as it is. */
+int config_load(const struct config_inputs *inputs, struct config **ret, struct config_problems *problems);
+void config_free(struct config *config);
+
+/* sampling.interval_seconds in the engine's unit, at least 1. */
+int64_t config_interval_ms(const struct config *config);
+
+/* What a reload would change. */
+struct config_change {
+    char key[CONFIG_KEY_SIZE]; /* "server.listen", "guard.worker.ollama.url", or a whole table that came or went */
+    bool needs_restart;
+};
+
+struct config_changes {
+    struct config_change list[CONFIG_CHANGES_MAX];
+    size_t count, applied, needing_restart;
+    size_t left_out; /* over CONFIG_CHANGES_MAX */
+};
+
+void config_compare(const struct config *before, const struct config *after, struct config_changes *changes);
+
+/* "/etc/whirr/whirr.toml:12", "environment GPU_POLL_INTERVAL_SECONDS", "default", ... */
+void config_origin_text(const struct config_origin *origin, char *text, size_t size);
+
+/* A commented file with every setting at its default. */
+void config_write_default(struct buf *out);
+/* The settings in force as TOML, each with its origin behind it; secrets hidden unless asked for. */
+void config_write_show(const struct config *config, bool secrets, struct buf *out);
+void config_write_show_json(const struct config *config, bool secrets, struct buf *out);
+/* docs/configuration.md. */
+void config_write_docs(struct buf *out);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What config.def tells a person: the commented default file and docs/configuration.md.
+ */
+#include <stdio.h>
+
+#include "config/schema.h"
+
+/* The default as TOML; of a value that is inherited, the words that say from where. False: there is no value to show. */
+static bool write_default(const struct setting *s, struct buf *out)
+{
+    struct arena arena = ARENA(1 << 16);
+    union {
+        int64_t integer;
+        double number;
+        struct config_list list;
+    } value = {0};
+    char why[WHY_SIZE];
+    bool known = s->fallback[0] != '=' && value_from_text(s, str_from(s->fallback), &arena, &value, why);
+    if (known)
+        value_write(s, &value, out);
+    arena_done(&arena);
+    return known;
+}
+
+/* A comment of at most 100 columns a line. */
+static void write_comment(const char *text, struct buf *out)
+{
+    enum { WIDTH = 100 };
+    struct str rest = str_from(text), word;
+    size_t column = WIDTH;
+    while (str_word(&rest, &word)) {
+        if (column + 1 + word.len > WIDTH) {
+            buf_text(out, out->len && out->at[out->len - 1] != '\n' ? "\n#" : "#");
+            column = 1;
+        }
+        buf_char(out, ' ');
+        buf_str(out, word);
+        column += 1 + word.len;
+    }
+    buf_char(out, '\n');
+}
+
+/* The help, and what is allowed where the default below it does not show that already. */
+static void describe(const struct setting *s, struct buf *out)
+{
+    buf_printf(out, "%s.", s->help);
+    if (!s->bounded && !s->choices && !s->check)
+        return;
+    buf_text(out, " Allowed: ");
+    setting_describe_allowed(s, out);
+    buf_char(out, '.');
+}
+
+static void write_default_setting(const struct section *section, const struct setting *s, struct buf *out)
+{
+    AUTO_BUF struct buf comment = BUF(4096);
+    describe(s, &comment);
+    if (s->flags & RESTART)
+        buf_text(&comment, " Needs a restart.");
+    if (section->kind == SECTION_PLAIN) {
+        char name[CONFIG_KEY_SIZE];
+        setting_variable(section, s, name, sizeof name);
+        buf_printf(&comment, " (%s)", name);
+    }
+    write_comment(comment.at ? comment.at : "", out);
+    buf_printf(out, "#%s = ", s->key);
+    write_default(s, out);
+    buf_text(out, "\n\n");
+}
+
+/* A group has no defaults to show; an example tells more. */
+static const char *group_example(const struct section *section)
+{
+    if (strcmp(section->path, "guard.worker") == 0)
+        return "#[guard.worker.ollama]\n#ways = [\"ollama\", \"checkpoint\"]\n#url = \"http://127.0.0.1:11434\"\n"
+               "#match = { unit = \"ollama.service\" }\n";
+    if (strcmp(section->path, "notify") == 0)
+        return "#[notify.ops]\n#type = \"webhook\"\n#url = \"http://127.0.0.1:9000/hook\"\n";
+    return "#[[alert]]\n#name = \"hot\"\n#when = \"temperature_celsius > 85 and utilization_percent > 10\"\n#for = \"30s\"\n"
+           "#clear = \"temperature_celsius < 80\"\n#severity = \"warning\"\n#notify = [\"ops\"]\n";
+}
+
+static void section_header(const struct section *section, char *text, size_t size)
+{
+    static const char *const format[] = {"[%s]", "[%s.NAME]", "[[%s]]"};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, size, format[section->kind], section->path);
+#pragma GCC diagnostic pop
+}
+
+static void write_default_group(const struct section *section, struct buf *out)
+{
+    for (size_t i = 0; i < section->count; i++) {
+        const struct setting *s = &section->settings[i];
+        if (s->fallback[0] == '=')
+            continue;
+        AUTO_BUF struct buf comment = BUF(4096);
+        buf_printf(&comment, "%s: ", s->key);
+        describe(s, &comment);
+        buf_text(&comment, s->flags & REQUIRED ? " Must be given." : "");
+        write_comment(comment.at ? comment.at : "", out);
+    }
+    buf_text(out, group_example(section));
+    buf_char(out, '\n');
+}
+
+void config_write_default(struct buf *out)
+{
+    buf_text(out, "# Settings of whirr, all at their defaults. Take the # away from what you change.\n"
+                  "# The system's file is " CONFIG_SYSTEM_FILE
+                  ", a user's $XDG_CONFIG_HOME/whirr/whirr.toml (~/.config/whirr/whirr.toml).\n"
+                  "# `whirr config check` reads them and says what is wrong; `whirr config show` says what is in force and why.\n");
+    for (size_t i = 0; i < config_section_count; i++) {
+        const struct section *section = &config_sections[i];
+        char header[CONFIG_KEY_SIZE];
+        section_header(section, header, sizeof header);
+        buf_printf(out, "\n# %s.\n", section->help);
+        if (section->kind == SECTION_PLAIN) {
+            buf_printf(out, "%s\n\n", header);
+            for (size_t k = 0; k < section->count; k++)
+                write_default_setting(section, &section->settings[k], out);
+        } else {
+            write_default_group(section, out);
+        }
+    }
+}
+
+static void docs_setting(const struct section *section, const struct setting *s, struct buf *out)
+{
+    buf_printf(out, "| `%s` | ", s->key);
+    size_t begin = out->len;
+    setting_describe_allowed(s, out);
+    /* A bar would end the cell. */
+    for (size_t i = begin; i < out->len; i++)
+        if (out->at[i] == '|')
+            out->at[i] = '/';
+    buf_text(out, " | ");
+    if (s->flags & REQUIRED) {
+        buf_text(out, "must be given");
+    } else if (s->fallback[0] == '=') {
+        buf_printf(out, "`%s`", s->fallback + 1);
+    } else {
+        buf_char(out, '`');
+        write_default(s, out);
+        buf_char(out, '`');
+    }
+    buf_printf(out, " | %s | %s |", s->flags & RESTART ? "restart" : "reload", s->help);
+    if (section->kind == SECTION_PLAIN) {
+        char name[CONFIG_KEY_SIZE];
+        setting_variable(section, s, name, sizeof name);
+        buf_printf(out, " `%s` |", name);
+    }
+    buf_char(out, '\n');
+}
+
+void config_write_docs(struct buf *out)
+{
+    buf_text(
+        out,
+        "# Configuration\n\n"
+        "<!-- Written by `whirr config docs` from src/config/config.def; a test compares them. -->\n\n"
+        "whirr needs no configuration. What you set wins in this order, later over earlier: the default, the file, the "
+        "environment,\n"
+        "the flag on the command line.\n\n"
+        "- Files, in [TOML](https://toml.io/en/v1.0.0): `/etc/whirr/whirr.toml`, then `$XDG_CONFIG_HOME/whirr/whirr.toml`\n"
+        "  (`~/.config/whirr/whirr.toml`) over it; or the one of `--config FILE` alone. `whirr config default` prints a commented "
+        "one.\n"
+        "- Environment: `WHIRR_SECTION_KEY`, as in the last column; lists with commas (or with semicolons, where a\n"
+        "  member holds a comma). `GPU_POLL_INTERVAL_SECONDS` also sets\n"
+        "  `sampling.interval_seconds`. An empty variable counts as not set.\n"
+        "- `whirr config check` reads everything and names each mistake with file, line, what is allowed, and the nearest known "
+        "key.\n"
+        "- `whirr config show` prints the settings in force and where each comes from.\n"
+        "- `systemctl reload whirr` (SIGHUP) applies what is marked *reload*, and says what needs a restart. A file with mistakes\n"
+        "  changes nothing: the old settings stay.\n\n"
+        "Durations are written like `\"250ms\"`, `\"30s\"`, `\"5m\"`, `\"1h30m\"`, `\"7d\"`; amounts of memory like `\"512MiB\"`, "
+        "`\"20GiB\"`.\n");
+    for (size_t i = 0; i < config_section_count; i++) {
+        const struct section *section = &config_sections[i];
+        bool plain = section->kind == SECTION_PLAIN;
+        char header[CONFIG_KEY_SIZE];
+        section_header(section, header, sizeof header);
+        buf_printf(out, "\n## `%s`\n\n%s.\n\n", header, section->help);
+        if (!plain) {
+            buf_text(out, "```toml\n");
+            for (const char *p = group_example(section); *p; p++)
+                if (*p != '#' || (p != group_example(section) && p[-1] != '\n'))
+                    buf_char(out, *p);
+            buf_text(out, "```\n\n");
+        }
+        buf_printf(out, "| key | allowed | default | applied on | |%s\n|---|---|---|---|---|%s\n", plain ? " environment |" : "",
+                   plain ? "---|" : "");
+        for (size_t k = 0; k < section->count; k++)
+            docs_setting(section, &section->settings[k], out);
+    }
+}

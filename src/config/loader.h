@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A configuration that is being built: what the layers share. Private to config/.
+ */
+#pragma once
+
+#include "config/schema.h"
+
+struct loader {
+    const struct config_inputs *inputs;
+    struct config *config;
+    struct arena *arena;
+    struct config_problems *problems;
+    const char *file; /* being read */
+    bool out_of_memory;
+};
+
+/* The memory of a table's name and origins; false when there is none. */
+bool loader_prepare_entry(struct loader *l, const struct section *section, struct config_entry *entry, struct str name);
+
+/* Everything that one file sets. */
+void loader_read_file(struct loader *l, const struct env *env, const char *path, bool must_exist);
+
+static inline struct config_origin *loader_origin(const struct section *section, const struct config_entry *entry,
+                                                  const struct setting *s)
+{
+    /* Only the loader fills what everybody else sees as const. */
+    return (struct config_origin *)&entry->origins[s - section->settings];
+}

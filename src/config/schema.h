@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * config.def as data, for the code that walks over all settings. Private to config/.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/toml.h"
+#include "config/config.h"
+
+enum setting_type {
+    SETTING_BOOL,
+    SETTING_INT,
+    SETTING_NUMBER,
+    SETTING_DURATION,
+    SETTING_BYTES,
+    SETTING_TEXT,
+    SETTING_CHOICE,
+    SETTING_LIST,
+    SETTING_IDS,
+    SETTING_MAP,
+};
+
+enum setting_check { CHECK_NONE, CHECK_ADDRESS, CHECK_STORE_URL, CHECK_HTTP_URL, CHECK_NAME };
+
+enum setting_flags { RELOAD = 0, RESTART = 1 << 0, REQUIRED = 1 << 1, SECRET = 1 << 2 };
+
+struct setting {
+    const char *key;
+    enum setting_type type;
+    size_t offset; /* in its struct config_<section> */
+    const char *fallback;
+    bool bounded, above; /* above: the least value itself is not allowed */
+    double least, most;
+    const char *choices; /* "a|b|c" */
+    enum setting_check check;
+    unsigned flags;
+    const char *help;
+};
+
+enum section_kind { SECTION_PLAIN, SECTION_NAMED, SECTION_REPEATED };
+
+struct section {
+    const char *path;
+    enum section_kind kind;
+    const struct setting *settings;
+    size_t count;
+    size_t offset;       /* in struct config: of the struct itself, or of the pointer to the entries */
+    size_t count_offset; /* of a group: where the number of entries is */
+    size_t size;         /* of one struct config_<section> */
+    const char *help;
+};
+
+extern const struct section config_sections[];
+extern const size_t config_section_count;
+
+const struct section *section_find(struct str path);
+const struct setting *section_setting(const struct section *section, struct str key);
+/* "section.key" of a plain section. */
+const struct setting *setting_find(struct str path, const struct section **section);
+/* "WHIRR_SERVER_LISTEN" */
+void setting_variable(const struct section *section, const struct setting *setting, char *text, size_t size);
+
+/* The tables of one section in a configuration: one for a plain section, any number for a group. */
+size_t section_entries(const struct config *config, const struct section *section);
+struct config_entry *section_entry(const struct config *config, const struct section *section, size_t i);
+static inline void *setting_at(const struct config_entry *entry, const struct setting *setting)
+{
+    return (char *)entry + setting->offset;
+}
+
+/* Conversions (value.c). On failure false, and `why` says what is allowed instead. */
+enum { WHY_SIZE = 384 };
+bool value_from_text(const struct setting *setting, struct str text, struct arena *arena, void *to, char why[WHY_SIZE]);
+bool value_from_toml(const struct setting *setting, const struct toml_value *value, struct arena *arena, void *to,
+                     char why[WHY_SIZE]);
+/* One more member of a list. */
+bool value_append(struct str text, struct arena *arena, struct config_list *list, char why[WHY_SIZE]);
+bool value_equal(const struct setting *setting, const void *a, const void *b);
+size_t value_size(const struct setting *setting);
+/* As TOML writes it. */
+void value_write(const struct setting *setting, const void *value, struct buf *out);
+/* "a whole number from 0 to 60000": for messages and docs. */
+void setting_describe_allowed(const struct setting *setting, struct buf *out);
+/* The i-th word of a CHOICE; false behind the last. */
+bool setting_choice(const struct setting *setting, size_t i, struct str *word);
+
+/* The nearest of several words, as far as it is near enough to be meant: ", did you mean 'x'?" or "". */
+struct nearest {
+    const char *wanted;
+    size_t distance;
+    char best[CONFIG_KEY_SIZE];
+};
+void nearest_init(struct nearest *n, const char *wanted);
+void nearest_try(struct nearest *n, const char *candidate);
+const char *nearest_text(const struct nearest *n, char *text, size_t size);
+
+/* Problems (load.c). */
+void problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Profiles, required settings and what must fit together (check.c). `config` is complete but for group entries' inherited values
+ * when profile_apply is called on a table. */
+void profile_apply(struct config_entry *entry, const struct section *section, struct config_problems *problems);
+void config_check(const struct config *config, struct config_problems *problems);
