@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is known about one GPU, weighed into levels that rules can speak of. All thresholds of an explanation are here; docs/why.md
+ * gives them to users.
+ */
+#pragma once
+
+#include "model/recent.h"
+#include "model/snapshot.h"
+
+/* Load in permille of the card's time */
+enum { IDLE_MOST = 50, LIGHT_MOST = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MOST = 100 };
+/* Fans of idle cards turn at up to 38 % (seen on an RTX 2080 Super); small fans at up to about 1300 turns a minute. */
+enum { FAN_LOW_MOST = 400, FAN_RAISED_MOST = 600, FAN_LOW_RPM_MOST = 1300, FAN_SLOW_GAP = 250 };
+/* Heat in 1/1000 C. A card's own limit counts where it is known. */
+enum {
+    HEAT_COOL_BELOW = 50000,
+    HEAT_WARM_FROM = 60000,
+    HEAT_HOT_FROM = 80000,
+    HEAT_HOT_MARGIN = 15000,
+    HEAT_LIMIT_MARGIN = 5000,
+    FAN_NEEDED_FROM = 70000, /* fans that rest on purpose start below this */
+    MEMORY_HOT_FROM = 95000, /* where the card gives no limit */
+    HOTSPOT_FROM = 90000,
+    HOTSPOT_GAP = 30000,
+};
+/* Small cards idle at a large part of their limit (a T4 at 32 W of 70 W), so a raised draw must also be one in watts. */
+enum { POWER_RAISED_MW = 45000, POWER_RAISED_PERMILLE = 200, POWER_WORK_PERMILLE = 350, POWER_CAP_PERMILLE = 970 };
+/* The past in ms. Heat of ended work fades as exp(-t / COOLING_MS). */
+enum { COOLING_MS = 120000, PAST_USEFUL_MS = 600000, CALM_LEAST_MS = 180000, STEADY_LEAST_MS = 300000 };
+
+enum load_level { LOAD_UNKNOWN, LOAD_IDLE, LOAD_LIGHT, LOAD_BUSY };
+enum load_basis { BASIS_NONE, BASIS_UTIL, BASIS_PROCESSES, BASIS_POWER };
+enum fan_level { FAN_UNKNOWN, FAN_NONE, FAN_OFF, FAN_LOW, FAN_RAISED, FAN_LOUD };
+enum heat_level { HEAT_UNKNOWN, HEAT_COOL, HEAT_LUKEWARM, HEAT_WARM, HEAT_HOT, HEAT_LIMIT };
+enum power_level { POWER_UNKNOWN, POWER_LOW, POWER_RAISED, POWER_WORK };
+
+/* Who is on the card and does the work, as far as it can be told. */
+struct workers {
+    const struct process *first, *second; /* by share, else by memory */
+    size_t count;                         /* processes that take part in the load */
+    size_t on_card;                       /* processes on the card, working or not */
+    bool shares_known;                    /* first and second were chosen by their share of the load */
+    bool suspected;                       /* chosen among several whose share is not known */
+    const struct process *holder;         /* holds a context or memory without working */
+};
+
+/* What the past minutes tell. */
+struct past_work {
+    bool known;                         /* there are points of the past */
+    const struct recent_process *ended; /* that explains most of today's heat; NULL none */
+    int64_t ended_ago_ms;
+    double ended_left; /* part of its heat that should be left, 0 to 1 */
+    bool fell;         /* the load fell from `fell_from` so long ago */
+    int64_t fell_ago_ms, fell_from_permille;
+    double fell_left;
+    bool temp_falls, fan_falls;
+    int64_t peak_temp_mdegc, peak_fan_permille;
+    int64_t calm_ms, steady_ms; /* idle, at full load without a break, until now */
+};
+
+struct facts {
+    const struct snapshot *now;
+    const struct gpu *gpu;
+    const struct recent *recent; /* NULL: unknown */
+    enum load_level load;
+    enum load_basis load_basis;
+    int64_t load_permille; /* with BASIS_UTIL and BASIS_PROCESSES */
+    enum fan_level fan;
+    bool fan_stuck, fan_slow; /* driven but not turning; far below what the card asks for */
+    enum heat_level heat;
+    bool has_margin;
+    int64_t margin_mdegc;
+    struct reading limit_mdegc; /* where the card slows down, if it says so */
+    enum power_level power;
+    bool at_power_limit;
+    int64_t video_permille; /* of the busier video engine; 0 unknown */
+    bool encodes;           /* it is the encoder */
+    bool clocks_high;       /* although there may be nothing to do */
+    bool clocks_by_state;   /* told by the performance state alone */
+    bool divided;           /* into instances */
+    struct workers workers;
+    struct past_work past;
+    const struct gpu *neighbour; /* a working card in the same machine that is hotter; NULL none */
+};
+
+void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu *gpu, const struct recent *recent);
