@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the driver reports by itself: critical errors (XID) and double-bit memory errors.
+ */
+#include "source/nvml/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* The ones that people meet, in NVIDIA's sense; the rest go by number. */
+static const struct {
+    int code;
+    const char *words;
+} xids[] = {
+    {13, "an application's kernel failed (graphics engine exception)"},
+    {31, "an application read or wrote memory that is not its own (page fault)"},
+    {43, "an application's channel was reset"},
+    {45, "an application's channels were cleaned up after an earlier error"},
+    {48, "double-bit memory error"},
+    {61, "microcontroller breakpoint"},
+    {62, "microcontroller halt"},
+    {63, "a memory row or page was marked for replacement"},
+    {64, "a memory row or page could not be marked for replacement"},
+    {74, "NVLink error"},
+    {79, "the GPU has fallen off the bus"},
+    {92, "many single-bit memory errors"},
+    {94, "memory error, contained to the application"},
+    {95, "memory error, not contained"},
+    {119, "the GPU's system processor does not answer (GSP timeout)"},
+    {120, "the GPU's system processor failed (GSP error)"},
+};
+
+static const char *xid_words(int64_t code)
+{
+    for (size_t i = 0; i < ARRAY_LEN(xids); i++)
+        if (xids[i].code == code)
+            return xids[i].words;
+    return NULL;
+}
+
+static void register_card(struct nvml *n, struct nvml_card *card)
+{
+    unsigned long long types = NVML_EVENT_XID | NVML_EVENT_DOUBLE_BIT_ECC, supported = 0;
+    card->events_registered = true; /* once, whatever the answer is */
+    if (n->lib.event_types && n->lib.event_types(card->handle, &supported) == NVML_OK)
+        types &= supported;
+    if (!types || n->lib.event_register(card->handle, types, n->events) != NVML_OK)
+        card->xid_last = reading_absent(READING_UNSUPPORTED);
+    else if (card->xid_last.state != READING_OK)
+        card->xid_last = reading_absent(READING_PENDING);
+}
+
+void events_update(struct nvml *n)
+{
+    if (!n->running || n->events_refused)
+        return;
+    if (!n->events) {
+        bool able = n->lib.event_create && n->lib.event_register && n->lib.event_wait && n->lib.event_free;
+        if (!able || n->lib.event_create(&n->events) != NVML_OK) {
+            n->events_refused = true;
+            n->events = NULL;
+            return;
+        }
+    }
+    for (size_t i = 0; i < n->card_count; i++)
+        if (n->cards[i].handle && !n->cards[i].events_registered && !n->cards[i].asleep && !n->cards[i].trouble)
+            register_card(n, &n->cards[i]);
+}
+
+void events_done(struct nvml *n)
+{
+    if (n->events && n->running)
+        n->lib.event_free(n->events);
+    n->events = NULL;
+}
+
+static int card_of(const struct nvml *n, nvml_device handle)
+{
+    for (size_t i = 0; i < n->card_count; i++)
+        if (n->cards[i].handle == handle)
+            return (int)i;
+    return -1;
+}
+
+static void tell(struct nvml *n, const struct nvml_event *said, struct event *event)
+{
+    int at = card_of(n, said->device);
+    *event = (struct event){.kind = EVENT_OTHER, .gpu_index = at, .at = clock_wall(n->env->clock)};
+    if (said->type == NVML_EVENT_XID) {
+        event->kind = EVENT_XID;
+        event->code = (int64_t)said->data;
+        const char *words = xid_words(event->code);
+        snprintf(event->text, sizeof event->text, "XID %lld%s%s", (long long)event->code, words ? ": " : "", words ? words : "");
+        if (at >= 0)
+            n->cards[at].xid_last = reading_ok(event->code);
+    } else if (said->type == NVML_EVENT_DOUBLE_BIT_ECC) {
+        event->kind = EVENT_ECC;
+        snprintf(event->text, sizeof event->text, "double-bit memory error");
+    } else {
+        snprintf(event->text, sizeof event->text, "driver event 0x%llx", said->type);
+    }
+}
+
+size_t events_take(struct nvml *n, struct event *events, size_t max)
+{
+    size_t count = 0;
+    while (n->running && n->events && count < max) {
+        struct nvml_event said = {0};
+        if (n->lib.event_wait(n->events, &said, 0) != NVML_OK)
+            break; /* TIMEOUT: none; a lost card is seen when it is sampled */
+        tell(n, &said, &events[count++]);
+    }
+    return count;
+}

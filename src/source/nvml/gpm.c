@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Profiling metrics (GPM) of Hopper and later: what the units inside a card did between two samples. A sample costs 50 us, the
+ * comparison of two 1 ms; there is no waiting, so the first sample has nothing to tell.
+ */
+#include "source/nvml/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+static const struct {
+    unsigned char id;
+    enum metric metric;
+    double scale, most; /* value * scale = field */
+} wanted[NVML_GPM_METRICS] = {
+    {NVML_GPM_GRAPHICS, METRIC_graphics_active_permille, 10, 1000},
+    {NVML_GPM_SM, METRIC_sm_active_permille, 10, 1000},
+    {NVML_GPM_SM_OCCUPANCY, METRIC_sm_occupancy_permille, 10, 1000},
+    {NVML_GPM_INTEGER, METRIC_integer_active_permille, 10, 1000},
+    {NVML_GPM_TENSOR, METRIC_tensor_active_permille, 10, 1000},
+    {NVML_GPM_DRAM, METRIC_dram_active_permille, 10, 1000},
+    {NVML_GPM_FP64, METRIC_fp64_active_permille, 10, 1000},
+    {NVML_GPM_FP32, METRIC_fp32_active_permille, 10, 1000},
+    {NVML_GPM_FP16, METRIC_fp16_active_permille, 10, 1000},
+    {NVML_GPM_PCIE_TX, METRIC_pcie_tx_bytes_per_s, 1024 * 1024, 1e13},
+    {NVML_GPM_PCIE_RX, METRIC_pcie_rx_bytes_per_s, 1024 * 1024, 1e13},
+    {NVML_GPM_NVLINK_RX, METRIC_nvlink_rx_bytes_per_s, 1024 * 1024, 1e13},
+    {NVML_GPM_NVLINK_TX, METRIC_nvlink_tx_bytes_per_s, 1024 * 1024, 1e13},
+};
+
+/* Two samples closer than this say more about the measurement than about the card. */
+enum { CLOSEST_MS = 50 };
+
+static void absent(struct nvml_gpm *gpm, enum reading_state why)
+{
+    for (size_t i = 0; i < NVML_GPM_METRICS; i++)
+        gpm->values[i] = reading_absent(why);
+}
+
+static void write_out(const struct nvml_gpm *gpm, struct gpu *out)
+{
+    for (size_t i = 0; i < NVML_GPM_METRICS; i++)
+        if (out->metric[wanted[i].metric].state == READING_UNREAD)
+            out->metric[wanted[i].metric] = gpm->values[i];
+}
+
+void gpm_done(struct nvml *n, struct nvml_gpm *gpm)
+{
+    for (int i = 0; i < 2; i++)
+        if (gpm->samples[i] && n->lib.gpm_free && n->running)
+            n->lib.gpm_free(gpm->samples[i]);
+    *gpm = (struct nvml_gpm){.newest = -1};
+}
+
+static bool prepare(struct nvml *n, nvml_device device, struct nvml_gpm *gpm)
+{
+    struct nvml_gpm_support support = {.version = 1};
+    if (!n->lib.gpm_support || !n->lib.gpm_alloc || !n->lib.gpm_sample || !n->lib.gpm_metrics || !n->lib.gpm_free)
+        return false;
+    if (n->lib.gpm_support(device, &support) != NVML_OK || !support.supported)
+        return false;
+    if (!n->gpm_request && !(n->gpm_request = calloc(1, sizeof *n->gpm_request)))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (n->lib.gpm_alloc(&gpm->samples[i]) != NVML_OK)
+            return false;
+    for (size_t i = 0; i < NVML_GPM_METRICS; i++)
+        gpm->wanted[i] = wanted[i].id;
+    return true;
+}
+
+static void compare(struct nvml *n, struct nvml_gpm *gpm, int before)
+{
+    struct nvml_gpm_request *r = n->gpm_request;
+    r->version = 1;
+    r->before = gpm->samples[before];
+    r->after = gpm->samples[gpm->newest];
+    r->count = 0;
+    for (size_t i = 0; i < NVML_GPM_METRICS; i++)
+        if (gpm->wanted[i])
+            r->metrics[r->count++] = (struct nvml_gpm_metric){.id = gpm->wanted[i]};
+    int code = r->count ? n->lib.gpm_metrics(r) : NVML_OK;
+
+    for (size_t i = 0, at = 0; i < NVML_GPM_METRICS; i++) {
+        if (!gpm->wanted[i])
+            continue;
+        const struct nvml_gpm_metric *m = &r->metrics[at++];
+        int result = code == NVML_OK ? m->result : code;
+        double value = m->value * wanted[i].scale;
+        if (result != NVML_OK) {
+            gpm->values[i] = reading_absent(nvml_reading_state(result));
+            if (code == NVML_OK && nvml_is_final(result))
+                gpm->wanted[i] = 0;
+        } else if (!isfinite(value) || value < 0 || value > wanted[i].most * 1.05) {
+            gpm->values[i] = reading_absent(READING_FAILED);
+        } else {
+            gpm->values[i] = reading_ok(llround(fmin(value, wanted[i].most)));
+        }
+    }
+    gpm->known = true;
+}
+
+/* `mig`: the instance to sample, NVML_NO_INSTANCE for the card itself. Returns NVML's code of taking the sample. */
+static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm)
+{
+    struct mono now = clock_mono(n->env->clock);
+    if (gpm->newest >= 0 && mono_since_ms(now, gpm->taken) < CLOSEST_MS)
+        return NVML_OK; /* what was known still holds */
+    int next = gpm->newest < 0 ? 0 : 1 - gpm->newest;
+    int code = mig == NVML_NO_INSTANCE ? n->lib.gpm_sample(device, gpm->samples[next])
+               : n->lib.gpm_mig_sample ? n->lib.gpm_mig_sample(device, mig, gpm->samples[next])
+                                       : NVML_FUNCTION_NOT_FOUND;
+    if (code != NVML_OK) {
+        absent(gpm, nvml_reading_state(code));
+        gpm->refused = nvml_is_final(code);
+        return code;
+    }
+    int before = gpm->newest;
+    gpm->newest = next;
+    gpm->taken = now;
+    if (before >= 0)
+        compare(n, gpm, before);
+    else
+        absent(gpm, READING_PENDING);
+    return NVML_OK;
+}
+
+static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml_gpm *gpm, unsigned groups, struct gpu *out)
+{
+    if (!(groups & GROUP_FAST) || gpm->refused)
+        return NVML_OK;
+    /* A quick one-shot ends before a second sample could come: it should not pay for the first. */
+    bool quick = !card->sampled && !(groups & ~(unsigned)GROUP_QUICK);
+    int code = NVML_OK;
+    if (quick) {
+        absent(gpm, READING_PENDING);
+    } else if (gpm->newest < 0 && !gpm->samples[0] && !prepare(n, card->handle, gpm)) {
+        gpm->refused = true;
+        absent(gpm, READING_UNSUPPORTED);
+        return NVML_OK;
+    } else {
+        code = step(n, card->handle, mig, gpm);
+    }
+    if (!gpm->refused)
+        write_out(gpm, out);
+    return code;
+}
+
+bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
+{
+    int code = run(n, card, NVML_NO_INSTANCE, &card->gpm, groups, out);
+    if (nvml_is_trouble(code))
+        card_fail(n, card, code);
+    return !nvml_is_trouble(code);
+}
+
+void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instance *instance, unsigned groups, struct gpu *out)
+{
+    run(n, card, instance->gpu_instance, &instance->gpm, groups, out);
+}

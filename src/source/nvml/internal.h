@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of the NVML source share: the source, its cards, and which file does what.
+ *
+ *   nvml.c ── open, list, refresh, sample ──┬─ query.c    one call, one or several metrics; remembers what is unsupported
+ *     │                                     ├─ fields.c   metrics by field number, many in one call
+ *     ├─ card.c     handles and identity    ├─ gpm.c      profiling metrics between two samples
+ *     ├─ sleep.c    sysfs: who is asleep    ├─ process.c  who is on the card; utilization.c: how much each does
+ *     ├─ visible.c  NVIDIA_VISIBLE_DEVICES  ├─ mig.c      instances
+ *     ├─ events.c   XIDs                    └─ about.c    names and versions (static properties)
+ *     └─ describe.c for doctor
+ *
+ * A card is known by UUID and PCI address, never by its index: a lost card renumbers the others.
+ */
+#pragma once
+
+#include "source/nvml/library.h"
+#include "source/source.h"
+
+enum {
+    NVML_QUERIES_MAX = 128,
+    NVML_FIELDS_MAX = 32,
+    NVML_ENTRIES_MAX = 16384, /* rows of a process list that are looked at; more is a broken driver */
+    NVML_LOADS_MAX = 1024,    /* processes whose last utilization is kept */
+    NVML_GPM_METRICS = 13,
+};
+
+/* The last utilization that the driver told of a process. */
+struct nvml_load {
+    unsigned pid;
+    unsigned long long timestamp; /* the driver's, us */
+    struct mono seen;
+    unsigned char sm, mem, enc, dec; /* percent */
+};
+
+/* Two profiling samples, of a card or an instance. */
+struct nvml_gpm {
+    nvml_gpm_sample samples[2];
+    int newest;        /* which of them; -1: none taken yet */
+    struct mono taken; /* when the newest was */
+    bool refused;
+    unsigned char wanted[NVML_GPM_METRICS]; /* 0: this driver does not give it */
+    bool known;                             /* values below are from two samples */
+    struct reading values[NVML_GPM_METRICS];
+};
+
+struct nvml_instance {
+    nvml_device handle;
+    char uuid[GPU_UUID_SIZE];
+    char name[GPU_NAME_SIZE];
+    char profile[GPU_TEXT_SIZE];
+    unsigned gpu_instance, compute_instance;
+    struct reading multiprocessors;
+    struct nvml_gpm gpm;
+};
+
+/* A counter of the driver from which we take a rate. */
+struct nvml_counter {
+    struct mono at;
+    unsigned long long value;
+    bool known, refused;
+};
+
+enum nvml_process_list { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS, LIST_COUNT };
+
+struct nvml_card {
+    struct gpu_id id;
+    int nvml_index;     /* -1: found in sysfs while asleep */
+    nvml_device handle; /* NULL: asleep, lost, or NVML is closed */
+    int trouble;        /* NVML_OK, or why the card cannot be read */
+    struct mono trouble_since, retried;
+    bool asleep;
+    bool resting; /* awake, but left alone so that it can fall asleep */
+    bool never_sleeps;
+    struct mono idle_since, rest_until, rest_again;
+    int rests_in_vain;
+    bool shared_memory;
+    bool memory_checked;
+    bool sampled; /* at least once since it was attached */
+
+    /* What was answered "not supported" or "not permitted", asked once and then remembered; NVML_OK: ask. */
+    int refused_query[NVML_QUERIES_MAX];
+    int refused_field[NVML_FIELDS_MAX];
+    int refused_list[LIST_COUNT];
+    int refused_utilization;
+    int fan_count;           /* -1: not asked yet */
+    int power_way;           /* which of the calls for power works */
+    bool memory_v1;          /* the newer call for memory is refused */
+    struct reading slowdown; /* threshold; it does not change */
+    struct reading margin;   /* last read, as the temperature: for limits that the driver gives as a distance */
+    struct reading beyond;   /* degrees past the margin at which the slowdown comes */
+    int64_t temp_mdegc;
+
+    struct nvml_counter pcie_tx, pcie_rx, nvlink_tx, nvlink_rx;
+    struct nvml_gpm gpm;
+
+    bool mig_known, mig_enabled, mig_pending, mig_refused;
+    struct nvml_instance *instances;
+    size_t instance_count;
+
+    unsigned long long last_seen; /* newest timestamp of process utilization */
+    bool loads_known;
+    struct nvml_load *loads;
+    size_t load_count;
+
+    bool events_registered;
+    struct reading xid_last;
+};
+
+enum nvml_visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LISTED };
+
+struct nvml {
+    struct source source;
+    const struct env *env;
+    struct nvml_library lib;
+    bool running; /* between nvmlInit and nvmlShutdown */
+    bool restart; /* the library said that it was never initialised */
+    bool changed;
+    unsigned refreshes;
+    enum nvml_visible_kind visible;
+    size_t hidden; /* cards that NVIDIA_VISIBLE_DEVICES keeps from us */
+    struct driver_info driver;
+
+    struct nvml_card *cards;
+    size_t card_count;
+
+    nvml_event_set events;
+    bool events_refused;
+    struct nvml_gpm_request *gpm_request; /* 13 KiB, shared by all cards */
+    void *entries;                        /* scratch for process lists */
+    size_t entries_size;
+};
+
+/* Return codes */
+enum reading_state nvml_reading_state(int code);
+bool nvml_is_final(int code);   /* the answer will not change: do not ask again */
+bool nvml_is_trouble(int code); /* the whole card is affected */
+
+/* card.c */
+void card_init(struct nvml_card *card, int nvml_index);
+void card_done(struct nvml *n, struct nvml_card *card);
+void card_detach(struct nvml *n, struct nvml_card *card); /* forgets handle and whatever NVML allocated */
+int card_attach(struct nvml *n, struct nvml_card *card);  /* NVML return code; fills the identity */
+void card_forget_refusals(struct nvml_card *card);
+void card_fail(struct nvml *n, struct nvml_card *card, int code);
+
+/* sleep.c */
+struct nvml_seen {
+    char address[GPU_PCI_SIZE];
+    bool asleep;
+};
+size_t sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max); /* NVIDIA GPUs, by address */
+bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never);
+void sleep_identify(const struct env *env, const char *address, struct gpu_id *id);
+void sleep_update(struct nvml *n, struct nvml_card *card);
+void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
+
+/* visible.c */
+enum nvml_visible_kind visible_kind(const char *list);
+/* Whether the list shows the card; uuid "" while unknown: then true unless the index alone decides. */
+bool visible_card(const char *list, size_t card_count, int index, const char *uuid);
+bool visible_instance(const char *list, size_t card_count, int index, const char *uuid, int instance, const char *instance_uuid);
+
+/* query.c, fields.c, about.c, gpm.c, process.c, utilization.c, mig.c, events.c, describe.c: each reads into `out` what its part
+ * of `groups` covers. They return false when the card got into trouble and the rest should not be asked. */
+bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
+void query_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out);
+bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
+void fields_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out);
+int field_read(struct nvml *n, struct nvml_card *card, unsigned field, unsigned scope, int64_t *ret);
+void about_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
+bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
+void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instance *instance, unsigned groups, struct gpu *out);
+void gpm_done(struct nvml *n, struct nvml_gpm *gpm);
+bool process_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
+size_t process_entry_size(const struct nvml_library *lib, int *ret_version);
+bool utilization_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
+bool mig_update(struct nvml *n, struct nvml_card *card, unsigned groups);
+void mig_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
+void mig_done(struct nvml *n, struct nvml_card *card);
+void mig_place_process(const struct nvml_card *card, unsigned gpu_instance, unsigned compute_instance, struct process *p);
+void events_update(struct nvml *n);
+size_t events_take(struct nvml *n, struct event *events, size_t max);
+void events_done(struct nvml *n);
+void describe(struct nvml *n, struct buf *out);
+
+/* One table of queries: a row is one call and the metrics that come out of it. */
+enum query_shape {
+    SHAPE_OWN,    /* `ask` makes the call */
+    SHAPE_PLAIN,  /* (device, unsigned *) */
+    SHAPE_KIND,   /* (device, int kind, unsigned *) */
+    SHAPE_PERIOD, /* (device, unsigned *, unsigned *sampling period) */
+    SHAPE_PAIR,   /* (device, unsigned *, unsigned *): two metrics */
+};
+enum { QUERY_VALUES_MAX = 16 };
+#define QUERY_ABSENT INT64_MIN /* in values: this one of several is not supported */
+
+struct query {
+    const char *call;
+    enum query_shape shape;
+    size_t slot;
+    int kind;
+    int (*ask)(struct nvml *n, struct nvml_card *card, int kind, int64_t *values);
+    int64_t scale; /* value of the call * scale = field */
+    int64_t most;  /* a larger field is nonsense */
+    int count;
+    enum metric metrics[QUERY_VALUES_MAX];
+};
+extern const struct query query_fast[], query_slow[];
+extern const size_t query_fast_count, query_slow_count;
+
+#define QUERY_METRICS_(...)                                            \
+    (int)(sizeof((enum metric[]){__VA_ARGS__}) / sizeof(enum metric)), \
+    {                                                                  \
+        __VA_ARGS__                                                    \
+    }
+#define QUERY_SLOT_(name, type)                                                                                           \
+    offsetof(struct nvml_library, name) +                                                                                 \
+        0 * sizeof(struct {                                                                                               \
+            static_assert(_Generic(((struct nvml_library *)0)->name, type : 1, default : 0), #name " has another shape"); \
+            int unused;                                                                                                   \
+        })
+/* The function behind `name` and what it yields; a wrong shape does not compile. */
+#define PLAIN(name, scale, most, ...)                                                                                              \
+    {                                                                                                                              \
+#name, SHAPE_PLAIN, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *)), 0, NULL, scale, most, QUERY_METRICS_(__VA_ARGS__) \
+    }
+#define KIND(name, kind, scale, most, ...)                                                                    \
+    {                                                                                                         \
+#name, SHAPE_KIND, QUERY_SLOT_(name, int (*)(nvml_device, int, unsigned *)), kind, NULL, scale, most, \
+            QUERY_METRICS_(__VA_ARGS__)                                                                       \
+    }
+#define PERIOD(name, scale, most, ...)                                                                              \
+    {                                                                                                               \
+#name, SHAPE_PERIOD, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, most, \
+            QUERY_METRICS_(__VA_ARGS__)                                                                             \
+    }
+#define PAIR(name, scale, most, ...)                                                                              \
+    {                                                                                                             \
+#name, SHAPE_PAIR, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, most, \
+            QUERY_METRICS_(__VA_ARGS__)                                                                           \
+    }
+#define OWN(name, function, kind, most, ...)                                     \
+    {                                                                            \
+        name, SHAPE_OWN, 0, kind, function, 1, most, QUERY_METRICS_(__VA_ARGS__) \
+    }

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fills the table of functions from the shared library.
+ */
+#include "source/nvml/library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+enum { NAMES_MAX = 2 };
+
+static const struct {
+    size_t slot;
+    const char *names[NAMES_MAX];
+} calls[] = {
+#define CALL(slot, parameters, ...) {offsetof(struct nvml_library, slot), {__VA_ARGS__}},
+#include "source/nvml/calls.def"
+#undef CALL
+};
+
+static void *slot_of(const struct nvml_library *lib, size_t offset)
+{
+    void *function;
+    memcpy(&function, (const char *)lib + offset, sizeof function);
+    return function;
+}
+
+int nvml_library_open(struct nvml_library *lib, const struct env *env, struct error *err)
+{
+    *lib = (struct nvml_library){.handle = env->load_library(env, env->nvml_library, err)};
+    if (!lib->handle) {
+        error_prefix(err, "NVIDIA's library '%s' cannot be loaded", env->nvml_library);
+        return err ? (err->code = -ENODEV) : -ENODEV;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        void *function = NULL;
+        for (size_t n = 0; n < NAMES_MAX && calls[i].names[n] && !function; n++)
+            function = dlsym(lib->handle, calls[i].names[n]);
+        memcpy((char *)lib + calls[i].slot, &function, sizeof function);
+    }
+    void *words = dlsym(lib->handle, "nvmlErrorString");
+    memcpy(&lib->error_string, &words, sizeof words);
+
+    if (!lib->init || !lib->shutdown || !lib->count || !lib->by_index)
+        return error_set(err, -ENODEV, "'%s' is not NVIDIA's management library: it has no nvmlInit or no way to list devices",
+                         env->nvml_library);
+    return 0;
+}
+
+const char *nvml_words(const struct nvml_library *lib, int code)
+{
+    const char *words = lib->error_string ? lib->error_string(code) : NULL;
+    if (words && words[0])
+        return words;
+    switch (code) {
+    case NVML_NO_PERMISSION: return "Insufficient Permissions";
+    case NVML_DRIVER_NOT_LOADED: return "Driver Not Loaded";
+    case NVML_GPU_IS_LOST: return "GPU is lost";
+    case NVML_RESET_REQUIRED: return "GPU requires reset";
+    case NVML_VERSION_MISMATCH: return "Driver/library version mismatch";
+    default: return "Unknown Error";
+    }
+}
+
+void nvml_library_missing(const struct nvml_library *lib, struct buf *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        if (slot_of(lib, calls[i].slot))
+            continue;
+        buf_printf(out, "%s%s", first ? "" : ", ", calls[i].names[0]);
+        first = false;
+    }
+}

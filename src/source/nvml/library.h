@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * NVIDIA's library as a table of function pointers, any of which may be NULL. Opened once, never unloaded.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "base/error.h"
+#include "source/nvml/abi.h"
+
+struct nvml_library {
+    void *handle;
+    const char *(*error_string)(int);
+#define CALL(slot, parameters, ...) int(*slot) parameters;
+#include "source/nvml/calls.def"
+#undef CALL
+};
+
+/* -ENODEV when the library is not there or lacks what nothing works without. */
+int nvml_library_open(struct nvml_library *lib, const struct env *env, struct error *err);
+
+/* The driver's own words for a return code. */
+const char *nvml_words(const struct nvml_library *lib, int code);
+
+/* Names of the functions that this version of the library does not have, the newest name of each, separated by ", ". */
+void nvml_library_missing(const struct nvml_library *lib, struct buf *out);

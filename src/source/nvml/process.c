@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who is on a card: the compute, graphics and MPS lists, merged by process.
+ *
+ * The entries of these lists changed over the years, and not always with the name of the call:
+ *   before 450           v1, 16 bytes
+ *   470                  v2, 24 bytes (instance ids)
+ *   510 and later        v3, the same 24 bytes
+ *   535.43 to 535.86     v3 with 32 bytes: a field more under the same name
+ *   535.98               no v3; v2 as before
+ *   535.104.05 and later v3 with 24 bytes again
+ */
+#include "source/nvml/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+typedef int (*list_call)(nvml_device, unsigned *, void *);
+
+/* Both facts together exist in no other release: the struct grew with confidential computing, and the call that took the new
+ * field over came when it shrank again. */
+static bool has_odd_v3(const struct nvml_library *lib)
+{
+    return lib->conf_compute_sizes && !lib->process_details;
+}
+
+static list_call newest(const struct nvml_library *lib, enum nvml_process_list list, size_t *entry_size)
+{
+    const list_call calls[LIST_COUNT][3] = {
+        [LIST_COMPUTE] = {lib->compute_v1, lib->compute_v2, lib->compute_v3},
+        [LIST_GRAPHICS] = {lib->graphics_v1, lib->graphics_v2, lib->graphics_v3},
+        [LIST_MPS] = {lib->mps_v1, lib->mps_v2, lib->mps_v3},
+    };
+    const size_t sizes[] = {
+        sizeof(struct nvml_process_v1),
+        sizeof(struct nvml_process_v2),
+        has_odd_v3(lib) ? sizeof(struct nvml_process_v3_odd) : sizeof(struct nvml_process_v2),
+    };
+    for (int version = 2; version >= 0; version--) {
+        *entry_size = sizes[version];
+        if (calls[list][version])
+            return calls[list][version];
+    }
+    return NULL;
+}
+
+size_t process_entry_size(const struct nvml_library *lib, int *ret_version)
+{
+    size_t size = 0;
+    *ret_version = lib->compute_v3 ? 3 : lib->compute_v2 ? 2 : lib->compute_v1 ? 1 : 0;
+    return newest(lib, LIST_COMPUTE, &size) ? size : 0;
+}
+
+static bool make_room(struct nvml *n, size_t bytes)
+{
+    if (bytes <= n->entries_size)
+        return true;
+    void *more = realloc(n->entries, bytes);
+    if (!more)
+        return false;
+    n->entries = more;
+    n->entries_size = bytes;
+    return true;
+}
+
+/* The list into n->entries. Processes come while we ask, so the room it wants may grow between two calls. */
+static int fetch(struct nvml *n, nvml_device device, list_call call, size_t entry_size, unsigned *ret_count)
+{
+    enum { FIRST_ROOM = 128, TRIES = 4 };
+    size_t room = FIRST_ROOM;
+    for (int i = 0; i < TRIES; i++) {
+        if (!make_room(n, room * entry_size))
+            return NVML_UNKNOWN;
+        unsigned count = (unsigned)MIN_OF(n->entries_size / entry_size, (size_t)NVML_ENTRIES_MAX);
+        unsigned given = count;
+        int code = call(device, &count, n->entries);
+        if (code != NVML_INSUFFICIENT_SIZE) {
+            *ret_count = MIN_OF(count, given);
+            return code;
+        }
+        room = (size_t)count + FIRST_ROOM;
+        if (room > NVML_ENTRIES_MAX)
+            break;
+    }
+    return NVML_INSUFFICIENT_SIZE;
+}
+
+static struct process *find(const struct gpu *out, int32_t pid, int32_t instance)
+{
+    for (size_t i = 0; i < out->process_count; i++)
+        if (out->processes[i].pid == pid && out->processes[i].instance == instance)
+            return &out->processes[i];
+    return NULL;
+}
+
+static struct reading memory_of(unsigned long long bytes)
+{
+    if (bytes == NVML_NOT_AVAILABLE)
+        return reading_absent(READING_UNSUPPORTED);
+    return bytes > 1ULL << 50 ? reading_absent(READING_FAILED) : reading_ok((int64_t)bytes);
+}
+
+static void merge(const struct nvml_card *card, struct gpu *out, const struct nvml_process_v2 *entry, enum process_type type)
+{
+    if (entry->pid == 0 || entry->pid > INT32_MAX)
+        return;
+    struct process probe = {.instance = -1};
+    mig_place_process(card, entry->gpu_instance, entry->compute_instance, &probe);
+    struct process *p = find(out, (int32_t)entry->pid, probe.instance);
+    struct reading memory = memory_of(entry->used_memory);
+    if (!p) {
+        p = gpu_add_process(out, (int32_t)entry->pid);
+        if (!p)
+            return; /* full: counted in processes_left_out */
+        p->instance = probe.instance;
+        p->type = type;
+        p->mem_bytes = memory;
+        return;
+    }
+    /* Both lists tell the memory of the whole process, sometimes at different moments. */
+    p->type = (enum process_type)(p->type | type);
+    if (memory.state == READING_OK && memory.value >= reading_or(p->mem_bytes, -1))
+        p->mem_bytes = memory;
+}
+
+static int read_list(struct nvml *n, struct nvml_card *card, enum nvml_process_list list, struct gpu *out)
+{
+    if (card->refused_list[list])
+        return card->refused_list[list];
+    size_t size;
+    list_call call = newest(&n->lib, list, &size);
+    unsigned count = 0;
+    int code = call ? fetch(n, card->handle, call, size, &count) : NVML_FUNCTION_NOT_FOUND;
+    if (nvml_is_final(code) && code != NVML_NO_PERMISSION)
+        card->refused_list[list] = code;
+    if (code != NVML_OK)
+        return code;
+    for (unsigned i = 0; i < count; i++) {
+        struct nvml_process_v2 entry = {.gpu_instance = NVML_NO_INSTANCE, .compute_instance = NVML_NO_INSTANCE};
+        memcpy(&entry, (const char *)n->entries + i * size, MIN_OF(size, sizeof entry));
+        merge(card, out, &entry, list == LIST_GRAPHICS ? PROCESS_GRAPHICS : PROCESS_COMPUTE);
+    }
+    return NVML_OK;
+}
+
+bool process_run(struct nvml *n, struct nvml_card *card, struct gpu *out)
+{
+    int best = NVML_NOT_SUPPORTED;
+    for (enum nvml_process_list list = 0; list < LIST_COUNT; list++) {
+        int code = read_list(n, card, list, out);
+        if (nvml_is_trouble(code)) {
+            card_fail(n, card, code);
+            return false;
+        }
+        if (code == NVML_OK || (best != NVML_OK && list != LIST_MPS))
+            best = code;
+    }
+    out->processes_state = nvml_reading_state(best);
+    return true;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs the tables of queries: makes each call whose metrics are asked for, turns return codes into the reason why a reading is
+ * absent, and remembers per card what is refused. Knows nothing of what the calls mean.
+ */
+#include "source/nvml/internal.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+bool nvml_is_final(int code)
+{
+    switch (code) {
+    case NVML_NOT_SUPPORTED:
+    case NVML_FUNCTION_NOT_FOUND:
+    case NVML_INVALID_ARGUMENT: /* what surplus links, sensors and clocks answer */
+    case NVML_ARGUMENT_VERSION_MISMATCH:
+    case NVML_DEPRECATED:
+    case NVML_VGPU_ECC_NOT_SUPPORTED:
+    case NVML_NO_PERMISSION: return true;
+    default: return false;
+    }
+}
+
+bool nvml_is_trouble(int code)
+{
+    return code == NVML_GPU_IS_LOST || code == NVML_RESET_REQUIRED || code == NVML_GPU_NOT_FOUND || code == NVML_UNINITIALIZED;
+}
+
+enum reading_state nvml_reading_state(int code)
+{
+    if (code == NVML_OK)
+        return READING_OK;
+    if (code == NVML_NO_PERMISSION)
+        return READING_DENIED;
+    return nvml_is_final(code) || code == NVML_NOT_FOUND ? READING_UNSUPPORTED : READING_FAILED;
+}
+
+static int ask(struct nvml *n, struct nvml_card *card, const struct query *q, int64_t *values)
+{
+    if (q->shape == SHAPE_OWN)
+        return q->ask(n, card, q->kind, values);
+    union {
+        void *any;
+        int (*plain)(nvml_device, unsigned *);
+        int (*kind)(nvml_device, int, unsigned *);
+        int (*two)(nvml_device, unsigned *, unsigned *);
+    } call;
+    memcpy(&call, (const char *)&n->lib + q->slot, sizeof call);
+    if (!call.any)
+        return NVML_FUNCTION_NOT_FOUND;
+
+    unsigned first = 0, second = 0;
+    int code = q->shape == SHAPE_PLAIN  ? call.plain(card->handle, &first)
+               : q->shape == SHAPE_KIND ? call.kind(card->handle, q->kind, &first)
+                                        : call.two(card->handle, &first, &second);
+    values[0] = (int64_t)first * q->scale;
+    values[1] = (int64_t)second * q->scale;
+    return code;
+}
+
+static struct reading to_reading(int64_t value, int64_t most)
+{
+    if (value == QUERY_ABSENT)
+        return reading_absent(READING_UNSUPPORTED);
+    /* Drivers have answered with all ones or with numbers of another unit: better nothing than that. */
+    return value > most ? reading_absent(READING_FAILED) : reading_ok(value);
+}
+
+/* True when the card still answers. */
+static bool run_one(struct nvml *n, struct nvml_card *card, const struct query *q, int *refused, struct gpu *out)
+{
+    int64_t values[QUERY_VALUES_MAX] = {0};
+    int code = *refused ? *refused : ask(n, card, q, values);
+    if (nvml_is_trouble(code)) {
+        card_fail(n, card, code);
+        return false;
+    }
+    if (nvml_is_final(code))
+        *refused = code;
+    for (int i = 0; i < q->count; i++)
+        out->metric[q->metrics[i]] = code == NVML_OK ? to_reading(values[i], q->most) : reading_absent(nvml_reading_state(code));
+    return true;
+}
+
+static bool run_table(struct nvml *n, struct nvml_card *card, const struct query *table, size_t count, int *refused,
+                      unsigned groups, struct gpu *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!(metric_table[table[i].metrics[0]].group & groups))
+            continue;
+        if (!run_one(n, card, &table[i], &refused[i], out))
+            return false;
+    }
+    return true;
+}
+
+bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
+{
+    /* Permissions change when an administrator acts: those refusals are looked at again with the static group. */
+    if (groups & GROUP_STATIC)
+        for (size_t i = 0; i < NVML_QUERIES_MAX; i++)
+            if (card->refused_query[i] == NVML_NO_PERMISSION)
+                card->refused_query[i] = NVML_OK;
+    return run_table(n, card, query_fast, query_fast_count, card->refused_query, groups, out) &&
+           run_table(n, card, query_slow, query_slow_count, card->refused_query + query_fast_count, groups, out);
+}
+
+void query_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out)
+{
+    for (size_t i = 0; i < query_fast_count + query_slow_count; i++) {
+        int code = card->refused_query[i];
+        if (code == NVML_OK)
+            continue;
+        const struct query *q = i < query_fast_count ? &query_fast[i] : &query_slow[i - query_fast_count];
+        for (int m = 0; m < q->count; m++)
+            buf_printf(out, "  %s: %s\n", metric_table[q->metrics[m]].json, nvml_words(&n->lib, code));
+    }
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Queries of the fast group: what a person watches. Every call here was measured: NVML answers most of them from its own cache
+ * in under a microsecond. PcieThroughput (20 ms, blocking) and the energy counter (3 ms) have no place in this table.
+ */
+#include "source/nvml/internal.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+enum { PERCENT = 10, DEGREE = 1000, MHZ = 1000 };
+#define MOST_PERMILLE 1000
+#define MOST_FAN_PERMILLE 2000 /* NVML documents that a fan may exceed 100 % */
+#define MOST_MDEGC 250000
+#define MOST_MW 100000000
+#define MOST_KHZ 20000000
+#define MOST_BYTES ((int64_t)1 << 50)
+
+static int ask_utilization(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.utilization)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_utilization u = {0};
+    int code = n->lib.utilization(card->handle, &u);
+    values[0] = (int64_t)u.gpu * PERCENT;
+    values[1] = (int64_t)u.memory * PERCENT;
+    return code;
+}
+
+/* GPUs that share the host's memory (GB10, Jetson) report that memory as their own, down to the byte. */
+static bool is_host_memory(struct nvml *n, uint64_t total)
+{
+    char text[256];
+    if (file_read_head(n->env, "/proc/meminfo", text, sizeof text) <= 0)
+        return false;
+    struct str rest = str_from(text), word;
+    uint64_t kib;
+    return str_word(&rest, &word) && str_is(word, "MemTotal:") && str_word(&rest, &word) && str_to_u64(word, &kib) &&
+           total / 1024 == kib;
+}
+
+static int ask_memory(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    struct nvml_memory_v2 now = {.version = NVML_VERSION(struct nvml_memory_v2, 2)};
+    struct nvml_memory old = {0};
+    if (card->shared_memory)
+        return NVML_NOT_SUPPORTED;
+    int code = NVML_FUNCTION_NOT_FOUND;
+    if (n->lib.memory_v2 && !card->memory_v1)
+        code = n->lib.memory_v2(card->handle, &now);
+    if (code == NVML_OK) {
+        values[3] = (int64_t)now.reserved;
+    } else if (nvml_is_final(code) && n->lib.memory) {
+        /* The first version counts the driver's reserve as used, and does not tell how much that is. */
+        card->memory_v1 = true;
+        code = n->lib.memory(card->handle, &old);
+        now = (struct nvml_memory_v2){.total = old.total, .used = old.used, .free = old.free};
+        values[3] = QUERY_ABSENT;
+    }
+    if (code == NVML_OK && !card->memory_checked) {
+        card->memory_checked = true;
+        card->shared_memory = is_host_memory(n, now.total);
+        if (card->shared_memory)
+            return NVML_NOT_SUPPORTED;
+    }
+    values[0] = (int64_t)now.total;
+    values[1] = (int64_t)now.used;
+    values[2] = (int64_t)now.free;
+    return code;
+}
+
+static int ask_temperature(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    if (!n->lib.temperature)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned degrees = 0;
+    int code = n->lib.temperature(card->handle, kind, &degrees);
+    values[0] = card->temp_mdegc = (int64_t)(int)degrees * DEGREE; /* may be below zero in a cold room */
+    return code;
+}
+
+static int ask_margin(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.margin)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_margin margin = {.version = NVML_VERSION(struct nvml_margin, 1)};
+    int code = n->lib.margin(card->handle, &margin);
+    values[0] = (int64_t)margin.margin * DEGREE;
+    card->margin = code == NVML_OK ? reading_ok(values[0]) : reading_absent(READING_UNSUPPORTED);
+    return code;
+}
+
+/* Newer cards may not tell the slowdown threshold as a temperature, only how far away it is: temperature + margin, and the
+ * slowdown comes a few degrees beyond that (a margin of -2, say). */
+static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limit)
+{
+    int64_t margin, beyond = 0;
+    if (!reading_get(card->margin, &margin))
+        return NVML_NOT_SUPPORTED;
+    if (card->beyond.state == READING_UNREAD) {
+        int code = field_read(n, card, NVML_FIELD_SLOWDOWN_TLIMIT, 0, &beyond);
+        card->beyond = code == NVML_OK ? reading_ok(beyond) : reading_absent(READING_UNSUPPORTED);
+    }
+    *limit = card->temp_mdegc + margin - reading_or(card->beyond, 0) * DEGREE;
+    return NVML_OK;
+}
+
+static int ask_slowdown(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    if (card->slowdown.state == READING_UNREAD) {
+        unsigned degrees = 0;
+        int code = n->lib.threshold ? n->lib.threshold(card->handle, kind, &degrees) : NVML_FUNCTION_NOT_FOUND;
+        if (nvml_is_trouble(code))
+            return code;
+        bool told = code == NVML_OK && degrees > 0 && degrees < 200;
+        card->slowdown = told ? reading_ok((int64_t)degrees * DEGREE) : reading_absent(READING_UNSUPPORTED);
+    }
+    return reading_get(card->slowdown, &values[0]) ? NVML_OK : derive_slowdown(n, card, &values[0]);
+}
+
+/* Asking a passive card for its fan costs 0.15 ms every time; asking how many it has is free. */
+static int fans(struct nvml *n, struct nvml_card *card)
+{
+    unsigned count = 0;
+    if (card->fan_count < 0) {
+        if (n->lib.fan_count)
+            card->fan_count = n->lib.fan_count(card->handle, &count) == NVML_OK && count <= 64 ? (int)count : 0;
+        else
+            card->fan_count = n->lib.fan_speed_v1 ? 1 : 0;
+    }
+    return card->fan_count;
+}
+
+static int ask_fan_percent(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    int count = fans(n, card), code = NVML_NOT_SUPPORTED;
+    for (int i = 0; i < count; i++) {
+        unsigned percent = 0;
+        code = n->lib.fan_speed      ? n->lib.fan_speed(card->handle, (unsigned)i, &percent)
+               : n->lib.fan_speed_v1 ? n->lib.fan_speed_v1(card->handle, &percent)
+                                     : NVML_FUNCTION_NOT_FOUND;
+        if (code != NVML_OK)
+            return code;
+        values[0] = MAX_OF(values[0], (int64_t)percent * PERCENT);
+    }
+    return code;
+}
+
+static int ask_fan_rpm(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    int count = fans(n, card), code = NVML_NOT_SUPPORTED;
+    for (int i = 0; i < count; i++) {
+        struct nvml_fan_rpm fan = {.version = NVML_VERSION(struct nvml_fan_rpm, 1), .fan = (unsigned)i};
+        code = n->lib.fan_rpm ? n->lib.fan_rpm(card->handle, &fan) : NVML_FUNCTION_NOT_FOUND;
+        if (code != NVML_OK)
+            return code;
+        values[0] = MAX_OF(values[0], (int64_t)fan.rpm);
+    }
+    return code;
+}
+
+/* On Grace superchips the plain call may be missing: then the GPU's own scope, and only then that of the whole module. */
+static int ask_power(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    static const struct {
+        unsigned field, scope;
+    } ways[] = {
+        {0, 0},
+        {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_GPU},
+        {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_GPU},
+        {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_MODULE},
+    };
+    int code = NVML_NOT_SUPPORTED;
+    for (; card->power_way < (int)ARRAY_LEN(ways); card->power_way++) {
+        unsigned mw = 0;
+        if (ways[card->power_way].field)
+            code = field_read(n, card, ways[card->power_way].field, ways[card->power_way].scope, &values[0]);
+        else if ((code = n->lib.power ? n->lib.power(card->handle, &mw) : NVML_FUNCTION_NOT_FOUND) == NVML_OK)
+            values[0] = mw;
+        if (!nvml_is_final(code))
+            return code;
+    }
+    return code;
+}
+
+static int ask_pstate(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.pstate)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned state = 0;
+    int code = n->lib.pstate(card->handle, &state);
+    values[0] = state > 15 ? QUERY_ABSENT : (int64_t)state; /* 32: "unknown" */
+    return code;
+}
+
+/* NVML's first nine reasons are the first nine of ours; later ones become "other". */
+static int ask_throttle(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.throttle)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned long long reasons = 0;
+    int code = n->lib.throttle(card->handle, &reasons);
+    values[0] = (int64_t)(reasons & 0x1ff) | (reasons & ~0x1ffULL ? THROTTLE_OTHER : 0);
+    return code;
+}
+
+const struct query query_fast[] = {
+    OWN("utilization", ask_utilization, 0, MOST_PERMILLE, METRIC_util_permille, METRIC_mem_util_permille),
+    PERIOD(encoder, PERCENT, MOST_PERMILLE, METRIC_encoder_permille),
+    PERIOD(decoder, PERCENT, MOST_PERMILLE, METRIC_decoder_permille),
+    PERIOD(jpeg, PERCENT, MOST_PERMILLE, METRIC_jpeg_permille),
+    PERIOD(ofa, PERCENT, MOST_PERMILLE, METRIC_ofa_permille),
+    OWN("memory", ask_memory, 0, MOST_BYTES, METRIC_mem_total_bytes, METRIC_mem_used_bytes, METRIC_mem_free_bytes,
+        METRIC_mem_reserved_bytes),
+    OWN("temperature", ask_temperature, 0, MOST_MDEGC, METRIC_temp_mdegc),
+    OWN("margin", ask_margin, 0, MOST_MDEGC, METRIC_temp_margin_mdegc),
+    OWN("threshold", ask_slowdown, NVML_THRESHOLD_SLOWDOWN, MOST_MDEGC, METRIC_temp_limit_mdegc),
+    OWN("fan_speed", ask_fan_percent, 0, MOST_FAN_PERMILLE, METRIC_fan_permille),
+    OWN("fan_rpm", ask_fan_rpm, 0, 100000, METRIC_fan_rpm),
+    OWN("power", ask_power, 0, MOST_MW, METRIC_power_mw),
+    PLAIN(power_limit, 1, MOST_MW, METRIC_power_limit_mw),
+    OWN("pstate", ask_pstate, 0, 15, METRIC_pstate),
+    KIND(clock, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_graphics_khz),
+    KIND(clock, NVML_CLOCK_SM, MHZ, MOST_KHZ, METRIC_clock_sm_khz),
+    KIND(clock, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_memory_khz),
+    KIND(clock, NVML_CLOCK_VIDEO, MHZ, MOST_KHZ, METRIC_clock_video_khz),
+    OWN("throttle", ask_throttle, 0, INT64_MAX, METRIC_throttle_bits),
+    PLAIN(pcie_generation, 1, 32, METRIC_pcie_generation),
+    PLAIN(pcie_width, 1, 64, METRIC_pcie_width),
+};
+const size_t query_fast_count = ARRAY_LEN(query_fast);

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Queries of the slow, energy and static groups: health, links, modes, limits.
+ */
+#include "source/nvml/internal.h"
+
+#include "base/cleanup.h"
+
+enum { DEGREE = 1000, MHZ = 1000 };
+#define ANY INT64_MAX
+#define MOST_MDEGC 250000
+#define MOST_MW 100000000
+#define MOST_KHZ 20000000
+#define MOST_BYTES ((int64_t)1 << 50)
+
+/* The tables name NVML's two-value ECC arguments as one kind. */
+enum { ECC_OF_CORRECTED, ECC_OF_UNCORRECTED, ECC_OF_CORRECTED_LIFE, ECC_OF_UNCORRECTED_LIFE };
+
+static int ask_ecc_total(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    if (!n->lib.ecc_total)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned long long count = 0;
+    int code = n->lib.ecc_total(card->handle, kind & 1, kind >> 1, &count);
+    values[0] = (int64_t)count;
+    return code;
+}
+
+static int ask_ecc_dram(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    if (!n->lib.ecc_location)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned long long count = 0;
+    int code = n->lib.ecc_location(card->handle, kind & 1, kind >> 1, NVML_LOCATION_DRAM, &count);
+    values[0] = (int64_t)count;
+    return code;
+}
+
+static int ask_ecc_sram(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.ecc_sram)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_sram_errors e = {.version = NVML_VERSION(struct nvml_sram_errors, 1)};
+    int code = n->lib.ecc_sram(card->handle, &e);
+    const int64_t all[] = {
+        (int64_t)e.corrected,   (int64_t)e.parity,      (int64_t)e.secded,         (int64_t)e.life_corrected,
+        (int64_t)e.life_parity, (int64_t)e.life_secded, e.threshold_exceeded != 0, (int64_t)e.from_l2,
+        (int64_t)e.from_sm,     (int64_t)e.from_mcu,    (int64_t)e.from_pcie,      (int64_t)e.from_other,
+    };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        values[i] = all[i];
+    return code;
+}
+
+static int ask_remapped_rows(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.remapped_rows)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+    int code = n->lib.remapped_rows(card->handle, &corrected, &uncorrected, &pending, &failed);
+    values[0] = corrected;
+    values[1] = uncorrected;
+    values[2] = pending != 0;
+    values[3] = failed != 0;
+    return code;
+}
+
+static int ask_remap_histogram(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.remap_histogram)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_remap_histogram h = {0};
+    int code = n->lib.remap_histogram(card->handle, &h);
+    values[0] = h.max;
+    values[1] = h.high;
+    values[2] = h.partial;
+    values[3] = h.low;
+    values[4] = h.none;
+    return code;
+}
+
+static int ask_repairs(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.repair_status)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_repair_status status = {.version = NVML_VERSION(struct nvml_repair_status, 1)};
+    int code = n->lib.repair_status(card->handle, &status);
+    values[0] = status.channel_pending != 0;
+    values[1] = status.tpc_pending != 0;
+    return code;
+}
+
+/* Two layouts are in use: the flag alone, and a version word before it. What became of the word tells which it was. */
+static int ask_unrepairable(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.unrepairable)
+        return NVML_FUNCTION_NOT_FOUND;
+    const unsigned version = NVML_VERSION(struct nvml_flag, 1);
+    unsigned answer[4] = {version};
+    int code = n->lib.unrepairable(card->handle, answer);
+    values[0] = (answer[0] == version ? answer[1] : answer[0]) != 0;
+    return code;
+}
+
+static int ask_bar1(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.bar1)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_bar1_memory bar1 = {0};
+    int code = n->lib.bar1(card->handle, &bar1);
+    values[0] = (int64_t)bar1.total;
+    values[1] = (int64_t)bar1.used;
+    return code;
+}
+
+static int ask_protected(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.protected_memory)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_memory memory = {0};
+    int code = n->lib.protected_memory(card->handle, &memory);
+    values[0] = (int64_t)memory.total;
+    values[1] = (int64_t)memory.used;
+    return code;
+}
+
+static int ask_dram_encryption(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.dram_encryption)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_flag now = {.version = NVML_VERSION(struct nvml_flag, 1)}, pending = now;
+    int code = n->lib.dram_encryption(card->handle, &now, &pending);
+    values[0] = now.value != 0;
+    return code;
+}
+
+static int ask_encoder_stats(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.encoder_stats)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned sessions = 0, fps = 0, latency_us = 0;
+    int code = n->lib.encoder_stats(card->handle, &sessions, &fps, &latency_us);
+    values[0] = sessions;
+    values[1] = fps;
+    values[2] = latency_us;
+    return code;
+}
+
+static int ask_fbc_stats(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.fbc_stats)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_fbc_stats stats = {0};
+    int code = n->lib.fbc_stats(card->handle, &stats);
+    values[0] = stats.sessions;
+    values[1] = stats.fps;
+    values[2] = stats.latency;
+    return code;
+}
+
+/* Links beyond those the card has answer INVALID_ARGUMENT, so their number is asked first. */
+static int ask_nvlinks(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.nvlink_state)
+        return NVML_FUNCTION_NOT_FOUND;
+    int64_t links = 0, active = 0;
+    int code = field_read(n, card, NVML_FIELD_NVLINK_COUNT, 0, &links);
+    if (code != NVML_OK)
+        return code;
+    for (unsigned i = 0; i < (unsigned)links && i < NVML_NVLINKS_MAX; i++) {
+        unsigned on = 0;
+        code = n->lib.nvlink_state(card->handle, i, &on);
+        if (nvml_is_trouble(code))
+            return code;
+        active += code == NVML_OK && on;
+    }
+    values[0] = links;
+    values[1] = active;
+    return NVML_OK;
+}
+
+static int ask_fabric(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    enum { FABRIC_NONE = 0, FABRIC_COMPLETE = 3 };
+    if (!n->lib.fabric)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_fabric_v2 fabric = {.version = NVML_VERSION(struct nvml_fabric_v2, 2)};
+    int code = n->lib.fabric(card->handle, &fabric);
+    if (code == NVML_OK && fabric.state == FABRIC_NONE)
+        return NVML_NOT_SUPPORTED;
+    bool ready = fabric.state == FABRIC_COMPLETE && fabric.status == NVML_OK;
+    values[0] = ready;
+    values[1] = ready ? (int64_t)fabric.clique : QUERY_ABSENT;
+    return code;
+}
+
+static int ask_energy(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.energy)
+        return NVML_FUNCTION_NOT_FOUND;
+    unsigned long long mj = 0;
+    int code = n->lib.energy(card->handle, &mj);
+    values[0] = (int64_t)mj;
+    return code;
+}
+
+static int ask_fan_count(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    unsigned count = 0;
+    int code = n->lib.fan_count ? n->lib.fan_count(card->handle, &count) : NVML_FUNCTION_NOT_FOUND;
+    values[0] = count;
+    return code;
+}
+
+static int ask_fan_target(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (card->fan_count == 0)
+        return NVML_NOT_SUPPORTED;
+    unsigned percent = 0;
+    int code = n->lib.fan_target ? n->lib.fan_target(card->handle, 0, &percent) : NVML_FUNCTION_NOT_FOUND;
+    values[0] = (int64_t)percent * 10;
+    return code;
+}
+
+static int ask_attributes(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    struct nvml_attributes attributes = {0};
+    int code = n->lib.attributes ? n->lib.attributes(card->handle, &attributes) : NVML_FUNCTION_NOT_FOUND;
+    values[0] = attributes.multiprocessors;
+    return code;
+}
+
+static int ask_platform(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    struct nvml_platform_v1 platform = {.version = NVML_VERSION(struct nvml_platform_v1, 1)};
+    int code = n->lib.platform ? n->lib.platform(card->handle, &platform) : NVML_FUNCTION_NOT_FOUND;
+    values[0] = platform.slot;
+    values[1] = platform.tray;
+    values[2] = platform.host;
+    return code;
+}
+
+const struct query query_slow[] = {
+    OWN("energy", ask_energy, 0, ANY, METRIC_energy_mj),
+
+    OWN("ecc_total", ask_ecc_total, ECC_OF_CORRECTED, ANY, METRIC_ecc_corrected),
+    OWN("ecc_total", ask_ecc_total, ECC_OF_UNCORRECTED, ANY, METRIC_ecc_uncorrected),
+    OWN("ecc_total", ask_ecc_total, ECC_OF_CORRECTED_LIFE, ANY, METRIC_ecc_corrected_lifetime),
+    OWN("ecc_total", ask_ecc_total, ECC_OF_UNCORRECTED_LIFE, ANY, METRIC_ecc_uncorrected_lifetime),
+    OWN("ecc_location", ask_ecc_dram, ECC_OF_CORRECTED, ANY, METRIC_ecc_dram_corrected),
+    OWN("ecc_location", ask_ecc_dram, ECC_OF_UNCORRECTED, ANY, METRIC_ecc_dram_uncorrected),
+    OWN("ecc_location", ask_ecc_dram, ECC_OF_CORRECTED_LIFE, ANY, METRIC_ecc_dram_corrected_lifetime),
+    OWN("ecc_location", ask_ecc_dram, ECC_OF_UNCORRECTED_LIFE, ANY, METRIC_ecc_dram_uncorrected_lifetime),
+    OWN("ecc_sram", ask_ecc_sram, 0, ANY, METRIC_ecc_sram_corrected, METRIC_ecc_sram_parity, METRIC_ecc_sram_secded,
+        METRIC_ecc_sram_corrected_lifetime, METRIC_ecc_sram_parity_lifetime, METRIC_ecc_sram_secded_lifetime,
+        METRIC_ecc_sram_threshold, METRIC_ecc_sram_from_l2, METRIC_ecc_sram_from_sm, METRIC_ecc_sram_from_mcu,
+        METRIC_ecc_sram_from_pcie, METRIC_ecc_sram_from_other),
+    PAIR(ecc_mode, 1, 1, METRIC_ecc_enabled, METRIC_ecc_pending),
+    OWN("remapped_rows", ask_remapped_rows, 0, ANY, METRIC_remapped_rows_corrected, METRIC_remapped_rows_uncorrected,
+        METRIC_remapped_rows_pending, METRIC_remapped_rows_failed),
+    OWN("remap_histogram", ask_remap_histogram, 0, ANY, METRIC_remap_banks_max, METRIC_remap_banks_high, METRIC_remap_banks_partial,
+        METRIC_remap_banks_low, METRIC_remap_banks_none),
+    OWN("repair_status", ask_repairs, 0, 1, METRIC_channel_repair_pending, METRIC_tpc_repair_pending),
+    OWN("unrepairable", ask_unrepairable, 0, 1, METRIC_unrepairable_memory),
+
+    OWN("bar1", ask_bar1, 0, MOST_BYTES, METRIC_bar1_total_bytes, METRIC_bar1_used_bytes),
+    OWN("protected_memory", ask_protected, 0, MOST_BYTES, METRIC_protected_total_bytes, METRIC_protected_used_bytes),
+    OWN("dram_encryption", ask_dram_encryption, 0, 1, METRIC_dram_encryption),
+    OWN("encoder_stats", ask_encoder_stats, 0, ANY, METRIC_encoder_sessions, METRIC_encoder_fps, METRIC_encoder_latency_us),
+    OWN("fbc_stats", ask_fbc_stats, 0, ANY, METRIC_capture_sessions, METRIC_capture_fps, METRIC_capture_latency_us),
+    OWN("nvlink_state", ask_nvlinks, 0, NVML_NVLINKS_MAX, METRIC_nvlink_links, METRIC_nvlink_links_active),
+    OWN("fabric", ask_fabric, 0, ANY, METRIC_fabric_ready, METRIC_fabric_clique),
+    PLAIN(c2c_mode, 1, 1, METRIC_c2c_enabled),
+
+    PLAIN(display_active, 1, 1, METRIC_display_active),
+    PLAIN(persistence, 1, 1, METRIC_persistence_mode),
+    PLAIN(compute_mode, 1, 15, METRIC_compute_mode),
+    PLAIN(accounting, 1, 1, METRIC_accounting_mode),
+    PLAIN(multi_gpu_board, 1, 1, METRIC_multi_gpu_board),
+    PLAIN(minor_number, 1, 1 << 20, METRIC_device_minor),
+    PLAIN(module_id, 1, 1 << 20, METRIC_module_id),
+    OWN("platform", ask_platform, 0, 255, METRIC_platform_slot, METRIC_platform_tray, METRIC_platform_host),
+    OWN("attributes", ask_attributes, 0, 1 << 20, METRIC_compute_units),
+
+    OWN("fan_count", ask_fan_count, 0, 64, METRIC_fan_count),
+    OWN("fan_target", ask_fan_target, 0, 2000, METRIC_fan_target_permille),
+    KIND(threshold, NVML_THRESHOLD_SHUTDOWN, DEGREE, MOST_MDEGC, METRIC_temp_shutdown_mdegc),
+    KIND(threshold, NVML_THRESHOLD_GPU_MAX, DEGREE, MOST_MDEGC, METRIC_temp_max_operating_mdegc),
+    KIND(threshold, NVML_THRESHOLD_MEM_MAX, DEGREE, MOST_MDEGC, METRIC_temp_memory_limit_mdegc),
+    KIND(threshold, NVML_THRESHOLD_ACOUSTIC_CURRENT, DEGREE, MOST_MDEGC, METRIC_temp_target_mdegc),
+
+    PLAIN(power_limit_default, 1, MOST_MW, METRIC_power_limit_default_mw),
+    PAIR(power_limit_range, 1, MOST_MW, METRIC_power_limit_min_mw, METRIC_power_limit_max_mw),
+    KIND(clock_max, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_graphics_max_khz),
+    KIND(clock_max, NVML_CLOCK_SM, MHZ, MOST_KHZ, METRIC_clock_sm_max_khz),
+    KIND(clock_max, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_memory_max_khz),
+    KIND(clock_max, NVML_CLOCK_VIDEO, MHZ, MOST_KHZ, METRIC_clock_video_max_khz),
+    KIND(clock_boost_max, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_boost_max_khz),
+    KIND(clock_app, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_app_graphics_khz),
+    KIND(clock_app, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_app_memory_khz),
+    KIND(clock_app_default, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_app_graphics_default_khz),
+    KIND(clock_app_default, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_app_memory_default_khz),
+    PLAIN(pcie_generation_max, 1, 32, METRIC_pcie_generation_max),
+    PLAIN(pcie_generation_card, 1, 32, METRIC_pcie_generation_card_max),
+    PLAIN(pcie_width_max, 1, 64, METRIC_pcie_width_max),
+    PLAIN(pcie_replays, 1, ANY, METRIC_pcie_replays),
+    PLAIN(power_limit_set, 1, MOST_MW, METRIC_power_limit_requested_mw),
+};
+const size_t query_slow_count = ARRAY_LEN(query_slow);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How much each process does on a card. The driver keeps samples of its own and gives those after a timestamp; what it gives
+ * has been unordered, stale, and above 100 %.
+ */
+#include "source/nvml/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+enum {
+    LOOK_BACK_US = 2000000, /* asked from further back, the driver answers with long averages */
+    HOLD_MS = 2000,         /* a process without a new sample for so long does nothing */
+    FUTURE_US = 60000000,   /* beyond a clock that was set back: nonsense */
+    FIRST_ROWS = 256,
+};
+
+static bool sane(const struct nvml_process_utilization *row, unsigned long long after, unsigned long long now_us)
+{
+    return row->pid && row->sm <= 100 && row->mem <= 100 && row->enc <= 100 && row->dec <= 100 && row->timestamp > after &&
+           row->timestamp < now_us + FUTURE_US;
+}
+
+static struct nvml_load *load_of(struct nvml_card *card, unsigned pid)
+{
+    for (size_t i = 0; i < card->load_count; i++)
+        if (card->loads[i].pid == pid)
+            return &card->loads[i];
+    return NULL;
+}
+
+static struct nvml_load *new_load(struct nvml_card *card, unsigned pid)
+{
+    if (!card->loads && !(card->loads = calloc(NVML_LOADS_MAX, sizeof *card->loads)))
+        return NULL;
+    if (card->load_count == NVML_LOADS_MAX)
+        return NULL;
+    struct nvml_load *load = &card->loads[card->load_count++];
+    *load = (struct nvml_load){.pid = pid};
+    return load;
+}
+
+static void forget_old(struct nvml_card *card, struct mono now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < card->load_count; i++)
+        if (mono_since_ms(now, card->loads[i].seen) <= HOLD_MS)
+            card->loads[kept++] = card->loads[i];
+    card->load_count = kept;
+}
+
+static void take(struct nvml_card *card, const struct nvml_process_utilization *rows, unsigned count, unsigned long long after,
+                 unsigned long long now_us, struct mono now)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct nvml_process_utilization *row = &rows[i];
+        if (!sane(row, after, now_us))
+            continue;
+        card->last_seen = MAX_OF(card->last_seen, row->timestamp);
+        struct nvml_load *load = load_of(card, row->pid);
+        if (!load && !(load = new_load(card, row->pid)))
+            continue;
+        if (row->timestamp < load->timestamp)
+            continue;
+        *load = (struct nvml_load){.pid = row->pid,
+                                   .timestamp = row->timestamp,
+                                   .seen = now,
+                                   .sm = (unsigned char)row->sm,
+                                   .mem = (unsigned char)row->mem,
+                                   .enc = (unsigned char)row->enc,
+                                   .dec = (unsigned char)row->dec};
+    }
+}
+
+/* Rows newer than `after` into n->entries. */
+static int fetch(struct nvml *n, struct nvml_card *card, unsigned long long after, unsigned *ret_count)
+{
+    size_t rows = FIRST_ROWS;
+    for (int i = 0; i < 3; i++) {
+        size_t bytes = rows * sizeof(struct nvml_process_utilization);
+        if (bytes > n->entries_size) {
+            void *more = realloc(n->entries, bytes);
+            if (!more)
+                return NVML_UNKNOWN;
+            n->entries = more;
+            n->entries_size = bytes;
+        }
+        unsigned count = (unsigned)rows;
+        int code = n->lib.process_utilization(card->handle, n->entries, &count, after);
+        *ret_count = (unsigned)MIN_OF((size_t)count, rows);
+        if (code != NVML_INSUFFICIENT_SIZE)
+            return code;
+        rows = (size_t)count + FIRST_ROWS;
+        if (rows > NVML_ENTRIES_MAX)
+            break;
+    }
+    return NVML_INSUFFICIENT_SIZE;
+}
+
+static void set_all(struct gpu *out, enum reading_state why)
+{
+    for (size_t i = 0; i < out->process_count; i++) {
+        struct process *p = &out->processes[i];
+        p->util_permille = p->mem_util_permille = p->encoder_permille = p->decoder_permille = reading_absent(why);
+    }
+}
+
+static void apply(struct nvml_card *card, struct gpu *out)
+{
+    for (size_t i = 0; i < out->process_count; i++) {
+        struct process *p = &out->processes[i];
+        struct nvml_load none = {0};
+        const struct nvml_load *load = load_of(card, (unsigned)p->pid);
+        if (!load)
+            load = &none; /* on the card, but without a sample: it does nothing */
+        p->util_permille = reading_ok(load->sm * 10);
+        p->mem_util_permille = reading_ok(load->mem * 10);
+        p->encoder_permille = reading_ok(load->enc * 10);
+        p->decoder_permille = reading_ok(load->dec * 10);
+    }
+}
+
+bool utilization_run(struct nvml *n, struct nvml_card *card, struct gpu *out)
+{
+    if (out->process_count == 0)
+        return true; /* the call takes 2 ms */
+    if (card->mig_enabled || !n->lib.process_utilization || card->refused_utilization) {
+        set_all(out, card->refused_utilization ? nvml_reading_state(card->refused_utilization) : READING_UNSUPPORTED);
+        return true;
+    }
+    struct mono now = clock_mono(n->env->clock);
+    unsigned long long now_us = (unsigned long long)clock_wall(n->env->clock).ms * 1000;
+    unsigned long long after = MAX_OF(card->last_seen, now_us - LOOK_BACK_US);
+    unsigned count = 0;
+    int code = fetch(n, card, after, &count);
+    if (nvml_is_trouble(code)) {
+        card_fail(n, card, code);
+        return false;
+    }
+    /* NOT_FOUND: no samples since then, the card is idle. */
+    if (code != NVML_OK && code != NVML_NOT_FOUND) {
+        if (nvml_is_final(code))
+            card->refused_utilization = code;
+        set_all(out, nvml_reading_state(code));
+        return true;
+    }
+    forget_old(card, now);
+    if (code == NVML_OK)
+        take(card, n->entries, count, after, now_us, now);
+    apply(card, out);
+    return true;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What NVIDIA_VISIBLE_DEVICES lets us show: all, none, void, indexes, UUIDs, and instances as "INDEX:INSTANCE" or "MIG-...".
+ */
+#include "source/nvml/internal.h"
+
+#include "base/cleanup.h"
+
+enum nvml_visible_kind visible_kind(const char *list)
+{
+    if (!list)
+        return VISIBLE_ALL;
+    struct str s = str_trim(str_from(list));
+    if (s.len == 0 || str_is(s, "none") || str_is(s, "void"))
+        return VISIBLE_NONE;
+    /* A path: the container runtime takes the list from mounts and has applied it. */
+    return str_is(s, "all") || s.at[0] == '/' ? VISIBLE_ALL : VISIBLE_LISTED;
+}
+
+static size_t entries_of(const char *list, bool *ret_numbers)
+{
+    struct str rest = str_from(list), part;
+    size_t count = 0;
+    int64_t number;
+    *ret_numbers = true;
+    while (str_cut(&rest, ',', &part)) {
+        *ret_numbers &= str_to_i64(str_trim(part), &number);
+        count++;
+    }
+    return count;
+}
+
+/* Inside a container the runtime has applied the list already, and NVML counts the cards that are left from 0, while the list
+ * still holds the host's numbers. As many numbers as cards: that is so, and all are shown. */
+static bool applied_already(const char *list, size_t card_count)
+{
+    bool numbers;
+    return entries_of(list, &numbers) == card_count && numbers;
+}
+
+/* A UUID, or a unique beginning of it as NVIDIA's own tools take. */
+static bool names_uuid(struct str entry, const char *uuid)
+{
+    return uuid[0] && entry.len >= 8 && str_starts(str_from(uuid), "GPU-") && entry.len <= strlen(uuid) &&
+           strncasecmp(entry.at, uuid, entry.len) == 0;
+}
+
+bool visible_card(const char *list, size_t card_count, int index, const char *uuid)
+{
+    if (visible_kind(list) != VISIBLE_LISTED)
+        return visible_kind(list) == VISIBLE_ALL;
+    if (applied_already(list, card_count))
+        return true;
+    struct str rest = str_from(list), part;
+    while (str_cut(&rest, ',', &part)) {
+        struct str entry = str_trim(part), instance = entry, card;
+        int64_t number;
+        if (str_is(entry, "all") || names_uuid(entry, uuid))
+            return true;
+        if (!uuid[0] && (str_starts(entry, "MIG-") || str_starts(entry, "GPU-")))
+            return true; /* decided later, when its UUID and its instances are known */
+        if (str_cut(&instance, ':', &card) && str_to_i64(card, &number) && number == index)
+            return true;
+    }
+    return false;
+}
+
+bool visible_instance(const char *list, size_t card_count, int index, const char *uuid, int instance, const char *instance_uuid)
+{
+    if (visible_kind(list) != VISIBLE_LISTED)
+        return visible_kind(list) == VISIBLE_ALL;
+    if (applied_already(list, card_count))
+        return true;
+    struct str rest = str_from(list), part;
+    while (str_cut(&rest, ',', &part)) {
+        struct str entry = str_trim(part), which = entry, card;
+        int64_t number, wanted;
+        if (str_is(entry, "all") || names_uuid(entry, uuid))
+            return true;
+        if (str_starts(entry, "MIG-") && str_equal(entry, str_from(instance_uuid)))
+            return true;
+        if (!str_cut(&which, ':', &card) || !str_to_i64(card, &number) || number != index)
+            continue;
+        if (which.len == 0 || (str_to_i64(which, &wanted) && wanted == instance))
+            return true;
+    }
+    return false;
+}
