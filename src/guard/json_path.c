@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Walking JSON by small paths.
+ */
+#include "guard/json_path.h"
+
+enum { KEY_SIZE = 128 };
+
+struct walk {
+    bool (*each)(const json_t *value, void *user);
+    void *user;
+    bool stopped;
+};
+
+static void step(struct walk *w, const json_t *value, struct str path)
+{
+    if (!value || w->stopped)
+        return;
+    struct str part;
+    if (!str_cut(&path, '.', &part)) {
+        w->stopped = !w->each(value, w->user);
+        return;
+    }
+    bool all = str_ends(part, "[]");
+    if (all)
+        part.len -= 2;
+    if (part.len) {
+        char key[KEY_SIZE];
+        if (part.len >= sizeof key)
+            return;
+        str_copy(key, sizeof key, part);
+        value = json_object_get(value, key);
+    }
+    if (!all) {
+        step(w, value, path);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(value); i++)
+        step(w, json_array_get(value, i), path);
+}
+
+void json_path_each(const json_t *root, struct str path, bool (*each)(const json_t *value, void *user), void *user)
+{
+    struct walk w = {.each = each, .user = user};
+    step(&w, root, path);
+}
+
+static bool keep_first(const json_t *value, void *user)
+{
+    *(const json_t **)user = value;
+    return false;
+}
+
+const json_t *json_path_first(const json_t *root, const char *path)
+{
+    const json_t *found = NULL;
+    json_path_each(root, str_from(path), keep_first, &found);
+    return found;
+}
+
+bool json_truthy(const json_t *value)
+{
+    switch (value ? json_typeof(value) : JSON_NULL) {
+    case JSON_TRUE: return true;
+    case JSON_INTEGER:
+    case JSON_REAL: return json_number_value(value) != 0;
+    case JSON_STRING: return json_string_length(value) > 0;
+    case JSON_ARRAY: return json_array_size(value) > 0;
+    case JSON_OBJECT: return json_object_size(value) > 0;
+    default: return false;
+    }
+}
+
+static bool stop_at_truth(const json_t *value, void *user)
+{
+    *(bool *)user = json_truthy(value);
+    return !*(bool *)user;
+}
+
+bool json_path_any(const json_t *root, const char *path)
+{
+    bool any = false;
+    json_path_each(root, str_from(path), stop_at_truth, &any);
+    return any;
+}

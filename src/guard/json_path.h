@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Small paths into JSON: "models[].loaded_instances[]", "state.job_count", "[].is_processing", "".
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* Calls `each` for every value that the path leads to, until it returns false. "[]" goes into all elements of an array. */
+void json_path_each(const json_t *root, struct str path, bool (*each)(const json_t *value, void *user), void *user);
+
+/* The first value, or NULL. */
+const json_t *json_path_first(const json_t *root, const char *path);
+
+/* true, a number other than 0, a text that is not empty, an object or list with something in it. */
+bool json_truthy(const json_t *value);
+/* Does any value of the path count as true? */
+bool json_path_any(const json_t *root, const char *path);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inside of the server, for the files of this folder.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "serve/data.h"
+#include "serve/limiter.h"
+#include "serve/listener.h"
+#include "serve/loop.h"
+#include "serve/server.h"
+#include "serve/token.h"
+
+enum { SERVER_WATCHES_MAX = 8 };
+
+struct server {
+    struct server_options options;
+    struct server_parts parts;
+    struct loop loop;
+    struct listener listeners[SERVER_LISTEN_MAX + 1];
+    size_t listener_count;
+    struct tls *tls;
+    struct data data;
+    struct token_file tokens;
+    struct limiter limiter; /* of failed tokens */
+    struct conn *waiters;   /* requests that wait for a fresh sample */
+    struct watch *waiters_timer;
+    struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */
+    size_t watch_count;
+    struct watch *stop_timer;
+    char own_name[256]; /* of the host */
+    struct mono started;
+    bool stopping;
+    uint64_t requests_total, errors_total; /* errors: answers from 500 */
+};
+
+/* Calls the parked request of the connection again when a sample has come, or after that time. */
+void server_add_waiter(struct server *s, struct conn *c, int64_t wait_ms);
+
+static inline struct server *server_of(const struct listener *l)
+{
+    return l->owner;
+}

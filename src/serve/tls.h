@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * TLS for a listener, by OpenSSL loaded when a certificate is configured: without one, nothing of it is in memory.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+
+struct tls;         /* certificate and key */
+struct tls_session; /* one connection */
+
+/* PEM files: the certificate with its chain, and its key. */
+int tls_new(const char *certificate, const char *key, struct tls **ret, struct error *err);
+/* Reads the files again. On failure the old certificate stays in use. */
+int tls_reload(struct tls *t, struct error *err);
+void tls_free(struct tls *t);
+
+struct tls_session *tls_session_new(struct tls *t, int fd); /* NULL: out of memory */
+void tls_session_free(struct tls_session *s);               /* NULL is fine */
+
+/* Like recv(): 0 at the end, -1 and errno (EAGAIN: later). */
+ssize_t tls_read(struct tls_session *s, char *at, size_t len);
+/* Bytes taken, 0: later, -1: broken. */
+ssize_t tls_write(struct tls_session *s, const struct iovec *parts, size_t count);
+bool tls_pending(struct tls_session *s);     /* decrypted bytes are waiting */
+bool tls_wants_write(struct tls_session *s); /* the last read waits for the socket to become writable */

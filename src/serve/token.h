@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Access tokens. A token is 256 random bits and is shown once; the file keeps its SHA-256 (no slow hash is needed: there is nothing
+ * to guess), a name and the day it was made, one line each:
+ *
+ *     laptop 2026-11-15T01:02:03.456Z 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/str.h"
+
+enum { TOKENS_MAX = 64, TOKEN_NAME_SIZE = 64, TOKEN_TEXT_SIZE = 80 };
+
+struct token {
+    char name[TOKEN_NAME_SIZE];
+    struct wall made_at;
+    uint8_t digest[SHA256_SIZE];
+};
+
+struct token_file {
+    const char *path; /* NULL: none */
+    size_t count;
+    struct token tokens[TOKENS_MAX];
+    struct timespec changed; /* of the file when it was read */
+    ino_t inode;
+};
+
+/* Reads the file; one that does not exist has no tokens. Lines that make no sense are an error, and nothing is loaded. */
+int token_file_load(struct token_file *f, const char *path, struct error *err);
+/* Reads it again if it has changed; so a new token works at once. */
+void token_file_refresh(struct token_file *f);
+/* The name of the token, NULL when it is none of ours. */
+const char *token_file_check(const struct token_file *f, struct str token);
+
+/* Makes a token, adds it to the file (mode 0600, replaced as a whole) and puts its text into `text`. */
+int token_file_add(struct token_file *f, const char *name, struct wall now, char text[TOKEN_TEXT_SIZE], struct error *err);
+/* -ENOENT when there is none of that name. */
+int token_file_remove(struct token_file *f, const char *name, struct error *err);
