@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One value as nvidia-smi prints it: a number with or without its unit, a word, or one of the many ways to say that there is none.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "model/reading.h"
+
+enum cell_kind {
+    CELL_PERCENT, /* -> permille */
+    CELL_FAN,     /* the same; may exceed 100 % */
+    CELL_MIB,     /* -> bytes */
+    CELL_CELSIUS, /* -> millidegrees */
+    CELL_WATT,    /* -> milliwatts */
+    CELL_MHZ,     /* -> kHz */
+    CELL_COUNT,
+    CELL_MICROSECONDS,
+    CELL_KB_PER_S, /* -> bytes per second */
+    CELL_LANES,    /* "16x" */
+    CELL_THROTTLE, /* the driver's mask -> enum throttle */
+    CELL_BOOL,
+    CELL_PSTATE,
+    CELL_COMPUTE_MODE,
+    CELL_RECOVERY,
+    CELL_TEXT,   /* cell_text() reads it */
+    CELL_PCI_ID, /* "0x233510DE" -> "10de:2335"; likewise */
+};
+
+/* A value out of the range that hardware can have is READING_FAILED. */
+struct reading cell_read(struct str cell, enum cell_kind kind);
+
+/* A word or name; false, and "" in `to`, when the cell says that there is none (*why says which way). */
+bool cell_text(struct str cell, enum cell_kind kind, char *to, size_t size, enum reading_state *why);
+
+/* What a cell tells about the whole card. */
+enum cell_trouble { TROUBLE_NONE, TROUBLE_RESET, TROUBLE_LOST };
+enum cell_trouble cell_trouble(struct str cell);

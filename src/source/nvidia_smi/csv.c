@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The CSV outputs of nvidia-smi: "a, b, c" without quotes, so that a comma in a name must be told from a separator by counting.
+ */
+#include "source/nvidia_smi/report.h"
+
+#include "base/cleanup.h"
+
+enum { CELLS_MAX = 400 }; /* newest drivers know some 250 columns */
+
+/* Cuts the next cell off. Quotes, should they ever come, hold commas together. */
+static bool next_cell(struct str *rest, struct str *cell)
+{
+    if (!rest->at)
+        return false;
+    struct str s = *rest;
+    size_t start = 0;
+    while (start < s.len && s.at[start] == ' ')
+        start++;
+    bool quoted = start < s.len && s.at[start] == '"';
+    const char *close = quoted ? memchr(s.at + start + 1, '"', s.len - start - 1) : NULL;
+    size_t from = close ? (size_t)(close - s.at) : 0;
+    const char *comma = memchr(s.at + from, ',', s.len - from);
+    size_t len = comma ? (size_t)(comma - s.at) : s.len;
+    *cell = str_trim((struct str){s.at, len});
+    if (close && cell->len >= 2 && cell->at[cell->len - 1] == '"')
+        *cell = str_trim((struct str){cell->at + 1, cell->len - 2});
+    *rest = comma ? (struct str){s.at + len + 1, s.len - len - 1} : (struct str){NULL, 0};
+    return true;
+}
+
+/* The cells of a line; where there are more than `want`, those from `greedy` on are one cell with commas in it. */
+static size_t split(struct str line, struct str *cells, size_t want, size_t greedy)
+{
+    size_t count = 0;
+    while (count < CELLS_MAX && next_cell(&line, &cells[count]))
+        count++;
+    if (count <= want || greedy >= want)
+        return count;
+    size_t surplus = count - want;
+    const char *end = cells[greedy + surplus].at + cells[greedy + surplus].len;
+    cells[greedy].len = (size_t)(end - cells[greedy].at);
+    for (size_t i = greedy + 1; i < want; i++)
+        cells[i] = cells[i + surplus];
+    return want;
+}
+
+/* Lines end with \n or \r\n, the last one perhaps with neither. */
+static bool next_line(struct str *text, struct str *line)
+{
+    while (str_cut(text, '\n', line)) {
+        *line = str_trim(*line);
+        if (line->len)
+            return true;
+    }
+    return false;
+}
+
+size_t smi_read_header(struct str line, const struct smi_field **columns, size_t max)
+{
+    size_t count = 0;
+    struct str cell;
+    while (count < max && next_cell(&line, &cell))
+        columns[count++] = smi_column_find(cell);
+    return count;
+}
+
+static size_t position(const struct smi_field *const *columns, size_t count, enum field_target target)
+{
+    for (size_t i = 0; i < count; i++)
+        if (columns[i] && columns[i]->target == target)
+            return i;
+    return count;
+}
+
+/* A row is known by what identifies its card; an error message has as many commas only by accident, and no number in front. */
+static bool is_row(const struct str *cells, size_t cell_count, const struct smi_field *const *columns, size_t count)
+{
+    size_t index = position(columns, count, FIELD_INDEX), uuid = position(columns, count, FIELD_UUID);
+    int64_t number;
+    if (cell_count != count)
+        return false;
+    if (index < count)
+        return str_to_i64(cells[index], &number);
+    return uuid < count && str_starts(cells[uuid], "GPU-");
+}
+
+static void read_row(struct smi_report *r, const struct str *cells, const struct smi_field *const *columns, size_t count)
+{
+    size_t uuid_at = position(columns, count, FIELD_UUID), pci_at = position(columns, count, FIELD_PCI);
+    char uuid[GPU_UUID_SIZE] = "", pci[GPU_PCI_SIZE] = "";
+    enum reading_state why;
+    if (uuid_at < count)
+        cell_text(cells[uuid_at], CELL_TEXT, uuid, sizeof uuid, &why);
+    if (pci_at < count)
+        smi_pci_address(cells[pci_at], pci);
+    struct smi_card *card = smi_report_card(r, uuid, pci);
+    if (!card)
+        return;
+    enum cell_trouble trouble = TROUBLE_NONE;
+    struct str words = {"", 0};
+    for (size_t i = 0; i < count; i++) {
+        if (!columns[i])
+            continue;
+        smi_apply(card, columns[i], cells[i]);
+        enum cell_trouble told = cell_trouble(cells[i]);
+        if (told > trouble) {
+            trouble = told;
+            words = told == TROUBLE_LOST ? STR("GPU is lost") : STR("GPU requires reset");
+        }
+    }
+    smi_finish(card, trouble, words);
+}
+
+size_t smi_read_csv(struct smi_report *r, struct str text, const struct smi_field *const *columns, size_t count)
+{
+    struct str cells[CELLS_MAX + 1], line;
+    size_t rows = 0, name = position(columns, count, FIELD_NAME);
+    while (next_line(&text, &line)) {
+        if (!is_row(cells, split(line, cells, count, name), columns, count))
+            continue;
+        read_row(r, cells, columns, count);
+        rows++;
+    }
+    return rows;
+}
+
+static struct smi_card *card_of_uuid(struct smi_report *r, struct str uuid)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->cards[i].gpu.id.uuid[0] && str_is(uuid, r->cards[i].gpu.id.uuid))
+            return &r->cards[i];
+    return r->count == 1 ? &r->cards[0] : NULL;
+}
+
+size_t smi_read_apps(struct smi_report *r, struct str text)
+{
+    enum { PID, NAME, MEMORY, UUID, COLUMNS };
+    struct str cells[CELLS_MAX + 1], line;
+    size_t rows = 0;
+    while (next_line(&text, &line)) {
+        int64_t pid;
+        if (split(line, cells, COLUMNS, NAME) != COLUMNS || !str_to_i64(cells[PID], &pid) || pid <= 0 || pid > INT32_MAX)
+            continue;
+        rows++;
+        struct smi_card *card = card_of_uuid(r, cells[UUID]);
+        struct process *p = card ? gpu_find_process(&card->gpu, (int32_t)pid) : NULL;
+        if (card && !p)
+            p = gpu_add_process(&card->gpu, (int32_t)pid);
+        if (!p)
+            continue;
+        /* A process in several MIG instances has a row for each. */
+        struct reading memory = cell_read(cells[MEMORY], CELL_MIB);
+        if (p->mem_bytes.state == READING_OK && memory.state == READING_OK)
+            memory.value += p->mem_bytes.value;
+        if (p->mem_bytes.state != READING_OK || memory.state == READING_OK)
+            p->mem_bytes = memory;
+        p->type |= PROCESS_COMPUTE;
+        smi_process_name(cells[NAME], p->name, sizeof p->name);
+    }
+    return rows;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The two tables of nvidia-smi's names. A new metric is one line in each.
+ */
+#include "source/nvidia_smi/fields.h"
+
+#include "base/cleanup.h"
+
+#define M(csv, old, metric, cell)                                      \
+    {                                                                  \
+        csv, old, FIELD_METRIC, METRIC_##metric, CELL_##cell, false, 0 \
+    }
+#define ADD(csv, old, metric, cell)                                   \
+    {                                                                 \
+        csv, old, FIELD_METRIC, METRIC_##metric, CELL_##cell, true, 0 \
+    }
+#define P(csv, old, property, cell)                                          \
+    {                                                                        \
+        csv, old, FIELD_PROPERTY, PROPERTY_##property, CELL_##cell, false, 0 \
+    }
+#define ID(csv, old, what)                             \
+    {                                                  \
+        csv, old, FIELD_##what, 0, CELL_TEXT, false, 0 \
+    }
+#define BIT(bit, ...)                                                         \
+    {                                                                         \
+        __VA_ARGS__, FIELD_METRIC, METRIC_throttle_bits, CELL_BOOL, true, bit \
+    }
+
+/* clang-format off */
+const struct smi_field smi_columns[] = {
+    ID("index", NULL, INDEX),
+    ID("name", "gpu_name", NAME),
+    M("temperature.gpu", NULL, temp_mdegc, CELSIUS),
+    M("power.draw", NULL, power_mw, WATT),
+    M("memory.used", NULL, mem_used_bytes, MIB),
+    M("memory.total", NULL, mem_total_bytes, MIB),
+    M("utilization.gpu", NULL, util_permille, PERCENT),
+    M("utilization.memory", NULL, mem_util_permille, PERCENT),
+    /* Beyond the contract: where the driver knows them. */
+    ID("uuid", "gpu_uuid", UUID),
+    ID("pci.bus_id", "gpu_bus_id", PCI),
+    M("memory.free", NULL, mem_free_bytes, MIB),
+    M("memory.reserved", NULL, mem_reserved_bytes, MIB),
+    M("utilization.encoder", NULL, encoder_permille, PERCENT),
+    M("utilization.decoder", NULL, decoder_permille, PERCENT),
+    M("utilization.jpeg", NULL, jpeg_permille, PERCENT),
+    M("utilization.ofa", NULL, ofa_permille, PERCENT),
+    M("temperature.memory", NULL, temp_memory_mdegc, CELSIUS),
+    M("temperature.gpu.tlimit", NULL, temp_margin_mdegc, CELSIUS),
+    M("fan.speed", NULL, fan_permille, FAN),
+    M("enforced.power.limit", NULL, power_limit_mw, WATT),
+    M("pstate", NULL, pstate, PSTATE),
+    M("clocks.current.graphics", "clocks.gr", clock_graphics_khz, MHZ),
+    M("clocks.current.sm", "clocks.sm", clock_sm_khz, MHZ),
+    M("clocks.current.memory", "clocks.mem", clock_memory_khz, MHZ),
+    M("clocks.current.video", "clocks.video", clock_video_khz, MHZ),
+    M("clocks_event_reasons.active", "clocks_throttle_reasons.active", throttle_bits, THROTTLE),
+    M("pcie.link.gen.current", NULL, pcie_generation, COUNT),
+    M("pcie.link.width.current", NULL, pcie_width, LANES),
+    /* slow */
+    M("power.draw.instant", NULL, power_instant_mw, WATT),
+    M("module.power.draw.average", NULL, power_module_mw, WATT),
+    M("power.limit", NULL, power_limit_requested_mw, WATT),
+    M("clocks_event_reasons_counters.sw_power_cap", NULL, throttle_power_us, MICROSECONDS),
+    ADD("clocks_event_reasons_counters.sw_thermal_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
+    ADD("clocks_event_reasons_counters.hw_thermal_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
+    M("ecc.mode.current", NULL, ecc_enabled, BOOL),
+    M("ecc.errors.corrected.volatile.total", NULL, ecc_corrected, COUNT),
+    M("ecc.errors.uncorrected.volatile.total", NULL, ecc_uncorrected, COUNT),
+    M("ecc.errors.corrected.aggregate.total", NULL, ecc_corrected_lifetime, COUNT),
+    M("ecc.errors.uncorrected.aggregate.total", NULL, ecc_uncorrected_lifetime, COUNT),
+    M("retired_pages.single_bit_ecc.count", NULL, retired_pages_sbe, COUNT),
+    M("retired_pages.double_bit.count", NULL, retired_pages_dbe, COUNT),
+    M("retired_pages.pending", NULL, retired_pages_pending, BOOL),
+    M("remapped_rows.correctable", NULL, remapped_rows_corrected, COUNT),
+    M("remapped_rows.uncorrectable", NULL, remapped_rows_uncorrected, COUNT),
+    M("remapped_rows.pending", NULL, remapped_rows_pending, BOOL),
+    M("remapped_rows.failure", NULL, remapped_rows_failed, BOOL),
+    M("gpu_recovery_action", NULL, recovery_action, RECOVERY),
+    M("mig.mode.current", NULL, mig_enabled, BOOL),
+    M("display_active", NULL, display_active, BOOL),
+    M("encoder.stats.sessionCount", NULL, encoder_sessions, COUNT),
+    /* static */
+    M("power.default_limit", NULL, power_limit_default_mw, WATT),
+    M("power.min_limit", NULL, power_limit_min_mw, WATT),
+    M("power.max_limit", NULL, power_limit_max_mw, WATT),
+    M("clocks.max.graphics", "clocks.max.gr", clock_graphics_max_khz, MHZ),
+    M("clocks.max.sm", NULL, clock_sm_max_khz, MHZ),
+    M("clocks.max.memory", "clocks.max.mem", clock_memory_max_khz, MHZ),
+    M("pcie.link.gen.max", NULL, pcie_generation_max, COUNT),
+    M("pcie.link.width.max", NULL, pcie_width_max, LANES),
+    M("persistence_mode", NULL, persistence_mode, BOOL),
+    M("compute_mode", NULL, compute_mode, COMPUTE_MODE),
+    P("driver_version", NULL, driver_version, TEXT),
+    P("serial", "gpu_serial", serial, TEXT),
+    P("vbios_version", NULL, vbios_version, TEXT),
+    P("compute_cap", NULL, compute_capability, TEXT),
+    P("pci.device_id", NULL, pci_device_id, PCI_ID),
+    P("pci.sub_device_id", NULL, pci_subsystem_id, PCI_ID),
+};
+const size_t smi_column_count = ARRAY_LEN(smi_columns);
+_Static_assert(ARRAY_LEN(smi_columns) <= COLUMN_COUNT_MAX, "the set of columns has room for all");
+
+#define REASON(rest) "clocks_event_reasons/clocks_event_reason_" rest, "clocks_throttle_reasons/clocks_throttle_reason_" rest
+
+const struct smi_field smi_elements[] = {
+    ID("product_name", NULL, NAME),
+    ID("uuid", NULL, UUID),
+    ID("pci/pci_bus_id", NULL, PCI),
+    M("fan_speed", NULL, fan_permille, FAN),
+    M("performance_state", NULL, pstate, PSTATE),
+    M("fb_memory_usage/total", "memory_usage/total", mem_total_bytes, MIB),
+    M("fb_memory_usage/used", "memory_usage/used", mem_used_bytes, MIB),
+    M("fb_memory_usage/free", "memory_usage/free", mem_free_bytes, MIB),
+    M("fb_memory_usage/reserved", NULL, mem_reserved_bytes, MIB),
+    M("bar1_memory_usage/total", NULL, bar1_total_bytes, MIB),
+    M("bar1_memory_usage/used", NULL, bar1_used_bytes, MIB),
+    M("utilization/gpu_util", NULL, util_permille, PERCENT),
+    M("utilization/memory_util", NULL, mem_util_permille, PERCENT),
+    M("utilization/encoder_util", NULL, encoder_permille, PERCENT),
+    M("utilization/decoder_util", NULL, decoder_permille, PERCENT),
+    M("utilization/jpeg_util", NULL, jpeg_permille, PERCENT),
+    M("utilization/ofa_util", NULL, ofa_permille, PERCENT),
+    M("temperature/gpu_temp", NULL, temp_mdegc, CELSIUS),
+    M("temperature/gpu_temp_tlimit", NULL, temp_margin_mdegc, CELSIUS),
+    M("temperature/memory_temp", NULL, temp_memory_mdegc, CELSIUS),
+    M("temperature/gpu_temp_slow_threshold", NULL, temp_limit_mdegc, CELSIUS),
+    M("temperature/gpu_temp_max_threshold", NULL, temp_shutdown_mdegc, CELSIUS),
+    M("temperature/gpu_temp_max_gpu_threshold", NULL, temp_max_operating_mdegc, CELSIUS),
+    M("temperature/gpu_temp_max_mem_threshold", NULL, temp_memory_limit_mdegc, CELSIUS),
+    M("temperature/gpu_target_temperature", NULL, temp_target_mdegc, CELSIUS),
+    {"temperature/gpu_temp_slow_tlimit_threshold", NULL, FIELD_TEMP_LIMIT, METRIC_temp_limit_mdegc, CELL_CELSIUS, false, 0},
+    {"temperature/gpu_temp_max_tlimit_threshold", NULL, FIELD_TEMP_SHUTDOWN, METRIC_temp_shutdown_mdegc, CELL_CELSIUS, false, 0},
+    M("power_readings/power_draw", "gpu_power_readings/power_draw", power_mw, WATT),
+    M("gpu_power_readings/average_power_draw", NULL, power_mw, WATT),
+    M("gpu_power_readings/instant_power_draw", NULL, power_instant_mw, WATT),
+    M("power_readings/enforced_power_limit", "gpu_power_readings/current_power_limit", power_limit_mw, WATT),
+    M("power_readings/power_limit", "gpu_power_readings/requested_power_limit", power_limit_requested_mw, WATT),
+    M("power_readings/default_power_limit", "gpu_power_readings/default_power_limit", power_limit_default_mw, WATT),
+    M("power_readings/min_power_limit", "gpu_power_readings/min_power_limit", power_limit_min_mw, WATT),
+    M("power_readings/max_power_limit", "gpu_power_readings/max_power_limit", power_limit_max_mw, WATT),
+    M("gpu_memory_power_readings/average_power_draw", NULL, power_memory_mw, WATT),
+    M("module_power_readings/average_power_draw", "module_power_readings/power_draw", power_module_mw, WATT),
+    M("clocks/graphics_clock", NULL, clock_graphics_khz, MHZ),
+    M("clocks/sm_clock", NULL, clock_sm_khz, MHZ),
+    M("clocks/mem_clock", NULL, clock_memory_khz, MHZ),
+    M("clocks/video_clock", NULL, clock_video_khz, MHZ),
+    M("max_clocks/graphics_clock", NULL, clock_graphics_max_khz, MHZ),
+    M("max_clocks/sm_clock", NULL, clock_sm_max_khz, MHZ),
+    M("max_clocks/mem_clock", NULL, clock_memory_max_khz, MHZ),
+    M("max_clocks/video_clock", NULL, clock_video_max_khz, MHZ),
+    BIT(THROTTLE_IDLE, REASON("gpu_idle")),
+    BIT(THROTTLE_APP_CLOCKS, REASON("applications_clocks_setting")),
+    BIT(THROTTLE_POWER_CAP, REASON("sw_power_cap")),
+    BIT(THROTTLE_HW_SLOWDOWN, REASON("hw_slowdown")),
+    BIT(THROTTLE_SYNC_BOOST, REASON("sync_boost")),
+    BIT(THROTTLE_SW_THERMAL, REASON("sw_thermal_slowdown")),
+    BIT(THROTTLE_HW_THERMAL, REASON("hw_thermal_slowdown")),
+    BIT(THROTTLE_POWER_BRAKE, REASON("hw_power_brake_slowdown")),
+    BIT(THROTTLE_DISPLAY, REASON("display_clocks_setting")),
+    M("clocks_event_reasons_counters/clocks_event_reasons_counters_sw_power_cap", NULL, throttle_power_us, MICROSECONDS),
+    ADD("clocks_event_reasons_counters/clocks_event_reasons_counters_sw_therm_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
+    ADD("clocks_event_reasons_counters/clocks_event_reasons_counters_hw_therm_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
+    M("pci/pci_gpu_link_info/pcie_gen/current_link_gen", NULL, pcie_generation, COUNT),
+    M("pci/pci_gpu_link_info/pcie_gen/max_link_gen", NULL, pcie_generation_max, COUNT),
+    M("pci/pci_gpu_link_info/link_widths/current_link_width", NULL, pcie_width, LANES),
+    M("pci/pci_gpu_link_info/link_widths/max_link_width", NULL, pcie_width_max, LANES),
+    M("pci/replay_counter", NULL, pcie_replays, COUNT),
+    M("pci/rx_util", NULL, pcie_rx_bytes_per_s, KB_PER_S),
+    M("pci/tx_util", NULL, pcie_tx_bytes_per_s, KB_PER_S),
+    M("ecc_mode/current_ecc", NULL, ecc_enabled, BOOL),
+    ADD("ecc_errors/volatile/sram_correctable", NULL, ecc_corrected, COUNT),
+    ADD("ecc_errors/volatile/dram_correctable", NULL, ecc_corrected, COUNT),
+    ADD("ecc_errors/volatile/sram_uncorrectable", NULL, ecc_uncorrected, COUNT),
+    ADD("ecc_errors/volatile/sram_uncorrectable_parity", NULL, ecc_uncorrected, COUNT),
+    ADD("ecc_errors/volatile/sram_uncorrectable_secded", NULL, ecc_uncorrected, COUNT),
+    ADD("ecc_errors/volatile/dram_uncorrectable", NULL, ecc_uncorrected, COUNT),
+    ADD("ecc_errors/aggregate/sram_correctable", NULL, ecc_corrected_lifetime, COUNT),
+    ADD("ecc_errors/aggregate/dram_correctable", NULL, ecc_corrected_lifetime, COUNT),
+    ADD("ecc_errors/aggregate/sram_uncorrectable", NULL, ecc_uncorrected_lifetime, COUNT),
+    ADD("ecc_errors/aggregate/sram_uncorrectable_parity", NULL, ecc_uncorrected_lifetime, COUNT),
+    ADD("ecc_errors/aggregate/sram_uncorrectable_secded", NULL, ecc_uncorrected_lifetime, COUNT),
+    ADD("ecc_errors/aggregate/dram_uncorrectable", NULL, ecc_uncorrected_lifetime, COUNT),
+    M("ecc_errors/volatile/single_bit/total", NULL, ecc_corrected, COUNT),
+    M("ecc_errors/volatile/double_bit/total", NULL, ecc_uncorrected, COUNT),
+    M("ecc_errors/aggregate/single_bit/total", NULL, ecc_corrected_lifetime, COUNT),
+    M("ecc_errors/aggregate/double_bit/total", NULL, ecc_uncorrected_lifetime, COUNT),
+    M("retired_pages/multiple_single_bit_retirement/retired_count", NULL, retired_pages_sbe, COUNT),
+    M("retired_pages/double_bit_retirement/retired_count", NULL, retired_pages_dbe, COUNT),
+    M("retired_pages/pending_retirement", NULL, retired_pages_pending, BOOL),
+    M("remapped_rows/remapped_row_corr", NULL, remapped_rows_corrected, COUNT),
+    M("remapped_rows/remapped_row_unc", NULL, remapped_rows_uncorrected, COUNT),
+    M("remapped_rows/remapped_row_pending", NULL, remapped_rows_pending, BOOL),
+    M("remapped_rows/remapped_row_failure", NULL, remapped_rows_failed, BOOL),
+    M("gpu_recovery_action", NULL, recovery_action, RECOVERY),
+    M("mig_mode/current_mig", NULL, mig_enabled, BOOL),
+    M("display_active", NULL, display_active, BOOL),
+    M("encoder_stats/session_count", NULL, encoder_sessions, COUNT),
+    M("persistence_mode", NULL, persistence_mode, BOOL),
+    M("compute_mode", NULL, compute_mode, COMPUTE_MODE),
+    P("product_architecture", NULL, architecture, TEXT),
+    P("product_brand", NULL, brand, TEXT),
+    P("serial", NULL, serial, TEXT),
+    P("vbios_version", NULL, vbios_version, TEXT),
+    P("board_part_number", NULL, part_number, TEXT),
+    P("gsp_firmware_version", NULL, gsp_firmware, TEXT),
+    P("gpu_virtualization_mode/virtualization_mode", NULL, virtualization, TEXT),
+    P("pci/pci_device_id", NULL, pci_device_id, PCI_ID),
+    P("pci/pci_sub_system_id", NULL, pci_subsystem_id, PCI_ID),
+};
+/* clang-format on */
+const size_t smi_element_count = ARRAY_LEN(smi_elements);
+
+unsigned smi_field_groups(const struct smi_field *field)
+{
+    switch (field->target) {
+    case FIELD_METRIC:
+    case FIELD_TEMP_LIMIT:
+    case FIELD_TEMP_SHUTDOWN: return metric_table[field->id].group;
+    case FIELD_PROPERTY: return GROUP_STATIC;
+    default: return GROUP_ALL;
+    }
+}
+
+static const struct smi_field *find(const struct smi_field *table, size_t count, struct str name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, table[i].name) || (table[i].old_name && str_is(name, table[i].old_name)))
+            return &table[i];
+    return NULL;
+}
+
+const struct smi_field *smi_column_find(struct str name)
+{
+    name = str_trim(name);
+    const char *unit = name.len ? memchr(name.at, '[', name.len) : NULL;
+    if (unit)
+        name = str_trim((struct str){name.at, (size_t)(unit - name.at)});
+    return find(smi_columns, smi_column_count, name);
+}
+
+const struct smi_field *smi_element_find(struct str path)
+{
+    return find(smi_elements, smi_element_count, path);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where nvidia-smi says what: columns of --query-gpu, and elements of -q -x below <gpu>.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "model/metric.h"
+#include "source/nvidia_smi/cell.h"
+
+enum field_target {
+    FIELD_METRIC,
+    FIELD_PROPERTY,
+    FIELD_INDEX,
+    FIELD_NAME,
+    FIELD_UUID,
+    FIELD_PCI,
+    FIELD_TEMP_LIMIT,    /* a threshold given as degrees of margin: the value of the margin at which it is reached */
+    FIELD_TEMP_SHUTDOWN, /* likewise */
+};
+
+struct smi_field {
+    const char *name, *old_name; /* column, or path below <gpu>; what older drivers called it */
+    enum field_target target;
+    int id; /* enum metric or enum property */
+    enum cell_kind kind;
+    bool adds;   /* several fields make the value */
+    int64_t bit; /* of throttle_bits, for an element that is Active or not; 0 otherwise */
+};
+
+enum { COLUMN_COUNT_MAX = 80, COLUMNS_OF_CONTRACT = 8 };
+
+extern const struct smi_field smi_columns[]; /* those of the contract first, in its order */
+extern const size_t smi_column_count;
+extern const struct smi_field smi_elements[];
+extern const size_t smi_element_count;
+
+/* The groups that make a column worth asking for. Columns that identify a card always are. */
+unsigned smi_field_groups(const struct smi_field *field);
+
+const struct smi_field *smi_column_find(struct str name); /* NULL: not ours. "memory.used [MiB]" is found too */
+const struct smi_field *smi_element_find(struct str path);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nvidia-smi -q -x: cards, their MIG instances and all of their processes, also those that only draw.
+ */
+#include "source/nvidia_smi/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "source/nvidia_smi/xml.h"
+
+#define ROOT "nvidia_smi_log/"
+#define GPU ROOT "gpu"
+#define PROCESS GPU "/processes/process_info"
+#define INSTANCE GPU "/mig_devices/mig_device"
+
+struct reader {
+    struct xml xml;
+    struct smi_report *report;
+    struct smi_card card; /* being read; moves into the report when it is complete */
+    enum cell_trouble trouble;
+    struct gpu *instance; /* being read */
+    struct {
+        int64_t pid, gpu_instance, compute_instance; /* -1 unknown */
+        unsigned type;
+        struct reading memory;
+        char name[PROCESS_NAME_SIZE];
+    } process;
+};
+
+/* The path behind `prefix` and a slash; false when it is elsewhere. */
+static bool below(const struct xml *x, const char *prefix, struct str *rest)
+{
+    size_t len = strlen(prefix);
+    struct str path = {x->path, x->path_len};
+    if (!str_starts(path, prefix) || path.len <= len || path.at[len] != '/')
+        return false;
+    *rest = (struct str){path.at + len + 1, path.len - len - 1};
+    return true;
+}
+
+static bool is_at(const struct xml *x, const char *path)
+{
+    return str_is((struct str){x->path, x->path_len}, path);
+}
+
+static void begin(struct reader *r)
+{
+    if (is_at(&r->xml, GPU)) {
+        gpu_done(&r->card.gpu);
+        r->card = (struct smi_card){.index = -1};
+        r->trouble = TROUBLE_NONE;
+        r->instance = NULL;
+        str_copy(r->card.gpu.id.vendor, sizeof r->card.gpu.id.vendor, STR("nvidia"));
+        struct str id;
+        if (xml_attribute(&r->xml, "id", &id))
+            smi_pci_address(id, r->card.gpu.id.pci_address);
+    } else if (is_at(&r->xml, GPU "/processes")) {
+        r->card.gpu.processes_state = READING_OK;
+    } else if (is_at(&r->xml, PROCESS)) {
+        r->process.pid = r->process.gpu_instance = r->process.compute_instance = -1;
+        r->process.type = 0;
+        r->process.memory = reading_absent(READING_UNSUPPORTED);
+        r->process.name[0] = '\0';
+    } else if (is_at(&r->xml, INSTANCE)) {
+        r->instance = gpu_add_instance(&r->card.gpu);
+        if (r->instance) {
+            size_t position = r->card.gpu.instance_count - 1;
+            r->card.slices[position].gpu_instance = r->card.slices[position].compute_instance = -1;
+        }
+    }
+}
+
+static int64_t number_or(struct str text, int64_t fallback)
+{
+    int64_t number;
+    return str_to_i64(text, &number) ? number : fallback;
+}
+
+static void read_process(struct reader *r, struct str what, struct str text)
+{
+    if (str_is(what, "pid"))
+        r->process.pid = number_or(text, -1);
+    else if (str_is(what, "gpu_instance_id"))
+        r->process.gpu_instance = number_or(text, -1);
+    else if (str_is(what, "compute_instance_id"))
+        r->process.compute_instance = number_or(text, -1);
+    else if (str_is(what, "type"))
+        r->process.type = (str_contains(text, "C") ? PROCESS_COMPUTE : 0) | (str_contains(text, "G") ? PROCESS_GRAPHICS : 0);
+    else if (str_is(what, "used_memory"))
+        r->process.memory = cell_read(text, CELL_MIB);
+    else if (str_is(what, "process_name"))
+        smi_process_name(text, r->process.name, sizeof r->process.name);
+}
+
+static void read_instance(struct reader *r, struct str what, struct str text)
+{
+    static const struct {
+        const char *path;
+        enum metric metric;
+        enum cell_kind kind;
+    } readings[] = {
+        {"fb_memory_usage/total", METRIC_mem_total_bytes, CELL_MIB},
+        {"fb_memory_usage/used", METRIC_mem_used_bytes, CELL_MIB},
+        {"fb_memory_usage/free", METRIC_mem_free_bytes, CELL_MIB},
+        {"fb_memory_usage/reserved", METRIC_mem_reserved_bytes, CELL_MIB},
+        {"bar1_memory_usage/total", METRIC_bar1_total_bytes, CELL_MIB},
+        {"bar1_memory_usage/used", METRIC_bar1_used_bytes, CELL_MIB},
+        {"device_attributes/shared/multiprocessor_count", METRIC_compute_units, CELL_COUNT},
+        {"ecc_error_count/volatile_count/sram_uncorrectable", METRIC_ecc_uncorrected, CELL_COUNT},
+    };
+    if (!r->instance)
+        return;
+    size_t position = r->card.gpu.instance_count - 1;
+    if (str_is(what, "index"))
+        r->instance->index = (int)number_or(text, r->instance->index);
+    else if (str_is(what, "gpu_instance_id"))
+        r->card.slices[position].gpu_instance = (int)number_or(text, -1);
+    else if (str_is(what, "compute_instance_id"))
+        r->card.slices[position].compute_instance = (int)number_or(text, -1);
+    for (size_t i = 0; i < ARRAY_LEN(readings); i++)
+        if (str_is(what, readings[i].path))
+            r->instance->metric[readings[i].metric] = cell_read(text, readings[i].kind);
+}
+
+static int instance_of(const struct smi_card *card, int64_t gpu_instance, int64_t compute_instance)
+{
+    for (size_t i = 0; i < card->gpu.instance_count; i++)
+        if (gpu_instance >= 0 && card->slices[i].gpu_instance == gpu_instance &&
+            (compute_instance < 0 || card->slices[i].compute_instance == compute_instance))
+            return (int)i;
+    return -1;
+}
+
+static void end_process(struct reader *r)
+{
+    if (r->process.pid <= 0 || r->process.pid > INT32_MAX)
+        return;
+    struct process *p = gpu_add_process(&r->card.gpu, (int32_t)r->process.pid);
+    if (!p)
+        return;
+    p->type = r->process.type ? (enum process_type)r->process.type : PROCESS_COMPUTE;
+    p->mem_bytes = r->process.memory;
+    p->instance = instance_of(&r->card, r->process.gpu_instance, r->process.compute_instance);
+    str_copy(p->name, sizeof p->name, str_from(r->process.name));
+}
+
+/* The card is complete: it replaces what the report knew of it. */
+static void end_card(struct reader *r)
+{
+    smi_finish(&r->card, r->trouble, r->trouble == TROUBLE_LOST ? STR("GPU is lost") : STR("GPU requires reset"));
+    struct smi_card *to = smi_report_card(r->report, r->card.gpu.id.uuid, r->card.gpu.id.pci_address);
+    if (!to)
+        return;
+    gpu_done(&to->gpu);
+    *to = r->card;
+    r->card = (struct smi_card){0};
+}
+
+static void end(struct reader *r)
+{
+    char decoded[512];
+    struct str what;
+    xml_decode(r->xml.text, decoded, sizeof decoded);
+    struct str text = str_from(decoded);
+    enum reading_state why;
+    if (is_at(&r->xml, PROCESS)) {
+        end_process(r);
+    } else if (is_at(&r->xml, GPU)) {
+        end_card(r);
+    } else if (below(&r->xml, PROCESS, &what)) {
+        read_process(r, what, text);
+    } else if (is_at(&r->xml, GPU "/processes")) {
+        if (text.len && cell_read(text, CELL_COUNT).state != READING_OK) /* "N/A" instead of a list */
+            r->card.gpu.processes_state = cell_read(text, CELL_COUNT).state;
+    } else if (below(&r->xml, INSTANCE, &what)) {
+        read_instance(r, what, text);
+    } else if (below(&r->xml, GPU, &what)) {
+        const struct smi_field *field = smi_element_find(what);
+        if (field && text.len)
+            smi_apply(&r->card, field, text);
+        enum cell_trouble told = cell_trouble(text);
+        r->trouble = MAX_OF(r->trouble, told);
+    } else if (is_at(&r->xml, ROOT "driver_version") || is_at(&r->xml, ROOT "kmd_version")) {
+        if (!str_starts(text, "Deprecated"))
+            cell_text(text, CELL_TEXT, r->report->driver.driver_version, sizeof r->report->driver.driver_version, &why);
+    } else if (is_at(&r->xml, ROOT "cuda_version") || is_at(&r->xml, ROOT "cuda_umd_version")) {
+        if (!str_starts(text, "Deprecated"))
+            cell_text(text, CELL_TEXT, r->report->driver.cuda_version, sizeof r->report->driver.cuda_version, &why);
+    }
+}
+
+int smi_read_xml(struct smi_report *report, struct str text, struct error *err)
+{
+    /* Messages may stand in front of the document. */
+    const char *start = text.len ? memchr(text.at, '<', text.len) : NULL;
+    if (!start)
+        return error_set(err, -EBADMSG, "the output of nvidia-smi -q -x holds no XML");
+    struct reader *r = calloc(1, sizeof *r); /* too large for a thread's stack */
+    if (!r)
+        return error_set(err, -ENOMEM, "out of memory");
+    r->report = report;
+    xml_init(&r->xml, (struct str){start, text.len - (size_t)(start - text.at)});
+    int rc = 0;
+    for (enum xml_event event = xml_next(&r->xml); event != XML_END; event = xml_next(&r->xml)) {
+        if (event == XML_ERROR) {
+            rc = error_set(err, -EBADMSG, "the XML of nvidia-smi cannot be read: %s", r->xml.why);
+            break;
+        }
+        if (event == XML_OPEN)
+            begin(r);
+        else
+            end(r);
+    }
+    gpu_done(&r->card.gpu);
+    free(r);
+    return rc;
+}
+
+/* "GPU 0: NVIDIA H100 (UUID: GPU-...)" and below it "  MIG 3g.40gb     Device  0: (UUID: MIG-...)" */
+void smi_read_list(struct smi_report *report, struct str text)
+{
+    struct smi_card *card = NULL;
+    struct str line, word;
+    while (str_cut(&text, '\n', &line)) {
+        const char *mark = line.len ? memmem(line.at, line.len, "(UUID: ", 7) : NULL;
+        if (!mark)
+            continue;
+        struct str uuid = str_trim((struct str){mark + 7, line.len - (size_t)(mark + 7 - line.at)});
+        while (uuid.len && uuid.at[uuid.len - 1] == ')')
+            uuid.len--;
+        struct str rest = {line.at, (size_t)(mark - line.at)};
+        if (str_starts(line, "GPU ")) {
+            card = NULL;
+            for (size_t i = 0; i < report->count; i++)
+                if (str_is(uuid, report->cards[i].gpu.id.uuid))
+                    card = &report->cards[i];
+            continue;
+        }
+        struct str profile, device, number;
+        if (!card || !str_word(&rest, &word) || !str_is(word, "MIG") || !str_word(&rest, &profile) || !str_word(&rest, &device) ||
+            !str_word(&rest, &number))
+            continue;
+        number.len -= number.len && number.at[number.len - 1] == ':';
+        int64_t index = number_or(number, -1);
+        for (size_t i = 0; i < card->gpu.instance_count; i++) {
+            struct gpu *instance = &card->gpu.instances[i];
+            if (instance->index != index)
+                continue;
+            str_copy_clean(instance->id.uuid, sizeof instance->id.uuid, uuid);
+            str_copy_clean(instance->profile, sizeof instance->profile, profile);
+        }
+    }
+}
