@@ -74,14 +74,19 @@ ssize_t file_read_at(int dir, const char *name, char *text, size_t size)
     return fd < 0 ? -errno : read_head(fd, text, size);
 }
 
+int dir_fd_open_at(int dir, const char *name)
+{
+    int fd = calls->openat(dir, name, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    return fd < 0 ? -errno : fd;
+}
+
 int dir_fd_open(const struct env *env, const char *path)
 {
     char whole[PATH_SIZE];
     int rc = env_path(env, whole, "%s", path);
     if (rc < 0)
         return rc;
-    int fd = calls->openat(AT_FDCWD, whole, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-    return fd < 0 ? -errno : fd;
+    return dir_fd_open_at(AT_FDCWD, whole);
 }
 
 ssize_t file_read(const struct env *env, const char *path, char *text, size_t size)

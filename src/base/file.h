@@ -30,6 +30,7 @@ ssize_t file_read_head(const struct env *env, const char *path, char *text, size
 ssize_t file_read_at(int dir, const char *name, char *text, size_t size);
 /* Opens a directory for file_read_at; a descriptor or -errno. */
 int dir_fd_open(const struct env *env, const char *path);
+int dir_fd_open_at(int dir, const char *name);
 /* Reads a whole file of any size up to out->max. */
 int file_read_all(const struct env *env, const char *path, struct buf *out);
 /* A file that holds one decimal number. */

@@ -3,13 +3,15 @@
  */
 #include "base/cleanup.h"
 #include "source/amdgpu/amdgpu.h"
+#include "source/drm/drm.h"
 #include "source/nvml/nvml.h"
 #include "source/sim/sim.h"
 #include "source/source.h"
 
 const struct source_ops *const source_registry[] = {
-    &amdgpu_source,
     &nvml_source,
+    &amdgpu_source,
+    &drm_source,
     &sim_source,
 };
 const size_t source_registry_count = ARRAY_LEN(source_registry);

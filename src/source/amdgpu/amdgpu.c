@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "source/amdgpu/read.h"
+#include "source/drm/scan.h"
 #include "source/sysfs/names.h"
 
 struct amdgpu {
@@ -16,6 +17,7 @@ struct amdgpu {
     const struct env *env;
     struct card_list cards;
     struct amdgpu_memory memory[GPU_MAX];
+    struct drm_scan *scan;
     struct platform platform;
     struct amdgpu_reader reader; /* large, so not on the stack */
 };
@@ -30,6 +32,7 @@ static void amdgpu_close(struct source *source)
     struct amdgpu *s = (struct amdgpu *)source;
     if (!s)
         return;
+    drm_scan_unref(s->scan);
     card_list_done(&s->cards);
     free(s);
 }
@@ -43,7 +46,8 @@ static int amdgpu_open(const struct env *env, const char *params, struct source 
         return error_set(err, -ENOMEM, "out of memory");
     s->source.ops = &amdgpu_source;
     s->env = env;
-    int count = card_list_update(&s->cards, env, is_ours);
+    s->scan = drm_scan_ref(env);
+    int count = s->scan ? card_list_update(&s->cards, env, is_ours) : -ENOMEM;
     if (count <= 0) {
         amdgpu_close(&s->source);
         return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
@@ -85,6 +89,15 @@ static bool amdgpu_changed(struct source *source)
     return card_list_changed(&s->cards, s->env);
 }
 
+static int amdgpu_refresh(struct source *source, unsigned groups, struct error *err)
+{
+    (void)err;
+    struct amdgpu *s = (struct amdgpu *)source;
+    if (groups & GROUP_PROCESS)
+        drm_scan_refresh(s->scan);
+    return 0;
+}
+
 static void lost(struct gpu *out)
 {
     gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
@@ -115,6 +128,26 @@ static void judge_failure(const struct amdgpu *s, size_t at, unsigned groups, st
         gpu_mark_state(out, GPU_ERROR, "the driver does not answer; the card may be in a reset");
 }
 
+/* Processes, and with them the load of chips that cannot tell it themselves (before GCN 3). */
+static void read_processes(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
+{
+    struct drm_load load;
+    drm_scan_fill(s->scan, &s->cards.slots[at].card, s->memory[at].is_apu, out, &load);
+    for (size_t i = 0; i < out->process_count; i++)
+        if (!out->processes[i].type)
+            out->processes[i].type = PROCESS_GRAPHICS;
+    if (!(groups & GROUP_FAST) || load.state != READING_OK)
+        return;
+    if (out->util_permille.state == READING_UNSUPPORTED && load.busy_permille.state != READING_UNSUPPORTED) {
+        out->util_permille = load.busy_permille;
+        gpu_set_property(out, PROPERTY_utilization_basis, load.hidden ? "fdinfo of visible processes" : "fdinfo");
+    }
+    if (out->encoder_permille.state != READING_OK)
+        out->encoder_permille = load.encoder_permille;
+    if (out->decoder_permille.state == READING_UNSUPPORTED)
+        out->decoder_permille = load.decoder_permille;
+}
+
 static void amdgpu_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
     struct amdgpu *s = (struct amdgpu *)source;
@@ -128,6 +161,8 @@ static void amdgpu_sample(struct source *source, size_t gpu, unsigned groups, st
     struct amdgpu_reader *r = &s->reader;
     amdgpu_reader_init(r, s->env, &slot->card, &s->memory[gpu]);
     amdgpu_read(r, groups, out);
+    if (groups & GROUP_PROCESS)
+        read_processes(s, gpu, groups, out);
     if (groups & GROUP_STATIC)
         drm_card_properties(&slot->card, out);
     if ((groups & GROUP_FAST) && out->fan_rpm.state == READING_UNSUPPORTED && out->fan_permille.state == READING_UNSUPPORTED) {
@@ -156,6 +191,7 @@ const struct source_ops amdgpu_source = {
     .automatic = true,
     .open = amdgpu_open,
     .list = amdgpu_list,
+    .refresh = amdgpu_refresh,
     .sample = amdgpu_sample,
     .changed = amdgpu_changed,
     .describe = amdgpu_describe,

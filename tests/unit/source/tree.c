@@ -297,3 +297,79 @@ void assert_golden(const char *name, const char *text)
     assert_int_equal(rc, 0);
     assert_string_equal(golden.at ? golden.at : "", text);
 }
+
+void tree_device(struct tree *t, const char *card, const char *file, const char *text)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "/sys/class/drm/%s/device/%s", card, file);
+    tree_write(t, path, text);
+}
+
+void tree_card(struct tree *t, const char *name, const char *driver, const char *pci, const char *vendor_device, int render_minor)
+{
+    char text[256], path[PATH_SIZE];
+    if (pci)
+        snprintf(text, sizeof text, "DRIVER=%s\nPCI_CLASS=30000\nPCI_ID=%s\nPCI_SLOT_NAME=%s\n", driver, vendor_device, pci);
+    else
+        snprintf(text, sizeof text, "DRIVER=%s\nOF_COMPATIBLE_0=%s\n", driver, vendor_device);
+    tree_device(t, name, "uevent", text);
+    snprintf(text, sizeof text, "226:%s\n", name + 4);
+    snprintf(path, sizeof path, "/sys/class/drm/%s/dev", name);
+    tree_write(t, path, text);
+    if (render_minor < 0)
+        return;
+    snprintf(path, sizeof path, "drm/renderD%d/dev", render_minor);
+    tree_device(t, name, path, "226:128\n");
+    snprintf(path, sizeof path, "drm/%s/dev", name);
+    tree_device(t, name, path, "226:0\n");
+}
+
+void tree_process(struct tree *t, int pid, const char *comm)
+{
+    char path[PATH_SIZE], text[256];
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    snprintf(text, sizeof text, "%s\n", comm);
+    tree_write(t, path, text);
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(text, sizeof text, "%d (%s) S 1 %d %d 0 -1 4194304 0 0 0 0 10 5 0 0 20 0 1 0 4242 1000000 300\n", pid, comm, pid, pid);
+    tree_write(t, path, text);
+    snprintf(path, sizeof path, "/proc/%d/fd/0", pid);
+    tree_link(t, path, "/dev/null");
+}
+
+/* The clock of a file system is too coarse to tell two changes apart that follow each other at once. */
+static void stamp(struct tree *t, int pid)
+{
+    static long second = 1700000000;
+    char path[PATH_SIZE];
+    assert_int_equal(env_path(&t->env, path, "/proc/%d/fd", pid), 0);
+    struct timespec times[2] = {{.tv_sec = ++second}, {.tv_sec = second}};
+    utimensat(AT_FDCWD, path, times, 0);
+}
+
+void tree_fd(struct tree *t, int pid, int fd, const char *node, const char *fdinfo)
+{
+    char real[PATH_SIZE];
+    assert_int_equal(env_path(&t->env, real, "/proc/%d/fd/%d", pid, fd), 0);
+    struct stat st;
+    bool is_new = lstat(real, &st) != 0;
+    char path[PATH_SIZE], target[64];
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", pid, fd);
+    tree_write(t, path, fdinfo);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+    snprintf(target, sizeof target, "/dev/dri/%s", node);
+    if (is_new) {
+        tree_link(t, path, target);
+        stamp(t, pid);
+    }
+}
+
+void tree_amd_fd(struct tree *t, int pid, int fd, const char *pci, int client, long long gfx_ns, long long vram_kib)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "pos:\t0\nflags:\t02100002\ndrm-driver:\tamdgpu\ndrm-client-id:\t%d\ndrm-pdev:\t%s\n"
+             "drm-resident-vram:\t%lld KiB\ndrm-memory-vram:\t%lld KiB\ndrm-resident-gtt:\t64 KiB\ndrm-engine-gfx:\t%lld ns\n",
+             client, pci, vram_kib, vram_kib, gfx_ns);
+    tree_fd(t, pid, fd, "renderD128", text);
+}

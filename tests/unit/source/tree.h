@@ -45,3 +45,13 @@ void gpu_write(const struct gpu *gpu, const char *indent, struct buf *out);
 char *source_write(const struct source_ops *ops, const struct env *env);
 /* Compares with tests/golden/source/NAME; shows both when they differ. */
 void assert_golden(const char *name, const char *text);
+
+/* A card as a driver shows it at least: uevent and a render node. `vendor_device` is "1002:744C". */
+void tree_card(struct tree *t, const char *name, const char *driver, const char *pci, const char *vendor_device, int render_minor);
+/* A file below the device of a card. */
+void tree_device(struct tree *t, const char *card, const char *file, const char *text);
+void tree_process(struct tree *t, int pid, const char *comm);
+/* An open graphics device of a process: node is "renderD128" or "card0". */
+void tree_fd(struct tree *t, int pid, int fd, const char *node, const char *fdinfo);
+/* fdinfo of amdgpu with the given client, gfx time and VRAM. */
+void tree_amd_fd(struct tree *t, int pid, int fd, const char *pci, int client, long long gfx_ns, long long vram_kib);

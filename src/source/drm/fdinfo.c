@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parses fdinfo of DRM devices (Documentation/gpu/drm-usage-stats.rst of the kernel). Keys of other kinds are skipped.
+ */
+#include "source/drm/fdinfo.h"
+
+#include "base/cleanup.h"
+
+enum { REGIONS = 16, REGION_NAME_SIZE = 24 };
+#define BYTES_MOST (UINT64_C(1) << 52) /* more is no memory, and could overflow a sum */
+
+/* Resident, the older name for it, and total: the first that is there counts, and only that one. */
+enum { HAS_TOTAL = 1, HAS_MEMORY = 2, HAS_RESIDENT = 4 };
+
+struct region {
+    char name[REGION_NAME_SIZE];
+    unsigned has;
+    uint64_t total, memory, resident;
+};
+
+struct parser {
+    struct fdinfo *info;
+    size_t region_count;
+    struct region regions[REGIONS];
+};
+
+static bool take_prefix(struct str *s, const char *prefix)
+{
+    if (!str_starts(*s, prefix))
+        return false;
+    size_t len = strlen(prefix);
+    *s = (struct str){s->at + len, s->len - len};
+    return true;
+}
+
+/* A number at the front, and what follows it. Faster than str_to_u64, which copies. */
+static bool take_number(struct str *s, uint64_t *ret)
+{
+    uint64_t value = 0;
+    size_t i = 0;
+    for (; i < s->len && s->at[i] >= '0' && s->at[i] <= '9'; i++)
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(s->at[i] - '0'), &value))
+            return false;
+    if (i == 0)
+        return false;
+    *s = str_trim((struct str){s->at + i, s->len - i});
+    *ret = value;
+    return true;
+}
+
+static bool take_bytes(struct str value, uint64_t *ret)
+{
+    static const struct {
+        const char *unit;
+        unsigned shift;
+    } units[] = {{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"kB", 10}};
+    uint64_t number;
+    if (!take_number(&value, &number))
+        return false;
+    if (value.len == 0) {
+        *ret = number;
+        return number <= BYTES_MOST;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_is(value, units[i].unit) && number <= BYTES_MOST >> units[i].shift) {
+            *ret = number << units[i].shift;
+            return true;
+        }
+    return false;
+}
+
+static enum engine_kind kind_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum engine_kind kind;
+    } kinds[] = {
+        {"gfx", ENGINE_GRAPHICS},
+        {"compute", ENGINE_COMPUTE},
+        {"dma", ENGINE_COPY},
+        {"dec", ENGINE_DECODER},
+        {"enc", ENGINE_ENCODER},
+        {"enc_1", ENGINE_ENCODER},
+        {"vpe", ENGINE_OTHER},
+        {"render", ENGINE_GRAPHICS},
+        {"copy", ENGINE_COPY},
+        {"video", ENGINE_DECODER},
+        {"rcs", ENGINE_GRAPHICS},
+        {"ccs", ENGINE_COMPUTE},
+        {"bcs", ENGINE_COPY},
+        {"vcs", ENGINE_DECODER},
+        {"gpu", ENGINE_GRAPHICS},
+        {"fragment", ENGINE_GRAPHICS},
+        {"vertex-tiler", ENGINE_GRAPHICS},
+        {"bin", ENGINE_GRAPHICS},
+        {"csd", ENGINE_COMPUTE},
+        {"panthor", ENGINE_GRAPHICS},
+        {"3d", ENGINE_GRAPHICS},
+        {"3D", ENGINE_GRAPHICS},
+        {"2D", ENGINE_COPY},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return kinds[i].kind;
+    return ENGINE_OTHER;
+}
+
+static struct fdinfo_engine *engine_named(struct fdinfo *info, struct str name)
+{
+    if (name.len == 0 || name.len >= ENGINE_NAME_SIZE)
+        return NULL;
+    for (size_t i = 0; i < info->engine_count; i++)
+        if (str_is(name, info->engines[i].name))
+            return &info->engines[i];
+    if (info->engine_count == FDINFO_ENGINES)
+        return NULL;
+    struct fdinfo_engine *e = &info->engines[info->engine_count++];
+    *e = (struct fdinfo_engine){.capacity = 1};
+    str_copy_clean(e->name, sizeof e->name, name);
+    e->kind = kind_of(e->name);
+    return e;
+}
+
+static struct region *region_named(struct parser *p, struct str name)
+{
+    if (name.len == 0 || name.len >= REGION_NAME_SIZE)
+        return NULL;
+    for (size_t i = 0; i < p->region_count; i++)
+        if (str_is(name, p->regions[i].name))
+            return &p->regions[i];
+    if (p->region_count == REGIONS)
+        return NULL;
+    struct region *r = &p->regions[p->region_count++];
+    *r = (struct region){0};
+    str_copy(r->name, sizeof r->name, name);
+    return r;
+}
+
+static void take_region(struct parser *p, struct str name, struct str value, unsigned what)
+{
+    uint64_t bytes;
+    struct region *r = take_bytes(value, &bytes) ? region_named(p, name) : NULL;
+    if (!r)
+        return;
+    r->has |= what;
+    *(what == HAS_TOTAL ? &r->total : what == HAS_MEMORY ? &r->memory : &r->resident) = bytes;
+}
+
+static void take_engine(struct fdinfo *info, struct str name, struct str value)
+{
+    uint64_t number;
+    if (!take_number(&value, &number))
+        return;
+    if (take_prefix(&name, "capacity-")) {
+        struct fdinfo_engine *e = engine_named(info, name);
+        if (e && number > 0 && number <= 1024)
+            e->capacity = (uint32_t)number;
+        return;
+    }
+    struct fdinfo_engine *e = str_is(value, "ns") ? engine_named(info, name) : NULL;
+    if (e) {
+        e->has_ns = true;
+        e->ns = number;
+    }
+}
+
+static void take_cycles(struct fdinfo *info, struct str name, struct str value, bool total)
+{
+    uint64_t number;
+    struct fdinfo_engine *e = take_number(&value, &number) ? engine_named(info, name) : NULL;
+    if (!e)
+        return;
+    if (total) {
+        e->has_cycles = true;
+        e->total = number;
+    } else {
+        e->cycles = number;
+    }
+}
+
+static void take_pdev(struct fdinfo *info, struct str value)
+{
+    str_copy_clean(info->pdev, sizeof info->pdev, value);
+    for (char *c = info->pdev; *c; c++)
+        if (*c >= 'A' && *c <= 'F')
+            *c = (char)(*c - 'A' + 'a');
+}
+
+/* `key` is what follows "drm-". "total-cycles-" must be tried before "total-": they share a prefix. */
+static void take_key(struct parser *p, struct str key, struct str value)
+{
+    struct fdinfo *info = p->info;
+    if (str_is(key, "driver"))
+        str_copy_clean(info->driver, sizeof info->driver, value);
+    else if (str_is(key, "pdev"))
+        take_pdev(info, value);
+    else if (str_is(key, "client-id"))
+        info->has_client_id = take_number(&value, &info->client_id);
+    else if (take_prefix(&key, "engine-"))
+        take_engine(info, key, value);
+    else if (take_prefix(&key, "total-cycles-"))
+        take_cycles(info, key, value, true);
+    else if (take_prefix(&key, "cycles-"))
+        take_cycles(info, key, value, false);
+    else if (take_prefix(&key, "resident-"))
+        take_region(p, key, value, HAS_RESIDENT);
+    else if (take_prefix(&key, "memory-"))
+        take_region(p, key, value, HAS_MEMORY);
+    else if (take_prefix(&key, "total-"))
+        take_region(p, key, value, HAS_TOTAL);
+}
+
+/* On-card memory is called vram, vram0, local0, stolen-local0; regions like "cpu" and "doorbell" are neither. */
+static void sum_regions(struct parser *p)
+{
+    struct fdinfo *info = p->info;
+    for (size_t i = 0; i < p->region_count; i++) {
+        const struct region *r = &p->regions[i];
+        struct str name = str_from(r->name);
+        uint64_t bytes = r->has & HAS_RESIDENT ? r->resident : r->has & HAS_MEMORY ? r->memory : r->total;
+        if (str_starts(name, "vram") || str_contains(name, "local")) {
+            info->has_vram = true;
+            info->vram_bytes += bytes;
+        } else if (str_starts(name, "gtt") || str_starts(name, "system") || str_starts(name, "stolen") || str_is(name, "memory")) {
+            info->has_system = true;
+            info->system_bytes += bytes;
+        }
+    }
+}
+
+/* An engine whose capacity was said, but no time, tells nothing. */
+static void drop_silent_engines(struct fdinfo *info)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < info->engine_count; i++)
+        if (info->engines[i].has_ns || info->engines[i].has_cycles)
+            info->engines[kept++] = info->engines[i];
+    info->engine_count = kept;
+}
+
+bool fdinfo_parse(struct str text, struct fdinfo *ret)
+{
+    *ret = (struct fdinfo){0};
+    struct parser p = {.info = ret};
+    struct str line, key;
+    while (str_cut(&text, '\n', &line)) {
+        if (!take_prefix(&line, "drm-") || !str_cut(&line, ':', &key))
+            continue;
+        take_key(&p, key, str_trim(line));
+    }
+    if (!ret->driver[0] || !ret->has_client_id)
+        return false;
+    sum_regions(&p);
+    drop_silent_engines(ret);
+    return true;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From clients to the processes and the load of one card.
+ */
+#include "base/cleanup.h"
+#include "source/drm/scan_internal.h"
+
+enum { NAMES = 24 };
+
+/* Load by engine name over all clients of a card. */
+struct sums {
+    size_t count;
+    bool pending;
+    struct {
+        const char *name;
+        enum engine_kind kind;
+        int64_t permille;
+    } engines[NAMES];
+};
+
+static bool of_card(const struct client *c, const struct drm_card *card)
+{
+    return strcmp(c->device, card->pci_address[0] ? card->pci_address : card->name) == 0;
+}
+
+static bool draws_or_computes(enum engine_kind kind)
+{
+    return kind == ENGINE_GRAPHICS || kind == ENGINE_COMPUTE;
+}
+
+static void add_to_sums(struct sums *sums, const struct client_engine *e)
+{
+    if (e->permille < 0) {
+        sums->pending = true;
+        return;
+    }
+    size_t i = 0;
+    while (i < sums->count && strcmp(sums->engines[i].name, e->name) != 0)
+        i++;
+    if (i == NAMES)
+        return;
+    if (i == sums->count) {
+        sums->engines[i].name = e->name;
+        sums->engines[i].kind = e->kind;
+        sums->engines[i].permille = 0;
+        sums->count++;
+    }
+    sums->engines[i].permille += e->permille;
+}
+
+/* The busiest engine of a kind. Nothing known yet: PENDING when readings are on their way. */
+static struct reading busiest(const struct sums *sums, bool (*wanted)(enum engine_kind))
+{
+    struct reading best = reading_absent(sums->pending ? READING_PENDING : READING_UNSUPPORTED);
+    for (size_t i = 0; i < sums->count; i++)
+        if (wanted(sums->engines[i].kind) && sums->engines[i].permille >= reading_or(best, 0))
+            best = reading_ok(MIN_OF(sums->engines[i].permille, (int64_t)1000));
+    return best;
+}
+
+static bool decodes(enum engine_kind kind)
+{
+    return kind == ENGINE_DECODER;
+}
+
+static bool encodes(enum engine_kind kind)
+{
+    return kind == ENGINE_ENCODER;
+}
+
+/* Several clients of a process add up. */
+static void add_reading(struct reading *sum, struct reading more)
+{
+    if (more.state == READING_OK)
+        *sum = reading_ok(MIN_OF(reading_or(*sum, 0) + more.value, (int64_t)1000));
+    else if (sum->state != READING_OK && (sum->state == READING_UNREAD || more.state == READING_PENDING))
+        *sum = more;
+}
+
+static void add_to_process(struct process *p, const struct client *c, bool shared_memory)
+{
+    struct sums own = {0};
+    for (size_t i = 0; i < c->engine_count; i++) {
+        const struct client_engine *e = &c->engines[i];
+        add_to_sums(&own, e);
+        if (e->busy > 0 && e->kind == ENGINE_COMPUTE)
+            p->type |= PROCESS_COMPUTE;
+        else if (e->busy > 0 && e->kind != ENGINE_OTHER && e->kind != ENGINE_COPY)
+            p->type |= PROCESS_GRAPHICS;
+    }
+    add_reading(&p->util_permille, busiest(&own, draws_or_computes));
+    add_reading(&p->decoder_permille, busiest(&own, decodes));
+    add_reading(&p->encoder_permille, busiest(&own, encodes));
+    bool has_memory = shared_memory ? c->has_vram || c->has_system : c->has_vram;
+    if (has_memory) {
+        uint64_t bytes = c->vram_bytes + (shared_memory ? c->system_bytes : 0);
+        p->mem_bytes = reading_ok(reading_or(p->mem_bytes, 0) + (int64_t)bytes);
+    } else if (p->mem_bytes.state == READING_UNREAD) {
+        p->mem_bytes = reading_absent(READING_UNSUPPORTED);
+    }
+}
+
+void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_memory, struct gpu *out, struct drm_load *load)
+{
+    *load = (struct drm_load){0};
+    struct sums sums = {0};
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; s->rc == 0 && i < s->clients.count; i++) {
+        const struct client *c = &s->clients.list[i];
+        if (!of_card(c, card) || c->read_in == 0)
+            continue;
+        load->clients++;
+        load->has_vram |= c->has_vram;
+        load->has_system |= c->has_system;
+        load->vram_bytes += c->vram_bytes;
+        load->system_bytes += c->system_bytes;
+        for (size_t e = 0; e < c->engine_count; e++)
+            add_to_sums(&sums, &c->engines[e]);
+        struct process *p = gpu_find_process(out, c->owner);
+        if (!p)
+            p = gpu_add_process(out, c->owner);
+        if (p)
+            add_to_process(p, c, shared_memory);
+    }
+    load->state = s->rc == 0 ? READING_OK : reading_state_from_errno(s->rc);
+    load->hidden = s->hidden;
+    load->busy_permille = busiest(&sums, draws_or_computes);
+    load->decoder_permille = busiest(&sums, decodes);
+    load->encoder_permille = busiest(&sums, encodes);
+    /* No client at all, after the first look: nobody works. */
+    if (load->state == READING_OK && load->clients == 0 && s->number > 1)
+        load->busy_permille = reading_ok(0);
+    out->processes_state = load->state;
+    out->processes_hidden = load->hidden;
+    pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The processes of /proc and which graphics devices they hold open.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "source/drm/clients.h"
+#include "source/sysfs/card.h"
+
+enum { PROCS_MAX = 65536, PROC_FDS_MAX = 4096, PROC_WALK_MS = 10000, PROC_WALK_BLIND_MS = 2000 };
+
+enum { FD_UNREAD = -1, FD_SILENT = -2 };
+
+struct held_fd {
+    int32_t fd;
+    int32_t minor;  /* of the device node; in a recorded tree from its name */
+    int32_t client; /* index, or FD_UNREAD, or FD_SILENT: its driver says nothing (asked again with the next walk) */
+};
+
+struct proc {
+    int32_t pid;
+    bool hidden, kernel_thread, known;
+    int8_t broker;  /* 1: holds devices for others, 0: does not, -1: not asked */
+    uint64_t inode; /* a new process with an old pid has a new inode */
+    uint64_t mark;  /* of its list of descriptors; 0: this kernel gives none */
+    struct mono walked;
+    struct held_fd *fds;
+    size_t fd_count;
+};
+
+struct procs {
+    const struct env *env;
+    int dir;           /* of /proc; -1 not open */
+    struct proc *list; /* by pid */
+    size_t count;
+    uint64_t walks;
+};
+
+void procs_init(struct procs *p, const struct env *env);
+void procs_done(struct procs *p);
+/* Brings the list up to date; walks through the descriptors of new and changed processes. 0 or -errno. */
+int procs_update(struct procs *p, struct mono now);
+/* Looks through the descriptors of one process now. */
+void procs_walk(struct procs *p, struct proc *proc, struct mono now);
+/* Programs that open devices for others and keep them open (logind, seatd). */
+bool proc_is_broker(const struct procs *p, struct proc *proc);

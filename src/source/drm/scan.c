@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The shared scan: when to look, which descriptors to read, and to whom a client belongs.
+ */
+#include "source/drm/scan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "source/drm/procs.h"
+#include "source/drm/scan_internal.h"
+
+enum { FRESH_MS = 200 };
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct drm_scan *all; /* one for each env in use */
+
+static struct drm_scan *scan_new(const struct env *env)
+{
+    struct drm_scan *s = calloc(1, sizeof *s);
+    if (!s || pthread_mutex_init(&s->lock, NULL) != 0) {
+        free(s);
+        return NULL;
+    }
+    s->env = env;
+    s->rc = -EAGAIN;
+    procs_init(&s->procs, env);
+    return s;
+}
+
+static void scan_free(struct drm_scan *s)
+{
+    procs_done(&s->procs);
+    clients_done(&s->clients);
+    free(s->cards);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+struct drm_scan *drm_scan_ref(const struct env *env)
+{
+    pthread_mutex_lock(&all_lock);
+    struct drm_scan *s = all;
+    while (s && s->env != env)
+        s = s->next;
+    if (!s && (s = scan_new(env))) {
+        s->next = all;
+        all = s;
+    }
+    if (s)
+        s->refs++;
+    pthread_mutex_unlock(&all_lock);
+    return s;
+}
+
+void drm_scan_unref(struct drm_scan *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&all_lock);
+    bool last = --s->refs == 0;
+    for (struct drm_scan **at = &all; last && *at; at = &(*at)->next) {
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&all_lock);
+    if (last)
+        scan_free(s);
+}
+
+/* Which card a device node belongs to, and whether it sleeps: looked up again when cards come or go, and once a scan. */
+static void update_cards(struct drm_scan *s)
+{
+    uint64_t signature = drm_cards_signature(s->env);
+    if (!s->cards || signature != s->signature) {
+        if (!s->cards)
+            s->cards = calloc(GPU_MAX, sizeof *s->cards);
+        int count = s->cards ? drm_cards_list(s->env, s->cards, GPU_MAX) : 0;
+        s->card_count = count > 0 ? (size_t)count : 0;
+        s->signature = signature;
+    }
+    memset(s->power_known, 0, sizeof s->power_known);
+}
+
+static const struct drm_card *card_of_minor(struct drm_scan *s, int32_t minor, size_t *index)
+{
+    for (size_t i = 0; i < s->card_count; i++) {
+        if (s->cards[i].render_minor != minor && s->cards[i].card_minor != minor)
+            continue;
+        *index = i;
+        return &s->cards[i];
+    }
+    return NULL;
+}
+
+/* Reading fdinfo wakes the card with some drivers (xe). */
+static bool is_asleep(struct drm_scan *s, int32_t minor)
+{
+    size_t i;
+    const struct drm_card *card = card_of_minor(s, minor, &i);
+    if (!card)
+        return false;
+    if (!s->power_known[i]) {
+        s->power_known[i] = true;
+        s->asleep[i] = drm_card_power(card, s->env) == CARD_ASLEEP;
+    }
+    return s->asleep[i];
+}
+
+static void device_name(struct drm_scan *s, const struct fdinfo *info, int32_t minor, char name[GPU_PCI_SIZE])
+{
+    size_t i;
+    const struct drm_card *card = info->pdev[0] ? NULL : card_of_minor(s, minor, &i);
+    if (info->pdev[0])
+        str_copy(name, GPU_PCI_SIZE, str_from(info->pdev));
+    else if (card)
+        str_copy(name, GPU_PCI_SIZE, str_from(card->pci_address[0] ? card->pci_address : card->name));
+    else
+        snprintf(name, GPU_PCI_SIZE, "minor%d", minor);
+}
+
+/* "PID/fdinfo/FD" without the cost of printf: this is done for every client in every scan. */
+static void fdinfo_path(int32_t pid, int32_t fd, char path[48])
+{
+    char digits[16];
+    size_t len = 0, at = 0;
+    for (int32_t n = pid; n > 0 && len < sizeof digits; n /= 10)
+        digits[len++] = (char)('0' + n % 10);
+    while (len)
+        path[at++] = digits[--len];
+    memcpy(path + at, "/fdinfo/", 8);
+    at += 8;
+    do
+        digits[len++] = (char)('0' + fd % 10);
+    while ((fd /= 10) > 0 && len < sizeof digits);
+    while (len)
+        path[at++] = digits[--len];
+    path[at] = '\0';
+}
+
+static void read_client(struct drm_scan *s, struct proc *proc, struct held_fd *held, struct mono now)
+{
+    char path[48], text[FDINFO_SIZE], device[GPU_PCI_SIZE];
+    struct fdinfo info;
+    fdinfo_path(proc->pid, held->fd, path);
+    ssize_t len = file_read_at(s->procs.dir, path, text, sizeof text);
+    s->reads++;
+    if (len < 0) {
+        held->client = FD_UNREAD; /* closed in between, or the process ended */
+        if (len == -EACCES || len == -EPERM)
+            proc->hidden = true;
+        return;
+    }
+    if (!fdinfo_parse((struct str){text, (size_t)len}, &info)) {
+        held->client = FD_SILENT;
+        return;
+    }
+    device_name(s, &info, held->minor, device);
+    held->client = clients_place(&s->clients, device, info.client_id);
+    if (held->client >= 0 && s->clients.list[held->client].read_in != s->number)
+        client_update(&s->clients.list[held->client], &info, now, s->number);
+}
+
+static struct proc *proc_of_pid(struct drm_scan *s, int32_t pid)
+{
+    size_t low = 0, high = s->procs.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (s->procs.list[middle].pid < pid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->procs.count && s->procs.list[low].pid == pid ? &s->procs.list[low] : NULL;
+}
+
+/* A client that several processes hold belongs to the oldest of them, which opened it and forked, unless that one only opens
+ * devices for others. Processes come in the order of their pids. */
+static void touch(struct drm_scan *s, struct client *c, const struct proc *proc)
+{
+    if (c->seen_in != s->number) {
+        c->seen_in = s->number;
+        c->owner = proc->pid;
+        return;
+    }
+    struct proc *owner = c->owner == proc->pid ? NULL : proc_of_pid(s, c->owner);
+    if (owner && proc_is_broker(&s->procs, owner))
+        c->owner = proc->pid;
+}
+
+static void visit(struct drm_scan *s, struct proc *proc, struct held_fd *held, struct mono now)
+{
+    if (held->client == FD_SILENT)
+        return;
+    bool known = held->client >= 0;
+    bool due = !known || (s->clients.list[held->client].read_in != s->number && client_due(&s->clients.list[held->client], now));
+    if (due && !is_asleep(s, held->minor))
+        read_client(s, proc, held, now);
+    if (held->client >= 0)
+        touch(s, &s->clients.list[held->client], proc);
+}
+
+/* Indexes of clients move when ended ones are forgotten. */
+static void sweep(struct drm_scan *s)
+{
+    AUTO_FREE int32_t *moved = calloc(MAX_OF(s->clients.count, (size_t)1), sizeof *moved);
+    if (!moved || !clients_sweep(&s->clients, s->number, moved))
+        return;
+    for (size_t i = 0; i < s->procs.count; i++)
+        for (size_t f = 0; f < s->procs.list[i].fd_count; f++) {
+            struct held_fd *held = &s->procs.list[i].fds[f];
+            if (held->client >= 0)
+                held->client = moved[held->client] >= 0 ? moved[held->client] : FD_UNREAD;
+        }
+}
+
+static void scan(struct drm_scan *s, struct mono now)
+{
+    s->number++;
+    update_cards(s);
+    s->rc = procs_update(&s->procs, now);
+    if (s->rc < 0)
+        return;
+    s->hidden = 0;
+    s->clients.left_out = 0;
+    for (size_t i = 0; i < s->procs.count; i++) {
+        struct proc *proc = &s->procs.list[i];
+        for (size_t f = 0; f < proc->fd_count; f++)
+            visit(s, proc, &proc->fds[f], now);
+        s->hidden += proc->hidden && !proc->kernel_thread;
+    }
+    sweep(s);
+}
+
+void drm_scan_refresh(struct drm_scan *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct mono now = clock_mono(s->env->clock);
+    if (s->number == 0 || mono_since_ms(now, s->scanned) >= FRESH_MS) {
+        s->scanned = now;
+        scan(s, now);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+void drm_scan_stats(struct drm_scan *s, struct drm_scan_stats *ret)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = (struct drm_scan_stats){
+        .processes = s->procs.count,
+        .hidden = s->hidden,
+        .clients = s->clients.count,
+        .scans = s->number,
+        .walks = s->procs.walks,
+        .reads = s->reads,
+    };
+    pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who uses which graphics device: one look through /proc for all sources.
+ *
+ *   /proc ──▶ processes (new? descriptors changed?) ──▶ descriptors of /dev/dri ──▶ fdinfo ──▶ clients
+ *             stat of PID/fd: its size is the           read once a client, and
+ *             number of open descriptors (6.2)          seldom while it is idle
+ *
+ * Several sources share one scan, each from its own thread, so it is behind a lock.
+ */
+#pragma once
+
+#include "source/drm/clients.h"
+#include "source/sysfs/card.h"
+
+struct drm_scan;
+
+/* The scan of this machine, shared by all who ask with the same env. NULL: out of memory. */
+struct drm_scan *drm_scan_ref(const struct env *env);
+void drm_scan_unref(struct drm_scan *s);
+
+/* Looks again unless somebody did within the last 200 ms. */
+void drm_scan_refresh(struct drm_scan *s);
+
+/* What all clients of one card do together. */
+struct drm_load {
+    enum reading_state state;     /* READING_OK: the scan worked (there may be no clients) */
+    size_t clients, hidden;       /* hidden: processes whose descriptors we may not see */
+    struct reading busy_permille; /* the busiest of the engines that draw or compute */
+    struct reading decoder_permille, encoder_permille;
+    bool has_vram, has_system;
+    uint64_t vram_bytes, system_bytes;
+};
+
+/* Adds the card's processes to `out` and sums up its clients. `shared_memory`: host memory counts as the card's. */
+void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_memory, struct gpu *out, struct drm_load *load);
+
+/* For doctor and the bench. */
+struct drm_scan_stats {
+    size_t processes, hidden, clients;
+    uint64_t scans, walks, reads; /* since the start: looks at /proc, at a process's descriptors, at an fdinfo */
+};
+void drm_scan_stats(struct drm_scan *s, struct drm_scan_stats *ret);
