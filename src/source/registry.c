@@ -5,6 +5,7 @@
 #include "source/amdgpu/amdgpu.h"
 #include "source/drm/drm.h"
 #include "source/nvml/nvml.h"
+#include "source/replay/replay.h"
 #include "source/sim/sim.h"
 #include "source/source.h"
 
@@ -13,6 +14,7 @@ const struct source_ops *const source_registry[] = {
     &amdgpu_source,
     &drm_source,
     &sim_source,
+    &replay_source,
 };
 const size_t source_registry_count = ARRAY_LEN(source_registry);
 

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The walk over a whole snapshot that writes and reads it.
+ */
+#include "source/replay/codec.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "source/replay/coder.h"
+#include "source/replay/host_fields.h"
+
+enum {
+    SNAPSHOT_SETTINGS = 1,
+    SNAPSHOT_HOST = 2,
+    SNAPSHOT_DRIVER = 4,
+    SNAPSHOT_SOURCES = 8,
+    SNAPSHOT_EVENTS = 16,
+    SNAPSHOT_ALL = 31
+};
+
+static void code_host(struct coder *c, struct host *now, const struct host *before)
+{
+    struct reading readings[HOST_FIELD_COUNT], old[HOST_FIELD_COUNT];
+    struct host was = *before;
+    for (size_t i = 0; i < HOST_FIELD_COUNT; i++) {
+        readings[i] = *host_field(now, i);
+        old[i] = *host_field(&was, i);
+    }
+    char *const texts[] = {now->name};
+    const char *const before_texts[] = {before->name};
+    const size_t sizes[] = {sizeof now->name};
+    code_texts(c, texts, before_texts, sizes, 1);
+    code_readings(c, readings, old, HOST_FIELD_COUNT, c->schema ? &c->schema->host : NULL);
+    for (size_t i = 0; c->reading && i < HOST_FIELD_COUNT; i++)
+        *host_field(now, i) = readings[i];
+}
+
+static void code_driver(struct coder *c, struct driver_info *d)
+{
+    CODE_TEXT(c, d->driver_version);
+    CODE_TEXT(c, d->cuda_version);
+    CODE_TEXT(c, d->nvml_version);
+    CODE_TEXT(c, d->error_message);
+}
+
+static void code_sources(struct coder *c, struct snapshot *now)
+{
+    now->source_count = code_small(c, now->source_count, SOURCES_MAX);
+    for (size_t i = 0; i < now->source_count; i++) {
+        struct source_status *s = &now->sources[i];
+        CODE_TEXT(c, s->name);
+        s->state = (enum source_state)code_small(c, s->state, SOURCE_ASLEEP);
+        s->gpu_count = (int)code_small(c, (uint64_t)MAX_OF(s->gpu_count, 0), GPU_MAX);
+        s->errors_total = code_u64(c, s->errors_total);
+        s->consecutive_errors = (uint32_t)code_small(c, s->consecutive_errors, UINT32_MAX);
+        s->init_failures_total = code_u64(c, s->init_failures_total);
+        CODE_TEXT(c, s->message);
+    }
+}
+
+/* 1 + the index of a GPU that is there; 0: none. */
+static uint64_t event_gpu(const struct snapshot *s, int index)
+{
+    return index >= 0 && (size_t)index < s->gpu_count ? (uint64_t)index + 1 : 0;
+}
+
+static void code_events(struct coder *c, struct snapshot *now)
+{
+    now->event_count = code_small(c, now->event_count, EVENTS_MAX);
+    for (size_t i = 0; i < now->event_count; i++) {
+        struct event *e = &now->events[i];
+        e->kind = (enum event_kind)code_small(c, e->kind, EVENT_OTHER);
+        e->gpu_index = (int)code_small(c, event_gpu(now, e->gpu_index), now->gpu_count) - 1;
+        e->code = code_i64(c, e->code, 0);
+        e->at.ms = code_i64(c, e->at.ms, now->taken_at.ms);
+        CODE_TEXT(c, e->text);
+    }
+}
+
+static bool sources_same(const struct snapshot *a, const struct snapshot *b)
+{
+    if (a->source_count != b->source_count)
+        return false;
+    for (size_t i = 0; i < a->source_count; i++) {
+        const struct source_status *x = &a->sources[i], *y = &b->sources[i];
+        if (strcmp(x->name, y->name) != 0 || x->state != y->state || x->gpu_count != y->gpu_count ||
+            x->errors_total != y->errors_total || x->consecutive_errors != y->consecutive_errors ||
+            x->init_failures_total != y->init_failures_total || strcmp(x->message, y->message) != 0)
+            return false;
+    }
+    return true;
+}
+
+static unsigned snapshot_changes(struct snapshot *a, const struct snapshot *b)
+{
+    unsigned mask = a->event_count ? SNAPSHOT_EVENTS : 0;
+    if (a->groups != b->groups || memcmp(&a->interval_s, &b->interval_s, sizeof a->interval_s) != 0)
+        mask |= SNAPSHOT_SETTINGS;
+    struct host was = b->host;
+    if (strcmp(a->host.name, b->host.name) != 0)
+        mask |= SNAPSHOT_HOST;
+    for (size_t i = 0; i < HOST_FIELD_COUNT; i++)
+        if (!reading_same(*host_field(&a->host, i), *host_field(&was, i)))
+            mask |= SNAPSHOT_HOST;
+    if (strcmp(a->driver.driver_version, b->driver.driver_version) != 0 ||
+        strcmp(a->driver.cuda_version, b->driver.cuda_version) != 0 ||
+        strcmp(a->driver.nvml_version, b->driver.nvml_version) != 0 ||
+        strcmp(a->driver.error_message, b->driver.error_message) != 0)
+        mask |= SNAPSHOT_DRIVER;
+    if (!sources_same(a, b))
+        mask |= SNAPSHOT_SOURCES;
+    return mask;
+}
+
+static void code_settings(struct coder *c, struct snapshot *now, const struct snapshot *before)
+{
+    uint64_t bits;
+    memcpy(&bits, &now->interval_s, sizeof bits);
+    now->groups = (unsigned)code_small(c, now->groups, GROUP_ALL);
+    bits = code_u64(c, bits);
+    memcpy(&now->interval_s, &bits, sizeof bits);
+    if (c->reading && !(now->interval_s >= 0 && now->interval_s <= 1e9)) /* also what is not a number */
+        now->interval_s = before->interval_s;
+}
+
+static void code_times(struct coder *c, struct snapshot *now, const struct snapshot *before)
+{
+    now->sequence = (uint64_t)code_i64(c, (int64_t)now->sequence, coder_plus((int64_t)before->sequence, 1));
+    now->taken_at.ms = code_i64(c, now->taken_at.ms, before->taken_at.ms);
+    /* The two clocks run alike: only by how much they do not is worth bytes. */
+    int64_t passed = (int64_t)((uint64_t)coder_minus(now->taken_at.ms, before->taken_at.ms) * NS_PER_MS);
+    now->taken.ns = code_i64(c, now->taken.ns, coder_plus(before->taken.ns, passed));
+}
+
+static void code_snapshot(struct coder *c, struct snapshot *now, const struct snapshot *before)
+{
+    static const struct gpu none;
+    code_times(c, now, before);
+    unsigned mask = (unsigned)code_small(c, c->reading ? 0 : snapshot_changes(now, before), SNAPSHOT_ALL);
+    if (mask & SNAPSHOT_SETTINGS)
+        code_settings(c, now, before);
+    if (mask & SNAPSHOT_HOST)
+        code_host(c, &now->host, &before->host);
+    if (mask & SNAPSHOT_DRIVER)
+        code_driver(c, &now->driver);
+    if (mask & SNAPSHOT_SOURCES)
+        code_sources(c, now);
+    if (mask & SNAPSHOT_EVENTS)
+        code_events(c, now);
+    for (size_t i = 0; i < now->gpu_count && !c->failed; i++)
+        code_gpu(c, &now->gpus[i], i < before->gpu_count ? &before->gpus[i] : &none, false);
+}
+
+/* Over the limits of a recording: the rest is counted, as a source does it. */
+static void shorten(struct snapshot *s)
+{
+    size_t processes = 0, instances = 0;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        struct gpu *g = &s->gpus[i];
+        size_t room = RECORDED_PROCESSES_MAX - processes;
+        if (g->process_count > room) {
+            g->processes_left_out += g->process_count - room;
+            g->process_count = room;
+        }
+        processes += g->process_count;
+        while (instances + g->instance_count > RECORDED_INSTANCES_MAX)
+            gpu_done(&g->instances[--g->instance_count]);
+        instances += g->instance_count;
+        /* Processes of an instance are in the list of its card; a second list would count twice. */
+        for (size_t k = 0; k < g->instance_count; k++) {
+            size_t left = RECORDED_PROCESSES_MAX - processes;
+            g->instances[k].process_count = MIN_OF(g->instances[k].process_count, left);
+            processes += g->instances[k].process_count;
+        }
+    }
+}
+
+static const struct snapshot *nothing_before(void)
+{
+    static const struct snapshot nothing;
+    return &nothing;
+}
+
+void snapshot_encode(struct buf *out, struct snapshot *now, const struct snapshot *before)
+{
+    struct coder c = {.out = out};
+    shorten(now);
+    code_u64(&c, now->gpu_count);
+    code_snapshot(&c, now, before ? before : nothing_before());
+    if (c.failed)
+        out->failed = true;
+}
+
+int snapshot_decode(const unsigned char *payload, size_t len, const struct schema *schema, const struct snapshot *before,
+                    struct snapshot **ret)
+{
+    struct coder c = {.reading = true, .at = payload, .end = payload + len, .schema = schema};
+    if (!before)
+        before = nothing_before();
+    size_t count = code_small(&c, 0, GPU_MAX);
+    if (c.failed)
+        return -EBADMSG;
+    struct snapshot *now = snapshot_new(count);
+    if (!now)
+        return -ENOMEM;
+    now->groups = before->groups;
+    now->interval_s = before->interval_s;
+    now->host = before->host;
+    now->driver = before->driver;
+    memcpy(now->sources, before->sources, sizeof now->sources);
+    now->source_count = before->source_count;
+    code_snapshot(&c, now, before);
+    if (c.failed) {
+        snapshot_unref(now);
+        return -EBADMSG;
+    }
+    *ret = now;
+    return 0;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A GPU of a recording with its processes and instances, both ways.
+ */
+#include <string.h>
+
+#include "source/replay/coder.h"
+
+enum { PROCESS_ID = 1, PROCESS_TEXTS = 2, PROCESS_METRICS = 4, PROCESS_BASIS = 8, PROCESS_ALL = 15 };
+
+static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
+{
+    char *const now[] = {p->name, p->user, p->command, p->container, p->model};
+    const char *const old[] = {before->name, before->user, before->command, before->container, before->model};
+    const size_t sizes[] = {sizeof p->name, sizeof p->user, sizeof p->command, sizeof p->container, sizeof p->model};
+    code_texts(c, now, old, sizes, ARRAY_LEN(now));
+}
+
+static unsigned process_changes(const struct process *a, const struct process *b)
+{
+    unsigned mask = 0;
+    if (a->start_key != b->start_key || a->started_at.ms != b->started_at.ms || a->visible != b->visible || a->type != b->type ||
+        a->instance != b->instance)
+        mask |= PROCESS_ID;
+    if (strcmp(a->name, b->name) != 0 || strcmp(a->user, b->user) != 0 || strcmp(a->command, b->command) != 0 ||
+        strcmp(a->container, b->container) != 0 || strcmp(a->model, b->model) != 0)
+        mask |= PROCESS_TEXTS;
+    if (!readings_same(a->metric, b->metric, PROCESS_METRIC_COUNT))
+        mask |= PROCESS_METRICS;
+    if (a->power_basis != b->power_basis)
+        mask |= PROCESS_BASIS;
+    return mask;
+}
+
+static void code_process(struct coder *c, struct process *p, const struct process *before)
+{
+    unsigned mask = (unsigned)code_small(c, c->reading ? 0 : process_changes(p, before), PROCESS_ALL);
+    if (mask & PROCESS_ID) {
+        p->start_key = code_i64(c, p->start_key, before->start_key);
+        p->started_at.ms = code_i64(c, p->started_at.ms, before->started_at.ms);
+        p->visible = code_small(c, p->visible, 1);
+        p->type = (enum process_type)code_small(c, p->type, PROCESS_BOTH);
+        p->instance = (int32_t)code_small(c, (uint64_t)(MAX_OF(p->instance, -1) + 1), GPU_INSTANCES_MAX) - 1;
+    }
+    if (mask & PROCESS_TEXTS)
+        code_process_texts(c, p, before);
+    if (mask & PROCESS_METRICS)
+        code_readings(c, p->metric, before->metric, PROCESS_METRIC_COUNT, c->schema ? &c->schema->process_metrics : NULL);
+    if (mask & PROCESS_BASIS)
+        p->power_basis = (enum power_basis)code_small(c, p->power_basis, POWER_BASIS_ONLY_PROCESS);
+}
+
+/* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */
+static size_t find_before(const struct gpu *before, const struct process *p, size_t guess)
+{
+    for (size_t n = 0; n < before->process_count; n++) {
+        size_t i = (guess + n) % before->process_count;
+        if (before->processes[i].pid == p->pid && before->processes[i].start_key == p->start_key)
+            return i + 1;
+    }
+    return 0;
+}
+
+static void code_processes(struct coder *c, struct gpu *now, const struct gpu *before)
+{
+    static const struct process nobody = {.instance = -1};
+    size_t count = code_small(c, now->process_count, GPU_PROCESSES_MAX), guess = 0;
+    c->processes += count;
+    if (c->processes > RECORDED_PROCESSES_MAX)
+        c->failed = true;
+    for (size_t i = 0; i < count && !c->failed; i++) {
+        struct process *p = c->reading ? gpu_add_process(now, 0) : &now->processes[i];
+        if (!p) {
+            c->failed = true;
+            return;
+        }
+        size_t which = code_small(c, c->reading ? 0 : find_before(before, p, guess), before->process_count);
+        const struct process *old = which ? &before->processes[which - 1] : &nobody;
+        guess = which;
+        if (c->reading)
+            *p = *old;
+        if (!which)
+            p->pid = (int32_t)code_i64(c, p->pid, 0);
+        code_process(c, p, old);
+    }
+}
+
+static bool processes_same(const struct gpu *a, const struct gpu *b)
+{
+    if (a->process_count != b->process_count)
+        return false;
+    for (size_t i = 0; i < a->process_count; i++)
+        if (a->processes[i].pid != b->processes[i].pid || process_changes(&a->processes[i], &b->processes[i]))
+            return false;
+    return true;
+}
+
+enum {
+    GPU_ID = 1,
+    GPU_STATE = 2,
+    GPU_METRICS = 4,
+    GPU_PROPERTIES = 8,
+    GPU_PROCESS_FACTS = 16,
+    GPU_PROCESS_LIST = 32,
+    GPU_INSTANCE_LIST = 64,
+    GPU_SECTIONS = 127
+};
+
+static bool property_same(const struct property_text *a, const struct property_text *b)
+{
+    return a->state == b->state && strcmp(a->value, b->value) == 0;
+}
+
+static void code_property(struct coder *c, struct property_text *p)
+{
+    p->state = (enum reading_state)code_small(c, p->state, READING_PENDING);
+    CODE_TEXT(c, p->value);
+}
+
+static void code_properties(struct coder *c, struct gpu *now, const struct gpu *before)
+{
+    size_t changed = 0;
+    for (size_t i = 0; !c->reading && i < PROPERTY_COUNT; i++)
+        changed += !property_same(&now->property[i], &before->property[i]);
+    changed = code_small(c, changed, SCHEMA_COLUMNS_MAX);
+    for (size_t i = 0; !c->reading && i < PROPERTY_COUNT; i++)
+        if (!property_same(&now->property[i], &before->property[i])) {
+            code_u64(c, i);
+            code_property(c, &now->property[i]);
+        }
+    for (size_t i = 0; c->reading && i < changed && !c->failed; i++) {
+        size_t column = code_u64(c, 0);
+        struct property_text unknown = {0};
+        if (column >= c->schema->properties.count) {
+            c->failed = true;
+            return;
+        }
+        int here = c->schema->properties.to[column];
+        code_property(c, here < 0 ? &unknown : &now->property[here]);
+    }
+}
+
+static bool gpus_same(const struct gpu *a, const struct gpu *b);
+
+static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
+{
+    unsigned mask = 0;
+    if (strcmp(a->id.uuid, b->id.uuid) != 0 || strcmp(a->id.pci_address, b->id.pci_address) != 0 ||
+        strcmp(a->id.name, b->id.name) != 0 || strcmp(a->id.vendor, b->id.vendor) != 0)
+        mask |= GPU_ID;
+    if (a->index != b->index || a->simulated != b->simulated || a->state != b->state || strcmp(a->source, b->source) != 0 ||
+        strcmp(a->error_message, b->error_message) != 0 || strcmp(a->profile, b->profile) != 0)
+        mask |= GPU_STATE;
+    if (!readings_same(a->metric, b->metric, METRIC_COUNT))
+        mask |= GPU_METRICS;
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        if (!property_same(&a->property[i], &b->property[i]))
+            mask |= GPU_PROPERTIES;
+    if (a->processes_state != b->processes_state || a->processes_left_out != b->processes_left_out ||
+        a->processes_hidden != b->processes_hidden)
+        mask |= GPU_PROCESS_FACTS;
+    if (!processes_same(a, b))
+        mask |= GPU_PROCESS_LIST;
+    if (a->instance_count != b->instance_count)
+        mask |= GPU_INSTANCE_LIST;
+    for (size_t i = 0; !(mask & GPU_INSTANCE_LIST) && i < a->instance_count; i++)
+        if (!gpus_same(&a->instances[i], &b->instances[i]))
+            mask |= GPU_INSTANCE_LIST;
+    return mask;
+}
+
+static bool gpus_same(const struct gpu *a, const struct gpu *b)
+{
+    return gpu_changes(a, b) == 0;
+}
+
+static void code_instances(struct coder *c, struct gpu *now, const struct gpu *before)
+{
+    static const struct gpu none;
+    size_t count = code_small(c, now->instance_count, GPU_INSTANCES_MAX);
+    c->instances += count;
+    if (c->instances > RECORDED_INSTANCES_MAX)
+        c->failed = true;
+    for (size_t i = 0; i < count && !c->failed; i++) {
+        struct gpu *instance = c->reading ? gpu_add_instance(now) : &now->instances[i];
+        if (!instance) {
+            c->failed = true;
+            return;
+        }
+        code_gpu(c, instance, i < before->instance_count ? &before->instances[i] : &none, true);
+    }
+}
+
+/* While reading, a GPU starts as a copy of the one before; lists that changed are built anew. */
+static void start_gpu(struct coder *c, struct gpu *now, const struct gpu *before, unsigned mask)
+{
+    struct gpu lists = *before;
+    if (mask & GPU_PROCESS_LIST)
+        lists.process_count = 0;
+    if (mask & GPU_INSTANCE_LIST)
+        lists.instance_count = 0;
+    c->processes += lists.process_count;
+    c->instances += lists.instance_count;
+    for (size_t i = 0; i < lists.instance_count; i++)
+        c->processes += lists.instances[i].process_count;
+    if (c->processes > RECORDED_PROCESSES_MAX || c->instances > RECORDED_INSTANCES_MAX || gpu_copy(now, &lists) < 0) {
+        *now = (struct gpu){0};
+        c->failed = true;
+    }
+}
+
+static void code_gpu_state(struct coder *c, struct gpu *now)
+{
+    now->index = (int)code_small(c, (uint64_t)MAX_OF(now->index, 0), GPU_MAX - 1);
+    now->simulated = code_small(c, now->simulated, 1);
+    now->state = (enum gpu_state)code_small(c, now->state, GPU_LOST);
+    CODE_TEXT(c, now->source);
+    CODE_TEXT(c, now->error_message);
+    CODE_TEXT(c, now->profile);
+}
+
+void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool is_instance)
+{
+    unsigned mask = (unsigned)code_small(c, c->reading ? 0 : gpu_changes(now, before), GPU_SECTIONS);
+    if (c->reading)
+        start_gpu(c, now, before, mask);
+    if (is_instance && (mask & GPU_INSTANCE_LIST)) /* instances have none of their own */
+        c->failed = true;
+    if (c->failed)
+        return;
+    if (mask & GPU_ID) {
+        CODE_TEXT(c, now->id.uuid);
+        CODE_TEXT(c, now->id.pci_address);
+        CODE_TEXT(c, now->id.name);
+        CODE_TEXT(c, now->id.vendor);
+    }
+    if (mask & GPU_STATE)
+        code_gpu_state(c, now);
+    if (mask & GPU_METRICS)
+        code_readings(c, now->metric, before->metric, METRIC_COUNT, c->schema ? &c->schema->metrics : NULL);
+    if (mask & GPU_PROPERTIES)
+        code_properties(c, now, before);
+    if (mask & GPU_PROCESS_FACTS) {
+        now->processes_state = (enum reading_state)code_small(c, now->processes_state, READING_PENDING);
+        now->processes_left_out = code_u64(c, now->processes_left_out);
+        now->processes_hidden = code_u64(c, now->processes_hidden);
+    }
+    if (mask & GPU_PROCESS_LIST)
+        code_processes(c, now, before);
+    if (mask & GPU_INSTANCE_LIST)
+        code_instances(c, now, before);
+    /* Others will use it to look into the list. */
+    for (size_t i = 0; c->reading && i < now->process_count; i++)
+        if (now->processes[i].instance >= (int32_t)now->instance_count)
+            now->processes[i].instance = -1;
+}

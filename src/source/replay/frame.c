@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Frames: building, reading, and telling damage from an end.
+ */
+#include "source/replay/frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* CRC-32 as in zlib, four bits at a time: frames are small, a big table would cost more cache than it saves. */
+static uint32_t crc_add(uint32_t crc, const void *bytes, size_t len)
+{
+    static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+                                       0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                       0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+    const unsigned char *at = bytes;
+    crc = ~crc;
+    for (size_t i = 0; i < len; i++) {
+        crc = table[(crc ^ at[i]) & 15] ^ (crc >> 4);
+        crc = table[(crc ^ (at[i] >> 4)) & 15] ^ (crc >> 4);
+    }
+    return ~crc;
+}
+
+void varint_put(struct buf *out, uint64_t value)
+{
+    while (value >= 0x80) {
+        buf_char(out, (char)(value | 0x80));
+        value >>= 7;
+    }
+    buf_char(out, (char)value);
+}
+
+bool varint_get(const unsigned char **at, const unsigned char *end, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
+        unsigned char byte = *(*at)++;
+        if (shift == 63 && byte > 1)
+            return false;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            *ret = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+void frame_done(struct frame *f)
+{
+    free(f->payload);
+    *f = (struct frame){0};
+}
+
+int frame_check_magic(FILE *f, const char *path, struct error *err)
+{
+    char magic[sizeof RECORDING_MAGIC] = {0};
+    size_t len = fread(magic, 1, sizeof magic - 1, f);
+    if (len == sizeof magic - 1 && memcmp(magic, RECORDING_MAGIC, len) == 0)
+        return 0;
+    if (len >= 2 && memcmp(magic, "\x1f\x8b", 2) == 0)
+        return error_set(err, -EINVAL, "'%s' is compressed; unpack it first (tar xzf) and give the folder", path);
+    if (len >= sizeof RECORDING_WORD - 1 && memcmp(magic, RECORDING_WORD, sizeof RECORDING_WORD - 1) == 0)
+        return error_set(err, -EINVAL, "'%s' is a recording of a newer version of whirr", path);
+    return error_set(err, -EINVAL, "'%s' is not a recording of whirr", path);
+}
+
+/* The header of a frame, kept for its CRC. */
+struct header {
+    unsigned char bytes[1 + 10];
+    size_t len;
+};
+
+/* 1, 0 at the very end, -EPROTO for a length that cannot be, -EAGAIN when it is cut off. */
+static int read_header(FILE *f, struct header *h, uint64_t *ret_len)
+{
+    *h = (struct header){0};
+    int c = getc(f);
+    if (c == EOF)
+        return 0;
+    h->bytes[h->len++] = (unsigned char)c;
+    do {
+        c = getc(f);
+        if (c == EOF)
+            return -EAGAIN;
+        h->bytes[h->len++] = (unsigned char)c;
+    } while ((c & 0x80) && h->len < sizeof h->bytes);
+    const unsigned char *at = h->bytes + 1;
+    if (!varint_get(&at, h->bytes + h->len, ret_len) || *ret_len > FRAME_MAX)
+        return -EPROTO;
+    return 1;
+}
+
+int frame_read(FILE *f, struct frame *frame, bool *torn)
+{
+    struct header h;
+    uint64_t len = 0;
+    *torn = false;
+    int r = read_header(f, &h, &len);
+    if (r == 0 || r == -EPROTO)
+        return ferror(f) ? -EIO : r;
+    if (r == -EAGAIN) {
+        *torn = true;
+        return 0;
+    }
+    if (len > frame->capacity) {
+        unsigned char *more = realloc(frame->payload, len);
+        if (!more)
+            return -ENOMEM;
+        frame->payload = more;
+        frame->capacity = len;
+    }
+    unsigned char crc[4];
+    if (fread(frame->payload, 1, len, f) != len || fread(crc, 1, 4, f) != 4) {
+        *torn = true;
+        return ferror(f) ? -EIO : 0;
+    }
+    frame->type = h.bytes[0];
+    frame->len = len;
+    uint32_t sum = crc_add(crc_add(0, h.bytes, h.len), frame->payload, len);
+    uint32_t written = (uint32_t)crc[0] | (uint32_t)crc[1] << 8 | (uint32_t)crc[2] << 16 | (uint32_t)crc[3] << 24;
+    return sum == written ? 1 : -EBADMSG;
+}
+
+void frame_build(struct buf *out, enum frame_type type, struct str payload)
+{
+    size_t start = out->len;
+    if (payload.len > FRAME_MAX) {
+        out->failed = true;
+        return;
+    }
+    buf_char(out, (char)type);
+    varint_put(out, payload.len);
+    buf_str(out, payload);
+    if (out->failed)
+        return;
+    uint32_t crc = crc_add(0, out->at + start, out->len - start);
+    const char bytes[4] = {(char)crc, (char)(crc >> 8), (char)(crc >> 16), (char)(crc >> 24)};
+    buf_add(out, bytes, sizeof bytes);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reading a recording frame by frame, over damaged places and up to a torn end.
+ */
+#include "source/replay/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "source/replay/codec.h"
+
+struct replay_reader {
+    FILE *file;
+    char path[PATH_SIZE];
+    struct frame frame;
+    struct schema schema;
+    bool has_schema;
+    const struct snapshot *last; /* what a difference builds on; NULL: wait for a whole one */
+    long good;                   /* where the next frame begins */
+    struct replay_reader_facts facts;
+};
+
+/* Takes the file over, also when it fails. */
+static int start(FILE *file, const char *path, struct replay_reader **ret, struct error *err)
+{
+    int r = frame_check_magic(file, path, err);
+    struct replay_reader *reader = r < 0 ? NULL : calloc(1, sizeof *reader);
+    if (!reader) {
+        fclose(file);
+        return r < 0 ? r : error_set(err, -ENOMEM, "out of memory");
+    }
+    reader->file = file;
+    reader->good = ftell(file);
+    str_copy(reader->path, sizeof reader->path, str_from(path));
+    *ret = reader;
+    return 0;
+}
+
+/* Inside a folder: where a bundle keeps it, or simply there. */
+static void find_in_folder(const char *folder, char path[PATH_SIZE])
+{
+    static const char *const places[] = {"whirr/recording", "recording"};
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        if (snprintf(path, PATH_SIZE, "%s/%s", folder, places[i]) < PATH_SIZE && access(path, R_OK) == 0)
+            return;
+    }
+    snprintf(path, PATH_SIZE, "%s/%s", folder, places[0]);
+}
+
+int replay_reader_open(const char *path, struct replay_reader **ret, struct error *err)
+{
+    char inside[PATH_SIZE];
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        find_in_folder(path, inside);
+        path = inside;
+    }
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return error_set(err, -errno, "cannot open the recording '%s': %s", path, strerror(errno));
+    return start(file, path, ret, err);
+}
+
+int replay_reader_open_memory(const void *bytes, size_t len, struct replay_reader **ret, struct error *err)
+{
+    /* Nothing is written: the stream is opened for reading. */
+    FILE *file = len ? fmemopen((void *)bytes, len, "rb") : NULL;
+    if (!file)
+        return error_set(err, -EINVAL, "an empty recording");
+    return start(file, "memory", ret, err);
+}
+
+void replay_reader_close(struct replay_reader *r)
+{
+    if (!r)
+        return;
+    fclose(r->file);
+    frame_done(&r->frame);
+    snapshot_unref(r->last);
+    free(r);
+}
+
+static void forget(struct replay_reader *r)
+{
+    snapshot_unref(r->last);
+    r->last = NULL;
+}
+
+int replay_reader_rewind(struct replay_reader *r, struct error *err)
+{
+    forget(r);
+    r->facts = (struct replay_reader_facts){0};
+    r->has_schema = false;
+    if (fseek(r->file, 0, SEEK_SET) < 0)
+        return error_set(err, -errno, "cannot go back in '%s': %s", r->path, strerror(errno));
+    int rc = frame_check_magic(r->file, r->path, err);
+    r->good = ftell(r->file);
+    return rc;
+}
+
+static void damage(struct replay_reader *r)
+{
+    r->facts.damaged++;
+    forget(r);
+}
+
+/* 1: a snapshot, 0: something else, or a damaged one that was counted; -ENOMEM. */
+static int take_frame(struct replay_reader *r, struct snapshot **ret)
+{
+    const struct frame *f = &r->frame;
+    if (f->type == FRAME_SCHEMA) {
+        r->has_schema = schema_read(f->payload, f->len, &r->schema) == 0;
+        forget(r);
+        if (!r->has_schema)
+            damage(r);
+        return 0;
+    }
+    bool key = f->type == FRAME_KEY;
+    if (!key && f->type != FRAME_DELTA)
+        return 0; /* of a later version: not ours to understand */
+    if (!r->has_schema || (!key && !r->last)) {
+        r->facts.damaged++; /* builds on a frame that was lost */
+        return 0;
+    }
+    int rc = snapshot_decode(f->payload, f->len, &r->schema, key ? NULL : r->last, ret);
+    if (rc == -ENOMEM)
+        return rc;
+    if (rc < 0) {
+        damage(r);
+        return 0;
+    }
+    return 1;
+}
+
+int replay_reader_next(struct replay_reader *r, const struct snapshot **ret, struct error *err)
+{
+    for (;;) {
+        int rc = frame_read(r->file, &r->frame, &r->facts.torn);
+        if (rc == 0) {
+            /* More may be written: try again from the beginning of this frame. */
+            clearerr(r->file);
+            if (r->good >= 0)
+                fseek(r->file, r->good, SEEK_SET);
+            return 0;
+        }
+        if (rc == -ENOMEM)
+            return error_set(err, rc, "out of memory");
+        if (rc == -EIO)
+            return error_set(err, rc, "cannot read '%s'", r->path);
+        if (rc == -EPROTO)
+            return error_set(err, -EBADMSG, "'%s' is damaged at byte %ld; what comes behind cannot be found", r->path, r->good);
+        r->good = ftell(r->file);
+        if (rc == -EBADMSG) {
+            damage(r);
+            continue;
+        }
+        struct snapshot *now = NULL;
+        rc = take_frame(r, &now);
+        if (rc < 0)
+            return error_set(err, rc, "out of memory");
+        if (rc == 0)
+            continue;
+        forget(r);
+        r->last = now;
+        r->facts.samples++;
+        *ret = snapshot_ref(now);
+        return 1;
+    }
+}
+
+struct replay_reader_facts replay_reader_facts(const struct replay_reader *r)
+{
+    return r->facts;
+}
