@@ -1,64 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0
- * `whirr serve`: from flags to a running daemon.
+ * whirr serve: from options to a running daemon.
  */
-#include "cli/cmd_serve.h"
-
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cli/command.h"
 #include "cli/daemon.h"
 
-enum { SOURCES_FLAGS_MAX = 16 };
+enum { SOURCE_OPTIONS_MAX = 16 };
 
-int cmd_serve(int argc, char **argv)
+static int gather(const struct cli *cli, struct daemon_options *o, const char **sources)
 {
-    static const struct option flags[] = {{"listen", required_argument, NULL, 'l'},
-                                          {"socket", required_argument, NULL, 's'},
-                                          {"interval", required_argument, NULL, 'i'},
-                                          {"source", required_argument, NULL, 'S'},
-                                          {"insecure", no_argument, NULL, 'I'},
-                                          {"sysroot", required_argument, NULL, 'r'},
-                                          {"store", required_argument, NULL, 'x'},
-                                          {"log-format", required_argument, NULL, 'f'},
-                                          {0}};
-    struct env env;
-    env_init_system(&env);
-    const char *sources[SOURCES_FLAGS_MAX];
-    struct daemon_options o = {.env = &env, .sources = sources, .server = {.interval_ms = 5000}};
-    enum log_format format = LOG_FORMAT_TEXT;
-    double interval;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        switch (flag) {
-        case 'l':
-            if (o.server.listen_count < SERVER_LISTEN_MAX)
-                o.server.listen[o.server.listen_count++] = optarg;
-            break;
-        case 's': o.server.socket_path = strcmp(optarg, "none") == 0 ? NULL : optarg; break;
-        case 'i':
-            if (!str_to_double(str_from(optarg), &interval) || interval <= 0)
-                return 2;
-            o.server.interval_ms = MAX_OF((int64_t)(interval * 1000), (int64_t)1);
-            break;
-        case 'S':
-            if (o.source_count < SOURCES_FLAGS_MAX)
-                sources[o.source_count++] = optarg;
-            break;
-        case 'I': o.server.insecure = true; break;
-        case 'r': env.sysroot = optarg; break;
-        case 'x': break;
-        case 'f':
-            if (!log_format_from_name(optarg, &format))
-                return 2;
-            break;
-        default: return 2;
+    o->sources = sources;
+    for (size_t i = 0; i < cli->options.given_count; i++) {
+        const char *name = cli->options.given[i].spec->name, *value = cli->options.given[i].value;
+        if (strcmp(name, "listen") == 0) {
+            if (o->server.listen_count == SERVER_LISTEN_MAX)
+                return cli_usage(cli->command, "more than %d times '--listen'", SERVER_LISTEN_MAX);
+            o->server.listen[o->server.listen_count++] = value;
+        } else if (strcmp(name, "source") == 0) {
+            if (o->source_count == SOURCE_OPTIONS_MAX)
+                return cli_usage(cli->command, "more than %d times '--source'", SOURCE_OPTIONS_MAX);
+            sources[o->source_count++] = value;
         }
     }
+    return EXIT_FINE;
+}
+
+static int run(struct cli *cli)
+{
+    const char *sources[SOURCE_OPTIONS_MAX];
+    struct daemon_options o = {.env = &cli->env, .server = {.interval_ms = 5000}};
+    struct error err = {0};
+    int status = gather(cli, &o, sources);
+    if (status != EXIT_FINE)
+        return status;
+    if (options_seconds(&cli->options, "interval", &o.server.interval_ms, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    const char *socket = options_value(&cli->options, "socket", NULL);
+    o.server.socket_path = socket && strcmp(socket, "none") == 0 ? NULL : socket;
+    o.server.insecure = options_has(&cli->options, "insecure");
     if (o.server.listen_count == 0)
         o.server.listen[o.server.listen_count++] = "127.0.0.1:9447";
-    log_setup(LOG_INFO, format, stderr);
+    if (!options_has(&cli->options, "verbose"))
+        log_set_level(LOG_INFO); /* a daemon's log is its face */
     return daemon_run(&o);
 }
+
+static const struct option_spec options[] = {
+    {.name = "listen", .argument = "ADDR:PORT", .help = "Where to listen (may be repeated); default: 127.0.0.1:9447"},
+    {.name = "socket", .argument = "PATH|none", .complete = COMPLETE_FILE, .help = "The Unix socket for commands on this machine"},
+    {.name = "interval", .argument = "SECONDS", .help = "Time between samples; default: 5"},
+    {.name = "store", .argument = "URL|none", .help = "Where history is kept: sqlite:PATH, postgresql://... or none"},
+    {.name = "insecure", .help = "Allow other addresses than loopback without authentication"},
+};
+
+static const struct example examples[] = {
+    {"whirr serve", "dashboard and API on http://127.0.0.1:9447"},
+    {"whirr serve --interval 1 --store sqlite:gpu.db", "a sample every second, kept in a file"},
+    {"whirr serve --source sim:gpus=8,scenario=mixed", "on a simulated machine"},
+};
+
+const struct command command_serve = {
+    .name = "serve",
+    .summary = "Run the daemon: dashboard, API, events, metrics and history",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

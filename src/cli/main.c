@@ -1,15 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The program's entry.
+ * The program's entry: finds the command, reads its options, sets up what all commands share, and runs it.
  */
+#include <errno.h>
+#include <langinfo.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "cli/cmd_serve.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/show.h"
+
+enum { WIDTH_UNKNOWN = 80 };
+
+int cli_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("whirr: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+int cli_usage(const struct command *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("whirr: ", stderr);
+    vfprintf(stderr, format, args);
+    if (command)
+        fprintf(stderr, "\nTry `whirr %s --help`.\n", command->name);
+    else
+        fputs("\nTry `whirr --help`.\n", stderr);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+/* The position of the first word that is neither an option nor the argument of a global one; argc when there is none. */
+static int find_command_word(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-' || argv[i][1] == '\0')
+            return i;
+        if (strcmp(argv[i], "--") == 0)
+            break;
+        for (size_t g = 0; g < global_options.count; g++) {
+            const struct option_spec *spec = &global_options.specs[g];
+            if (spec->argument && !spec->optional && strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, spec->name) == 0)
+                i++; /* its argument is the next word */
+        }
+    }
+    return argc;
+}
+
+static int unknown_command(const char *word)
+{
+    AUTO_FREE const char **names = malloc(command_count * sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; names && i < command_count; i++)
+        if (!command_table[i]->hidden)
+            names[count++] = command_table[i]->name;
+    const char *near = nearest_name(word, names, count);
+    return near ? cli_usage(NULL, "unknown command '%s'; did you mean '%s'?", word, near)
+                : cli_usage(NULL, "unknown command '%s'", word);
+}
+
+static bool locale_is_utf8(void)
+{
+    /* Asking setlocale() would load the locale, and say "no" where the terminal is UTF-8 but the locale is not installed. */
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+static void setup_page(struct cli *cli)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
+    const char *color = options_value(&cli->options, "color", "auto");
+    bool tty = isatty(STDOUT_FILENO), dumb = !term || !term[0] || strcmp(term, "dumb") == 0;
+    struct winsize size;
+    int64_t number;
+    cli->terminal = tty && !dumb;
+    cli->page.utf8 = locale_is_utf8();
+    cli->page.color = strcmp(color, "always") == 0 || (strcmp(color, "auto") == 0 && cli->terminal && !(no_color && no_color[0]));
+    if (options_has(&cli->options, "no-color"))
+        cli->page.color = false;
+    cli->page.width = WIDTH_UNKNOWN;
+    if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        cli->page.width = size.ws_col;
+    else if (columns && str_to_i64(str_from(columns), &number) && number >= 20 && number <= 10000)
+        cli->page.width = (int)number;
+}
+
+static int setup_world(struct cli *cli)
+{
+    enum log_level level = LOG_ERROR;
+    enum log_format format = LOG_FORMAT_TEXT;
+    struct stat info;
+    size_t verbose = options_times(&cli->options, "verbose");
+    if (verbose)
+        level = verbose > 1 ? LOG_DEBUG : LOG_INFO;
+    log_format_from_name(options_value(&cli->options, "log-format", "text"), &format);
+    log_setup(level, format, stderr);
+    env_init_system(&cli->env);
+    cli->env.sysroot = options_value(&cli->options, "sysroot", "");
+    if (cli->env.sysroot[0] && (stat(cli->env.sysroot, &info) < 0 || !S_ISDIR(info.st_mode)))
+        return cli_fail("'%s' is not a folder that --sysroot can use: %s", cli->env.sysroot, strerror(errno ? errno : ENOTDIR));
+    return EXIT_FINE;
+}
+
+static int show_help(const struct cli *cli, const struct command *command)
+{
+    AUTO_BUF struct buf out = BUF(65536);
+    if (command)
+        help_command(&out, &cli->page, command);
+    else
+        help_overview(&out, &cli->page);
+    return show_text(&out);
+}
+
+static int run(struct cli *cli, bool named)
+{
+    if (options_has(&cli->options, "help"))
+        return show_help(cli, named ? cli->command : NULL);
+    if (options_has(&cli->options, "version")) {
+        printf("whirr %s\n", WHIRR_VERSION);
+        return EXIT_FINE;
+    }
+    const struct command *command = cli->command;
+    if (cli->options.argument_count < command->arguments_min)
+        return cli_usage(command, "'%s' needs %s", command->name, command->arguments);
+    if (cli->options.argument_count > command->arguments_max)
+        return cli_usage(command, "'%s' does not take '%s'", command->name, cli->options.arguments[command->arguments_max]);
+    int status = setup_world(cli);
+    return status == EXIT_FINE ? command->run(cli) : status;
+}
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "serve") == 0)
-        return cmd_serve(argc - 1, argv + 1);
-    printf("whirr %s\n", WHIRR_VERSION);
-    return 0;
+    struct cli cli = {0};
+    struct error err = {0};
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE */
+    int word = find_command_word(argc, argv);
+    bool named = word < argc;
+    cli.command = command_find(named ? argv[word] : "status");
+    if (!cli.command)
+        return unknown_command(argv[word]);
+    for (int i = word; named && i + 1 < argc; i++)
+        argv[i] = argv[i + 1];
+    struct option_table tables[] = {{cli.command->options, cli.command->option_count}, global_options};
+    if (options_parse(&cli.options, tables, ARRAY_LEN(tables), argc - named, argv, &err) < 0)
+        return cli_usage(named ? cli.command : NULL, "%s", err.text);
+    cli.json = options_has(&cli.options, "json");
+    setup_page(&cli);
+    return run(&cli, named);
 }

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr devices: which GPUs there are. whirr driver: which driver runs them.
+ */
+#include "base/cleanup.h"
+#include "cli/show.h"
+#include "format/json.h"
+#include "format/table.h"
+
+static int render_devices(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    int only;
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_FAST, err);
+    if (!s || session_only(session, s, &only, err) < 0)
+        return err->code;
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        json_devices(&j, s, only);
+        buf_char(out, '\n');
+    } else {
+        table_devices(out, &cli->page, s, only);
+    }
+    return 0;
+}
+
+static int run_devices(struct cli *cli)
+{
+    return show(cli, render_devices);
+}
+
+static int render_driver(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_FAST, err);
+    if (!s)
+        return err->code;
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        json_driver(&j, s);
+        buf_char(out, '\n');
+    } else {
+        table_driver(out, &cli->page, s);
+    }
+    return 0;
+}
+
+static int run_driver(struct cli *cli)
+{
+    return show(cli, render_driver);
+}
+
+static const struct option_spec device_options[] = {
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+};
+
+static const struct example device_examples[] = {
+    {"whirr devices", "the GPUs of this machine with index, memory and PCI address"},
+    {"whirr devices --json | jq -r '.devices[].name'", "their names for a script"},
+};
+
+const struct command command_devices = {
+    .name = "devices",
+    .summary = "Which GPUs there are",
+    .details = "A GPU that cannot be read stays in the list, with the driver's words for it.",
+    .options = device_options,
+    .option_count = ARRAY_LEN(device_options),
+    .examples = device_examples,
+    .example_count = ARRAY_LEN(device_examples),
+    .run = run_devices,
+};
+
+static const struct example driver_examples[] = {
+    {"whirr driver", "versions of driver, CUDA and NVML"},
+    {"whirr driver --json | jq -r .driver_version", "the driver's version for a script"},
+};
+
+const struct command command_driver = {
+    .name = "driver",
+    .summary = "Which driver and CUDA version run the GPUs",
+    .examples = driver_examples,
+    .example_count = ARRAY_LEN(driver_examples),
+    .run = run_driver,
+};

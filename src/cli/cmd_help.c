@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr help and whirr version.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+#include "cli/manual.h"
+#include "cli/show.h"
+
+static int run_help(struct cli *cli)
+{
+    AUTO_BUF struct buf out = BUF(1024 * 1024);
+    const char *name = cli->options.argument_count ? cli->options.arguments[0] : NULL;
+    const struct command *command = name ? command_find(name) : NULL;
+    if (name && !command)
+        return cli_usage(NULL, "unknown command '%s'", name);
+    if (options_has(&cli->options, "scdoc")) {
+        if (command)
+            manual_command(&out, command);
+        else
+            manual_overview(&out);
+    } else if (command)
+        help_command(&out, &cli->page, command);
+    else
+        help_overview(&out, &cli->page);
+    return show_text(&out);
+}
+
+static const struct option_spec options[] = {
+    {.name = "scdoc", .hidden = true, .help = "As the source of a man page"},
+};
+
+static const struct example examples[] = {
+    {"whirr help", "all commands"},
+    {"whirr help ps", "examples and options of one"},
+};
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "Show help on whirr or on one of its commands",
+    .arguments = "[COMMAND]",
+    .arguments_max = 1,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run_help,
+};
+
+static int run_version(struct cli *cli)
+{
+    AUTO_BUF struct buf out = BUF(4096);
+    if (cli->json) {
+        struct json_writer j = JSON_WRITER_PRETTY(&out);
+        jw_object(&j);
+        jw_key_text(&j, "name", "whirr");
+        jw_key_text(&j, "version", WHIRR_VERSION);
+        jw_end(&j);
+        buf_char(&out, '\n');
+    } else {
+        buf_printf(&out, "whirr %s\n", WHIRR_VERSION);
+    }
+    return show_text(&out);
+}
+
+const struct command command_version = {
+    .name = "version",
+    .summary = "Show the version",
+    .run = run_version,
+};

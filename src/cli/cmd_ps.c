@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr ps: who is on the GPUs.
+ */
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "cli/show.h"
+#include "format/json.h"
+#include "format/table.h"
+
+/* CPU time, and on some cards the load, of a process is a rate: measured between two samples. */
+enum { RATE_MS = 300 };
+
+static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    const struct options *o = &cli->options;
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, err);
+    if (s && !options_has(o, "quick") && !options_has(o, "watch") && s->gpu_count) {
+        pause_ms(RATE_MS);
+        snapshot_unref(s);
+        s = session_sample(session, GROUP_QUICK, err);
+    }
+    if (!s)
+        return err->code;
+    struct process_filter filter = {
+        .user = options_value(o, "user", NULL),
+        .name = options_value(o, "name", NULL),
+        .sort = options_value(o, "sort", NULL),
+        .reverse = options_has(o, "reverse"),
+    };
+    const char *type = options_value(o, "type", "");
+    filter.type = str_is(str_from(type), "compute") ? PROCESS_COMPUTE : str_is(str_from(type), "graphics") ? PROCESS_GRAPHICS : 0;
+    if (session_only(session, s, &filter.only, err) < 0)
+        return err->code;
+    AUTO_PROCESS_ROWS struct process_rows rows;
+    int rc = process_rows_init(&rows, s, &filter);
+    if (rc < 0)
+        return error_set(err, rc, "out of memory");
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        json_processes(&j, s, &rows);
+        buf_char(out, '\n');
+        return 0;
+    }
+    if (s->gpu_count == 0) {
+        table_no_gpu(out, &cli->page, s);
+        return 0;
+    }
+    struct page page = cli->page;
+    if (!cli->terminal)
+        page.width = 0; /* on a pipe commands are whole, for grep */
+    table_ps(out, &page, s, &rows);
+    return 0;
+}
+
+static int run(struct cli *cli)
+{
+    return show(cli, render);
+}
+
+static const char *const types[] = {"compute", "graphics", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "sort",
+     .argument = "KEY",
+     .values = process_sort_keys,
+     .help = "Sort by gpu (default), memory, utilization, power, cpu, host-memory, pid, user, name or age"},
+    {.name = "reverse", .letter = 'r', .help = "The other way round"},
+    {.name = "user", .argument = "NAME", .complete = COMPLETE_USER, .help = "Only processes of this user"},
+    {.name = "name", .argument = "TEXT", .help = "Only processes with this in their name or command"},
+    {.name = "type", .argument = "TYPE", .values = types, .help = "Only compute, or only graphics processes"},
+    {.name = "show-secrets", .help = "Do not mask keys, tokens and passwords in commands"},
+    {.name = "quick", .help = "One sample only: rates stay unknown"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+};
+
+static const struct example examples[] = {
+    {"whirr ps", "every process on every GPU"},
+    {"whirr ps --sort memory", "who holds most memory"},
+    {"whirr ps --gpu 1 --user alice", "what alice does on GPU 1"},
+    {"whirr ps --json | jq '.processes[].pid'", "the pids for a script"},
+};
+
+const struct command command_ps = {
+    .name = "ps",
+    .summary = "The processes on the GPUs, with their share of memory, load and power",
+    .details =
+        "One row for each process and GPU. SM is the share of the compute units, MEM of the memory bandwidth, ENC and DEC of "
+        "the video engines. WATTS is the part of the card's power above idle that is attributed to the process, BY tells "
+        "how: by its load, by its memory, or because it is alone. Arguments that look like keys, tokens or passwords are "
+        "masked unless --show-secrets is given.",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

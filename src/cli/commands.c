@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of commands, in the order in which --help lists them, and the options that all of them understand.
+ */
+#include "base/cleanup.h"
+#include "cli/command.h"
+
+extern const struct command command_status, command_ps, command_why, command_resources, command_devices, command_driver,
+    command_serve, command_completion, command_help, command_version;
+
+const struct command *const command_table[] = {
+    &command_status, &command_ps,    &command_why,        &command_resources, &command_devices,
+    &command_driver, &command_serve, &command_completion, &command_help,      &command_version,
+};
+const size_t command_count = ARRAY_LEN(command_table);
+
+static const char *const log_formats[] = {"text", "json", NULL};
+static const char *const color_choices[] = {"auto", "always", "never", NULL};
+
+static const struct option_spec globals[] = {
+    {.name = "json", .help = "Print JSON instead of text"},
+    {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Speak of one GPU only", .complete = COMPLETE_GPU},
+    {.name = "source",
+     .argument = "NAME[:PARAMETERS]",
+     .complete = COMPLETE_SOURCE,
+     .help = "Read GPUs from this source (may be repeated); default: auto"},
+    {.name = "sysroot",
+     .argument = "DIR",
+     .complete = COMPLETE_FOLDER,
+     .help = "Take /sys, /proc and /etc from a recorded machine"},
+    {.name = "direct", .help = "Sample by itself, without asking a running daemon"},
+    {.name = "config", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Read this configuration instead of the usual one"},
+    {.name = "color", .argument = "WHEN", .values = color_choices, .help = "Colours: auto (on a terminal), always, never"},
+    {.name = "no-color", .help = "Same as --color never; the environment's NO_COLOR is heeded too"},
+    {.name = "verbose", .letter = 'v', .help = "Log what happens to stderr; twice for more"},
+    {.name = "log-format", .argument = "FORMAT", .values = log_formats, .help = "Log as text or json"},
+    {.name = "help", .letter = 'h', .help = "Show help"},
+    {.name = "version", .letter = 'V', .help = "Show the version"},
+};
+
+const struct option_table global_options = {globals, ARRAY_LEN(globals)};
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(command_table[i]->name, name) == 0)
+            return command_table[i];
+    return NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The man pages. What the table knows is not written a second time.
+ */
+#include "cli/manual.h"
+
+#include <ctype.h>
+
+#include "base/cleanup.h"
+
+/* scdoc gives meaning to these. */
+static void plain(struct buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("\\*_#<~", *text))
+            buf_char(out, '\\');
+        buf_char(out, *text);
+    }
+}
+
+static void option_items(struct buf *out, const struct option_spec *specs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (specs[i].hidden)
+            continue;
+        if (specs[i].letter)
+            buf_printf(out, "*-%c*, ", specs[i].letter);
+        buf_printf(out, "*--%s*", specs[i].name);
+        if (specs[i].argument) {
+            buf_text(out, specs[i].optional ? "[=" : " ");
+            plain(out, specs[i].argument);
+            buf_text(out, specs[i].optional ? "]" : "");
+        }
+        buf_text(out, "\n\t");
+        plain(out, specs[i].help);
+        buf_text(out, ".\n\n");
+    }
+}
+
+static void examples(struct buf *out, const struct command *command)
+{
+    if (!command->example_count)
+        return;
+    buf_text(out, "# EXAMPLES\n\n");
+    for (size_t i = 0; i < command->example_count; i++) {
+        buf_text(out, "*");
+        plain(out, command->examples[i].line);
+        buf_text(out, "*\n\t");
+        plain(out, command->examples[i].what);
+        buf_text(out, "\n\n");
+    }
+}
+
+void manual_command(struct buf *out, const struct command *command)
+{
+    buf_printf(out, "whirr-%s(1)\n\n# NAME\n\nwhirr-%s - ", command->name, command->name);
+    plain(out, command->summary);
+    buf_printf(out, "\n\n# SYNOPSIS\n\n*whirr %s* [OPTIONS]", command->name);
+    if (command->arguments) {
+        buf_char(out, ' ');
+        plain(out, command->arguments);
+    }
+    buf_text(out, "\n\n");
+    examples(out, command);
+    buf_text(out, "# DESCRIPTION\n\n");
+    plain(out, command->details ? command->details : command->summary);
+    buf_text(out, command->details ? "\n\n" : ".\n\n");
+    if (command->option_count) {
+        buf_text(out, "# OPTIONS\n\n");
+        option_items(out, command->options, command->option_count);
+    }
+    buf_text(out, "The options of all commands are in *whirr*(1).\n\n# SEE ALSO\n\n*whirr*(1)\n");
+}
+
+void manual_overview(struct buf *out)
+{
+    buf_text(out, "whirr(1)\n\n# NAME\n\nwhirr - watches GPUs and tells why they are busy, hot or loud\n\n"
+                  "# SYNOPSIS\n\n*whirr* [COMMAND] [OPTIONS]\n\n# DESCRIPTION\n\n"
+                  "whirr reads the GPUs of this machine, of all vendors at once, names the processes on them, and answers the "
+                  "question why the fan is running. Without a command it shows *whirr-status*(1).\n\n# COMMANDS\n\n");
+    for (size_t i = 0; i < command_count; i++) {
+        if (command_table[i]->hidden)
+            continue;
+        buf_printf(out, "*whirr-%s*(1)\n\t", command_table[i]->name);
+        plain(out, command_table[i]->summary);
+        buf_text(out, ".\n\n");
+    }
+    buf_text(out, "# OPTIONS OF ALL COMMANDS\n\n");
+    option_items(out, global_options.specs, global_options.count);
+    buf_text(out, "# EXIT STATUS\n\n*0*\n\tFine, also where there is no GPU.\n\n*1*\n\tFailure.\n\n*2*\n\tWrong usage.\n\n"
+                  "# ENVIRONMENT\n\n*NO\\_COLOR*\n\tNo colours when set to anything.\n\n"
+                  "*COLUMNS*\n\tWidth of the output where it is not a terminal.\n\n"
+                  "*NVIDIA\\_VISIBLE\\_DEVICES*\n\tLimits the NVIDIA GPUs that are shown: all, none, void, indexes or UUIDs.\n\n"
+                  "*WHIRR\\_NVML\\_LIBRARY*, *WHIRR\\_CUDA\\_LIBRARY*, *WHIRR\\_NVIDIA\\_SMI*\n\t"
+                  "File names of the libraries and of the program, where they are not the usual ones.\n\n"
+                  "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration.\n");
+}

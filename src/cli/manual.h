@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Man pages from the command table, as source for scdoc(5).
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "cli/command.h"
+
+void manual_overview(struct buf *out);
+void manual_command(struct buf *out, const struct command *command);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Options as data: from one table come parsing, --help, completions and man pages.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What a shell should offer for the argument. */
+enum complete { COMPLETE_NOTHING, COMPLETE_FILE, COMPLETE_FOLDER, COMPLETE_GPU, COMPLETE_SOURCE, COMPLETE_USER };
+
+struct option_spec {
+    const char *name;          /* without the dashes */
+    char letter;               /* 0: no short form */
+    const char *argument;      /* "SECONDS"; NULL: takes none */
+    bool optional;             /* the argument may be left out: --watch[=SECONDS] */
+    bool hidden;               /* understood, but not offered */
+    const char *help;          /* one line */
+    const char *const *values; /* the only ones allowed, NULL at the end; NULL: any */
+    enum complete complete;
+};
+
+enum { OPTIONS_MAX = 64, ARGUMENTS_MAX = 64 };
+
+struct options {
+    struct {
+        const struct option_spec *spec;
+        const char *value; /* NULL: without argument */
+    } given[OPTIONS_MAX];
+    size_t given_count;
+    const char *arguments[ARGUMENTS_MAX];
+    size_t argument_count;
+};
+
+struct option_table {
+    const struct option_spec *specs;
+    size_t count;
+};
+
+/* Options may stand anywhere; "--" ends them. -EINVAL and a sentence with the nearest known name on wrong usage. */
+int options_parse(struct options *o, const struct option_table *tables, size_t table_count, int argc, char **argv,
+                  struct error *err);
+
+bool options_has(const struct options *o, const char *name);
+size_t options_times(const struct options *o, const char *name);
+/* The last value given, or `fallback`. */
+const char *options_value(const struct options *o, const char *name, const char *fallback);
+/* A positive number of seconds in ms; -EINVAL and a sentence otherwise. *ret is untouched when the option was not given. */
+int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, struct error *err);
+
+/* The name that is nearest to what was typed, NULL when none is near. */
+const char *nearest_name(const char *typed, const char *const *names, size_t count);

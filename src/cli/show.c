@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Frames to stdout.
+ */
+#include "cli/show.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+
+enum { WATCH_DEFAULT_MS = 2000 };
+
+static volatile sig_atomic_t cursor_hidden;
+
+/* ^C is how a watch ends; nothing is left behind that needs more than the cursor. */
+static void on_signal(int signal)
+{
+    (void)signal;
+    static const char show_cursor[] = "\033[?25h\n";
+    if (cursor_hidden && write(STDOUT_FILENO, show_cursor, sizeof show_cursor - 1) < 0)
+        _exit(EXIT_FINE);
+    _exit(EXIT_FINE);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+void pause_ms(int64_t ms)
+{
+    struct timespec left = {.tv_sec = ms / MS_PER_S, .tv_nsec = (ms % MS_PER_S) * NS_PER_MS};
+    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+        continue;
+}
+
+/* 0, or -errno. */
+static int write_all(const char *at, size_t len)
+{
+    while (len) {
+        ssize_t put = write(STDOUT_FILENO, at, len);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -errno;
+        at += put;
+        len -= (size_t)put;
+    }
+    return 0;
+}
+
+int show_text(const struct buf *text)
+{
+    if (text->failed)
+        return cli_fail("the answer is too large, or memory is out");
+    int rc = write_all(text->at ? text->at : "", text->len);
+    if (rc == -EPIPE)
+        return EXIT_FINE;
+    return rc < 0 ? cli_fail("cannot write to stdout: %s", strerror(-rc)) : EXIT_FINE;
+}
+
+struct json_writer show_json(const struct cli *cli, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER_PRETTY(out);
+    j.pretty = !options_has(&cli->options, "watch");
+    return j;
+}
+
+static void measure_terminal(struct cli *cli, int *rows)
+{
+    struct winsize size;
+    *rows = 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        cli->page.width = size.ws_col;
+        *rows = size.ws_row;
+    }
+}
+
+/* The frame with each line cleared to its end, drawn over the previous one; what does not fit on the screen is left out. */
+static int draw_over(const struct buf *frame, int rows, int *lines_drawn)
+{
+    AUTO_BUF struct buf out = BUF(FRAME_MAX);
+    struct str rest = buf_view(frame), line;
+    int lines = 0, most = rows > 1 ? rows - 1 : 1000000;
+    buf_text(&out, "\033[?25l");
+    if (*lines_drawn)
+        buf_printf(&out, "\033[%dF", *lines_drawn);
+    while (lines < most && str_cut(&rest, '\n', &line)) {
+        buf_str(&out, line);
+        buf_text(&out, "\033[K\n");
+        lines++;
+    }
+    buf_text(&out, "\033[J");
+    cursor_hidden = 1;
+    *lines_drawn = lines;
+    return out.failed ? -ENOMEM : write_all(out.at, out.len);
+}
+
+static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, int rows, int *lines_drawn)
+{
+    if (frame->failed)
+        return -E2BIG;
+    if (in_place)
+        return draw_over(frame, rows, lines_drawn);
+    int rc = write_all(frame->at ? frame->at : "", frame->len);
+    /* An empty line between answers for people; JSON has one line each. */
+    if (rc == 0 && !cli->json)
+        rc = write_all("\n", 1);
+    return rc;
+}
+
+static int watch(struct cli *cli, struct session *session, render_fn *render, int64_t every_ms)
+{
+    bool in_place = cli->terminal && !cli->json;
+    int lines_drawn = 0;
+    struct mono next = clock_mono(&clock_system);
+    for (;;) {
+        struct error err = {0};
+        int rows = 0;
+        if (in_place)
+            measure_terminal(cli, &rows);
+        cli->page.now = clock_wall(cli->env.clock);
+        AUTO_BUF struct buf frame = BUF(FRAME_MAX);
+        if (render(cli, session, &frame, &err) < 0)
+            return cli_fail("%s", err.text);
+        int rc = put_frame(cli, &frame, in_place, rows, &lines_drawn);
+        if (rc == -EPIPE)
+            return EXIT_FINE;
+        if (rc < 0)
+            return cli_fail("cannot write to stdout: %s", strerror(-rc));
+        next.ns += every_ms * NS_PER_MS;
+        int64_t left_ms = mono_since_ms(next, clock_mono(&clock_system));
+        if (left_ms > 0)
+            pause_ms(left_ms);
+        else
+            next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */
+    }
+}
+
+int show(struct cli *cli, render_fn *render)
+{
+    struct error err = {0};
+    int64_t every_ms = WATCH_DEFAULT_MS;
+    bool again = options_has(&cli->options, "watch");
+    if (options_seconds(&cli->options, "watch", &every_ms, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    if (again)
+        catch_signals();
+    struct session *session = session_open(cli, &err);
+    if (!session)
+        return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+    int status;
+    if (again) {
+        status = watch(cli, session, render, every_ms);
+    } else {
+        AUTO_BUF struct buf frame = BUF(FRAME_MAX);
+        cli->page.now = clock_wall(cli->env.clock);
+        status = render(cli, session, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame);
+    }
+    session_close(session);
+    return status;
+}

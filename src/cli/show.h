@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Showing an answer once, or again and again with --watch: drawn in place on a terminal, appended on a pipe.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/session.h"
+
+enum { FRAME_MAX = 512 * 1024 * 1024 };
+
+/* Writes one answer into `out`; is called again for each frame. Returns 0 or -errno with a sentence. */
+typedef int render_fn(struct cli *cli, struct session *session, struct buf *out, struct error *err);
+
+/* Opens a session, shows what `render` writes, and returns the exit status. */
+int show(struct cli *cli, render_fn *render);
+
+/* Writes text to stdout, whole. A reader that has gone is not a failure. */
+int show_text(const struct buf *text);
+
+/* Pretty for one answer, one line for each with --watch. */
+struct json_writer show_json(const struct cli *cli, struct buf *out);
+
+/* Waits without losing signals. */
+void pause_ms(int64_t ms);
