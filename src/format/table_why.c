@@ -34,12 +34,14 @@ static void part_body(struct buf *out, const struct page *page, const struct why
 {
     if (part->cause_count) {
         buf_text(out, "\n");
-        page_ink(out, page, INK_STRONG, STR("  Why\n"));
+        page_ink(out, page, INK_STRONG, STR("  Why"));
+        buf_char(out, '\n');
         causes(out, page, part);
     }
     if (part->suggestion_count) {
         buf_text(out, "\n");
-        page_ink(out, page, INK_STRONG, STR("  What could be done\n"));
+        page_ink(out, page, INK_STRONG, STR("  What could be done"));
+        buf_char(out, '\n');
         for (size_t i = 0; i < part->suggestion_count; i++)
             bullet(out, page, part->suggestions[i]);
     }
