@@ -50,7 +50,7 @@ static double weight_of(enum why_code code)
     case WHY_NO_DRIVER: return 0.85;
     case WHY_SOURCE_RELEASED: return 0.84;
     case WHY_ASLEEP: return 0.83;
-    default: return 0.7;
+    default: return 0.8;
     }
 }
 
