@@ -158,10 +158,15 @@ static void step(struct body *b, const struct sim_world *w, int gpu, double t, d
     step_clock_cap(b, w->card[gpu], v.die_c, dt);
 }
 
+double body_energy_start(const struct sim_world *w, int gpu)
+{
+    return 1e6 * (1 + 90 * sim_chance(w->seed, (uint64_t)gpu, SALT_ENERGY, 1));
+}
+
 void body_init(struct body *b, const struct sim_world *w, int gpu)
 {
     const struct card *c = w->card[gpu];
-    *b = (struct body){.clock_cap = 1, .energy_j = 1e6 * (1 + 90 * sim_chance(w->seed, (uint64_t)gpu, SALT_ENERGY, 1))};
+    *b = (struct body){.clock_cap = 1, .energy_j = body_energy_start(w, gpu)};
     if (c->fans && !c->fan_stops)
         b->fan = b->fan_set = 0.3;
     b->sink_c = ambient(w, gpu, 0) + c->idle_w / conductance(w, gpu, 0, b->fan);

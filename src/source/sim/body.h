@@ -14,7 +14,6 @@ struct body {
     double sink_c;
     double fan, fan_set; /* turning, and told to; 0 to 1 */
     double clock_cap;    /* what heat leaves of the clock */
-    double idle_s;       /* since the last load */
     double energy_j;
     double slowed_power_s, slowed_heat_s;
 };
@@ -33,6 +32,8 @@ struct body_view {
     size_t share_count;
 };
 
+/* What the energy counter showed at scenario time 0. */
+double body_energy_start(const struct sim_world *w, int gpu);
 void body_init(struct body *b, const struct sim_world *w, int gpu);
 /* Brings b to the last whole second at or before t (from the start when it is already further), and views the card at t. */
 void body_at(struct body *b, const struct sim_world *w, int gpu, double t, struct body_view *ret);

@@ -121,7 +121,7 @@ static void fill_power(const struct fill *f, struct gpu *g)
     if (nvidia && (c->abilities & CARD_GPM))
         g->power_memory_mw = whole((0.05 + 0.14 * v->load.mem_util) * c->tdp_w * 1000);
     if (c->abilities & CARD_ENERGY)
-        g->energy_mj = whole(v->energy_j * 1000);
+        g->energy_mj = whole((f->energy_start_j + (v->energy_j - f->energy_start_j) / f->world->speed) * 1000);
     if (c->abilities & CARD_VOLTAGE)
         g->voltage_mv = whole(650 + 450 * v->clock_mhz / c->clock_max);
 }
@@ -146,8 +146,8 @@ static void fill_clocks(const struct fill *f, struct gpu *g)
     g->clock_sm_max_khz = g->clock_graphics_max_khz;
     g->clock_video_max_khz = whole(c->video_clock_max * 1000);
     g->clock_video_khz = coarse(c->video_clock_max * 1000 * (v->busy ? 0.95 : 0.4), 15000);
-    g->throttle_power_us = whole(v->slowed_power_s * 1e6);
-    g->throttle_thermal_us = whole(v->slowed_heat_s * 1e6);
+    g->throttle_power_us = whole(v->slowed_power_s / f->world->speed * 1e6);
+    g->throttle_thermal_us = whole(v->slowed_heat_s / f->world->speed * 1e6);
     bool always_p0 = c->mem_clock_idle >= c->mem_clock_max; /* HBM cards do not leave P0 */
     g->pstate = reading_ok(always_p0 ? 0 : !v->busy ? 8 : v->load.util > 0.3 || !c->fans ? 0 : 2);
 }

@@ -11,6 +11,7 @@ struct fill {
     const struct sim_world *world;
     int gpu;
     double t;
+    double energy_start_j;
     struct wall origin; /* the wall time at which the scenario was entered */
     struct body_view view;
 };

@@ -57,7 +57,7 @@ static double leak_rate(const struct sim_world *w, const struct sim_job *j, size
 
 static double held_share(const struct sim_world *w, const struct sim_job *j, int gpu)
 {
-    return j->vram_share + j->vram_mib / w->card[gpu]->vram;
+    return j->vram_share + j->vram_wobble + j->vram_mib / w->card[gpu]->vram;
 }
 
 static struct sim_when job_when(const struct sim_world *w, size_t job, int gpu)
@@ -149,7 +149,7 @@ static double course(const struct sim_world *w, const struct sim_job *j, uint64_
     return 0;
 }
 
-static double vram_of(const struct sim_world *w, const struct sim_job *j, size_t job, int gpu, double age)
+static double vram_of(const struct sim_world *w, const struct sim_job *j, size_t job, int gpu, double t, double age)
 {
     double total = (double)w->card[gpu]->vram;
     double loaded = j->load_s > 0 ? clamp(age / j->load_s, 0.02, 1) : 1;
@@ -159,6 +159,8 @@ static double vram_of(const struct sim_world *w, const struct sim_job *j, size_t
         double quantum = 0.002, grown = leak_rate(w, j, job, gpu) * (age - j->load_s);
         share += floor(grown / quantum) * quantum;
     }
+    if (j->vram_wobble > 0)
+        share -= j->vram_wobble * loaded * (0.5 - 0.5 * sim_noise(w->seed, (uint64_t)gpu, SALT_NOISE + 8 * job + 6, t, 25));
     return floor(share * total * 512) * 2048;
 }
 
@@ -179,7 +181,7 @@ static struct sim_load load_of(const struct sim_world *w, size_t job, int gpu, d
                              .tensor = j->tensor * util,
                              .encode = j->encode * video,
                              .decode = j->decode * video,
-                             .vram = vram_of(w, j, job, gpu, age)};
+                             .vram = vram_of(w, j, job, gpu, t, age)};
 }
 
 static void scale_to_one(struct sim_share *shares, size_t count, struct sim_load *sum)

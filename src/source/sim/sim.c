@@ -130,7 +130,7 @@ static void sim_sample(struct source *source, size_t gpu, unsigned groups, struc
         gpu_mark_state(out, GPU_ASLEEP, NULL);
         return;
     }
-    struct fill f = {.world = &s->world, .gpu = i, .t = t, .origin = s->origin};
+    struct fill f = {.world = &s->world, .gpu = i, .t = t, .energy_start_j = body_energy_start(&s->world, i), .origin = s->origin};
     body_at(&s->bodies[i], &s->world, i, t, &f.view);
     fill_gpu(&f, groups, out);
     if (sim_has_trouble(&s->world, TROUBLE_DENIED, i, t, NULL, NULL))

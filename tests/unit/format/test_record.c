@@ -311,7 +311,8 @@ static void a_damaged_byte_costs_samples_up_to_the_next_whole_one(void **state)
     int fd = open(path, O_RDWR);
     off_t size = file_size();
     struct replay_reader_facts facts;
-    for (off_t at = size / 3; at < size; at += size / 3) {
+    size_t tried = 0;
+    for (off_t at = size / 3; at < size; at += size / 7) {
         char byte;
         assert_int_equal(pread(fd, &byte, 1, at), 1);
         byte ^= 0x10;
@@ -328,10 +329,14 @@ static void a_damaged_byte_costs_samples_up_to_the_next_whole_one(void **state)
         replay_reader_close(r);
         assert_true(count >= 400 && count < 1500);
         assert_true(facts.damaged > 0 || err.text[0]);
+        if (!err.text[0]) /* the next whole snapshot is at most 600 away */
+            assert_true(count >= 1500 - 601);
+        tried += !err.text[0];
         byte ^= 0x10;
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     }
     close(fd);
+    assert_true(tried > 0);
     assert_int_equal(count_samples(NULL), 1500);
 }
 
@@ -348,6 +353,61 @@ static void a_reader_sees_what_is_written_later(void **state)
     assert_non_null(s);
     snapshot_unref(s);
     replay_reader_close(r);
+}
+
+static void a_reader_waits_for_the_rest_of_a_frame(void **state)
+{
+    (void)state;
+    record_sim("scenario=mixed", 3, 1, NULL);
+    off_t size = file_size();
+    char tail[5];
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, tail, sizeof tail, size - 5), 5);
+    assert_int_equal(ftruncate(fd, size - 5), 0);
+    struct replay_reader *r = reader();
+    snapshot_unref(next(r));
+    snapshot_unref(next(r));
+    assert_null(next(r));
+    assert_true(replay_reader_facts(r).torn);
+    assert_int_equal(pwrite(fd, tail, sizeof tail, size - 5), 5);
+    close(fd);
+    const struct snapshot *s = next(r);
+    assert_non_null(s);
+    snapshot_unref(s);
+    assert_int_equal(replay_reader_facts(r).damaged, 0);
+    replay_reader_close(r);
+}
+
+static void more_processes_than_a_recording_holds_are_counted(void **state)
+{
+    (void)state;
+    enum { CARDS = 20 };
+    struct snapshot *s = snapshot_new(CARDS);
+    for (size_t i = 0; i < CARDS; i++) {
+        s->gpus[i].index = (int)i;
+        for (int k = 0; k < GPU_PROCESSES_MAX; k++)
+            gpu_add_process(&s->gpus[i], 1000 + k);
+    }
+    struct recorder *r = recorder();
+    add(r, s);
+    add(r, s);
+    recorder_close(r, NULL);
+    struct replay_reader *back = reader();
+    for (int n = 0; n < 2; n++) {
+        const struct snapshot *read = next(back);
+        assert_non_null(read);
+        size_t kept = 0, left_out = 0;
+        for (size_t i = 0; i < CARDS; i++) {
+            kept += read->gpus[i].process_count;
+            left_out += read->gpus[i].processes_left_out;
+        }
+        assert_int_equal(kept, 16384);
+        assert_int_equal(kept + left_out, CARDS * GPU_PROCESSES_MAX);
+        snapshot_unref(read);
+    }
+    assert_int_equal(s->gpus[CARDS - 1].process_count, GPU_PROCESSES_MAX); /* the snapshot is everybody's: it stays as it is */
+    replay_reader_close(back);
+    snapshot_unref(s);
 }
 
 static void a_full_disk_leaves_a_whole_recording(void **state)
@@ -429,6 +489,8 @@ int main(void)
         RECORDING_TEST(recording_goes_on_behind_a_torn_end),
         RECORDING_TEST(a_damaged_byte_costs_samples_up_to_the_next_whole_one),
         RECORDING_TEST(a_reader_sees_what_is_written_later),
+        RECORDING_TEST(a_reader_waits_for_the_rest_of_a_frame),
+        RECORDING_TEST(more_processes_than_a_recording_holds_are_counted),
         RECORDING_TEST(a_full_disk_leaves_a_whole_recording),
         RECORDING_TEST(other_files_are_left_alone),
         RECORDING_TEST(a_recording_is_for_its_owner),

@@ -6,33 +6,14 @@
 #include "base/cleanup.h"
 #include "test.h"
 
-/* A simulated machine with a clock in the test's hand. */
-struct machine_under_test {
-    struct clock_manual clock;
-    struct env env;
-    struct source *source;
-};
+#include "sim_snapshot.h"
 
-static void start(struct machine_under_test *m, const char *params)
-{
-    struct error err = {0};
-    clock_manual_init(&m->clock, (struct wall){1800000000000});
-    m->env = (struct env){.sysroot = "", .clock = &m->clock.clock};
-    if (sim_source.open(&m->env, params, &m->source, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static void stop(struct machine_under_test *m)
-{
-    sim_source.close(m->source);
-}
-
-static void pass_s(struct machine_under_test *m, double seconds)
+static void pass_s(struct sim_machine *m, double seconds)
 {
     clock_manual_advance_ms(&m->clock, (int64_t)(seconds * 1000));
 }
 
-static struct gpu look_at(struct machine_under_test *m, size_t gpu, unsigned groups)
+static struct gpu look_at(struct sim_machine *m, size_t gpu, unsigned groups)
 {
     struct gpu g = {0};
     struct error err = {0};
@@ -67,9 +48,9 @@ static void the_same_moment_reads_the_same_however_often_one_looked(void **state
     for (size_t i = 0; i < count; i++) {
         char params[64];
         snprintf(params, sizeof params, "scenario=%s,gpus=3,seed=7", all[i].name);
-        struct machine_under_test often, once;
-        start(&often, params);
-        start(&once, params);
+        struct sim_machine often, once;
+        sim_machine_start(&often, params);
+        sim_machine_start(&once, params);
         for (int n = 0; n < 40; n++) {
             pass_s(&often, 0.731);
             for (size_t gpu = 0; gpu < 3; gpu++) {
@@ -84,8 +65,8 @@ static void the_same_moment_reads_the_same_however_often_one_looked(void **state
             gpu_done(&a);
             gpu_done(&b);
         }
-        stop(&often);
-        stop(&once);
+        sim_machine_stop(&often);
+        sim_machine_stop(&once);
     }
 }
 
@@ -98,8 +79,8 @@ static void every_scenario_gives_readings_that_a_card_could_give(void **state)
     for (size_t i = 0; i < count; i++) {
         char params[64];
         snprintf(params, sizeof params, "scenario=%s,gpus=12,vendor=mixed", all[i].name);
-        struct machine_under_test m;
-        start(&m, params);
+        struct sim_machine m;
+        sim_machine_start(&m, params);
         for (int n = 0; n < 10; n++) {
             pass_s(&m, 7.3);
             for (size_t gpu = 0; gpu < 12; gpu++) {
@@ -128,15 +109,15 @@ static void every_scenario_gives_readings_that_a_card_could_give(void **state)
                 gpu_done(&g);
             }
         }
-        stop(&m);
+        sim_machine_stop(&m);
     }
 }
 
 static void only_the_groups_asked_for_are_read(void **state)
 {
     (void)state;
-    struct machine_under_test m;
-    start(&m, "scenario=training");
+    struct sim_machine m;
+    sim_machine_start(&m, "scenario=training");
     struct gpu g = look_at(&m, 0, GROUP_FAST);
     assert_int_equal(g.power_mw.state, READING_OK);
     assert_int_equal(g.ecc_corrected.state, READING_UNREAD);
@@ -144,33 +125,33 @@ static void only_the_groups_asked_for_are_read(void **state)
     assert_int_equal(g.property[PROPERTY_driver].state, READING_UNREAD);
     assert_int_equal(g.processes_state, READING_UNREAD);
     gpu_done(&g);
-    stop(&m);
+    sim_machine_stop(&m);
 }
 
 static void cards_keep_silent_about_what_the_real_ones_do_not_tell(void **state)
 {
     (void)state;
-    struct machine_under_test m;
-    start(&m, "scenario=training,model=h100");
+    struct sim_machine m;
+    sim_machine_start(&m, "scenario=training,model=h100");
     struct gpu g = look_at(&m, 0, GROUP_ALL);
     assert_int_equal(g.fan_permille.state, READING_UNSUPPORTED);
     assert_int_equal(g.tensor_active_permille.state, READING_OK);
     gpu_done(&g);
-    stop(&m);
-    start(&m, "scenario=training,model=rx7900xtx");
+    sim_machine_stop(&m);
+    sim_machine_start(&m, "scenario=training,model=rx7900xtx");
     g = look_at(&m, 0, GROUP_ALL);
     assert_int_equal(g.encoder_permille.state, READING_UNSUPPORTED);
     assert_int_equal(g.pstate.state, READING_UNSUPPORTED);
     assert_true(value(g.temp_hotspot_mdegc) > value(g.temp_mdegc));
     gpu_done(&g);
-    stop(&m);
-    start(&m, "scenario=training,vendor=intel");
+    sim_machine_stop(&m);
+    sim_machine_start(&m, "scenario=training,vendor=intel");
     g = look_at(&m, 0, GROUP_ALL);
     assert_int_equal(g.fan_permille.state, READING_UNSUPPORTED);
     assert_true(value(g.fan_rpm) > 0);
     assert_int_equal(g.clock_memory_khz.state, READING_UNSUPPORTED);
     gpu_done(&g);
-    stop(&m);
+    sim_machine_stop(&m);
 }
 
 static void wrong_parameters_are_refused_with_the_nearest_right_one(void **state)
@@ -210,8 +191,8 @@ static void wrong_parameters_are_refused_with_the_nearest_right_one(void **state
 static void nvidia_cards_come_first_and_addresses_rise(void **state)
 {
     (void)state;
-    struct machine_under_test m;
-    start(&m, "gpus=256,vendor=mixed");
+    struct sim_machine m;
+    sim_machine_start(&m, "gpus=256,vendor=mixed");
     static struct gpu_id ids[GPU_MAX];
     assert_int_equal(sim_source.list(m.source, ids, GPU_MAX), 256);
     for (size_t i = 1; i < 256; i++) {
@@ -221,7 +202,7 @@ static void nvidia_cards_come_first_and_addresses_rise(void **state)
         assert_false(gpu_same(&ids[i - 1], &ids[i]));
     }
     assert_int_equal(sim_source.list(m.source, ids, 5), 5);
-    stop(&m);
+    sim_machine_stop(&m);
 }
 
 int main(void)
