@@ -4,7 +4,10 @@
 #pragma once
 
 #include "base/clock.h"
+#include "serve/compose.h"
 #include "serve/data.h"
+#include "serve/engineio.h"
+#include "serve/hub.h"
 #include "serve/limiter.h"
 #include "serve/listener.h"
 #include "serve/loop.h"
@@ -21,6 +24,11 @@ struct server {
     size_t listener_count;
     struct tls *tls;
     struct data data;
+    struct hub hub;
+    struct eio eio;
+    struct usage_watch usage;
+    struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
+    uint64_t status_sequence;
     struct token_file tokens;
     struct limiter limiter; /* of failed tokens */
     struct conn *waiters;   /* requests that wait for a fresh sample */
@@ -28,6 +36,7 @@ struct server {
     struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */
     size_t watch_count;
     struct watch *stop_timer;
+    int64_t stop_at_ms;
     char own_name[256]; /* of the host */
     struct mono started;
     bool stopping;

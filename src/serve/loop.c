@@ -110,17 +110,26 @@ int loop_init(struct loop *loop, struct error *err)
     return 0;
 }
 
+void loop_bury(struct loop *loop)
+{
+    while (loop->ready) {
+        struct conn *c = loop->ready;
+        loop->ready = c->next_ready;
+        c->resuming = false;
+        if (!c->closing)
+            continue;
+        c->next_ready = loop->dead;
+        loop->dead = c;
+    }
+    loop->ready_last = NULL;
+    bury(loop);
+}
+
 void loop_done(struct loop *loop)
 {
     for (struct conn *c = loop->conns; c; c = c->next)
         conn_close(c);
-    while (loop->ready) {
-        struct conn *c = loop->ready;
-        loop->ready = c->next_ready;
-        c->next_ready = loop->dead;
-        loop->dead = c;
-    }
-    bury(loop);
+    loop_bury(loop);
     watch_free(loop->later);
     watch_free(loop->sweep);
     watch_base_free(loop->base);

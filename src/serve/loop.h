@@ -29,6 +29,8 @@ struct loop {
 int loop_init(struct loop *loop, struct error *err);
 /* Destroys all connections. */
 void loop_done(struct loop *loop);
+/* Destroys the connections that were closed. */
+void loop_bury(struct loop *loop);
 int64_t loop_now_ms(void);
 
 /* For conn.c. */

@@ -10,8 +10,10 @@
 #include "serve/core.h"
 #include "serve/health.h"
 #include "serve/http.h"
+#include "serve/live.h"
 #include "serve/page.h"
 #include "serve/router.h"
+#include "serve/socketio.h"
 
 enum { FRESH_WAIT_MS = 500 };
 
@@ -222,6 +224,8 @@ const struct route routes[] = {
     {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
     {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},
     {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
+    {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio},
     {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},
+    {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws},
 };
 const size_t route_count = ARRAY_LEN(routes);

@@ -13,9 +13,19 @@
 #include "base/log.h"
 #include "serve/core.h"
 #include "serve/http.h"
+#include "serve/live.h"
+#include "serve/socketio.h"
 #include "serve/tls.h"
+#include "serve/ws.h"
 
-enum { CONNECTIONS_MAX = 16384, SPARE_DESCRIPTORS = 256, MAX_AGE_MS = 250, HIGH_USAGE_PERCENT = 50, STOP_MS = 1000 };
+enum {
+    CONNECTIONS_MAX = 16384,
+    SPARE_DESCRIPTORS = 256,
+    MAX_AGE_MS = 250,
+    HIGH_USAGE_PERCENT = 50,
+    STOP_MS = 1000,
+    STOP_LOOK_MS = 10
+};
 
 /* ---- requests that wait for a sample ---- */
 
@@ -60,6 +70,7 @@ static void on_waiters_timer(void *arg)
 static void on_periodic(void *owner)
 {
     struct server *s = owner;
+    live_publish(s);
     if (s->parts.sampled)
         s->parts.sampled(s->parts.user, s->data.periodic);
 }
@@ -152,12 +163,14 @@ int server_new(const struct server_options *options, const struct server_parts *
     int result = loop_init(&s->loop, err);
     if (!result)
         result = data_init(&s->data, &s->loop, options->engine, err);
+    if (!result && (hub_init(&s->hub, &s->loop) || eio_init(&s->eio, &s->loop, &socketio_ops, s->options.connections_max)))
+        result = error_set(err, -ENOMEM, "out of memory");
     if (!result)
         result = token_file_load(&s->tokens, options->token_file, err);
     if (!result && options->tls_certificate)
         result = tls_new(options->tls_certificate, options->tls_key ? options->tls_key : options->tls_certificate, &s->tls, err);
     if (!result) {
-        s->data.owner = s;
+        s->data.owner = s->eio.owner = s;
         s->data.on_fresh = on_fresh;
         s->data.on_periodic = on_periodic;
         s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s);
@@ -197,7 +210,8 @@ int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *u
 static void on_stop_timer(void *arg)
 {
     struct server *s = arg;
-    watch_base_stop(s->loop.base);
+    if (s->loop.conn_count == 0 || loop_now_ms() >= s->stop_at_ms)
+        watch_base_stop(s->loop.base);
 }
 
 static void close_listeners(struct server *s)
@@ -212,13 +226,17 @@ void server_stop(struct server *s)
         return;
     s->stopping = true;
     close_listeners(s);
+    eio_stop(&s->eio);
     on_fresh(s); /* whoever waits gets what there is */
-    for (struct conn *c = s->loop.conns; c; c = c->next)
-        if (c->protocol == &http_protocol && !http_client_of(c)->partial && !c->resuming && !c->kept_len)
+    for (struct conn *c = s->loop.conns; c; c = c->next) {
+        if (c->protocol == &ws_protocol)
+            ws_close(c->state, WS_GOING_AWAY, "the server stops");
+        else if (c->protocol == &http_protocol && !http_client_of(c)->partial && !c->resuming && !c->kept_len)
             conn_finish(c, false);
-    s->stop_timer = watch_timer(s->loop.base, on_stop_timer, s);
-    int64_t wait_ms = s->loop.conn_count ? STOP_MS : 1;
-    if (!s->stop_timer || !watch_on(s->stop_timer, wait_ms))
+    }
+    s->stop_at_ms = loop_now_ms() + STOP_MS;
+    s->stop_timer = watch_ticker(s->loop.base, on_stop_timer, s);
+    if (!s->stop_timer || !watch_on(s->stop_timer, STOP_LOOK_MS))
         watch_base_stop(s->loop.base);
 }
 
@@ -239,7 +257,15 @@ void server_free(struct server *s)
         watch_free(s->waiters_timer);
         data_done(&s->data);
     }
+    if (s->loop.base) {
+        for (struct conn *c = s->loop.conns; c; c = c->next)
+            conn_close(c);
+        loop_bury(&s->loop); /* the clients leave the hub before it goes */
+        eio_done(&s->eio);
+        hub_done(&s->hub);
+    }
     loop_done(&s->loop);
+    blob_unref(s->status);
     mailbox_free(s->data.periodic_box);
     mailbox_free(s->data.fresh_box);
     tls_free(s->tls);

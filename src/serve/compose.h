@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is said about a sample: the data of each message.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/json_writer.h"
+#include "model/snapshot.h"
+#include "serve/batch.h"
+
+/* Which GPUs are above the limit of high usage, so that a rise is told once. */
+struct usage_watch {
+    bool above[GPU_MAX];
+};
+
+/* All messages of a periodic sample, in the order of the contract. `answer` may be NULL. */
+void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct usage_watch *watch,
+                    int64_t limit_percent);
+/* The data of gpu_status. */
+void compose_status(struct json_writer *j, const struct snapshot *s, const char *answer, int64_t interval_ms);

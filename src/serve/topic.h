@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The kinds of messages that clients can get, in the order in which those of one sample leave.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum topic {
+    TOPIC_STATUS, /* once, on connect */
+    TOPIC_STATUS_UPDATE,
+    TOPIC_STATS,
+    TOPIC_HIGH_USAGE,
+    TOPIC_GPU_EVENT, /* what the driver reported: XID, lost, back */
+    TOPIC_ALERT,
+    TOPIC_GUARD,
+    TOPIC_MISSED,
+    TOPIC_ERROR,
+    TOPIC_COUNT,
+};
+
+enum { TOPICS_ALL = (1 << TOPIC_COUNT) - 1 };
+/* What a client cannot switch off: the answer to its arrival, what it missed, what it did wrong. */
+enum { TOPICS_ALWAYS = 1 << TOPIC_STATUS | 1 << TOPIC_MISSED | 1 << TOPIC_ERROR };
+
+const char *topic_name(enum topic topic);
+bool topic_from_name(struct str name, enum topic *ret);
