@@ -9,8 +9,9 @@
 #include "format/table.h"
 #include "host/machine.h"
 
-/* An answer comes within 50 ms: the CPU is looked at before and after the GPUs are read, at least so far apart. */
-enum { CPU_WINDOW_MS = 30 };
+/* The CPU is looked at before and after the GPUs are read, at least so far apart. Programs get their answer within 50 ms, for
+ * people a little more time makes it less coarse. */
+enum { WINDOW_PROGRAMS_MS = 30, WINDOW_PEOPLE_MS = 250 };
 
 static struct machine *machine;
 
@@ -18,13 +19,16 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 {
     struct host host = {0};
     struct mono start = clock_mono(&clock_system);
+    int64_t window_ms = cli->json ? WINDOW_PROGRAMS_MS : WINDOW_PEOPLE_MS;
     bool first = machine == NULL;
-    if (first && (machine = machine_new(&cli->env)) != NULL)
+    if (first && (machine = machine_new(&cli->env)) != NULL) {
+        machine_set_window(machine, window_ms);
         machine_sample(machine, &host);
+    }
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, err);
     if (!s)
         return err->code;
-    int64_t left_ms = CPU_WINDOW_MS - mono_since_ms(clock_mono(&clock_system), start);
+    int64_t left_ms = window_ms - mono_since_ms(clock_mono(&clock_system), start);
     if (first && machine && left_ms > 0)
         pause_ms(left_ms);
     if (machine)

@@ -5,11 +5,11 @@
 #include "cli/command.h"
 
 extern const struct command command_status, command_ps, command_why, command_resources, command_devices, command_driver,
-    command_serve, command_completion, command_help, command_version;
+    command_serve, command_record, command_sim, command_config, command_completion, command_help, command_version;
 
 const struct command *const command_table[] = {
-    &command_status, &command_ps,    &command_why,        &command_resources, &command_devices,
-    &command_driver, &command_serve, &command_completion, &command_help,      &command_version,
+    &command_status, &command_ps,  &command_why,    &command_resources,  &command_devices, &command_driver,  &command_serve,
+    &command_record, &command_sim, &command_config, &command_completion, &command_help,    &command_version,
 };
 const size_t command_count = ARRAY_LEN(command_table);
 

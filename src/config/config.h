@@ -119,8 +119,10 @@ struct config_inputs {
 };
 
 struct config_problem {
-    bool warning;    /* does not keep the configuration from being used */
-    char where[256]; /* "whirr.toml:12:3", "environment", "--listen" */
+    bool warning;     /* does not keep the configuration from being used */
+    char where[256];  /* "whirr.toml:12:3", "environment WHIRR_LOG_LEVEL", "--listen" */
+    char file[256];   /* "" when it is not about a file */
+    int line, column; /* 0: about the whole file */
     char text[512];
 };
 

@@ -29,9 +29,13 @@ void problem_add(struct config_problems *problems, bool warning, const struct co
         return;
     }
     struct config_problem *p = &problems->list[problems->count++];
-    p->warning = warning;
+    *p = (struct config_problem){.warning = warning, .line = origin->line, .column = origin->column};
+    if (origin->kind == CONFIG_FROM_FILE)
+        str_copy(p->file, sizeof p->file, str_from(origin->where));
     if (origin->kind == CONFIG_FROM_FILE && origin->line)
         snprintf(p->where, sizeof p->where, "%.200s:%d:%d", origin->where, origin->line, origin->column);
+    else if (origin->kind == CONFIG_FROM_FILE)
+        snprintf(p->where, sizeof p->where, "%.200s", origin->where);
     else
         config_origin_text(origin, p->where, sizeof p->where);
     va_list args;
@@ -100,7 +104,7 @@ static void apply_text(struct loader *l, const char *key, const char *value, enu
         struct config_list *list = setting_at(entry, s);
         if (loader_origin(section, entry, s)->kind != CONFIG_FROM_FLAG)
             *list = (struct config_list){0};
-        good = value_append(str_from(value), l->arena, list, why);
+        good = value_append(s, str_from(value), l->arena, list, why);
     } else {
         good = value_from_text(s, str_from(value), l->arena, setting_at(entry, s), why);
     }

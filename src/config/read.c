@@ -196,7 +196,6 @@ void loader_read_file(struct loader *l, const struct env *env, const char *path,
     if ((rc == -ENOENT || rc == -ENOTDIR) && !must_exist)
         return;
     if (rc < 0) {
-        origin = (struct config_origin){CONFIG_FROM_FLAG, l->file, 0, 0}; /* there is no line to name */
         /* A hardened service cannot look into homes: no reason not to start. */
         problem_add(l->problems, rc == -EACCES && !must_exist, &origin, "cannot be read: %s",
                     rc == -EFBIG ? "larger than 1 MiB" : strerror(-rc));

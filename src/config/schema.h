@@ -74,7 +74,8 @@ bool value_from_text(const struct setting *setting, struct str text, struct aren
 bool value_from_toml(const struct setting *setting, const struct toml_value *value, struct arena *arena, void *to,
                      char why[WHY_SIZE]);
 /* One more member of a list. */
-bool value_append(struct str text, struct arena *arena, struct config_list *list, char why[WHY_SIZE]);
+bool value_append(const struct setting *setting, struct str text, struct arena *arena, struct config_list *list,
+                  char why[WHY_SIZE]);
 bool value_equal(const struct setting *setting, const void *a, const void *b);
 size_t value_size(const struct setting *setting);
 /* As TOML writes it. */

@@ -90,7 +90,12 @@ void setting_describe_allowed(const struct setting *s, struct buf *out)
         break;
     case SETTING_TEXT: buf_text(out, checks[s->check]); break;
     case SETTING_CHOICE: describe_choices(s, out); break;
-    case SETTING_LIST: buf_text(out, "a list of texts like [\"a\", \"b\"]"); break;
+    case SETTING_LIST:
+        if (s->check)
+            buf_printf(out, "%s, or a list of these", checks[s->check]);
+        else
+            buf_text(out, "a list of texts like [\"a\", \"b\"]");
+        break;
     case SETTING_IDS: buf_text(out, "a list of numbers or texts like [0, \"GPU-...\"]"); break;
     case SETTING_MAP: buf_text(out, "a table of texts like { a = \"b\" }"); break;
     }
@@ -222,7 +227,8 @@ static bool bool_from_text(struct str text, bool *ret)
 }
 
 /* "a,b,c", or "a;b;c" where members hold commas themselves; empty text is an empty list. */
-static bool list_from_text(struct str text, struct arena *arena, struct config_list *to, char why[WHY_SIZE])
+static bool list_from_text(const struct setting *s, struct str text, struct arena *arena, struct config_list *to,
+                           char why[WHY_SIZE])
 {
     char separator = memchr(text.at, ';', text.len) ? ';' : ',';
     size_t count = 0;
@@ -240,7 +246,7 @@ static bool list_from_text(struct str text, struct arena *arena, struct config_l
     rest = text;
     while (str_cut(&rest, separator, &part)) {
         part = str_trim(part);
-        if (part.len && !copy_text(part, arena, &items[used++], why))
+        if (part.len && !set_text(s, part, arena, &items[used++], why))
             return false;
     }
     *to = (struct config_list){items, count};
@@ -251,7 +257,7 @@ static bool list_from_text(struct str text, struct arena *arena, struct config_l
 static bool map_from_text(const struct setting *s, struct str text, struct arena *arena, struct config_map *to, char why[WHY_SIZE])
 {
     struct config_list list;
-    if (!list_from_text(text, arena, &list, why))
+    if (!list_from_text(s, text, arena, &list, why))
         return false;
     struct config_pair *pairs = arena_alloc(arena, (list.count ? list.count : 1) * sizeof *pairs);
     if (!pairs)
@@ -268,7 +274,7 @@ static bool map_from_text(const struct setting *s, struct str text, struct arena
     return true;
 }
 
-bool value_append(struct str text, struct arena *arena, struct config_list *list, char why[WHY_SIZE])
+bool value_append(const struct setting *s, struct str text, struct arena *arena, struct config_list *list, char why[WHY_SIZE])
 {
     if (list->count == LIST_MAX) {
         snprintf(why, WHY_SIZE, "a list has at most %d members", LIST_MAX);
@@ -279,7 +285,7 @@ bool value_append(struct str text, struct arena *arena, struct config_list *list
         return out_of_memory(why);
     if (list->count)
         memcpy(items, list->items, list->count * sizeof *items);
-    if (!copy_text(text, arena, &items[list->count], why))
+    if (!set_text(s, text, arena, &items[list->count], why))
         return false;
     *list = (struct config_list){items, list->count + 1};
     return true;
@@ -298,7 +304,7 @@ bool value_from_text(const struct setting *s, struct str text, struct arena *are
     case SETTING_TEXT: return set_text(s, text, arena, to, why);
     case SETTING_CHOICE: return set_choice(s, text, to, why);
     case SETTING_LIST:
-    case SETTING_IDS: return list_from_text(text, arena, to, why);
+    case SETTING_IDS: return list_from_text(s, text, arena, to, why);
     case SETTING_MAP: return map_from_text(s, text, arena, to, why);
     }
     return false;
@@ -326,8 +332,8 @@ static bool list_from_toml(const struct setting *s, const struct toml_value *v, 
     const char **items = arena_alloc(arena, (count ? count : 1) * sizeof *items);
     if (!items)
         return out_of_memory(why);
-    for (const struct toml_value *m = one ? v : v->first; used < count; m = m->next)
-        if (!scalar_text(m, s->type == SETTING_IDS, arena, &items[used++], why))
+    for (const struct toml_value *m = one ? v : v->first; used < count; m = m->next, used++)
+        if (!scalar_text(m, s->type == SETTING_IDS, arena, &items[used], why) || !passes_check(s->check, str_from(items[used])))
             return refuse(s, why);
     *to = (struct config_list){items, count};
     return true;

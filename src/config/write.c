@@ -39,7 +39,7 @@ static void write_number(double value, struct buf *out)
 {
     /* The shortest text that reads back to the same number, with a fraction so that TOML takes it for one. */
     char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         double back;
         if (str_to_double(str_from(text), &back) && back == value)

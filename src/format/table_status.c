@@ -81,6 +81,17 @@ static void power_text(char text[NUMBER_SIZE], const struct page *page, const st
         snprintf(text, NUMBER_SIZE, "%s/%.0f W", page_dash(page), (double)limit / 1000);
 }
 
+/* On a narrow page "17.6/24.0G" leaves room for the names. */
+static void memory_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
+{
+    show_bytes_of(text, page, gpu->mem_used_bytes, gpu->mem_total_bytes);
+    size_t len = strlen(text);
+    if (page->width < 100 && len > 4 && str_ends(str_from(text), "iB")) {
+        text[len - 4] = text[len - 3];
+        text[len - 3] = '\0';
+    }
+}
+
 static void make_cells(struct cell cells[COLUMN_COUNT], const struct page *page, const struct gpu *gpu)
 {
     int64_t value;
@@ -95,7 +106,7 @@ static void make_cells(struct cell cells[COLUMN_COUNT], const struct page *page,
     cells[COLUMN_LOAD].ink = reading_or(gpu->util_permille, 0) >= 100 ? INK_STRONG : INK_PLAIN;
     cells[COLUMN_MEMORY].bar = full;
     cells[COLUMN_MEMORY].bar_ink = reading_or(full, 0) >= 970 ? INK_BAD : reading_or(full, 0) >= 900 ? INK_WARN : INK_MEMORY;
-    show_bytes_of(cells[COLUMN_MEMORY].text, page, gpu->mem_used_bytes, gpu->mem_total_bytes);
+    memory_text(cells[COLUMN_MEMORY].text, page, gpu);
     if (reading_get(gpu->temp_mdegc, &value))
         snprintf(cells[COLUMN_TEMP].text, NUMBER_SIZE, "%lld%s", (long long)((value + 500) / 1000), page_degrees(page));
     cells[COLUMN_TEMP].ink = heat_ink(gpu);

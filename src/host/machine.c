@@ -22,6 +22,7 @@ enum {
 /* What is measured between two calls. */
 struct machine {
     const struct env *env;
+    int64_t window_ms;
     bool measured; /* there is a first sample */
     struct mono at;
     uint64_t cpu_busy, cpu_total;
@@ -32,9 +33,16 @@ struct machine {
 struct machine *machine_new(const struct env *env)
 {
     struct machine *m = calloc(1, sizeof *m);
-    if (m)
+    if (m) {
         m->env = env;
+        m->window_ms = WINDOW_MS;
+    }
     return m;
+}
+
+void machine_set_window(struct machine *m, int64_t ms)
+{
+    m->window_ms = ms;
 }
 
 void machine_free(struct machine *m)
@@ -343,7 +351,7 @@ void machine_sample(struct machine *m, struct host *out)
     *out = (struct host){0};
     struct mono now = clock_mono(m->env->clock);
     int64_t elapsed_ms = mono_since_ms(now, m->at);
-    bool new_window = !m->measured || elapsed_ms >= WINDOW_MS;
+    bool new_window = !m->measured || elapsed_ms >= m->window_ms;
     read_name(m->env, out);
     read_cpu(m, out, new_window);
     read_memory(m->env, out);

@@ -11,4 +11,6 @@ struct machine;
 
 struct machine *machine_new(const struct env *env);
 void machine_free(struct machine *m);
+/* Rates are taken over at least so long (200 ms unless set): one-shots that must answer at once take less, and are coarser. */
+void machine_set_window(struct machine *m, int64_t ms);
 void machine_sample(struct machine *m, struct host *out);

@@ -20,8 +20,8 @@ enum {
     WHY_EVIDENCE_MAX = 8,
     WHY_SUGGESTIONS_MAX = 5,
     WHY_ANSWER_SIZE = 400,
-    WHY_TEXT_SIZE = 256,
-    WHY_LINE_SIZE = 192,
+    WHY_TEXT_SIZE = 400,
+    WHY_LINE_SIZE = 256,
 };
 
 enum why_code {

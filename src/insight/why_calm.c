@@ -29,11 +29,12 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, WHY_NOTHING_UNUSUAL, 0.97);
     support_load(&d, f, f->load == LOAD_IDLE ? 0.5 : 0.4);
     support_temperature(&d, f, f->heat == HEAT_COOL ? 0.5 : 0.35);
-    if (f->power == POWER_LOW)
-        support_power(&d, f, 0.4);
+    support_power(&d, f, f->power == POWER_LOW ? 0.4 : 0);
     support_fan(&d, f, f->fan == FAN_NONE ? 0.1 : 0.4);
     if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
         support(&d, 0.3, "idle for the last %s", words_ago(f->past.calm_ms, since));
+    if (f->power == POWER_RAISED)
+        doubt(&d, 0.8, "but it draws more than idle cards usually do");
     if (f->load == LOAD_UNKNOWN)
         doubt(&d, 0.7, "its load cannot be read");
     cause_end(&d, "The card is at rest, as it should be.");
@@ -73,7 +74,7 @@ void rules_calm(const struct facts *f, struct why_part *part)
     size_t known = (f->load != LOAD_UNKNOWN && f->load_basis != BASIS_POWER) + (f->heat != HEAT_UNKNOWN) +
                    (f->power != POWER_UNKNOWN) + (f->fan == FAN_OFF || f->fan == FAN_LOW);
     bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && f->fan != FAN_UNKNOWN);
-    if (known >= 2 && feels && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM && f->power <= POWER_LOW)
+    if (known >= 2 && feels && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM && f->power <= POWER_RAISED)
         rule_nothing(f, part);
     else
         rule_cannot_know(f, part);

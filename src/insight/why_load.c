@@ -130,7 +130,7 @@ static const struct process *video_process(const struct facts *f, int64_t *share
     for (size_t i = 0; i < f->gpu->process_count; i++) {
         const struct process *p = &f->gpu->processes[i];
         int64_t its = reading_or(f->encodes ? p->encoder_permille : p->decoder_permille, 0);
-        if (its > *share) {
+        if (its > *share || (found && its == *share && p->pid < found->pid)) {
             found = p;
             *share = its;
         }
@@ -164,6 +164,12 @@ static void rule_video(const struct facts *f, struct why_part *part)
         cause_end(&d, "Video is %sd on it.", f->encodes ? "encode" : "decode");
 }
 
+static bool holds_more(const struct process *p, const struct process *than)
+{
+    int64_t mem = reading_or(p->mem_bytes, 0), other = than ? reading_or(than->mem_bytes, 0) : -1;
+    return !than || mem > other || (mem == other && p->pid < than->pid);
+}
+
 /* Processes may be listed with the whole card or with the instance that they are in. */
 static const struct process *instance_process(const struct facts *f, const struct gpu **instance)
 {
@@ -173,7 +179,7 @@ static const struct process *instance_process(const struct facts *f, const struc
         const struct process *p = &gpu->processes[i];
         if (p->instance < 0 || (size_t)p->instance >= gpu->instance_count)
             continue;
-        if (!found || reading_or(p->mem_bytes, 0) > reading_or(found->mem_bytes, 0)) {
+        if (holds_more(p, found)) {
             found = p;
             *instance = &gpu->instances[p->instance];
         }
@@ -181,7 +187,7 @@ static const struct process *instance_process(const struct facts *f, const struc
     for (size_t i = 0; i < gpu->instance_count && !found; i++)
         for (size_t k = 0; k < gpu->instances[i].process_count; k++) {
             const struct process *p = &gpu->instances[i].processes[k];
-            if (!found || reading_or(p->mem_bytes, 0) > reading_or(found->mem_bytes, 0)) {
+            if (holds_more(p, found)) {
                 found = p;
                 *instance = &gpu->instances[i];
             }

@@ -50,41 +50,44 @@ static double weight_of(enum why_code code)
     case WHY_NO_DRIVER: return 0.85;
     case WHY_SOURCE_RELEASED: return 0.84;
     case WHY_ASLEEP: return 0.83;
-    default: return 0.7;
+    default: return 0.8;
     }
 }
 
-static const char *sentence_of(enum why_code code)
+/* The reason why cards cannot be read; NULL for codes with a sentence of their own. */
+static const char *reason_of(enum why_code code)
 {
     switch (code) {
-    case WHY_SOURCE_HUNG: return "The driver does not answer";
-    case WHY_DRIVER_MISMATCH: return "The loaded driver and its library do not match";
-    case WHY_NO_PERMISSION: return "The GPU cannot be read: permission is missing";
-    case WHY_SOURCE_FAILING: return "The GPU cannot be read: queries to the driver fail";
-    case WHY_NO_DRIVER: return "No GPU can be seen because its driver is not loaded";
-    case WHY_SOURCE_RELEASED: return "The driver was let go on request, so the GPU is not looked at";
-    case WHY_ASLEEP: return "All GPUs are asleep: they do no work and need no cooling, so the noise comes from elsewhere";
-    default: return "No GPU was found on this machine, so there is no GPU fan to explain";
+    case WHY_SOURCE_HUNG: return "the driver does not answer";
+    case WHY_DRIVER_MISMATCH: return "the loaded driver and its library do not match";
+    case WHY_NO_PERMISSION: return "permission is missing";
+    case WHY_SOURCE_FAILING: return "queries to the driver fail";
+    case WHY_NO_DRIVER: return "its driver is not loaded";
+    case WHY_SOURCE_RELEASED: return "the driver was let go on request";
+    default: return NULL;
     }
 }
 
-static void add_machine_cause(struct why_part *part, enum why_code code, const char *source, const char *message)
+static void add_machine_cause(struct why_part *part, bool others, enum why_code code, const char *source, const char *message)
 {
     struct cause_draft d;
-    const struct why_cause *known = find_cause(part, code);
-    if (known)
+    const char *reason = reason_of(code);
+    if (find_cause(part, code))
         return;
     cause_begin(&d, part, code, weight_of(code));
-    if (source[0] && message[0])
-        support(&d, 0.95, "%s says: %.120s", source, message);
-    else if (message[0])
-        support(&d, 0.95, "the driver says: %.120s", message);
+    if (message[0])
+        support(&d, 0.95, "%s says: %.120s", source[0] ? source : "the driver", message);
     else if (source[0])
         support(&d, 0.95, "source %s", source);
     else
         support(&d, 0.95, "none of the sources found a GPU");
-    bool quote = message[0] && code == WHY_SOURCE_FAILING;
-    cause_end(&d, quote ? "%s (%.100s)." : "%s.", sentence_of(code), message);
+    if (reason)
+        cause_end(&d, "%s cannot be read because %s (%s%s%.100s).", others ? "Some GPUs" : "The GPU", reason,
+                  source[0] ? source : "driver", message[0] ? ": " : "", message);
+    else if (code == WHY_ASLEEP)
+        cause_end(&d, "All GPUs are asleep: they do no work and need no cooling, so the noise comes from elsewhere.");
+    else
+        cause_end(&d, "No GPU was found on this machine, so there is no GPU fan to explain.");
 }
 
 void rules_machine(const struct snapshot *now, struct why_part *part)
@@ -96,13 +99,13 @@ void rules_machine(const struct snapshot *now, struct why_part *part)
         /* Beside cards that are seen, a driver that is not there is no news: most machines have cards of one vendor. */
         if (code == WHY_CODE_COUNT || (now->gpu_count && (code == WHY_NO_DRIVER || code == WHY_ASLEEP)))
             continue;
-        add_machine_cause(part, code, source->name, source->message);
+        add_machine_cause(part, now->gpu_count > 0, code, source->name, source->message);
     }
     if (now->gpu_count || part->cause_count)
         return;
     enum why_code code = classify(now->driver.error_message);
     if (code != WHY_CODE_COUNT)
-        add_machine_cause(part, code, "", now->driver.error_message);
+        add_machine_cause(part, false, code, "", now->driver.error_message);
     else
-        add_machine_cause(part, WHY_NO_GPU, "", "");
+        add_machine_cause(part, false, WHY_NO_GPU, "", "");
 }

@@ -46,6 +46,9 @@ void rules_state(const struct gpu *gpu, struct why_part *part); /* asleep, lost,
 void rules_machine(const struct snapshot *now, struct why_part *part);
 
 /* Sentences over the ranked causes. */
+void answer_rest(struct say *s, const struct facts *f, const struct why_cause *first);
+/* "; 71 C and the fan at 62 % follow from 280 W" */
+void say_follows(struct say *s, const struct facts *f, bool power_said);
 void answer_gpu(const struct facts *f, struct why_part *part);
 void answer_machine(const struct snapshot *now, struct why *why);
 void suggest(const struct facts *f, struct why_part *part);

@@ -62,14 +62,17 @@ static void suggest_work(const struct facts *f, struct why_part *part, const str
         suggest_add(part, "If you did not start it, the machine may be misused: look at who started process %d and how.",
                     (int)cause->pid);
     if (p && !p->visible)
-        suggest_add(part, "Look on the host for process %d (`ps -fp %d`): it is outside this container.", (int)p->pid, (int)p->pid);
+        suggest_add(part, "Look for process %d on the host: it is outside this container.", (int)p->pid);
     if (other)
         suggest_add(part, "%s is idle and cooler and has the memory for it: move the job there.", words_gpu(other, true, name));
     if (cause->code == WHY_GRAPHICS_LOAD)
         suggest_add(part, "Limit the frame rate (vertical sync or a frame limit in the game) to make it quieter.");
     suggest_power(f, part);
-    if (p && p->visible && cause->code != WHY_SHARED_LOAD)
-        suggest_add(part, "If nobody needs it, end it: `kill %d` asks it to stop.", (int)cause->pid);
+    /* No command to copy: a simulated pid, or one of last night, belongs to somebody else on this machine. */
+    if (p && p->visible && cause->code != WHY_SHARED_LOAD && p->user[0])
+        suggest_add(part, "If nobody needs it, end process %d; it belongs to %s.", (int)cause->pid, p->user);
+    else if (p && p->visible && cause->code != WHY_SHARED_LOAD)
+        suggest_add(part, "If nobody needs it, end process %d.", (int)cause->pid);
 }
 
 static void suggest_hidden(const struct facts *f, struct why_part *part)

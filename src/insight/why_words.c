@@ -44,12 +44,27 @@ const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS])
     return out;
 }
 
+/* Names can be long; a sentence has room for their beginning. */
+static void begin_of(char *out, size_t size, const char *text)
+{
+    str_copy_clean(out, size, str_from(text));
+    size_t len = strlen(out);
+    if (strlen(text) < size)
+        return;
+    const char *ellipsis = "…";
+    struct str kept = {out, len > strlen(ellipsis) ? len - strlen(ellipsis) : 0};
+    char cut[64];
+    str_copy(cut, MIN_OF(sizeof cut, kept.len + 1), (struct str){out, len});
+    kept = str_trim(str_from(cut));
+    snprintf(out, size, STR_FMT "%s", STR_ARG(kept), ellipsis);
+}
+
 const char *words_process(const struct process *p, char out[NAME_WORDS])
 {
     char name[41], user[25], container[33];
-    str_copy_clean(name, sizeof name, str_from(p->name));
-    str_copy_clean(user, sizeof user, str_from(p->user));
-    str_copy_clean(container, sizeof container, str_from(p->container));
+    begin_of(name, sizeof name, p->name);
+    begin_of(user, sizeof user, p->user);
+    begin_of(container, sizeof container, p->container);
     struct say s = {out, NAME_WORDS, 0};
     out[0] = '\0';
     if (name[0])
@@ -88,7 +103,7 @@ static const char *const serving[] = {"ollama", "vllm",   "llama-server", "llama
 const char *words_work(const struct process *p, char out[NAME_WORDS])
 {
     char model[49];
-    str_copy_clean(model, sizeof model, str_from(p->model));
+    begin_of(model, sizeof model, p->model);
     if (mentions(p, training))
         snprintf(out, NAME_WORDS, model[0] ? "trains %s" : "trains", model);
     else if (model[0])

@@ -4,6 +4,8 @@
 #include "base/cleanup.h"
 #include "source/amdgpu/amdgpu.h"
 #include "source/drm/drm.h"
+#include "source/intel/intel.h"
+#include "source/nvidia_smi/nvidia_smi.h"
 #include "source/nvml/nvml.h"
 #include "source/replay/replay.h"
 #include "source/sim/sim.h"
@@ -11,7 +13,9 @@
 
 const struct source_ops *const source_registry[] = {
     &nvml_source,
+    &nvidia_smi_source,
     &amdgpu_source,
+    &intel_source,
     &drm_source,
     &sim_source,
     &replay_source,

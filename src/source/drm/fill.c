@@ -99,6 +99,14 @@ static void add_to_process(struct process *p, const struct client *c, bool share
     }
 }
 
+static bool is_silent(const struct drm_scan *s, const struct drm_card *card)
+{
+    for (size_t i = 0; i < s->card_count; i++)
+        if (strcmp(s->cards[i].name, card->name) == 0)
+            return s->silent[i];
+    return false;
+}
+
 void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_memory, struct gpu *out, struct drm_load *load)
 {
     *load = (struct drm_load){0};
@@ -126,9 +134,9 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     load->busy_permille = busiest(&sums, draws_or_computes);
     load->decoder_permille = busiest(&sums, decodes);
     load->encoder_permille = busiest(&sums, encodes);
-    /* No client at all, after the first look: nobody works. */
-    if (load->state == READING_OK && load->clients == 0 && s->number > 1)
-        load->busy_permille = reading_ok(0);
+    /* No client at all, after the first look: nobody works. Unless the driver says nothing about its clients (i915 before 5.19). */
+    if (load->state == READING_OK && load->clients == 0 && !is_silent(s, card))
+        load->busy_permille = s->number > 1 ? reading_ok(0) : reading_absent(READING_PENDING);
     out->processes_state = load->state;
     out->processes_hidden = load->hidden;
     pthread_mutex_unlock(&s->lock);

@@ -84,6 +84,7 @@ static void update_cards(struct drm_scan *s)
         s->signature = signature;
     }
     memset(s->power_known, 0, sizeof s->power_known);
+    memset(s->silent, 0, sizeof s->silent);
 }
 
 static const struct drm_card *card_of_minor(struct drm_scan *s, int32_t minor, size_t *index)
@@ -194,6 +195,9 @@ static void touch(struct drm_scan *s, struct client *c, const struct proc *proc)
 
 static void visit(struct drm_scan *s, struct proc *proc, struct held_fd *held, struct mono now)
 {
+    size_t card;
+    if (held->client == FD_SILENT && card_of_minor(s, held->minor, &card))
+        s->silent[card] = true;
     if (held->client == FD_SILENT)
         return;
     bool known = held->client >= 0;
@@ -202,6 +206,8 @@ static void visit(struct drm_scan *s, struct proc *proc, struct held_fd *held, s
         read_client(s, proc, held, now);
     if (held->client >= 0)
         touch(s, &s->clients.list[held->client], proc);
+    else if (held->client == FD_SILENT && card_of_minor(s, held->minor, &card))
+        s->silent[card] = true;
 }
 
 /* Indexes of clients move when ended ones are forgotten. */

@@ -25,4 +25,5 @@ struct drm_scan {
     size_t card_count;
     uint64_t signature;
     bool power_known[GPU_MAX], asleep[GPU_MAX];
+    bool silent[GPU_MAX]; /* somebody holds it open, and its driver says nothing about that */
 };

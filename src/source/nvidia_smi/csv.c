@@ -129,7 +129,7 @@ static struct smi_card *card_of_uuid(struct smi_report *r, struct str uuid)
     for (size_t i = 0; i < r->count; i++)
         if (r->cards[i].gpu.id.uuid[0] && str_is(uuid, r->cards[i].gpu.id.uuid))
             return &r->cards[i];
-    return r->count == 1 ? &r->cards[0] : NULL;
+    return NULL;
 }
 
 size_t smi_read_apps(struct smi_report *r, struct str text)

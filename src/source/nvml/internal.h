@@ -3,6 +3,8 @@
  *
  *   nvml.c ── open, list, refresh, sample ──┬─ query.c    one call, one or several metrics; remembers what is unsupported
  *     │                                     ├─ fields.c   metrics by field number, many in one call
+ *     ├─ session.c  nvmlInit, nvmlShutdown  │
+ *     ├─ find.c     which cards there are   │
  *     ├─ card.c     handles and identity    ├─ gpm.c      profiling metrics between two samples
  *     ├─ sleep.c    sysfs: who is asleep    ├─ process.c  who is on the card; utilization.c: how much each does
  *     ├─ visible.c  NVIDIA_VISIBLE_DEVICES  ├─ mig.c      instances
@@ -17,7 +19,8 @@
 #include "source/source.h"
 
 enum {
-    NVML_QUERIES_MAX = 128,
+    NVML_FAST_MAX = 48, /* rows of the two tables of queries */
+    NVML_SLOW_MAX = 80,
     NVML_FIELDS_MAX = 32,
     NVML_ENTRIES_MAX = 16384, /* rows of a process list that are looked at; more is a broken driver */
     NVML_LOADS_MAX = 1024,    /* processes whose last utilization is kept */
@@ -78,7 +81,7 @@ struct nvml_card {
     bool sampled; /* at least once since it was attached */
 
     /* What was answered "not supported" or "not permitted", asked once and then remembered; NVML_OK: ask. */
-    int refused_query[NVML_QUERIES_MAX];
+    int refused_query[NVML_FAST_MAX + NVML_SLOW_MAX];
     int refused_field[NVML_FIELDS_MAX];
     int refused_list[LIST_COUNT];
     int refused_utilization;
@@ -106,6 +109,12 @@ struct nvml_card {
     struct reading xid_last;
 };
 
+/* A card as sysfs shows it. */
+struct nvml_seen {
+    char address[GPU_PCI_SIZE];
+    bool asleep;
+};
+
 enum nvml_visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LISTED };
 
 struct nvml {
@@ -117,11 +126,14 @@ struct nvml {
     bool changed;
     unsigned refreshes;
     enum nvml_visible_kind visible;
+    size_t total;  /* cards that there are, shown or not */
     size_t hidden; /* cards that NVIDIA_VISIBLE_DEVICES keeps from us */
     struct driver_info driver;
 
     struct nvml_card *cards;
     size_t card_count;
+    struct nvml_seen seen[GPU_MAX]; /* in sysfs, ours or not */
+    size_t seen_count;
 
     nvml_event_set events;
     bool events_refused;
@@ -135,6 +147,14 @@ enum reading_state nvml_reading_state(int code);
 bool nvml_is_final(int code);   /* the answer will not change: do not ask again */
 bool nvml_is_trouble(int code); /* the whole card is affected */
 
+/* session.c */
+int session_start(struct nvml *n, struct error *err); /* 0 when it runs already */
+void session_stop(struct nvml *n);
+
+/* find.c */
+int find_cards(struct nvml *n, struct error *err);
+void find_plugged(struct nvml *n); /* looks for a card that was plugged in */
+
 /* card.c */
 void card_init(struct nvml_card *card, int nvml_index);
 void card_done(struct nvml *n, struct nvml_card *card);
@@ -144,15 +164,12 @@ void card_forget_refusals(struct nvml_card *card);
 void card_fail(struct nvml *n, struct nvml_card *card, int code);
 
 /* sleep.c */
-struct nvml_seen {
-    char address[GPU_PCI_SIZE];
-    bool asleep;
-};
 size_t sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max); /* NVIDIA GPUs, by address */
 bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never);
 void sleep_identify(const struct env *env, const char *address, struct gpu_id *id);
 void sleep_update(struct nvml *n, struct nvml_card *card);
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
+bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card was plugged in */
 
 /* visible.c */
 enum nvml_visible_kind visible_kind(const char *list);

@@ -33,7 +33,7 @@ static bool learn(struct nvml *n, const struct nvml_card *card, unsigned index, 
     i.gpm.newest = -1;
     if (n->lib.uuid && n->lib.uuid(handle, text, sizeof text) == NVML_OK)
         str_copy_clean(i.uuid, sizeof i.uuid, str_from(text));
-    if (!visible_instance(n->env->visible_devices, n->card_count + n->hidden, card->nvml_index, card->id.uuid, (int)index, i.uuid))
+    if (!visible_instance(n->env->visible_devices, n->total, card->nvml_index, card->id.uuid, (int)index, i.uuid))
         return false;
     text[0] = '\0';
     if (n->lib.name && n->lib.name(handle, text, sizeof text) == NVML_OK)

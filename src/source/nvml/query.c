@@ -99,21 +99,22 @@ bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct g
 {
     /* Permissions change when an administrator acts: those refusals are looked at again with the static group. */
     if (groups & GROUP_STATIC)
-        for (size_t i = 0; i < NVML_QUERIES_MAX; i++)
+        for (size_t i = 0; i < ARRAY_LEN(card->refused_query); i++)
             if (card->refused_query[i] == NVML_NO_PERMISSION)
                 card->refused_query[i] = NVML_OK;
     return run_table(n, card, query_fast, query_fast_count, card->refused_query, groups, out) &&
-           run_table(n, card, query_slow, query_slow_count, card->refused_query + query_fast_count, groups, out);
+           run_table(n, card, query_slow, query_slow_count, card->refused_query + NVML_FAST_MAX, groups, out);
+}
+
+static void describe_table(const struct nvml *n, const struct query *table, size_t count, const int *refused, struct buf *out)
+{
+    for (size_t i = 0; i < count; i++)
+        for (int m = 0; refused[i] && m < table[i].count; m++)
+            buf_printf(out, "  %s: %s\n", metric_table[table[i].metrics[m]].json, nvml_words(&n->lib, refused[i]));
 }
 
 void query_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out)
 {
-    for (size_t i = 0; i < query_fast_count + query_slow_count; i++) {
-        int code = card->refused_query[i];
-        if (code == NVML_OK)
-            continue;
-        const struct query *q = i < query_fast_count ? &query_fast[i] : &query_slow[i - query_fast_count];
-        for (int m = 0; m < q->count; m++)
-            buf_printf(out, "  %s: %s\n", metric_table[q->metrics[m]].json, nvml_words(&n->lib, code));
-    }
+    describe_table(n, query_fast, query_fast_count, card->refused_query, out);
+    describe_table(n, query_slow, query_slow_count, card->refused_query + NVML_FAST_MAX, out);
 }

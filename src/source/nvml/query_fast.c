@@ -182,7 +182,7 @@ static int ask_power(struct nvml *n, struct nvml_card *card, int kind, int64_t *
             code = field_read(n, card, ways[card->power_way].field, ways[card->power_way].scope, &values[0]);
         else if ((code = n->lib.power ? n->lib.power(card->handle, &mw) : NVML_FUNCTION_NOT_FOUND) == NVML_OK)
             values[0] = mw;
-        if (!nvml_is_final(code))
+        if (!nvml_is_final(code) || code == NVML_NO_PERMISSION)
             return code;
     }
     return code;
@@ -235,4 +235,5 @@ const struct query query_fast[] = {
     PLAIN(pcie_generation, 1, 32, METRIC_pcie_generation),
     PLAIN(pcie_width, 1, 64, METRIC_pcie_width),
 };
+static_assert(ARRAY_LEN(query_fast) <= NVML_FAST_MAX, "more queries than a card remembers");
 const size_t query_fast_count = ARRAY_LEN(query_fast);

@@ -98,14 +98,89 @@ void sleep_identify(const struct env *env, const char *address, struct gpu_id *i
         snprintf(id->name, sizeof id->name, "NVIDIA GPU 10de:%s", vendor[0] == '0' && vendor[1] == 'x' ? vendor + 2 : vendor);
 }
 
+/* Letting a card go. NVML's calls keep a card awake that would otherwise sleep, so a monitor that only reads the status would
+ * be the reason why it never changes. A card that may sleep (power/control is "auto") and did nothing for a while is left alone
+ * for some seconds; if it did not fall asleep, something else holds it and the next try comes later and later.
+ *
+ *   idle 30 s ──▶ resting, at most 15 s ──▶ suspended: asleep
+ *                        └──▶ still active: sampled again; next rest after 1, 2, 4 ... 16 minutes
+ */
+enum { IDLE_MS = 30000, REST_MS = 15000, AGAIN_MS = 60000, VAIN_MAX = 4 };
+
+static struct mono later(struct mono now, int64_t ms)
+{
+    return (struct mono){now.ns + ms * NS_PER_MS};
+}
+
+static void end_rest(struct nvml_card *card, struct mono now)
+{
+    card->resting = false;
+    card->idle_since = (struct mono){0};
+    if (card->asleep) {
+        card->rests_in_vain = 0;
+        return;
+    }
+    card->rest_again = later(now, (int64_t)AGAIN_MS << MIN_OF(card->rests_in_vain, (int)VAIN_MAX));
+    card->rests_in_vain++;
+}
+
 void sleep_update(struct nvml *n, struct nvml_card *card)
 {
     if (!card->id.pci_address[0] || card->never_sleeps)
         return;
+    struct mono now = clock_mono(n->env->clock);
     card->asleep = sleep_is_suspended(n->env, card->id.pci_address, &card->never_sleeps);
+    if (card->resting && (card->asleep || now.ns >= card->rest_until.ns))
+        end_rest(card, now);
+    else if (card->asleep)
+        card->idle_since = (struct mono){0};
+}
+
+static bool is_idle(const struct gpu *out)
+{
+    if (reading_or(out->util_permille, 1) != 0 || out->instance_count)
+        return false;
+    for (size_t i = 0; i < out->process_count; i++)
+        if (out->processes[i].type & PROCESS_COMPUTE)
+            return false; /* it holds memory, so the card could not power down anyway */
+    return true;
 }
 
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out)
 {
-    (void)n, (void)card, (void)out;
+    if (card->never_sleeps || !card->id.pci_address[0] || out->processes_state != READING_OK)
+        return;
+    struct mono now = clock_mono(n->env->clock);
+    if (!is_idle(out)) {
+        card->idle_since = (struct mono){0};
+        card->rests_in_vain = 0;
+        return;
+    }
+    if (card->idle_since.ns == 0)
+        card->idle_since = now;
+    char control[STATUS_SIZE];
+    if (mono_since_ms(now, card->idle_since) < IDLE_MS || now.ns < card->rest_again.ns ||
+        !reads(n->env, card->id.pci_address, "power/control", control) || strcmp(control, "auto") != 0)
+        return;
+    card->resting = true;
+    card->rest_until = later(now, REST_MS);
+}
+
+/* Cards that were plugged in since the last look, appended to the ones known. In a container sysfs also shows the host's other
+ * cards: what was there from the start and is not ours stays so. */
+bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE])
+{
+    struct nvml_seen seen[GPU_MAX];
+    size_t count = sleep_scan(n->env, seen, ARRAY_LEN(seen));
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < n->seen_count && !known; k++)
+            known = strcmp(n->seen[k].address, seen[i].address) == 0;
+        if (known || n->seen_count == ARRAY_LEN(n->seen))
+            continue;
+        n->seen[n->seen_count++] = seen[i];
+        str_copy(address, GPU_PCI_SIZE, str_from(seen[i].address));
+        return true;
+    }
+    return false;
 }

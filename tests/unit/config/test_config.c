@@ -11,7 +11,7 @@ static void without_a_file_every_setting_has_its_default(void **state)
     (void)state;
     struct config *c = NULL;
     assert_int_equal(load(NULL, NULL, NULL, 0, &c), 0);
-    assert_string_equal(c->server.listen, "127.0.0.1:9447");
+    assert_string_equal(c->server.listen.items[0], "127.0.0.1:9447");
     assert_int_equal(c->server.max_age_ms, 250);
     assert_true(c->sampling.interval_seconds == 5.0);
     assert_int_equal(config_interval_ms(c), 5000);
@@ -47,7 +47,7 @@ static void later_layers_win_and_each_value_knows_its_origin(void **state)
     const struct config_flag flags[] = {{"log.format", "text", "--log-format"}};
     struct config *c = NULL;
     assert_int_equal(load(NULL, environment, flags, 1, &c), 0);
-    assert_string_equal(c->server.listen, "10.0.0.1:1");
+    assert_string_equal(c->server.listen.items[0], "10.0.0.1:1");
     assert_int_equal(c->server.max_age_ms, 2); /* the empty variable counts as not set */
     assert_true(c->sampling.interval_seconds == 0.25);
     assert_int_equal(c->log.format, CONFIG_LOG_TEXT);
@@ -55,7 +55,7 @@ static void later_layers_win_and_each_value_knows_its_origin(void **state)
     assert_int_equal(c->file_count, 2);
     AUTO_BUF struct buf shown = BUF(1 << 20);
     config_write_show(c, false, &shown);
-    assert_non_null(strstr(shown.at, "listen = \"10.0.0.1:1\""));
+    assert_non_null(strstr(shown.at, "listen = [\"10.0.0.1:1\"]"));
     assert_non_null(strstr(shown.at, "# /etc/whirr/whirr.toml:2\n"));
     assert_non_null(strstr(shown.at, "/user/whirr/whirr.toml:2\n"));
     assert_non_null(strstr(shown.at, "# environment GPU_POLL_INTERVAL_SECONDS\n"));
@@ -65,7 +65,7 @@ static void later_layers_win_and_each_value_knows_its_origin(void **state)
 
     /* --config reads that file alone. */
     assert_int_equal(load(write_file("alone.toml", ""), environment, NULL, 0, &c), 0);
-    assert_string_equal(c->server.listen, "127.0.0.1:9447");
+    assert_string_equal(c->server.listen.items[0], "127.0.0.1:9447");
     assert_true(c->sampling.interval_seconds == 0.25);
     config_free(c);
 
@@ -119,7 +119,7 @@ static void mistakes_name_the_place_what_is_allowed_and_the_nearest_key(void **s
     assert_refused("[worker]\nenable_nvml = \"true\"\n", "2:15: bad value of worker.enable_nvml: allowed is true or false");
     assert_refused("[server]\nlisten = \"9447\"\n",
                    "2:10: bad value of server.listen: allowed is \"ADDRESS:PORT\" like \"127.0.0.1:9447\" "
-                   "or \"[::1]:9447\", or \"none\"");
+                   "or \"[::1]:9447\", or \"none\", or a list of these");
     assert_refused("[store]\nurl = \"mysql://x\"\n",
                    "2:7: bad value of store.url: allowed is \"auto\", \"sqlite:PATH\", \"postgresql://...\" or \"none\"");
     assert_refused("server = 1\n", "1:1: 'server' must be a table: [server] with its settings below");

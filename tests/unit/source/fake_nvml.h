@@ -30,3 +30,10 @@ int fake_machine_open(struct fake_machine *m); /* opens the source; 0 or -errno 
 struct gpu fake_machine_sample(struct fake_machine *m, size_t gpu, unsigned groups);
 /* A file below the sysroot. */
 void fake_machine_file(struct fake_machine *m, const char *path, const char *text);
+
+#define assert_reading(r, v)                     \
+    do {                                         \
+        assert_int_equal((r).state, READING_OK); \
+        assert_int_equal((r).value, (v));        \
+    } while (0)
+#define assert_absent(r, why) assert_int_equal((r).state, (why))

@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the NVML source reads of a card: values, groups, what is unsupported, and that it is asked once.
+ * What the NVML source reads of a card: values, groups, what is unsupported and that it is asked once, what old drivers lack.
  */
+#include "base/cleanup.h"
 #include "fake_nvml.h"
 
 static const char one_h200[] = "gpu NVIDIA H200\n profile h200\n pci 0000:00:06.0\n";
+static const char one_geforce[] = "gpu NVIDIA GeForce RTX 4090\n";
+
+static struct fake_machine m;
+
+static struct gpu first_sample(const char *release, const char *script, unsigned groups)
+{
+    fake_machine_init(&m, release, script);
+    assert_int_equal(fake_machine_open(&m), 0);
+    return fake_machine_sample(&m, 0, groups);
+}
+
+static void end(struct gpu *g)
+{
+    gpu_done(g);
+    fake_machine_done(&m);
+}
 
 static void lists_cards_with_identity(void **state)
 {
     (void)state;
-    struct fake_machine m;
     struct gpu_id ids[8];
     fake_machine_init(&m, "", "gpu NVIDIA GeForce RTX 4090\n pci 0000:41:00.0\ngpu NVIDIA H200\n pci 0001:00:06.0\n");
     assert_int_equal(fake_machine_open(&m), 0);
@@ -18,23 +34,28 @@ static void lists_cards_with_identity(void **state)
     assert_string_equal(ids[0].uuid, "GPU-00000000-1111-2222-3333-444444444444");
     assert_string_equal(ids[1].pci_address, "0001:00:06.0");
     assert_string_equal(ids[1].vendor, "nvidia");
+    assert_int_equal(nvml_source.list(m.source, ids, 1), 1);
     fake_machine_done(&m);
 }
 
-#define assert_reading(r, v)                     \
-    do {                                         \
-        assert_int_equal((r).state, READING_OK); \
-        assert_int_equal((r).value, (v));        \
-    } while (0)
+static void cleans_names_that_are_not_text(void **state)
+{
+    (void)state;
+    struct gpu_id id;
+    fake_machine_init(&m, "", "gpu NVIDIA \xff\x01 odd\n");
+    assert_int_equal(fake_machine_open(&m), 0);
+    assert_int_equal(nvml_source.list(m.source, &id, 1), 1);
+    assert_string_equal(id.name, "NVIDIA ?? odd");
+    fake_machine_done(&m);
+}
 
 static void reads_the_fast_group(void **state)
 {
     (void)state;
-    struct fake_machine m;
-    fake_machine_init(&m, "", one_h200);
-    assert_int_equal(fake_machine_open(&m), 0);
-    struct gpu g = fake_machine_sample(&m, 0, GROUP_FAST);
+    struct gpu g = first_sample("", one_h200, GROUP_FAST);
     assert_int_equal(g.state, GPU_OK);
+    assert_string_equal(g.source, "nvml");
+    assert_reading(g.util_permille, 0);
     assert_reading(g.temp_mdegc, 38000);
     assert_reading(g.temp_limit_mdegc, 89000);
     assert_reading(g.temp_margin_mdegc, 49000);
@@ -50,19 +71,284 @@ static void reads_the_fast_group(void **state)
     assert_reading(g.pstate, 0);
     assert_reading(g.throttle_bits, THROTTLE_IDLE);
     assert_reading(g.pcie_generation, 5);
-    assert_int_equal(g.fan_permille.state, READING_UNSUPPORTED);
-    assert_int_equal(g.energy_mj.state, READING_UNREAD);
-    assert_int_equal(g.ecc_corrected.state, READING_UNREAD);
+    assert_absent(g.fan_permille, READING_UNSUPPORTED);
+    assert_absent(g.temp_hotspot_mdegc, READING_UNSUPPORTED); /* no such thing in NVML */
+    end(&g);
+}
+
+static void reads_only_the_groups_asked_for(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", one_h200, GROUP_FAST);
+    assert_absent(g.energy_mj, READING_UNREAD);
+    assert_absent(g.ecc_corrected, READING_UNREAD);
+    assert_absent(g.clock_graphics_max_khz, READING_UNREAD);
+    assert_int_equal(g.serial.state, READING_UNREAD);
     assert_int_equal(g.processes_state, READING_UNREAD);
+    assert_int_equal(m.calls("nvmlDeviceGetTotalEnergyConsumption"), 0);
+    assert_int_equal(m.calls("nvmlDeviceGetTotalEccErrors"), 0);
+    assert_int_equal(m.calls("nvmlDeviceGetComputeRunningProcesses_v3"), 0);
     gpu_done(&g);
+    g = fake_machine_sample(&m, 0, GROUP_ENERGY);
+    assert_reading(g.energy_mj, 123456789);
+    assert_absent(g.temp_mdegc, READING_UNREAD);
+    end(&g);
+}
+
+static void reads_slow_and_static_groups(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", one_h200, GROUP_SLOW | GROUP_STATIC);
+    assert_reading(g.ecc_enabled, 1);
+    assert_reading(g.ecc_corrected, 0);
+    assert_reading(g.ecc_dram_uncorrected_lifetime, 0);
+    assert_reading(g.remapped_rows_failed, 0);
+    assert_reading(g.bar1_total_bytes, 262144LL << 20);
+    assert_reading(g.throttle_power_us, 26060182);
+    assert_reading(g.power_instant_mw, 79400);
+    assert_reading(g.power_memory_mw, 38870);
+    assert_absent(g.power_module_mw, READING_UNSUPPORTED);
+    assert_reading(g.recovery_action, 0);
+    assert_reading(g.mig_enabled, 0);
+    assert_reading(g.clock_graphics_max_khz, 1980000);
+    assert_reading(g.power_limit_min_mw, 200000);
+    assert_reading(g.power_limit_max_mw, 700000);
+    assert_reading(g.temp_shutdown_mdegc, 95000);
+    assert_reading(g.temp_max_operating_mdegc, 87000);
+    assert_absent(g.temp_target_mdegc, READING_UNSUPPORTED);
+    assert_reading(g.fan_count, 0);
+    assert_reading(g.persistence_mode, 1);
+    assert_string_equal(g.architecture.value, "Hopper");
+    assert_string_equal(g.brand.value, "NVIDIA");
+    assert_string_equal(g.compute_capability.value, "9.0");
+    assert_string_equal(g.virtualization.value, "pass-through");
+    assert_string_equal(g.pci_device_id.value, "10de:2335");
+    assert_string_equal(g.pci_subsystem_id.value, "10de:18bf");
+    assert_string_equal(g.memory_kind.value, "dedicated");
+    assert_string_equal(g.driver_version.value, "580.159.04");
+    end(&g);
+}
+
+static void tells_driver_cuda_and_library_versions(void **state)
+{
+    (void)state;
+    fake_machine_init(&m, "-535.104", "driver 535.104.05\nnvml 12.535.104\ncuda 12020\ngpu X\n");
+    assert_int_equal(fake_machine_open(&m), 0);
+    struct driver_info info = {0};
+    nvml_source.driver(m.source, &info);
+    assert_string_equal(info.driver_version, "535.104.05");
+    assert_string_equal(info.cuda_version, "12.2");
+    assert_string_equal(info.nvml_version, "12.535.104");
     fake_machine_done(&m);
+}
+
+static void asks_for_what_is_unsupported_only_once(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n encoder na\n margin na\n ecc na\n", GROUP_ALL);
+    gpu_done(&g);
+    m.reset_calls();
+    g = fake_machine_sample(&m, 0, GROUP_ALL);
+    assert_absent(g.encoder_permille, READING_UNSUPPORTED);
+    assert_absent(g.ecc_enabled, READING_UNSUPPORTED);
+    assert_int_equal(m.calls("nvmlDeviceGetEncoderUtilization"), 0);
+    assert_int_equal(m.calls("nvmlDeviceGetMarginTemperature"), 0);
+    assert_int_equal(m.calls("nvmlDeviceGetEccMode"), 0);
+    assert_int_equal(m.calls("nvmlDeviceGetMigMode"), 0);
+    assert_int_equal(m.calls("nvmlDeviceGetDecoderUtilization"), 1);
+    end(&g);
+}
+
+static void asks_again_for_what_was_denied_with_the_static_group(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "fail nvmlDeviceGetPowerUsage 4\ngpu X\n", GROUP_FAST);
+    assert_absent(g.power_mw, READING_DENIED);
+    gpu_done(&g);
+    m.script("gpu X\n");
+    g = fake_machine_sample(&m, 0, GROUP_FAST);
+    assert_absent(g.power_mw, READING_DENIED);
+    gpu_done(&g);
+    g = fake_machine_sample(&m, 0, GROUP_FAST | GROUP_STATIC);
+    assert_reading(g.power_mw, 60000);
+    end(&g);
+}
+
+static void never_asks_for_pcie_throughput_nor_a_passive_cards_fan(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", one_h200, GROUP_ALL);
+    gpu_done(&g);
+    g = fake_machine_sample(&m, 0, GROUP_ALL);
+    assert_int_equal(m.calls("nvmlDeviceGetPcieThroughput"), 0);
+    assert_int_equal(m.calls("nvmlDeviceGetFanSpeed_v2") + m.calls("nvmlDeviceGetFanSpeed"), 0);
+    end(&g);
+}
+
+static void shows_the_fastest_of_several_fans(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n fans 3\n fan 40\n rpm 1500\n", GROUP_FAST | GROUP_STATIC);
+    assert_reading(g.fan_permille, 420); /* the fake's second and third turn 1 and 2 % faster */
+    assert_reading(g.fan_rpm, 1500);
+    assert_reading(g.fan_count, 3);
+    end(&g);
+}
+
+static void derives_the_limit_from_the_margin_where_there_is_no_threshold(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n temperature 38\n slowdown na\n margin 49\n field 194 -2\n", GROUP_FAST);
+    assert_reading(g.temp_limit_mdegc, 89000);
+    gpu_done(&g);
+    m.script("gpu X\n temperature 60\n slowdown na\n margin na\n");
+    end(&g);
+
+    g = first_sample("", "gpu X\n slowdown na\n margin na\n", GROUP_FAST);
+    assert_absent(g.temp_limit_mdegc, READING_UNSUPPORTED);
+    end(&g);
+}
+
+static void takes_power_from_the_module_where_the_gpu_has_none(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n power na\n field 186.1 300000\n", GROUP_FAST);
+    assert_reading(g.power_mw, 300000);
+    gpu_done(&g);
+    m.reset_calls();
+    g = fake_machine_sample(&m, 0, GROUP_FAST);
+    assert_reading(g.power_mw, 300000);
+    assert_int_equal(m.calls("nvmlDeviceGetPowerUsage"), 0);
+    end(&g);
+}
+
+static void drops_numbers_that_cannot_be(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n gpu_util 37100\n power 0xfffffff0\n pstate 32\n field 82 nan\n graphics 4294967295\n",
+                                GROUP_FAST);
+    assert_absent(g.util_permille, READING_FAILED);
+    assert_absent(g.power_mw, READING_FAILED);
+    assert_absent(g.pstate, READING_UNSUPPORTED);
+    assert_absent(g.temp_memory_mdegc, READING_FAILED);
+    assert_absent(g.clock_graphics_khz, READING_FAILED);
+    assert_reading(g.temp_mdegc, 45000);
+    end(&g);
+}
+
+static void shows_reasons_it_does_not_know_as_other(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n throttle 0x1040\n", GROUP_FAST);
+    assert_reading(g.throttle_bits, THROTTLE_HW_THERMAL | THROTTLE_OTHER);
+    end(&g);
+}
+
+static void counts_the_reserve_as_used_only_with_the_old_call(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("-470", "gpu X\n total 24564\n used 1000\n reserved 500\n", GROUP_FAST);
+    assert_reading(g.mem_used_bytes, 1500LL << 20);
+    assert_reading(g.mem_free_bytes, (24564LL - 1500) << 20);
+    assert_absent(g.mem_reserved_bytes, READING_UNSUPPORTED);
+    end(&g);
+    g = first_sample("", "fail nvmlDeviceGetMemoryInfo_v2 25\ngpu X\n total 24564\n used 1000\n reserved 500\n", GROUP_FAST);
+    assert_reading(g.mem_used_bytes, 1500LL << 20);
+    gpu_done(&g);
+    g = fake_machine_sample(&m, 0, GROUP_FAST);
+    assert_int_equal(m.calls("nvmlDeviceGetMemoryInfo_v2"), 1);
+    end(&g);
+}
+
+static void does_not_show_host_memory_as_the_cards(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu NVIDIA GB10\n profile gb10\n total 122000\n", GROUP_FAST | GROUP_STATIC);
+    assert_absent(g.mem_total_bytes, READING_UNSUPPORTED);
+    assert_absent(g.mem_used_bytes, READING_UNSUPPORTED);
+    assert_string_equal(g.memory_kind.value, "shared");
+    end(&g);
+
+    /* A name we do not know, but its memory is exactly the host's. */
+    fake_machine_init(&m, "", "gpu NVIDIA Something\n total 122000\n reserved 0\n");
+    char meminfo[64];
+    snprintf(meminfo, sizeof meminfo, "MemTotal:  %d kB\nMemFree: 1 kB\n", 122000 * 1024);
+    fake_machine_file(&m, "/proc/meminfo", meminfo);
+    assert_int_equal(fake_machine_open(&m), 0);
+    g = fake_machine_sample(&m, 0, GROUP_FAST | GROUP_STATIC);
+    assert_absent(g.mem_total_bytes, READING_UNSUPPORTED);
+    assert_string_equal(g.memory_kind.value, "shared");
+    end(&g);
+}
+
+static void works_with_every_release_of_the_driver(void **state)
+{
+    (void)state;
+    static const char *const releases[] = {"-390", "-470", "-510", "-535.43", "-535.98", "-535.104", "-580"};
+    for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
+        struct gpu g = first_sample(releases[i], one_geforce, GROUP_ALL);
+        assert_int_equal(g.state, GPU_OK);
+        assert_reading(g.temp_mdegc, 45000);
+        assert_reading(g.power_mw, 60000);
+        assert_reading(g.mem_total_bytes, 24564LL << 20);
+        assert_int_equal(g.processes_state, READING_OK);
+        for (size_t k = 0; k < METRIC_COUNT; k++)
+            assert_int_not_equal(g.metric[k].state, READING_UNREAD);
+        end(&g);
+    }
+}
+
+static void links_count_what_the_card_has(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n field 91 18\n nvlinks_active 12\n", GROUP_SLOW);
+    assert_reading(g.nvlink_links, 18);
+    assert_reading(g.nvlink_links_active, 12);
+    assert_int_equal(m.calls("nvmlDeviceGetNvLinkState"), 18);
+    end(&g);
+    g = first_sample("", "gpu X\n", GROUP_SLOW);
+    assert_absent(g.nvlink_links, READING_UNSUPPORTED);
+    assert_int_equal(m.calls("nvmlDeviceGetNvLinkState"), 0);
+    end(&g);
+}
+
+static void takes_traffic_from_byte_counters_without_gpm(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n field 197 1000000\n field 198 5\n", GROUP_ALL);
+    assert_absent(g.pcie_tx_bytes_per_s, READING_PENDING);
+    gpu_done(&g);
+    m.script("gpu X\n field 197 3000000\n field 198 4\n");
+    clock_manual_advance_ms(&m.clock, 2000);
+    g = fake_machine_sample(&m, 0, GROUP_FAST);
+    assert_reading(g.pcie_tx_bytes_per_s, 1000000);
+    assert_absent(g.pcie_rx_bytes_per_s, READING_PENDING); /* the counter began anew */
+    assert_absent(g.nvlink_tx_bytes_per_s, READING_UNSUPPORTED);
+    end(&g);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(lists_cards_with_identity),
+        TEST(cleans_names_that_are_not_text),
         TEST(reads_the_fast_group),
+        TEST(reads_only_the_groups_asked_for),
+        TEST(reads_slow_and_static_groups),
+        TEST(tells_driver_cuda_and_library_versions),
+        TEST(asks_for_what_is_unsupported_only_once),
+        TEST(asks_again_for_what_was_denied_with_the_static_group),
+        TEST(never_asks_for_pcie_throughput_nor_a_passive_cards_fan),
+        TEST(shows_the_fastest_of_several_fans),
+        TEST(derives_the_limit_from_the_margin_where_there_is_no_threshold),
+        TEST(takes_power_from_the_module_where_the_gpu_has_none),
+        TEST(drops_numbers_that_cannot_be),
+        TEST(shows_reasons_it_does_not_know_as_other),
+        TEST(counts_the_reserve_as_used_only_with_the_old_call),
+        TEST(does_not_show_host_memory_as_the_cards),
+        TEST(works_with_every_release_of_the_driver),
+        TEST(links_count_what_the_card_has),
+        TEST(takes_traffic_from_byte_counters_without_gpm),
     };
     return RUN_TESTS(tests);
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr config: check, show, default.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+#include "cli/settings.h"
+#include "cli/show.h"
+
+enum { TEXT_MAX = 4 << 20 };
+
+static void problems_json(const struct config *config, const struct config_problems *problems, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER_PRETTY(out);
+    jw_object(&j);
+    jw_key_bool(&j, "valid", problems->errors == 0);
+    jw_key_array(&j, "files");
+    for (size_t i = 0; config && i < config->file_count; i++)
+        jw_text(&j, config->files[i]);
+    jw_end(&j);
+    jw_key_array(&j, "problems");
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct config_problem *p = &problems->list[i];
+        jw_object(&j);
+        jw_key_text(&j, "severity", p->warning ? "warning" : "error");
+        jw_key_text(&j, "where", p->where);
+        jw_key_text(&j, "file", p->file[0] ? p->file : NULL);
+        jw_key(&j, "line");
+        if (p->line)
+            jw_int(&j, p->line);
+        else
+            jw_null(&j);
+        jw_key(&j, "column");
+        if (p->line)
+            jw_int(&j, p->column);
+        else
+            jw_null(&j);
+        jw_key_text(&j, "message", p->text);
+        jw_end(&j);
+    }
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+}
+
+static void problems_text(const struct config *config, const struct config_problems *problems, struct buf *out)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        buf_printf(out, "%s: %s: %s\n", problems->list[i].where, problems->list[i].warning ? "warning" : "error",
+                   problems->list[i].text);
+    if (problems->left_out)
+        buf_printf(out, "and %zu more problems\n", problems->left_out);
+    if (!config)
+        return;
+    if (config->file_count == 0)
+        buf_text(out, "No configuration file: everything is at its default. `whirr config default` prints one to begin with.\n");
+    for (size_t i = 0; i < config->file_count; i++)
+        buf_printf(out, "%s: fine\n", config->files[i]);
+}
+
+static int run_check(struct cli *cli)
+{
+    struct config *config = NULL;
+    struct config_problems problems;
+    AUTO_BUF struct buf out = BUF(TEXT_MAX);
+    int rc = settings_read(cli, NULL, 0, &config, &problems);
+    if (cli->json)
+        problems_json(config, &problems, &out);
+    else
+        problems_text(config, &problems, &out);
+    config_free(config);
+    int status = show_text(&out);
+    return rc < 0 ? EXIT_FAILED : status;
+}
+
+static int run_show(struct cli *cli)
+{
+    struct config *config = NULL;
+    int status = settings_load(cli, NULL, 0, &config);
+    if (status != EXIT_FINE)
+        return status;
+    AUTO_BUF struct buf out = BUF(TEXT_MAX);
+    bool secrets = options_has(&cli->options, "show-secrets");
+    if (cli->json)
+        config_write_show_json(config, secrets, &out);
+    else
+        config_write_show(config, secrets, &out);
+    config_free(config);
+    return show_text(&out);
+}
+
+static int run_default(struct cli *cli)
+{
+    (void)cli;
+    AUTO_BUF struct buf out = BUF(TEXT_MAX);
+    config_write_default(&out);
+    return show_text(&out);
+}
+
+static int run_docs(struct cli *cli)
+{
+    (void)cli;
+    AUTO_BUF struct buf out = BUF(TEXT_MAX);
+    config_write_docs(&out);
+    return show_text(&out);
+}
+
+static int run(struct cli *cli)
+{
+    static const struct {
+        const char *word;
+        int (*run)(struct cli *cli);
+    } words[] = {{"check", run_check}, {"show", run_show}, {"default", run_default}, {"docs", run_docs}};
+    static const char *const names[] = {"check", "show", "default"};
+    const char *word = cli->options.arguments[0];
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcmp(word, words[i].word) == 0)
+            return words[i].run(cli);
+    const char *near = nearest_name(word, names, ARRAY_LEN(names));
+    return near ? cli_usage(cli->command, "unknown word '%s'; did you mean '%s'?", word, near)
+                : cli_usage(cli->command, "unknown word '%s'; check, show or default was expected", word);
+}
+
+static const struct option_spec options[] = {
+    {.name = "show-secrets", .help = "With `show`: print passwords, tokens and addresses of notifications, too"},
+};
+
+static const struct example examples[] = {
+    {"whirr config check", "is everything right, and if not, where is the mistake"},
+    {"whirr config show", "what is in force, and which file, variable or default it comes from"},
+    {"whirr config default > ~/.config/whirr/whirr.toml", "a commented file to begin with"},
+    {"whirr config check --config new.toml", "before it is put in place"},
+};
+
+const struct command command_config = {
+    .name = "config",
+    .summary = "Check and show the configuration",
+    .details =
+        "Settings come from /etc/whirr/whirr.toml, then $XDG_CONFIG_HOME/whirr/whirr.toml (or the file of --config alone), "
+        "then environment variables like WHIRR_SERVER_LISTEN, then flags; later ones win. `check` exits with 1 when something is "
+        "wrong and names file, line, what is allowed and the nearest known key.",
+    .arguments = "check|show|default",
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr record: keeps what the GPUs say over time in a file that `--source replay:FILE` plays.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/show.h"
+#include "format/record.h"
+
+enum { INTERVAL_DEFAULT_MS = 1000 };
+
+/* Waits until `until`, or for a signal to end: true. The signals are blocked, so none is lost in between. */
+static bool told_to_end(struct mono until)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    int64_t left_ns = until.ns - clock_mono(&clock_system).ns;
+    struct timespec left = {0};
+    if (left_ns > 0)
+        left = (struct timespec){.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
+    int got;
+    do
+        got = sigtimedwait(&ends, NULL, &left);
+    while (got < 0 && errno == EINTR);
+    return got > 0;
+}
+
+static int record(struct cli *cli, struct session *session, struct recorder *recorder, int64_t every_ms, int64_t duration_ms)
+{
+    struct error err = {0};
+    struct mono next = clock_mono(&clock_system), end = {next.ns + duration_ms * NS_PER_MS};
+    bool report = isatty(STDERR_FILENO) && !options_has(&cli->options, "quiet");
+    for (;;) {
+        AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, &err);
+        if (!s || recorder_add(recorder, s, &err) < 0)
+            return cli_fail("%s", err.text);
+        if (report)
+            fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " KiB, ^C ends ", recorder_samples(recorder),
+                    recorder_bytes(recorder) / 1024);
+        next.ns = MAX_OF(next.ns + every_ms * NS_PER_MS, clock_mono(&clock_system).ns);
+        if (duration_ms && next.ns >= end.ns)
+            break;
+        if (told_to_end(next))
+            break;
+    }
+    if (report)
+        fputc('\n', stderr);
+    return EXIT_FINE;
+}
+
+static int run(struct cli *cli)
+{
+    struct error err = {0};
+    const char *path = cli->options.arguments[0];
+    int64_t every_ms = INTERVAL_DEFAULT_MS, duration_ms = 0;
+    if (options_seconds(&cli->options, "interval", &every_ms, &err) < 0 ||
+        options_seconds(&cli->options, "duration", &duration_ms, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    told_to_end((struct mono){0}); /* blocks the signals before threads are started, which inherit it */
+    struct session *session = session_open(cli, &err);
+    if (!session)
+        return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+    struct recorder *recorder = recorder_open(path, &err);
+    int status = EXIT_FAILED;
+    if (recorder) {
+        status = record(cli, session, recorder, every_ms, duration_ms);
+        uint64_t samples = recorder_samples(recorder), bytes = recorder_bytes(recorder);
+        if (recorder_close(recorder, &err) < 0)
+            status = cli_fail("%s", err.text);
+        else if (status == EXIT_FINE && !options_has(&cli->options, "quiet"))
+            fprintf(stderr, "%s: %" PRIu64 " samples added, %" PRIu64 " bytes; play it with `whirr --source replay:%s`\n", path,
+                    samples, bytes, path);
+    } else {
+        cli_fail("%s", err.text);
+    }
+    session_close(session);
+    return status;
+}
+
+static const struct option_spec options[] = {
+    {.name = "interval", .argument = "SECONDS", .help = "Time between samples; default: 1"},
+    {.name = "duration", .argument = "SECONDS", .help = "End by itself after so long; default: ^C ends"},
+    {.name = "quiet", .letter = 'q', .help = "Do not tell about progress"},
+};
+
+static const struct example examples[] = {
+    {"whirr record night.whirr", "until ^C, a sample every second"},
+    {"whirr record run.whirr --interval 0.2 --duration 60", "a closer look, for a minute"},
+    {"whirr --source replay:night.whirr --watch", "play it"},
+};
+
+const struct command command_record = {
+    .name = "record",
+    .summary = "Record what the GPUs say over time, to be replayed",
+    .details =
+        "A recording that exists is continued. Command lines, user and host names are in it, with secrets masked; the file is "
+        "readable by its owner only.",
+    .arguments = "FILE",
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The intel source: cards of i915 and xe, discrete and on the processor's die.
+ */
+#include "source/intel/intel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "source/drm/scan.h"
+#include "source/intel/energy.h"
+#include "source/intel/gt.h"
+#include "source/intel/vram.h"
+#include "source/sysfs/hwmon.h"
+#include "source/sysfs/names.h"
+#include "source/sysfs/pci.h"
+
+struct intel_memory {
+    struct energy energy;
+    struct reading vram_total; /* asked once */
+    bool idle_known;
+    struct mono idle_at;
+    int64_t idle_ms;
+    struct reading awake_permille; /* between the last two readings */
+};
+
+struct intel {
+    struct source source;
+    const struct env *env;
+    struct card_list cards;
+    struct intel_memory memory[GPU_MAX];
+    struct drm_scan *scan;
+    struct platform platform;
+};
+
+static bool is_ours(const struct drm_card *card)
+{
+    return card->pci_address[0] && (strcmp(card->driver, "i915") == 0 || strcmp(card->driver, "xe") == 0);
+}
+
+/* Graphics on the die is function 2 of the first bus on every Intel processor. */
+static bool is_discrete(const struct drm_card *card)
+{
+    return strcmp(card->pci_address, "0000:00:02.0") != 0;
+}
+
+static void intel_close(struct source *source)
+{
+    struct intel *s = (struct intel *)source;
+    if (!s)
+        return;
+    drm_scan_unref(s->scan);
+    card_list_done(&s->cards);
+    free(s);
+}
+
+static int intel_open(const struct env *env, const char *params, struct source **ret, struct error *err)
+{
+    if (params[0])
+        return error_set(err, -EINVAL, "the intel source takes no parameters");
+    struct intel *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, -ENOMEM, "out of memory");
+    s->source.ops = &intel_source;
+    s->env = env;
+    s->scan = drm_scan_ref(env);
+    int count = s->scan ? card_list_update(&s->cards, env, is_ours) : -ENOMEM;
+    if (count <= 0) {
+        intel_close(&s->source);
+        return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
+                         : error_set(err, -ENODEV, "no card with the i915 or xe driver in /sys/class/drm");
+    }
+    *ret = &s->source;
+    return 0;
+}
+
+static int intel_list(struct source *source, struct gpu_id *ids, size_t max)
+{
+    struct intel *s = (struct intel *)source;
+    int count = card_list_update(&s->cards, s->env, is_ours);
+    for (int i = 0; i < count && (size_t)i < max; i++) {
+        const struct drm_card *card = &s->cards.slots[i].card;
+        ids[i] = (struct gpu_id){.vendor = "intel"};
+        str_copy(ids[i].pci_address, sizeof ids[i].pci_address, str_from(card->pci_address));
+        gpu_name_find(s->env, card, ids[i].name);
+    }
+    return count < 0 ? count : (int)MIN_OF((size_t)count, max);
+}
+
+static bool intel_changed(struct source *source)
+{
+    struct intel *s = (struct intel *)source;
+    return card_list_changed(&s->cards, s->env);
+}
+
+static int intel_refresh(struct source *source, unsigned groups, struct error *err)
+{
+    (void)err;
+    struct intel *s = (struct intel *)source;
+    if (groups & (GROUP_FAST | GROUP_PROCESS))
+        drm_scan_refresh(s->scan);
+    return 0;
+}
+
+/* The share of time in which the GT was not idle. It is awake a little longer than it works. */
+static void update_idle(struct intel_memory *m, struct reading idle_ms, struct mono now)
+{
+    int64_t idle, elapsed = mono_since_ms(now, m->idle_at);
+    if (!reading_get(idle_ms, &idle)) {
+        m->awake_permille = idle_ms;
+        m->idle_known = false;
+        return;
+    }
+    if (m->idle_known && elapsed < 50)
+        return;
+    if (!m->idle_known || idle < m->idle_ms)
+        m->awake_permille = reading_absent(READING_PENDING);
+    else
+        m->awake_permille = reading_ok(1000 - MIN_OF((idle - m->idle_ms) * 1000 / elapsed, (int64_t)1000));
+    m->idle_known = true;
+    m->idle_ms = idle;
+    m->idle_at = now;
+}
+
+/* Engine time of all processes is the truth if all of them can be seen. Otherwise the idle time of the GT is nearer to it. */
+static void choose_utilization(const struct drm_load *load, const struct intel_memory *m, struct gpu *out)
+{
+    const char *basis = NULL;
+    bool complete = load->state == READING_OK && load->hidden == 0 && load->busy_permille.state != READING_UNSUPPORTED;
+    if (complete) {
+        out->util_permille = load->busy_permille;
+        basis = "fdinfo";
+    } else if (m->awake_permille.state == READING_OK || m->awake_permille.state == READING_PENDING) {
+        out->util_permille = m->awake_permille;
+        basis = "idle residency";
+    } else if (load->state == READING_OK && load->busy_permille.state != READING_UNSUPPORTED) {
+        out->util_permille = load->busy_permille;
+        basis = "fdinfo of visible processes";
+    }
+    if (basis)
+        gpu_set_property(out, PROPERTY_utilization_basis, basis);
+}
+
+static void read_clients(struct intel *s, size_t at, unsigned groups, struct gpu *out)
+{
+    const struct drm_card *card = &s->cards.slots[at].card;
+    struct intel_memory *m = &s->memory[at];
+    bool discrete = is_discrete(card);
+    struct drm_load load;
+    drm_scan_fill(s->scan, card, !discrete, out, &load);
+    for (size_t i = 0; i < out->process_count; i++)
+        if (!out->processes[i].type)
+            out->processes[i].type = PROCESS_GRAPHICS;
+    if (!(groups & GROUP_FAST))
+        return;
+    choose_utilization(&load, m, out);
+    out->decoder_permille = load.decoder_permille;
+    if (discrete && m->vram_total.state == READING_UNREAD)
+        m->vram_total = intel_vram_total(card, s->env);
+    if (discrete)
+        out->mem_total_bytes = m->vram_total;
+    if (load.state != READING_OK || (discrete ? !load.has_vram : !load.has_system))
+        return;
+    if (load.hidden) {
+        out->mem_used_bytes = out->mem_free_bytes = reading_absent(READING_DENIED);
+        return;
+    }
+    int64_t used = (int64_t)(load.vram_bytes + (discrete ? 0 : load.system_bytes)), total;
+    if (reading_get(out->mem_total_bytes, &total)) {
+        used = MIN_OF(used, total);
+        out->mem_free_bytes = reading_ok(total - used);
+    }
+    out->mem_used_bytes = reading_ok(used);
+}
+
+static void read_fans(struct attrs *hwmon, unsigned groups, struct gpu *out)
+{
+    int64_t fans = 0;
+    struct reading fastest = reading_absent(READING_UNSUPPORTED);
+    for (int i = 1; i <= 4; i++) {
+        struct reading rpm = hwmon_reading(hwmon, "fan", i, "_input", 1, 1);
+        fans += rpm.state == READING_OK;
+        if (rpm.state == READING_OK ? rpm.value >= reading_or(fastest, 0) : fastest.state == READING_UNSUPPORTED)
+            fastest = rpm;
+    }
+    if (groups & GROUP_FAST)
+        out->fan_rpm = fastest;
+    if ((groups & GROUP_STATIC) && hwmon->path[0])
+        out->fan_count = reading_ok(fans);
+}
+
+/* The graphics part of the processor's own energy counter; only root may read it since 2020. */
+static struct reading read_uncore_energy(const struct env *env)
+{
+    for (int i = 0; i < 4; i++) {
+        struct attrs domain;
+        char name[16];
+        attrs_init(&domain, env, "/sys/class/powercap/intel-rapl:0:%d", i);
+        if (attrs_text(&domain, "name", name, sizeof name) > 0 && strcmp(name, "uncore") == 0)
+            return attrs_reading(&domain, "energy_uj", 1, 1);
+    }
+    return reading_absent(READING_UNSUPPORTED);
+}
+
+static void read_power(struct intel *s, size_t at, struct attrs *h, unsigned groups, struct gpu *out)
+{
+    static const char *const limits[] = {"power1_cap", "power1_max", "power2_cap", "power2_max"};
+    struct energy *e = &s->memory[at].energy;
+    struct reading counters[ENERGY_COUNTERS] = {attrs_reading(h, "energy1_input", 1, 1), attrs_reading(h, "energy2_input", 1, 1)};
+    counters[2] = is_discrete(&s->cards.slots[at].card) ? reading_absent(READING_UNSUPPORTED) : read_uncore_energy(s->env);
+    energy_update(e, counters, clock_mono(s->env->clock));
+    if (groups & GROUP_FAST) {
+        out->power_mw = e->power_mw;
+        out->power_limit_mw = attrs_first(h, limits, ARRAY_LEN(limits), 1, 1000);
+    }
+    if ((groups & GROUP_ENERGY) && e->best >= 0 && counters[e->best].state == READING_OK)
+        out->energy_mj = reading_ok(counters[e->best].value / 1000);
+}
+
+/* i915 has one sensor without a label; xe names package and memory, and has no first one. */
+static void read_heat(struct intel *s, const struct drm_card *card, struct attrs *h, struct gpu *out)
+{
+    int package = hwmon_channel(h, "temp", "pkg"), vram = hwmon_channel(h, "temp", "vram");
+    out->temp_mdegc = hwmon_reading(h, "temp", package >= 0 ? package : 1, "_input", 1, 1);
+    out->temp_limit_mdegc = hwmon_reading(h, "temp", package >= 0 ? package : 1, "_crit", 1, 1);
+    out->temp_memory_mdegc = hwmon_reading(h, "temp", vram, "_input", 1, 1);
+    static const char *const voltages[] = {"in0_input", "in1_input"};
+    out->voltage_mv = attrs_first(h, voltages, ARRAY_LEN(voltages), 1, 1);
+    if (out->temp_mdegc.state == READING_UNSUPPORTED && !is_discrete(card) && s->platform.has_temperature) {
+        out->temp_mdegc = s->platform.temperature.mdegc;
+        gpu_set_property(out, PROPERTY_temperature_basis, s->platform.temperature.basis);
+    }
+}
+
+static void read_gt(struct intel *s, size_t at, unsigned groups, struct gpu *out)
+{
+    struct gt_reading gt;
+    gt_read(&s->cards.slots[at].card, s->env, &gt);
+    if (groups & GROUP_FAST) {
+        update_idle(&s->memory[at], gt.idle_ms, clock_mono(s->env->clock));
+        out->clock_graphics_khz = gt.graphics_khz;
+        out->clock_video_khz = gt.media_khz;
+        out->throttle_bits = gt.throttle_bits;
+    }
+    if (groups & GROUP_STATIC) {
+        out->clock_graphics_max_khz = gt.graphics_max_khz;
+        out->clock_video_max_khz = gt.media_max_khz;
+    }
+}
+
+static void read_static(const struct drm_card *card, struct gpu *out)
+{
+    drm_card_properties(card, out);
+    gpu_set_property(out, PROPERTY_memory_kind, is_discrete(card) ? "dedicated" : "shared");
+    const char *architecture = gpu_architecture(card);
+    if (architecture)
+        gpu_set_property(out, PROPERTY_architecture, architecture);
+}
+
+static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs *h, struct gpu *out)
+{
+    const struct drm_card *card = &s->cards.slots[at].card;
+    if (groups & (GROUP_FAST | GROUP_STATIC)) {
+        read_gt(s, at, groups, out);
+        pcie_link(card, s->env, is_discrete(card), groups, out);
+        read_fans(h, groups, out);
+    }
+    if (groups & (GROUP_FAST | GROUP_ENERGY))
+        read_power(s, at, h, groups, out);
+    if (groups & GROUP_FAST) {
+        platform_update(&s->platform, s->env);
+        read_heat(s, card, h, out);
+        if (out->fan_rpm.state == READING_UNSUPPORTED)
+            platform_fill_fan(&s->platform, out);
+    }
+    if (groups & (GROUP_FAST | GROUP_PROCESS))
+        read_clients(s, at, groups, out);
+    if (groups & GROUP_STATIC)
+        read_static(card, out);
+}
+
+static void intel_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
+{
+    struct intel *s = (struct intel *)source;
+    const struct card_slot *slot = &s->cards.slots[gpu];
+    enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
+    if (power == CARD_AWAKE) {
+        struct attrs device, hwmon;
+        drm_device_attrs(&slot->card, s->env, &device);
+        hwmon_find(&device, &hwmon);
+        read_awake(s, gpu, groups, &hwmon, out);
+        /* It may have fallen asleep or gone in mid-read. */
+        if (hwmon.refused || hwmon.gone)
+            power = drm_card_power(&slot->card, s->env);
+    }
+    if (power == CARD_AWAKE)
+        return;
+    /* What the counters gained while it slept or was away must not be taken for the next second's. */
+    s->memory[gpu].energy = (struct energy){0};
+    s->memory[gpu].idle_known = false;
+    if (power == CARD_GONE) {
+        gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
+        return;
+    }
+    gpu_mark_state(out, GPU_ASLEEP, NULL);
+    read_static(&slot->card, out);
+}
+
+static void intel_describe(struct source *source, struct buf *out)
+{
+    struct intel *s = (struct intel *)source;
+    for (size_t i = 0; i < s->cards.count; i++) {
+        const struct card_slot *slot = &s->cards.slots[i];
+        static const char *const powers[] = {"awake", "asleep", "gone"};
+        enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
+        buf_printf(out, "%s at %s, driver %s, %s, %s\n", slot->card.name, slot->card.pci_address, slot->card.driver,
+                   is_discrete(&slot->card) ? "discrete" : "on the processor's die", powers[power]);
+    }
+}
+
+const struct source_ops intel_source = {
+    .name = "intel",
+    .what = "Intel graphics through the kernel's files",
+    .automatic = true,
+    .open = intel_open,
+    .list = intel_list,
+    .refresh = intel_refresh,
+    .sample = intel_sample,
+    .changed = intel_changed,
+    .describe = intel_describe,
+    .close = intel_close,
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The cards from one run to the next. They are told apart by UUID and PCI address: a lost card may renumber the others.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "source/nvidia_smi/internal.h"
+#include "source/nvml/internal.h"
+
+struct card *smi_card_find(struct smi *s, const struct gpu_id *id)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        struct gpu_id *mine = &s->cards[i].id;
+        if ((id->uuid[0] && strcmp(mine->uuid, id->uuid) == 0) ||
+            (id->pci_address[0] && strcmp(mine->pci_address, id->pci_address) == 0))
+            return &s->cards[i];
+    }
+    return NULL;
+}
+
+static struct card *add(struct smi *s, const struct gpu_id *id, int index)
+{
+    struct card *more = s->count < GPU_MAX ? realloc(s->cards, (s->count + 1) * sizeof *more) : NULL;
+    if (!more)
+        return NULL;
+    s->cards = more;
+    struct card *card = &more[s->count++];
+    *card = (struct card){.id = *id, .index = index};
+    s->changed = true;
+    return card;
+}
+
+void smi_cards_done(struct smi *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        gpu_done(&s->cards[i].now);
+        gpu_done(&s->cards[i].slow);
+    }
+    free(s->cards);
+    s->cards = NULL;
+    s->count = 0;
+}
+
+void smi_cards_look_asleep(struct smi *s)
+{
+    struct nvml_seen seen[GPU_MAX];
+    size_t count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
+    for (size_t i = 0; i < s->count; i++)
+        s->cards[i].asleep = false;
+    s->awake = 0;
+    for (size_t i = 0; i < count; i++) {
+        s->awake += !seen[i].asleep;
+        struct gpu_id id = {0};
+        str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
+        struct card *card = smi_card_find(s, &id);
+        if (!card && seen[i].asleep) {
+            /* nvidia-smi would wake it; what can be known of it lies in files. */
+            sleep_identify(s->env, seen[i].address, &id);
+            if (visible_card(s->env->visible_devices, count, (int)i, id.uuid))
+                card = add(s, &id, -1);
+        }
+        if (card)
+            card->asleep = seen[i].asleep;
+    }
+}
+
+bool smi_cards_all_asleep(const struct smi *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->cards[i].asleep)
+            return false;
+    return s->count > 0 && s->awake == 0;
+}
+
+static bool may_ask(const struct smi *s, const struct card *card)
+{
+    return !card->asleep && clock_mono(s->env->clock).ns >= card->skip_until.ns;
+}
+
+void smi_cards_to_ask(struct smi *s, struct buf *out)
+{
+    struct nvml_seen seen[GPU_MAX];
+    bool all = true;
+    for (size_t i = 0; i < s->count; i++)
+        all = all && may_ask(s, &s->cards[i]);
+    if (all)
+        return;
+    /* Also cards that nobody has spoken of yet may be there. */
+    size_t count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
+    for (size_t i = 0; i < count; i++) {
+        struct gpu_id id = {0};
+        str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
+        struct card *card = smi_card_find(s, &id);
+        if (seen[i].asleep || (card && !may_ask(s, card)))
+            continue;
+        buf_printf(out, "%s%s", out->len ? "," : "", seen[i].address);
+    }
+    for (size_t i = 0; i < s->count && count == 0; i++)
+        if (may_ask(s, &s->cards[i]) && s->cards[i].id.pci_address[0])
+            buf_printf(out, "%s%s", out->len ? "," : "", s->cards[i].id.pci_address);
+}
+
+/* Words behind a state; the message of a lost card stays while it is left alone. */
+static void lose(struct card *card, const char *message)
+{
+    if (card->now.state == GPU_LOST)
+        return;
+    gpu_done(&card->now);
+    card->now = (struct gpu){0};
+    gpu_mark_state(&card->now, GPU_LOST, message);
+}
+
+static bool in_report(const struct smi_report *r, const struct card *card)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if ((card->id.uuid[0] && strcmp(card->id.uuid, r->cards[i].gpu.id.uuid) == 0) ||
+            (card->id.pci_address[0] && strcmp(card->id.pci_address, r->cards[i].gpu.id.pci_address) == 0))
+            return true;
+    return false;
+}
+
+static struct card *find_or_add(struct smi *s, const struct smi_card *said, size_t total)
+{
+    const struct gpu_id *id = &said->gpu.id;
+    struct card *card = smi_card_find(s, id);
+    if (card)
+        return card;
+    if (!visible_card(s->env->visible_devices, total, said->index, id->uuid)) {
+        s->hidden++;
+        return NULL;
+    }
+    return add(s, id, said->index);
+}
+
+static void learn_identity(struct card *card, const struct gpu_id *id)
+{
+    if (!card->id.uuid[0])
+        str_copy(card->id.uuid, sizeof card->id.uuid, str_from(id->uuid));
+    if (!card->id.pci_address[0])
+        str_copy(card->id.pci_address, sizeof card->id.pci_address, str_from(id->pci_address));
+    if (id->name[0])
+        str_copy(card->id.name, sizeof card->id.name, str_from(id->name));
+}
+
+void smi_cards_update(struct smi *s, struct smi_report *r)
+{
+    s->hidden = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        struct card *card = find_or_add(s, &r->cards[i], r->count);
+        if (!card)
+            continue;
+        learn_identity(card, &r->cards[i].gpu.id);
+        card->index = r->cards[i].index >= 0 ? r->cards[i].index : card->index;
+        card->listed = true;
+        if (r->cards[i].gpu.state == GPU_LOST) {
+            lose(card, r->cards[i].gpu.error_message);
+            continue;
+        }
+        gpu_done(&card->now);
+        card->now = r->cards[i].gpu;
+        /* Its lists have moved. */
+        struct gpu *left = &r->cards[i].gpu;
+        left->processes = NULL;
+        left->instances = NULL;
+        left->process_count = left->process_capacity = left->instance_count = 0;
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        struct card *card = &s->cards[i];
+        if (card->listed && may_ask(s, card) && !in_report(r, card))
+            lose(card, "nvidia-smi no longer lists this GPU");
+    }
+}
+
+void smi_cards_update_apps(struct smi *s, struct smi_report *r)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        struct gpu *now = &s->cards[i].now;
+        free(now->processes);
+        now->processes = NULL;
+        now->process_count = now->process_capacity = now->processes_left_out = 0;
+        struct smi_card *said = smi_report_card(r, s->cards[i].id.uuid, s->cards[i].id.pci_address);
+        if (!said)
+            continue;
+        now->processes = TAKE(said->gpu.processes);
+        now->process_count = now->process_capacity = said->gpu.process_count;
+        now->processes_left_out = said->gpu.processes_left_out;
+        said->gpu.process_count = said->gpu.process_capacity = 0;
+    }
+}
+
+void smi_cards_update_slow(struct smi *s, struct smi_report *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct card *card = smi_card_find(s, &r->cards[i].gpu.id);
+        if (!card)
+            continue;
+        gpu_done(&card->slow);
+        card->slow = r->cards[i].gpu;
+        r->cards[i].gpu = (struct gpu){.id = card->slow.id};
+    }
+}

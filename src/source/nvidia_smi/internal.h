@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The parts of the source.
+ *
+ *   nvidia_smi.c ── open, list, refresh, sample
+ *     ├─ tool.c      runs the program: which columns it knows, time limit, what its failures mean
+ *     ├─ cards.c     the cards from one run to the next: found, lost, asleep, hidden
+ *     ├─ merge.c     one sample of a card out of several outputs
+ *     └─ report.h    what the outputs say: csv.c, xml_report.c (over xml.c), cell.c, fields.c, explain.c
+ */
+#pragma once
+
+#include "base/env.h"
+#include "source/nvidia_smi/report.h"
+#include "source/source.h"
+
+/* A card from one run to the next. */
+struct card {
+    struct gpu_id id;
+    int index;
+    bool asleep;
+    struct mono skip_until; /* it hides the others while it is asked for */
+    struct gpu now;         /* of the newest query, with the compute processes */
+    struct gpu slow;        /* of the newest -q -x */
+    bool listed;            /* nvidia-smi has ever spoken of it */
+};
+
+/* How the driver spells a column. */
+enum spelling { SPELLING_UNKNOWN, SPELLING_NEW, SPELLING_OLD };
+
+struct smi {
+    struct source source;
+    const struct env *env;
+    struct mono deadline; /* of this refresh, for all runs together */
+    bool columns_known;
+    enum spelling spelling[COLUMN_COUNT_MAX];
+    bool xml_only; /* a driver from before --query-gpu */
+    bool changed;
+    struct card *cards;
+    size_t count;
+    size_t awake;  /* in sysfs, whether nvidia-smi has spoken of them or not */
+    size_t hidden; /* by NVIDIA_VISIBLE_DEVICES */
+    struct driver_info driver;
+    struct mono queried_at; /* ns 0: never */
+    unsigned queried_groups;
+    bool xml_known, xml_fresh; /* -q -x was read once; was read in this refresh */
+    bool version_asked;
+    enum reading_state processes_state; /* of this refresh */
+    unsigned runs;
+    int64_t last_run_ms;
+};
+
+/* tool.c */
+void smi_tool_start_clock(struct smi *s);
+int smi_tool_query(struct smi *s, unsigned groups, struct smi_report *r, struct error *err);
+int smi_tool_apps(struct smi *s, struct smi_report *r, struct error *err);
+int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err);
+void smi_tool_version(struct smi *s);
+
+/* cards.c */
+struct card *smi_card_find(struct smi *s, const struct gpu_id *id);
+void smi_cards_look_asleep(struct smi *s); /* sysfs, without touching the cards */
+bool smi_cards_all_asleep(const struct smi *s);
+/* "0000:01:00.0,..." of those that may be asked; "" when all may. */
+void smi_cards_to_ask(struct smi *s, struct buf *out);
+/* Takes over what a query said: new cards, lost cards. */
+void smi_cards_update(struct smi *s, struct smi_report *r);
+void smi_cards_update_apps(struct smi *s, struct smi_report *r); /* processes of the query */
+void smi_cards_update_slow(struct smi *s, struct smi_report *r);
+void smi_cards_done(struct smi *s);
+
+/* merge.c */
+void smi_merge_sample(const struct smi *s, const struct card *card, unsigned groups, struct gpu *out);

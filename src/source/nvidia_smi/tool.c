@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Running nvidia-smi. All runs of one refresh share one time limit; a column that this driver does not know is dropped for good.
+ */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "source/nvidia_smi/explain.h"
+#include "source/nvidia_smi/internal.h"
+
+enum {
+    LIMIT_MS = 5000,
+    LEAST_MS = 50, /* a run is not even begun with less */
+    OUTPUT_MAX = 8 << 20,
+    ARGUMENTS = 8,
+    SKIP_LOST_MS = 60 * 1000,
+};
+
+void smi_tool_start_clock(struct smi *s)
+{
+    s->deadline = (struct mono){clock_mono(s->env->clock).ns + (int64_t)LIMIT_MS * NS_PER_MS};
+}
+
+/* Runs nvidia-smi with these arguments (NULL at the end); `of_cards`: only for those that may be asked. Returns the exit status or
+ * -errno. */
+static int run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
+{
+    AUTO_BUF struct buf ids = BUF(GPU_MAX * GPU_PCI_SIZE), noise = BUF(64 * 1024);
+    const char *argv[ARGUMENTS] = {s->env->nvidia_smi};
+    size_t count = 1;
+    while (*args && count < ARGUMENTS - 3)
+        argv[count++] = *args++;
+    if (of_cards)
+        smi_cards_to_ask(s, &ids);
+    if (ids.len) {
+        argv[count++] = "-i";
+        argv[count++] = ids.at;
+    }
+    struct mono start = clock_mono(s->env->clock);
+    int64_t left = mono_since_ms(s->deadline, start);
+    if (left < LEAST_MS)
+        return error_set(err, -ETIMEDOUT, "nvidia-smi did not finish within %d s", LIMIT_MS / MS_PER_S);
+    struct launch launch = {.argv = argv, .timeout_ms = left, .out = out, .err = &noise};
+    int rc = s->env->launch(s->env, &launch, err);
+    s->runs++;
+    s->last_run_ms = mono_since_ms(clock_mono(s->env->clock), start);
+    if (rc == -ENOENT || rc == -EACCES)
+        return error_set(err, -ENODEV, "the program '%s' is not installed", s->env->nvidia_smi);
+    if (rc >= 0 && out->failed)
+        return error_set(err, -EFBIG, "nvidia-smi writes more than %d MiB", OUTPUT_MAX >> 20);
+    /* Messages come on either output; what is no row or element is told by its words. */
+    if (noise.len && !noise.failed) {
+        buf_char(out, '\n');
+        buf_str(out, buf_view(&noise));
+    }
+    return rc;
+}
+
+static bool quoted_in(struct str help, const char *name)
+{
+    char quoted[96];
+    size_t len = strlen(name);
+    if (len + 3 > sizeof quoted)
+        return false;
+    quoted[0] = '"';
+    memcpy(quoted + 1, name, len);
+    memcpy(quoted + 1 + len, "\"", 2);
+    return str_contains(help, quoted);
+}
+
+static int learn_columns(struct smi *s, struct error *err)
+{
+    if (s->columns_known)
+        return 0;
+    AUTO_BUF struct buf help = BUF(OUTPUT_MAX);
+    const char *args[] = {"--help-query-gpu", NULL};
+    int rc = run(s, args, false, &help, err);
+    if (rc < 0)
+        return rc;
+    s->columns_known = true;
+    size_t of_contract = 0;
+    for (size_t i = 0; i < smi_column_count; i++) {
+        bool known = quoted_in(buf_view(&help), smi_columns[i].name);
+        bool old = smi_columns[i].old_name && quoted_in(buf_view(&help), smi_columns[i].old_name);
+        s->spelling[i] = known ? SPELLING_NEW : old ? SPELLING_OLD : SPELLING_UNKNOWN;
+        of_contract += i < COLUMNS_OF_CONTRACT && s->spelling[i];
+    }
+    if (of_contract == COLUMNS_OF_CONTRACT)
+        return 0;
+    /* No such help: ask for everything, and drop what it complains about. */
+    for (size_t i = 0; i < smi_column_count; i++)
+        s->spelling[i] = SPELLING_NEW;
+    return 0;
+}
+
+static size_t choose_columns(const struct smi *s, unsigned groups, const struct smi_field **columns, struct buf *names)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < smi_column_count; i++) {
+        const struct smi_field *field = &smi_columns[i];
+        if (!s->spelling[i] || (i >= COLUMNS_OF_CONTRACT && !(smi_field_groups(field) & groups)))
+            continue;
+        buf_text(names, count ? "," : "--query-gpu=");
+        buf_text(names, s->spelling[i] == SPELLING_OLD ? field->old_name : field->name);
+        columns[count++] = field;
+    }
+    return count;
+}
+
+static bool drop_column(struct smi *s, struct str name)
+{
+    for (size_t i = 0; i < smi_column_count; i++) {
+        const struct smi_field *field = &smi_columns[i];
+        if (s->spelling[i] == SPELLING_NEW && str_is(name, field->name)) {
+            s->spelling[i] = field->old_name ? SPELLING_OLD : SPELLING_UNKNOWN;
+            return true;
+        }
+        if (s->spelling[i] == SPELLING_OLD && str_is(name, field->old_name)) {
+            s->spelling[i] = SPELLING_UNKNOWN;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Some drivers give up on all cards when one is lost. That one is left out for a while, so that the others can be read. */
+static bool leave_out_lost(struct smi *s, struct smi_report *r)
+{
+    struct mono until = {clock_mono(s->env->clock).ns + (int64_t)SKIP_LOST_MS * NS_PER_MS};
+    smi_cards_update(s, r);
+    bool any = false;
+    for (size_t i = 0; i < r->count; i++) {
+        struct card *card = smi_card_find(s, &r->cards[i].gpu.id);
+        if (!card || r->cards[i].gpu.state != GPU_LOST)
+            continue;
+        card->skip_until = until;
+        any = true;
+    }
+    AUTO_BUF struct buf others = BUF(GPU_MAX * GPU_PCI_SIZE);
+    smi_cards_to_ask(s, &others);
+    return any && others.len;
+}
+
+int smi_tool_query(struct smi *s, unsigned groups, struct smi_report *r, struct error *err)
+{
+    bool left_out = false;
+    int rc = learn_columns(s, err);
+    if (rc < 0)
+        return rc;
+    for (size_t tries = 0; tries < 2 * COLUMN_COUNT_MAX; tries++) {
+        const struct smi_field *columns[COLUMN_COUNT_MAX];
+        AUTO_BUF struct buf names = BUF(8192), out = BUF(OUTPUT_MAX);
+        size_t count = choose_columns(s, groups, columns, &names);
+        const char *args[] = {names.at, "--format=csv,noheader,nounits", NULL};
+        if (!names.at || names.failed)
+            return error_set(err, -ENOMEM, "out of memory");
+        int status = run(s, args, true, &out, err);
+        if (status < 0)
+            return status;
+        struct str text = buf_view(&out), column;
+        if (smi_unknown_column(text, &column) && drop_column(s, column))
+            continue;
+        size_t rows = smi_read_csv(r, text, columns, count), lost = smi_lost_cards(r, text);
+        if (rows == 0 && lost && !left_out && leave_out_lost(s, r)) {
+            left_out = true;
+            continue;
+        }
+        if (rows == 0 && lost == 0 && smi_unknown_option(text))
+            s->xml_only = true;
+        else if (rows == 0 && lost == 0)
+            return smi_explain(text, status, err);
+        return 0;
+    }
+    return error_set(err, -EIO, "nvidia-smi refuses one column after the other");
+}
+
+int smi_tool_apps(struct smi *s, struct smi_report *r, struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
+    const char *args[] = {"--query-compute-apps=pid,name,used_memory,gpu_uuid", "--format=csv,noheader,nounits", NULL};
+    int status = run(s, args, true, &out, err);
+    if (status < 0)
+        return status;
+    /* No processes are no rows and status 0. */
+    if (smi_read_apps(r, buf_view(&out)) == 0 && status != 0)
+        return smi_explain(buf_view(&out), status, err);
+    return 0;
+}
+
+int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(OUTPUT_MAX), list = BUF(OUTPUT_MAX);
+    const char *args[] = {"-q", "-x", NULL}, *list_args[] = {"-L", NULL};
+    int status = run(s, args, true, &out, err);
+    if (status < 0)
+        return status;
+    int rc = smi_read_xml(r, buf_view(&out), err);
+    size_t instances = 0;
+    for (size_t i = 0; i < r->count; i++)
+        instances += r->cards[i].gpu.instance_count;
+    if (rc < 0 && r->count == 0)
+        return status ? smi_explain(buf_view(&out), status, err) : rc;
+    if (instances && run(s, list_args, false, &list, NULL) == 0)
+        smi_read_list(r, buf_view(&list));
+    return 0;
+}
+
+void smi_tool_version(struct smi *s)
+{
+    AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
+    const char *args[] = {"--version", NULL};
+    if (run(s, args, false, &out, NULL) == 0)
+        smi_read_version(&s->driver, buf_view(&out));
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which cards there are: by NVML's count, or by sysfs when some of them sleep and must not be opened.
+ */
+#include "source/nvml/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static struct nvml_card *add_card(struct nvml *n, int nvml_index)
+{
+    struct nvml_card *more = realloc(n->cards, (n->card_count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    n->cards = more;
+    card_init(&more[n->card_count], nvml_index);
+    return &more[n->card_count++];
+}
+
+static void hide_last_card(struct nvml *n)
+{
+    card_done(n, &n->cards[--n->card_count]);
+    n->hidden++;
+}
+
+/* A list of MIG UUIDs shows the cards that hold one of them. */
+static bool shows_card(struct nvml *n, struct nvml_card *card)
+{
+    if (visible_card(n->env->visible_devices, n->total, card->nvml_index, card->id.uuid))
+        return true;
+    if (!card->handle || !strstr(n->env->visible_devices, "MIG-"))
+        return false;
+    return mig_update(n, card, GROUP_STATIC) && card->instance_count > 0;
+}
+
+static int find_running(struct nvml *n, struct error *err)
+{
+    unsigned count = 0;
+    int code = n->lib.count(&count);
+    if (code != NVML_OK)
+        return error_set(err, -ENODEV, "%s: NVML does not count its GPUs", nvml_words(&n->lib, code));
+    if (count == 0)
+        return error_set(err, -ENODEV, "the NVIDIA driver is loaded but finds no GPU");
+    n->total = count;
+    for (unsigned i = 0; i < count && n->card_count < GPU_MAX; i++) {
+        if (!visible_card(n->env->visible_devices, count, (int)i, "")) {
+            n->hidden++;
+            continue;
+        }
+        struct nvml_card *card = add_card(n, (int)i);
+        if (!card)
+            return error_set(err, -ENOMEM, "out of memory");
+        code = card_attach(n, card);
+        if (code == NVML_OK && !shows_card(n, card))
+            hide_last_card(n);
+    }
+    return 0;
+}
+
+/* A card that does not even open has no name: the one that only sysfs knows must be it. */
+static void name_unopened(struct nvml *n)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < n->card_count; i++) {
+        if (n->cards[i].id.pci_address[0])
+            continue;
+        for (; next < n->seen_count; next++) {
+            bool known = false;
+            for (size_t k = 0; k < n->card_count && !known; k++)
+                known = strcmp(n->cards[k].id.pci_address, n->seen[next].address) == 0;
+            if (!known)
+                break;
+        }
+        if (next == n->seen_count)
+            return;
+        sleep_identify(n->env, n->seen[next++].address, &n->cards[i].id);
+    }
+}
+
+/* With a card asleep, sysfs gives the list (NVML's order is that of the addresses) and only the others are opened. */
+static int find_mixed(struct nvml *n, struct error *err)
+{
+    n->total = n->seen_count;
+    for (size_t i = 0; i < n->seen_count && n->card_count < GPU_MAX; i++) {
+        struct nvml_card *card = add_card(n, (int)i);
+        if (!card)
+            return error_set(err, -ENOMEM, "out of memory");
+        sleep_identify(n->env, n->seen[i].address, &card->id);
+        card->asleep = n->seen[i].asleep;
+        if (!card->asleep)
+            card_attach(n, card);
+        if (!shows_card(n, card))
+            hide_last_card(n);
+    }
+    return 0;
+}
+
+int find_cards(struct nvml *n, struct error *err)
+{
+    size_t asleep = 0;
+    n->seen_count = sleep_scan(n->env, n->seen, ARRAY_LEN(n->seen));
+    for (size_t i = 0; i < n->seen_count; i++)
+        asleep += n->seen[i].asleep;
+    if (n->seen_count == 0 || asleep < n->seen_count) {
+        int rc = session_start(n, err);
+        if (rc < 0)
+            return rc;
+    }
+    int rc = asleep ? find_mixed(n, err) : find_running(n, err);
+    if (rc == 0 && !asleep)
+        name_unopened(n);
+    return rc;
+}
+
+/* A card that was plugged in: NVML sees it only after a new start. */
+void find_plugged(struct nvml *n)
+{
+    char address[GPU_PCI_SIZE];
+    if (n->visible != VISIBLE_ALL || n->card_count == GPU_MAX || !sleep_find_new(n, address))
+        return;
+    session_stop(n);
+    struct nvml_card *card = session_start(n, NULL) == 0 ? add_card(n, (int)n->card_count) : NULL;
+    if (!card)
+        return;
+    sleep_identify(n->env, address, &card->id);
+    if (card_attach(n, card) == NVML_OK)
+        n->changed = true;
+    else
+        card_done(n, &n->cards[--n->card_count]); /* not ours to see */
+}

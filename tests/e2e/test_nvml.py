@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole way from a (fake) NVIDIA driver to the text."""
+import json
+
+import shapes
+
+TWO = """
+driver 580.159.04
+nvml 13.580.159.04
+cuda 13000
+gpu NVIDIA GeForce RTX 4090
+  temperature 71
+  power 280100
+  gpu_util 78
+  used 18000
+  fans 1
+  fan 62
+  throttle 0x4
+  process parent compute 17000 75 40
+gpu NVIDIA H200
+  profile h200
+"""
+
+
+def test_values_arrive_unchanged(nvml):
+    body = shapes.check(nvml(TWO, "status", "--json").json(), shapes.METRICS)
+    assert body["sources"] == ["nvml"]
+    first = shapes.check_gpu(body["gpus"][0])
+    assert (first["temperature_celsius"], first["power_watts"], first["utilization_percent"]) == (71, 280.1, 78)
+    assert first["fan_percent"] == 62 and first["throttle_reasons"] == ["power cap"]
+    assert first["simulated"] is False and first["vendor"] == "nvidia"
+    assert [p["memory_mb"] for p in first["processes"]] == [17000]
+    passive = shapes.check_gpu(body["gpus"][1])
+    assert passive["fan_percent"] is None and passive["absent"]["fan_percent"] == "unsupported"
+
+
+def test_driver_body(nvml):
+    driver = nvml(TWO, "driver", "--json").json()
+    assert driver == {"driver_version": "580.159.04", "cuda_driver_version": "13.0", "nvml_version": "13.580.159.04",
+                      "cuda_available": True, "error_message": None}
+
+
+def test_a_lost_gpu_stays_listed_and_harms_nobody(nvml):
+    script = TWO + "again 0\n  fail * 15\n"
+    devices = shapes.check(nvml(script, "devices", "--json").json(), shapes.DEVICES)["devices"]
+    assert [d["is_available"] for d in devices] == [False, True]
+    assert devices[0]["error_message"] and devices[0]["temperature_c"] is None
+    text = nvml(script, "status")
+    assert text.code == 0 and "lost" in text.out.lower() and "H200" in text.out
+
+
+def test_denied_processes_are_null_with_a_reason(nvml):
+    script = "fail nvmlDeviceGetComputeRunningProcesses 4\nfail nvmlDeviceGetGraphicsRunningProcesses 4\n" + TWO
+    gpu = nvml(script, "status", "--json").json()["gpus"][0]
+    if gpu["processes"] is None:
+        assert gpu["absent"]["processes"] in ("denied", "failed")
+
+
+def test_text_shows_a_dash_for_what_is_absent(nvml):
+    out = nvml(TWO, "status").out
+    assert "–" in out and "71 °C" in out and "280/450 W" in out and "slowed by power cap" in out

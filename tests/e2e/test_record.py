@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording and replaying."""
+import signal
+import subprocess
+import time
+
+import shapes
+from conftest import WHIRR, environment
+
+
+def test_a_recording_plays_what_was_seen(sim, whirr, tmp_path):
+    path = tmp_path / "run.whirr"
+    result = sim("mixed", "record", str(path), "--interval", "0.05", "--duration", "0.3")
+    assert result.code == 0 and "samples" in result.err
+    assert path.stat().st_mode & 0o077 == 0
+    seen = sim("mixed", "status", "--json").json()["gpus"]
+    played = whirr("--source", f"replay:{path}", "--json").json()
+    assert [g["name"] for g in played["gpus"]] == [g["name"] for g in seen]
+    for gpu in played["gpus"]:
+        shapes.check_gpu(gpu)
+        assert gpu["simulated"] is True
+
+
+def test_ctrl_c_ends_a_recording_with_a_whole_file(whirr, tmp_path):
+    path = tmp_path / "run.whirr"
+    process = subprocess.Popen([WHIRR, "--source", "sim", "record", str(path), "--interval", "0.02"], env=environment(),
+                               stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and (not path.exists() or path.stat().st_size < 4000):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 0 and "play it with" in err
+    assert whirr("--source", f"replay:{path}", "--json").json()["gpus"]

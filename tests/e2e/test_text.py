@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people see: widths, colours, signs, labels."""
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unicodedata
+from fcntl import ioctl
+
+import pytest
+from conftest import WHIRR, environment
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def columns(line):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def in_terminal(*args, cols=80, rows=24, until=None, end=None, **env):
+    """The bytes that the program draws on a terminal; `end` is a signal sent once `until` was seen."""
+    main, side = pty.openpty()
+    ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+    env = environment(TERM="xterm-256color", COLUMNS=None, **env)
+    process = subprocess.Popen([WHIRR, *args], env=env, stdin=side, stdout=side, stderr=side, close_fds=True, start_new_session=True)
+    os.close(side)
+    seen, deadline, sent = b"", time.monotonic() + 60, False
+    while time.monotonic() < deadline:
+        if select.select([main], [], [], 0.2)[0]:
+            try:
+                more = os.read(main, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            seen += more
+        if end and not sent and until(seen):
+            process.send_signal(end)
+            sent = True
+    os.close(main)
+    return seen.decode("utf-8", "replace"), process.wait(10)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("command", ["status", "ps", "why", "devices"])
+@pytest.mark.parametrize("scenario", ["mixed", "multi-user", "gpu-lost", "mig"])
+def test_lines_keep_to_the_terminal(scenario, command, width):
+    out, code = in_terminal("--source", f"sim:scenario={scenario}", command, cols=width)
+    assert code == 0
+    lines = ESCAPE.sub("", out).replace("\r", "").splitlines()
+    assert lines and max(map(columns, lines)) <= width, max(lines, key=columns)
+
+
+def test_two_lines_a_gpu_at_most(sim):
+    lines = sim("training", "status", gpus=4).out.splitlines()
+    assert len(lines) == 2 + 4 * 2
+
+
+def test_names_of_cards_are_whole_at_80_columns(sim):
+    out = sim("mixed", "status").out
+    for name in ("GeForce RTX 4090", "H100 80GB HBM3", "Radeon RX 7900 XTX", "Arc A770"):
+        assert name in out
+
+
+@pytest.mark.parametrize("command", ["status", "ps", "why", "devices", "driver", "resources"])
+def test_simulation_is_always_labelled(sim, command):
+    assert "SIMULATED" in sim("mixed", command).out
+
+
+def test_colours_only_on_a_terminal_and_never_with_no_color(sim):
+    on_terminal, _ = in_terminal("--source", "sim")
+    assert "\x1b[" in on_terminal
+    assert "\x1b" not in sim("mixed", "status").out
+    assert "\x1b[" not in in_terminal("--source", "sim", NO_COLOR="1")[0]
+    assert "\x1b[" not in in_terminal("--source", "sim", "--no-color")[0]
+    assert "\x1b[" in sim("mixed", "status", "--color", "always").out
+
+
+def test_ascii_where_the_locale_knows_no_more(sim):
+    for command in ("status", "ps", "why", "resources"):
+        result = sim("mixed", command, LC_ALL="C")
+        assert result.code == 0 and result.out.isascii()
+    assert "#" in sim("training", "status", LC_ALL="POSIX").out
+
+
+def test_a_lost_gpu_is_said_in_words(sim):
+    assert "lost" in sim("gpu-lost", "status").out
+
+
+def test_asleep_is_said_in_words(sim):
+    out = sim("asleep", "status").out
+    assert "asleep" in out
+
+
+def test_slowed_cards_say_why(sim):
+    assert "slowed by power cap" in sim("power-cap", "status").out
+
+
+def test_ps_is_whole_on_a_pipe(sim):
+    out = sim("mixed", "ps").out
+    assert "…" not in out and "--model" in out
+
+
+def test_why_begins_with_a_sentence(sim):
+    out = sim("training", "why", gpus=1).out
+    sentence = out.splitlines()[1]
+    assert "GPU 0" in sentence and "Why" in out
+
+
+def test_full_shows_every_reading_and_the_reasons_for_the_rest(sim):
+    out = sim("mixed", "status", "--full").out
+    assert "energy_joules" in out and re.search(r"^  unsupported +\S", out, re.M)
+
+
+def test_watch_redraws_in_place_and_ends_on_ctrl_c():
+    out, code = in_terminal("--source", "sim", "--watch=0.05", until=lambda seen: seen.count(b"\x1b[J") >= 3, end=signal.SIGINT)
+    assert code == 0
+    assert re.search(r"\x1b\[\d+F", out) and out.rstrip().endswith("\x1b[?25h")
+
+
+def test_watch_fits_small_screens():
+    out, _ = in_terminal("--source", "sim:gpus=20,scenario=training", "--watch=0.05", rows=10,
+                         until=lambda seen: seen.count(b"\x1b[J") >= 2, end=signal.SIGTERM)
+    frame = out.split("\x1b[J")[0]
+    assert frame.count("\n") == 9
+
+
+def test_watch_appends_on_a_pipe_and_ends_when_the_reader_goes():
+    with subprocess.Popen([WHIRR, "--source", "sim", "--watch=0.02"], env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(20):
+            assert "\x1b" not in process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(20) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_closed_pipe_is_no_failure_for_one_shots():
+    done = subprocess.run(f"'{WHIRR}' --source sim:gpus=64,scenario=training ps | head -1", shell=True, env=environment(),
+                          capture_output=True, text=True)
+    assert done.stderr == "" and "SIMULATED" in done.stdout
+
+
+def test_full_disk_is_a_failure():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([WHIRR, "--source", "sim"], env=environment(), stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "cannot write" in done.stderr

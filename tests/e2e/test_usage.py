@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Right and wrong usage: exit codes, help, messages."""
+import re
+
+import pytest
+
+COMMANDS = ["status", "ps", "why", "resources", "devices", "driver", "record", "sim", "completion", "help", "version", "serve"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_first(whirr, command):
+    result = whirr(command, "--help")
+    assert result.code == 0 and result.err == ""
+    assert result.out.startswith(f"whirr {command}: ")
+    if command != "version":
+        assert result.out.index("Examples") < result.out.index("Usage")
+    assert "--source" in result.out
+    assert result.out == whirr("help", command).out
+    assert max(map(len, result.out.splitlines())) <= 80 or "completion" in command
+
+
+def test_overview_names_every_command(whirr):
+    out = whirr("--help").out
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} ", out, re.M), command
+    assert out.index("Examples") < out.index("Commands")
+
+
+@pytest.mark.parametrize("args,message", [
+    (["stauts"], "unknown command 'stauts'; did you mean 'status'?"),
+    (["frobnicate"], "unknown command 'frobnicate'"),
+    (["--jsn"], "unknown option '--jsn'; did you mean '--json'?"),
+    (["ps", "--sort=mem"], "did you mean 'memory'?"),
+    (["ps", "--sort"], "option '--sort' needs an argument"),
+    (["ps", "-Q"], "unknown option '-Q'"),
+    (["--json=yes"], "takes no argument"),
+    (["status", "extra"], "'status' does not take 'extra'"),
+    (["record"], "'record' needs FILE"),
+    (["--watch=0"], "above 0"),
+    (["--watch=soon"], "above 0"),
+    (["--source", "nvlm"], "nvml"),
+    (["--log-format", "xml"], "known: text, json"),
+    (["completion", "tcsh"], "unknown shell"),
+    (["help", "nothing"], "unknown command 'nothing'"),
+    (["sim", "lits"], "did you mean 'list'?"),
+])
+def test_wrong_usage_is_2_and_says_what_was_meant(whirr, args, message):
+    result = whirr(*args)
+    assert result.code == 2, result.err
+    assert message in result.err and result.out == ""
+    assert "--help`" in result.err
+
+
+def test_failures_are_1(whirr, sim):
+    assert whirr("--sysroot", "/no/such/folder").code == 1
+    missing = sim("idle", "--gpu", "77")
+    assert missing.code == 1 and "77" in missing.err and missing.out == ""
+    assert whirr("record", "/no/such/folder/file", "--source", "sim", "--duration", "0.1").code == 1
+
+
+def test_no_gpu_is_fine_and_says_why_and_what_to_do(whirr, bare_machine):
+    for command in ([], ["ps"], ["why"], ["devices"], ["driver"], ["resources"]):
+        result = whirr("--sysroot", str(bare_machine), *command)
+        assert result.code == 0 and result.out, command
+    out = whirr("--sysroot", str(bare_machine)).out
+    assert "No GPU was found on bare" in out and "whirr doctor" in out and "nvml" in out
+
+
+def test_version(whirr):
+    assert re.fullmatch(r"whirr \d+\.\d+\.\d+\n", whirr("--version").out)
+    assert whirr("version").out == whirr("-V").out
+    assert whirr("version", "--json").json()["name"] == "whirr"
+
+
+def test_options_may_stand_before_and_behind_the_command(whirr):
+    one = whirr("--source", "sim", "devices", "--json").json()
+    other = whirr("devices", "--json", "--source=sim").json()
+    assert [d["name"] for d in one["devices"]] == [d["name"] for d in other["devices"]]
+
+
+def test_sim_list_names_the_scenarios(whirr):
+    out = whirr("sim", "list").out
+    for name in ("idle", "training", "game-start", "vram-leak", "overheat", "gpu-lost", "mixed"):
+        assert re.search(rf"^  {name} ", out, re.M)
+    assert {"idle", "mixed"} <= {s["name"] for s in whirr("sim", "list", "--json").json()["scenarios"]}
