@@ -104,6 +104,22 @@ static void answer_waiters(struct engine *e, const struct snapshot *s)
     e->waiter_count = left;
 }
 
+/* Of this machine, unless everything that is read comes from another one (a recording). */
+static void sample_host(struct engine *e, struct host *out)
+{
+    const struct slot *elsewhere = NULL;
+    machine_sample(e->machine, out); /* in any case: its rates are taken between two calls */
+    for (size_t i = 0; i < e->slot_count; i++) {
+        if (!e->slots[i].open)
+            continue;
+        if (!e->slots[i].ops->host)
+            return;
+        elsewhere = &e->slots[i];
+    }
+    if (elsewhere)
+        *out = elsewhere->host;
+}
+
 static void publish(struct engine *e)
 {
     struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
@@ -117,7 +133,7 @@ static void publish(struct engine *e)
     s->sequence = ++e->sequence;
     s->taken = now_of(e);
     s->interval_s = (double)e->interval_ms / MS_PER_S;
-    machine_sample(e->machine, &s->host);
+    sample_host(e, &s->host);
     if (e->flight_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));

@@ -76,6 +76,9 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
             return error_set(err, -EINVAL, "more than %zu sources", max);
         if (rest.len >= sizeof slots[0].params)
             return error_set(err, -EINVAL, "the parameters of source '%s' are too long", ops->name);
+        int rc = ops->check ? ops->check(rest.at, err) : 0; /* they reach to the end of names[i] */
+        if (rc < 0)
+            return rc;
         add_slot(&slots[used++], ops, rest, true);
     }
     return (int)used;
@@ -142,6 +145,7 @@ void slot_answered(struct slot *s, struct result *r, struct mono now)
         return;
     }
     s->driver = r->driver;
+    s->host = r->host;
     s->status.gpu_count = (int)r->gpu_count;
     size_t failing;
     if (all_gpus_fail(r, &failing)) {

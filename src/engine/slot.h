@@ -8,7 +8,7 @@
 
 struct slot {
     const struct source_ops *ops;
-    char params[256];
+    char params[640];
     bool by_name; /* asked for with --source: not only a fallback */
     struct worker *worker;
     struct source_status status;
@@ -18,6 +18,7 @@ struct slot {
     struct mono asked;
     struct result *result; /* of the flight that is being collected; NULL: none */
     struct driver_info driver;
+    struct host host; /* of a source that has its own */
     unsigned known;
 };
 

@@ -191,6 +191,8 @@ static void do_sample(struct worker *w, const struct job *job)
         w->known |= groups;
         if (w->ops->driver)
             w->ops->driver(w->source, &r->driver);
+        if (w->ops->host)
+            w->ops->host(w->source, &r->host);
         if (w->ops->events)
             r->event_count = w->ops->events(w->source, r->events, EVENTS_MAX);
     }

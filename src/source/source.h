@@ -22,6 +22,9 @@ struct source_ops {
     bool automatic;         /* tried when no --source was given */
     bool simulated;         /* every GPU of it is labelled as simulated */
 
+    /* Optional: are the parameters right? Asked before anything is opened, so that a typing error is told at once. */
+    int (*check)(const char *params, struct error *err);
+
     /* params: what followed "NAME:" ("" if nothing). -ENODEV: not on this host, err says why in the words of the driver. */
     int (*open)(const struct env *env, const char *params, struct source **ret, struct error *err);
 
@@ -38,6 +41,9 @@ struct source_ops {
 
     /* Optional: driver and library versions. */
     void (*driver)(struct source *s, struct driver_info *out);
+
+    /* Optional: the machine around the GPUs, for a source that speaks of another machine than this one. */
+    void (*host)(struct source *s, struct host *out);
 
     /* Optional: things that happened since the last call (XIDs); gpu_index is the position in list(). Never blocks. */
     size_t (*events)(struct source *s, struct event *events, size_t max);

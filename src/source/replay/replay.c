@@ -179,6 +179,16 @@ static int load(struct replay *r, struct error *err)
     return 0;
 }
 
+static int replay_check(const char *params, struct error *err)
+{
+    struct replay r = {.speed = 1};
+    int rc = parse(&r, params, err);
+    if (rc == 0)
+        rc = replay_reader_open(r.path, &r.reader, err);
+    replay_reader_close(r.reader);
+    return rc;
+}
+
 static int replay_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     struct replay *r = calloc(1, sizeof *r);
@@ -269,6 +279,11 @@ static void replay_driver(struct source *source, struct driver_info *out)
     *out = ((struct replay *)source)->now->driver;
 }
 
+static void replay_host(struct source *source, struct host *out)
+{
+    *out = ((struct replay *)source)->now->host;
+}
+
 static size_t replay_events(struct source *source, struct event *events, size_t max)
 {
     struct replay *r = (struct replay *)source;
@@ -303,11 +318,13 @@ static void replay_describe(struct source *source, struct buf *out)
 const struct source_ops replay_source = {
     .name = "replay",
     .what = "plays what `whirr record` wrote",
+    .check = replay_check,
     .open = replay_open,
     .list = replay_list,
     .refresh = replay_refresh,
     .sample = replay_sample,
     .driver = replay_driver,
+    .host = replay_host,
     .events = replay_events,
     .changed = replay_changed,
     .describe = replay_describe,

@@ -220,8 +220,8 @@ static void fill_faults(const struct fill *f, struct gpu *g)
     const struct card *c = f->world->card[f->gpu];
     bool nvidia = strcmp(c->vendor, "nvidia") == 0;
     double xid = 0;
-    if (nvidia && fill_last_xid(f->world, f->gpu, f->t, &xid))
-        g->xid_last = whole(xid);
+    if (nvidia)
+        g->xid_last = fill_last_xid(f->world, f->gpu, f->t, &xid) ? whole(xid) : reading_absent(READING_PENDING);
     if (!(c->abilities & CARD_ECC))
         return;
     int64_t corrected, uncorrected;

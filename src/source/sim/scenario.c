@@ -6,14 +6,14 @@
 
 /* clang-format off */
 #define PROGRAM static const struct sim_program
-enum { MINUTE = 60, HOUR = 3600 };
+enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
 
 PROGRAM xorg = {"Xorg", "root", "/usr/lib/xorg/Xorg :0 -nolisten tcp vt1", "", "", PROCESS_GRAPHICS, 30, 180};
 PROGRAM shell = {"gnome-shell", "alice", "/usr/bin/gnome-shell", "", "", PROCESS_GRAPHICS, 60, 420};
 PROGRAM browser = {"firefox", "alice", "/usr/lib/firefox/firefox -contentproc", "", "", PROCESS_GRAPHICS, 350, 1900};
 PROGRAM editor = {"code", "alice", "/usr/share/code/code --type=gpu-process", "", "", PROCESS_GRAPHICS, 40, 380};
-PROGRAM game = {"Starfall.exe", "alice", "Z:\\steamapps\\common\\Starfall\\Starfall.exe -fullscreen", "", "", PROCESS_BOTH, 4200,
-                9800};
+PROGRAM game = {"Starfall.exe", "alice", "Z:\\steamapps\\common\\Starfall\\Starfall.exe -fullscreen", "", "", PROCESS_BOTH,
+                4200, 9800};
 PROGRAM ollama = {"ollama", "ollama", "/usr/local/bin/ollama runner --model /usr/share/ollama/llama3.1-8b-q4.gguf --port 41337",
                   "", "llama3.1-8b-q4", PROCESS_COMPUTE, 600, 5200};
 PROGRAM vllm = {"python3", "svc-llm",
@@ -38,11 +38,11 @@ PROGRAM server = {"python3", "svc-embed", "python3 server.py --model BAAI/bge-la
 
 /* Rows that several scenarios share. */
 #define DESKTOP_XORG \
-    {.cause = "desktop", .where = ON_GPU(0), .program = &xorg, .pattern = LOAD_DESKTOP, .util = 0.02, .mem_util = 0.01, \
-     .power = 0.5, .vram_mib = 260}
+    {.cause = "desktop", .where = ON_GPU(0), .when = {-2 * DAY}, .program = &xorg, .pattern = LOAD_DESKTOP, .util = 0.02, \
+     .mem_util = 0.01, .power = 0.5, .vram_mib = 260}
 #define DESKTOP_SHELL \
-    {.cause = "desktop", .where = ON_GPU(0), .program = &shell, .pattern = LOAD_DESKTOP, .util = 0.03, .mem_util = 0.02, \
-     .power = 0.5, .vram_mib = 340}
+    {.cause = "desktop", .where = ON_GPU(0), .when = {-2 * DAY}, .program = &shell, .pattern = LOAD_DESKTOP, .util = 0.03, \
+     .mem_util = 0.02, .power = 0.5, .vram_mib = 340}
 #define FULL_TRAINING \
     .cause = "training", .program = &train, .pattern = LOAD_TRAINING, .util = 0.98, .mem_util = 0.55, .power = 1.06, \
     .tensor = 0.62, .vram_share = 0.82, .load_s = 25
@@ -59,7 +59,7 @@ static const struct sim_job inference_jobs[] = {
 static const struct sim_job game_jobs[] = {
     DESKTOP_XORG,
     DESKTOP_SHELL,
-    {.cause = "inference", .where = ON_ALL, .program = &ollama, .pattern = LOAD_PARKED, .vram_mib = 5600},
+    {.cause = "inference", .where = ON_ALL, .when = {-5 * HOUR}, .program = &ollama, .pattern = LOAD_PARKED, .vram_mib = 5600},
     {.cause = "game", .where = ON_GPU(0), .when = {10, 10 + 10 * MINUTE, 15 * MINUTE}, .program = &game, .pattern = LOAD_GAME,
      .util = 0.98, .mem_util = 0.5, .power = 0.9, .vram_share = 0.4, .vram_wobble = 0.02, .load_s = 8},
 };
@@ -67,8 +67,7 @@ static const struct sim_job game_jobs[] = {
 static const struct sim_job leak_jobs[] = {
     DESKTOP_XORG,
     {.cause = "leak", .where = ON_ALL, .program = &server, .pattern = LOAD_INFERENCE, .util = 0.45, .mem_util = 0.3,
-     .power = 0.6, .tensor = 0.2, .vram_share = 0.12, .vram_wobble = 0.012, .load_s = 10,
-     .leak_share_per_min = 0.06},
+     .power = 0.6, .tensor = 0.2, .vram_share = 0.12, .vram_wobble = 0.012, .load_s = 10, .leak_share_per_min = 0.06},
 };
 
 static const struct sim_job overheat_jobs[] = {
@@ -125,7 +124,8 @@ static const struct sim_condition hot_idle_conditions[] = {
 
 static const struct sim_job held_jobs[] = {
     DESKTOP_XORG,
-    {.cause = "held context", .where = ON_ALL, .program = &notebook, .pattern = LOAD_HELD, .vram_share = 0.74},
+    {.cause = "held context", .where = ON_ALL, .when = {-26 * HOUR}, .program = &notebook, .pattern = LOAD_HELD,
+     .vram_share = 0.74},
 };
 
 static const struct sim_job users_jobs[] = {
@@ -136,8 +136,10 @@ static const struct sim_job users_jobs[] = {
      .mem_util = 0.2, .power = 0.7, .vram_mib = 900},
     {.cause = "molecular dynamics", .where = ON_EACH(4, 2), .program = &simulate, .pattern = LOAD_STEADY, .util = 0.78,
      .mem_util = 0.32, .power = 0.8, .vram_mib = 1400},
-    {.cause = "held context", .where = ON_EACH(4, 3), .program = &notebook, .pattern = LOAD_HELD, .vram_share = 0.3},
-    {.cause = "held context", .where = ON_EACH(4, 2), .program = &notebook, .pattern = LOAD_HELD, .vram_share = 0.2},
+    {.cause = "held context", .where = ON_EACH(4, 3), .when = {-26 * HOUR}, .program = &notebook, .pattern = LOAD_HELD,
+     .vram_share = 0.3},
+    {.cause = "held context", .where = ON_EACH(4, 2), .when = {-26 * HOUR}, .program = &notebook, .pattern = LOAD_HELD,
+     .vram_share = 0.2},
 };
 
 static const struct sim_job mig_jobs[] = {
@@ -145,7 +147,8 @@ static const struct sim_job mig_jobs[] = {
      .power = 0.72, .tensor = 0.2, .vram_share = 0.42, .load_s = 30, .instance = 1},
     {.cause = "fine-tuning", .where = ON_ALL, .program = &finetune, .pattern = LOAD_TRAINING, .util = 0.26, .mem_util = 0.14,
      .power = 1, .tensor = 0.4, .vram_share = 0.17, .load_s = 15, .instance = 2},
-    {.cause = "held context", .where = ON_ALL, .program = &notebook, .pattern = LOAD_HELD, .vram_share = 0.05, .instance = 3},
+    {.cause = "held context", .where = ON_ALL, .when = {-26 * HOUR}, .program = &notebook, .pattern = LOAD_HELD,
+     .vram_share = 0.05, .instance = 3},
 };
 static const struct sim_condition mig_conditions[] = {{.kind = TROUBLE_MIG, .where = ON_ALL}};
 
@@ -165,11 +168,11 @@ static const struct sim_condition cap_conditions[] = {
 static const struct sim_job desktop_jobs[] = {
     DESKTOP_XORG,
     DESKTOP_SHELL,
-    {.cause = "browser", .where = ON_GPU(0), .program = &browser, .pattern = LOAD_DESKTOP, .util = 0.06, .mem_util = 0.04,
-     .power = 0.5, .decode = 0.12, .vram_mib = 710, .vram_wobble = 0.01},
-    {.cause = "editor", .where = ON_GPU(0), .program = &editor, .pattern = LOAD_DESKTOP, .util = 0.01, .mem_util = 0.01,
-     .power = 0.5, .vram_mib = 190},
-    {.cause = "inference", .where = ON_ALL, .program = &ollama, .pattern = LOAD_PARKED, .vram_mib = 5600},
+    {.cause = "browser", .where = ON_GPU(0), .when = {-3 * HOUR}, .program = &browser, .pattern = LOAD_DESKTOP, .util = 0.06,
+     .mem_util = 0.04, .power = 0.5, .decode = 0.12, .vram_mib = 710, .vram_wobble = 0.01},
+    {.cause = "editor", .where = ON_GPU(0), .when = {-3 * HOUR}, .program = &editor, .pattern = LOAD_DESKTOP, .util = 0.01,
+     .mem_util = 0.01, .power = 0.5, .vram_mib = 190},
+    {.cause = "inference", .where = ON_ALL, .when = {-5 * HOUR}, .program = &ollama, .pattern = LOAD_PARKED, .vram_mib = 5600},
     {.cause = "inference", .where = ON_ALL, .when = {3 * MINUTE, 4 * MINUTE, 5 * MINUTE}, .program = &server,
      .pattern = LOAD_INFERENCE, .util = 0.85, .mem_util = 0.6, .power = 0.75, .tensor = 0.2, .vram_mib = 2400, .load_s = 3},
 };
@@ -213,7 +216,7 @@ static const struct sim_condition link_conditions[] = {{.kind = TROUBLE_LINK, .w
 #define CONDITIONS(table) .conditions = (table), .condition_count = ARRAY_LEN(table)
 
 static const struct sim_scenario scenarios[] = {
-    {"mixed", "cards of three vendors doing different things", "steady from the start", 4, "mixed", 10 * MINUTE,
+    {"mixed", "cards of three vendors doing different things", "steady from the start", 4, "mixed", 10 * MINUTE + 25,
      JOBS(mixed_jobs)},
     {"idle", "nothing runs", "steady from the start", 1, "rtx4090", 10 * MINUTE},
     {"training", "a language model is trained on every GPU", "25 s loading, then full load with a checkpoint every 10 minutes",

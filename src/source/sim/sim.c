@@ -12,6 +12,12 @@
 #include "source/sim/fill.h"
 #include "source/sim/machine.h"
 
+static int sim_check(const char *params, struct error *err)
+{
+    struct sim_world world;
+    return sim_world_parse(params, &world, err);
+}
+
 static int sim_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     struct sim_world world;
@@ -212,6 +218,7 @@ const struct source_ops sim_source = {
     .name = "sim",
     .what = "a simulated machine, to try whirr without a GPU",
     .simulated = true,
+    .check = sim_check,
     .open = sim_open,
     .list = sim_list,
     .refresh = sim_refresh,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "engine/engine.h"
 #include "format/record.h"
 #include "source/replay/reader.h"
 #include "test.h"
@@ -287,6 +288,42 @@ static void a_folder_with_a_recording_inside_will_do(void **state)
     forget_recorded();
 }
 
+static void the_engine_shows_the_recorded_machine(void **state)
+{
+    (void)state;
+    record("scenario=mixed,gpus=3");
+    struct env env;
+    struct error err = {0};
+    char source[160];
+    env_init_system(&env);
+    snprintf(source, sizeof source, "replay:%s,at=5", path);
+    const char *sources[] = {source};
+    struct engine_options options = {.env = &env, .sources = sources, .source_count = 1};
+    struct engine *e = engine_new(&options, &err);
+    assert_non_null(e);
+    const struct snapshot *s = engine_sample(e, GROUP_ALL, 0, 5000);
+    assert_non_null(s);
+    assert_string_equal(s->host.name, "sim-host");
+    assert_string_equal(s->sources[0].name, "replay");
+    assert_int_equal(s->gpu_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(s->gpus[i].source, "sim");
+        assert_true(s->gpus[i].simulated);
+        assert_string_equal(s->gpus[i].id.name, recorded[5]->gpus[i].id.name);
+        assert_int_equal(s->gpus[i].process_count, recorded[5]->gpus[i].process_count);
+    }
+    snapshot_unref(s);
+    engine_free(e);
+
+    sources[0] = "replay:/nowhere/recording";
+    assert_null(engine_new(&options, &err));
+    assert_non_null(strstr(err.text, "cannot open the recording"));
+    sources[0] = "sim:scenario=trainin";
+    assert_null(engine_new(&options, &err));
+    assert_non_null(strstr(err.text, "did you mean 'training'"));
+    forget_recorded();
+}
+
 static void wrong_parameters_are_refused(void **state)
 {
     (void)state;
@@ -337,6 +374,7 @@ int main(void)
         REPLAY_TEST(events_come_once_at_the_time_of_playing),
         REPLAY_TEST(a_changed_set_of_cards_is_noticed),
         REPLAY_TEST(a_folder_with_a_recording_inside_will_do),
+        REPLAY_TEST(the_engine_shows_the_recorded_machine),
         REPLAY_TEST(wrong_parameters_are_refused),
         REPLAY_TEST(a_recording_without_a_sample_says_so),
     };

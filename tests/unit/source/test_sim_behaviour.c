@@ -398,7 +398,7 @@ static void xids_and_memory_errors_are_told_once(void **state)
     sim_machine_start(&m, "scenario=idle,gpus=2,model=h100,fault=xid79@1:5,fault=ecc:8");
     assert_int_equal(sim_source.events(m.source, events, 8), 0);
     struct gpu g = look(&m, 1);
-    assert_int_equal(g.xid_last.state, READING_UNSUPPORTED);
+    assert_int_equal(g.xid_last.state, READING_PENDING);
     gpu_done(&g);
     pass_s(&m, 6);
     assert_int_equal(sim_source.events(m.source, events, 8), 1);
