@@ -4,13 +4,33 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 
-extern const struct command command_status, command_ps, command_why, command_resources, command_devices, command_driver,
-    command_serve, command_record, command_sim, command_config, command_completion, command_help, command_version;
+/* clang-format off */
+#define COMMANDS(COMMAND) \
+    COMMAND(status)       \
+    COMMAND(ps)           \
+    COMMAND(why)          \
+    COMMAND(resources)    \
+    COMMAND(devices)      \
+    COMMAND(driver)       \
+    COMMAND(doctor)       \
+    COMMAND(serve)        \
+    COMMAND(record)       \
+    COMMAND(sim)          \
+    COMMAND(config)       \
+    COMMAND(completion)   \
+    COMMAND(help)         \
+    COMMAND(version)
+
+#define COMMAND(name) extern const struct command command_##name;
+COMMANDS(COMMAND)
+#undef COMMAND
 
 const struct command *const command_table[] = {
-    &command_status, &command_ps,  &command_why,    &command_resources,  &command_devices, &command_driver,  &command_serve,
-    &command_record, &command_sim, &command_config, &command_completion, &command_help,    &command_version,
+#define COMMAND(name) &command_##name,
+    COMMANDS(COMMAND)
+#undef COMMAND
 };
+/* clang-format on */
 const size_t command_count = ARRAY_LEN(command_table);
 
 static const char *const log_formats[] = {"text", "json", NULL};

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-COMMANDS = ["status", "ps", "why", "resources", "devices", "driver", "record", "sim", "completion", "help", "version", "serve"]
+COMMANDS = ["status", "ps", "why", "resources", "devices", "driver", "doctor", "record", "sim", "config", "completion", "help", "version", "serve"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
