@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "source/amdgpu/kfd.h"
 #include "source/amdgpu/read.h"
 #include "source/drm/scan.h"
 #include "source/sysfs/names.h"
@@ -17,6 +18,8 @@ struct amdgpu {
     const struct env *env;
     struct card_list cards;
     struct amdgpu_memory memory[GPU_MAX];
+    char names[GPU_MAX][GPU_NAME_SIZE];
+    struct kfd kfd;
     struct drm_scan *scan;
     struct platform platform;
     struct amdgpu_reader reader; /* large, so not on the stack */
@@ -33,8 +36,34 @@ static void amdgpu_close(struct source *source)
     if (!s)
         return;
     drm_scan_unref(s->scan);
+    kfd_done(&s->kfd);
     card_list_done(&s->cards);
     free(s);
+}
+
+/* Cards that only KFD shows (its tree is visible in containers that see no DRM devices) stand behind the others. */
+static int update_cards(struct amdgpu *s)
+{
+    int rc = card_list_update(&s->cards, s->env, is_ours);
+    if (rc < 0)
+        return rc;
+    rc = kfd_read(&s->kfd, s->env);
+    if (rc < 0)
+        return rc;
+    AUTO_FREE struct drm_card *known = calloc(GPU_MAX, sizeof *known);
+    size_t count = known ? kfd_cards(&s->kfd, known, GPU_MAX) : 0;
+    for (size_t i = 0; i < s->cards.count; i++)
+        if (!s->cards.slots[i].card.name[0])
+            s->cards.slots[i].present = kfd_count_of(&s->kfd, s->cards.slots[i].card.pci_address) > 0;
+    for (size_t k = 0; k < count; k++) {
+        bool listed = false;
+        for (size_t i = 0; i < s->cards.count && !listed; i++)
+            listed = strcmp(s->cards.slots[i].card.pci_address, known[k].pci_address) == 0;
+        rc = listed ? 0 : card_list_add(&s->cards, &known[k]);
+        if (rc < 0)
+            return rc;
+    }
+    return (int)s->cards.count;
 }
 
 static int amdgpu_open(const struct env *env, const char *params, struct source **ret, struct error *err)
@@ -47,30 +76,34 @@ static int amdgpu_open(const struct env *env, const char *params, struct source 
     s->source.ops = &amdgpu_source;
     s->env = env;
     s->scan = drm_scan_ref(env);
-    int count = s->scan ? card_list_update(&s->cards, env, is_ours) : -ENOMEM;
+    int count = s->scan ? update_cards(s) : -ENOMEM;
     if (count <= 0) {
         amdgpu_close(&s->source);
         return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
-                         : error_set(err, -ENODEV, "no card with the amdgpu or radeon driver in /sys/class/drm");
+                         : error_set(err, -ENODEV,
+                                     "no card with the amdgpu or radeon driver in /sys/class/drm, and none in KFD's topology");
     }
     *ret = &s->source;
     return 0;
 }
 
 /* "amd-<unique id of the chip>"; older chips have none. */
-static void read_uuid(const struct drm_card *card, const struct env *env, char uuid[GPU_UUID_SIZE])
+static void read_uuid(const struct amdgpu *s, const struct drm_card *card, char uuid[GPU_UUID_SIZE])
 {
     struct attrs device;
     char text[64];
-    drm_device_attrs(card, env, &device);
-    if (attrs_text(&device, "unique_id", text, sizeof text) > 0 && strspn(text, "0") != strlen(text))
+    const struct kfd_node *node = kfd_node_of(&s->kfd, card->pci_address, 0);
+    drm_device_attrs(card, s->env, &device);
+    if (card->name[0] && attrs_text(&device, "unique_id", text, sizeof text) > 0 && strspn(text, "0") != strlen(text))
         snprintf(uuid, GPU_UUID_SIZE, "amd-%s", text);
+    else if (node && node->unique_id)
+        snprintf(uuid, GPU_UUID_SIZE, "amd-%016llx", (unsigned long long)node->unique_id);
 }
 
 static int amdgpu_list(struct source *source, struct gpu_id *ids, size_t max)
 {
     struct amdgpu *s = (struct amdgpu *)source;
-    int count = card_list_update(&s->cards, s->env, is_ours);
+    int count = update_cards(s);
     if (count < 0)
         return count;
     for (size_t i = 0; i < (size_t)count && i < max; i++) {
@@ -78,7 +111,8 @@ static int amdgpu_list(struct source *source, struct gpu_id *ids, size_t max)
         ids[i] = (struct gpu_id){.vendor = "amd"};
         str_copy(ids[i].pci_address, sizeof ids[i].pci_address, str_from(card->pci_address));
         gpu_name_find(s->env, card, ids[i].name);
-        read_uuid(card, s->env, ids[i].uuid);
+        memcpy(s->names[i], ids[i].name, sizeof s->names[i]);
+        read_uuid(s, card, ids[i].uuid);
     }
     return (int)MIN_OF((size_t)count, max);
 }
@@ -100,6 +134,7 @@ static int amdgpu_refresh(struct source *source, unsigned groups, struct error *
 
 static void lost(struct gpu *out)
 {
+    gpu_done(out);
     gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
 }
 
@@ -108,6 +143,7 @@ static void asleep(const struct amdgpu *s, size_t at, struct gpu *out)
 {
     struct attrs device;
     drm_device_attrs(&s->cards.slots[at].card, s->env, &device);
+    gpu_done(out);
     gpu_mark_state(out, GPU_ASLEEP, NULL);
     amdgpu_read_memory(&device, &s->memory[at], out);
     drm_card_properties(&s->cards.slots[at].card, out);
@@ -133,6 +169,7 @@ static void read_processes(const struct amdgpu *s, size_t at, unsigned groups, s
 {
     struct drm_load load;
     drm_scan_fill(s->scan, &s->cards.slots[at].card, s->memory[at].is_apu, out, &load);
+    kfd_fill_processes(&s->kfd, s->env, s->cards.slots[at].card.pci_address, out);
     for (size_t i = 0; i < out->process_count; i++)
         if (!out->processes[i].type)
             out->processes[i].type = PROCESS_GRAPHICS;
@@ -148,10 +185,42 @@ static void read_processes(const struct amdgpu *s, size_t at, unsigned groups, s
         out->decoder_permille = load.decoder_permille;
 }
 
+/* Partitions, and their load, which gpu_metrics tells one by one. */
+static void fill_instances(const struct amdgpu *s, size_t at, unsigned groups, const struct amdgpu_reader *r, struct gpu *out)
+{
+    const struct drm_card *card = &s->cards.slots[at].card;
+    kfd_fill_instances(&s->kfd, s->env, card, s->names[at], out);
+    for (size_t i = 0; i < out->instance_count && r && r->has_metrics; i++)
+        out->instances[i].util_permille = gpu_metrics_partition_permille(&r->metrics, (unsigned)i);
+    if ((groups & GROUP_SLOW) && kfd_count_of(&s->kfd, card->pci_address) > 0)
+        out->mig_enabled = reading_ok(out->instance_count > 0);
+}
+
+/* Without DRM files there are no sensors. What the topology tells is told; KFD's processes too. */
+static void sample_kfd_only(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
+{
+    const struct drm_card *card = &s->cards.slots[at].card;
+    const struct kfd_node *node = kfd_node_of(&s->kfd, card->pci_address, 0);
+    if (groups & GROUP_STATIC) {
+        drm_card_properties(card, out);
+        kfd_fill_static(&s->kfd, card->pci_address, out);
+        const char *architecture = gpu_architecture(card);
+        if (architecture)
+            gpu_set_property(out, PROPERTY_architecture, architecture);
+    }
+    if ((groups & GROUP_FAST) && node && kfd_count_of(&s->kfd, card->pci_address) == 1)
+        out->mem_total_bytes = node->memory_bytes;
+    if (groups & GROUP_PROCESS)
+        read_processes(s, at, groups, out);
+    fill_instances(s, at, groups, NULL, out);
+}
+
 static void amdgpu_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
     struct amdgpu *s = (struct amdgpu *)source;
     const struct card_slot *slot = &s->cards.slots[gpu];
+    if (slot->present && !slot->card.name[0])
+        return sample_kfd_only(s, gpu, groups, out);
     enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
     if (power == CARD_GONE)
         return lost(out);
@@ -163,14 +232,17 @@ static void amdgpu_sample(struct source *source, size_t gpu, unsigned groups, st
     amdgpu_read(r, groups, out);
     if (groups & GROUP_PROCESS)
         read_processes(s, gpu, groups, out);
-    if (groups & GROUP_STATIC)
+    if (groups & GROUP_STATIC) {
         drm_card_properties(&slot->card, out);
+        kfd_fill_static(&s->kfd, slot->card.pci_address, out);
+    }
+    fill_instances(s, gpu, groups, r, out);
     if ((groups & GROUP_FAST) && out->fan_rpm.state == READING_UNSUPPORTED && out->fan_permille.state == READING_UNSUPPORTED) {
         platform_update(&s->platform, s->env);
         platform_fill_fan(&s->platform, out);
     }
 
-    if (r->device.refused || r->hwmon.refused || r->device.gone || r->hwmon.gone)
+    if (r->device.refused || r->hwmon.refused || r->device.gone || r->hwmon.gone || !attrs_exists(&r->device, "uevent"))
         judge_failure(s, gpu, groups, out);
 }
 
@@ -181,7 +253,8 @@ static void amdgpu_describe(struct source *source, struct buf *out)
         const struct card_slot *slot = &s->cards.slots[i];
         static const char *const powers[] = {"awake", "asleep", "gone"};
         enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
-        buf_printf(out, "%s at %s, driver %s, %s\n", slot->card.name, slot->card.pci_address, slot->card.driver, powers[power]);
+        buf_printf(out, "%s at %s, driver %s, %s, %zu compute nodes\n", slot->card.name[0] ? slot->card.name : "no DRM device",
+                   slot->card.pci_address, slot->card.driver, powers[power], kfd_count_of(&s->kfd, slot->card.pci_address));
     }
 }
 

@@ -16,15 +16,17 @@
 
 enum { GPU_METRICS_MAX = 8192, GPU_METRICS_PARTITIONS = 8 };
 
-#define GM_FIELDS(X)                                                                                                               \
-    X(TEMP_EDGE)                                                                                                                   \
-    X(TEMP_HOTSPOT)                                                                                                                \
-    X(TEMP_MEM)                                                                                                                    \
-    X(TEMP_GFX) X(TEMP_SOC) X(GFX_ACTIVITY) X(UMC_ACTIVITY) X(MM_ACTIVITY) X(VCN_ACTIVITY) X(JPEG_ACTIVITY) X(SOCKET_POWER)        \
-        X(GFX_POWER) X(ENERGY) X(GFXCLK_NOW) X(GFXCLK_AVERAGE) X(UCLK_NOW) X(UCLK_AVERAGE) X(VCLK_NOW) X(VCLK_AVERAGE) X(THROTTLE) \
-            X(THROTTLE_ANY_CHIP) X(FAN_RPM) X(PCIE_WIDTH) X(PCIE_SPEED) X(PCIE_REPLAYS) X(GFX_ACC) X(VOLTAGE_GFX) X(ACCUMULATIONS) \
-                X(ACC_PROCHOT) X(ACC_POWER) X(ACC_SOCKET_HOT) X(ACC_VR_HOT) X(ACC_MEMORY_HOT) X(APU_PROCHOT) X(APU_SPL)            \
-                    X(APU_FPPT) X(APU_SPPT) X(APU_CORE_HOT) X(APU_GFX_HOT) X(APU_SOC_HOT) X(PARTITIONS) X(PARTITION_BUSY)
+#define GM_FIELDS(X)                                                                                                             \
+    X(TEMP_EDGE)                                                                                                                 \
+    X(TEMP_HOTSPOT)                                                                                                              \
+    X(TEMP_MEM)                                                                                                                  \
+    X(TEMP_GFX)                                                                                                                  \
+    X(TEMP_SOC)                                                                                                                  \
+    X(GFX_ACTIVITY) X(UMC_ACTIVITY) X(MM_ACTIVITY) X(VCN_ACTIVITY) X(JPEG_ACTIVITY) X(SOCKET_POWER) X(GFX_POWER) X(ENERGY)       \
+        X(GFXCLK_NOW) X(GFXCLK_AVERAGE) X(UCLK_NOW) X(UCLK_AVERAGE) X(VCLK_NOW) X(VCLK_AVERAGE) X(THROTTLE) X(THROTTLE_ANY_CHIP) \
+            X(FAN_RPM) X(PCIE_WIDTH) X(PCIE_SPEED) X(PCIE_REPLAYS) X(GFX_ACC) X(VOLTAGE_GFX) X(ACCUMULATIONS) X(ACC_PROCHOT)     \
+                X(ACC_POWER) X(ACC_SOCKET_HOT) X(ACC_VR_HOT) X(ACC_MEMORY_HOT) X(APU_PROCHOT) X(APU_SPL) X(APU_FPPT) X(APU_SPPT) \
+                    X(APU_CORE_HOT) X(APU_GFX_HOT) X(APU_SOC_HOT) X(PARTITIONS) X(PARTITION_BUSY)
 
 enum gm_field {
 #define X(name) GM_##name,

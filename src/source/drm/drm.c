@@ -138,11 +138,29 @@ static void read_clients(struct drm *s, const struct drm_card *card, unsigned gr
                                           : reading_ok((int64_t)(load.vram_bytes + (shared ? load.system_bytes : 0)));
 }
 
+static void read_awake(struct drm *s, const struct drm_card *card, unsigned groups, struct gpu *out)
+{
+    if (groups & (GROUP_FAST | GROUP_PROCESS))
+        read_clients(s, card, groups, out);
+    read_sensors(s, card, groups, out);
+    if (groups & GROUP_STATIC) {
+        drm_card_properties(card, out);
+        if (!card->pci_address[0])
+            gpu_set_property(out, PROPERTY_memory_kind, "shared");
+    }
+}
+
 static void drm_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
     struct drm *s = (struct drm *)source;
     const struct card_slot *slot = &s->cards.slots[gpu];
     enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
+    if (power == CARD_AWAKE) {
+        read_awake(s, &slot->card, groups, out);
+        power = drm_card_power(&slot->card, s->env); /* it may have gone or fallen asleep meanwhile */
+    }
+    if (power != CARD_AWAKE)
+        gpu_done(out);
     if (power == CARD_GONE) {
         gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
         return;
@@ -150,15 +168,6 @@ static void drm_sample(struct source *source, size_t gpu, unsigned groups, struc
     if (power == CARD_ASLEEP) {
         gpu_mark_state(out, GPU_ASLEEP, NULL);
         drm_card_properties(&slot->card, out);
-        return;
-    }
-    if (groups & (GROUP_FAST | GROUP_PROCESS))
-        read_clients(s, &slot->card, groups, out);
-    read_sensors(s, &slot->card, groups, out);
-    if (groups & GROUP_STATIC) {
-        drm_card_properties(&slot->card, out);
-        if (!slot->card.pci_address[0])
-            gpu_set_property(out, PROPERTY_memory_kind, "shared");
     }
 }
 

@@ -291,7 +291,7 @@ static void intel_sample(struct source *source, size_t gpu, unsigned groups, str
         hwmon_find(&device, &hwmon);
         read_awake(s, gpu, groups, &hwmon, out);
         /* It may have fallen asleep or gone in mid-read. */
-        if (hwmon.refused || hwmon.gone)
+        if (hwmon.refused || hwmon.gone || !attrs_exists(&device, "uevent"))
             power = drm_card_power(&slot->card, s->env);
     }
     if (power == CARD_AWAKE)
@@ -299,6 +299,7 @@ static void intel_sample(struct source *source, size_t gpu, unsigned groups, str
     /* What the counters gained while it slept or was away must not be taken for the next second's. */
     s->memory[gpu].energy = (struct energy){0};
     s->memory[gpu].idle_known = false;
+    gpu_done(out);
     if (power == CARD_GONE) {
         gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
         return;

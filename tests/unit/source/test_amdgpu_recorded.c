@@ -7,8 +7,9 @@
 #include "tree.h"
 
 static const char *const trees[] = {
-    "hd7870-si-radeon", "phoenix-apu-780m", "r7-240-si-amdgpu", "rx5500xt-rdna1", "rx5700xt-rdna1", "rx580-polaris",
-    "rx6900xt-rdna2",   "rx7900xtx-rdna3",  "rx9070-rdna4",     "rx9070xt-rdna4", "vega10-procfs",  "vega56-gfx9",
+    "hd7870-si-radeon", "mi210-kfd",      "mi300x-kfd-cpx", "phoenix-apu-780m", "r7-240-si-amdgpu",
+    "rx5500xt-rdna1",   "rx5700xt-rdna1", "rx580-polaris",  "rx6900xt-rdna2",   "rx7900xtx-rdna3",
+    "rx9070-rdna4",     "rx9070xt-rdna4", "vega10-procfs",  "vega56-gfx9",
 };
 
 static void reads_every_recorded_card_as_its_files_say(void **state)

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The topology of compute nodes.
+ */
+#include "source/amdgpu/kfd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
+
+struct properties {
+    uint64_t simd_count, simd_per_cu, gfx_target_version, vendor_id, device_id, location_id, domain, unique_id;
+};
+
+static void take_property(struct properties *p, struct str name, uint64_t value)
+{
+    const struct {
+        const char *name;
+        uint64_t *to;
+    } wanted[] = {
+        {"simd_count", &p->simd_count}, {"simd_per_cu", &p->simd_per_cu}, {"gfx_target_version", &p->gfx_target_version},
+        {"vendor_id", &p->vendor_id},   {"device_id", &p->device_id},     {"location_id", &p->location_id},
+        {"domain", &p->domain},         {"unique_id", &p->unique_id},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+        if (str_is(name, wanted[i].name))
+            *wanted[i].to = value;
+}
+
+/* Lines of "name number". */
+static void parse_properties(struct str text, struct properties *ret)
+{
+    *ret = (struct properties){0};
+    struct str line, name, number;
+    uint64_t value;
+    while (str_cut(&text, '\n', &line))
+        if (str_word(&line, &name) && str_word(&line, &number) && str_to_u64(number, &value))
+            take_property(ret, name, value);
+}
+
+static struct reading memory_of(const struct attrs *node)
+{
+    struct attrs bank;
+    char text[1024];
+    attrs_init(&bank, node->env, "%s/mem_banks/0", node->path);
+    ssize_t len = attrs_text(&bank, "properties", text, sizeof text);
+    struct str rest = {text, len > 0 ? (size_t)len : 0}, line, name, number;
+    int64_t bytes;
+    while (str_cut(&rest, '\n', &line))
+        if (str_word(&line, &name) && str_is(name, "size_in_bytes") && str_word(&line, &number) && str_to_i64(number, &bytes) &&
+            bytes > 0)
+            return reading_ok(bytes);
+    return reading_absent(READING_UNSUPPORTED);
+}
+
+/* False: a CPU, or somebody else's device. */
+static bool read_node(const struct env *env, const char *number, struct kfd_node *ret, unsigned *function)
+{
+    struct attrs node;
+    char text[4096];
+    struct properties p;
+    int64_t gpu_id;
+    attrs_init(&node, env, TOPOLOGY "/%s", number);
+    ssize_t len = attrs_text(&node, "properties", text, sizeof text);
+    if (len <= 0)
+        return false;
+    parse_properties((struct str){text, (size_t)len}, &p);
+    if (p.simd_count == 0 || p.vendor_id != 0x1002 || p.location_id > 0xffff || p.domain > 0xffff)
+        return false;
+    *ret =
+        (struct kfd_node){.device = (uint32_t)p.device_id, .unique_id = p.unique_id, .gfx_version = (int64_t)p.gfx_target_version};
+    if (p.simd_per_cu > 0)
+        ret->compute_units = (int64_t)(p.simd_count / p.simd_per_cu);
+    if (attrs_number(&node, "gpu_id", &gpu_id) == 0 && gpu_id > 0 && gpu_id <= UINT32_MAX)
+        ret->gpu_id = (uint32_t)gpu_id;
+    ret->memory_bytes = memory_of(&node);
+    *function = p.location_id & 7;
+    snprintf(ret->card, sizeof ret->card, "%04x:%02x:%02x.%x", (unsigned)p.domain, (unsigned)p.location_id >> 8,
+             (unsigned)p.location_id >> 3 & 31, *function);
+    return true;
+}
+
+/* Function 3 of a card whose function 0 has the same unique id is its fourth partition. */
+static void join_partition(const struct kfd *k, struct kfd_node *node, unsigned function)
+{
+    if (function == 0 || node->unique_id == 0)
+        return;
+    char first[GPU_PCI_SIZE];
+    str_copy(first, sizeof first, str_from(node->card));
+    first[strlen(first) - 1] = '0';
+    for (size_t i = 0; i < k->count; i++)
+        if (strcmp(k->nodes[i].card, first) == 0 && k->nodes[i].unique_id == node->unique_id) {
+            memcpy(node->card, first, sizeof first);
+            return;
+        }
+}
+
+static int compare_numbers(const struct dirent **a, const struct dirent **b)
+{
+    size_t x = strlen((*a)->d_name), y = strlen((*b)->d_name);
+    return x != y ? (x < y ? -1 : 1) : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_number(const struct dirent *entry)
+{
+    return entry->d_name[0] && strspn(entry->d_name, "0123456789") == strlen(entry->d_name) && strlen(entry->d_name) < 8;
+}
+
+int kfd_read(struct kfd *k, const struct env *env)
+{
+    kfd_done(k);
+    char path[PATH_SIZE];
+    struct dirent **entries;
+    if (env_path(env, path, TOPOLOGY) < 0)
+        return -ENAMETOOLONG;
+    int found = scandir(path, &entries, is_number, compare_numbers);
+    if (found < 0)
+        return errno == ENOENT ? 0 : -errno;
+    k->nodes = calloc(MIN_OF(MAX_OF(found, 1), KFD_NODES_MAX), sizeof *k->nodes);
+    for (int i = 0; i < found; i++) {
+        unsigned function;
+        if (k->nodes && k->count < KFD_NODES_MAX && read_node(env, entries[i]->d_name, &k->nodes[k->count], &function)) {
+            join_partition(k, &k->nodes[k->count], function);
+            k->count++;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return k->nodes ? 0 : -ENOMEM;
+}
+
+void kfd_done(struct kfd *k)
+{
+    free(k->nodes);
+    *k = (struct kfd){0};
+}
+
+size_t kfd_count_of(const struct kfd *k, const char *card)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < k->count; i++)
+        count += strcmp(k->nodes[i].card, card) == 0;
+    return count;
+}
+
+const struct kfd_node *kfd_node_of(const struct kfd *k, const char *card, size_t n)
+{
+    for (size_t i = 0; i < k->count; i++)
+        if (strcmp(k->nodes[i].card, card) == 0 && n-- == 0)
+            return &k->nodes[i];
+    return NULL;
+}
+
+size_t kfd_cards(const struct kfd *k, struct drm_card *cards, size_t max)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < k->count && count < max; i++) {
+        if (kfd_node_of(k, k->nodes[i].card, 0) != &k->nodes[i])
+            continue;
+        cards[count] = (struct drm_card){.driver = "amdgpu",
+                                         .vendor = 0x1002,
+                                         .device = k->nodes[i].device,
+                                         .revision = -1,
+                                         .card_minor = -1,
+                                         .render_minor = -1};
+        memcpy(cards[count++].pci_address, k->nodes[i].card, sizeof k->nodes[i].card);
+    }
+    return count;
+}
+
+/* 90010 -> gfx90a: major, two digits of minor, two of stepping; the last two are written as hexadecimal digits. */
+static void set_target(int64_t version, struct gpu *out)
+{
+    char text[32];
+    if (version <= 0)
+        return;
+    snprintf(text, sizeof text, "gfx%d%x%x", (int)(version / 10000), (unsigned)(version / 100 % 100), (unsigned)(version % 100));
+    gpu_set_property(out, PROPERTY_compute_capability, text);
+}
+
+static void set_units(int64_t units, struct gpu *out)
+{
+    if (units > 0)
+        out->compute_units = reading_ok(units);
+}
+
+/* "CPX" and the like, from the driver; where it does not say, from the number of parts. */
+static void partition_mode(const struct env *env, const struct drm_card *card, size_t parts, char mode[GPU_TEXT_SIZE])
+{
+    struct attrs device;
+    drm_device_attrs(card, env, &device);
+    if (card->name[0] && attrs_text(&device, "current_compute_partition", mode, GPU_TEXT_SIZE) > 0)
+        return;
+    const char *name = parts == 2 ? "DPX" : parts == 3 ? "TPX" : parts == 4 ? "QPX" : "CPX";
+    str_copy(mode, GPU_TEXT_SIZE, str_from(name));
+}
+
+void kfd_fill_static(const struct kfd *k, const char *card, struct gpu *out)
+{
+    int64_t units = 0;
+    const struct kfd_node *node = NULL, *next;
+    for (size_t i = 0; (next = kfd_node_of(k, card, i)); i++) {
+        units += next->compute_units;
+        node = next;
+    }
+    if (node) {
+        set_target(node->gfx_version, out);
+        set_units(units, out);
+    }
+}
+
+void kfd_fill_instances(const struct kfd *k, const struct env *env, const struct drm_card *card, const char *name, struct gpu *out)
+{
+    size_t parts = kfd_count_of(k, card->pci_address);
+    char mode[GPU_TEXT_SIZE];
+    if (parts < 2)
+        return;
+    partition_mode(env, card, parts, mode);
+    for (size_t i = 0; i < parts; i++) {
+        const struct kfd_node *node = kfd_node_of(k, card->pci_address, i);
+        struct gpu *instance = gpu_add_instance(out);
+        if (!instance)
+            return;
+        str_copy(instance->id.name, sizeof instance->id.name, str_from(name));
+        str_copy(instance->id.vendor, sizeof instance->id.vendor, STR("amd"));
+        memcpy(instance->id.pci_address, card->pci_address, sizeof card->pci_address);
+        snprintf(instance->id.uuid, sizeof instance->id.uuid, "amd-%016llx:%zu", (unsigned long long)node->unique_id, i);
+        str_copy(instance->profile, sizeof instance->profile, str_from(mode));
+        set_units(node->compute_units, instance);
+        set_target(node->gfx_version, instance);
+        instance->mem_total_bytes = node->memory_bytes;
+    }
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * KFD, the kernel's side of ROCm: which compute nodes there are, how they belong to cards, and which processes use them.
+ *
+ *   topology/nodes/2 ┐  same place on the bus, same unique id:
+ *   topology/nodes/3 ├─▶ one card with three partitions
+ *   topology/nodes/4 ┘
+ */
+#pragma once
+
+#include "source/sysfs/card.h"
+
+enum { KFD_NODES_MAX = 512, KFD_PROCESSES_MAX = 4096 };
+
+struct kfd_node {
+    char card[GPU_PCI_SIZE]; /* PCI address of the card; partitions count further functions that do not exist */
+    uint32_t gpu_id;         /* 0: not in the tree */
+    uint32_t device;
+    uint64_t unique_id; /* 0: none */
+    int64_t compute_units;
+    int64_t gfx_version; /* 90402: gfx942 */
+    struct reading memory_bytes;
+};
+
+struct kfd {
+    struct kfd_node *nodes; /* in the order of the topology */
+    size_t count;
+};
+
+/* Reads the topology; 0 nodes where there is none. */
+int kfd_read(struct kfd *k, const struct env *env);
+void kfd_done(struct kfd *k);
+
+size_t kfd_count_of(const struct kfd *k, const char *card);
+/* The n-th node of a card; NULL. */
+const struct kfd_node *kfd_node_of(const struct kfd *k, const char *card, size_t n);
+/* Cards that the topology knows, each once; a drm_card with an empty name. Returns how many. */
+size_t kfd_cards(const struct kfd *k, struct drm_card *cards, size_t max);
+
+/* compute_units and compute_capability. */
+void kfd_fill_static(const struct kfd *k, const char *card, struct gpu *out);
+/* The instances of a card that has several nodes. */
+void kfd_fill_instances(const struct kfd *k, const struct env *env, const struct drm_card *card, const char *name, struct gpu *out);
+/* Adds the processes that compute on the card, or what KFD knows about those that are there already. */
+void kfd_fill_processes(const struct kfd *k, const struct env *env, const char *card, struct gpu *out);
