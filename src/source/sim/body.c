@@ -27,6 +27,8 @@ static double conductance(const struct sim_world *w, int gpu, double t, double f
     double left;
     if (!sim_has_trouble(w, TROUBLE_AIRFLOW, gpu, t, &left, NULL))
         left = 1;
+    if (!c->fans) /* the fans of the chassis make up for some of it */
+        left = MAX_OF(left, 0.3);
     return MAX_OF(left, 0.02) * (c->conductance + c->conductance_fan * fan);
 }
 
@@ -56,7 +58,7 @@ static void step_fan(struct body *b, const struct sim_world *w, int gpu, double 
     if (want > b->fan_set + 0.01 || want < b->fan_set - 0.05 || want <= 0)
         b->fan_set = want;
     double goal = sim_has_trouble(w, TROUBLE_FAN_STOPPED, gpu, t, NULL, NULL) ? 0 : b->fan_set;
-    double most = 0.05 * dt;
+    double most = 0.15 * dt; /* a few seconds from standing to full */
     b->fan += MAX_OF(-most, MIN_OF(most, goal - b->fan));
 }
 

@@ -118,8 +118,8 @@ static const struct sim_job encode_jobs[] = {
 };
 
 static const struct sim_condition hot_idle_conditions[] = {
-    {.kind = TROUBLE_AIRFLOW, .where = ON_ALL, .value = 0.16},
-    {.kind = TROUBLE_ROOM, .where = ON_ALL, .value = 18},
+    {.kind = TROUBLE_AIRFLOW, .where = ON_ALL, .value = 0.11},
+    {.kind = TROUBLE_ROOM, .where = ON_ALL, .value = 20},
 };
 
 static const struct sim_job held_jobs[] = {
@@ -179,8 +179,8 @@ static const struct sim_job desktop_jobs[] = {
 
 /* Ten hours from eight in the evening; scenario time 0 is 20:00. */
 static const struct sim_job night_jobs[] = {
-    {.cause = "inference", .where = ON_EACH(4, 0), .program = &vllm, .pattern = LOAD_INFERENCE, .util = 0.55, .mem_util = 0.4,
-     .power = 0.72, .tensor = 0.2, .vram_share = 0.5, .load_s = 30},
+    {.cause = "inference", .where = ON_EACH(4, 0), .when = {-DAY}, .program = &vllm, .pattern = LOAD_INFERENCE, .util = 0.55,
+     .mem_util = 0.4, .power = 0.72, .tensor = 0.2, .vram_share = 0.5, .load_s = 30},
     {.where = ON_EACH(4, 1), .when = {20 * MINUTE, 6 * HOUR + 40 * MINUTE, 10 * HOUR}, FULL_TRAINING},
     {.cause = "rendering", .where = ON_EACH(4, 2), .when = {45 * MINUTE, 2 * HOUR + 10 * MINUTE, 10 * HOUR},
      .program = &blender, .pattern = LOAD_STEADY, .util = 0.99, .mem_util = 0.35, .power = 0.93, .vram_share = 0.3,
