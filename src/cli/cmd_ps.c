@@ -15,7 +15,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 {
     const struct options *o = &cli->options;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, err);
-    if (s && !options_has(o, "quick") && !options_has(o, "watch") && s->gpu_count) {
+    if (s && !options_has(o, "quick") && !options_has(o, "watch") && s->gpu_count && !session_asks_daemon(session)) {
         pause_ms(RATE_MS);
         snapshot_unref(s);
         s = session_sample(session, GROUP_QUICK, err);

@@ -69,6 +69,7 @@ static int run(struct cli *cli)
     struct session *session = session_open(cli, &err);
     if (!session)
         return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+    session_set_max_age(session, every_ms / 2);
     struct recorder *recorder = recorder_open(path, &err);
     int status = EXIT_FAILED;
     if (recorder) {

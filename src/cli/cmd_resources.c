@@ -20,7 +20,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     struct host host = {0};
     struct mono start = clock_mono(&clock_system);
     int64_t window_ms = cli->json ? WINDOW_PROGRAMS_MS : WINDOW_PEOPLE_MS;
-    bool first = machine == NULL;
+    bool alone = !session_asks_daemon(session), first = machine == NULL && alone; /* a daemon measures all the time */
     if (first && (machine = machine_new(&cli->env)) != NULL) {
         machine_set_window(machine, window_ms);
         machine_sample(machine, &host);

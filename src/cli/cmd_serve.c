@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr serve: from options to a running daemon.
+ * whirr serve: from options and settings to a running daemon.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,66 +7,119 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "cli/command.h"
 #include "cli/daemon.h"
+#include "cli/settings.h"
 
-enum { SOURCE_OPTIONS_MAX = 16 };
+enum { SOURCE_OPTIONS_MAX = 16, FLAGS_MAX = 8 };
 
-static int gather(const struct cli *cli, struct daemon_options *o, const char **sources)
+struct serve {
+    struct cli *cli;
+    struct config_flag flags[FLAGS_MAX];
+    size_t flag_count;
+    struct buf listen; /* several --listen as one list */
+    const char *sources[SOURCE_OPTIONS_MAX];
+    size_t source_count;
+};
+
+/* Options that are settings in another dress. */
+static const struct {
+    const char *option, *key, *flag;
+} same[] = {
+    {"socket", "server.socket", "--socket"},   {"interval", "sampling.interval_seconds", "--interval"},
+    {"store", "store.url", "--store"},         {"log-format", "log.format", "--log-format"},
+    {"log-level", "log.level", "--log-level"},
+};
+
+static void add_flag(struct serve *s, const char *key, const char *value, const char *flag)
 {
-    o->sources = sources;
-    for (size_t i = 0; i < cli->options.given_count; i++) {
-        const char *name = cli->options.given[i].spec->name, *value = cli->options.given[i].value;
+    s->flags[s->flag_count++] = (struct config_flag){key, value, flag};
+}
+
+static int gather(struct serve *s)
+{
+    const struct options *o = &s->cli->options;
+    for (size_t i = 0; i < o->given_count; i++) {
+        const char *name = o->given[i].spec->name, *value = o->given[i].value;
         if (strcmp(name, "listen") == 0) {
-            if (o->server.listen_count == SERVER_LISTEN_MAX)
-                return cli_usage(cli->command, "more than %d times '--listen'", SERVER_LISTEN_MAX);
-            o->server.listen[o->server.listen_count++] = value;
+            buf_printf(&s->listen, "%s%s", s->listen.len ? "," : "", value);
         } else if (strcmp(name, "source") == 0) {
-            if (o->source_count == SOURCE_OPTIONS_MAX)
-                return cli_usage(cli->command, "more than %d times '--source'", SOURCE_OPTIONS_MAX);
-            sources[o->source_count++] = value;
+            if (s->source_count == SOURCE_OPTIONS_MAX)
+                return cli_usage(s->cli->command, "more than %d times '--source'", SOURCE_OPTIONS_MAX);
+            s->sources[s->source_count++] = value;
         }
     }
+    if (s->listen.len)
+        add_flag(s, "server.listen", s->listen.at, "--listen");
+    for (size_t i = 0; i < ARRAY_LEN(same); i++)
+        if (options_has(o, same[i].option))
+            add_flag(s, same[i].key, options_value(o, same[i].option, ""), same[i].flag);
+    if (options_has(o, "insecure"))
+        add_flag(s, "server.insecure", "true", "--insecure");
+    if (options_has(o, "verbose"))
+        add_flag(s, "log.level", "debug", "--verbose");
     return EXIT_FINE;
+}
+
+static int load(void *user, struct config **ret, struct config_problems *problems)
+{
+    struct serve *s = user;
+    return settings_read(s->cli, s->flags, s->flag_count, ret, problems);
+}
+
+static void set_up_log(const struct config *config)
+{
+    enum log_format format = LOG_FORMAT_TEXT;
+    if (config->log.format == CONFIG_LOG_JSON)
+        format = LOG_FORMAT_JSON;
+    /* Under systemd stderr is the journal, and says so. */
+    if (config->log.format == CONFIG_LOG_JOURNAL || (config->log.format == CONFIG_LOG_AUTO && getenv("JOURNAL_STREAM")))
+        format = LOG_FORMAT_JOURNAL;
+    log_setup((enum log_level)config->log.level, format, stderr);
 }
 
 static int run(struct cli *cli)
 {
-    const char *sources[SOURCE_OPTIONS_MAX];
-    struct daemon_options o = {.env = &cli->env, .server = {.interval_ms = 5000}};
-    struct error err = {0};
-    int status = gather(cli, &o, sources);
-    if (status != EXIT_FINE)
-        return status;
-    if (options_seconds(&cli->options, "interval", &o.server.interval_ms, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
-    const char *socket = options_value(&cli->options, "socket", NULL);
-    o.server.socket_path = socket && strcmp(socket, "none") == 0 ? NULL : socket;
-    o.server.insecure = options_has(&cli->options, "insecure");
-    if (o.server.listen_count == 0)
-        o.server.listen[o.server.listen_count++] = "127.0.0.1:9447";
-    if (!options_has(&cli->options, "verbose"))
-        log_set_level(LOG_INFO); /* a daemon's log is its face */
-    return daemon_run(&o);
+    struct serve s = {.cli = cli, .listen = BUF(4096)};
+    struct config *config;
+    int status = gather(&s);
+    if (status == EXIT_FINE)
+        status = settings_load(cli, s.flags, s.flag_count, &config);
+    if (status == EXIT_FINE) {
+        set_up_log(config);
+        status = daemon_run(&(struct daemon_options){
+            .env = &cli->env, .config = config, .load = load, .user = &s, .sources = s.sources, .source_count = s.source_count});
+    }
+    buf_done(&s.listen);
+    return status;
 }
+
+static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
 
 static const struct option_spec options[] = {
     {.name = "listen", .argument = "ADDR:PORT", .help = "Where to listen (may be repeated); default: 127.0.0.1:9447"},
     {.name = "socket", .argument = "PATH|none", .complete = COMPLETE_FILE, .help = "The Unix socket for commands on this machine"},
     {.name = "interval", .argument = "SECONDS", .help = "Time between samples; default: 5"},
     {.name = "store", .argument = "URL|none", .help = "Where history is kept: sqlite:PATH, postgresql://... or none"},
-    {.name = "insecure", .help = "Allow other addresses than loopback without authentication"},
+    {.name = "insecure", .help = "Allow other addresses than loopback without a token"},
+    {.name = "log-level",
+     .argument = "LEVEL",
+     .values = log_levels,
+     .help = "The least important messages to write; default: info"},
 };
 
 static const struct example examples[] = {
-    {"whirr serve", "dashboard and API on http://127.0.0.1:9447"},
+    {"whirr serve", "page and API on http://127.0.0.1:9447"},
     {"whirr serve --interval 1 --store sqlite:gpu.db", "a sample every second, kept in a file"},
     {"whirr serve --source sim:gpus=8,scenario=mixed", "on a simulated machine"},
+    {"whirr token new laptop && whirr serve --listen 0.0.0.0:9447", "for other hosts, with a token"},
 };
 
 const struct command command_serve = {
     .name = "serve",
-    .summary = "Run the daemon: dashboard, API, events, metrics and history",
+    .summary = "Run the daemon: page, API, events, metrics and history",
+    .details =
+        "Commands of this user ask a running daemon instead of sampling themselves. SIGHUP reads the configuration again; SIGTERM "
+        "ends it within two seconds.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

@@ -16,7 +16,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, groups, err);
     if (!s)
         return err->code;
-    if (full && !options_has(&cli->options, "watch")) {
+    if (full && !options_has(&cli->options, "watch") && !session_asks_daemon(session)) {
         pause_ms(RATE_MS);
         snapshot_unref(s);
         s = session_sample(session, groups, err);

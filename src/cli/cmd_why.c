@@ -34,8 +34,9 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     AUTO_SNAPSHOT const struct snapshot *now = session_sample(session, GROUP_ALL, err);
     if (!now)
         return err->code;
+    __attribute__((cleanup(cleanup_why))) struct why *why = session_why(session, now);
     recent_add(past, NULL, now);
-    for (int i = 1; i < SAMPLES && now->gpu_count; i++) {
+    for (int i = 1; i < SAMPLES && now->gpu_count && !why; i++) {
         pause_ms(PAUSE_MS);
         const struct snapshot *next = session_sample(session, i + 1 == SAMPLES ? GROUP_ALL : GROUP_QUICK, err);
         if (!next)
@@ -47,7 +48,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     int only;
     if (session_only(session, now, &only, err) < 0)
         return err->code;
-    __attribute__((cleanup(cleanup_why))) struct why *why = why_explain(now, past);
+    if (!why)
+        why = why_explain(now, past);
     if (!why)
         return error_set(err, -ENOMEM, "out of memory");
     if (cli->json) {

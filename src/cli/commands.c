@@ -17,6 +17,8 @@
     COMMAND(record)       \
     COMMAND(sim)          \
     COMMAND(config)       \
+    COMMAND(token)        \
+    COMMAND(release)      \
     COMMAND(completion)   \
     COMMAND(help)         \
     COMMAND(version)

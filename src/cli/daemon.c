@@ -3,22 +3,89 @@
  */
 #include "cli/daemon.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cli/command.h"
 #include "cli/notify.h"
+#include "cli/places.h"
 #include "cli/story.h"
+#include "engine/engine.h"
+#include "serve/server.h"
+#include "source/source.h"
 
 struct daemon {
     const struct daemon_options *options;
+    struct config *first;   /* the one at the start: sockets and files come from it */
+    struct config *current; /* of the last reload, or the first */
+    const char *sources[SOURCES_MAX];
+    size_t source_count;
     struct engine *engine;
     struct server *server;
     struct story story;
+    char socket[PLACE_SIZE], tokens[PLACE_SIZE];
+    bool seen_sample;
+    bool failed;
 };
+
+/* ---- from settings to options ---- */
+
+static size_t copy_list(const struct config_list *list, const char **to, size_t max)
+{
+    size_t count = MIN_OF(list->count, max);
+    for (size_t i = 0; i < count; i++)
+        to[i] = list->items[i];
+    return count;
+}
+
+static struct server_options server_options(struct daemon *d, const struct config *c)
+{
+    struct server_options o = {
+        .engine = d->engine,
+        .env = d->options->env,
+        .socket_path = d->socket[0] ? d->socket : NULL,
+        .insecure = c->server.insecure,
+        .tls_certificate = c->server.tls_certificate[0] ? c->server.tls_certificate : NULL,
+        .tls_key = c->server.tls_key[0] ? c->server.tls_key : NULL,
+        .token_file = d->tokens[0] ? d->tokens : NULL,
+        .interval_ms = config_interval_ms(c),
+        .max_age_ms = c->server.max_age_ms,
+        .connections_max = (size_t)c->server.max_clients,
+        .high_usage_percent = c->alerts.high_usage_percent,
+    };
+    if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))
+        o.listen_count = copy_list(&c->server.listen, o.listen, SERVER_LISTEN_MAX);
+    o.allowed_host_count = copy_list(&c->server.allowed_hosts, o.allowed_hosts, SERVER_NAMES_MAX);
+    o.cors_origin_count = copy_list(&c->server.cors_origins, o.cors_origins, SERVER_NAMES_MAX);
+    return o;
+}
+
+/* --source wins; then sampling.sources; "auto" is the engine's own choice, less NVML where worker.enable_nvml is off. */
+static void choose_sources(struct daemon *d)
+{
+    const struct config *c = d->first;
+    if (d->options->source_count) {
+        for (size_t i = 0; i < d->options->source_count && i < SOURCES_MAX; i++)
+            d->sources[d->source_count++] = d->options->sources[i];
+        return;
+    }
+    bool automatic =
+        c->sampling.sources.count == 0 || (c->sampling.sources.count == 1 && strcmp(c->sampling.sources.items[0], "auto") == 0);
+    if (!automatic)
+        d->source_count = copy_list(&c->sampling.sources, d->sources, SOURCES_MAX);
+    else if (!c->worker.enable_nvml)
+        for (size_t i = 0; i < source_registry_count && d->source_count < SOURCES_MAX; i++)
+            if (source_registry[i]->automatic && strcmp(source_registry[i]->name, "nvml") != 0)
+                d->sources[d->source_count++] = source_registry[i]->name;
+}
+
+/* ---- while it runs ---- */
 
 static void on_stop(void *user)
 {
@@ -28,31 +95,84 @@ static void on_stop(void *user)
     server_stop(d->server);
 }
 
-static void on_reload(void *user)
-{
-    struct daemon *d = user;
-    struct error err = {0};
-    notify_reloading();
-    if (server_reload(d->server, &d->options->server, &err))
-        log_error("reload failed in part, the old settings stay", LOG_TEXT("error", err.text));
-    else
-        log_info("reloaded");
-    notify_send("READY=1");
-}
-
 static void on_watchdog(void *user)
 {
     (void)user;
     notify_send("WATCHDOG=1");
 }
 
+/* worker.require_nvml: better no daemon than one that guards nothing. */
+static void check_required(struct daemon *d, const struct snapshot *s)
+{
+    if (d->seen_sample || !d->first->worker.require_nvml)
+        return;
+    for (size_t i = 0; i < s->source_count; i++)
+        if (strcmp(s->sources[i].name, "nvml") == 0 && s->sources[i].state != SOURCE_OFF)
+            return;
+    log_error("NVML is required (worker.require_nvml) and not there, stopping", LOG_TEXT("error", s->driver.error_message));
+    d->failed = true;
+    server_stop(d->server);
+}
+
 static void on_sample(void *user, const struct snapshot *s)
 {
     struct daemon *d = user;
     story_follow(&d->story, s);
-    notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", server_clients(d->server),
-                server_clients(d->server) == 1 ? "" : "s");
+    check_required(d, s);
+    d->seen_sample = true;
+    size_t clients = server_clients(d->server);
+    notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
 }
+
+static void tell_problems(const struct config_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct config_problem *p = &problems->list[i];
+        if (p->warning)
+            log_warn(p->text, LOG_TEXT("where", p->where));
+        else
+            log_error(p->text, LOG_TEXT("where", p->where));
+    }
+}
+
+static void apply(struct daemon *d, const struct config *fresh)
+{
+    struct config_changes changes = {0};
+    struct error err = {0};
+    config_compare(d->current, fresh, &changes);
+    for (size_t i = 0; i < changes.count; i++)
+        if (changes.list[i].needs_restart)
+            log_warn("setting changed, but needs a restart", LOG_TEXT("setting", changes.list[i].key));
+    if (config_interval_ms(fresh) != config_interval_ms(d->current))
+        engine_set_interval(d->engine, config_interval_ms(fresh));
+    log_set_level((enum log_level)fresh->log.level);
+    struct server_options o = server_options(d, fresh);
+    if (server_reload(d->server, &o, &err))
+        log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
+    log_info("reloaded", LOG_INT("applied", (int64_t)changes.applied),
+             LOG_INT("needing_restart", (int64_t)changes.needing_restart));
+}
+
+static void on_reload(void *user)
+{
+    struct daemon *d = user;
+    static struct config_problems problems; /* large */
+    struct config *fresh = NULL;
+    notify_reloading();
+    int result = d->options->load(d->options->user, &fresh, &problems);
+    tell_problems(&problems);
+    if (result) {
+        log_error("the configuration has mistakes, the old settings stay");
+    } else {
+        apply(d, fresh);
+        if (d->current != d->first)
+            config_free(d->current);
+        d->current = fresh;
+    }
+    notify_send("READY=1");
+}
+
+/* ---- start and end ---- */
 
 /* Threads inherit the mask: signals are for this thread, which has them in its event loop. */
 static void block_signals(int how)
@@ -80,25 +200,42 @@ static int watch(struct daemon *d)
 
 static int start(struct daemon *d, struct error *err)
 {
-    const struct daemon_options *o = d->options;
-    d->engine = engine_new(
-        &(struct engine_options){
-            .env = o->env, .sources = o->sources, .source_count = o->source_count, .interval_ms = o->server.interval_ms},
-        err);
+    const struct config *c = d->first;
+    if (!place_socket(c->server.socket, d->socket))
+        d->socket[0] = '\0';
+    if (place_tokens(d->tokens, err)) {
+        log_warn("tokens are not available", LOG_TEXT("error", err->text));
+        *err = (struct error){0};
+        d->tokens[0] = '\0';
+    }
+    choose_sources(d);
+    d->engine = engine_new(&(struct engine_options){.env = d->options->env,
+                                                    .sources = d->source_count ? d->sources : NULL,
+                                                    .source_count = d->source_count,
+                                                    .interval_ms = config_interval_ms(c)},
+                           err);
     if (!d->engine)
-        return err->code ? err->code : -1;
-    struct server_options server = o->server;
-    server.engine = d->engine;
-    server.env = o->env;
-    int result = server_new(&server, &(struct server_parts){.sampled = on_sample, .user = d}, &d->server, err);
+        return err->code ? err->code : -EIO;
+    struct server_options o = server_options(d, c);
+    int result = server_new(&o, &(struct server_parts){.sampled = on_sample, .user = d}, &d->server, err);
     if (!result && watch(d))
-        result = error_set(err, -1, "cannot watch signals");
+        result = error_set(err, -ENOMEM, "cannot watch signals");
     return result;
+}
+
+static void tell_start(const struct daemon *d)
+{
+    const char *address;
+    for (size_t i = 0; (address = server_address(d->server, i)); i++)
+        log_info("listening", LOG_TEXT("address", address));
+    if (d->first->server.insecure)
+        log_warn("everyone who reaches these addresses may read: no token is asked for (--insecure)");
+    notify_send("READY=1\nSTATUS=Waiting for the first sample");
 }
 
 int daemon_run(const struct daemon_options *options)
 {
-    struct daemon d = {.options = options};
+    struct daemon d = {.options = options, .first = options->config, .current = options->config};
     struct error err = {0};
     block_signals(SIG_BLOCK);
     int result = start(&d, &err);
@@ -106,17 +243,20 @@ int daemon_run(const struct daemon_options *options)
     if (result) {
         log_error("cannot start", LOG_TEXT("error", err.text));
     } else {
-        const char *address;
-        for (size_t i = 0; (address = server_address(d.server, i)); i++)
-            log_info("listening", LOG_TEXT("address", address));
-        notify_send("READY=1\nSTATUS=Waiting for the first sample");
+        tell_start(&d);
         server_run(d.server);
     }
     /* The engine first: it puts samples into mailboxes that the server owns. */
+    server_end_work(d.server);
     engine_free(d.engine);
     server_free(d.server);
     story_done(&d.story);
+    if (d.current != d.first)
+        config_free(d.current);
+    config_free(d.first);
     if (!result)
         log_info("stopped");
-    return result ? 1 : 0;
+    if (result == -EINVAL)
+        return EXIT_USAGE;
+    return result || d.failed ? EXIT_FAILED : EXIT_FINE;
 }

@@ -4,13 +4,16 @@
 #pragma once
 
 #include "base/env.h"
-#include "serve/server.h"
+#include "config/config.h"
 
 struct daemon_options {
     const struct env *env;
-    const char *const *sources;
+    struct config *config; /* taken over */
+    /* Reads the configuration again on SIGHUP, in the same way as at the start. Problems are for the log. */
+    int (*load)(void *user, struct config **ret, struct config_problems *problems);
+    void *user;
+    const char *const *sources; /* of --source; none: those of the configuration */
     size_t source_count;
-    struct server_options server; /* engine is filled in here */
 };
 
 /* Until SIGTERM or SIGINT. The exit status. */

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sampling by ourselves through the engine.
+ * Asks the daemon, or samples through the engine.
  */
 #include "cli/session.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "cli/client.h"
+#include "cli/settings.h"
 #include "engine/engine.h"
 #include "format/json.h"
+#include "format/json_why.h"
 
 /* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
-enum { ANSWER_WITHIN_MS = 8000 };
+enum { ANSWER_WITHIN_MS = 8000, DAEMON_WITHIN_MS = 1500, MAX_AGE_MS = 5000 };
 
 struct session {
     struct cli *cli;
-    struct engine *engine;
+    struct client *client; /* NULL: no daemon, or not asked */
+    int64_t max_age_ms;    /* of its samples */
+    struct engine *engine; /* NULL while a daemon answers */
     const char *sources[SOURCES_MAX];
     size_t source_count;
     char replay[PATH_SIZE + 8];
@@ -36,6 +43,36 @@ static int gather_sources(struct session *s, struct error *err)
     return 0;
 }
 
+static bool wants_daemon(const struct session *s)
+{
+    const struct options *o = &s->cli->options;
+    return !s->source_count && !env_is_recorded(&s->cli->env) && !options_has(o, "direct") && !options_has(o, "show-secrets");
+}
+
+static void open_client(struct session *s)
+{
+    struct config *config = NULL;
+    struct config_problems problems;
+    struct error err = {0};
+    /* A file with mistakes must not keep anybody from looking at GPUs; `whirr config check` tells them. */
+    settings_read(s->cli, NULL, 0, &config, &problems);
+    if (client_open(config ? config->server.socket : "auto", &s->client, &err))
+        log_debug("sampling by itself", LOG_TEXT("reason", err.text));
+    config_free(config);
+}
+
+static int open_engine(struct session *s, struct error *err)
+{
+    struct engine_options options = {
+        .env = &s->cli->env,
+        .sources = s->source_count ? s->sources : NULL,
+        .source_count = s->source_count,
+        .show_secrets = options_has(&s->cli->options, "show-secrets"),
+    };
+    s->engine = engine_new(&options, err);
+    return s->engine ? 0 : err->code ? err->code : -EIO;
+}
+
 struct session *session_open(struct cli *cli, struct error *err)
 {
     struct session *s = calloc(1, sizeof *s);
@@ -44,20 +81,14 @@ struct session *session_open(struct cli *cli, struct error *err)
         return NULL;
     }
     s->cli = cli;
-    if (gather_sources(s, err) < 0)
-        goto failed;
-    struct engine_options options = {
-        .env = &cli->env,
-        .sources = s->source_count ? s->sources : NULL,
-        .source_count = s->source_count,
-        .show_secrets = options_has(&cli->options, "show-secrets"),
-    };
-    s->engine = engine_new(&options, err);
-    if (!s->engine)
-        goto failed;
-    return s;
-
-failed:
+    s->max_age_ms = MAX_AGE_MS;
+    int result = gather_sources(s, err);
+    if (!result && wants_daemon(s))
+        open_client(s);
+    if (!result && !s->client)
+        result = open_engine(s, err);
+    if (!result)
+        return s;
     session_close(s);
     return NULL;
 }
@@ -66,16 +97,53 @@ void session_close(struct session *s)
 {
     if (!s)
         return;
+    client_close(s->client);
     engine_free(s->engine);
     free(s);
 }
 
+bool session_asks_daemon(const struct session *s)
+{
+    return s->client != NULL;
+}
+
+void session_set_max_age(struct session *s, int64_t max_age_ms)
+{
+    s->max_age_ms = max_age_ms;
+}
+
+/* The daemon went away, hangs, or speaks another language: from now on we sample ourselves. */
+static void give_up_daemon(struct session *s, const struct error *why)
+{
+    log_warn("sampling without the daemon", LOG_TEXT("reason", why->text));
+    client_close(TAKE(s->client));
+}
+
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err)
 {
-    const struct snapshot *snapshot = engine_sample(s->engine, groups, 0, ANSWER_WITHIN_MS);
+    const struct snapshot *snapshot;
+    struct error why = {0};
+    if (s->client && client_snapshot(s->client, groups, s->max_age_ms, &snapshot, &why) == 0)
+        return snapshot;
+    if (s->client)
+        give_up_daemon(s, &why);
+    if (!s->engine && open_engine(s, err))
+        return NULL;
+    snapshot = engine_sample(s->engine, groups, 0, ANSWER_WITHIN_MS);
     if (!snapshot)
         error_set(err, -ETIMEDOUT, "no source answered within %d s", ANSWER_WITHIN_MS / MS_PER_S);
     return snapshot;
+}
+
+struct why *session_why(struct session *s, const struct snapshot *snapshot)
+{
+    AUTO_BUF struct buf answer = BUF(16 << 20);
+    if (!s->client || client_request(s->client, "GET", "/api/why", NULL, &answer, DAEMON_WITHIN_MS, NULL) != 200)
+        return NULL;
+    json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
+    struct why *why = why_from_json(json, snapshot);
+    json_decref(json);
+    return why;
 }
 
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)
@@ -100,5 +168,6 @@ int session_only(struct session *s, const struct snapshot *snapshot, int *ret_on
 
 void session_describe(struct session *s, struct buf *out)
 {
-    engine_describe(s->engine, out, ANSWER_WITHIN_MS);
+    if (s->engine)
+        engine_describe(s->engine, out, ANSWER_WITHIN_MS);
 }

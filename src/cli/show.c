@@ -161,6 +161,7 @@ int show(struct cli *cli, render_fn *render)
         return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
     int status;
     if (again) {
+        session_set_max_age(session, every_ms / 2);
         status = watch(cli, session, render, every_ms);
     } else {
         AUTO_BUF struct buf frame = BUF(FRAME_MAX);

@@ -131,6 +131,29 @@ static struct snapshot *copy(const struct snapshot *s)
     return own;
 }
 
+static void add_frame(struct buf *out, enum frame_type type, const struct buf *payload)
+{
+    if (payload->failed)
+        out->failed = true;
+    else
+        frame_build(out, type, buf_view(payload));
+}
+
+int record_one(struct buf *out, const struct snapshot *s, struct error *err)
+{
+    struct snapshot *own = copy(s);
+    if (!own)
+        return error_set(err, -ENOMEM, "out of memory");
+    AUTO_BUF struct buf schema = BUF(65536), payload = BUF(FRAME_MAX);
+    schema_write(&schema);
+    snapshot_encode(&payload, own, NULL);
+    snapshot_unref(own);
+    buf_text(out, RECORDING_MAGIC);
+    add_frame(out, FRAME_SCHEMA, &schema);
+    add_frame(out, FRAME_KEY, &payload);
+    return out->failed ? error_set(err, -EFBIG, "a sample is too big for a recording") : 0;
+}
+
 int recorder_add(struct recorder *r, const struct snapshot *s, struct error *err)
 {
     struct snapshot *own = copy(s);

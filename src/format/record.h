@@ -5,10 +5,14 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "model/snapshot.h"
 
 struct recorder;
+
+/* A whole recording of one snapshot, in memory: how a daemon hands its newest to a command. */
+int record_one(struct buf *out, const struct snapshot *s, struct error *err);
 
 /* Begins a recording, or goes on with one: behind its last whole frame, a torn rest is cut off. A file that is something else is
  * refused. The file is for its owner only, because command lines are in it. */

@@ -36,7 +36,7 @@ static size_t top_processes(const struct gpu *gpu, const struct process *top[ALE
     return count;
 }
 
-static void write_high_usage(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, int64_t limit_percent)
+static void write_high_usage(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, double limit_percent)
 {
     const struct process *top[ALERT_PROCESSES];
     size_t count = top_processes(gpu, top);
@@ -44,7 +44,7 @@ static void write_high_usage(struct json_writer *j, const struct snapshot *s, co
     jw_key_int(j, "gpu_index", gpu->index);
     jw_key_text(j, "gpu_name", gpu->id.name);
     json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
-    jw_key_int(j, "limit_percent", limit_percent);
+    jw_key_number(j, "limit_percent", limit_percent);
     jw_key_array(j, "processes");
     for (size_t i = 0; i < count; i++)
         json_process(j, NULL, top[i]);
@@ -53,13 +53,13 @@ static void write_high_usage(struct json_writer *j, const struct snapshot *s, co
     jw_end(j);
 }
 
-static void add_high_usage(struct batch *b, const struct snapshot *s, struct usage_watch *watch, int64_t limit_percent)
+static void add_high_usage(struct batch *b, const struct snapshot *s, struct usage_watch *watch, double limit_percent)
 {
     for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++) {
         int64_t permille;
         if (!reading_get(s->gpus[i].util_permille, &permille))
             continue; /* not known is neither a rise nor a fall */
-        bool above = permille > limit_percent * 10;
+        bool above = (double)permille > limit_percent * 10;
         if (above && !watch->above[i]) {
             struct json_writer j = batch_begin(b, TOPIC_HIGH_USAGE);
             write_high_usage(&j, s, &s->gpus[i], limit_percent);
@@ -89,7 +89,7 @@ static void add_events(struct batch *b, const struct snapshot *s)
     }
 }
 
-void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct usage_watch *watch, int64_t limit_percent)
+void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct usage_watch *watch, double limit_percent)
 {
     struct json_writer j = batch_begin(b, TOPIC_STATUS_UPDATE);
     json_summary(&j, s, answer);

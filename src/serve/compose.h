@@ -15,7 +15,6 @@ struct usage_watch {
 };
 
 /* All messages of a periodic sample, in the order of the contract. `answer` may be NULL. */
-void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct usage_watch *watch,
-                    int64_t limit_percent);
+void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct usage_watch *watch, double limit_percent);
 /* The data of gpu_status. */
 void compose_status(struct json_writer *j, const struct snapshot *s, const char *answer, int64_t interval_ms);

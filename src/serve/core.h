@@ -11,6 +11,7 @@
 #include "serve/limiter.h"
 #include "serve/listener.h"
 #include "serve/loop.h"
+#include "serve/release.h"
 #include "serve/server.h"
 #include "serve/token.h"
 
@@ -26,6 +27,7 @@ struct server {
     struct data data;
     struct hub hub;
     struct eio eio;
+    struct release release;
     struct usage_watch usage;
     struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
     uint64_t status_sequence;

@@ -11,6 +11,7 @@
 #include "format/json.h"
 #include "format/json_why.h"
 #include "format/prometheus.h"
+#include "format/record.h"
 #include "serve/page.h"
 
 enum { PERIODIC_BOX = 4, FRESH_BOX = 8 };
@@ -119,6 +120,12 @@ bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms)
     return false;
 }
 
+void data_refresh(struct data *d)
+{
+    d->asked = true;
+    engine_request(d->engine, 0, -1, d->fresh_box);
+}
+
 const struct why *data_why(struct data *d)
 {
     if (!d->why)
@@ -158,6 +165,7 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
         break;
     case BODY_PROMETHEUS: prometheus_write(out, s, &(struct prometheus_extra){.own_pid = getpid()}); return;
     case BODY_PAGE: page_write(out, s, why); return;
+    case BODY_SNAPSHOT: record_one(out, s, NULL); return;
     case BODY_COUNT: break;
     }
     buf_char(out, '\n');

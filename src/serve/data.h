@@ -28,6 +28,7 @@ enum body_kind {
     BODY_WHY,
     BODY_PROMETHEUS,
     BODY_PAGE,
+    BODY_SNAPSHOT, /* for commands on this host */
     BODY_COUNT,
 };
 
@@ -52,6 +53,8 @@ void data_done(struct data *d);
 
 /* Whether `latest` has the groups and is no older than that; if not, a sample is asked for and on_fresh() will be called. */
 bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms);
+/* Takes a new sample in any case: something has changed. */
+void data_refresh(struct data *d);
 int64_t data_age_ms(const struct data *d);
 
 /* Borrowed; NULL only when memory is out. */

@@ -11,6 +11,7 @@
 #include "serve/health.h"
 #include "serve/http.h"
 #include "serve/live.h"
+#include "serve/login.h"
 #include "serve/page.h"
 #include "serve/router.h"
 #include "serve/socketio.h"
@@ -199,6 +200,20 @@ static void reply_text(struct exchange *x, const char *text, const char *type)
         exchange_reply(x, &(struct reply){.type = type, .body = body, .cache = "max-age=3600"});
 }
 
+/* What `whirr status` asks for over the Unix socket: the snapshot as a recording of one, which other versions can read too. */
+static void get_snapshot(struct exchange *x)
+{
+    char text[24];
+    int64_t groups = 0, max_age = x->server->options.max_age_ms;
+    if ((http_query(x->request, "groups", text, sizeof text) && (!str_to_i64(str_from(text), &groups) || groups < 0)) ||
+        (http_query(x->request, "max_age_ms", text, sizeof text) && (!str_to_i64(str_from(text), &max_age) || max_age < 0))) {
+        exchange_error(x, 400, "bad_parameter", "groups and max_age_ms must be numbers, 0 or more.");
+        return;
+    }
+    if (fresh(x, (unsigned)groups & GROUP_ALL, max_age))
+        reply_body(x, data_body(&x->server->data, BODY_SNAPSHOT), "application/octet-stream");
+}
+
 static void get_style(struct exchange *x)
 {
     reply_text(x, page_style, "text/css; charset=utf-8");
@@ -220,9 +235,14 @@ const struct route routes[] = {
     {"/api/health", HTTP_GET, JSON, TRUST_READER, get_health},
     {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
     {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},
+    {"/api/snapshot", HTTP_GET, NULL, TRUST_READER, get_snapshot},
+    {"/api/source/release", HTTP_POST, JSON, TRUST_OWNER, post_release},
     {"/api/system/gpu-stats", HTTP_GET, JSON, TRUST_READER, get_stats},
     {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
     {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},
+    {"/login", HTTP_GET, "text/html", TRUST_NONE, get_login},
+    {"/login", HTTP_POST, "text/html", TRUST_NONE, post_login},
+    {"/logout", HTTP_POST, "text/html", TRUST_NONE, post_logout},
     {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
     {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio},
     {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},

@@ -141,10 +141,6 @@ static void set_defaults(struct server_options *o)
 {
     if (!o->connections_max)
         o->connections_max = CONNECTIONS_MAX;
-    if (!o->max_age_ms)
-        o->max_age_ms = MAX_AGE_MS;
-    if (!o->high_usage_percent)
-        o->high_usage_percent = HIGH_USAGE_PERCENT;
 }
 
 int server_new(const struct server_options *options, const struct server_parts *parts, struct server **ret, struct error *err)
@@ -164,6 +160,8 @@ int server_new(const struct server_options *options, const struct server_parts *
     if (!result)
         result = data_init(&s->data, &s->loop, options->engine, err);
     if (!result && (hub_init(&s->hub, &s->loop) || eio_init(&s->eio, &s->loop, &socketio_ops, s->options.connections_max)))
+        result = error_set(err, -ENOMEM, "out of memory");
+    if (!result && release_init(&s->release, &s->loop, &s->data))
         result = error_set(err, -ENOMEM, "out of memory");
     if (!result)
         result = token_file_load(&s->tokens, options->token_file, err);
@@ -245,6 +243,12 @@ void server_run(struct server *s)
     watch_base_run(s->loop.base);
 }
 
+void server_end_work(struct server *s)
+{
+    if (s)
+        release_end(&s->release);
+}
+
 void server_free(struct server *s)
 {
     if (!s)
@@ -262,6 +266,7 @@ void server_free(struct server *s)
             conn_close(c);
         loop_bury(&s->loop); /* the clients leave the hub before it goes */
         eio_done(&s->eio);
+        release_done(&s->release);
         hub_done(&s->hub);
     }
     loop_done(&s->loop);

@@ -30,10 +30,10 @@ struct server_options {
     const char *cors_origins[SERVER_NAMES_MAX]; /* "https://grafana.example", "*" */
     size_t cors_origin_count;
 
-    int64_t interval_ms;        /* of the sampler, for what clients are told */
-    int64_t max_age_ms;         /* of a sample that still counts as fresh; 0: 250 */
-    size_t connections_max;     /* 0: 16384 */
-    int64_t high_usage_percent; /* of the alert in the contract; 0: 50 */
+    int64_t interval_ms;       /* of the sampler, for what clients are told */
+    int64_t max_age_ms;        /* of a sample that still counts as fresh */
+    size_t connections_max;    /* 0: 16384 */
+    double high_usage_percent; /* of the alert in the contract */
 };
 
 /* The other parts of the daemon. Called from the server's thread; must not block. */
@@ -47,6 +47,8 @@ struct server_parts {
 
 /* Opens the sockets; nothing is answered before server_run(). The options' texts must outlive the server. */
 int server_new(const struct server_options *options, const struct server_parts *parts, struct server **ret, struct error *err);
+/* Waits for helpers that use the engine: before engine_free(). NULL is fine. */
+void server_end_work(struct server *s);
 void server_free(struct server *s);
 
 /* Answers until server_stop(). */

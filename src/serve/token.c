@@ -122,9 +122,15 @@ static int save(struct token_file *f, struct error *err)
     AUTO_CLOSE int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return error_set(err, -errno, "cannot write '%s': %s", beside, strerror(errno));
-    /* Run as root for a daemon with a user of its own: the file stays readable for that user. */
-    if (stat(f->path, &old) == 0 && geteuid() == 0 && fchown(fd, old.st_uid, old.st_gid)) {
+    /* Run by root for a daemon with a user of its own: the file belongs to whom the old one, or its folder, belongs. */
+    bool known = stat(f->path, &old) == 0;
+    if (!known && strrchr(f->path, '/')) {
+        char folder[4096];
+        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(f->path, '/') - f->path), f->path);
+        known = stat(folder, &old) == 0;
     }
+    if (known && geteuid() == 0 && fchown(fd, old.st_uid, old.st_gid))
+        return error_set(err, -errno, "cannot give '%s' to its owner: %s", beside, strerror(errno));
     struct str content = buf_view(&text);
     if (write(fd, content.at, content.len) != (ssize_t)content.len || fsync(fd) || rename(beside, f->path)) {
         int error = errno;

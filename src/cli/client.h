@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Asks a running daemon over its Unix socket: HTTP with one request at a time, and a time limit on everything.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "model/snapshot.h"
+
+struct client;
+
+/* `configured` is server.socket. -ENOENT: no daemon is running. */
+int client_open(const char *configured, struct client **ret, struct error *err);
+void client_close(struct client *c); /* NULL is fine */
+
+/* The status of the answer, whose body is appended; or -errno. `body` may be NULL: a request without one. */
+int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
+                   int64_t timeout_ms, struct error *err);
+/* The message in an error body, or the body itself. */
+void client_error_text(struct str answer, char *text, size_t size);
+
+/* The newest snapshot that has `groups` and is no older than that. -EPROTO: the daemon is of a version that cannot be understood.
+ */
+int client_snapshot(struct client *c, unsigned groups, int64_t max_age_ms, const struct snapshot **ret, struct error *err);

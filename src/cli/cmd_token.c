@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr token: new, list, remove. Tokens let other hosts, and whoever acts on the GPUs over HTTP, in.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+#include "cli/command.h"
+#include "cli/places.h"
+#include "cli/show.h"
+#include "serve/token.h"
+
+static int new_token(struct cli *cli, struct token_file *f, const char *name)
+{
+    struct error err = {0};
+    char text[TOKEN_TEXT_SIZE];
+    if (token_file_add(f, name, clock_wall(&clock_system), text, &err))
+        return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+    if (cli->json) {
+        AUTO_BUF struct buf out = BUF(4096);
+        struct json_writer j = JSON_WRITER_PRETTY(&out);
+        jw_object(&j);
+        jw_key_text(&j, "name", name);
+        jw_key_text(&j, "token", text);
+        jw_end(&j);
+        buf_char(&out, '\n');
+        return show_text(&out);
+    }
+    printf("%s\n", text);
+    fputs("Keep it: only its hash is stored. Send it as \"Authorization: Bearer TOKEN\". A running daemon knows it at once.\n",
+          stderr);
+    return EXIT_FINE;
+}
+
+static int list_tokens(struct cli *cli, const struct token_file *f)
+{
+    AUTO_BUF struct buf out = BUF(65536);
+    struct json_writer j = JSON_WRITER_PRETTY(&out);
+    if (cli->json) {
+        jw_object(&j);
+        jw_key_array(&j, "tokens");
+    }
+    for (size_t i = 0; i < f->count; i++) {
+        char day[WALL_TEXT_SIZE];
+        wall_format(f->tokens[i].made_at, day);
+        if (cli->json) {
+            jw_object(&j);
+            jw_key_text(&j, "name", f->tokens[i].name);
+            jw_key_text(&j, "made_at", day);
+            jw_end(&j);
+        } else {
+            buf_printf(&out, "%-24s %s\n", f->tokens[i].name, day);
+        }
+    }
+    if (cli->json) {
+        jw_end(&j);
+        jw_end(&j);
+        buf_char(&out, '\n');
+    } else if (f->count == 0) {
+        buf_text(&out, "No tokens. `whirr token new NAME` makes one.\n");
+    }
+    return show_text(&out);
+}
+
+static int run(struct cli *cli)
+{
+    const char *verb = cli->options.arguments[0], *name = cli->options.argument_count > 1 ? cli->options.arguments[1] : NULL;
+    struct error err = {0};
+    char path[PLACE_SIZE];
+    AUTO_FREE struct token_file *f = calloc(1, sizeof *f);
+    if (!f)
+        return cli_fail("out of memory");
+    if (place_tokens(path, &err) || token_file_load(f, path, &err))
+        return cli_fail("%s", err.text);
+    if (strcmp(verb, "new") == 0)
+        return new_token(cli, f, name ? name : "default");
+    if (strcmp(verb, "list") == 0)
+        return list_tokens(cli, f);
+    if (strcmp(verb, "remove") != 0)
+        return cli_usage(cli->command, "'%s' is neither new, list nor remove", verb);
+    if (!name)
+        return cli_usage(cli->command, "which one? `whirr token list` shows their names");
+    return token_file_remove(f, name, &err) ? cli_fail("%s", err.text) : EXIT_FINE;
+}
+
+static const struct example examples[] = {
+    {"whirr token new laptop", "a token for the laptop, shown once"},
+    {"curl -H \"Authorization: Bearer $TOKEN\" http://box:9447/api/gpu/summary", "use it"},
+    {"whirr token list", "those that are known, by name"},
+    {"whirr token remove laptop", "lock it out, at once"},
+};
+
+const struct command command_token = {
+    .name = "token",
+    .summary = "Make, list and remove access tokens of the daemon",
+    .details = "A token is needed from other hosts, and on this one to act (`POST`) over HTTP. It is shown once; its SHA-256 is "
+               "kept in the "
+               "state folder.",
+    .arguments = "new [NAME] | list | remove NAME",
+    .arguments_min = 1,
+    .arguments_max = 2,
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where the daemon keeps its things, and where commands look for it: one rule for both.
+ *
+ *                a service of the system              root                     anybody else
+ *   state        $STATE_DIRECTORY (/var/lib/whirr)    /var/lib/whirr           $XDG_STATE_HOME/whirr, ~/.local/state/whirr
+ *   socket       $RUNTIME_DIRECTORY (/run/whirr)      /run/whirr/whirr.sock    $XDG_RUNTIME_DIR/whirr.sock
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+enum { PLACE_SIZE = 4096 };
+
+/* The folder for databases, tokens and journals; made when it is missing. */
+int place_state(char path[PLACE_SIZE], struct error *err);
+int place_tokens(char path[PLACE_SIZE], struct error *err);
+/* Where the daemon listens; false: this user has no place for it. `configured` is server.socket. */
+bool place_socket(const char *configured, char path[PLACE_SIZE]);
+/* Where commands look for a daemon: the n-th place, false behind the last. */
+bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The form that turns a token into a cookie, for browsers.
+ */
+#pragma once
+
+struct exchange;
+
+void get_login(struct exchange *x);
+void post_login(struct exchange *x);
+void post_logout(struct exchange *x);
