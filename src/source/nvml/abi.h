@@ -71,22 +71,15 @@ enum nvml_field {
     NVML_FIELD_THROTTLE_POWER = 74, /* ns */
     NVML_FIELD_THROTTLE_THERMAL = 75,
     NVML_FIELD_THROTTLE_SYNC_BOOST = 76,
-    NVML_FIELD_THROTTLE_BOARD_LIMIT = 77,
-    NVML_FIELD_THROTTLE_RELIABILITY = 79,
     NVML_FIELD_MEMORY_TEMP = 82,
     NVML_FIELD_NVLINK_COUNT = 91,
-    NVML_FIELD_PCIE_REPLAYS = 94,
     NVML_FIELD_PCIE_REPLAY_ROLLOVERS = 95,
     NVML_FIELD_NVLINK_DATA_TX = 138, /* KiB since the counter began */
     NVML_FIELD_NVLINK_DATA_RX = 139,
     NVML_FIELD_POWER_AVERAGE = 185, /* mW */
     NVML_FIELD_POWER_INSTANT = 186,
     NVML_FIELD_POWER_CURRENT_LIMIT = 190,
-    NVML_FIELD_POWER_REQUESTED_LIMIT = 192,
-    NVML_FIELD_SHUTDOWN_TLIMIT = 193, /* degrees of margin at which it happens, negative: beyond the limit */
     NVML_FIELD_SLOWDOWN_TLIMIT = 194,
-    NVML_FIELD_MEM_MAX_TLIMIT = 195,
-    NVML_FIELD_GPU_MAX_TLIMIT = 196,
     NVML_FIELD_PCIE_TX_BYTES = 197,
     NVML_FIELD_PCIE_RX_BYTES = 198,
     NVML_FIELD_RECOVERY_ACTION = 230,
@@ -238,9 +231,6 @@ struct nvml_fabric_v2 {
 struct nvml_fbc_stats {
     unsigned sessions, fps, latency;
 };
-struct nvml_violation {
-    unsigned long long reference_us, violation_ns;
-};
 
 #define NVML_SIZE(type, bytes) static_assert(sizeof(struct type) == (bytes), #type)
 NVML_SIZE(nvml_pci_info, 68);
@@ -265,4 +255,3 @@ NVML_SIZE(nvml_repair_status, 12);
 NVML_SIZE(nvml_sram_errors, 104);
 NVML_SIZE(nvml_platform_v1, 44);
 NVML_SIZE(nvml_fabric_v2, 36);
-NVML_SIZE(nvml_violation, 16);

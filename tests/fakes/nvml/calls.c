@@ -408,6 +408,17 @@ SIMPLE(nvmlDeviceGetPcieReplayCounter, replays)
 SIMPLE(nvmlDeviceGetPersistenceMode, persistence)
 SIMPLE(nvmlDeviceGetComputeMode, compute_mode)
 SIMPLE(nvmlDeviceGetDisplayActive, display_active)
+SIMPLE(nvmlDeviceGetBoardId, board)
+SIMPLE(nvmlDeviceGetMultiGpuBoard, multi)
+SIMPLE(nvmlDeviceGetAccountingMode, accounting)
+
+EXPORT int nvmlDeviceGetEncoderStats(nvml_device device, unsigned *sessions, unsigned *fps, unsigned *latency)
+{
+    ENTER_GPU(device);
+    *fps = (unsigned)g->value[FAKE_fps];
+    *latency = (unsigned)g->value[FAKE_latency];
+    return give(g->value[FAKE_sessions], sessions);
+}
 
 EXPORT int nvmlDeviceGetPcieThroughput(nvml_device device, int counter, unsigned *ret)
 {
@@ -453,10 +464,29 @@ EXPORT int nvmlDeviceGetMaxClockInfo(nvml_device device, int kind, unsigned *ret
     return clock_of(g, kind, true, ret);
 }
 
+static int app_clock(const struct fake_gpu *g, int kind, unsigned *ret)
+{
+    return kind == NVML_CLOCK_GRAPHICS ? give(g->value[FAKE_app_graphics], ret)
+           : kind == NVML_CLOCK_MEM    ? give(g->value[FAKE_app_memory], ret)
+                                       : NVML_NOT_SUPPORTED;
+}
+
 EXPORT int nvmlDeviceGetApplicationsClock(nvml_device device, int kind, unsigned *ret)
 {
     ENTER_GPU(device);
-    return g->value[FAKE_ecc] == FAKE_NA ? NVML_NOT_SUPPORTED : clock_of(g, kind, true, ret);
+    return app_clock(g, kind, ret);
+}
+
+EXPORT int nvmlDeviceGetDefaultApplicationsClock(nvml_device device, int kind, unsigned *ret)
+{
+    ENTER_GPU(device);
+    return app_clock(g, kind, ret);
+}
+
+EXPORT int nvmlDeviceGetMaxCustomerBoostClock(nvml_device device, int kind, unsigned *ret)
+{
+    ENTER_GPU(device);
+    return kind == NVML_CLOCK_GRAPHICS ? give(g->value[FAKE_boost_max], ret) : NVML_NOT_SUPPORTED;
 }
 
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long long *ret)
@@ -735,7 +765,11 @@ SIMPLE(nvmlDeviceGetNumFans, fans)
 EXPORT int nvmlDeviceGetFanSpeed_v2(nvml_device device, unsigned fan, unsigned *ret)
 {
     ENTER_GPU(device);
-    return fan >= (unsigned)g->value[FAKE_fans] ? NVML_INVALID_ARGUMENT : give(g->value[FAKE_fan] + (int64_t)fan, ret);
+    if (fan >= (unsigned)g->value[FAKE_fans])
+        return NVML_INVALID_ARGUMENT;
+    /* The last turns as the script says, those before it 1 % slower each. */
+    int64_t slower = g->value[FAKE_fans] - 1 - (int64_t)fan;
+    return give(g->value[FAKE_fan] == FAKE_NA ? FAKE_NA : g->value[FAKE_fan] - slower, ret);
 }
 
 EXPORT int nvmlDeviceGetTargetFanSpeed(nvml_device device, unsigned fan, unsigned *ret)
@@ -772,7 +806,77 @@ EXPORT int nvmlDeviceGetGspFirmwareVersion(nvml_device device, char *text)
 }
 #endif
 
+#if FAKE_DRIVER >= 470000
+SIMPLE(nvmlDeviceGetGpuMaxPcieLinkGeneration, pcie_gen_card)
+
+EXPORT int nvmlDeviceGetFBCStats(nvml_device device, struct nvml_fbc_stats *stats)
+{
+    ENTER_GPU(device);
+    stats->fps = (unsigned)g->value[FAKE_fps];
+    stats->latency = (unsigned)g->value[FAKE_latency];
+    return give(g->value[FAKE_captures], &stats->sessions);
+}
+
+EXPORT int nvmlDeviceGetRowRemapperHistogram(nvml_device device, struct nvml_remap_histogram *h)
+{
+    ENTER_GPU(device);
+    *h = (struct nvml_remap_histogram){.high = 1, .partial = 2, .low = 3, .none = 4};
+    if (g->value[FAKE_banks] == 3072)
+        *h = (struct nvml_remap_histogram){0};
+    return give(g->value[FAKE_banks], &h->max);
+}
+
+EXPORT int nvmlDeviceGetAttributes_v2(nvml_device device, struct nvml_attributes *a)
+{
+    ENTER_GPU(device);
+    struct fake_instance *i = instance_of(s, device);
+    return give(i ? 14 : g->value[FAKE_sms], &a->multiprocessors);
+}
+#endif
+
 #if FAKE_DRIVER >= 535000
+SIMPLE(nvmlDeviceGetModuleId, module)
+SIMPLE(nvmlDeviceGetC2cModeInfoV, c2c)
+
+EXPORT int nvmlDeviceGetConfComputeProtectedMemoryUsage(nvml_device device, struct nvml_memory *m)
+{
+    ENTER_GPU(device);
+    if (g->value[FAKE_protected_total] == FAKE_NA)
+        return NVML_NOT_SUPPORTED;
+    *m = (struct nvml_memory){.total = MIB_BYTES(g->value[FAKE_protected_total]), .used = MIB_BYTES(g->value[FAKE_protected_used])};
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetGpuFabricInfoV(nvml_device device, struct nvml_fabric_v2 *fabric)
+{
+    ENTER_GPU(device);
+    if (fabric->version != NVML_VERSION(struct nvml_fabric_v2, 2))
+        return NVML_ARGUMENT_VERSION_MISMATCH;
+    fabric->state = (unsigned char)g->value[FAKE_fabric];
+    fabric->clique = (unsigned)g->value[FAKE_clique];
+    fabric->status = NVML_OK;
+    return NVML_OK;
+}
+
+/* `sram N`: N parity errors, N + 1 double-bit, N + 2 corrected ones, and so on through the structure; 0: none of any. */
+EXPORT int nvmlDeviceGetSramEccErrorStatus(nvml_device device, struct nvml_sram_errors *e)
+{
+    ENTER_GPU(device);
+    if (e->version != NVML_VERSION(struct nvml_sram_errors, 1))
+        return NVML_ARGUMENT_VERSION_MISMATCH;
+    if (g->value[FAKE_sram] == FAKE_NA)
+        return NVML_NOT_SUPPORTED;
+    unsigned long long n = (unsigned long long)g->value[FAKE_sram], step = n ? 1 : 0;
+    *e = (struct nvml_sram_errors){e->version,   n,
+                                   n + step,     n + 2 * step,
+                                   n + 3 * step, n + 4 * step,
+                                   n + 5 * step, n + 6 * step,
+                                   n + 7 * step, n + 8 * step,
+                                   n + 9 * step, n + 10 * step,
+                                   n != 0};
+    return NVML_OK;
+}
+
 WITH_PERIOD(nvmlDeviceGetJpgUtilization, jpeg)
 WITH_PERIOD(nvmlDeviceGetOfaUtilization, ofa)
 
@@ -863,5 +967,42 @@ EXPORT int nvmlDeviceGetAddressingMode(nvml_device device, struct nvml_flag *mod
 {
     ENTER_GPU(device);
     return give(g->value[FAKE_addressing], &mode->value);
+}
+
+EXPORT int nvmlDeviceGetRepairStatus(nvml_device device, struct nvml_repair_status *status)
+{
+    ENTER_GPU(device);
+    if (status->version != NVML_VERSION(struct nvml_repair_status, 1))
+        return NVML_ARGUMENT_VERSION_MISMATCH;
+    status->tpc_pending = 0;
+    return give(g->value[FAKE_repair], &status->channel_pending);
+}
+
+EXPORT int nvmlDeviceGetUnrepairableMemoryFlag(nvml_device device, struct nvml_flag *flag)
+{
+    ENTER_GPU(device);
+    if (flag->version != NVML_VERSION(struct nvml_flag, 1))
+        return NVML_ARGUMENT_VERSION_MISMATCH;
+    return give(g->value[FAKE_unrepairable], &flag->value);
+}
+
+EXPORT int nvmlDeviceGetDramEncryptionMode(nvml_device device, struct nvml_flag *now, struct nvml_flag *pending)
+{
+    ENTER_GPU(device);
+    pending->value = 0;
+    return give(g->value[FAKE_encryption], &now->value);
+}
+
+EXPORT int nvmlDeviceGetPlatformInfo(nvml_device device, struct nvml_platform_v1 *platform)
+{
+    ENTER_GPU(device);
+    if (platform->version != NVML_VERSION(struct nvml_platform_v1, 1))
+        return NVML_ARGUMENT_VERSION_MISMATCH;
+    if (g->value[FAKE_slot] == FAKE_NA)
+        return NVML_NOT_SUPPORTED;
+    platform->slot = (unsigned char)g->value[FAKE_slot];
+    platform->tray = (unsigned char)(g->value[FAKE_slot] + 1);
+    platform->host = (unsigned char)(g->value[FAKE_slot] + 2);
+    return NVML_OK;
 }
 #endif

@@ -44,6 +44,8 @@ static const char h200[] =
     "graphics_max 1980\nsm_max 1980\nmemory_max 3201\nvideo_max 1545\npcie_gen 5\npcie_gen_max 5\npersistence 1\n"
     "display_active 0\necc 1\necc_corrected 0\necc_uncorrected 0\necc_corrected_life 0\necc_uncorrected_life 0\nremapped 0\n"
     "mig 0\nbrand 14\narchitecture 9\ncc_major 9\ncc_minor 0\nvirtualization 1\ngpm 1\n"
+    "app_graphics 1980\napp_memory 3201\nboost_max 1980\npcie_gen_card 5\ncaptures 0\nprotected_total 0\nsram 0\nbanks 3072\n"
+    "repair 0\nunrepairable 0\nboard 6\nmodule 6\nc2c 0\n"
     "field 82 38\nfield 185.0 79940\nfield 186.0 79400\nfield 185.2 38870\nfield 74 26060182000\nfield 75 0\nfield 76 0\n"
     "field 95 0\nfield 230 0\nfield 193 -8\nfield 194 -2\nfield 195 0\nfield 196 0\n"
     "gpm 1 0\ngpm 2 0\ngpm 3 0\ngpm 4 0\ngpm 5 0\ngpm 10 0\ngpm 11 0\ngpm 12 0\ngpm 13 0\ngpm 20 0.9\ngpm 21 0.6\n"

@@ -129,6 +129,57 @@ static void reads_slow_and_static_groups(void **state)
     end(&g);
 }
 
+static void reads_faults_place_by_place(void **state)
+{
+    (void)state;
+    struct gpu g =
+        first_sample("", "gpu X\n sram 10\n banks 7\n repair 1\n unrepairable 1\n remapped 2\n remap_pending 1\n", GROUP_SLOW);
+    assert_reading(g.ecc_sram_parity_lifetime, 10);
+    assert_reading(g.ecc_sram_secded_lifetime, 11);
+    assert_reading(g.ecc_sram_corrected_lifetime, 12);
+    assert_reading(g.ecc_sram_parity, 13);
+    assert_reading(g.ecc_sram_secded, 14);
+    assert_reading(g.ecc_sram_corrected, 15);
+    assert_reading(g.ecc_sram_from_l2, 16);
+    assert_reading(g.ecc_sram_from_sm, 17);
+    assert_reading(g.ecc_sram_from_pcie, 18);
+    assert_reading(g.ecc_sram_from_mcu, 19);
+    assert_reading(g.ecc_sram_from_other, 20);
+    assert_reading(g.ecc_sram_threshold, 1);
+    assert_reading(g.remap_banks_max, 7);
+    assert_reading(g.remap_banks_none, 4);
+    assert_reading(g.channel_repair_pending, 1);
+    assert_reading(g.tpc_repair_pending, 0);
+    assert_reading(g.unrepairable_memory, 1);
+    assert_reading(g.remapped_rows_corrected, 2);
+    assert_reading(g.remapped_rows_pending, 1);
+    end(&g);
+}
+
+static void reads_where_the_card_stands(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n slot 3\n module 6\n fabric 3\n clique 5\n c2c 1\n sms 132\n encryption 1\n",
+                                GROUP_SLOW | GROUP_STATIC);
+    assert_reading(g.platform_slot, 3);
+    assert_reading(g.platform_tray, 4);
+    assert_reading(g.platform_host, 5);
+    assert_reading(g.module_id, 6);
+    assert_reading(g.fabric_ready, 1);
+    assert_reading(g.fabric_clique, 5);
+    assert_reading(g.c2c_enabled, 1);
+    assert_reading(g.compute_units, 132);
+    assert_reading(g.dram_encryption, 1);
+    end(&g);
+    g = first_sample("", "gpu X\n fabric 2\n clique 5\n", GROUP_SLOW);
+    assert_reading(g.fabric_ready, 0);
+    assert_absent(g.fabric_clique, READING_UNSUPPORTED);
+    end(&g);
+    g = first_sample("", "gpu X\n", GROUP_SLOW);
+    assert_absent(g.fabric_ready, READING_UNSUPPORTED);
+    end(&g);
+}
+
 static void tells_driver_cuda_and_library_versions(void **state)
 {
     (void)state;
@@ -189,7 +240,7 @@ static void shows_the_fastest_of_several_fans(void **state)
 {
     (void)state;
     struct gpu g = first_sample("", "gpu X\n fans 3\n fan 40\n rpm 1500\n", GROUP_FAST | GROUP_STATIC);
-    assert_reading(g.fan_permille, 420); /* the fake's second and third turn 1 and 2 % faster */
+    assert_reading(g.fan_permille, 400); /* the fake turns the others slower */
     assert_reading(g.fan_rpm, 1500);
     assert_reading(g.fan_count, 3);
     end(&g);
@@ -335,6 +386,8 @@ int main(void)
         TEST(reads_the_fast_group),
         TEST(reads_only_the_groups_asked_for),
         TEST(reads_slow_and_static_groups),
+        TEST(reads_faults_place_by_place),
+        TEST(reads_where_the_card_stands),
         TEST(tells_driver_cuda_and_library_versions),
         TEST(asks_for_what_is_unsupported_only_once),
         TEST(asks_again_for_what_was_denied_with_the_static_group),
