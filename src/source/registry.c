@@ -8,6 +8,7 @@
 #include "source/nvidia_smi/nvidia_smi.h"
 #include "source/nvml/nvml.h"
 #include "source/replay/replay.h"
+#include "source/rocm_smi/rocm_smi.h"
 #include "source/sim/sim.h"
 #include "source/source.h"
 
@@ -17,6 +18,7 @@ const struct source_ops *const source_registry[] = {
     &amdgpu_source,
     &intel_source,
     &drm_source,
+    &rocm_smi_source,
     &sim_source,
     &replay_source,
 };

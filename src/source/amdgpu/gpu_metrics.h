@@ -16,23 +16,50 @@
 
 enum { GPU_METRICS_MAX = 8192, GPU_METRICS_PARTITIONS = 8 };
 
-#define GM_FIELDS(X)                                                                                                             \
-    X(TEMP_EDGE)                                                                                                                 \
-    X(TEMP_HOTSPOT)                                                                                                              \
-    X(TEMP_MEM)                                                                                                                  \
-    X(TEMP_GFX)                                                                                                                  \
-    X(TEMP_SOC)                                                                                                                  \
-    X(GFX_ACTIVITY) X(UMC_ACTIVITY) X(MM_ACTIVITY) X(VCN_ACTIVITY) X(JPEG_ACTIVITY) X(SOCKET_POWER) X(GFX_POWER) X(ENERGY)       \
-        X(GFXCLK_NOW) X(GFXCLK_AVERAGE) X(UCLK_NOW) X(UCLK_AVERAGE) X(VCLK_NOW) X(VCLK_AVERAGE) X(THROTTLE) X(THROTTLE_ANY_CHIP) \
-            X(FAN_RPM) X(PCIE_WIDTH) X(PCIE_SPEED) X(PCIE_REPLAYS) X(GFX_ACC) X(VOLTAGE_GFX) X(ACCUMULATIONS) X(ACC_PROCHOT)     \
-                X(ACC_POWER) X(ACC_SOCKET_HOT) X(ACC_VR_HOT) X(ACC_MEMORY_HOT) X(APU_PROCHOT) X(APU_SPL) X(APU_FPPT) X(APU_SPPT) \
-                    X(APU_CORE_HOT) X(APU_GFX_HOT) X(APU_SOC_HOT) X(PARTITIONS) X(PARTITION_BUSY)
-
 enum gm_field {
-#define X(name) GM_##name,
-    GM_FIELDS(X)
-#undef X
-        GM_COUNT
+    GM_TEMP_EDGE,
+    GM_TEMP_HOTSPOT,
+    GM_TEMP_MEM,
+    GM_TEMP_GFX, /* APUs */
+    GM_TEMP_SOC,
+    GM_GFX_ACTIVITY,
+    GM_UMC_ACTIVITY, /* memory controller */
+    GM_MM_ACTIVITY,  /* video */
+    GM_VCN_ACTIVITY,
+    GM_JPEG_ACTIVITY,
+    GM_SOCKET_POWER,
+    GM_GFX_POWER,
+    GM_ENERGY,
+    GM_GFXCLK_NOW,
+    GM_GFXCLK_AVERAGE,
+    GM_UCLK_NOW,
+    GM_UCLK_AVERAGE,
+    GM_VCLK_NOW,
+    GM_VCLK_AVERAGE,
+    GM_THROTTLE,          /* bits of this chip only */
+    GM_THROTTLE_ANY_CHIP, /* bits that are the same for all */
+    GM_FAN_RPM,
+    GM_PCIE_WIDTH,
+    GM_PCIE_SPEED,
+    GM_PCIE_REPLAYS,
+    GM_GFX_ACC,
+    GM_VOLTAGE_GFX,
+    GM_ACCUMULATIONS, /* and of those, how many were spent at a limit: */
+    GM_ACC_PROCHOT,
+    GM_ACC_POWER,
+    GM_ACC_SOCKET_HOT,
+    GM_ACC_VR_HOT,
+    GM_ACC_MEMORY_HOT,
+    GM_APU_PROCHOT, /* the same of APUs, counted in time */
+    GM_APU_SPL,
+    GM_APU_FPPT,
+    GM_APU_SPPT,
+    GM_APU_CORE_HOT,
+    GM_APU_GFX_HOT,
+    GM_APU_SOC_HOT,
+    GM_PARTITIONS,
+    GM_PARTITION_BUSY,
+    GM_COUNT
 };
 
 struct gm_slot {

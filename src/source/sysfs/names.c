@@ -140,6 +140,12 @@ static const struct known_card *find_known(const struct drm_card *card)
     return NULL;
 }
 
+const char *gpu_known_name(const struct drm_card *card)
+{
+    const struct known_card *known = find_known(card);
+    return known ? known->name : NULL;
+}
+
 const char *gpu_architecture(const struct drm_card *card)
 {
     const struct known_card *known = find_known(card);

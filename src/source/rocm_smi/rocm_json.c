@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reading of values whose type and unit change from release to release.
+ */
+#include "source/rocm_smi/rocm_json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "source/sysfs/names.h"
+
+void rocm_cards_done(struct rocm_cards *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        gpu_done(&c->cards[i]);
+    free(c->cards);
+    *c = (struct rocm_cards){0};
+}
+
+json_t *rocm_load(struct str text, struct error *err)
+{
+    size_t start = 0;
+    while (start < text.len && text.at[start] != '{' && text.at[start] != '[')
+        start++;
+    json_error_t problem;
+    json_t *root = start < text.len ? json_loadb(text.at + start, text.len - start, JSON_DISABLE_EOF_CHECK, &problem) : NULL;
+    if (!root)
+        error_set(err, -EBADMSG, "its output is not JSON%s%s", start < text.len ? ": " : "", start < text.len ? problem.text : "");
+    return root;
+}
+
+struct gpu *rocm_add(struct rocm_cards *c)
+{
+    if (c->count == GPU_MAX)
+        return NULL;
+    struct gpu *more = realloc(c->cards, (c->count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    c->cards = more;
+    c->cards[c->count] = (struct gpu){.id = {.vendor = "amd"}};
+    return &c->cards[c->count++];
+}
+
+const char *rocm_text(const json_t *value)
+{
+    static const char *const nothing[] = {"", "N/A", "None", "unknown", "Unknown", "Unsupported", "Not supported"};
+    const char *text = json_string_value(value);
+    for (size_t i = 0; text && i < ARRAY_LEN(nothing); i++)
+        if (strcasecmp(text, nothing[i]) == 0)
+            return NULL;
+    return text;
+}
+
+static struct reading from_double(double number, int64_t scale)
+{
+    number *= (double)scale;
+    return isfinite(number) && fabs(number) < 9e18 ? reading_ok(llround(number)) : reading_absent(READING_FAILED);
+}
+
+struct reading rocm_number(const json_t *value, int64_t scale)
+{
+    if (json_is_object(value))
+        value = json_object_get(value, "value");
+    if (json_is_number(value))
+        return from_double(json_number_value(value), scale);
+    const char *text = rocm_text(value);
+    double number;
+    if (!text || !str_to_double(str_from(text), &number))
+        return reading_absent(READING_UNSUPPORTED); /* also "N/A (Secondary die)" */
+    return from_double(number, scale);
+}
+
+void rocm_set_property(struct gpu *g, enum property property, const json_t *value)
+{
+    const char *text = rocm_text(value);
+    if (text)
+        gpu_set_property(g, property, text);
+}
+
+void rocm_set_pci(struct gpu *g, const char *text)
+{
+    if (!text || strlen(text) != 12)
+        return;
+    for (size_t i = 0; i <= 12; i++)
+        g->id.pci_address[i] = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] - 'A' + 'a') : text[i];
+}
+
+void rocm_set_unique_id(struct gpu *g, const char *text)
+{
+    uint64_t id;
+    char hex[32];
+    if (!text)
+        return;
+    snprintf(hex, sizeof hex, "%s%s", strncasecmp(text, "0x", 2) == 0 ? "" : "0x", text);
+    if (str_to_u64(str_from(hex), &id) && id != 0)
+        snprintf(g->id.uuid, sizeof g->id.uuid, "amd-%016llx", (unsigned long long)id);
+}
+
+void rocm_set_name(struct gpu *g, const char *text, uint32_t device, int revision)
+{
+    /* ROCm 4.3 prints the vendor's number as series, model and vendor. */
+    if (text && strncmp(text, "0x", 2) != 0) {
+        const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+        struct str product = close ? (struct str){open + 1, (size_t)(close - open - 1)} : str_from(text);
+        char name[GPU_NAME_SIZE];
+        str_copy_clean(name, sizeof name, str_trim(product));
+        snprintf(g->id.name, sizeof g->id.name, "%s%s", strncmp(name, "AMD", 3) == 0 ? "" : "AMD ", name);
+        return;
+    }
+    struct drm_card card = {.vendor = 0x1002, .device = device, .revision = revision};
+    const char *known = gpu_known_name(&card);
+    if (known)
+        str_copy(g->id.name, sizeof g->id.name, str_from(known));
+    else if (device)
+        snprintf(g->id.name, sizeof g->id.name, "AMD GPU 1002:%04x", device & 0xffff);
+}
+
+void rocm_set_free(struct gpu *g)
+{
+    int64_t total, used;
+    if (reading_get(g->mem_total_bytes, &total) && reading_get(g->mem_used_bytes, &used) && used <= total)
+        g->mem_free_bytes = reading_ok(total - used);
+}
