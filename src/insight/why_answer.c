@@ -164,6 +164,7 @@ static bool say_also(struct say *s, const struct facts *f, const struct why_part
         return say(s, " It is held back by its power limit.");
     case WHY_MEMORY_HOT: return say(s, " Its memory is the hot part: %lld C.", whole(gpu->temp_memory_mdegc.value, 1000));
     case WHY_MEMORY_TRAFFIC: return say(s, " %s", cause->text);
+    case WHY_AIRFLOW: return f->load == LOAD_BUSY && say(s, " %s", cause->text);
     case WHY_HOTSPOT: return say(s, " One spot of its chip is at %lld C.", whole(gpu->temp_hotspot_mdegc.value, 1000));
     case WHY_VRAM_HELD:
         if (part->causes[0].code != WHY_NOTHING_UNUSUAL || !p)

@@ -10,11 +10,12 @@
 /* Load in permille of the card's time */
 enum { IDLE_MOST = 50, LIGHT_MOST = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MOST = 100 };
 /* Fans of idle cards turn at up to 38 % (seen on an RTX 2080 Super); small fans at up to about 1300 turns a minute. */
-enum { FAN_LOW_MOST = 400, FAN_RAISED_MOST = 600, FAN_LOW_RPM_MOST = 1300, FAN_SLOW_GAP = 250 };
+enum { FAN_LOW_MOST = 400, FAN_RAISED_MOST = 600, FAN_FULL = 900, FAN_LOW_RPM_MOST = 1300, FAN_SLOW_GAP = 250 };
 /* Heat in 1/1000 C. A card's own limit counts where it is known. */
 enum {
     HEAT_COOL_BELOW = 50000,
     HEAT_WARM_FROM = 60000,
+    HEAT_SUSPECT_FROM = 57000, /* of an idle card whose fan works against it */
     HEAT_HOT_FROM = 80000,
     HEAT_HOT_MARGIN = 15000,
     HEAT_LIMIT_MARGIN = 5000,
@@ -46,7 +47,7 @@ struct workers {
 
 /* What the past minutes tell. */
 struct past_work {
-    bool known;                         /* there are points of the past */
+    bool known;                         /* the past minutes are known, or it is known that they were busy */
     const struct recent_process *ended; /* that explains most of today's heat; NULL none */
     int64_t ended_ago_ms;
     double ended_left; /* part of its heat that should be left, 0 to 1 */

@@ -31,7 +31,8 @@ static void weigh_past(struct cause_draft *d, const struct facts *f, double know
 
 static void rule_airflow(const struct facts *f, struct why_part *part)
 {
-    bool lukewarm = f->heat == HEAT_LUKEWARM && f->fan >= FAN_RAISED && f->past.calm_ms >= CALM_LEAST_MS;
+    bool suspect = f->past.calm_ms >= CALM_LEAST_MS || reading_or(f->gpu->temp_mdegc, 0) >= HEAT_SUSPECT_FROM;
+    bool lukewarm = f->heat == HEAT_LUKEWARM && f->fan >= FAN_RAISED && suspect;
     struct cause_draft d;
     if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < HEAT_WARM && !lukewarm))
         return;
@@ -49,6 +50,21 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
     if (f->neighbour)
         doubt(&d, 0.6, NULL);
     cause_end(&d, "The heat does not come from work: airflow, dust, a warm room or case.");
+}
+
+/* A card is built to carry away the heat of its power limit. One that is too hot below it, with its fan at full speed, cannot. */
+static void rule_overwhelmed(const struct facts *f, struct why_part *part)
+{
+    int64_t fan, power, limit, bits = reading_or(f->gpu->throttle_bits, 0);
+    struct cause_draft d;
+    if (!(bits & THROTTLE_HOT) || !reading_get(f->gpu->fan_permille, &fan) || fan < FAN_FULL ||
+        !reading_get(f->gpu->power_mw, &power) || !reading_get(f->gpu->power_limit_mw, &limit) || power > limit - limit / 10)
+        return;
+    cause_begin(&d, part, WHY_AIRFLOW, 0.7);
+    support_power(&d, f, 0.3);
+    support_fan(&d, f, 0.2);
+    support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
+    cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", whole(power, 1000));
 }
 
 static void rule_neighbour(const struct facts *f, struct why_part *part)
@@ -196,6 +212,8 @@ void rules_heat(const struct facts *f, struct why_part *part)
 {
     rule_neighbour(f, part);
     rule_airflow(f, part);
+    if (!find_cause(part, WHY_AIRFLOW))
+        rule_overwhelmed(f, part);
     rule_limit(f, part);
     rule_memory_hot(f, part);
     rule_hotspot(f, part);

@@ -8,7 +8,25 @@
 #include "base/str.h"
 #include "insight/why_rules.h"
 
-enum kind { KIND_BUSY, KIND_WARM, KIND_IDLE, KIND_UNKNOWN, KIND_ASLEEP, KIND_LOST, KIND_ERROR, KIND_COUNT };
+enum kind {
+    KIND_FAN,
+    KIND_LOST,
+    KIND_ERROR,
+    KIND_BUSY,
+    KIND_WARM,
+    KIND_COOLING,
+    KIND_AWAKE,
+    KIND_FAST_FAN,
+    KIND_UNKNOWN,
+    KIND_IDLE,
+    KIND_ASLEEP,
+    KIND_COUNT
+};
+
+/* "GPU 1 is ...", in the order in which they are said: what is wrong first. */
+static const char *const states[KIND_COUNT] = {
+    "without a working fan", "lost",    "not readable", "busy",  "warm", "cooling down", "kept awake",
+    "running its fan fast",  "unclear", "idle",         "asleep"};
 
 static enum kind kind_of(const struct why_part *part)
 {
@@ -22,6 +40,13 @@ static enum kind kind_of(const struct why_part *part)
     case WHY_MEMORY_TRAFFIC:
     case WHY_POWER_LIMIT:
     case WHY_HIDDEN_LOAD: return KIND_BUSY;
+    case WHY_FAN_STOPPED:
+    case WHY_FAN_FAILING: return KIND_FAN;
+    case WHY_RECENT_LOAD: return KIND_COOLING;
+    case WHY_CONTEXT_HELD:
+    case WHY_DISPLAY:
+    case WHY_CLOCKS_HELD: return KIND_AWAKE;
+    case WHY_FAN_SETTING: return KIND_FAST_FAN;
     case WHY_NOTHING_UNUSUAL: return KIND_IDLE;
     case WHY_CANNOT_KNOW: return KIND_UNKNOWN;
     case WHY_ASLEEP: return KIND_ASLEEP;
@@ -50,7 +75,7 @@ static double weight_of(const struct gpu *gpu, const struct why_part *part)
         sum += (double)value / 100000;
     if (reading_get(gpu->power_mw, &value) && reading_get(gpu->power_limit_mw, &limit) && limit > 0)
         sum += (double)value / (double)limit;
-    if (part->causes[0].code == WHY_FAN_STOPPED || part->causes[0].code == WHY_FAN_FAILING)
+    if (kind_of(part) == KIND_FAN)
         sum += 2;
     return kind_of(part) == KIND_IDLE ? 0.2 * sum : 0.3 + sum;
 }
@@ -58,7 +83,6 @@ static double weight_of(const struct gpu *gpu, const struct why_part *part)
 /* "GPU 1 is lost.", "GPUs 1, 4 and 5 are busy too.", "The other 7 GPUs are idle." */
 static void say_kind(struct say *s, const struct snapshot *now, const struct why *why, size_t main, enum kind kind)
 {
-    static const char *const states[KIND_COUNT] = {"busy", "warm", "idle", "unclear", "asleep", "lost", "not readable"};
     enum { NAMED = 4 };
     size_t count = 0, others = why->gpu_count - 1, said = 0;
     bool simulated = true;
@@ -91,8 +115,6 @@ static void say_kind(struct say *s, const struct snapshot *now, const struct why
 
 void answer_machine(const struct snapshot *now, struct why *why)
 {
-    /* What is wrong comes first among the others. */
-    static const enum kind order[] = {KIND_LOST, KIND_ERROR, KIND_BUSY, KIND_WARM, KIND_UNKNOWN, KIND_IDLE, KIND_ASLEEP};
     struct say s = SAY(why->answer);
     if (why->machine.cause_count)
         str_copy(why->machine.answer, sizeof why->machine.answer, str_from(why->machine.causes[0].text));
@@ -108,6 +130,6 @@ void answer_machine(const struct snapshot *now, struct why *why)
     s.len = strlen(why->answer);
     if (why->machine.cause_count)
         say(&s, " %s", why->machine.answer);
-    for (size_t i = 0; i < ARRAY_LEN(order); i++)
-        say_kind(&s, now, why, main, order[i]);
+    for (size_t kind = 0; kind < KIND_COUNT; kind++)
+        say_kind(&s, now, why, main, (enum kind)kind);
 }

@@ -46,6 +46,7 @@ static void find_ended(struct facts *f)
 
 struct walk {
     bool busy, calm_broken, steady_broken;
+    int64_t reach_ms; /* how far back the points go */
     int64_t busy_ago_ms, busy_permille;
     int64_t calm_ms, steady_ms;
 };
@@ -60,6 +61,7 @@ static void walk_back(const struct recent_gpu *points, int64_t now_ms, struct wa
             continue;
         if (!reading_get(p->util_permille, &util))
             return;
+        w->reach_ms = ago;
         if (util > LIGHT_MOST && !w->busy) {
             w->busy = true;
             w->busy_ago_ms = ago;
@@ -103,7 +105,8 @@ void past_collect(struct facts *f)
     struct past_work *past = &f->past;
     struct walk w = {0};
     walk_back(points, f->now->taken_at.ms, &w);
-    past->known = true;
+    /* A past of seconds rules nothing out. */
+    past->known = w.reach_ms >= CALM_LEAST_MS || w.busy;
     past->calm_ms = w.calm_ms;
     past->steady_ms = w.steady_ms;
     if (w.busy && w.busy_ago_ms > 0 && w.busy_ago_ms <= PAST_USEFUL_MS && f->load != LOAD_BUSY) {
