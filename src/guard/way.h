@@ -11,15 +11,17 @@ enum { WAY_TEXT_SIZE = 256 };
 
 /* How a worker is reached, from its [guard.worker.NAME] table. */
 struct way_settings {
-    char url[WAY_TEXT_SIZE];               /* of its server */
-    char token[WAY_TEXT_SIZE];             /* sent as Bearer when set */
-    char unit[WAY_TEXT_SIZE];              /* systemd unit */
-    char evict_command[WAY_TEXT_SIZE * 4]; /* way "command" */
-    char resume_command[WAY_TEXT_SIZE * 4];
+    char url[WAY_TEXT_SIZE];          /* of its server */
+    char token[WAY_TEXT_SIZE];        /* sent as Bearer when set */
+    char unit[WAY_TEXT_SIZE];         /* systemd unit */
+    const char *const *evict_command; /* way "command": program and arguments, NULL-terminated; NULL: none */
+    const char *const *resume_command;
+    const char *const *status_command;
     int evict_signal, resume_signal; /* way "signal" */
     int64_t evict_timeout_ms, resume_timeout_ms;
-    bool user_units; /* systemctl --user */
 };
+
+struct child;
 
 struct way_context {
     const struct env *env;
@@ -28,25 +30,40 @@ struct way_context {
     const struct snapshot *snapshot;   /* may be NULL after a restart */
     struct journal *journal;
     struct journal_entry *entry; /* the ways add what they must remember, and write it before each step */
-    void *process;               /* of the way "process": the child that whirr started */
+    struct child *child;         /* of the way "process": the child that whirr started; NULL: none */
 };
 
 enum way_found { WAY_FOUND_UNKNOWN, WAY_FOUND_RUNNING, WAY_FOUND_EVICTED };
 
+struct way;
+
 struct way_ops {
-    const char *name;
+    const char *name; /* NULL: rows of a table share it */
     const char *what; /* one line for the documentation */
     /* Is work in flight? 1, 0, or -errno when it cannot be told. NULL: the way itself waits, or nobody can tell. */
-    int (*busy)(struct way_context *c, struct error *err);
-    int (*evict)(struct way_context *c, struct error *err);
-    int (*resume)(struct way_context *c, struct error *err);
+    int (*busy)(const struct way *way, struct way_context *c, struct error *err);
+    int (*evict)(const struct way *way, struct way_context *c, struct error *err);
+    int (*resume)(const struct way *way, struct way_context *c, struct error *err);
     /* After a restart: in which state is the worker? */
-    enum way_found (*find)(struct way_context *c, struct error *err);
+    enum way_found (*find)(const struct way *way, struct way_context *c, struct error *err);
 };
 
-const struct way_ops *way_find(const char *name);
-size_t way_count(void);
-const struct way_ops *way_at(size_t i);
+/* A way as a worker uses it. */
+struct way {
+    const char *name;
+    const struct way_ops *ops;
+    const struct http_way *row; /* of the HTTP ways; NULL otherwise */
+};
+
+/* -EINVAL with the known names. */
+int way_resolve(const char *name, struct way *ret, struct error *err);
+/* All names, for help and configuration checks. NULL behind the last. */
+const char *way_name_at(size_t i, const char **what);
+
+int way_busy(const struct way *way, struct way_context *c, struct error *err); /* 1, 0, -errno */
+int way_evict(const struct way *way, struct way_context *c, struct error *err);
+int way_resume(const struct way *way, struct way_context *c, struct error *err);
+enum way_found way_find_state(const struct way *way, struct way_context *c, struct error *err);
 
 /* Writes the entry with this step before it is done. */
 int way_note(struct way_context *c, const char *step, struct error *err);

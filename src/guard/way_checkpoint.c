@@ -82,8 +82,9 @@ static int call(struct way_context *c, enum cuda_call what, const char *step, st
     return rc < 0 ? rc : cuda_call(c->env, what, who.pid, limit_ms, NULL, err);
 }
 
-static int evict(struct way_context *c, struct error *err)
+static int evict(const struct way *way, struct way_context *c, struct error *err)
 {
+    (void)way;
     struct target t;
     int rc = find_target(c, &t, err);
     if (rc == 0)
@@ -108,8 +109,9 @@ static int evict(struct way_context *c, struct error *err)
     return rc;
 }
 
-static int resume(struct way_context *c, struct error *err)
+static int resume(const struct way *way, struct way_context *c, struct error *err)
 {
+    (void)way;
     if (c->entry->pid_count == 0)
         return error_set(err, -ESRCH, "it is not known which process was checkpointed");
     struct claim_identity who = c->entry->pids[0];
@@ -128,8 +130,9 @@ static int resume(struct way_context *c, struct error *err)
     return rc < 0 ? rc : call(c, CUDA_UNLOCK, "unlock", who, CALL_TIMEOUT_MS, err);
 }
 
-static enum way_found find(struct way_context *c, struct error *err)
+static enum way_found find(const struct way *way, struct way_context *c, struct error *err)
 {
+    (void)way;
     enum cuda_process_state state;
     if (c->entry->pid_count == 0 || target_check(c->env, c->entry->pids[0], err) < 0 ||
         cuda_call(c->env, CUDA_GET_STATE, c->entry->pids[0].pid, CALL_TIMEOUT_MS, &state, err) < 0)

@@ -118,17 +118,18 @@ static int get(struct way_context *c, const char *path, json_t **ret, struct err
     return rc;
 }
 
-int http_way_busy(const struct http_way *row, struct way_context *c, struct error *err)
+static int busy(const struct way *way, struct way_context *c, struct error *err)
 {
+    const struct http_way *row = way->row;
     if (!is_set(row->busy_path))
         return 0;
     json_t *root;
     int rc = get(c, row->busy_path, &root, err);
     if (rc < 0)
         return rc;
-    bool busy = json_path_any(root, row->busy_key);
+    bool working = json_path_any(root, row->busy_key);
     json_decref(root);
-    return busy;
+    return working;
 }
 
 struct collector {
@@ -180,8 +181,9 @@ static int64_t limit(int64_t configured_ms)
     return configured_ms ? configured_ms : ACT_TIMEOUT_MS;
 }
 
-int http_way_evict(const struct http_way *row, struct way_context *c, struct error *err)
+static int evict(const struct way *way, struct way_context *c, struct error *err)
 {
+    const struct http_way *row = way->row;
     int rc = list_items(row, c, c->entry, err);
     if (rc == 0 && is_set(row->list_path) && c->entry->item_count == 0)
         return 0; /* nothing is loaded */
@@ -201,8 +203,9 @@ int http_way_evict(const struct http_way *row, struct way_context *c, struct err
     return rc;
 }
 
-int http_way_resume(const struct http_way *row, struct way_context *c, struct error *err)
+static int resume(const struct way *way, struct way_context *c, struct error *err)
 {
+    const struct http_way *row = way->row;
     int rc = way_note(c, "reload", err);
     if (rc == 0 && is_set(row->reload_path)) {
         bool by_item = strstr(row->reload_path, "{id}") || strstr(row->reload_body, "{id}");
@@ -216,8 +219,9 @@ int http_way_resume(const struct http_way *row, struct way_context *c, struct er
     return rc;
 }
 
-enum way_found http_way_find_state(const struct http_way *row, struct way_context *c, struct error *err)
+static enum way_found find(const struct way *way, struct way_context *c, struct error *err)
 {
+    const struct http_way *row = way->row;
     if (is_set(row->asleep_path)) {
         json_t *root;
         if (get(c, row->asleep_path, &root, err) < 0)
@@ -233,3 +237,10 @@ enum way_found http_way_find_state(const struct http_way *row, struct way_contex
         return WAY_FOUND_UNKNOWN;
     return now.item_count ? WAY_FOUND_RUNNING : WAY_FOUND_EVICTED;
 }
+
+const struct way_ops way_http = {
+    .busy = busy,
+    .evict = evict,
+    .resume = resume,
+    .find = find,
+};

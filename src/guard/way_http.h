@@ -21,7 +21,4 @@ const struct http_way *http_way_find(const char *name);
 size_t http_way_count(void);
 const struct http_way *http_way_at(size_t i);
 
-int http_way_busy(const struct http_way *row, struct way_context *c, struct error *err);
-int http_way_evict(const struct http_way *row, struct way_context *c, struct error *err);
-int http_way_resume(const struct http_way *row, struct way_context *c, struct error *err);
-enum way_found http_way_find_state(const struct http_way *row, struct way_context *c, struct error *err);
+extern const struct way_ops way_http;

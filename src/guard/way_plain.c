@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ways that need no protocol. A process is never stopped with SIGSTOP: that keeps its memory on the card.
+ */
+#include "guard/way_plain.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "guard/target.h"
+
+extern char **environ;
+
+enum { COMMAND_TIMEOUT_MS = 60000, STOP_TIMEOUT_MS = 10000, POLL_MS = 10 };
+
+/* ---- command ---- */
+
+static int run_command(struct way_context *c, const char *const *argv, int64_t timeout_ms, struct error *err)
+{
+    AUTO_BUF struct buf said = BUF(4096);
+    struct launch launch = {.argv = argv, .timeout_ms = timeout_ms ? timeout_ms : COMMAND_TIMEOUT_MS, .err = &said};
+    int status = c->env->launch(c->env, &launch, err);
+    if (status > 0)
+        return error_set(err, -EIO, "'%s' ended with %d: %.200s", argv[0], status, said.at ? said.at : "");
+    return status;
+}
+
+static int command_busy(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    if (!c->settings->status_command)
+        return 0;
+    struct error ignored = {0};
+    int rc = run_command(c, c->settings->status_command, COMMAND_TIMEOUT_MS, &ignored);
+    return rc == -EIO ? 1 : rc < 0 ? error_set(err, rc, "%s", ignored.text) : 0;
+}
+
+static int command_evict(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    if (!c->settings->evict_command)
+        return error_set(err, -EINVAL, "the way 'command' needs evict_command");
+    int rc = way_note(c, "evict command", err);
+    return rc < 0 ? rc : run_command(c, c->settings->evict_command, c->settings->evict_timeout_ms, err);
+}
+
+static int command_resume(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    int rc = way_note(c, "resume command", err);
+    if (rc < 0 || !c->settings->resume_command)
+        return rc;
+    return run_command(c, c->settings->resume_command, c->settings->resume_timeout_ms, err);
+}
+
+static enum way_found cannot_tell(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    (void)c;
+    (void)err;
+    return WAY_FOUND_UNKNOWN;
+}
+
+const struct way_ops way_command = {
+    .name = "command",
+    .what = "your own programs: evict_command, resume_command, status_command",
+    .busy = command_busy,
+    .evict = command_evict,
+    .resume = command_resume,
+    .find = cannot_tell,
+};
+
+/* ---- signal ---- */
+
+static int send_all(struct way_context *c, const struct claim_identity *pids, size_t count, int number, struct error *err)
+{
+    if (number == 0)
+        return 0;
+    if (number == SIGSTOP)
+        return error_set(err, -EINVAL, "SIGSTOP keeps the memory on the card; choose a signal that the worker acts upon");
+    for (size_t i = 0; i < count; i++) {
+        int rc = target_check(c->env, pids[i], err);
+        if (rc == 0 && kill(pids[i].pid, number) < 0)
+            rc = error_set(err, -errno, "cannot signal process %d: %s", pids[i].pid, strerror(errno));
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int signal_evict(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    if (c->worker->pid_count == 0)
+        return error_set(err, -ESRCH, "no process of the worker is known");
+    memcpy(c->entry->pids, c->worker->pids, sizeof c->entry->pids);
+    c->entry->pid_count = c->worker->pid_count;
+    int rc = way_note(c, "signal", err);
+    return rc < 0 ? rc : send_all(c, c->entry->pids, c->entry->pid_count, c->settings->evict_signal, err);
+}
+
+static int signal_resume(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    int rc = way_note(c, "signal to resume", err);
+    return rc < 0 ? rc : send_all(c, c->entry->pids, c->entry->pid_count, c->settings->resume_signal, err);
+}
+
+const struct way_ops way_signal = {
+    .name = "signal",
+    .what = "signals that the worker understands (SIGUSR1 and SIGUSR2 unless set otherwise)",
+    .evict = signal_evict,
+    .resume = signal_resume,
+    .find = cannot_tell,
+};
+
+/* ---- process ---- */
+
+int child_start(const struct env *env, struct child *child, struct error *err)
+{
+    (void)env;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    pid_t pid;
+    int rc = posix_spawnp(&pid, child->argv[0], NULL, &attributes, (char *const *)child->argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (rc)
+        return error_set(err, -rc, "cannot start '%s': %s", child->argv[0], strerror(rc));
+    child->pid = pid;
+    child->start_key = 0;
+    return 0;
+}
+
+bool child_ended(struct child *child, int *status)
+{
+    if (child->pid == 0)
+        return true;
+    int code = 0;
+    pid_t got = waitpid(child->pid, &code, WNOHANG);
+    if (got == 0)
+        return false;
+    child->pid = 0;
+    if (status)
+        *status = WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code);
+    return true;
+}
+
+int child_stop(const struct env *env, struct child *child, struct error *err)
+{
+    if (child->pid == 0)
+        return 0;
+    int32_t group = child->pid;
+    int64_t limit_ms = child->stop_timeout_ms ? child->stop_timeout_ms : STOP_TIMEOUT_MS;
+    struct mono begin = clock_mono(env->clock);
+    kill(-group, SIGTERM);
+    while (!child_ended(child, NULL)) {
+        if (mono_since_ms(clock_mono(env->clock), begin) >= limit_ms) {
+            kill(-group, SIGKILL);
+            waitpid(child->pid, NULL, 0);
+            child->pid = 0;
+            break;
+        }
+        poll(NULL, 0, POLL_MS);
+    }
+    kill(-group, SIGKILL); /* whoever of the group did not listen */
+    (void)err;
+    return 0;
+}
+
+static int process_evict(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    if (!c->child)
+        return error_set(err, -EINVAL, "the way 'process' is for workers that whirr started (whirr guard run)");
+    int rc = way_note(c, "stop", err);
+    return rc < 0 ? rc : child_stop(c->env, c->child, err);
+}
+
+static int process_resume(const struct way *way, struct way_context *c, struct error *err)
+{
+    (void)way;
+    if (!c->child)
+        return error_set(err, -EINVAL, "the way 'process' is for workers that whirr started (whirr guard run)");
+    if (c->child->pid)
+        return 0;
+    int rc = way_note(c, "start", err);
+    return rc < 0 ? rc : child_start(c->env, c->child, err);
+}
+
+const struct way_ops way_process = {
+    .name = "process",
+    .what = "a worker that whirr started (whirr guard run): it is stopped and started again",
+    .evict = process_evict,
+    .resume = process_resume,
+    .find = cannot_tell,
+};
