@@ -23,19 +23,25 @@ struct launch {
     struct buf *err; /* and to stderr; may be NULL */
 };
 
+/* What was read below the sysroot. */
+enum env_read { READ_FILE, READ_LINK, READ_FOLDER, READ_EXISTS };
+
 struct env {
     const char *sysroot;      /* "" for the real machine, else a directory that holds sys/, proc/, etc/ */
     const char *nvml_library; /* file name for dlopen */
     const char *cuda_library;
     const char *nvidia_smi;      /* program name or path */
-    const char *rocm_smi; /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
+    const char *rocm_smi;        /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
     const char *visible_devices; /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
     const char *self_program;    /* this program, to start itself as a helper */
     const struct clock *clock;
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */
     int (*launch)(const struct env *, const struct launch *, struct error *);
     void *(*load_library)(const struct env *, const char *name, struct error *);
-    void *user; /* for tests' own functions */
+    /* Is told of everything that was read below the sysroot by its path, with the bytes of a file or the target of a link.
+     * NULL: nobody is. Called from any thread. */
+    void (*on_read)(const struct env *, enum env_read kind, const char *path, struct str bytes);
+    void *user; /* for the functions above, where they are not the system's own */
 };
 
 /* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI, WHIRR_ROCM_SMI and NVIDIA_VISIBLE_DEVICES

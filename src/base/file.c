@@ -62,10 +62,19 @@ static ssize_t read_head(int fd, char *text, size_t size)
     return (ssize_t)len;
 }
 
+static void was_read(const struct env *env, enum env_read kind, const char *path, const char *at, size_t len)
+{
+    if (env->on_read)
+        env->on_read(env, kind, path, (struct str){at, len});
+}
+
 ssize_t file_read_head(const struct env *env, const char *path, char *text, size_t size)
 {
     AUTO_CLOSE int fd = open_read(env, path);
-    return fd < 0 ? fd : read_head(fd, text, size);
+    ssize_t len = fd < 0 ? fd : read_head(fd, text, size);
+    if (len >= 0)
+        was_read(env, READ_FILE, path, text, (size_t)len);
+    return len;
 }
 
 ssize_t file_read_at(int dir, const char *name, char *text, size_t size)
@@ -101,12 +110,15 @@ int file_read_all(const struct env *env, const char *path, struct buf *out)
     if (fd < 0)
         return fd;
     char chunk[16384];
+    size_t before = out->len;
     for (;;) {
         ssize_t got = calls->read(fd, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return -errno;
+        if (got == 0 && !out->failed)
+            was_read(env, READ_FILE, path, out->at ? out->at + before : "", out->len - before);
         if (got == 0)
             return out->failed ? -EFBIG : 0;
         buf_add(out, chunk, (size_t)got);
@@ -134,13 +146,17 @@ ssize_t file_read_link(const struct env *env, const char *path, char *target, si
     if (len < 0)
         return -errno;
     target[len] = '\0';
+    was_read(env, READ_LINK, path, target, (size_t)len);
     return len;
 }
 
 bool file_exists(const struct env *env, const char *path)
 {
     char whole[PATH_SIZE];
-    return env_path(env, whole, "%s", path) == 0 && access(whole, F_OK) == 0;
+    bool there = env_path(env, whole, "%s", path) == 0 && access(whole, F_OK) == 0;
+    if (there)
+        was_read(env, READ_EXISTS, path, "", 0);
+    return there;
 }
 
 DIR *dir_open(const struct env *env, const char *path)
@@ -151,5 +167,8 @@ DIR *dir_open(const struct env *env, const char *path)
         errno = -rc;
         return NULL;
     }
-    return opendir(whole);
+    DIR *dir = opendir(whole);
+    if (dir)
+        was_read(env, READ_FOLDER, path, "", 0);
+    return dir;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "cli/bundle.h"
 #include "cli/doctor.h"
 #include "cli/show.h"
 
@@ -43,17 +44,38 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    return show(cli, render);
+    const char *bundle = options_value(&cli->options, "bundle", NULL);
+    if (options_has(&cli->options, "with-private") && !bundle)
+        return cli_usage(cli->command, "'--with-private' goes with '--bundle'");
+    cli->direct = true; /* what this user may see is the question, not what the daemon sees */
+    return bundle ? bundle_write(cli, bundle) : show(cli, render);
 }
+
+static const struct option_spec options[] = {
+    {.name = "bundle",
+     .argument = "FILE.tar.gz",
+     .complete = COMPLETE_FILE,
+     .help = "Record this machine into an archive that can be sent with a bug report"},
+    {.name = "with-private", .help = "Leave names, command lines, serial numbers and UUIDs in the bundle"},
+};
 
 static const struct example examples[] = {
     {"whirr doctor", "what can be seen, what cannot, and what to fix"},
     {"whirr doctor --json | jq '.findings'", "the findings as data"},
+    {"whirr doctor --bundle machine.tar.gz", "this machine as an archive, for a bug report"},
+    {"whirr --sysroot machine", "look at such a machine, once it is unpacked"},
 };
 
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "Tell what whirr can see, what it cannot, why, and what to fix",
+    .details =
+        "The bundle holds the files of /sys and /proc that whirr reads, some samples of what the drivers say, and the report. Host "
+        "and "
+        "user names, serial numbers and UUIDs are replaced by stand-ins and command lines are left out, unless --with-private "
+        "is given. Unpacked, it is replayed with --sysroot.",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .run = run,

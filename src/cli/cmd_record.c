@@ -65,6 +65,7 @@ static int run(struct cli *cli)
     if (options_seconds(&cli->options, "interval", &every_ms, &err) < 0 ||
         options_seconds(&cli->options, "duration", &duration_ms, &err) < 0)
         return cli_usage(cli->command, "%s", err.text);
+    cli->direct = true;            /* every sample is a new one */
     told_to_end((struct mono){0}); /* blocks the signals before threads are started, which inherit it */
     struct session *session = session_open(cli, &err);
     if (!session)

@@ -17,7 +17,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     if (!s)
         return err->code;
     if (full && !options_has(&cli->options, "watch") && !session_asks_daemon(session)) {
-        pause_ms(RATE_MS);
+        if (!env_is_recorded(&cli->env)) /* the files of a recorded machine stand still */
+            pause_ms(RATE_MS);
         snapshot_unref(s);
         s = session_sample(session, groups, err);
         if (!s)

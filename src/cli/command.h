@@ -38,6 +38,7 @@ struct cli {
     struct page page;
     bool terminal; /* stdout is one that can be drawn on */
     bool json;
+    bool direct; /* this command samples by itself in any case */
 };
 
 extern const struct command *const command_table[];

@@ -27,7 +27,7 @@ struct session {
     struct engine *engine; /* NULL while a daemon answers */
     const char *sources[SOURCES_MAX];
     size_t source_count;
-    char replay[PATH_SIZE + 8];
+    char replay[PATH_SIZE + 32];
 };
 
 static int gather_sources(struct session *s, struct error *err)
@@ -43,10 +43,22 @@ static int gather_sources(struct session *s, struct error *err)
     return 0;
 }
 
+/* A bundle of `whirr doctor` brings what its drivers said as a recording, beside the files for those that are read from files. */
+static void add_recording_of_bundle(struct session *s)
+{
+    const struct env *env = &s->cli->env;
+    if (s->source_count || !env_is_recorded(env) || !file_exists(env, "/whirr/recording"))
+        return;
+    snprintf(s->replay, sizeof s->replay, "replay:%s/whirr/recording", env->sysroot);
+    s->sources[s->source_count++] = s->replay;
+    s->sources[s->source_count++] = "auto";
+}
+
 static bool wants_daemon(const struct session *s)
 {
     const struct options *o = &s->cli->options;
-    return !s->source_count && !env_is_recorded(&s->cli->env) && !options_has(o, "direct") && !options_has(o, "show-secrets");
+    return !s->cli->direct && !s->source_count && !env_is_recorded(&s->cli->env) && !options_has(o, "direct") &&
+           !options_has(o, "show-secrets");
 }
 
 static void open_client(struct session *s)
@@ -83,6 +95,7 @@ struct session *session_open(struct cli *cli, struct error *err)
     s->cli = cli;
     s->max_age_ms = MAX_AGE_MS;
     int result = gather_sources(s, err);
+    add_recording_of_bundle(s);
     if (!result && wants_daemon(s))
         open_client(s);
     if (!result && !s->client)

@@ -19,6 +19,23 @@ struct snapshot *snapshot_new(size_t gpu_count)
     return s;
 }
 
+struct snapshot *snapshot_copy(const struct snapshot *from)
+{
+    struct snapshot *to = snapshot_new(from->gpu_count);
+    if (!to)
+        return NULL;
+    /* All in front of the GPUs, but the count of references. */
+    memcpy((char *)to + sizeof to->refs, (const char *)from + sizeof from->refs, sizeof *from - sizeof from->refs);
+    to->gpu_count = 0;
+    for (; to->gpu_count < from->gpu_count; to->gpu_count++) {
+        if (gpu_copy(&to->gpus[to->gpu_count], &from->gpus[to->gpu_count]) < 0) {
+            snapshot_unref(to);
+            return NULL;
+        }
+    }
+    return to;
+}
+
 const struct snapshot *snapshot_ref(const struct snapshot *s)
 {
     /* The count is the one part of a published snapshot that changes. */

@@ -66,7 +66,8 @@ struct snapshot {
     struct gpu gpus[]; /* in index order */
 };
 
-struct snapshot *snapshot_new(size_t gpu_count); /* one reference, all zero */
+struct snapshot *snapshot_new(size_t gpu_count);             /* one reference, all zero */
+struct snapshot *snapshot_copy(const struct snapshot *from); /* deep, with one reference; NULL: out of memory */
 const struct snapshot *snapshot_ref(const struct snapshot *s);
 void snapshot_unref(const struct snapshot *s); /* NULL is fine */
 static inline void cleanup_snapshot(const struct snapshot **s)

@@ -33,6 +33,9 @@ static void nvml_close(struct source *s)
 static int nvml_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     (void)params;
+    /* The library would speak of this machine, not of the recorded one; a library given by its path was meant. */
+    if (env_is_recorded(env) && !strchr(env->nvml_library, '/'))
+        return error_set(err, -ENODEV, "NVML is not asked on a recorded machine");
     struct nvml *n = calloc(1, sizeof *n);
     if (!n)
         return error_set(err, -ENOMEM, "out of memory");
