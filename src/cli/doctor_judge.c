@@ -68,6 +68,8 @@ static void nvml_does_not_work(struct patient *p, const struct source_status *nv
 {
     const struct doctor_facts *f = p->facts;
     const char *words = nvml ? nvml->message : "it was not tried";
+    if (says(nvml, "recorded machine"))
+        return;
     if (says(nvml, "mismatch"))
         found(p, URGENT,
               "Reboot. Without a reboot: stop everything that uses the GPU, then `sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset "

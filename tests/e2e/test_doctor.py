@@ -50,7 +50,7 @@ def test_a_lent_card_is_only_noted(bare_machine, findings):
 def test_a_missing_library_names_the_package(bare_machine, findings):
     add_card(bare_machine, "0000:01:00.0", "10de", "2684", "nvidia")
     add_nvidia_module(bare_machine, "580.159.04")
-    urgency, what, fix = findings()[0]
+    urgency, what, fix = findings(WHIRR_NVML_LIBRARY="/nonexistent/libnvidia-ml.so.1")[0]
     assert urgency == "urgent" and "580.159.04" in what and "libnvidia-ml1" in fix
 
 
