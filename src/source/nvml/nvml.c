@@ -33,8 +33,8 @@ static void nvml_close(struct source *s)
 static int nvml_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     (void)params;
-    /* The library would speak of this machine, not of the recorded one; a library given by its path was meant. */
-    if (env_is_recorded(env) && !strchr(env->nvml_library, '/'))
+    /* The library would speak of this machine, not of the recorded one; one that was named in its stead is meant. */
+    if (env_is_recorded(env) && strcmp(env->nvml_library, "libnvidia-ml.so.1") == 0)
         return error_set(err, -ENODEV, "NVML is not asked on a recorded machine");
     struct nvml *n = calloc(1, sizeof *n);
     if (!n)
