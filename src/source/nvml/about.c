@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 
-static const char *const architectures[] = {NULL,     NULL,     "Kepler", "Maxwell", "Pascal",   "Volta",
-                                            "Turing", "Ampere", "Ada",    "Hopper",  "Blackwell"};
+static const char *const architectures[] = {NULL,     NULL,     "Kepler",       "Maxwell", "Pascal",   "Volta",
+                                            "Turing", "Ampere", "Ada Lovelace", "Hopper",  "Blackwell"};
 static const char *const brands[] = {
     NULL,  "Quadro", "Tesla",   "NVS",        "GRID",       "GeForce", "Titan",       "vApps",     "vPC",
     "vCS", "vWS",    "vGaming", "Quadro RTX", "NVIDIA RTX", "NVIDIA",  "GeForce RTX", "Titan RTX",

@@ -7,7 +7,7 @@
  *     ├─ find.c     which cards there are   │
  *     ├─ card.c     handles and identity    ├─ gpm.c      profiling metrics between two samples
  *     ├─ sleep.c    sysfs: who is asleep    ├─ process.c  who is on the card; utilization.c: how much each does
- *     ├─ visible.c  NVIDIA_VISIBLE_DEVICES  ├─ mig.c      instances
+ *     ├─ visible.c  NVIDIA_VISIBLE_DEVICES  ├─ mig.c      instances; laptop_fan.c: a fan that is the machine's
  *     ├─ events.c   XIDs                    └─ about.c    names and versions (static properties)
  *     └─ describe.c for doctor
  *
@@ -25,6 +25,7 @@ enum {
     NVML_ENTRIES_MAX = 16384, /* rows of a process list that are looked at; more is a broken driver */
     NVML_LOADS_MAX = 1024,    /* processes whose last utilization is kept */
     NVML_GPM_METRICS = 13,
+    NVML_FAN_PATH_SIZE = 96,
 };
 
 /* The last utilization that the driver told of a process. */
@@ -135,6 +136,8 @@ struct nvml {
     struct nvml_seen seen[GPU_MAX]; /* in sysfs, ours or not */
     size_t seen_count;
 
+    char laptop_fan[NVML_FAN_PATH_SIZE]; /* file of hwmon; "" none */
+    bool laptop_fan_looked;
     nvml_event_set events;
     bool events_refused;
     struct nvml_gpm_request *gpm_request; /* 13 KiB, shared by all cards */
@@ -170,6 +173,9 @@ void sleep_identify(const struct env *env, const char *address, struct gpu_id *i
 void sleep_update(struct nvml *n, struct nvml_card *card);
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
 bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card was plugged in */
+
+/* laptop_fan.c */
+int laptop_fan_rpm(struct nvml *n, int64_t *rpm); /* an NVML return code */
 
 /* visible.c */
 enum nvml_visible_kind visible_kind(const char *list);

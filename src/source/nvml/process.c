@@ -124,24 +124,42 @@ static void merge(const struct nvml_card *card, struct gpu *out, const struct nv
         p->mem_bytes = memory;
 }
 
+/* `owner`: the instance whose handle was asked, NULL for the card's own. */
+static int read_from(struct nvml *n, struct nvml_card *card, nvml_device device, const struct nvml_instance *owner,
+                     enum nvml_process_list list, struct gpu *out)
+{
+    size_t size;
+    list_call call = newest(&n->lib, list, &size);
+    unsigned count = 0;
+    int code = call ? fetch(n, device, call, size, &count) : NVML_FUNCTION_NOT_FOUND;
+    for (unsigned i = 0; code == NVML_OK && i < count; i++) {
+        struct nvml_process_v2 entry = {.gpu_instance = NVML_NO_INSTANCE, .compute_instance = NVML_NO_INSTANCE};
+        memcpy(&entry, (const char *)n->entries + i * size, MIN_OF(size, sizeof entry));
+        if (owner) {
+            entry.gpu_instance = owner->gpu_instance;
+            entry.compute_instance = owner->compute_instance;
+        }
+        merge(card, out, &entry, list == LIST_GRAPHICS ? PROCESS_GRAPHICS : PROCESS_COMPUTE);
+    }
+    return code;
+}
+
 static int read_list(struct nvml *n, struct nvml_card *card, enum nvml_process_list list, struct gpu *out)
 {
     if (card->refused_list[list])
         return card->refused_list[list];
-    size_t size;
-    list_call call = newest(&n->lib, list, &size);
-    unsigned count = 0;
-    int code = call ? fetch(n, card->handle, call, size, &count) : NVML_FUNCTION_NOT_FOUND;
+    int code = read_from(n, card, card->handle, NULL, list, out);
+    /* The whole list of a divided card is for administrators; each instance tells its own. */
+    if (nvml_is_final(code) && card->instance_count) {
+        int each = code;
+        for (size_t i = 0; i < card->instance_count; i++)
+            if (read_from(n, card, card->instances[i].handle, &card->instances[i], list, out) == NVML_OK)
+                each = NVML_OK;
+        return each;
+    }
     if (nvml_is_final(code) && code != NVML_NO_PERMISSION)
         card->refused_list[list] = code;
-    if (code != NVML_OK)
-        return code;
-    for (unsigned i = 0; i < count; i++) {
-        struct nvml_process_v2 entry = {.gpu_instance = NVML_NO_INSTANCE, .compute_instance = NVML_NO_INSTANCE};
-        memcpy(&entry, (const char *)n->entries + i * size, MIN_OF(size, sizeof entry));
-        merge(card, out, &entry, list == LIST_GRAPHICS ? PROCESS_GRAPHICS : PROCESS_COMPUTE);
-    }
-    return NVML_OK;
+    return code;
 }
 
 bool process_run(struct nvml *n, struct nvml_card *card, struct gpu *out)

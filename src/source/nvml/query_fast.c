@@ -153,6 +153,8 @@ static int ask_fan_rpm(struct nvml *n, struct nvml_card *card, int kind, int64_t
 {
     (void)kind;
     int count = fans(n, card), code = NVML_NOT_SUPPORTED;
+    if (count == 0)
+        return laptop_fan_rpm(n, &values[0]);
     for (int i = 0; i < count; i++) {
         struct nvml_fan_rpm fan = {.version = NVML_VERSION(struct nvml_fan_rpm, 1), .fan = (unsigned)i};
         code = n->lib.fan_rpm ? n->lib.fan_rpm(card->handle, &fan) : NVML_FUNCTION_NOT_FOUND;

@@ -576,9 +576,12 @@ EXPORT int nvmlDeviceGetNvLinkState(nvml_device device, unsigned link, unsigned 
 static int list(struct fake_state *s, nvml_device device, unsigned which, size_t size, unsigned *count, void *entries)
 {
     unsigned have = 0, room = *count;
+    const struct fake_instance *instance = instance_of(s, device);
+    if (!instance && s->gpus[gpu_of(device)].value[FAKE_mig_private] == 1)
+        return NVML_NO_PERMISSION;
     for (unsigned i = 0; i < s->process_count; i++) {
         const struct fake_process *p = &s->processes[i];
-        if (p->gpu != gpu_of(device) || !(p->lists & which))
+        if (p->gpu != gpu_of(device) || !(p->lists & which) || (instance && p->gpu_instance != instance->gpu_instance))
             continue;
         if (have < room && entries) {
             struct nvml_process_v3_odd entry;

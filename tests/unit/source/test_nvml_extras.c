@@ -151,6 +151,21 @@ static void processes_belong_to_their_instance(void **state)
     fake_machine_done(&m);
 }
 
+static void each_instance_is_asked_where_the_whole_list_is_denied(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf script = BUF(4096);
+    buf_printf(&script, "%s mig_private 1\n", divided);
+    opened("", script.at);
+    struct gpu g = sample_after(0, GROUP_QUICK);
+    assert_int_equal(g.processes_state, READING_OK);
+    assert_int_equal(g.process_count, 3);
+    assert_int_equal(g.instances[0].process_count, 1);
+    assert_int_equal(g.instances[1].process_count, 2);
+    gpu_done(&g);
+    fake_machine_done(&m);
+}
+
 static void profiling_works_for_instances(void **state)
 {
     (void)state;
@@ -297,6 +312,7 @@ int main(void)
         TEST(a_profiling_metric_that_is_refused_is_left_out),
         TEST(instances_stand_below_their_card),
         TEST(processes_belong_to_their_instance),
+        TEST(each_instance_is_asked_where_the_whole_list_is_denied),
         TEST(profiling_works_for_instances),
         TEST(dividing_a_card_is_noticed_with_the_slow_group),
         TEST(the_environment_may_show_one_instance),

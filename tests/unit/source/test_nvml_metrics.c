@@ -246,6 +246,35 @@ static void shows_the_fastest_of_several_fans(void **state)
     end(&g);
 }
 
+static void a_laptops_gpu_fan_comes_from_the_platform(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *chassis, *script;
+        bool found;
+    } cases[] = {
+        {"10\n", "gpu X\n fans 0\n", true},
+        {"23\n", "gpu X\n fans 0\n", false},        /* a server */
+        {"10\n", "gpu X\n fans 0\ngpu Y\n", false}, /* whose fan is it? */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        fake_machine_init(&m, "", cases[i].script);
+        fake_machine_file(&m, "/sys/class/dmi/id/chassis_type", cases[i].chassis);
+        fake_machine_file(&m, "/sys/class/hwmon/hwmon3/fan1_label", "cpu_fan\n");
+        fake_machine_file(&m, "/sys/class/hwmon/hwmon3/fan1_input", "1000\n");
+        fake_machine_file(&m, "/sys/class/hwmon/hwmon3/fan2_label", "gpu_fan\n");
+        fake_machine_file(&m, "/sys/class/hwmon/hwmon3/fan2_input", "2400\n");
+        assert_int_equal(fake_machine_open(&m), 0);
+        struct gpu g = fake_machine_sample(&m, 0, GROUP_FAST);
+        assert_absent(g.fan_permille, READING_UNSUPPORTED);
+        if (cases[i].found)
+            assert_reading(g.fan_rpm, 2400);
+        else
+            assert_absent(g.fan_rpm, READING_UNSUPPORTED);
+        end(&g);
+    }
+}
+
 static void derives_the_limit_from_the_margin_where_there_is_no_threshold(void **state)
 {
     (void)state;
@@ -393,6 +422,7 @@ int main(void)
         TEST(asks_again_for_what_was_denied_with_the_static_group),
         TEST(never_asks_for_pcie_throughput_nor_a_passive_cards_fan),
         TEST(shows_the_fastest_of_several_fans),
+        TEST(a_laptops_gpu_fan_comes_from_the_platform),
         TEST(derives_the_limit_from_the_margin_where_there_is_no_threshold),
         TEST(takes_power_from_the_module_where_the_gpu_has_none),
         TEST(drops_numbers_that_cannot_be),
