@@ -86,7 +86,7 @@ const struct command command_ps = {
     .summary = "The processes on the GPUs, with their share of memory, load and power",
     .details =
         "One row for each process and GPU. SM is the share of the compute units, MEM of the memory bandwidth, ENC and DEC of "
-        "the video engines. WATTS is the part of the card's power above idle that is attributed to the process, BY tells "
+        "the video engines. WATTS is the part of the card's power that is attributed to the process, BY tells "
         "how: by its load, by its memory, or because it is alone. Arguments that look like keys, tokens or passwords are "
         "masked unless --show-secrets is given.",
     .options = options,

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from conftest import environment
+from test_usage import COMMANDS
 
 
 def complete_in_bash(script, line):
@@ -47,8 +48,20 @@ def test_scripts_are_valid_for_their_shell(whirr, shell, tmp_path):
 def test_man_pages_come_from_the_same_table(whirr):
     if not shutil.which("scdoc"):
         pytest.skip("scdoc is not installed")
-    for page in ([], ["status"], ["ps"], ["record"], ["serve"]):
+    for page in [[]] + [[command] for command in COMMANDS]:
         source = whirr("help", "--scdoc", *page).out
         done = subprocess.run(["scdoc"], input=source, capture_output=True, text=True)
         assert done.returncode == 0, (page, done.stderr, source)
         assert ".TH" in done.stdout
+
+
+@pytest.mark.parametrize("line,expected", [("whirr st", "status"), ("whirr ps --sort m", "memory"), ("whirr --source s", "sim"),
+                                           ("whirr completion z", "zsh")])
+def test_fish_offers_what_fits(whirr, tmp_path, line, expected):
+    if not shutil.which("fish"):
+        pytest.skip("fish is not installed")
+    script = tmp_path / "whirr.fish"
+    script.write_text(whirr("completion", "fish").out)
+    done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"], capture_output=True, text=True,
+                          env=environment(HOME=str(tmp_path)))
+    assert expected in [offer.split("\t")[0].split("=")[-1] for offer in done.stdout.splitlines()], done.stdout + done.stderr
