@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Retention: each call of store_clean does one small piece of work in a transaction of its own, so that the writer never waits
+ * long. A level is cleaned up to its horizon, which never lies inside a bucket of the level above, nor behind one that is still
+ * to be summed up; what would come in behind the horizon later is refused, so that no bucket is computed from half of its rows.
+ *
+ * Over the size limit the oldest samples go first, then the oldest minutes, then the oldest hours, whatever their age.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+enum {
+    ROWS_A_STEP = 2000,
+    VACUUM_PAGES_A_STEP = 512,
+    VACUUM_WORTH_PAGES = 512, /* free pages below this are kept for new rows */
+};
+
+static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
+
+int load_horizons(struct store *s, struct error *err)
+{
+    int rc = 0;
+    for (int series = 0; series < SERIES_COUNT; series++) {
+        for (int level = 0; rc == 0 && level < LEVEL_COUNT; level++) {
+            char sql[160];
+            snprintf(sql, sizeof sql, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'horizon.%s.%d'", series_names[series],
+                     level);
+            rc = db_query_i64(s->db, sql, 0, &s->horizon_ms[series][level], err);
+        }
+    }
+    return rc;
+}
+
+static int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err)
+{
+    if (ms <= s->horizon_ms[series][level])
+        return 0;
+    int rc = db_execf(
+        s->db, err,
+        "INSERT INTO meta (key, value) VALUES ('horizon.%s.%d', '%lld') ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        series_names[series], level, (long long)ms);
+    if (rc == 0)
+        s->horizon_ms[series][level] = ms;
+    return rc;
+}
+
+/* How far a level may be cleaned: to `wanted_ms`, but not into what its upper level has yet to sum up. */
+static int safe_cut(struct store *s, enum series series, enum level level, int64_t wanted_ms, int64_t *ret_ms, struct error *err)
+{
+    *ret_ms = wanted_ms;
+    if (level == LEVEL_HOUR)
+        return 0;
+    char sql[160];
+    int64_t bucket, bucket_ms = level_ms((enum level)(level + 1));
+    snprintf(sql, sizeof sql, "SELECT MIN(bucket) FROM pending WHERE series = %d AND level = %d", series, level + 1);
+    int rc = db_query_i64(s->db, sql, INT64_MAX / bucket_ms, &bucket, err);
+    if (rc < 0)
+        return rc;
+    int64_t cut = MIN_OF(wanted_ms, bucket * bucket_ms);
+    /* Minutes of an hour that waits for a minute wait with it. */
+    if (level == LEVEL_MINUTE) {
+        snprintf(sql, sizeof sql, "SELECT MIN(bucket) FROM pending WHERE series = %d AND level = %d", series, LEVEL_MINUTE);
+        rc = db_query_i64(s->db, sql, INT64_MAX / bucket_ms, &bucket, err);
+        cut = MIN_OF(cut, bucket * level_ms(LEVEL_MINUTE));
+    }
+    *ret_ms = cut - cut % bucket_ms;
+    return rc;
+}
+
+/* Deletes at most ROWS_A_STEP rows with from <= id < to. 1: there may be more. */
+static int delete_range(struct store *s, const char *table, int64_t from, int64_t to, struct error *err)
+{
+    char sql[256];
+    int64_t first_kept;
+    snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id >= %lld AND id < %lld ORDER BY id LIMIT 1 OFFSET %d", table,
+             (long long)from, (long long)to, ROWS_A_STEP);
+    int rc = db_query_i64(s->db, sql, to, &first_kept, err);
+    if (rc < 0)
+        return rc;
+    rc = db_execf(s->db, err, "DELETE FROM %s WHERE id >= %lld AND id < %lld", table, (long long)from, (long long)first_kept);
+    return rc < 0 ? rc : first_kept < to;
+}
+
+/* The first key that is there. 1: found, 0: the range is empty. */
+static int first_key(struct store *s, const char *table, int64_t from, int64_t to, int64_t *ret, struct error *err)
+{
+    char sql[256];
+    snprintf(sql, sizeof sql, "SELECT MIN(id) FROM %s WHERE id >= %lld AND id < %lld", table, (long long)from, (long long)to);
+    int rc = db_query_i64(s->db, sql, -1, ret, err);
+    return rc < 0 ? rc : *ret >= 0;
+}
+
+static int clean_samples(struct store *s, enum series series, int64_t wanted_ms, struct error *err)
+{
+    int64_t cut_ms, first;
+    int rc = safe_cut(s, series, LEVEL_RAW, wanted_ms, &cut_ms, err);
+    if (rc < 0 || cut_ms <= 0)
+        return rc;
+    const char *table = series_table(series, LEVEL_RAW);
+    rc = first_key(s, table, 0, raw_key(cut_ms, 0), &first, err);
+    if (rc <= 0)
+        return rc;
+    rc = set_horizon(s, series, LEVEL_RAW, cut_ms, err);
+    if (rc == 0)
+        rc = delete_range(s, table, first, raw_key(cut_ms, 0), err);
+    return rc < 0 ? rc : 1;
+}
+
+/* Keys of buckets begin with the subject: one subject after the other. */
+static int clean_buckets(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
+{
+    int64_t cut_ms, subjects;
+    int rc = safe_cut(s, series, level, wanted_ms, &cut_ms, err);
+    if (rc == 0)
+        rc =
+            db_query_i64(s->db, series == SERIES_GPU ? "SELECT MAX(id) FROM gpus" : "SELECT MAX(id) FROM hosts", 0, &subjects, err);
+    const char *table = series_table(series, level);
+    for (int64_t subject = 1; rc == 0 && cut_ms > 0 && subject <= subjects; subject++) {
+        int64_t first, from = bucket_key(subject, 0), to = bucket_key(subject, cut_ms / level_ms(level));
+        rc = first_key(s, table, from, to, &first, err);
+        if (rc <= 0)
+            continue;
+        rc = set_horizon(s, series, level, cut_ms, err);
+        if (rc == 0)
+            rc = delete_range(s, table, first, to, err);
+        return rc < 0 ? rc : 1;
+    }
+    return rc;
+}
+
+/* Tables whose rows have a time in a column of their own. */
+static int clean_by_time(struct store *s, const char *table, const char *column, const char *key, const char *also, int64_t before,
+                         struct error *err)
+{
+    char sql[256];
+    int64_t count;
+    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s < %lld%s LIMIT 1) AS some", table, column,
+             (long long)before, also);
+    int rc = db_query_i64(s->db, sql, 0, &count, err);
+    if (rc < 0 || count == 0)
+        return rc;
+    rc = db_execf(s->db, err, "DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s < %lld%s ORDER BY %s LIMIT %d)", table, key,
+                  key, table, column, (long long)before, also, column, ROWS_A_STEP);
+    return rc < 0 ? rc : 1;
+}
+
+static int clean_by_age(struct store *s, int64_t now_ms, struct error *err)
+{
+    const struct store_limits *l = &s->limits;
+    int rc = 0;
+    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
+        rc = clean_samples(s, (enum series)series, now_ms - l->raw_ms, err);
+        if (rc == 0)
+            rc = clean_buckets(s, (enum series)series, LEVEL_MINUTE, now_ms - l->minute_ms, err);
+        if (rc == 0)
+            rc = clean_buckets(s, (enum series)series, LEVEL_HOUR, now_ms - l->hour_ms, err);
+    }
+    if (rc == 0)
+        rc = clean_by_time(s, "process_minutes", "minute", "minute, process_id", "", (now_ms - l->minute_ms) / 60000, err);
+    if (rc == 0)
+        rc = clean_by_time(s, "energy", "minute", "minute, gpu_id", "", (now_ms - l->process_ms) / 60000, err);
+    if (rc == 0)
+        rc = clean_by_time(s, "processes", "last_seen_ms", "id", " AND ended = 1", now_ms - l->process_ms, err);
+    if (rc == 0)
+        rc = clean_by_time(s, "events", "at_ms", "id", "", now_ms - l->event_ms, err);
+    return rc;
+}
+
+int store_used_bytes(struct store *s, int64_t *ret, struct error *err)
+{
+    int64_t pages, unused, size;
+    if (s->db->ops->kind != DB_SQLITE)
+        return db_query_i64(s->db, "SELECT pg_database_size(current_database())", 0, ret, err);
+    int rc = db_query_i64(s->db, "PRAGMA page_count", 0, &pages, err);
+    if (rc == 0)
+        rc = db_query_i64(s->db, "PRAGMA freelist_count", 0, &unused, err);
+    if (rc == 0)
+        rc = db_query_i64(s->db, "PRAGMA page_size", 0, &size, err);
+    if (rc == 0)
+        *ret = (pages - unused) * size;
+    return rc;
+}
+
+/* A sixty-fourth of what a level spans, from its old end: raw rows that are newer than an hour are never touched. */
+static int clean_oldest(struct store *s, int64_t now_ms, struct error *err)
+{
+    int64_t first, rc = 0;
+    for (int series = 0; series < SERIES_COUNT; series++) {
+        rc = first_key(s, series_table((enum series)series, LEVEL_RAW), 0, raw_key(now_ms - level_ms(LEVEL_HOUR), 0), &first, err);
+        if (rc < 0)
+            return (int)rc;
+        if (rc == 1) {
+            int64_t first_ms = raw_key_ms(first);
+            int64_t cut_ms = first_ms + MAX_OF((now_ms - first_ms) / 64, level_ms(LEVEL_MINUTE));
+            rc = clean_samples(s, (enum series)series, cut_ms + level_ms(LEVEL_MINUTE), err);
+            if (rc != 0)
+                return (int)rc;
+        }
+    }
+    for (int level = LEVEL_MINUTE; level < LEVEL_COUNT; level++) {
+        char sql[128];
+        int64_t bucket;
+        snprintf(sql, sizeof sql, "SELECT MIN(id & 4294967295) FROM %s", series_table(SERIES_GPU, (enum level)level));
+        rc = db_query_i64(s->db, sql, -1, &bucket, err);
+        if (rc < 0)
+            return (int)rc;
+        int64_t first_ms = bucket * level_ms((enum level)level);
+        if (bucket < 0 || now_ms - first_ms < 48 * level_ms(LEVEL_HOUR))
+            continue;
+        rc = clean_buckets(s, SERIES_GPU, (enum level)level, first_ms + (now_ms - first_ms) / 64 + 2 * level_ms(LEVEL_HOUR), err);
+        if (rc != 0)
+            return (int)rc;
+    }
+    return 0;
+}
+
+static int clean_by_size(struct store *s, int64_t now_ms, struct error *err)
+{
+    int64_t used;
+    if (s->limits.max_bytes == 0 || s->db->ops->kind != DB_SQLITE)
+        return 0;
+    int rc = store_used_bytes(s, &used, err);
+    if (rc < 0)
+        return rc;
+    /* Once begun, some room is made, or every row would have to be paid for with another. */
+    int64_t limit = s->over_size ? s->limits.max_bytes / 20 * 19 : s->limits.max_bytes;
+    s->over_size = used > limit;
+    return s->over_size ? clean_oldest(s, now_ms, err) : 0;
+}
+
+/* Gives free pages back to the file system. */
+static int shrink(struct store *s, struct error *err)
+{
+    int64_t unused;
+    if (s->db->ops->kind != DB_SQLITE)
+        return 0;
+    int rc = db_query_i64(s->db, "PRAGMA freelist_count", 0, &unused, err);
+    if (rc < 0 || unused < VACUUM_WORTH_PAGES)
+        return rc;
+    rc = db_execf(s->db, err, "PRAGMA incremental_vacuum(%d)", VACUUM_PAGES_A_STEP);
+    return rc < 0 ? rc : 1;
+}
+
+int store_clean(struct store *s, struct wall now, struct error *err)
+{
+    int rc = db_begin(s->db, err);
+    if (rc < 0)
+        return rc;
+    int more = clean_by_age(s, now.ms, err);
+    if (more == 0)
+        more = clean_by_size(s, now.ms, err);
+    if (more < 0) {
+        db_rollback(s->db);
+        load_horizons(s, NULL);
+        return more;
+    }
+    rc = db_commit(s->db, err);
+    if (rc < 0)
+        load_horizons(s, NULL);
+    if (rc == 0 && more == 0)
+        more = shrink(s, err);
+    return rc < 0 ? rc : more;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A database connection as the store sees it: SQL text, numbered parameters ($1, $2, in the order of their first use), rows. The
+ * same statements run on SQLite and PostgreSQL; where they differ, the caller asks for the kind.
+ *
+ * Errors: -ENOSPC disk full, -EUCLEAN the file is damaged, -ENOTCONN the server is away, -EBUSY somebody else holds the lock,
+ * -EPROTO made by a newer version, -EIO everything else.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+enum db_kind { DB_SQLITE, DB_POSTGRES };
+
+struct db;
+struct db_statement;
+
+struct db_ops {
+    enum db_kind kind;
+    /* One or several statements without parameters and results. */
+    int (*exec)(struct db *db, const char *sql, struct error *err);
+    int (*prepare)(struct db *db, const char *sql, struct db_statement **ret, struct error *err);
+    void (*finish)(struct db_statement *s);
+    void (*bind_null)(struct db_statement *s, int at);
+    void (*bind_i64)(struct db_statement *s, int at, int64_t value);
+    void (*bind_text)(struct db_statement *s, int at, struct str text); /* must stay until the statement ran */
+    /* Runs a statement for its effect. A server may be asked later, together with others; it then fails in commit at the latest. */
+    int (*put)(struct db_statement *s, struct error *err);
+    /* The next row: 1, behind the last: 0, or -errno. Parameters are bound before the first. */
+    int (*step)(struct db_statement *s, struct error *err);
+    /* Ends a result before its last row. */
+    void (*reset)(struct db_statement *s);
+    bool (*is_null)(struct db_statement *s, int column);
+    int64_t (*i64)(struct db_statement *s, int column);
+    struct str (*text)(struct db_statement *s, int column); /* until the next step */
+    int64_t (*changes)(struct db *db);                      /* rows that the last put changed, when it was not deferred */
+    void (*close)(struct db *db);
+};
+
+struct db {
+    const struct db_ops *ops;
+};
+
+struct db_statement {
+    struct db *db;
+};
+
+/* A file, created with its folder's permissions when it is not there; read_only neither creates nor changes. */
+int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err);
+
+void db_close(struct db *db); /* NULL is fine */
+
+static inline int db_exec(struct db *db, const char *sql, struct error *err)
+{
+    return db->ops->exec(db, sql, err);
+}
+/* A statement built from parts. */
+int db_execf(struct db *db, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+int db_begin(struct db *db, struct error *err);
+int db_commit(struct db *db, struct error *err);
+void db_rollback(struct db *db);
+
+static inline int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
+{
+    return db->ops->prepare(db, sql, ret, err);
+}
+void db_finish(struct db_statement **s); /* and sets it to NULL */
+#define AUTO_STATEMENT __attribute__((cleanup(db_finish)))
+
+static inline void db_bind_i64(struct db_statement *s, int at, int64_t value)
+{
+    s->db->ops->bind_i64(s, at, value);
+}
+static inline void db_bind_null(struct db_statement *s, int at)
+{
+    s->db->ops->bind_null(s, at);
+}
+static inline void db_bind_text(struct db_statement *s, int at, const char *text)
+{
+    s->db->ops->bind_text(s, at, str_from(text));
+}
+/* "" as NULL: unknown words. */
+static inline void db_bind_word(struct db_statement *s, int at, const char *text)
+{
+    if (text[0])
+        db_bind_text(s, at, text);
+    else
+        db_bind_null(s, at);
+}
+static inline int db_put(struct db_statement *s, struct error *err)
+{
+    return s->db->ops->put(s, err);
+}
+static inline int db_step(struct db_statement *s, struct error *err)
+{
+    return s->db->ops->step(s, err);
+}
+static inline void db_reset(struct db_statement *s)
+{
+    s->db->ops->reset(s);
+}
+static inline bool db_is_null(struct db_statement *s, int column)
+{
+    return s->db->ops->is_null(s, column);
+}
+static inline int64_t db_i64(struct db_statement *s, int column)
+{
+    return s->db->ops->i64(s, column);
+}
+static inline struct str db_text(struct db_statement *s, int column)
+{
+    return s->db->ops->text(s, column);
+}
+
+/* The first column of the first row; `fallback` when there is none or it is NULL. */
+int db_query_i64(struct db *db, const char *sql, int64_t fallback, int64_t *ret, struct error *err);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SQLite behind the table of db.h.
+ */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "store/db.h"
+
+enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20 };
+
+struct sqlite_db {
+    struct db db;
+    sqlite3 *handle;
+};
+
+struct sqlite_statement {
+    struct db_statement statement;
+    sqlite3_stmt *handle;
+};
+
+static sqlite3 *handle_of(struct db *db)
+{
+    return ((struct sqlite_db *)db)->handle;
+}
+
+static sqlite3_stmt *stmt_of(struct db_statement *s)
+{
+    return ((struct sqlite_statement *)s)->handle;
+}
+
+static int to_errno(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_OK: return 0;
+    case SQLITE_FULL: return -ENOSPC;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return -EUCLEAN;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return -EBUSY;
+    case SQLITE_NOMEM: return -ENOMEM;
+    case SQLITE_READONLY: return -EROFS;
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return -EACCES;
+    case SQLITE_CANTOPEN: return -ENOENT;
+    default: return -EIO;
+    }
+}
+
+static int fail(sqlite3 *handle, int code, struct error *err)
+{
+    int rc = to_errno(code);
+    /* A write that found no room is reported as an I/O error with the system's reason behind it. */
+    if (rc == -EIO && sqlite3_system_errno(handle) == ENOSPC)
+        rc = -ENOSPC;
+    return error_set(err, rc, "%s", rc == -ENOSPC ? "the disk is full" : sqlite3_errmsg(handle));
+}
+
+static int exec(struct db *db, const char *sql, struct error *err)
+{
+    int code = sqlite3_exec(handle_of(db), sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? 0 : fail(handle_of(db), code, err);
+}
+
+static int prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
+{
+    struct sqlite_statement *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, -ENOMEM, "out of memory");
+    int code = sqlite3_prepare_v3(handle_of(db), sql, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, NULL);
+    if (code != SQLITE_OK) {
+        free(s);
+        return fail(handle_of(db), code, err);
+    }
+    s->statement.db = db;
+    *ret = &s->statement;
+    return 0;
+}
+
+static void finish(struct db_statement *s)
+{
+    sqlite3_finalize(stmt_of(s));
+    free(s);
+}
+
+static void bind_null(struct db_statement *s, int at)
+{
+    sqlite3_bind_null(stmt_of(s), at);
+}
+
+static void bind_i64(struct db_statement *s, int at, int64_t value)
+{
+    sqlite3_bind_int64(stmt_of(s), at, value);
+}
+
+static void bind_text(struct db_statement *s, int at, struct str text)
+{
+    sqlite3_bind_text(stmt_of(s), at, text.at, (int)text.len, SQLITE_STATIC);
+}
+
+static int step(struct db_statement *s, struct error *err)
+{
+    int code = sqlite3_step(stmt_of(s));
+    if (code == SQLITE_ROW)
+        return 1;
+    /* The reset gives the statement back and repeats the error, if there was one. */
+    int reset_code = sqlite3_reset(stmt_of(s));
+    return code == SQLITE_DONE ? 0 : fail(handle_of(s->db), reset_code != SQLITE_OK ? reset_code : code, err);
+}
+
+static int put(struct db_statement *s, struct error *err)
+{
+    int rc = step(s, err);
+    if (rc == 1)
+        sqlite3_reset(stmt_of(s));
+    return rc < 0 ? rc : 0;
+}
+
+static void reset(struct db_statement *s)
+{
+    sqlite3_reset(stmt_of(s));
+}
+
+static bool is_null(struct db_statement *s, int column)
+{
+    return sqlite3_column_type(stmt_of(s), column) == SQLITE_NULL;
+}
+
+static int64_t i64(struct db_statement *s, int column)
+{
+    return sqlite3_column_int64(stmt_of(s), column);
+}
+
+static struct str text(struct db_statement *s, int column)
+{
+    const char *at = (const char *)sqlite3_column_text(stmt_of(s), column);
+    return at ? (struct str){at, (size_t)sqlite3_column_bytes(stmt_of(s), column)} : (struct str){"", 0};
+}
+
+static int64_t changes(struct db *db)
+{
+    return sqlite3_changes(handle_of(db));
+}
+
+static void close_db(struct db *db)
+{
+    sqlite3_close_v2(handle_of(db));
+    free(db);
+}
+
+static const struct db_ops sqlite_ops = {
+    .kind = DB_SQLITE,
+    .exec = exec,
+    .prepare = prepare,
+    .finish = finish,
+    .bind_null = bind_null,
+    .bind_i64 = bind_i64,
+    .bind_text = bind_text,
+    .put = put,
+    .step = step,
+    .reset = reset,
+    .is_null = is_null,
+    .i64 = i64,
+    .text = text,
+    .changes = changes,
+    .close = close_db,
+};
+
+/* synchronous=FULL: in WAL mode, NORMAL loses the last commits on power loss. auto_vacuum must be set before the first table. */
+static const char writer_pragmas[] = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
+                                     "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;";
+
+int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err)
+{
+    struct sqlite_db *db = calloc(1, sizeof *db);
+    if (!db)
+        return error_set(err, -ENOMEM, "out of memory");
+    db->db.ops = &sqlite_ops;
+    int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    if (code != SQLITE_OK) {
+        int rc = db->handle ? fail(db->handle, code, err) : error_set(err, -ENOMEM, "out of memory");
+        int system = db->handle ? sqlite3_system_errno(db->handle) : 0;
+        if (rc == -ENOENT && system)
+            rc = error_set(err, -system, "%s", strerror(system));
+        close_db(&db->db);
+        return rc;
+    }
+    sqlite3_extended_result_codes(db->handle, 1);
+    sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    int rc = 0;
+    if (!read_only)
+        rc = exec(&db->db, writer_pragmas, err);
+    if (rc == 0 && !read_only)
+        rc = db_execf(&db->db, err, "PRAGMA journal_size_limit=%d", JOURNAL_SIZE_LIMIT);
+    /* The header is read when the first statement needs it; a damaged file should be found here. */
+    if (rc == 0)
+        rc = exec(&db->db, "SELECT count(*) FROM sqlite_master", err);
+    if (rc < 0) {
+        close_db(&db->db);
+        return rc;
+    }
+    *ret = &db->db;
+    return 0;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which GPU of the database a GPU of a snapshot is, over restarts and renumbering, and the facts about it.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+static void identity_text(const struct gpu *gpu, char text[IDENTITY_SIZE])
+{
+    if (gpu->id.uuid[0])
+        snprintf(text, IDENTITY_SIZE, "%s", gpu->id.uuid);
+    else if (gpu->id.pci_address[0])
+        snprintf(text, IDENTITY_SIZE, "pci %s %s", gpu->id.pci_address, gpu->id.name);
+    else
+        snprintf(text, IDENTITY_SIZE, "index %d %s", gpu->index, gpu->id.name);
+}
+
+/* 1: found, 0: not, or -errno. */
+static int find_in_database(struct store *s, const struct gpu *gpu, const char *identity, int64_t *ret_id, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_GPU_FIND, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, s->host_id);
+    db_bind_text(q, 2, identity);
+    int rc = db_step(q, err);
+    if (rc == 0 && gpu->id.uuid[0] && gpu->id.pci_address[0]) {
+        q = store_statement(s, ST_GPU_ADOPT, err);
+        if (!q)
+            return -EIO;
+        db_bind_i64(q, 1, s->host_id);
+        db_bind_text(q, 2, gpu->id.pci_address);
+        db_bind_text(q, 3, gpu->id.name);
+        rc = db_step(q, err);
+    }
+    if (rc == 1) {
+        *ret_id = db_i64(q, 0);
+        db_reset(q);
+    }
+    return rc;
+}
+
+static int insert(struct store *s, const struct gpu *gpu, const char *identity, int64_t at_ms, int64_t *ret_id, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_GPU_INSERT, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, s->host_id);
+    db_bind_text(q, 2, identity);
+    db_bind_word(q, 3, gpu->id.uuid);
+    db_bind_word(q, 4, gpu->id.pci_address);
+    db_bind_word(q, 5, gpu->id.name);
+    db_bind_word(q, 6, gpu->id.vendor);
+    db_bind_i64(q, 7, gpu->index);
+    db_bind_i64(q, 8, at_ms);
+    int rc = db_step(q, err);
+    if (rc != 1)
+        return rc < 0 ? rc : error_set(err, -EIO, "the database gave a GPU no number");
+    *ret_id = db_i64(q, 0);
+    db_reset(q);
+    return *ret_id <= SUBJECT_MAX ? 0 : error_set(err, -EOVERFLOW, "more than %d GPUs in one database", SUBJECT_MAX);
+}
+
+static int update(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_GPU_UPDATE, err);
+    if (!q)
+        return -EIO;
+    db_bind_text(q, 1, known->identity);
+    db_bind_word(q, 2, gpu->id.uuid);
+    db_bind_word(q, 3, gpu->id.pci_address);
+    db_bind_word(q, 4, gpu->id.name);
+    db_bind_word(q, 5, gpu->id.vendor);
+    db_bind_i64(q, 6, gpu->index);
+    db_bind_i64(q, 7, at_ms);
+    db_bind_i64(q, 8, known->id);
+    return db_put(q, err);
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash ? hash : 1;
+}
+
+static void fact_text(enum metric metric, int64_t value, char text[GPU_TEXT_SIZE])
+{
+    snprintf(text, GPU_TEXT_SIZE, "%.10g", (double)value * metric_table[metric].json_scale);
+}
+
+static int put_fact(struct store *s, const struct known_gpu *known, const char *key, const char *value, int64_t at_ms,
+                    struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_FACT, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, known->id);
+    db_bind_text(q, 2, key);
+    db_bind_i64(q, 3, at_ms);
+    db_bind_text(q, 4, value);
+    return db_put(q, err);
+}
+
+/* After a restart, the values that are there already, so that they are not written again. */
+static int load_facts(struct store *s, struct known_gpu *known, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, "SELECT key, value FROM facts WHERE gpu_id = $1 ORDER BY since_ms", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, known->id);
+    while ((rc = db_step(q, err)) == 1) {
+        char key[64], value[GPU_TEXT_SIZE];
+        str_copy(key, sizeof key, db_text(q, 0));
+        str_copy(value, sizeof value, db_text(q, 1));
+        for (size_t i = 0; i < METRIC_COUNT; i++)
+            if (metric_table[i].group == GROUP_STATIC && strcmp(metric_table[i].json, key) == 0)
+                known->facts_hash[i] = hash_text(value);
+        for (size_t i = 0; i < PROPERTY_COUNT; i++)
+            if (strcmp(property_table[i].json, key) == 0)
+                known->facts_hash[METRIC_COUNT + i] = hash_text(value);
+    }
+    return rc;
+}
+
+static int write_facts(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+{
+    char text[GPU_TEXT_SIZE];
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < METRIC_COUNT; i++) {
+        if (metric_table[i].group != GROUP_STATIC || gpu->metric[i].state != READING_OK)
+            continue;
+        if (known->facts[i].state == READING_OK && known->facts[i].value == gpu->metric[i].value)
+            continue;
+        known->facts[i] = gpu->metric[i];
+        fact_text((enum metric)i, gpu->metric[i].value, text);
+        uint64_t hash = hash_text(text);
+        if (known->facts_hash[i] != hash)
+            rc = put_fact(s, known, metric_table[i].json, text, at_ms, err);
+        known->facts_hash[i] = hash;
+    }
+    for (size_t i = 0; rc == 0 && i < PROPERTY_COUNT; i++) {
+        if (gpu->property[i].state != READING_OK)
+            continue;
+        uint64_t hash = hash_text(gpu->property[i].value);
+        if (known->facts_hash[METRIC_COUNT + i] != hash)
+            rc = put_fact(s, known, property_table[i].json, gpu->property[i].value, at_ms, err);
+        known->facts_hash[METRIC_COUNT + i] = hash;
+    }
+    return rc;
+}
+
+static int learn(struct store *s, const struct gpu *gpu, const char *identity, int64_t at_ms, struct known_gpu **ret,
+                 struct error *err)
+{
+    if (s->gpu_count == GPU_MAX)
+        return error_set(err, -E2BIG, "more than %d GPUs on this host", GPU_MAX);
+    struct known_gpu *known = &s->gpus[s->gpu_count];
+    *known = (struct known_gpu){.index = gpu->index, .shown = gpu->id};
+    running_init(&known->running);
+    str_copy(known->identity, sizeof known->identity, str_from(identity));
+    int rc = find_in_database(s, gpu, identity, &known->id, err);
+    if (rc == 0)
+        rc = insert(s, gpu, identity, at_ms, &known->id, err);
+    else if (rc == 1)
+        rc = update(s, gpu, known, at_ms, err);
+    if (rc == 0)
+        rc = load_facts(s, known, err);
+    if (rc < 0)
+        return rc;
+    s->gpu_count++;
+    *ret = known;
+    return 0;
+}
+
+int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err)
+{
+    char identity[IDENTITY_SIZE];
+    identity_text(gpu, identity);
+    struct known_gpu *known = NULL;
+    for (size_t i = 0; i < s->gpu_count && !known; i++)
+        if (strcmp(s->gpus[i].identity, identity) == 0)
+            known = &s->gpus[i];
+    int rc = 0;
+    if (!known)
+        rc = learn(s, gpu, identity, at_ms, &known, err);
+    if (rc == 0 && (known->index != gpu->index || memcmp(&known->shown, &gpu->id, sizeof gpu->id) != 0)) {
+        known->index = gpu->index;
+        known->shown = gpu->id;
+        rc = update(s, gpu, known, at_ms, err);
+    }
+    if (rc == 0)
+        rc = write_facts(s, gpu, known, at_ms, err);
+    if (rc == 0)
+        *ret = known;
+    return rc;
+}

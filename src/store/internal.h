@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of the store share. Private to store/.
+ */
+#pragma once
+
+#include "insight/energy.h"
+#include "store/db.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+enum {
+    LIVES_MAX = 4096,             /* processes on GPUs at the same time; further ones are not followed */
+    ROLLUP_BUCKETS_A_WRITE = 256, /* after a long stop, catching up is spread over several writes */
+    IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
+};
+
+/* One row of minutes or hours while it is computed. */
+struct bucket_row {
+    int64_t samples;
+    struct aggregate columns[SERIES_COLUMNS_MAX]; /* in the schema's order */
+};
+
+/* The current minute of a GPU or host. When every row of it came through this program, it need not be read back to be summed up. */
+struct running {
+    int64_t bucket; /* which is marked pending; -1: none */
+    int64_t newest; /* the newest bucket that has rows, here or in the database; -1: not known yet */
+    bool whole;     /* `row` is all there is of the bucket */
+    struct bucket_row *row;
+};
+
+struct energy_share {
+    int64_t minute, energy_mj, attributed_mj;
+    bool counted;
+};
+
+/* A GPU as the database knows it. */
+struct known_gpu {
+    char identity[IDENTITY_SIZE];
+    int64_t id;
+    int index;
+    struct gpu_id shown;                                /* as last written */
+    uint64_t facts_hash[METRIC_COUNT + PROPERTY_COUNT]; /* of the values last written; 0 none yet */
+    struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text */
+    struct running running;
+    struct energy_meter meter;
+    struct energy_share energy;
+};
+
+/* What a process, or a card, has to its account in one minute and is not written yet. Written at the end of each transaction. */
+struct life_share {
+    int64_t minute, last_ms, samples;
+    int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
+};
+
+struct life {
+    int64_t id;
+    int64_t gpu_id;
+    int32_t pid;
+    int64_t start_key;
+    bool seen; /* in the snapshot at hand */
+    struct life_share share;
+};
+
+/* Statements that are prepared once. Those with the series' columns are made again when columns come. */
+enum statement {
+    ST_GPU_FIND,
+    ST_GPU_ADOPT,
+    ST_GPU_INSERT,
+    ST_GPU_UPDATE,
+    ST_HOST_TOUCH,
+    ST_FACT,
+    ST_PENDING,
+    ST_PENDING_DONE,
+    ST_MARKS,
+    ST_EVENT,
+    ST_LIFE_FIND,
+    ST_LIFE_INSERT,
+    ST_LIFE_UPDATE,
+    ST_LIFE_END,
+    ST_PROCESS_MINUTE,
+    ST_ENERGY,
+    ST_COUNT
+};
+
+struct store {
+    struct db *db;
+    struct schema schema;
+    struct store_limits limits;
+    char host_name[HOST_NAME_SIZE]; /* "" until the first snapshot, when the options do not say */
+    bool host_given;
+    int64_t host_id;             /* 0: not known yet */
+    struct running host_running; /* of the host's own series */
+    struct known_gpu *gpus;
+    size_t gpu_count;
+    struct life *lives;
+    size_t life_count;
+    bool lives_loaded;
+    enum source_state source_states[SOURCES_MAX];
+    char source_names[SOURCES_MAX][SOURCE_NAME_SIZE];
+    size_t source_count;
+    int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* what is older was cleaned up */
+    uint64_t rejected;
+    int64_t rolled_bucket; /* the minute in which rollup_pending ran last */
+    bool rollup_left;      /* and did not come to the end */
+    bool over_size;        /* being cleaned because the file was too large */
+    struct db_statement *statements[ST_COUNT];
+    struct db_statement *insert_sample[SERIES_COUNT];
+    struct db_statement *read_raw[SERIES_COUNT], *read_minutes[SERIES_COUNT];
+    struct db_statement *insert_bucket[SERIES_COUNT][LEVEL_COUNT], *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
+    unsigned prepared_generation;
+    char path[512]; /* of an SQLite file */
+};
+
+/* A prepared statement of the table in statements.c; NULL and err on failure. */
+struct db_statement *store_statement(struct store *s, enum statement which, struct error *err);
+/* Drops what depends on the columns. */
+void store_forget_columns(struct store *s);
+
+int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err);
+int lives_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
+                struct error *err);
+int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
+int lives_flush(struct store *s, struct error *err);
+int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
+int rollup_add(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
+void running_init(struct running *r);
+void running_done(struct running *r);
+void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
+int load_horizons(struct store *s, struct error *err);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The lives of processes on GPUs, what they held and used minute by minute, and the energy given to them.
+ */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+enum { MINUTE_MS = 60000, HOUR_MS = 3600000, GAP_LEAST_MS = 60000 };
+
+/* After a start: the lives that had not ended, so that they go on. */
+static int load_lives(struct store *s, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db,
+                        "SELECT p.id, p.gpu_id, p.pid, p.start_key FROM processes p JOIN gpus g ON g.id = p.gpu_id "
+                        "WHERE p.ended = 0 AND g.host_id = $1 ORDER BY p.last_seen_ms DESC",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, s->host_id);
+    while ((rc = db_step(q, err)) == 1 && s->life_count < LIVES_MAX)
+        s->lives[s->life_count++] =
+            (struct life){.id = db_i64(q, 0), .gpu_id = db_i64(q, 1), .pid = (int32_t)db_i64(q, 2), .start_key = db_i64(q, 3)};
+    if (rc == 1)
+        db_reset(q);
+    s->lives_loaded = rc >= 0;
+    return rc < 0 ? rc : 0;
+}
+
+static int insert_life(struct store *s, const struct process *p, const struct known_gpu *known, int64_t at_ms, int64_t *ret_id,
+                       struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_LIFE_INSERT, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, known->id);
+    db_bind_i64(q, 2, p->pid);
+    db_bind_i64(q, 3, p->start_key);
+    if (p->started_at.ms)
+        db_bind_i64(q, 4, p->started_at.ms);
+    else
+        db_bind_null(q, 4);
+    db_bind_word(q, 5, p->name);
+    db_bind_word(q, 6, p->user);
+    db_bind_word(q, 7, p->command);
+    db_bind_word(q, 8, p->container);
+    db_bind_word(q, 9, p->model);
+    db_bind_text(q, 10, process_type_name(p->type));
+    db_bind_i64(q, 11, at_ms);
+    int rc = db_step(q, err);
+    if (rc != 1)
+        return rc < 0 ? rc : error_set(err, -EIO, "the database gave a process no number");
+    *ret_id = db_i64(q, 0);
+    db_reset(q);
+    return 0;
+}
+
+/* The life of a process that was not there a sample ago: it may have been missed for a moment, or be new. */
+static int begin_life(struct store *s, const struct process *p, const struct known_gpu *known, int64_t at_ms, struct life **ret,
+                      struct error *err)
+{
+    if (s->life_count == LIVES_MAX) {
+        *ret = NULL;
+        return 0;
+    }
+    struct life *life = &s->lives[s->life_count];
+    *life = (struct life){.gpu_id = known->id, .pid = p->pid, .start_key = p->start_key};
+    int rc = 0;
+    if (p->start_key) {
+        struct db_statement *q = store_statement(s, ST_LIFE_FIND, err);
+        if (!q)
+            return -EIO;
+        db_bind_i64(q, 1, at_ms - HOUR_MS);
+        db_bind_i64(q, 2, known->id);
+        db_bind_i64(q, 3, p->pid);
+        db_bind_i64(q, 4, p->start_key);
+        rc = db_step(q, err);
+        if (rc == 1) {
+            life->id = db_i64(q, 0);
+            db_reset(q);
+        }
+    }
+    if (rc == 0)
+        rc = insert_life(s, p, known, at_ms, &life->id, err);
+    if (rc < 0)
+        return rc;
+    s->life_count++;
+    *ret = life;
+    return 0;
+}
+
+static struct life *find_life(struct store *s, const struct process *p, int64_t gpu_id)
+{
+    for (size_t i = 0; i < s->life_count; i++)
+        if (s->lives[i].pid == p->pid && s->lives[i].gpu_id == gpu_id && s->lives[i].start_key == p->start_key)
+            return &s->lives[i];
+    return NULL;
+}
+
+static void bind_peak(struct db_statement *q, int at, const struct life_share *share)
+{
+    if (share->memory_count)
+        db_bind_i64(q, at, share->memory_max);
+    else
+        db_bind_null(q, at);
+}
+
+static int put_life(struct store *s, const struct life *life, struct error *err)
+{
+    const struct life_share *share = &life->share;
+    struct db_statement *q = store_statement(s, ST_LIFE_UPDATE, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, share->last_ms);
+    db_bind_i64(q, 2, share->samples);
+    bind_peak(q, 3, share);
+    db_bind_i64(q, 4, share->memory_sum);
+    db_bind_i64(q, 5, share->memory_count);
+    db_bind_i64(q, 6, share->sm_sum);
+    db_bind_i64(q, 7, share->sm_count);
+    db_bind_i64(q, 8, share->energy_mj);
+    db_bind_i64(q, 9, life->id);
+    return db_put(q, err);
+}
+
+static int put_minute(struct store *s, const struct life *life, struct error *err)
+{
+    const struct life_share *share = &life->share;
+    struct db_statement *q = store_statement(s, ST_PROCESS_MINUTE, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, share->minute);
+    db_bind_i64(q, 2, life->id);
+    db_bind_i64(q, 3, share->samples);
+    bind_peak(q, 4, share);
+    db_bind_i64(q, 5, share->memory_sum);
+    db_bind_i64(q, 6, share->memory_count);
+    db_bind_i64(q, 7, share->sm_sum);
+    db_bind_i64(q, 8, share->sm_count);
+    db_bind_i64(q, 9, share->energy_mj);
+    return db_put(q, err);
+}
+
+static int flush_life(struct store *s, struct life *life, struct error *err)
+{
+    if (life->share.samples == 0)
+        return 0;
+    int rc = put_life(s, life, err);
+    if (rc == 0)
+        rc = put_minute(s, life, err);
+    life->share = (struct life_share){0};
+    return rc;
+}
+
+static int flush_energy(struct store *s, struct known_gpu *known, struct error *err)
+{
+    struct energy_share *share = &known->energy;
+    if (share->energy_mj == 0)
+        return 0;
+    struct db_statement *q = store_statement(s, ST_ENERGY, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, share->minute);
+    db_bind_i64(q, 2, known->id);
+    db_bind_i64(q, 3, share->energy_mj);
+    db_bind_i64(q, 4, share->attributed_mj);
+    db_bind_i64(q, 5, share->counted);
+    *share = (struct energy_share){0};
+    return db_put(q, err);
+}
+
+int lives_flush(struct store *s, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < s->life_count; i++)
+        rc = flush_life(s, &s->lives[i], err);
+    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++)
+        rc = flush_energy(s, &s->gpus[i], err);
+    return rc;
+}
+
+static int add_share(struct store *s, struct life *life, const struct process *p, int64_t at_ms, int64_t energy_mj,
+                     struct error *err)
+{
+    struct life_share *share = &life->share;
+    int64_t value;
+    if (share->samples && share->minute != at_ms / MINUTE_MS) {
+        int rc = flush_life(s, life, err);
+        if (rc < 0)
+            return rc;
+    }
+    share->minute = at_ms / MINUTE_MS;
+    share->last_ms = at_ms;
+    share->samples++;
+    share->energy_mj += energy_mj;
+    if (reading_get(p->mem_bytes, &value)) {
+        share->memory_max = MAX_OF(share->memory_max, value);
+        share->memory_sum += value;
+        share->memory_count++;
+    }
+    if (reading_get(p->util_permille, &value)) {
+        share->sm_sum += value;
+        share->sm_count++;
+    }
+    return 0;
+}
+
+static int add_energy(struct store *s, struct known_gpu *known, int64_t at_ms, int64_t energy_mj, int64_t attributed_mj,
+                      bool counted, struct error *err)
+{
+    struct energy_share *share = &known->energy;
+    if (share->energy_mj && share->minute != at_ms / MINUTE_MS) {
+        int rc = flush_energy(s, known, err);
+        if (rc < 0)
+            return rc;
+    }
+    share->minute = at_ms / MINUTE_MS;
+    share->energy_mj += energy_mj;
+    share->attributed_mj += attributed_mj;
+    share->counted |= counted;
+    return 0;
+}
+
+/* A process gets the part of the card's energy that it has of the card's power; together never more than there is. */
+static int64_t energy_of(const struct gpu *gpu, const struct process *p, int64_t energy_mj, int64_t left_mj)
+{
+    int64_t card, own;
+    if (!reading_get(gpu->power_mw, &card) || card <= 0 || !reading_get(p->power_mw, &own) || own <= 0)
+        return 0;
+    int64_t part = (int64_t)((double)energy_mj * (double)own / (double)card + 0.5);
+    return MIN_OF(part, left_mj);
+}
+
+int lives_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known, struct error *err)
+{
+    int64_t at_ms = snapshot->taken_at.ms;
+    int rc = s->lives_loaded ? 0 : load_lives(s, err);
+    int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
+    bool counted;
+    int64_t energy_mj = energy_step(&known->meter, snapshot->taken, gpu->power_mw, gpu->energy_mj, gap_ms, &counted);
+    int64_t left_mj = energy_mj;
+    for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        struct life *life = find_life(s, p, known->id);
+        if (!life)
+            rc = begin_life(s, p, known, at_ms, &life, err);
+        if (rc < 0 || !life)
+            continue;
+        int64_t part_mj = energy_of(gpu, p, energy_mj, left_mj);
+        left_mj -= part_mj;
+        life->seen = true;
+        rc = add_share(s, life, p, at_ms, part_mj, err);
+    }
+    if (rc == 0 && energy_mj > 0)
+        rc = add_energy(s, known, at_ms, energy_mj, energy_mj - left_mj, counted, err);
+    return rc;
+}
+
+/* Whether the snapshot knows who is on the GPU: only then is somebody who is not listed gone. */
+static bool list_is_known(const struct store *s, const struct snapshot *snapshot, int64_t gpu_id)
+{
+    for (size_t i = 0; i < snapshot->gpu_count; i++)
+        for (size_t k = 0; k < s->gpu_count; k++)
+            if (s->gpus[k].id == gpu_id && s->gpus[k].index == snapshot->gpus[i].index)
+                return snapshot->gpus[i].processes_state == READING_OK;
+    return false;
+}
+
+int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < s->life_count;) {
+        struct life *life = &s->lives[i];
+        bool gone = !life->seen && list_is_known(s, snapshot, life->gpu_id);
+        life->seen = false;
+        if (!gone) {
+            i++;
+            continue;
+        }
+        rc = flush_life(s, life, err);
+        struct db_statement *q = rc == 0 ? store_statement(s, ST_LIFE_END, err) : NULL;
+        if (!q)
+            return rc < 0 ? rc : -EIO;
+        db_bind_i64(q, 1, life->id);
+        rc = db_put(q, err);
+        *life = s->lives[--s->life_count];
+    }
+    return rc;
+}

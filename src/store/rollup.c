@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Samples to minutes, minutes to hours. A bucket into which a row came is marked pending in the same transaction; when it is no
+ * longer the current one, it is computed anew from everything below it, and the mark goes, again in one transaction. So a
+ * bucket is right whatever happens: a restart finds the marks, a late row or a clock that was set back marks again.
+ *
+ *   row of 10:31:07 ─▶ pending(minute 10:31) ─▶ at 10:32 minutes(10:31) := samples, pending(hour 10) ─▶ at 11:00 hours(10)
+ *
+ * To save space, what follows from the rest is left out: count when it is that of the row, min and max when both are the mean.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+enum { SQL_MAX = 1 << 17 };
+
+void running_init(struct running *r)
+{
+    *r = (struct running){.bucket = -1, .newest = -1};
+}
+
+void running_done(struct running *r)
+{
+    free(r->row);
+    running_init(r);
+}
+
+static struct running *running_of(struct store *s, enum series series, int64_t subject)
+{
+    if (series == SERIES_HOST)
+        return &s->host_running;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].id == subject)
+            return &s->gpus[i].running;
+    return NULL;
+}
+
+static int mark(struct store *s, enum series series, enum level level, int64_t subject, int64_t bucket, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_PENDING, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, series);
+    db_bind_i64(q, 2, level);
+    db_bind_i64(q, 3, subject);
+    db_bind_i64(q, 4, bucket);
+    return db_put(q, err);
+}
+
+/* The newest bucket that had rows before this program came. */
+static int find_newest(struct store *s, enum series series, int64_t subject, struct running *r, struct error *err)
+{
+    char sql[256];
+    /* Rows not summed up yet are marked, so both together know every bucket. */
+    snprintf(sql, sizeof sql,
+             "SELECT MAX(bucket) FROM (SELECT MAX(id) & 4294967295 AS bucket FROM %s WHERE id >= %lld AND id < %lld UNION ALL "
+             "SELECT MAX(bucket) FROM pending WHERE series = %d AND level = %d AND subject = %lld) AS known",
+             series_table(series, LEVEL_MINUTE), (long long)bucket_key(subject, 0), (long long)bucket_key(subject + 1, 0), series,
+             LEVEL_MINUTE, (long long)subject);
+    return db_query_i64(s->db, sql, 0, &r->newest, err);
+}
+
+static int begin_bucket(struct store *s, enum series series, int64_t subject, int64_t bucket, struct running *r, struct error *err)
+{
+    int rc = r->newest < 0 ? find_newest(s, series, subject, r, err) : 0;
+    if (rc == 0)
+        rc = mark(s, series, LEVEL_MINUTE, subject, bucket, err);
+    if (rc < 0)
+        return rc;
+    if (!r->row)
+        r->row = malloc(sizeof *r->row);
+    r->whole = r->row && bucket > r->newest;
+    if (r->whole)
+        *r->row = (struct bucket_row){0};
+    r->bucket = bucket;
+    r->newest = MAX_OF(r->newest, bucket);
+    return 0;
+}
+
+int rollup_add(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err)
+{
+    struct running *r = running_of(s, series, subject_id);
+    int64_t bucket = bucket_of(LEVEL_MINUTE, at_ms);
+    if (r->bucket != bucket) {
+        int rc = begin_bucket(s, series, subject_id, bucket, r, err);
+        if (rc < 0)
+            return rc;
+    }
+    if (!r->whole)
+        return 0;
+    r->row->samples++;
+    for (size_t i = 0; i < s->schema.count[series]; i++) {
+        int64_t value;
+        /* What did not fit into its column is not there. */
+        if (reading_get(series_value(series, subject, s->schema.order[series][i]), &value) &&
+            (s->schema.columns[series][i].wide || (value <= INT32_MAX && value >= INT32_MIN)))
+            aggregate_add(&r->row->columns[i], &s->schema.columns[series][i], value);
+    }
+    return 0;
+}
+
+static int prepare_reading(struct store *s, enum series series, struct error *err)
+{
+    if (s->read_raw[series])
+        return 0;
+    AUTO_BUF struct buf raw = BUF(SQL_MAX), minutes = BUF(SQL_MAX);
+    buf_text(&raw, "SELECT id");
+    buf_text(&minutes, "SELECT samples");
+    for (size_t i = 0; i < s->schema.count[series]; i++) {
+        const char *name = s->schema.columns[series][i].name;
+        buf_printf(&raw, ", %s", name);
+        buf_printf(&minutes, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
+    }
+    buf_printf(&raw, " FROM %s WHERE id >= $1 AND id < $2", series_table(series, LEVEL_RAW));
+    buf_printf(&minutes, " FROM %s WHERE id >= $1 AND id < $2", series_table(series, LEVEL_MINUTE));
+    if (raw.failed || minutes.failed)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = db_prepare(s->db, raw.at, &s->read_raw[series], err);
+    return rc < 0 ? rc : db_prepare(s->db, minutes.at, &s->read_minutes[series], err);
+}
+
+static int prepare_writing(struct store *s, enum series series, enum level level, struct error *err)
+{
+    if (s->insert_bucket[series][level])
+        return 0;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX), remove = BUF(SQL_MAX);
+    buf_printf(&sql, "INSERT INTO %s (id, samples", series_table(series, level));
+    for (size_t i = 0; i < s->schema.count[series]; i++) {
+        const char *name = s->schema.columns[series][i].name;
+        buf_printf(&sql, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
+    }
+    buf_text(&sql, ") VALUES ($1, $2");
+    for (size_t i = 0; i < 4 * s->schema.count[series]; i++)
+        buf_printf(&sql, ", $%zu", i + 3);
+    buf_text(&sql, ")");
+    buf_printf(&remove, "DELETE FROM %s WHERE id = $1", series_table(series, level));
+    if (sql.failed || remove.failed)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = db_prepare(s->db, remove.at, &s->delete_bucket[series][level], err);
+    return rc < 0 ? rc : db_prepare(s->db, sql.at, &s->insert_bucket[series][level], err);
+}
+
+static void bind_aggregate(struct db_statement *q, int at, const struct aggregate *a, int64_t samples)
+{
+    if (a->count == 0) {
+        for (int i = 0; i < 4; i++)
+            db_bind_null(q, at + i);
+        return;
+    }
+    bool constant = a->min == a->max && a->sum == a->min * a->count;
+    db_bind_i64(q, at, a->sum);
+    if (constant) {
+        db_bind_null(q, at + 1);
+        db_bind_null(q, at + 2);
+    } else {
+        db_bind_i64(q, at + 1, a->min);
+        db_bind_i64(q, at + 2, a->max);
+    }
+    if (a->count == samples)
+        db_bind_null(q, at + 3);
+    else
+        db_bind_i64(q, at + 3, a->count);
+}
+
+/* The reverse of bind_aggregate. */
+void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret)
+{
+    *ret = (struct aggregate){0};
+    if (db_is_null(q, column))
+        return;
+    ret->sum = db_i64(q, column);
+    ret->count = db_is_null(q, column + 3) ? samples : db_i64(q, column + 3);
+    if (db_is_null(q, column + 1)) {
+        ret->min = ret->max = ret->count ? ret->sum / ret->count : 0;
+    } else {
+        ret->min = db_i64(q, column + 1);
+        ret->max = db_i64(q, column + 2);
+    }
+}
+
+static int write_bucket(struct store *s, enum series series, enum level level, int64_t subject, int64_t bucket,
+                        const struct bucket_row *row, struct error *err)
+{
+    int rc = prepare_writing(s, series, level, err);
+    if (rc < 0)
+        return rc;
+    struct db_statement *q = s->delete_bucket[series][level];
+    db_bind_i64(q, 1, bucket_key(subject, bucket));
+    rc = db_put(q, err);
+    if (rc < 0)
+        return rc;
+    q = s->insert_bucket[series][level];
+    db_bind_i64(q, 1, bucket_key(subject, bucket));
+    db_bind_i64(q, 2, row->samples);
+    for (size_t i = 0; i < s->schema.count[series]; i++)
+        bind_aggregate(q, 3 + 4 * (int)i, &row->columns[i], row->samples);
+    return db_put(q, err);
+}
+
+static int sum_up_samples(struct store *s, enum series series, int64_t subject, int64_t bucket, struct bucket_row *row,
+                          struct error *err)
+{
+    struct db_statement *q = s->read_raw[series];
+    int64_t begin_ms = bucket * level_ms(LEVEL_MINUTE);
+    db_bind_i64(q, 1, raw_key(begin_ms, 0));
+    db_bind_i64(q, 2, raw_key(begin_ms + level_ms(LEVEL_MINUTE), 0));
+    int rc;
+    while ((rc = db_step(q, err)) == 1) {
+        if (raw_key_subject(db_i64(q, 0)) != subject)
+            continue;
+        row->samples++;
+        for (size_t i = 0; i < s->schema.count[series]; i++)
+            if (!db_is_null(q, (int)i + 1))
+                aggregate_add(&row->columns[i], &s->schema.columns[series][i], db_i64(q, (int)i + 1));
+    }
+    return rc;
+}
+
+static int sum_up_minutes(struct store *s, enum series series, int64_t subject, int64_t bucket, struct bucket_row *row,
+                          struct error *err)
+{
+    int64_t minutes = level_ms(LEVEL_HOUR) / level_ms(LEVEL_MINUTE);
+    struct db_statement *q = s->read_minutes[series];
+    db_bind_i64(q, 1, bucket_key(subject, bucket * minutes));
+    db_bind_i64(q, 2, bucket_key(subject, (bucket + 1) * minutes));
+    int rc;
+    while ((rc = db_step(q, err)) == 1) {
+        int64_t samples = db_i64(q, 0);
+        row->samples += samples;
+        for (size_t i = 0; i < s->schema.count[series]; i++) {
+            struct aggregate minute;
+            rollup_read_aggregate(q, 1 + 4 * (int)i, samples, &minute);
+            aggregate_join(&row->columns[i], &s->schema.columns[series][i], &minute);
+        }
+    }
+    return rc;
+}
+
+struct mark {
+    enum series series;
+    enum level level;
+    int64_t subject, bucket;
+};
+
+static int compute(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
+{
+    struct running *r = m->level == LEVEL_MINUTE ? running_of(s, m->series, m->subject) : NULL;
+    if (r && r->bucket == m->bucket) {
+        /* Its next row, should there be one, must mark it again and be summed up with what is stored. */
+        r->bucket = -1;
+        if (r->whole) {
+            *row = *r->row;
+            return 0;
+        }
+    }
+    *row = (struct bucket_row){0};
+    int rc = prepare_reading(s, m->series, err);
+    if (rc < 0)
+        return rc;
+    return m->level == LEVEL_MINUTE ? sum_up_samples(s, m->series, m->subject, m->bucket, row, err)
+                                    : sum_up_minutes(s, m->series, m->subject, m->bucket, row, err);
+}
+
+static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
+{
+    int rc = compute(s, m, row, err);
+    if (rc == 0 && row->samples)
+        rc = write_bucket(s, m->series, m->level, m->subject, m->bucket, row, err);
+    struct db_statement *q = rc == 0 ? store_statement(s, ST_PENDING_DONE, err) : NULL;
+    if (!q)
+        return rc < 0 ? rc : -EIO;
+    db_bind_i64(q, 1, m->series);
+    db_bind_i64(q, 2, m->level);
+    db_bind_i64(q, 3, m->subject);
+    db_bind_i64(q, 4, m->bucket);
+    rc = db_put(q, err);
+    if (rc < 0 || m->level != LEVEL_MINUTE || !row->samples)
+        return rc;
+    return mark(s, m->series, LEVEL_HOUR, m->subject, m->bucket * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR), err);
+}
+
+/* The marks of one level whose bucket is not the current one, of this host and its GPUs. */
+static int load_marks(struct store *s, enum level level, int64_t now_ms, struct mark *marks, size_t max, size_t *ret,
+                      struct error *err)
+{
+    *ret = 0;
+    struct db_statement *q = store_statement(s, ST_MARKS, err);
+    if (!q)
+        return -EIO;
+    int rc;
+    db_bind_i64(q, 1, level);
+    db_bind_i64(q, 2, bucket_of(level, now_ms));
+    db_bind_i64(q, 3, s->host_id);
+    db_bind_i64(q, 4, (int64_t)max);
+    while ((rc = db_step(q, err)) == 1)
+        marks[(*ret)++] = (struct mark){(enum series)db_i64(q, 0), level, db_i64(q, 1), db_i64(q, 2)};
+    return rc;
+}
+
+int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
+{
+    int64_t now_bucket = bucket_of(LEVEL_MINUTE, now_ms);
+    if (s->rolled_bucket == now_bucket && !s->rollup_left)
+        return 0;
+    AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
+    AUTO_FREE struct mark *marks = malloc(ROLLUP_BUCKETS_A_WRITE * sizeof *marks);
+    if (!row || !marks)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = 0;
+    s->rollup_left = false;
+    for (int level = LEVEL_MINUTE; rc == 0 && level < LEVEL_COUNT; level++) {
+        size_t count;
+        rc = load_marks(s, (enum level)level, now_ms, marks, ROLLUP_BUCKETS_A_WRITE, &count, err);
+        for (size_t i = 0; rc == 0 && i < count; i++)
+            rc = roll_up(s, &marks[i], row, err);
+        s->rollup_left |= count == ROLLUP_BUCKETS_A_WRITE;
+    }
+    if (rc == 0)
+        s->rolled_bucket = now_bucket;
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The tables, their versions, and the views that make them readable with plain SQL.
+ */
+#pragma once
+
+#include "store/db.h"
+#include "store/series.h"
+
+enum { SCHEMA_VERSION = 1 };
+
+/* Which columns of a series the database has: they are made when a value first appears, so that a card that knows little does
+ * not pay for what others know. */
+struct schema {
+    struct db *db;
+    bool has[SERIES_COUNT][SERIES_COLUMNS_MAX];
+    size_t order[SERIES_COUNT][SERIES_COLUMNS_MAX];                 /* columns in the order in which the tables have them */
+    struct series_column columns[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* in the same order */
+    size_t count[SERIES_COUNT];
+    unsigned generation; /* changes when columns come: prepared statements are out of date */
+};
+
+/* Makes the tables, or brings older ones up to date. -EPROTO: made by a newer version, which is left alone. */
+int schema_open(struct schema *schema, struct db *db, struct error *err);
+/* The same without changing anything; -EPROTO also for an older version, -ENOENT when there are no tables yet. */
+int schema_open_read_only(struct schema *schema, struct db *db, struct error *err);
+/* Adds columns of a series, which it does not have yet, to its tables; inside a transaction. */
+int schema_add_columns(struct schema *schema, enum series series, const size_t *columns, size_t count, struct error *err);
+/* After columns came: the views show them. */
+int schema_refresh_views(struct schema *schema, struct error *err);
+/* The version of the tables, 0 when there are none. */
+int schema_version(struct db *db, int64_t *ret, struct error *err);

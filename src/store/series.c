@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The columns come from the metric table; what never changes while a card runs is kept as a fact instead (see facts in schema.c).
+ */
+#include "store/series.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define HOST_COLUMNS(X)                                                  \
+    X(cpu_permille, "cpu_percent", 0.1, false)                           \
+    X(mem_total_bytes, "memory_total_mb", 1.0 / (1 << 20), true)         \
+    X(mem_available_bytes, "memory_available_mb", 1.0 / (1 << 20), true) \
+    X(swap_total_bytes, "swap_total_mb", 1.0 / (1 << 20), true)          \
+    X(swap_used_bytes, "swap_used_mb", 1.0 / (1 << 20), true)            \
+    X(load1_milli, "load_average", 1e-3, false)                          \
+    X(net_rx_bytes_per_s, "network_rx_bytes_per_second", 1, true)        \
+    X(net_tx_bytes_per_s, "network_tx_bytes_per_second", 1, true)        \
+    X(disk_read_bytes_per_s, "disk_read_bytes_per_second", 1, true)      \
+    X(disk_write_bytes_per_s, "disk_write_bytes_per_second", 1, true)
+
+static const struct series_column host_columns[] = {
+#define X(field, json_, scale_, wide_) {.name = #field, .json = (json_), .scale = (scale_), .wide = (wide_)},
+    HOST_COLUMNS(X)
+#undef X
+};
+
+static const size_t host_offsets[] = {
+#define X(field, ...) offsetof(struct host, field),
+    HOST_COLUMNS(X)
+#undef X
+};
+
+/* The metrics that vary, in the order of the table. */
+static const enum metric gpu_metrics[] = {
+#define COLUMN_STATIC(field)
+#define COLUMN_FAST(field) METRIC_##field,
+#define COLUMN_PROCESS(field) METRIC_##field,
+#define COLUMN_SLOW(field) METRIC_##field,
+#define COLUMN_ENERGY(field) METRIC_##field,
+#define METRIC(field, group, ...) COLUMN_##group(field)
+#include "model/metrics.def"
+#undef METRIC
+};
+_Static_assert(ARRAY_LEN(gpu_metrics) <= SERIES_COLUMNS_MAX, "more metrics than columns");
+
+/* Units whose numbers pass 32 bits: bytes, millijoules, microseconds, counters. */
+static bool needs_64_bits(const struct metric_info *m)
+{
+    struct str name = str_from(m->field);
+    return m->type == TYPE_COUNTER || str_contains(name, "bytes") || str_ends(name, "_mj") || str_ends(name, "_us");
+}
+
+size_t series_count(enum series series)
+{
+    return series == SERIES_GPU ? ARRAY_LEN(gpu_metrics) : ARRAY_LEN(host_columns);
+}
+
+struct series_column series_column(enum series series, size_t column)
+{
+    if (series == SERIES_HOST)
+        return host_columns[column];
+    const struct metric_info *m = &metric_table[gpu_metrics[column]];
+    return (struct series_column){
+        .name = m->field, .json = m->json, .scale = m->json_scale, .bits = m->kind == KIND_THROTTLE, .wide = needs_64_bits(m)};
+}
+
+int series_find(enum series series, const char *name)
+{
+    for (size_t i = 0; i < series_count(series); i++) {
+        struct series_column c = series_column(series, i);
+        if (strcmp(c.json, name) == 0 || strcmp(c.name, name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+struct reading series_value(enum series series, const void *subject, size_t column)
+{
+    if (series == SERIES_GPU)
+        return ((const struct gpu *)subject)->metric[gpu_metrics[column]];
+    return *(const struct reading *)((const char *)subject + host_offsets[column]);
+}
+
+const char *series_table(enum series series, enum level level)
+{
+    static const char *const names[SERIES_COUNT][LEVEL_COUNT] = {
+        [SERIES_GPU] = {"samples", "minutes", "hours"},
+        [SERIES_HOST] = {"host_samples", "host_minutes", "host_hours"},
+    };
+    return names[series][level];
+}
+
+int64_t level_ms(enum level level)
+{
+    static const int64_t ms[] = {1, 60000, 3600000};
+    return ms[level];
+}
+
+void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value)
+{
+    struct aggregate one = {value, value, value, 1};
+    if (column->bits)
+        one.sum = (value & THROTTLE_SLOWED) != 0;
+    aggregate_join(a, column, &one);
+}
+
+void aggregate_join(struct aggregate *a, const struct series_column *column, const struct aggregate *other)
+{
+    if (other->count == 0)
+        return;
+    if (a->count == 0) {
+        *a = *other;
+        return;
+    }
+    a->sum += other->sum;
+    a->count += other->count;
+    if (column->bits) {
+        a->min &= other->min;
+        a->max |= other->max;
+    } else {
+        a->min = MIN_OF(a->min, other->min);
+        a->max = MAX_OF(a->max, other->max);
+    }
+}
+
+double aggregate_mean(const struct aggregate *a, const struct series_column *column)
+{
+    return a->count ? (double)a->sum / (double)a->count * (column->bits ? 1 : column->scale) : 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is stored of GPUs and hosts over time: the columns, the levels, the keys. Plain data; knows no database.
+ *
+ * A row of samples is one GPU (or host) at one moment. Its key holds both, time first, so that rows are appended at the end of
+ * the table and the oldest lie together at its beginning:
+ *
+ *     id = milliseconds since 1970 << 14 | number of the GPU
+ *
+ * A row of minutes or hours is one GPU over one bucket; a plot reads one GPU, so the GPU comes first:
+ *
+ *     id = number of the GPU << 32 | bucket since 1970
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/snapshot.h"
+
+enum series { SERIES_GPU, SERIES_HOST, SERIES_COUNT };
+enum level { LEVEL_RAW, LEVEL_MINUTE, LEVEL_HOUR, LEVEL_COUNT };
+enum { SERIES_COLUMNS_MAX = 160, SUBJECT_BITS = 14, SUBJECT_MAX = (1 << SUBJECT_BITS) - 1 };
+
+struct series_column {
+    const char *name; /* of the column: the field's name, with its unit */
+    const char *json; /* as the API calls it */
+    double scale;     /* column * scale = value in the API */
+    bool bits;        /* a set of flags: not added up, but joined */
+    bool wide;        /* may need more than 32 bits */
+};
+
+size_t series_count(enum series series);
+struct series_column series_column(enum series series, size_t column);
+/* By the API's name or the column's; -1 when there is none. */
+int series_find(enum series series, const char *name);
+/* What a snapshot holds for a column; `subject` is a struct gpu or a struct host. */
+struct reading series_value(enum series series, const void *subject, size_t column);
+
+/* "samples", "host_minutes", ... */
+const char *series_table(enum series series, enum level level);
+int64_t level_ms(enum level level); /* length of a bucket; 1 for raw rows */
+
+static inline int64_t raw_key(int64_t at_ms, int64_t subject)
+{
+    return at_ms * (1 << SUBJECT_BITS) + subject;
+}
+static inline int64_t raw_key_ms(int64_t key)
+{
+    return key >> SUBJECT_BITS;
+}
+static inline int64_t raw_key_subject(int64_t key)
+{
+    return key & SUBJECT_MAX;
+}
+static inline int64_t bucket_key(int64_t subject, int64_t bucket)
+{
+    return subject << 32 | bucket;
+}
+static inline int64_t bucket_of(enum level level, int64_t at_ms)
+{
+    return at_ms / level_ms(level);
+}
+
+/* A bucket of one column. */
+struct aggregate {
+    int64_t sum, min, max, count;
+};
+
+void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value);
+void aggregate_join(struct aggregate *a, const struct series_column *column, const struct aggregate *other);
+/* Mean in the API's unit; of flags the share of samples in which the card was slowed down. */
+double aggregate_mean(const struct aggregate *a, const struct series_column *column);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The SQL of the writer that does not depend on the columns, prepared when it is first needed.
+ */
+#include "store/internal.h"
+
+static const char *const texts[ST_COUNT] = {
+    [ST_GPU_FIND] = "SELECT id FROM gpus WHERE host_id = $1 AND identity = $2",
+    /* A card whose UUID was unknown once (an older driver) is still the same card. */
+    [ST_GPU_ADOPT] = "SELECT id FROM gpus WHERE host_id = $1 AND uuid IS NULL AND pci_address = $2 AND name = $3",
+    [ST_GPU_INSERT] =
+        "INSERT INTO gpus (host_id, identity, uuid, pci_address, name, vendor, gpu_index, first_seen_ms, last_seen_ms) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING id",
+    [ST_GPU_UPDATE] = "UPDATE gpus SET identity = $1, uuid = $2, pci_address = $3, name = $4, vendor = $5, gpu_index = $6, "
+                      "last_seen_ms = $7 WHERE id = $8",
+    [ST_HOST_TOUCH] = "INSERT INTO hosts (name, first_seen_ms, last_seen_ms) VALUES ($1, $2, $2) "
+                      "ON CONFLICT (name) DO UPDATE SET last_seen_ms = excluded.last_seen_ms RETURNING id",
+    [ST_FACT] = "INSERT INTO facts (gpu_id, key, since_ms, value) VALUES ($1, $2, $3, $4) "
+                "ON CONFLICT (gpu_id, key, since_ms) DO UPDATE SET value = excluded.value",
+    [ST_PENDING] = "INSERT INTO pending (series, level, subject, bucket) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+    [ST_PENDING_DONE] = "DELETE FROM pending WHERE series = $1 AND level = $2 AND subject = $3 AND bucket = $4",
+    [ST_MARKS] = "SELECT series, subject, bucket FROM pending WHERE level = $1 AND bucket <> $2 AND "
+                 "((series = 1 AND subject = $3) OR (series = 0 AND subject IN (SELECT id FROM gpus WHERE host_id = $3))) "
+                 "ORDER BY bucket, subject LIMIT $4",
+    [ST_EVENT] =
+        "INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    [ST_LIFE_FIND] = "SELECT id FROM processes WHERE last_seen_ms >= $1 AND gpu_id = $2 AND pid = $3 AND start_key = $4 "
+                     "ORDER BY last_seen_ms DESC LIMIT 1",
+    [ST_LIFE_INSERT] =
+        "INSERT INTO processes (gpu_id, pid, start_key, started_at_ms, name, user_name, command, container, model, type, "
+        "first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, energy_mj) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 0, 0, 0, 0, 0, 0, 0) RETURNING id",
+    [ST_LIFE_UPDATE] =
+        "UPDATE processes SET last_seen_ms = $1, ended = 0, samples = samples + $2, "
+        "memory_peak_bytes = CASE WHEN memory_peak_bytes IS NULL OR $3 > memory_peak_bytes THEN $3 ELSE memory_peak_bytes END, "
+        "memory_sum_bytes = memory_sum_bytes + $4, memory_count = memory_count + $5, "
+        "sm_sum_permille = sm_sum_permille + $6, sm_count = sm_count + $7, energy_mj = energy_mj + $8 WHERE id = $9",
+    [ST_LIFE_END] = "UPDATE processes SET ended = 1 WHERE id = $1",
+    [ST_PROCESS_MINUTE] =
+        "INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, "
+        "sm_sum_permille, "
+        "sm_count, energy_mj) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (minute, process_id) DO UPDATE SET "
+        "samples = process_minutes.samples + excluded.samples, memory_max_bytes = CASE WHEN process_minutes.memory_max_bytes IS "
+        "NULL OR "
+        "excluded.memory_max_bytes > process_minutes.memory_max_bytes THEN excluded.memory_max_bytes ELSE "
+        "process_minutes.memory_max_bytes END, memory_sum_bytes = process_minutes.memory_sum_bytes + excluded.memory_sum_bytes, "
+        "memory_count = process_minutes.memory_count + excluded.memory_count, "
+        "sm_sum_permille = process_minutes.sm_sum_permille + excluded.sm_sum_permille, "
+        "sm_count = process_minutes.sm_count + excluded.sm_count, energy_mj = process_minutes.energy_mj + excluded.energy_mj",
+    [ST_ENERGY] = "INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted) VALUES ($1, $2, $3, $4, $5) "
+                  "ON CONFLICT (minute, gpu_id) DO UPDATE SET energy_mj = energy.energy_mj + excluded.energy_mj, "
+                  "attributed_mj = energy.attributed_mj + excluded.attributed_mj, "
+                  "counted = CASE WHEN excluded.counted > energy.counted THEN excluded.counted ELSE energy.counted END",
+};
+
+struct db_statement *store_statement(struct store *s, enum statement which, struct error *err)
+{
+    if (!s->statements[which])
+        db_prepare(s->db, texts[which], &s->statements[which], err);
+    return s->statements[which];
+}
+
+void store_forget_columns(struct store *s)
+{
+    for (int series = 0; series < SERIES_COUNT; series++) {
+        db_finish(&s->insert_sample[series]);
+        db_finish(&s->read_raw[series]);
+        db_finish(&s->read_minutes[series]);
+        for (int level = 0; level < LEVEL_COUNT; level++) {
+            db_finish(&s->insert_bucket[series][level]);
+            db_finish(&s->delete_bucket[series][level]);
+        }
+    }
+    s->prepared_generation = s->schema.generation;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The history: every snapshot in a database, summed up to minutes and hours, cleaned up, and read back. This is the store itself,
+ * used from one thread at a time; store/service.h runs it in a thread of its own.
+ *
+ *   snapshot ─▶ samples ──(a minute is over)──▶ minutes ──(an hour is over)──▶ hours        each level has its own retention
+ *          └──▶ processes, process_minutes, energy, facts, events
+ *
+ * All that one call of store_write brings is one transaction: it is there wholly or not at all.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "model/snapshot.h"
+#include "store/series.h"
+
+struct store;
+
+struct store_limits {
+    int64_t raw_ms, minute_ms, hour_ms, process_ms, event_ms;
+    int64_t max_bytes; /* 0: none */
+};
+
+extern const struct store_limits store_default_limits;
+
+struct store_options {
+    const char *url;  /* "sqlite:PATH" or "postgresql://..." */
+    const char *host; /* "": the name in the snapshots */
+    struct store_limits limits;
+};
+
+/* Opens, and makes or migrates the tables. A damaged file is -EUCLEAN: see store_move_aside. */
+int store_open(const struct store_options *options, struct store **ret, struct error *err);
+/* For queries only: nothing is created, changed or cleaned. -ENOENT when there is no history yet. */
+int store_open_read_only(const char *url, struct store **ret, struct error *err);
+void store_close(struct store *s); /* NULL is fine */
+void store_set_limits(struct store *s, const struct store_limits *limits);
+
+/* Renames a damaged SQLite file (with its -wal and -shm) to PATH.damaged-TIME, so that a new one can be started. */
+int store_move_aside(const char *url, struct wall now, char *moved_to, size_t size, struct error *err);
+
+/* Something that happened, for the events table. */
+struct store_event {
+    struct wall at;
+    int gpu_index;        /* -1: none; looked up in the last snapshot */
+    const char *kind;     /* "alert", "health", "guard", "xid", "source", "daemon", ... */
+    const char *severity; /* "info", "warning", "critical" */
+    int64_t code;         /* 0: none */
+    const char *text;     /* a sentence */
+    const char *data;     /* JSON with more, or NULL */
+};
+
+/* Snapshots in the order in which they were taken, and events. On failure nothing of it is stored and it may be tried again. */
+int store_write(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count, const struct store_event *events,
+                size_t event_count, struct error *err);
+
+/* One small step of cleaning up, in a transaction of its own. 1: there is more to do, 0: nothing now, -errno. */
+int store_clean(struct store *s, struct wall now, struct error *err);
+
+/* Space taken by what is stored (free pages not counted). */
+int store_used_bytes(struct store *s, int64_t *ret, struct error *err);
+
+/* Rows that came too late for their bucket to be summed up right: older than what was cleaned up already. Not stored. */
+uint64_t store_rejected(const struct store *s);

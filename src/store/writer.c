@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening, and the way of a snapshot into the tables.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+enum { SQL_MAX = 1 << 16, SAME_MOMENT_TRIES = 16 };
+
+#define DAY_MS 86400000LL
+const struct store_limits store_default_limits = {
+    .raw_ms = 7 * DAY_MS,
+    .minute_ms = 90 * DAY_MS,
+    .hour_ms = 1825 * DAY_MS,
+    .process_ms = 365 * DAY_MS,
+    .event_ms = 365 * DAY_MS,
+    .max_bytes = 4LL << 30,
+};
+
+static int open_database(const char *url, bool read_only, struct store *s, struct error *err)
+{
+    if (strncmp(url, "sqlite:", 7) == 0) {
+        str_copy(s->path, sizeof s->path, str_from(url + 7));
+        int rc = db_open_sqlite(s->path, read_only, &s->db, err);
+        return rc < 0 ? error_prefix(err, "cannot open '%s'", s->path) : 0;
+    }
+    return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
+}
+
+static int open_store(const char *url, bool read_only, struct store **ret, struct error *err)
+{
+    struct store *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, -ENOMEM, "out of memory");
+    s->limits = store_default_limits;
+    running_init(&s->host_running);
+    s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
+    s->lives = read_only ? NULL : calloc(LIVES_MAX, sizeof *s->lives);
+    int rc = !read_only && (!s->gpus || !s->lives) ? error_set(err, -ENOMEM, "out of memory") : 0;
+    if (rc == 0)
+        rc = open_database(url, read_only, s, err);
+    if (rc == 0)
+        rc = read_only ? schema_open_read_only(&s->schema, s->db, err) : schema_open(&s->schema, s->db, err);
+    if (rc == 0)
+        rc = load_horizons(s, err);
+    if (rc < 0) {
+        store_close(s);
+        return rc;
+    }
+    s->prepared_generation = s->schema.generation;
+    *ret = s;
+    return 0;
+}
+
+int store_open(const struct store_options *options, struct store **ret, struct error *err)
+{
+    struct store *s = NULL;
+    int rc = open_store(options->url, false, &s, err);
+    if (rc < 0)
+        return rc;
+    s->limits = options->limits;
+    if (options->host && options->host[0]) {
+        s->host_given = true;
+        str_copy(s->host_name, sizeof s->host_name, str_from(options->host));
+    }
+    *ret = s;
+    return 0;
+}
+
+int store_open_read_only(const char *url, struct store **ret, struct error *err)
+{
+    return open_store(url, true, ret, err);
+}
+
+static void forget_gpus(struct store *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        running_done(&s->gpus[i].running);
+    s->gpu_count = 0;
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    if (s->db)
+        store_forget_columns(s);
+    for (size_t i = 0; i < ST_COUNT; i++)
+        db_finish(&s->statements[i]);
+    db_close(s->db);
+    running_done(&s->host_running);
+    forget_gpus(s);
+    free(s->gpus);
+    free(s->lives);
+    free(s);
+}
+
+void store_set_limits(struct store *s, const struct store_limits *limits)
+{
+    s->limits = *limits;
+}
+
+uint64_t store_rejected(const struct store *s)
+{
+    return s->rejected;
+}
+
+/* What was learned in a transaction that did not come to its end is not true: learn it again. */
+static void forget(struct store *s)
+{
+    s->host_id = 0;
+    running_done(&s->host_running);
+    forget_gpus(s);
+    s->life_count = 0;
+    s->lives_loaded = false;
+    s->source_count = 0;
+    s->rolled_bucket = 0;
+    store_forget_columns(s);
+    struct error err;
+    /* Columns that came were taken back with the rest. When even this fails, the next write does, too. */
+    schema_open_read_only(&s->schema, s->db, &err);
+}
+
+static int know_host(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    if (s->host_id && (s->host_given || strcmp(s->host_name, snapshot->host.name) == 0))
+        return 0;
+    if (!s->host_given)
+        str_copy(s->host_name, sizeof s->host_name, str_from(snapshot->host.name));
+    struct db_statement *q = store_statement(s, ST_HOST_TOUCH, err);
+    if (!q)
+        return -EIO;
+    db_bind_text(q, 1, s->host_name);
+    db_bind_i64(q, 2, snapshot->taken_at.ms);
+    int rc = db_step(q, err);
+    if (rc != 1)
+        return rc < 0 ? rc : error_set(err, -EIO, "the database gave the host no number");
+    s->host_id = db_i64(q, 0);
+    db_reset(q);
+    forget_gpus(s); /* their numbers are the host's own */
+    return s->host_id <= SUBJECT_MAX ? 0 : error_set(err, -EOVERFLOW, "more than %d hosts in one database", SUBJECT_MAX);
+}
+
+/* Columns for values that appear for the first time. */
+static int make_columns(struct store *s, enum series series, const void *subject, struct error *err)
+{
+    size_t missing[SERIES_COLUMNS_MAX], count = 0;
+    for (size_t i = 0; i < series_count(series); i++)
+        if (!s->schema.has[series][i] && series_value(series, subject, i).state == READING_OK)
+            missing[count++] = i;
+    if (count == 0)
+        return 0;
+    store_forget_columns(s); /* no statement may hold on to the tables */
+    int rc = schema_add_columns(&s->schema, series, missing, count, err);
+    return rc < 0 ? rc : schema_refresh_views(&s->schema, err);
+}
+
+static int prepare_insert(struct store *s, enum series series, struct error *err)
+{
+    if (s->insert_sample[series])
+        return 0;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    bool gpu = series == SERIES_GPU;
+    buf_printf(&sql, "INSERT INTO %s (id%s", series_table(series, LEVEL_RAW), gpu ? ", gpu_index" : "");
+    for (size_t i = 0; i < s->schema.count[series]; i++)
+        buf_printf(&sql, ", %s", s->schema.columns[series][i].name);
+    buf_printf(&sql, ") VALUES ($1%s", gpu ? ", $2" : "");
+    for (size_t i = 0; i < s->schema.count[series]; i++)
+        buf_printf(&sql, ", $%zu", i + (gpu ? 3 : 2));
+    buf_text(&sql, ") ON CONFLICT DO NOTHING");
+    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_sample[series], err);
+}
+
+static void bind_value(struct db_statement *q, int at, struct reading r, bool wide)
+{
+    int64_t value;
+    /* PostgreSQL's narrow columns hold 32 bits; no sane reading of theirs needs more. */
+    if (!reading_get(r, &value) || (!wide && (value > INT32_MAX || value < INT32_MIN)))
+        db_bind_null(q, at);
+    else
+        db_bind_i64(q, at, value);
+}
+
+/* The row of a GPU or host. Two rows of one cannot have the same moment: after a clock was set back, the next free millisecond
+ * is taken. */
+static int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms,
+                        struct error *err)
+{
+    int rc = make_columns(s, series, subject, err);
+    if (rc == 0)
+        rc = prepare_insert(s, series, err);
+    if (rc < 0)
+        return rc;
+    struct db_statement *q = s->insert_sample[series];
+    int at = 2;
+    if (series == SERIES_GPU)
+        db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
+    for (size_t i = 0; i < s->schema.count[series]; i++)
+        bind_value(q, at++, series_value(series, subject, s->schema.order[series][i]), s->schema.columns[series][i].wide);
+    int64_t wanted_ms = at_ms;
+    do {
+        db_bind_i64(q, 1, raw_key(at_ms, subject_id));
+        rc = db_put(q, err);
+    } while (rc == 0 && s->db->ops->changes(s->db) == 0 && ++at_ms < wanted_ms + SAME_MOMENT_TRIES);
+    return rc < 0 ? rc : rollup_add(s, series, subject, subject_id, at_ms, err);
+}
+
+static int put_event(struct store *s, const struct store_event *e, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_EVENT, err);
+    if (!q)
+        return -EIO;
+    int64_t gpu_id = 0;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == e->gpu_index && e->gpu_index >= 0)
+            gpu_id = s->gpus[i].id;
+    db_bind_i64(q, 1, e->at.ms);
+    db_bind_i64(q, 2, s->host_id);
+    if (gpu_id)
+        db_bind_i64(q, 3, gpu_id);
+    else
+        db_bind_null(q, 3);
+    db_bind_text(q, 4, e->kind);
+    db_bind_text(q, 5, e->severity);
+    if (e->code)
+        db_bind_i64(q, 6, e->code);
+    else
+        db_bind_null(q, 6);
+    db_bind_text(q, 7, e->text);
+    if (e->data)
+        db_bind_text(q, 8, e->data);
+    else
+        db_bind_null(q, 8);
+    return db_put(q, err);
+}
+
+static const char *event_severity(enum event_kind kind)
+{
+    return kind == EVENT_XID || kind == EVENT_GPU_LOST || kind == EVENT_ECC ? "critical"
+           : kind == EVENT_GPU_BACK                                         ? "info"
+                                                                            : "warning";
+}
+
+static int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < snapshot->event_count; i++) {
+        const struct event *e = &snapshot->events[i];
+        const struct store_event row = {.at = e->at.ms ? e->at : snapshot->taken_at,
+                                        .gpu_index = e->gpu_index,
+                                        .kind = event_kind_name(e->kind),
+                                        .severity = event_severity(e->kind),
+                                        .code = e->code,
+                                        .text = e->text};
+        rc = put_event(s, &row, err);
+    }
+    return rc;
+}
+
+/* Sources that failed or came back since the snapshot before. */
+static int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < snapshot->source_count; i++) {
+        const struct source_status *now = &snapshot->sources[i];
+        size_t k = 0;
+        while (k < s->source_count && strcmp(s->source_names[k], now->name) != 0)
+            k++;
+        bool known = k < s->source_count;
+        if (known && s->source_states[k] == now->state)
+            continue;
+        bool bad = now->state == SOURCE_FAILING || now->state == SOURCE_SET_ASIDE || now->state == SOURCE_HUNG;
+        char text[SOURCE_MESSAGE_SIZE + 64];
+        snprintf(text, sizeof text, "%s: %s%s%s", now->name, source_state_name(now->state), now->message[0] ? ": " : "",
+                 now->message);
+        if (known || bad)
+            rc = put_event(s,
+                           &(struct store_event){.at = snapshot->taken_at,
+                                                 .gpu_index = -1,
+                                                 .kind = "source",
+                                                 .severity = bad ? "warning" : "info",
+                                                 .text = text},
+                           err);
+        if (!known && s->source_count < SOURCES_MAX)
+            str_copy(s->source_names[s->source_count++], SOURCE_NAME_SIZE, str_from(now->name));
+        if (k < s->source_count)
+            s->source_states[k] = now->state;
+    }
+    return rc;
+}
+
+static int write_snapshot(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int64_t at_ms = snapshot->taken_at.ms;
+    int rc = know_host(s, snapshot, err);
+    if (rc < 0)
+        return rc;
+    if (at_ms < s->horizon_ms[SERIES_GPU][LEVEL_RAW]) {
+        s->rejected++;
+        return 0;
+    }
+    /* First what is over, while it is still in memory. */
+    rc = rollup_pending(s, at_ms, err);
+    if (rc == 0)
+        rc = write_sample(s, SERIES_HOST, &snapshot->host, s->host_id, at_ms, err);
+    for (size_t i = 0; rc == 0 && i < snapshot->gpu_count; i++) {
+        const struct gpu *gpu = &snapshot->gpus[i];
+        struct known_gpu *known = NULL;
+        rc = identify_gpu(s, gpu, at_ms, &known, err);
+        if (rc == 0)
+            rc = write_sample(s, SERIES_GPU, gpu, known->id, at_ms, err);
+        if (rc == 0)
+            rc = lives_write(s, snapshot, gpu, known, err);
+    }
+    if (rc == 0)
+        rc = lives_end_missing(s, snapshot, err);
+    if (rc == 0)
+        rc = write_snapshot_events(s, snapshot, err);
+    if (rc == 0)
+        rc = write_source_changes(s, snapshot, err);
+    return rc;
+}
+
+/* An event may come before the first snapshot has said what the host is called. */
+static int know_any_host(struct store *s, struct wall at, struct error *err)
+{
+    if (s->host_id)
+        return 0;
+    AUTO_FREE struct snapshot *empty = snapshot_new(0);
+    if (!empty)
+        return error_set(err, -ENOMEM, "out of memory");
+    empty->taken_at = at;
+    if (!s->host_name[0] && gethostname(empty->host.name, sizeof empty->host.name - 1) < 0)
+        snprintf(empty->host.name, sizeof empty->host.name, "localhost");
+    else if (s->host_name[0])
+        str_copy(empty->host.name, sizeof empty->host.name, str_from(s->host_name));
+    return know_host(s, empty, err);
+}
+
+int store_write(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count, const struct store_event *events,
+                size_t event_count, struct error *err)
+{
+    int rc = db_begin(s->db, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < snapshot_count; i++)
+        rc = write_snapshot(s, snapshots[i], err);
+    for (size_t i = 0; rc == 0 && i < event_count; i++) {
+        rc = know_any_host(s, events[i].at, err);
+        if (rc == 0)
+            rc = put_event(s, &events[i], err);
+    }
+    if (rc == 0)
+        rc = lives_flush(s, err);
+    if (rc == 0) {
+        rc = db_commit(s->db, err);
+    } else {
+        db_rollback(s->db);
+    }
+    if (rc < 0)
+        forget(s);
+    return rc;
+}
+
+int store_move_aside(const char *url, struct wall now, char *moved_to, size_t size, struct error *err)
+{
+    const char *path = strncmp(url, "sqlite:", 7) == 0 ? url + 7 : NULL;
+    if (!path)
+        return error_set(err, -EINVAL, "'%s' is not a file", url);
+    char stamp[WALL_TEXT_SIZE], compact[WALL_TEXT_SIZE];
+    wall_format(now, stamp);
+    size_t used = 0;
+    for (const char *p = stamp; *p && *p != '.'; p++)
+        if (*p != '-' && *p != ':')
+            compact[used++] = *p;
+    compact[used] = '\0';
+    snprintf(moved_to, size, "%s.damaged-%sZ", path, compact);
+    if (rename(path, moved_to) < 0)
+        return error_set(err, -errno, "cannot move '%s' aside: %s", path, strerror(errno));
+    /* What was written last may lie in these; without the file they mean nothing, and beside a new one they would be harmful. */
+    static const char *const tails[] = {"-wal", "-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        char from[640], to[640];
+        snprintf(from, sizeof from, "%s%s", path, tails[i]);
+        snprintf(to, sizeof to, "%s%s", moved_to, tails[i]);
+        if (rename(from, to) < 0 && errno != ENOENT)
+            return error_set(err, -errno, "cannot move '%s' aside: %s", from, strerror(errno));
+    }
+    return 0;
+}

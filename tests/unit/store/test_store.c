@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What of a snapshot is in the file afterwards, as plain SQL sees it.
+ */
+#include "sql.h"
+
+#include <errno.h>
+
+static void rows_have_the_columns_of_the_contract_in_its_units(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=training");
+    struct store *s = open_store("contract.db");
+    struct snapshot *snapshot = NULL;
+    for (int i = 0; i < 20; i++) {
+        snapshot_unref(snapshot);
+        snapshot = sim_history_next(&h);
+        snapshot->taken_at.ms += 456;
+        write_one(s, snapshot);
+    }
+    const struct gpu *gpu = &snapshot->gpus[1];
+    assert_int_equal(sql_i64("contract.db", "SELECT COUNT(*) FROM gpu_stats"), 40);
+    char query[256], text[128], expected[WALL_TEXT_SIZE];
+    wall_format(snapshot->taken_at, expected);
+    sql_text("contract.db", "SELECT recorded_at FROM gpu_stats ORDER BY id DESC LIMIT 1", text, sizeof text);
+    assert_string_equal(text, expected);
+    sql_text("contract.db", "SELECT gpu_name FROM gpu_stats WHERE gpu_index = 1", text, sizeof text);
+    assert_string_equal(text, gpu->id.name);
+    sql_text("contract.db", "SELECT host FROM gpu_stats", text, sizeof text);
+    assert_string_equal(text, "box");
+    sql_text("contract.db", "SELECT gpu_uuid FROM gpu_stats WHERE gpu_index = 1", text, sizeof text);
+    assert_string_equal(text, gpu->id.uuid);
+    const struct {
+        const char *column;
+        double value;
+    } cases[] = {
+        {"temperature_celsius", (double)gpu->temp_mdegc.value / 1000},
+        {"power_watts", (double)gpu->power_mw.value / 1000},
+        {"memory_used_mb", (double)gpu->mem_used_bytes.value / (1 << 20)},
+        {"memory_total_mb", (double)gpu->mem_total_bytes.value / (1 << 20)},
+        {"gpu_utilization_percent", (double)gpu->util_permille.value / 10},
+        {"memory_utilization_percent", (double)gpu->mem_util_permille.value / 10},
+        {"clock_graphics_mhz", (double)gpu->clock_graphics_khz.value / 1000},
+        {"energy_joules", (double)gpu->energy_mj.value / 1000},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        snprintf(query, sizeof query, "SELECT %s FROM gpu_stats WHERE gpu_index = 1 ORDER BY id DESC LIMIT 1", cases[i].column);
+        double stored = sql_double("contract.db", query);
+        assert_true(stored > 0 && stored > cases[i].value - 1e-6 && stored < cases[i].value + 1e-6);
+    }
+    snapshot_unref(snapshot);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void absent_is_null_and_unknown_metrics_cost_no_column(void **state)
+{
+    (void)state;
+    struct snapshot *snapshot = snapshot_new(1);
+    snapshot->taken_at = HISTORY_BEGIN;
+    snprintf(snapshot->host.name, sizeof snapshot->host.name, "box");
+    snprintf(snapshot->gpus[0].id.pci_address, GPU_PCI_SIZE, "0000:03:00.0");
+    snapshot->gpus[0].util_permille = reading_ok(0);
+    snapshot->gpus[0].temp_mdegc = reading_absent(READING_DENIED);
+    struct store *s = open_store("absent.db");
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("absent.db", "SELECT gpu_utilization_percent IS 0.0 FROM gpu_stats"), 1);
+    assert_int_equal(sql_i64("absent.db", "SELECT temperature_celsius IS NULL FROM gpu_stats"), 1);
+    assert_int_equal(sql_i64("absent.db", "SELECT power_watts IS NULL FROM gpu_stats"), 1);
+    assert_int_equal(sql_i64("absent.db", "SELECT COUNT(*) FROM pragma_table_info('samples') WHERE name = 'fan_rpm'"), 0);
+    /* The column comes with its first value; older rows have none. */
+    snapshot->taken_at.ms += 5000;
+    snapshot->gpus[0].fan_rpm = reading_ok(1200);
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("absent.db", "SELECT COUNT(*) FROM gpu_stats"), 2);
+    assert_int_equal(sql_i64("absent.db", "SELECT fan_rpm FROM gpu_stats ORDER BY id DESC"), 1200);
+    assert_int_equal(sql_i64("absent.db", "SELECT COUNT(fan_rpm) FROM gpu_stats"), 1);
+    store_close(s);
+    s = open_store("absent.db");
+    snapshot->taken_at.ms += 5000;
+    snapshot->gpus[0].fan_rpm = reading_ok(1300);
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("absent.db", "SELECT COUNT(fan_rpm) FROM gpu_stats"), 2);
+    store_close(s);
+    snapshot_unref(snapshot);
+}
+
+static void cards_keep_their_identity_over_restarts_and_renumbering(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=idle");
+    struct store *s = open_store("identity.db");
+    struct snapshot *snapshot = sim_history_next(&h);
+    write_one(s, snapshot);
+    store_close(s);
+    /* The other way round after a restart. */
+    s = open_store("identity.db");
+    snapshot->taken_at.ms += 5000;
+    snapshot->gpus[0].index = 1;
+    snapshot->gpus[1].index = 0;
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("identity.db", "SELECT COUNT(*) FROM gpus"), 2);
+    char query[300];
+    snprintf(query, sizeof query, "SELECT COUNT(DISTINCT gpu_index) FROM gpu_stats WHERE gpu_uuid = '%s'",
+             snapshot->gpus[0].id.uuid);
+    assert_int_equal(sql_i64("identity.db", query), 2); /* each row has the number that the card had then */
+    /* A UUID that was not known before belongs to the card at the same place with the same name. */
+    store_close(s);
+    sql_run("identity.db", "UPDATE gpus SET uuid = NULL, identity = 'pci ' || pci_address || ' ' || name");
+    s = open_store("identity.db");
+    snapshot->taken_at.ms += 5000;
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("identity.db", "SELECT COUNT(*) FROM gpus"), 2);
+    assert_int_equal(sql_i64("identity.db", "SELECT COUNT(uuid) FROM gpus"), 2);
+    store_close(s);
+    snapshot_unref(snapshot);
+    sim_history_close(&h);
+}
+
+static void facts_are_written_when_they_change(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("facts.db");
+    struct snapshot *snapshot = sim_history_next(&h);
+    gpu_set_property(&snapshot->gpus[0], PROPERTY_driver_version, "1.0");
+    snapshot->gpus[0].power_limit_max_mw = reading_ok(450000);
+    write_one(s, snapshot);
+    int64_t before = sql_i64("facts.db", "SELECT COUNT(*) FROM facts");
+    assert_true(before > 5);
+    snapshot->taken_at.ms += 5000;
+    write_one(s, snapshot);
+    store_close(s);
+    s = open_store("facts.db");
+    snapshot->taken_at.ms += 5000;
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("facts.db", "SELECT COUNT(*) FROM facts"), before);
+    snapshot->taken_at.ms += 5000;
+    gpu_set_property(&snapshot->gpus[0], PROPERTY_driver_version, "2.0");
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("facts.db", "SELECT COUNT(*) FROM facts"), before + 1);
+    assert_int_equal(sql_i64("facts.db", "SELECT value FROM facts WHERE key = 'power_limit_max_watts'"), 450);
+    store_close(s);
+    snapshot_unref(snapshot);
+    sim_history_close(&h);
+}
+
+static struct snapshot *with_process(struct sim_history *h, int32_t pid, int64_t start_key, int64_t mem_bytes, int64_t util,
+                                     int64_t mw)
+{
+    struct snapshot *snapshot = sim_history_next(h);
+    struct gpu *gpu = &snapshot->gpus[0];
+    gpu->process_count = 0;
+    gpu->processes_state = READING_OK;
+    gpu->power_mw = reading_ok(200000);
+    gpu->energy_mj = reading_absent(READING_UNSUPPORTED);
+    if (pid) {
+        struct process *p = gpu_add_process(gpu, pid);
+        p->type = PROCESS_COMPUTE;
+        p->start_key = start_key;
+        snprintf(p->name, sizeof p->name, "python3");
+        snprintf(p->user, sizeof p->user, "alice");
+        p->mem_bytes = mem_bytes ? reading_ok(mem_bytes) : reading_absent(READING_DENIED);
+        p->util_permille = reading_ok(util);
+        p->power_mw = reading_ok(mw);
+    }
+    return snapshot;
+}
+
+static void each_life_of_a_process_is_one_row(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("lives.db");
+    for (int i = 0; i < 24; i++) {
+        AUTO_SNAPSHOT const struct snapshot *snapshot = with_process(&h, 4242, 77, (i + 1LL) << 20, 500, 100000);
+        write_one(s, snapshot);
+        if (i == 11) { /* a restart of ours is not one of theirs */
+            store_close(s);
+            s = open_store("lives.db");
+        }
+    }
+    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes"), 1);
+    assert_int_equal(sql_i64("lives.db", "SELECT samples FROM processes"), 24);
+    assert_int_equal(sql_i64("lives.db", "SELECT memory_peak_bytes FROM processes"), 24 << 20);
+    assert_int_equal(sql_i64("lives.db", "SELECT memory_sum_bytes / memory_count FROM processes"), (25 << 20) / 2);
+    assert_int_equal(sql_i64("lives.db", "SELECT sm_sum_permille / sm_count FROM processes"), 500);
+    assert_int_equal(sql_i64("lives.db", "SELECT last_seen_ms - first_seen_ms FROM processes"), 23 * 5000);
+    assert_int_equal(sql_i64("lives.db", "SELECT ended FROM processes"), 0);
+    /* 22 intervals of 5 s (one was lost with the restart) at 100 of 200 W */
+    assert_int_equal(sql_i64("lives.db", "SELECT energy_mj FROM processes"), 22 * 500000);
+    assert_int_equal(sql_i64("lives.db", "SELECT SUM(energy_mj) FROM energy"), 22 * 1000000);
+    assert_int_equal(sql_i64("lives.db", "SELECT SUM(attributed_mj) FROM energy"), 22 * 500000);
+    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM process_minutes"), 2);
+    assert_int_equal(sql_i64("lives.db", "SELECT SUM(energy_mj) FROM process_minutes"), 22 * 500000);
+
+    /* Gone, and its number taken by another one. */
+    const struct snapshot *gone = with_process(&h, 0, 0, 0, 0, 0);
+    write_one(s, gone);
+    snapshot_unref(gone);
+    assert_int_equal(sql_i64("lives.db", "SELECT ended FROM processes"), 1);
+    const struct snapshot *other = with_process(&h, 4242, 99, 0, 10, 1);
+    write_one(s, other);
+    snapshot_unref(other);
+    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes"), 2);
+    assert_int_equal(sql_i64("lives.db", "SELECT memory_peak_bytes IS NULL FROM processes WHERE start_key = 99"), 1);
+    /* Missed for one sample, it goes on. */
+    for (int i = 0; i < 2; i++) {
+        const struct snapshot *missed = with_process(&h, i ? 4242 : 0, 99, 0, 10, 1);
+        write_one(s, missed);
+        snapshot_unref(missed);
+    }
+    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes"), 2);
+    assert_int_equal(sql_i64("lives.db", "SELECT SUM(ended) FROM processes"), 1);
+    /* While nobody knows who is there, nobody is gone. */
+    struct snapshot *unknown = with_process(&h, 0, 0, 0, 0, 0);
+    unknown->gpus[0].processes_state = READING_FAILED;
+    write_one(s, unknown);
+    snapshot_unref(unknown);
+    assert_int_equal(sql_i64("lives.db", "SELECT SUM(ended) FROM processes"), 1);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void joules_of_processes_add_up_to_those_of_the_card(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=multi-user");
+    struct store *s = open_store("joules.db");
+    for (int i = 0; i < 240; i++) {
+        struct snapshot *snapshot = sim_history_next(&h);
+        struct gpu *gpu = &snapshot->gpus[0];
+        int64_t total = reading_or(gpu->power_mw, 0), weight = 0, given = 0;
+        for (size_t p = 0; p < gpu->process_count; p++)
+            weight += 1 + reading_or(gpu->processes[p].util_permille, 0);
+        for (size_t p = 0; p < gpu->process_count; p++) { /* as the engine attributes: all of it */
+            int64_t part = total * (1 + reading_or(gpu->processes[p].util_permille, 0)) / weight;
+            gpu->processes[p].power_mw = reading_ok(p + 1 == gpu->process_count ? total - given : part);
+            given += part;
+        }
+        write_one(s, snapshot);
+        snapshot_unref(snapshot);
+    }
+    double card = sql_double("joules.db", "SELECT SUM(energy_mj) FROM energy");
+    double processes = sql_double("joules.db", "SELECT SUM(energy_mj) FROM processes");
+    double counter = sql_double("joules.db", "SELECT MAX(energy_mj) - MIN(energy_mj) FROM samples");
+    assert_true(card > 0);
+    assert_true(processes > card * 0.99 && processes < card * 1.01);
+    assert_true(card > counter * 0.99 && card < counter * 1.01);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void events_are_kept_with_their_card(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=idle");
+    struct store *s = open_store("events.db");
+    struct error err;
+    /* Before the first snapshot, too. */
+    const struct store_event start = {
+        .at = HISTORY_BEGIN, .gpu_index = -1, .kind = "daemon", .severity = "info", .text = "started"};
+    assert_int_equal(store_write(s, NULL, 0, &start, 1, &err), 0);
+    struct snapshot *snapshot = sim_history_next(&h);
+    snapshot->event_count = 1;
+    snapshot->events[0] =
+        (struct event){.kind = EVENT_XID, .gpu_index = 1, .code = 79, .at = snapshot->taken_at, .text = "fell off"};
+    snapshot->source_count = 1;
+    snprintf(snapshot->sources[0].name, SOURCE_NAME_SIZE, "nvml");
+    snapshot->sources[0].state = SOURCE_OK;
+    write_one(s, snapshot);
+    snapshot->taken_at.ms += 5000;
+    snapshot->event_count = 0;
+    snapshot->sources[0].state = SOURCE_HUNG;
+    write_one(s, snapshot);
+    snapshot->taken_at.ms += 5000;
+    write_one(s, snapshot);
+    const struct store_event alert = {
+        .at = snapshot->taken_at, .gpu_index = 0, .kind = "alert", .severity = "warning", .text = "hot", .data = "{\"value\": 91}"};
+    assert_int_equal(store_write(s, NULL, 0, &alert, 1, &err), 0);
+    assert_int_equal(sql_i64("events.db", "SELECT COUNT(*) FROM events"), 4);
+    assert_int_equal(sql_i64("events.db", "SELECT code FROM events e JOIN gpus g ON g.id = e.gpu_id WHERE g.gpu_index = 1"), 79);
+    assert_int_equal(sql_i64("events.db", "SELECT COUNT(*) FROM events WHERE kind = 'source' AND text LIKE 'nvml: hung%'"), 1);
+    assert_int_equal(sql_i64("events.db", "SELECT COUNT(*) FROM events e JOIN gpus g ON g.id = e.gpu_id WHERE kind = 'alert'"), 1);
+    store_close(s);
+    snapshot_unref(snapshot);
+    sim_history_close(&h);
+}
+
+static void a_newer_schema_is_left_alone(void **state)
+{
+    (void)state;
+    store_close(open_store("newer.db"));
+    sql_run("newer.db", "UPDATE meta SET value = '99' WHERE key = 'schema_version'");
+    struct store *s = NULL;
+    struct error err;
+    const struct store_options options = {.url = store_url("newer.db"), .limits = store_default_limits};
+    assert_int_equal(store_open(&options, &s, &err), -EPROTO);
+    assert_non_null(strstr(err.text, "newer version"));
+    assert_int_equal(sql_i64("newer.db", "SELECT value FROM meta WHERE key = 'schema_version'"), 99);
+}
+
+static void what_is_not_a_database_is_told_apart(void **state)
+{
+    (void)state;
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", store_folder, "noise.db");
+    FILE *f = fopen(path, "w");
+    for (int i = 0; i < 20000; i++)
+        fputc(i * 7 % 251, f);
+    fclose(f);
+    struct store *s = NULL;
+    struct error err;
+    const struct store_options options = {.url = store_url("noise.db"), .limits = store_default_limits};
+    assert_int_equal(store_open(&options, &s, &err), -EUCLEAN);
+    char moved[256];
+    assert_int_equal(store_move_aside(store_url("noise.db"), HISTORY_BEGIN, moved, sizeof moved, &err), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(moved, F_OK), 0);
+    assert_non_null(strstr(moved, "noise.db.damaged-20260301T000000Z"));
+    store_close(open_store("noise.db"));
+    assert_int_equal(store_open_read_only("sqlite:/nonexistent/x.db", &s, &err), -ENOENT);
+}
+
+int main(void)
+{
+    make_store_folder();
+    const struct CMUnitTest tests[] = {
+        TEST(rows_have_the_columns_of_the_contract_in_its_units),
+        TEST(absent_is_null_and_unknown_metrics_cost_no_column),
+        TEST(cards_keep_their_identity_over_restarts_and_renumbering),
+        TEST(facts_are_written_when_they_change),
+        TEST(each_life_of_a_process_is_one_row),
+        TEST(joules_of_processes_add_up_to_those_of_the_card),
+        TEST(events_are_kept_with_their_card),
+        TEST(a_newer_schema_is_left_alone),
+        TEST(what_is_not_a_database_is_told_apart),
+    };
+    int failed = RUN_TESTS(tests);
+    remove_store_folder();
+    return failed;
+}

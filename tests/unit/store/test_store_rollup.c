@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Summing up exactly once: whatever happens in between, minutes and hours are what a recomputation from the samples gives.
+ */
+#include "sql.h"
+
+/* The next number of a sequence that is the same in every run. */
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+/* Every minute and hour row of two columns against the samples; the current ones may be pending instead. */
+static void assert_exact(const char *name)
+{
+    static const char *const columns[] = {"power_mw", "temp_mdegc"};
+    char query[2048];
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        const char *c = columns[i];
+        for (int level = 1; level <= 2; level++) {
+            const char *table = level == 1 ? "minutes" : "hours";
+            long long ms = level == 1 ? 60000 : 3600000;
+            snprintf(
+                query, sizeof query,
+                "WITH raw AS (SELECT id & 16383 AS gpu, (id >> 14) / %lld AS bucket, SUM(%s) AS s, MIN(%s) AS lo, MAX(%s) AS hi, "
+                "COUNT(%s) AS n, COUNT(*) AS rows FROM samples GROUP BY 1, 2), "
+                "kept AS (SELECT id >> 32 AS gpu, id & 4294967295 AS bucket, %s_sum AS s, COALESCE(%s_min, %s_sum / "
+                "COALESCE(%s_count, samples)) AS lo, COALESCE(%s_max, %s_sum / COALESCE(%s_count, samples)) AS hi, "
+                "CASE WHEN %s_sum IS NULL THEN 0 ELSE COALESCE(%s_count, samples) END AS n, samples AS rows FROM %s), "
+                "waiting AS (SELECT subject AS gpu, bucket FROM pending WHERE series = 0 AND level = %d) "
+                "SELECT COUNT(*) FROM raw LEFT JOIN kept USING (gpu, bucket) WHERE (kept.s IS NOT raw.s OR kept.lo IS NOT raw.lo "
+                "OR "
+                "kept.hi IS NOT raw.hi OR kept.n IS NOT raw.n OR kept.rows IS NOT raw.rows) AND NOT EXISTS (SELECT 1 FROM waiting "
+                "w "
+                "WHERE w.gpu = raw.gpu AND (w.bucket = raw.bucket)) AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.series = 0 AND "
+                "p.level = 1 AND p.subject = raw.gpu AND p.bucket * 60000 / %lld = raw.bucket)",
+                ms, c, c, c, c, c, c, c, c, c, c, c, c, c, table, level, ms);
+            assert_int_equal(sql_i64(name, query), 0);
+        }
+    }
+}
+
+static void minutes_and_hours_are_what_the_samples_say(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=3,scenario=bursty");
+    struct store *s = open_store("plain.db");
+    for (int i = 0; i < 3 * 720 + 5; i++) { /* three hours */
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+    }
+    assert_int_equal(sql_i64("plain.db", "SELECT COUNT(*) FROM minutes"), 3 * 180);
+    assert_int_equal(sql_i64("plain.db", "SELECT COUNT(*) FROM hours"), 3 * 3);
+    assert_int_equal(sql_i64("plain.db", "SELECT COUNT(*) FROM host_minutes"), 180);
+    assert_int_equal(sql_i64("plain.db", "SELECT SUM(samples) FROM hours"), 3 * 3 * 720);
+    assert_exact("plain.db");
+    /* The views fill in what was left out. */
+    double view =
+        sql_double("plain.db", "SELECT power_watts_max FROM gpu_stats_hour WHERE gpu_index = 0 ORDER BY starts_at LIMIT 1");
+    double raw =
+        sql_double("plain.db", "SELECT MAX(power_watts) FROM gpu_stats WHERE gpu_index = 0 AND recorded_at < '2026-03-01T01'");
+    assert_true(view > raw - 1e-6 && view < raw + 1e-6);
+    assert_int_equal(sql_i64("plain.db", "SELECT COUNT(*) FROM gpu_stats_minute WHERE pcie_replays_count <> samples"), 0);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+/* Restarts at any moment, batches of any size, a clock that is set forward and back, missing samples. */
+static void restarts_clock_steps_and_late_rows_change_nothing(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 4; seed++) {
+        uint32_t random = seed;
+        char name[32];
+        snprintf(name, sizeof name, "steps%u.db", seed);
+        struct sim_history h;
+        sim_history_open(&h, "gpus=2,scenario=bursty");
+        struct store *s = open_store(name);
+        int written = 0;
+        for (int i = 0; i < 900; i++) {
+            struct snapshot *batch[8];
+            size_t count = 1 + next_random(&random) % 3;
+            for (size_t k = 0; k < count; k++) {
+                batch[k] = sim_history_next(&h);
+                if (next_random(&random) % 5 == 0)
+                    batch[k]->gpus[0].power_mw = reading_absent(READING_FAILED);
+            }
+            struct error err;
+            assert_int_equal(store_write(s, (const struct snapshot *const *)batch, count, NULL, 0, &err), 0);
+            written += (int)count;
+            for (size_t k = 0; k < count; k++)
+                snapshot_unref(batch[k]);
+            switch (next_random(&random) % 60) {
+            case 0:
+                store_close(s);
+                s = open_store(name);
+                break;
+            case 1: h.clock.today.ms -= (int64_t)(next_random(&random) % 7200) * 1000; break; /* set back */
+            case 2: h.clock.today.ms += (int64_t)(next_random(&random) % 7200) * 1000; break;
+            case 3: h.clock.today.ms -= h.interval_ms * 2; break; /* onto the very moments of rows that are there */
+            default: break;
+            }
+        }
+        char query[64] = "SELECT COUNT(*) FROM samples";
+        assert_int_equal(sql_i64(name, query), 2 * written);
+        assert_exact(name);
+        assert_int_equal(sql_i64(name, "SELECT COUNT(*) FROM pending WHERE level = 1"), 3);
+        store_close(s);
+        sim_history_close(&h);
+    }
+}
+
+static void what_the_last_run_left_undone_is_done_after_the_start(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("undone.db");
+    for (int i = 0; i < 5; i++) {
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+    }
+    store_close(s);
+    assert_int_equal(sql_i64("undone.db", "SELECT COUNT(*) FROM minutes"), 0);
+    clock_manual_advance_ms(&h.clock, 2 * 86400000LL);
+    s = open_store("undone.db");
+    const struct snapshot *snapshot = sim_history_next(&h);
+    write_one(s, snapshot);
+    snapshot_unref(snapshot);
+    assert_int_equal(sql_i64("undone.db", "SELECT COUNT(*) FROM minutes"), 1);
+    assert_int_equal(sql_i64("undone.db", "SELECT COUNT(*) FROM hours"), 1);
+    assert_int_equal(sql_i64("undone.db", "SELECT samples FROM hours"), 5);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static int clean_all(struct store *s, struct wall now)
+{
+    struct error err = {0};
+    int steps = 0, rc;
+    while ((rc = store_clean(s, now, &err)) == 1)
+        steps++;
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    return steps;
+}
+
+static void old_rows_go_in_small_steps_and_late_ones_are_refused(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=4,scenario=idle");
+    h.interval_ms = 20000;
+    struct store *s = open_store("clean.db");
+    const struct store_limits limits = {.raw_ms = 6 * 3600000LL,
+                                        .minute_ms = 24 * 3600000LL,
+                                        .hour_ms = 30 * 3600000LL,
+                                        .process_ms = 20 * 3600000LL,
+                                        .event_ms = 20 * 3600000LL,
+                                        .max_bytes = 0};
+    store_set_limits(s, &limits);
+    for (int i = 0; i < 36 * 180; i++) { /* a day and a half */
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+    }
+    struct error err;
+    int64_t before, after;
+    assert_int_equal(store_used_bytes(s, &before, &err), 0);
+    int64_t now_ms = h.clock.today.ms;
+    assert_true(clean_all(s, h.clock.today) > 10);
+    assert_int_equal(store_used_bytes(s, &after, &err), 0);
+    assert_true(after < before * 6 / 10);
+    assert_true(sql_i64("clean.db", "PRAGMA freelist_count") < 600); /* the file gave its space back */
+    assert_int_equal(sql_i64("clean.db", "SELECT MIN(id >> 14) FROM samples"), now_ms - limits.raw_ms);
+    assert_int_equal(sql_i64("clean.db", "SELECT MIN(id & 4294967295) * 60000 FROM minutes"), now_ms - limits.minute_ms);
+    assert_int_equal(sql_i64("clean.db", "SELECT MIN(id & 4294967295) * 3600000 FROM hours"), now_ms - limits.hour_ms);
+    assert_int_equal(sql_i64("clean.db", "SELECT COUNT(*) FROM hours"), 4 * 29); /* the last one is not over yet */
+    /* Nothing else is touched a second time. */
+    assert_int_equal(clean_all(s, h.clock.today), 0);
+
+    int64_t rows = sql_i64("clean.db", "SELECT COUNT(*) FROM samples");
+    struct snapshot *late = sim_history_next(&h);
+    late->taken_at.ms = now_ms - limits.raw_ms - 60000;
+    write_one(s, late);
+    assert_int_equal(store_rejected(s), 1);
+    assert_int_equal(sql_i64("clean.db", "SELECT COUNT(*) FROM samples"), rows);
+    late->taken_at.ms = now_ms - limits.raw_ms + 1;
+    write_one(s, late);
+    assert_int_equal(sql_i64("clean.db", "SELECT COUNT(*) FROM samples"), rows + 4);
+    snapshot_unref(late);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void over_the_size_limit_the_oldest_samples_go_first(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=4,scenario=idle");
+    struct store *s = open_store("cap.db");
+    struct store_limits limits = store_default_limits;
+    limits.max_bytes = 3 << 19;
+    store_set_limits(s, &limits);
+    for (int i = 0; i < 3000; i++) {
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+        if (i % 100 == 0)
+            clean_all(s, h.clock.today);
+    }
+    clean_all(s, h.clock.today);
+    struct error err;
+    int64_t used;
+    assert_int_equal(store_used_bytes(s, &used, &err), 0);
+    assert_true(used <= limits.max_bytes);
+    assert_true(sql_i64("cap.db", "SELECT MIN(id >> 14) FROM samples") > HISTORY_BEGIN.ms);
+    /* The summaries of what went are still there. */
+    assert_int_equal(sql_i64("cap.db", "SELECT MIN(id & 4294967295) * 60000 FROM minutes"), HISTORY_BEGIN.ms);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void stored_values_are_small(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=8,model=h100,scenario=training");
+    struct store *s = open_store("small.db");
+    int64_t values = 0;
+    for (int i = 0; i < 1500; i++) {
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+        for (size_t g = 0; g < snapshot->gpu_count; g++)
+            for (size_t c = 0; c < series_count(SERIES_GPU); c++)
+                values += series_value(SERIES_GPU, &snapshot->gpus[g], c).state == READING_OK;
+    }
+    int64_t used;
+    struct error err;
+    assert_int_equal(store_used_bytes(s, &used, &err), 0);
+    /* With everything else that is in the file. */
+    assert_true(used < values * 5);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+int main(void)
+{
+    make_store_folder();
+    const struct CMUnitTest tests[] = {
+        TEST(minutes_and_hours_are_what_the_samples_say),
+        TEST(restarts_clock_steps_and_late_rows_change_nothing),
+        TEST(what_the_last_run_left_undone_is_done_after_the_start),
+        TEST(old_rows_go_in_small_steps_and_late_ones_are_refused),
+        TEST(over_the_size_limit_the_oldest_samples_go_first),
+        TEST(stored_values_are_small),
+    };
+    int failed = RUN_TESTS(tests);
+    remove_store_folder();
+    return failed;
+}
