@@ -641,7 +641,7 @@ EXPORT int nvmlDeviceGetRunningProcessDetailList(nvml_device device, void *detai
 static void add_load(struct nvml_process_utilization row, unsigned long long after, unsigned room, unsigned *have,
                      struct nvml_process_utilization *rows)
 {
-    if (row.timestamp <= after && row.sm <= 100) /* nonsense comes whatever was asked */
+    if (row.timestamp <= after)
         return;
     if (*have < room)
         rows[*have] = row;
@@ -660,10 +660,11 @@ EXPORT int nvmlDeviceGetProcessUtilization(nvml_device device, struct nvml_proce
     unsigned have = 0, room = rows ? *count : 0;
     for (unsigned i = 0; i < s->row_count; i++) {
         const struct fake_row *r = &s->rows[i];
+        /* These come whatever was asked: drivers have given old rows too. */
         if (r->gpu == gpu_of(device))
             add_load((struct nvml_process_utilization){r->pid, now - (unsigned long long)(r->age_ms * 1000), r->sm, r->mem, r->enc,
                                                        r->dec},
-                     after, room, &have, rows);
+                     0, room, &have, rows);
     }
     for (unsigned i = 0; i < s->process_count; i++) {
         const struct fake_process *p = &s->processes[i];

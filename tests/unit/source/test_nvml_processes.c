@@ -178,6 +178,14 @@ static void rows_seen_before_are_not_taken_again(void **state)
     end(&g);
 }
 
+static void a_row_of_long_ago_says_nothing_about_now(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n process 5 compute 1\n row 5 10000 90 10 0 0\n");
+    assert_reading(g.processes[0].util_permille, 0);
+    end(&g);
+}
+
 static void utilization_without_support_or_permission_is_absent(void **state)
 {
     (void)state;
@@ -222,6 +230,7 @@ int main(void)
         TEST(holds_the_last_sample_for_two_seconds),
         TEST(drops_nonsense_rows_and_takes_the_newest),
         TEST(rows_seen_before_are_not_taken_again),
+        TEST(a_row_of_long_ago_says_nothing_about_now),
         TEST(utilization_without_support_or_permission_is_absent),
         TEST(an_empty_card_is_not_asked_who_does_what),
     };
