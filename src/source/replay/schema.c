@@ -47,8 +47,11 @@ void schema_write(struct buf *out)
     write_names(out, host_name);
 }
 
-static int16_t find(struct str wanted, const char *(*name)(size_t))
+/* Usually the file was written by the same version: the name is where it was. */
+static int16_t find(struct str wanted, size_t guess, const char *(*name)(size_t))
 {
+    if (name(guess) && str_is(wanted, name(guess)))
+        return (int16_t)guess;
     for (size_t i = 0; name(i); i++)
         if (str_is(wanted, name(i)))
             return (int16_t)i;
@@ -64,7 +67,7 @@ static bool read_names(const unsigned char **at, const unsigned char *end, const
     for (size_t i = 0; i < count; i++) {
         if (!varint_get(at, end, &len) || len >= SCHEMA_NAME_SIZE || len > (size_t)(end - *at))
             return false;
-        ret->to[i] = find((struct str){(const char *)*at, len}, name);
+        ret->to[i] = find((struct str){(const char *)*at, len}, i, name);
         *at += len;
     }
     return true;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "source/replay/codec.h"
 #include "source/replay/reader.h"
 #include "test.h"
 
@@ -468,6 +469,75 @@ static void other_files_are_left_alone(void **state)
     }
 }
 
+/* Replaces the first occurrence of a name by one of the same length. */
+static void rename_column(struct buf *schema, const char *from, const char *to)
+{
+    char *at = memmem(schema->at, schema->len, from, strlen(from));
+    assert_non_null(at);
+    assert_int_equal(strlen(from), strlen(to));
+    memcpy(at, to, strlen(to));
+}
+
+static void unknown_columns_and_frames_are_left_out(void **state)
+{
+    (void)state;
+    struct sim_machine m;
+    sim_machine_start(&m, "scenario=training,gpus=1");
+    struct snapshot *s = sim_machine_sample(&m, GROUP_ALL);
+    AUTO_BUF struct buf schema = BUF(1 << 16), key = BUF(1 << 20), file = BUF(1 << 20);
+    schema_write(&schema);
+    rename_column(&schema, "clock_video_khz", "clock_phase_khz"); /* a later version calls it so */
+    rename_column(&schema, "temp_mdegc", "temp_other");
+    snapshot_encode(&key, s, NULL);
+    buf_text(&file, RECORDING_MAGIC);
+    frame_build(&file, FRAME_SCHEMA, buf_view(&schema));
+    frame_build(&file, 'Z', STR("of a later version"));
+    frame_build(&file, FRAME_KEY, buf_view(&key));
+
+    struct replay_reader *r;
+    assert_int_equal(replay_reader_open_memory(file.at, file.len, &r, NULL), 0);
+    const struct snapshot *read = next(r);
+    assert_non_null(read);
+    const struct gpu *g = &read->gpus[0];
+    assert_int_equal(g->clock_video_khz.state, READING_UNREAD);
+    assert_int_equal(g->temp_mdegc.state, READING_UNREAD);
+    assert_same_reading(g->power_mw, s->gpus[0].power_mw, "power");
+    assert_same_reading(g->ecc_corrected, s->gpus[0].ecc_corrected, "ecc");
+    assert_same_reading(g->clock_memory_khz, s->gpus[0].clock_memory_khz, "memory clock");
+    snapshot_unref(read);
+    replay_reader_close(r);
+    snapshot_unref(s);
+    sim_machine_stop(&m);
+}
+
+static void columns_that_changed_places_are_found(void **state)
+{
+    (void)state;
+    struct sim_machine m;
+    sim_machine_start(&m, "scenario=training,gpus=1");
+    struct snapshot *s = sim_machine_sample(&m, GROUP_ALL);
+    AUTO_BUF struct buf schema = BUF(1 << 16), key = BUF(1 << 20), file = BUF(1 << 20);
+    schema_write(&schema);
+    rename_column(&schema, "pcie_width", "xxxxxxxxxx");
+    rename_column(&schema, "temp_mdegc", "pcie_width");
+    rename_column(&schema, "xxxxxxxxxx", "temp_mdegc");
+    snapshot_encode(&key, s, NULL);
+    buf_text(&file, RECORDING_MAGIC);
+    frame_build(&file, FRAME_SCHEMA, buf_view(&schema));
+    frame_build(&file, FRAME_KEY, buf_view(&key));
+    struct replay_reader *r;
+    assert_int_equal(replay_reader_open_memory(file.at, file.len, &r, NULL), 0);
+    const struct snapshot *read = next(r);
+    assert_non_null(read);
+    assert_same_reading(read->gpus[0].temp_mdegc, s->gpus[0].pcie_width, "written as width");
+    assert_same_reading(read->gpus[0].pcie_width, s->gpus[0].temp_mdegc, "written as temperature");
+    assert_same_reading(read->gpus[0].power_mw, s->gpus[0].power_mw, "power");
+    snapshot_unref(read);
+    replay_reader_close(r);
+    snapshot_unref(s);
+    sim_machine_stop(&m);
+}
+
 static void a_recording_is_for_its_owner(void **state)
 {
     (void)state;
@@ -493,6 +563,8 @@ int main(void)
         RECORDING_TEST(more_processes_than_a_recording_holds_are_counted),
         RECORDING_TEST(a_full_disk_leaves_a_whole_recording),
         RECORDING_TEST(other_files_are_left_alone),
+        RECORDING_TEST(unknown_columns_and_frames_are_left_out),
+        RECORDING_TEST(columns_that_changed_places_are_found),
         RECORDING_TEST(a_recording_is_for_its_owner),
     };
     return RUN_TESTS(tests);
