@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "source/nvidia_smi/internal.h"
-#include "source/nvml/internal.h"
+#include "source/nvml/outside.h"
 
 struct card *smi_card_find(struct smi *s, const struct gpu_id *id)
 {

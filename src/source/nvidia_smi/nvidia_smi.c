@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "source/nvidia_smi/internal.h"
-#include "source/nvml/internal.h"
+#include "source/nvml/outside.h"
 
 enum { STILL_FRESH_MS = 250 }; /* the query of open() serves the first sample */
 

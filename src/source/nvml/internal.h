@@ -16,6 +16,7 @@
 #pragma once
 
 #include "source/nvml/library.h"
+#include "source/nvml/outside.h"
 #include "source/source.h"
 
 enum {
@@ -110,14 +111,6 @@ struct nvml_card {
     struct reading xid_last;
 };
 
-/* A card as sysfs shows it. */
-struct nvml_seen {
-    char address[GPU_PCI_SIZE];
-    bool asleep;
-};
-
-enum nvml_visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LISTED };
-
 struct nvml {
     struct source source;
     const struct env *env;
@@ -167,21 +160,12 @@ void card_forget_refusals(struct nvml_card *card);
 void card_fail(struct nvml *n, struct nvml_card *card, int code);
 
 /* sleep.c */
-size_t sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max); /* NVIDIA GPUs, by address */
-bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never);
-void sleep_identify(const struct env *env, const char *address, struct gpu_id *id);
 void sleep_update(struct nvml *n, struct nvml_card *card);
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
 bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card was plugged in */
 
 /* laptop_fan.c */
 int laptop_fan_rpm(struct nvml *n, int64_t *rpm); /* an NVML return code */
-
-/* visible.c */
-enum nvml_visible_kind visible_kind(const char *list);
-/* Whether the list shows the card; uuid "" while unknown: then true unless the index alone decides. */
-bool visible_card(const char *list, size_t card_count, int index, const char *uuid);
-bool visible_instance(const char *list, size_t card_count, int index, const char *uuid, int instance, const char *instance_uuid);
 
 /* query.c, fields.c, about.c, gpm.c, process.c, utilization.c, mig.c, events.c, describe.c: each reads into `out` what its part
  * of `groups` covers. They return false when the card got into trouble and the rest should not be asked. */

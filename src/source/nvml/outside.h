@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What can be known of NVIDIA's cards without their library, for the fallback nvidia-smi too: sysfs says which are asleep
+ * (sleep.c), NVIDIA_VISIBLE_DEVICES which may be shown (visible.c).
+ */
+#pragma once
+
+#include "base/env.h"
+#include "model/gpu.h"
+
+/* A card as sysfs shows it. */
+struct nvml_seen {
+    char address[GPU_PCI_SIZE];
+    bool asleep;
+};
+
+size_t sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max); /* NVIDIA GPUs, by address */
+bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never);
+void sleep_identify(const struct env *env, const char *address, struct gpu_id *id);
+
+enum nvml_visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LISTED };
+
+enum nvml_visible_kind visible_kind(const char *list);
+/* Whether the list shows the card; uuid "" while unknown: then true unless the index alone decides. */
+bool visible_card(const char *list, size_t card_count, int index, const char *uuid);
+bool visible_instance(const char *list, size_t card_count, int index, const char *uuid, int instance, const char *instance_uuid);
