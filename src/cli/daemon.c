@@ -31,7 +31,7 @@ struct daemon {
     struct story story;
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
-    bool failed;
+    bool failed, wrong_usage;
 };
 
 /* ---- from settings to options ---- */
@@ -214,8 +214,10 @@ static int start(struct daemon *d, struct error *err)
                                                     .source_count = d->source_count,
                                                     .interval_ms = config_interval_ms(c)},
                            err);
-    if (!d->engine)
+    if (!d->engine) {
+        d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
         return err->code ? err->code : -EIO;
+    }
     struct server_options o = server_options(d, c);
     int result = server_new(&o, &(struct server_parts){.sampled = on_sample, .user = d}, &d->server, err);
     if (!result && watch(d))
@@ -256,7 +258,7 @@ int daemon_run(const struct daemon_options *options)
     config_free(d.first);
     if (!result)
         log_info("stopped");
-    if (result == -EINVAL)
+    if (d.wrong_usage)
         return EXIT_USAGE;
     return result || d.failed ? EXIT_FAILED : EXIT_FINE;
 }

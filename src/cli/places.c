@@ -40,10 +40,10 @@ int place_state(char path[PLACE_SIZE], struct error *err)
     bool found = join(path, getenv("STATE_DIRECTORY"), "");
     if (found && strchr(path, ':')) /* systemd lists several with colons; the first is ours */
         *strchr(path, ':') = '\0';
-    if (!found && geteuid() == 0)
-        found = join(path, SYSTEM_STATE, "");
     if (!found)
         found = join(path, getenv("XDG_STATE_HOME"), "/whirr");
+    if (!found && geteuid() == 0)
+        found = join(path, SYSTEM_STATE, "");
     if (!found)
         found = join(path, getenv("HOME"), "/.local/state/whirr");
     if (!found)

@@ -2,8 +2,10 @@
  * Where the daemon keeps its things, and where commands look for it: one rule for both.
  *
  *                a service of the system              root                     anybody else
- *   state        $STATE_DIRECTORY (/var/lib/whirr)    /var/lib/whirr           $XDG_STATE_HOME/whirr, ~/.local/state/whirr
+ *   state        $STATE_DIRECTORY (/var/lib/whirr)    /var/lib/whirr           ~/.local/state/whirr
  *   socket       $RUNTIME_DIRECTORY (/run/whirr)      /run/whirr/whirr.sock    $XDG_RUNTIME_DIR/whirr.sock
+ *
+ * An $XDG_STATE_HOME that is set goes before the last two.
  */
 #pragma once
 

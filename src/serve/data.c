@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "format/json.h"
 #include "format/json_why.h"
+#include "format/process_rows.h"
 #include "format/prometheus.h"
 #include "format/record.h"
 #include "serve/page.h"
@@ -135,13 +136,11 @@ const struct why *data_why(struct data *d)
 
 static void write_processes(struct json_writer *j, const struct snapshot *s)
 {
-    jw_object(j);
-    jw_key_array(j, "processes");
-    for (size_t i = 0; i < s->gpu_count; i++)
-        for (size_t p = 0; p < s->gpus[i].process_count; p++)
-            json_process(j, &s->gpus[i], &s->gpus[i].processes[p]);
-    jw_end(j);
-    jw_end(j);
+    AUTO_PROCESS_ROWS struct process_rows rows = {0};
+    if (process_rows_init(&rows, s, &(struct process_filter){.only = ALL_GPUS}))
+        j->out->failed = true;
+    else
+        json_processes(j, s, &rows);
 }
 
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)

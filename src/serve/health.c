@@ -4,6 +4,8 @@
  */
 #include "serve/health.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "format/json.h"
 
@@ -12,6 +14,15 @@ enum { SAMPLES_LATE = 3, SAMPLES_DEAD = 12, START_MS = 30000 };
 static bool source_is_troubled(const struct source_status *source)
 {
     return source->state == SOURCE_FAILING || source->state == SOURCE_SET_ASIDE || source->state == SOURCE_HUNG;
+}
+
+/* What was let go on request is as it should be. */
+static bool was_released(const struct snapshot *s, const char *source)
+{
+    for (size_t i = 0; i < s->source_count; i++)
+        if (strcmp(s->sources[i].name, source) == 0)
+            return s->sources[i].state == SOURCE_RELEASED;
+    return false;
 }
 
 enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t age_ms, int64_t interval_ms, int64_t uptime_ms)
@@ -27,7 +38,7 @@ enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t 
         if (source_is_troubled(&s->sources[i]))
             return HEALTH_DEGRADED;
     for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].state == GPU_LOST || s->gpus[i].state == GPU_ERROR)
+        if ((s->gpus[i].state == GPU_LOST || s->gpus[i].state == GPU_ERROR) && !was_released(s, s->gpus[i].source))
             return HEALTH_DEGRADED;
     return HEALTH_OK;
 }
@@ -74,6 +85,7 @@ void health_write(struct server *server, struct buf *out, enum health_status *re
         jw_number(&j, (double)age / 1000);
     else
         jw_null(&j);
+    jw_key_int(&j, "samples_total", (int64_t)d->latest->sequence);
     jw_end(&j);
     part(&j, "store", server->parts.store_health, server->parts.user, true);
     part(&j, "guard", server->parts.guard_health, server->parts.user, false);

@@ -98,7 +98,7 @@ static void tell(struct subscriber *s, int64_t now)
         return;
     if (!wants_now(s, now)) {
         s->seen = b->number;
-    } else if (s->ops->is_busy(s)) {
+    } else if (s->ops->queued(s)) {
         s->missed++;
         s->hub->samples_missed++;
     } else {
@@ -136,7 +136,7 @@ void hub_publish(struct hub *h, struct batch *b)
 
 void hub_drained(struct subscriber *s)
 {
-    if (!s->joined || !s->missed || s->ops->is_busy(s))
+    if (!s->joined || !s->missed || s->ops->queued(s))
         return;
     /* The newest sample is among those it missed, and is no longer. */
     if (s->seen < s->hub->batch->number) {

@@ -16,7 +16,7 @@ struct subscriber;
 
 struct subscriber_ops {
     void (*send)(struct subscriber *s, struct blob *bytes);
-    bool (*is_busy)(const struct subscriber *s); /* has not taken everything that was sent */
+    size_t (*queued)(const struct subscriber *s); /* bytes that it has not taken yet; 0: ready for the next sample */
 };
 
 struct subscriber {

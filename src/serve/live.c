@@ -14,7 +14,7 @@
 #include "serve/exchange.h"
 #include "serve/ws.h"
 
-enum { DATA_MAX = 64 << 20, QUEUE_MAX = 8 << 20 };
+enum { DATA_MAX = 64 << 20, QUEUE_MAX = 8 << 20, UNREAD_MAX = 256 * 1024 };
 
 static const char *answer_of(struct server *server)
 {
@@ -62,8 +62,8 @@ static void tell_error(struct subscriber *s, const char *code, const char *messa
 
 static void send_update(struct server *server, struct subscriber *s)
 {
-    if (s->ops->is_busy(s))
-        return; /* it has not read what it already got: asking again makes nothing newer */
+    if (s->ops->queued(s) > UNREAD_MAX)
+        return; /* it does not read what it gets: asking again makes nothing newer */
     struct blob *summary = data_body(&server->data, BODY_SUMMARY);
     if (summary)
         hub_tell(s, TOPIC_STATUS_UPDATE, str_trim((struct str){summary->at, summary->len}));
@@ -128,12 +128,12 @@ static void client_send(struct subscriber *s, struct blob *bytes)
         conn_close(c->ws->conn);
 }
 
-static bool client_is_busy(const struct subscriber *s)
+static size_t client_queued(const struct subscriber *s)
 {
-    return ws_queued(((const struct live_client *)s)->ws) > 0;
+    return ws_queued(((const struct live_client *)s)->ws);
 }
 
-static const struct subscriber_ops client_ops = {.send = client_send, .is_busy = client_is_busy};
+static const struct subscriber_ops client_ops = {.send = client_send, .queued = client_queued};
 
 static void on_message(struct ws *w, struct str text)
 {

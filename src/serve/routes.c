@@ -13,61 +13,14 @@
 #include "serve/live.h"
 #include "serve/login.h"
 #include "serve/page.h"
+#include "serve/processes.h"
+#include "serve/ready.h"
 #include "serve/router.h"
 #include "serve/socketio.h"
 
-enum { FRESH_WAIT_MS = 500 };
-
-/* Puts the request aside until a sample is there that is young enough; false while it has to wait. */
-static bool fresh(struct exchange *x, unsigned groups, int64_t max_age_ms)
-{
-    struct server *s = x->server;
-    if (x->waited || data_is_fresh(&s->data, groups, max_age_ms))
-        return true;
-    exchange_park(x);
-    server_add_waiter(s, x->conn, FRESH_WAIT_MS);
-    return false;
-}
-
-/* ?max_age_ms=N asks for data no older than that; without it, what there is. False: answered with 400, or waiting. */
-static bool young_enough(struct exchange *x, int64_t default_ms)
-{
-    char text[24];
-    int64_t max_age = default_ms;
-    if (http_query(x->request, "max_age_ms", text, sizeof text) && (!str_to_i64(str_from(text), &max_age) || max_age < 0)) {
-        exchange_error(x, 400, "bad_parameter", "max_age_ms must be a number of milliseconds, 0 or more.");
-        return false;
-    }
-    if (max_age < 0)
-        return x->server->data.has_sample || fresh(x, 0, INT64_MAX / 2);
-    return fresh(x, GROUP_QUICK, max_age);
-}
-
-static void reply_body(struct exchange *x, struct blob *body, const char *type)
-{
-    if (!body)
-        return;
-    exchange_reply(x,
-                   &(struct reply){
-                       .type = type, .body = body, .has_age = x->server->data.has_sample, .age_ms = data_age_ms(&x->server->data)});
-}
-
 static void reply_kind(struct exchange *x, enum body_kind kind)
 {
-    reply_body(x, data_body(&x->server->data, kind), "application/json");
-}
-
-/* ?gpu=INDEX|UUID|PCI. The position, ALL_GPUS without the parameter, -2 when it was answered with 400. */
-static int which_gpu(struct exchange *x)
-{
-    char which[GPU_UUID_SIZE];
-    if (!http_query(x->request, "gpu", which, sizeof which) && !http_query(x->request, "gpu_index", which, sizeof which))
-        return ALL_GPUS;
-    int found = snapshot_find_gpu(x->server->data.latest, which);
-    if (found >= 0)
-        return found;
-    exchange_error(x, 404, "no_such_gpu", "There is no GPU '%s' here.", which);
-    return -2;
+    ready_reply(x, data_body(&x->server->data, kind), "application/json");
 }
 
 static void one_gpu(struct exchange *x, int gpu, void (*write)(struct json_writer *, const struct snapshot *, int))
@@ -77,13 +30,13 @@ static void one_gpu(struct exchange *x, int gpu, void (*write)(struct json_write
     write(&j, x->server->data.latest, gpu);
     buf_char(&out, '\n');
     AUTO_BLOB struct blob *body = blob_take(&out);
-    reply_body(x, body, "application/json");
+    ready_reply(x, body, "application/json");
 }
 
 /* Answers with the shared body, or with one GPU's part of it. */
 static void reply_some(struct exchange *x, enum body_kind kind, void (*write)(struct json_writer *, const struct snapshot *, int))
 {
-    int gpu = which_gpu(x);
+    int gpu = ready_which_gpu(x);
     if (gpu == ALL_GPUS)
         reply_kind(x, kind);
     else if (gpu >= 0)
@@ -92,37 +45,37 @@ static void reply_some(struct exchange *x, enum body_kind kind, void (*write)(st
 
 static void get_devices(struct exchange *x)
 {
-    if (young_enough(x, x->server->options.max_age_ms))
+    if (ready_young_enough(x, x->server->options.max_age_ms))
         reply_some(x, BODY_DEVICES, json_devices);
 }
 
 static void get_driver(struct exchange *x)
 {
-    if (young_enough(x, -1))
+    if (ready_young_enough(x, -1))
         reply_kind(x, BODY_DRIVER);
 }
 
 static void get_summary(struct exchange *x)
 {
-    if (young_enough(x, -1))
+    if (ready_young_enough(x, -1))
         reply_kind(x, BODY_SUMMARY);
 }
 
 static void get_metrics(struct exchange *x)
 {
-    if (young_enough(x, -1))
+    if (ready_young_enough(x, -1))
         reply_some(x, BODY_METRICS, json_metrics);
 }
 
 static void get_stats(struct exchange *x)
 {
-    if (young_enough(x, -1))
+    if (ready_young_enough(x, -1))
         reply_some(x, BODY_STATS, json_stats);
 }
 
 static void get_resources(struct exchange *x)
 {
-    if (young_enough(x, -1))
+    if (ready_young_enough(x, -1))
         reply_kind(x, BODY_RESOURCES);
 }
 
@@ -136,34 +89,18 @@ static void write_why_of(struct exchange *x, int gpu)
     json_why(&j, x->server->data.latest, why, gpu);
     buf_char(&out, '\n');
     AUTO_BLOB struct blob *body = blob_take(&out);
-    reply_body(x, body, "application/json");
+    ready_reply(x, body, "application/json");
 }
 
 static void get_why(struct exchange *x)
 {
-    if (!young_enough(x, -1))
+    if (!ready_young_enough(x, -1))
         return;
-    int gpu = which_gpu(x);
+    int gpu = ready_which_gpu(x);
     if (gpu == ALL_GPUS)
         reply_kind(x, BODY_WHY);
     else if (gpu >= 0)
         write_why_of(x, gpu);
-}
-
-static void write_some_processes(struct json_writer *j, const struct snapshot *s, int only)
-{
-    jw_object(j);
-    jw_key_array(j, "processes");
-    for (size_t p = 0; p < s->gpus[only].process_count; p++)
-        json_process(j, &s->gpus[only], &s->gpus[only].processes[p]);
-    jw_end(j);
-    jw_end(j);
-}
-
-static void get_processes(struct exchange *x)
-{
-    if (young_enough(x, -1))
-        reply_some(x, BODY_PROCESSES, write_some_processes);
 }
 
 static void get_health(struct exchange *x)
@@ -180,13 +117,13 @@ static void get_health(struct exchange *x)
 
 static void get_prometheus(struct exchange *x)
 {
-    if (young_enough(x, -1))
-        reply_body(x, data_body(&x->server->data, BODY_PROMETHEUS), PROMETHEUS_CONTENT_TYPE);
+    if (ready_young_enough(x, -1))
+        ready_reply(x, data_body(&x->server->data, BODY_PROMETHEUS), PROMETHEUS_CONTENT_TYPE);
 }
 
 static void get_page(struct exchange *x)
 {
-    if (!young_enough(x, -1))
+    if (!ready_young_enough(x, -1))
         return;
     struct blob *body = data_body(&x->server->data, BODY_PAGE);
     if (body)
@@ -210,8 +147,8 @@ static void get_snapshot(struct exchange *x)
         exchange_error(x, 400, "bad_parameter", "groups and max_age_ms must be numbers, 0 or more.");
         return;
     }
-    if (fresh(x, (unsigned)groups & GROUP_ALL, max_age))
-        reply_body(x, data_body(&x->server->data, BODY_SNAPSHOT), "application/octet-stream");
+    if (ready_fresh(x, (unsigned)groups & GROUP_ALL, max_age))
+        ready_reply(x, data_body(&x->server->data, BODY_SNAPSHOT), "application/octet-stream");
 }
 
 static void get_style(struct exchange *x)

@@ -56,12 +56,12 @@ static void client_send(struct subscriber *s, struct blob *bytes)
         eio_close(c->session);
 }
 
-static bool client_is_busy(const struct subscriber *s)
+static size_t client_queued(const struct subscriber *s)
 {
-    return eio_queued(((const struct sio_client *)s)->session) > 0;
+    return eio_queued(((const struct sio_client *)s)->session);
 }
 
-static const struct subscriber_ops client_ops = {.send = client_send, .is_busy = client_is_busy};
+static const struct subscriber_ops client_ops = {.send = client_send, .queued = client_queued};
 
 static void send_text(struct eio_session *s, const char *text)
 {

@@ -20,12 +20,12 @@ static void take(struct subscriber *s, struct blob *bytes)
     snprintf(f->got + strlen(f->got), sizeof f->got - strlen(f->got), "%.*s|", (int)bytes->len, bytes->at);
 }
 
-static bool is_busy(const struct subscriber *s)
+static size_t queued(const struct subscriber *s)
 {
     return ((const struct listener_fake *)s)->busy;
 }
 
-static const struct subscriber_ops ops = {take, is_busy};
+static const struct subscriber_ops ops = {take, queued};
 static struct loop loop;
 static struct hub hub;
 

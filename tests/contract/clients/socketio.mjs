@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Socket.IO client as people write it, with the default settings unless told otherwise.
+import readline from "node:readline";
+import { io } from "socket.io-client";
+
+const [url, options] = process.argv.slice(2);
+const say = (what, value) => console.log(JSON.stringify([what, value, Date.now()]));
+const socket = options ? io(url, JSON.parse(options)) : io(url);
+socket.on("connect", () => {
+  say("connect", socket.id);
+  say("transport", socket.io.engine.transport.name);
+  socket.io.engine.on("upgrade", (transport) => say("transport", transport.name));
+});
+socket.io.on("ping", () => say("ping", null));
+socket.on("connect_error", (error) => say("connect_error", error.message));
+socket.on("disconnect", (reason) => say("disconnect", reason));
+socket.onAny((name, ...args) => say(name, args[0]));
+readline.createInterface({ input: process.stdin }).on("line", (line) => {
+  const command = JSON.parse(line);
+  if (command.close) socket.disconnect();
+  else if (command.acknowledged) socket.emit(command.emit, ...(command.args ?? []), (...args) => say("acknowledged", args));
+  else socket.emit(command.emit, ...(command.args ?? []));
+});

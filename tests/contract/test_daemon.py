@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon's life: logs (section F), stop, reload, release, systemd, and commands that ask it."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+import shapes
+from conftest import WHIRR, environment, eventually
+
+
+# ---- logs ----
+
+def test_text_log(start):
+    d = start("--interval", "0.2")
+    line = d.wait_log("source started")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info +source started source=sim count=2", line), line
+
+
+def test_json_log(start):
+    d = start("--log-format", "json", "--log-level", "debug", source=None)
+    d.wait_log("GPU features disabled")
+    entries = [json.loads(line) for line in d.lines]
+    assert all({"time", "level", "message"} <= set(e) for e in entries)
+    warning = next(e for e in entries if "disabled" in e["message"])
+    assert warning["level"] == "warning" and "nvml" in warning["reason"]
+    eventually(lambda: any(json.loads(l)["level"] == "debug" for l in d.lines))
+
+
+def test_a_repeating_error_is_logged_once_then_counted(start):
+    d = start("--interval", "0.05", source="sim:gpus=1,fault=error:0.3")
+    d.wait_log("query failed|GPU cannot be read")
+    d.wait_log("set aside", timeout=30)
+    time.sleep(1)
+    errors = [l for l in d.lines if " error " in l]
+    assert 1 <= len(errors) <= 4, errors
+    source = d.json("/api/health")["gpu_monitoring"]["sources"][0]
+    assert source["errors_total"] > 5 and source["state"] == "set aside"
+
+
+def test_a_lost_gpu_is_told_and_its_return(start):
+    d = start("--interval", "0.1", source="sim:gpus=2,scenario=idle,fault=lost@1:1-2")
+    d.wait_log(r"error +GPU is lost gpu=1")
+    d.wait_log(r"info +GPU can be read again gpu=1")
+    assert sum("GPU is lost" in l for l in d.lines) == 1
+
+
+# ---- stop and reload ----
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_clean_stop(start, how):
+    d = start()
+    connections = [socket.create_connection(("127.0.0.1", d.port)) for _ in range(50)]
+    for s in connections[:25]:
+        s.sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    eventually(lambda: d.json("/api/health")["server"]["connections"] >= 50)
+    code, took = d.stop(how)
+    assert code == 0 and took < 2, took
+    assert d.lines[-1].endswith("stopped") and not os.path.exists(d.sock)
+    for s in connections:
+        s.close()
+
+
+def test_a_socket_left_behind_by_a_crash_is_replaced(start):
+    d = start()
+    d.process.kill()
+    d.process.wait()
+    assert os.path.exists(d.sock)
+    again = subprocess.Popen([WHIRR, "serve", "--listen", "127.0.0.1:0", "--source", "sim", "--store", "none"], env=d.env, stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: d.whirr("status", "--json").returncode == 0 and b"200" in unix_get(d.sock))
+    finally:
+        again.terminate()
+        assert again.wait(10) == 0
+
+
+def unix_get(path):
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(5)
+            s.connect(path)
+            s.sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return s.recv(4096)
+    except OSError:
+        return b""
+
+
+def test_reload(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text("[sampling]\ninterval_seconds = 60\n")
+    d = start("--config", str(config))
+    d.wait_log("source started")
+    first = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
+    config.write_text("[sampling]\ninterval_seconds = 0.2\n[server]\nmax_clients = 99\n[log]\nlevel = \"debug\"\n")
+    d.process.send_signal(signal.SIGHUP)
+    d.wait_log("needs a restart setting=server.max_clients")
+    d.wait_log("reloaded")
+    eventually(lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] != first, 5)
+    # A bad file keeps the old settings, and says where the mistake is.
+    config.write_text("[sampling]\nintervall_seconds = 1\n")
+    d.process.send_signal(signal.SIGHUP)
+    d.wait_log(r"whirr.toml:2")
+    d.wait_log("the old settings stay")
+    before = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
+    eventually(lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] != before, 5)
+
+
+def test_a_bad_configuration_keeps_it_from_starting(tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text("[server]\nlissten = \"127.0.0.1:1\"\n")
+    done = subprocess.run([WHIRR, "serve", "--config", str(config)], env=environment(tmp_path), capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "whirr.toml:2" in done.stderr and "listen" in done.stderr
+
+
+def test_the_worker_table_of_the_contract_is_accepted(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text("""[worker]
+enable_nvml = true
+require_nvml = false                 # true: refuse to start without NVML
+auto_evict_for_user_apps = true
+process_check_interval_secs = 5
+enable_health_monitoring = true
+health_check_interval_secs = 10
+temperature_threshold_celsius = 85
+enable_capacity_tracking = true
+""")
+    assert start("--config", str(config)).get("/api/health").status == 200
+
+
+def test_require_nvml_refuses_to_run_without(tmp_path):
+    done = subprocess.run([WHIRR, "serve", "--listen", "127.0.0.1:0", "--store", "none"], env=environment(tmp_path, WHIRR_WORKER_REQUIRE_NVML="true"),
+                          capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "NVML is required" in done.stderr
+
+
+# ---- systemd ----
+
+def test_systemd_is_told(start, tmp_path):
+    path = str(tmp_path / "notify")
+    heard = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(path)
+        s.settimeout(20)
+
+        def listen():
+            try:
+                while True:
+                    heard.append(s.recv(4096).decode())
+            except OSError:
+                pass
+
+        threading.Thread(target=listen, daemon=True).start()
+        d = start("--interval", "0.2", NOTIFY_SOCKET=path, WATCHDOG_USEC="400000")
+        eventually(lambda: any("READY=1" in h for h in heard))
+        eventually(lambda: any("STATUS=2 GPUs" in h for h in heard))
+        eventually(lambda: sum("WATCHDOG=1" in h for h in heard) >= 3)
+        d.process.send_signal(signal.SIGHUP)
+        eventually(lambda: any(re.match(r"RELOADING=1\nMONOTONIC_USEC=\d+", h) for h in heard))
+        d.stop()
+        eventually(lambda: any("STOPPING=1" in h for h in heard))
+
+
+# ---- release ----
+
+def test_release_and_return(start):
+    d = start("--interval", "0.2")
+    d.wait_log("source started")
+    told = d.whirr("release", "--for", "2s")
+    assert told.returncode == 0 and "let go" in told.stdout
+    source = d.json("/api/health")["gpu_monitoring"]["sources"][0]
+    assert source["state"] == "released"
+    assert d.json("/api/health")["status"] == "ok"
+    devices = d.json("/api/gpu/devices")["devices"]
+    assert len(devices) == 2 and not any(x["is_available"] for x in devices) and all("released" in x["error_message"] for x in devices)
+    eventually(lambda: all(x["is_available"] for x in d.json("/api/gpu/devices")["devices"]), 10)
+    d.whirr("release")
+    assert d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "released"
+    assert d.whirr("release", "--end").returncode == 0
+    eventually(lambda: d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "ok", 5)
+    assert d.whirr("release", "--for", "soon").returncode == 2
+    for body in ("nonsense", '{"for_seconds": -1}', '{"for_seconds": "long"}', "[1]"):
+        assert d.ask("POST", "/api/source/release", body=body, unix=True).status == 400
+
+
+def test_release_without_a_daemon(tmp_path):
+    done = subprocess.run([WHIRR, "release"], env=environment(tmp_path), capture_output=True, text=True)
+    assert done.returncode == 1 and "no daemon" in done.stderr
+
+
+# ---- commands ask the daemon ----
+
+def test_commands_ask_the_daemon(start):
+    d = start("--interval", "0.5", source="sim:gpus=3,scenario=training")
+    d.wait_log("source started")
+    for command in ("status", "ps", "why", "devices", "driver", "resources"):
+        done = d.whirr(command, "--json")
+        assert done.returncode == 0, done.stderr
+    assert len(json.loads(d.whirr("devices", "--json").stdout)["devices"]) == 3
+    shapes.check(json.loads(d.whirr("why", "--json").stdout), shapes.WHY)
+    assert "SIMULATED" in d.whirr("status").stdout
+    direct = json.loads(d.whirr("devices", "--json", "--direct").stdout)
+    assert direct["devices"] == []
+    assert len(json.loads(d.whirr("devices", "--json", "--source", "sim:gpus=1").stdout)["devices"]) == 1
+    watched = subprocess.run(["timeout", "2", WHIRR, "status", "--json", "--watch=0.5"], env=d.env, capture_output=True, text=True).stdout
+    frames = [json.loads(line)["timestamp"] for line in watched.splitlines()]
+    assert len(frames) >= 3 and len(set(frames)) >= len(frames) - 1
+
+
+def test_json_of_the_daemon_is_json_of_the_command(start):
+    d = start("--interval", "60")
+    d.wait_log("source started")
+    assert json.loads(d.whirr("status", "--json").stdout) == d.json("/api/gpu/metrics")
+    assert json.loads(d.whirr("ps", "--json").stdout) == d.json("/api/processes")
+    assert json.loads(d.whirr("devices", "--json").stdout) == d.json("/api/gpu/devices?max_age_ms=60000")
+    assert json.loads(d.whirr("driver", "--json").stdout) == d.json("/api/gpu/driver")
+
+
+class Impostor:
+    """Something at the daemon's socket that answers otherwise."""
+
+    def __init__(self, path, answer):
+        self.answer, self.asked = answer, 0
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(path)
+        self.socket.listen()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                s, _ = self.socket.accept()
+            except OSError:
+                return
+            self.asked += 1
+            try:
+                s.recv(4096)
+                if self.answer is None:  # never answers
+                    self.kept = s
+                    continue
+                s.sendall(self.answer)
+                s.close()
+            except OSError:
+                pass
+
+
+def http(status, body=b"", more=b""):
+    return b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n%s\r\n%s" % (status, len(body), more, body)
+
+
+@pytest.mark.parametrize("answer", [
+    b"", b"nonsense", http(404, b'{"error": {"code": "not_found", "message": "?"}}'), http(200, b"whirr-recording 9\nS"), http(200, b"whirr-recording 1\n"),
+    http(200, b""), b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999\r\n\r\n", None,
+], ids=["closes", "not HTTP", "older daemon", "newer daemon", "cut", "empty", "huge", "hangs"])
+def test_a_daemon_of_another_kind_does_not_hurt(tmp_path, answer):
+    """The command samples by itself, soon."""
+    impostor = Impostor(str(tmp_path / "whirr.sock"), answer)
+    begin = time.monotonic()
+    done = subprocess.run([WHIRR, "devices", "--json", "-v"], env=environment(tmp_path), capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0 and json.loads(done.stdout) == {"devices": [], "count": 0}
+    assert "without the daemon" in done.stderr and impostor.asked and time.monotonic() - begin < 5
+    impostor.socket.close()
+
+
+def test_a_watching_command_survives_the_end_of_the_daemon(start):
+    d = start("--interval", "0.2")
+    d.wait_log("source started")
+    with subprocess.Popen([WHIRR, "devices", "--json", "--watch=0.2"], env=d.env, stdout=subprocess.PIPE, text=True) as watching:
+        assert len(json.loads(watching.stdout.readline())["devices"]) == 2
+        d.stop()
+        eventually(lambda: json.loads(watching.stdout.readline())["devices"] == [], 10)
+        watching.terminate()

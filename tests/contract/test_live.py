@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Section B, events: the WebSocket with the package `ws`, Socket.IO with `socket.io-client` and its default settings."""
+import json
+import re
+import socket
+import struct
+import time
+
+import pytest
+import shapes
+from conftest import eventually
+
+STATUS = {"connected": bool, "sources": [str], "interval_seconds": shapes.NUMBER, "devices": [shapes.DEVICE], "summary": shapes.SUMMARY}
+STATS = {**shapes.STATS_ROW, "timestamp": shapes.TIME}
+ALERT = {"gpu_index": int, "gpu_name": str, "utilization_percent": shapes.NUMBER, "limit_percent": shapes.NUMBER, "processes": [shapes.PROCESS],
+         "timestamp": shapes.TIME}
+SAMPLE = ["gpu_status_update", "gpu_stats", "gpu_stats"]
+
+
+def clients(daemon):
+    """The same tests for both kinds of clients."""
+    return [("ws.mjs", f"ws://127.0.0.1:{daemon.port}/ws"), ("socketio.mjs", daemon.url)]
+
+
+@pytest.fixture(params=["ws.mjs", "socketio.mjs"])
+def listen(request, node):
+    def run(daemon, *options):
+        url = f"ws://127.0.0.1:{daemon.port}/ws" if request.param == "ws.mjs" else daemon.url
+        return node(request.param, url, *options)
+
+    run.is_ws = request.param == "ws.mjs"
+    return run
+
+
+def say(listen, client, type, data=None):
+    if listen.is_ws:
+        client.send(message={"type": type, **(data or {})})
+    else:
+        client.send(emit=type, args=[data] if data else [])
+
+
+def messages(client):
+    return [e for e in list(client.events) if e[0] not in ("open", "connect", "transport", "ping")]
+
+
+def test_events_of_a_connection(daemon, listen):
+    with listen(daemon) as client:
+        client.wait("gpu_stats", 4)
+        got = messages(client)
+        assert got[0][0] == "gpu_status", got[0]
+        status = shapes.check(got[0][1], STATUS)
+        assert status["connected"] is True and status["interval_seconds"] == 0.5 and len(status["devices"]) == 2
+        names = [e[0] for e in got[1:]]
+        assert names[:6] == SAMPLE * 2
+        assert client.named("gpu_status")[1:] == []
+        for summary in client.named("gpu_status_update"):
+            shapes.check(summary, shapes.SUMMARY)
+        rows = client.named("gpu_stats")
+        for row in rows:
+            shapes.check({k: float(v) if isinstance(v, int) and k != "gpu_index" else v for k, v in row.items()}, STATS)
+        assert [r["gpu_index"] for r in rows[:4]] == [0, 1, 0, 1]
+        assert rows[0]["timestamp"] == rows[1]["timestamp"] == got[1][1]["timestamp"]
+
+
+def test_every_sample_comes_once(daemon, listen):
+    with listen(daemon) as client:
+        client.wait("gpu_status_update", 5)
+        times = [s["timestamp"] for s in client.named("gpu_status_update")]
+        assert len(set(times)) == len(times) and times == sorted(times)
+
+
+def test_a_client_may_ask_for_an_update(start, listen):
+    d = start("--interval", "60")
+    d.wait_log("source started")
+    with listen(d) as client:
+        client.wait("gpu_status")
+        assert client.named("gpu_status_update") == []
+        say(listen, client, "request_gpu_update")
+        shapes.check(client.wait("gpu_status_update")[0], shapes.SUMMARY)
+
+
+def test_a_client_may_choose_events(daemon, listen):
+    with listen(daemon) as client:
+        client.wait("gpu_status")
+        say(listen, client, "subscribe", {"events": ["gpu_stats"]})
+        time.sleep(0.6)
+        before = len(client.named("gpu_status_update"))
+        client.wait("gpu_stats", len(client.named("gpu_stats")) + 4)
+        assert len(client.named("gpu_status_update")) == before
+        say(listen, client, "subscribe", {"events": ["gpu_stats", "gpu_status_update"]})
+        client.wait("gpu_status_update", before + 1)
+        say(listen, client, "subscribe", {"events": ["no_such_event"]})
+        assert client.wait("error")[0]["code"] == "unknown_event"
+
+
+def test_a_client_may_have_an_interval_of_its_own(start, listen):
+    d = start("--interval", "0.1")
+    with listen(d) as client:
+        client.wait("gpu_status_update")
+        say(listen, client, "subscribe", {"interval_seconds": 0.5})
+        time.sleep(0.7)
+        before, begin = len(client.named("gpu_status_update")), time.monotonic()
+        client.wait("gpu_status_update", before + 4)
+        assert time.monotonic() - begin > 1.2
+        say(listen, client, "subscribe", {"interval_seconds": -1})
+        client.wait("error")
+
+
+def test_high_usage_is_told_once_per_rise(start, listen):
+    """The load of this scenario goes up and down: one alert for each way up, and none while it stays up."""
+    d = start("--interval", "0.1", source="sim:gpus=1,scenario=bursty,speed=10")
+    with listen(d) as client:
+        client.wait("high_gpu_usage_alert", 2, timeout=60)
+        above, rises, first = False, 0, True
+        for name, data, _ in messages(client):
+            if name == "gpu_stats":
+                now = data["gpu_utilization_percent"] > 50
+                rises += now and not above and not first
+                above, first = now, False
+            elif name == "high_gpu_usage_alert":
+                shapes.check(data, ALERT)
+                assert data["utilization_percent"] > 50 and data["limit_percent"] == 50 and len(data["processes"]) <= 5
+        # The first rise may have been before this client came.
+        assert abs(len(client.named("high_gpu_usage_alert")) - rises) <= 1
+
+
+def test_alerts_come_behind_the_stats_of_their_sample(start, node):
+    d = start("--interval", "0.1", source="sim:gpus=2,scenario=bursty,speed=10")
+    with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws") as client:
+        client.wait("high_gpu_usage_alert", timeout=60)
+        got = messages(client)
+        at = next(i for i, e in enumerate(got) if e[0] == "high_gpu_usage_alert")
+        before = [e for e in got[:at] if e[0] != "high_gpu_usage_alert"][-3:]
+        assert [e[0] for e in before] == SAMPLE
+        assert all(e[1]["timestamp"] == got[at][1]["timestamp"] for e in before)
+
+
+def test_a_slow_client_skips_and_is_told(start, node):
+    """A client that stops reading: everybody else goes on, and it gets the newest, and before it how many it missed."""
+    d = start("--interval", "0.05", source="sim:gpus=64,scenario=training")
+    url = f"ws://127.0.0.1:{d.port}/ws"
+    with node("ws.mjs", url) as slow, node("ws.mjs", url) as quick:
+        slow.wait("gpu_status_update", 2)
+        quick.wait("gpu_status_update", 2)
+        slow.send(pause=True)
+        # Its socket buffers take some megabytes of samples; then it is behind.
+        before = len(quick.named("gpu_status_update"))
+        quick.wait("gpu_status_update", before + 400, timeout=90)
+        assert quick.named("missed") == []
+        slow.send(resume=True)
+        missed = slow.wait("missed", timeout=30)
+        assert missed[0]["samples"] > 0
+        got = messages(slow)
+        at = next(i for i, e in enumerate(got) if e[0] == "missed")
+        assert got[at + 1][0] == "gpu_status_update"
+        gap = [e for e in got[:at] if e[0] == "gpu_status_update"][-1][1]["timestamp"], got[at + 1][1]["timestamp"]
+        times = [s["timestamp"] for s in quick.named("gpu_status_update")]
+        skipped = times.index(gap[1]) - times.index(gap[0]) - 1
+        assert skipped == missed[0]["samples"], (skipped, missed)
+
+
+def test_a_client_that_never_reads_costs_little_and_is_dropped(start):
+    d = start("--interval", "0.05", source="sim:gpus=64,scenario=training")
+    d.wait_log("source started")
+
+    def resident():
+        with open(f"/proc/{d.process.pid}/status") as f:
+            return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+    sockets = []
+    for _ in range(20):
+        s = socket.create_connection(("127.0.0.1", d.port))
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.sendall(b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                  b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+        sockets.append(s)
+    time.sleep(2)
+    before = resident()
+    time.sleep(4)
+    assert resident() - before < 20 * 1024  # kB; nothing piles up with the samples
+    assert d.json("/api/health")["server"]["connections"] >= 20
+    eventually(lambda: d.json("/api/health")["server"]["connections"] <= 1, 60)
+    for s in sockets:
+        s.close()
+
+
+def test_clients_are_told_of_the_end(start, listen):
+    d = start()
+    with listen(d) as client:
+        client.wait("gpu_status")
+        code, took = d.stop()
+        assert code == 0 and took < 2
+        if listen.is_ws:
+            assert client.wait("close")[0][0] == 1001
+        else:
+            client.wait("disconnect")
+
+
+# ---- the WebSocket protocol itself ----
+
+def handshake(daemon, *fields, path="/ws", method="GET", version="HTTP/1.1"):
+    s = socket.create_connection(("127.0.0.1", daemon.port), timeout=5)
+    lines = [f"{method} {path} {version}", "Host: localhost", *fields]
+    s.sendall("\r\n".join(lines).encode() + b"\r\n\r\n")
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = s.recv(1)
+        if not piece:
+            break
+        head += piece
+    return s, head.decode()
+
+
+GOOD = ["Upgrade: websocket", "Connection: keep-alive, Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+
+
+def frame(payload=b"", first=0x81, mask=b"\x01\x02\x03\x04"):
+    head = bytes([first])
+    bit = 0x80 if mask else 0
+    if len(payload) < 126:
+        head += bytes([bit | len(payload)])
+    elif len(payload) < 65536:
+        head += bytes([bit | 126]) + struct.pack(">H", len(payload))
+    else:
+        head += bytes([bit | 127]) + struct.pack(">Q", len(payload))
+    return head + mask + bytes(b ^ mask[i % 4] if mask else b for i, b in enumerate(payload))
+
+
+def read_frame(s):
+    def take(n):
+        data = b""
+        while len(data) < n:
+            piece = s.recv(n - len(data))
+            if not piece:
+                raise EOFError
+            data += piece
+        return data
+
+    first, length = take(2)
+    if length == 126:
+        length, = struct.unpack(">H", take(2))
+    elif length == 127:
+        length, = struct.unpack(">Q", take(8))
+    return first, take(length)
+
+
+def closing_code(s):
+    while True:
+        try:
+            first, payload = read_frame(s)
+        except EOFError:
+            return None
+        if first & 15 == 8:
+            return struct.unpack(">H", payload[:2])[0]
+
+
+def test_handshake(daemon):
+    s, head = handshake(daemon, *GOOD)
+    assert head.startswith("HTTP/1.1 101 ") and "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head
+    first, payload = read_frame(s)
+    assert first == 0x81 and json.loads(payload)["type"] == "gpu_status"
+    s.close()
+    for fields, status in (([], 426), (GOOD[:3], 400), (GOOD[:2] + ["Sec-WebSocket-Version: 8", GOOD[3]], 426),
+                           (GOOD[:3] + ["Sec-WebSocket-Key: short"], 400)):
+        s, head = handshake(daemon, *fields)
+        assert head.startswith(f"HTTP/1.1 {status} "), head
+        s.close()
+
+
+@pytest.mark.parametrize("data, code", [
+    (frame(b"hello", mask=b""), 1002),                                     # not masked
+    (frame(b"x", first=0xc1), 1002),                                       # a reserved bit
+    (frame(b"x", first=0x83), 1002),                                       # a reserved opcode
+    (frame(b"x", first=0x80), 1002),                                       # a continuation of nothing
+    (frame(b"a", first=0x01) + frame(b"b", first=0x81), 1002),             # a new message inside of one
+    (frame(b"x", first=0x09), 1002),                                       # a ping in parts
+    (frame(b"x" * 126, first=0x89), 1002),                                 # a long ping
+    (frame(b"\xff\xfe"), 1007),                                            # not UTF-8
+    (frame(b"\xe2\x82", first=0x01) + frame(b"x", first=0x80), 1007),      # nor over two frames
+    (frame(b"x", first=0x82), 1003),                                       # binary
+    (frame(b"x" * 70000), 1009),                                           # too big
+    (frame(b"x" * 40000, first=0x01) + frame(b"x" * 40000, first=0x80), 1009),
+    (frame(b"\x03\xe8bye", first=0x88), 1000),                             # a proper end
+    (frame(b"", first=0x88), 1000),
+    (frame(b"\x03", first=0x88), 1002),                                    # half a code
+    (frame(b"\x03\xee", first=0x88), 1002),                                # a code that is not for the wire
+])
+def test_frames_that_end_the_connection(daemon, data, code):
+    s, _ = handshake(daemon, *GOOD)
+    s.sendall(data)
+    assert closing_code(s) == code
+    s.close()
+
+
+def test_fragments_pings_and_frames_in_pieces(daemon):
+    s, _ = handshake(daemon, *GOOD)
+    s.sendall(frame(b"are you there", first=0x89))
+    text = b'{"type": "subscribe", "events": []}'
+    for i in range(0, len(text), 5):  # with a ping in the middle, as allowed
+        last = i + 5 >= len(text)
+        s.sendall(frame(text[i:i + 5], first=(0x80 if last else 0) | (1 if i == 0 else 0)) + frame(b"", first=0x89))
+    for byte in frame(b'{"type": "request_gpu_update"}'):
+        s.sendall(bytes([byte]))
+    got = {}
+    while "gpu_status_update" not in got or b"are you there" not in got.get("pong", []):
+        first, payload = read_frame(s)
+        if first == 0x8a:
+            got.setdefault("pong", []).append(payload)
+        elif first == 0x81:
+            got.setdefault(json.loads(payload)["type"], []).append(1)
+    s.close()
+
+
+def test_bad_messages_are_answered_not_punished(daemon, node):
+    with node("ws.mjs", f"ws://127.0.0.1:{daemon.port}/ws") as client:
+        client.wait("gpu_status")
+        for text in ("nonsense", "[]", "{}", '{"type": 5}', '{"type": "dance"}', '{"type": "subscribe", "events": "gpu_stats"}'):
+            client.send(text=text)
+        assert len(client.wait("error", 6)) == 6
+        client.send(message={"type": "request_gpu_update"})
+        client.wait("gpu_status_update")
+
+
+def test_query_of_a_listening_client(daemon):
+    s, head = handshake(daemon, *GOOD, path="/ws?events=gpu_stats&interval_seconds=0")
+    assert " 101 " in head
+    types = [json.loads(read_frame(s)[1])["type"] for _ in range(4)]
+    assert types == ["gpu_status"] + ["gpu_stats"] * 3
+    s.close()
+    for query in ("events=nope", "interval_seconds=x", "interval_seconds=-1"):
+        s, head = handshake(daemon, *GOOD, path="/ws?" + query)
+        assert " 400 " in head
+        s.close()
+
+
+# ---- Socket.IO ----
+
+def test_default_settings_upgrade_to_a_websocket(daemon, node):
+    with node("socketio.mjs", daemon.url) as client:
+        client.wait("connect")
+        eventually(lambda: "websocket" in client.named("transport"), 10, lambda: str(client.events))
+        client.wait("gpu_stats", 4)
+
+
+@pytest.mark.parametrize("transport", ["polling", "websocket"])
+def test_either_transport_alone(daemon, node, transport):
+    with node("socketio.mjs", daemon.url, json.dumps({"transports": [transport]})) as client:
+        client.wait("gpu_stats", 6)
+        assert client.named("transport") == [transport]
+        names = [e[0] for e in messages(client)]
+        assert names[:7] == ["gpu_status"] + SAMPLE * 2
+        client.send(emit="request_gpu_update", acknowledged=True)
+        client.wait("acknowledged")
+        client.send(close=True)
+        assert client.wait("disconnect")[0] == "io client disconnect"
+
+
+def test_other_namespaces_are_refused(daemon, node):
+    with node("socketio.mjs", daemon.url + "/admin") as client:
+        assert client.wait("connect_error")[0] == "Invalid namespace"
+
+
+def test_engine_io_by_hand(daemon):
+    opened = daemon.get("/socket.io/?EIO=4&transport=polling")
+    assert opened.status == 200 and opened.headers["content-type"] == "text/plain; charset=UTF-8"
+    facts = json.loads(opened.body[1:])
+    assert opened.body[:1] == b"0" and facts["upgrades"] == ["websocket"] and facts["pingInterval"] > 0 and facts["maxPayload"] > 0
+    session = f"/socket.io/?EIO=4&transport=polling&sid={facts['sid']}"
+    assert daemon.ask("POST", session, body="40").body == b"ok"
+    packets = daemon.get(session).body.split(b"\x1e")
+    assert packets[0].startswith(b"40{") and packets[1].startswith(b'42["gpu_status",')
+    assert daemon.get(session).body.startswith(b'42["gpu_status_update",')
+    assert daemon.ask("POST", session, body="1").body == b"ok"
+    assert daemon.get(session).status == 400
+    for query in ("", "?EIO=3&transport=polling", "?EIO=4", "?EIO=4&transport=carrier-pigeon", "?EIO=4&transport=polling&sid=unknown"):
+        assert daemon.get("/socket.io/" + query).status == 400
+    assert daemon.get("/socket.io/?EIO=4&transport=websocket").status == 426

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections A, B (requests), C (latest) and D of the contract against the running daemon."""
+import concurrent.futures
+import json
+import re
+import subprocess
+import time
+
+import pytest
+import shapes
+from conftest import eventually
+
+FIRST_SAMPLE = "source started|source closed|no source"
+
+HEALTH = {
+    "status": shapes.OneOf("ok", "degraded", "error"), "version": str, "uptime_seconds": shapes.NUMBER,
+    "gpu_monitoring": {
+        "available": bool, "last_sample_at": shapes.Null(shapes.TIME), "sample_age_seconds": shapes.Null(shapes.NUMBER),
+        "sources": [{"name": str, "state": str, "gpu_count": int, "errors_total": int, "consecutive_errors": int,
+                     "message": shapes.Null(str)}]},
+    "store": {"state": str, "kind": shapes.Null(str), "queued_rows": int, "message": shapes.Null(str)},
+    "guard": {"state": str},
+}
+
+
+def test_devices(daemon):
+    body = shapes.check(daemon.json("/api/gpu/devices"), shapes.DEVICES)
+    assert body["count"] == 2 == len(body["devices"])
+    assert [d["index"] for d in body["devices"]] == [0, 1]
+
+
+def test_no_gpu_is_no_error(start):
+    d = start(source=None)
+    d.wait_log("GPU features disabled")
+    assert d.json("/api/gpu/devices") == {"devices": [], "count": 0}
+    driver = shapes.check(d.json("/api/gpu/driver"), shapes.DRIVER)
+    assert driver["driver_version"] is None and driver["cuda_driver_version"] is None and driver["nvml_version"] is None
+    assert driver["cuda_available"] is False and driver["error_message"]
+    assert d.json("/api/gpu/summary")["available"] is False
+    assert d.json("/api/gpu/metrics")["gpus"] == []
+    assert d.json("/api/system/gpu-stats") == {"gpus": [], "count": 0}
+    health = shapes.check(d.json("/api/health"), HEALTH)
+    assert health["status"] == "ok" and health["gpu_monitoring"]["available"] is False
+    resources = shapes.check(d.json("/api/resources"), shapes.RESOURCES)
+    assert resources["gpu_available"] is False and resources["gpu_vram_gb"] == 0.0 and resources["gpu_count"] == 0
+    assert d.get("/").status == 200 and "No GPU" in d.get("/", Accept="text/html").body.decode()
+
+
+def test_a_device_that_cannot_be_read_stays_listed(start):
+    d = start(source="sim:gpus=3,scenario=training,fault=lost@1")
+    d.wait_log(FIRST_SAMPLE)
+    devices = shapes.check(d.json("/api/gpu/devices"), shapes.DEVICES)["devices"]
+    assert [x["is_available"] for x in devices] == [True, False, True]
+    lost = devices[1]
+    assert lost["error_message"] and lost["name"]
+    for key in ("total_memory_mb", "free_memory_mb", "used_memory_mb", "utilization_percent", "temperature_c"):
+        assert lost[key] is None and devices[0][key] is not None
+    assert shapes.check(d.json("/api/health"), HEALTH)["status"] == "degraded"
+
+
+def test_driver_versions(nvml):
+    d = nvml("driver 535.104.05\nnvml 12.535.104\ncuda 12020\ngpu NVIDIA GeForce RTX 4090\n")
+    d.wait_log(FIRST_SAMPLE)
+    assert d.json("/api/gpu/driver") == {"driver_version": "535.104.05", "cuda_driver_version": "12.2", "nvml_version": "12.535.104",
+                                         "cuda_available": True, "error_message": None}
+
+
+def test_values_are_fresh(start):
+    """No older than 250 ms, although samples are a minute apart; and the periodic sample is not replaced by them."""
+    d = start("--interval", "60", source="sim:gpus=1,scenario=training,speed=50")
+    d.wait_log(FIRST_SAMPLE)
+    time.sleep(0.4)
+    reply = d.get("/api/gpu/devices")
+    assert reply.status == 200 and int(reply.headers["x-sample-age-ms"]) <= 250 and reply.headers["age"] == "0"
+
+
+def test_concurrent_requests_share_one_sample(start):
+    d = start("--interval", "60", source="sim:gpus=1,scenario=training,fault=slow0.1")
+    d.wait_log(FIRST_SAMPLE)
+    time.sleep(0.4)
+    before, begin = d.json("/api/health")["gpu_monitoring"]["samples_total"], time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        replies = list(pool.map(lambda _: d.get("/api/gpu/devices"), range(200)))
+    took = time.monotonic() - begin
+    assert {r.status for r in replies} == {200}
+    taken = d.json("/api/health")["gpu_monitoring"]["samples_total"] - before
+    assert 1 <= taken <= 1 + took / 0.25, (taken, took)
+
+
+def test_a_hanging_driver_does_not_hang_the_api(start):
+    d = start("--interval", "0.5", source="sim:gpus=1,scenario=training,fault=hang:1.5")
+    d.wait_log(FIRST_SAMPLE)
+    time.sleep(1.8)
+    begin = time.monotonic()
+    reply = d.get("/api/gpu/devices")
+    waited = time.monotonic() - begin
+    assert reply.status == 200 and 0.3 < waited < 2.0, waited
+    assert int(reply.headers["x-sample-age-ms"]) > 250
+    assert reply.json()["devices"][0]["is_available"] is True
+    begin = time.monotonic()
+    assert d.get("/api/gpu/metrics").status == 200 and d.get("/api/health").status == 200
+    assert time.monotonic() - begin < 1.0
+    d.wait_log("hangs", timeout=20)
+    health = d.json("/api/health")
+    assert health["status"] == "degraded"
+    assert health["gpu_monitoring"]["sources"][0]["state"] == "hung"
+    code, took = d.stop()
+    assert code == 0 and took < 2.5
+
+
+def test_summary(daemon):
+    body = shapes.check(daemon.json("/api/gpu/summary"), shapes.SUMMARY)
+    assert body["gpu_count"] == 2 and body["sources"] == ["sim"] and body["answer"]
+    assert body["gpus"][0]["top_process"]["name"]
+
+
+def test_metrics_are_what_the_command_prints(daemon):
+    body = shapes.check(daemon.json("/api/gpu/metrics"), shapes.METRICS)
+    for gpu in body["gpus"]:
+        shapes.check_gpu(gpu)
+    printed = shapes.check(json.loads(daemon.whirr("status", "--json").stdout), shapes.METRICS)
+    assert printed["gpus"][0].keys() == body["gpus"][0].keys() and printed.keys() == body.keys()
+
+
+def test_one_gpu(daemon):
+    for path, key in (("/api/gpu/metrics", "gpus"), ("/api/gpu/devices", "devices"), ("/api/system/gpu-stats", "gpus"), ("/api/why", "gpus")):
+        whole = daemon.json(path)[key]
+        one = daemon.json(path + "?gpu=1")[key]
+        assert len(whole) == 2 and len(one) == 1
+        assert one[0].get("index", one[0].get("gpu_index")) == 1
+    assert daemon.get("/api/gpu/metrics?gpu=7").status == 404
+    assert daemon.get("/api/gpu/metrics?max_age_ms=soon").status == 400
+
+
+def test_processes_and_why(daemon):
+    body = shapes.check(daemon.json("/api/processes"), shapes.PS)
+    assert {p["gpu_index"] for p in body["processes"]} == {0, 1}
+    assert {p["gpu_index"] for p in daemon.json("/api/processes?gpu=1")["processes"]} == {1}
+    why = shapes.check(daemon.json("/api/why"), shapes.WHY)
+    assert "python3" in why["answer"] and why["gpus"][0]["causes"][0]["confidence"] > 0.5
+
+
+def test_health(daemon):
+    body = shapes.check(daemon.json("/api/health"), HEALTH)
+    assert body["status"] == "ok" and body["gpu_monitoring"]["available"] is True
+    assert body["gpu_monitoring"]["sources"][0]["gpu_count"] == 2 and body["gpu_monitoring"]["sample_age_seconds"] < 5
+
+
+def test_stats(daemon):
+    body = daemon.json("/api/system/gpu-stats")
+    shapes.check(body, {"gpus": [{**shapes.STATS_ROW, "recorded_at": shapes.TIME}], "count": int})
+    assert body["count"] == 2
+    assert all(0 <= row["gpu_utilization_percent"] <= 100 for row in body["gpus"])
+    # Floats, also where the value is whole.
+    assert re.search(r'"temperature_celsius": ?\d+\.\d', daemon.get("/api/system/gpu-stats").body.decode())
+
+
+def test_resources(daemon):
+    body = shapes.check(daemon.json("/api/resources"), shapes.RESOURCES)
+    assert all(not isinstance(v, (dict, list)) for v in body.values())
+    assert body["gpu_count"] == 2 and body["gpu_source"] == "sim" and body["gpu_vram_gb"] == body["gpu_free_vram_gb"]
+    begin = time.monotonic()
+    for _ in range(20):
+        daemon.get("/api/resources")
+    assert (time.monotonic() - begin) / 20 < 0.05
+
+
+def test_prometheus_names(daemon):
+    reply = daemon.get("/metrics")
+    assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+    text = reply.body.decode()
+    for name, kind in [("gpu_other_processes_count", "gauge"), ("gpu_temperature_celsius", "gauge"), ("gpu_utilization_percent", "gauge"),
+                       ("gpu_power_watts", "gauge"), ("gpu_memory_free_bytes", "gauge"), ("gpu_memory_total_bytes", "gauge"),
+                       ("gpu_evictions_total", "counter"), ("nvml_query_errors_total", "counter"), ("nvml_init_failures_total", "counter")]:
+        assert f"# TYPE {name} {kind}\n" in text, name
+
+
+def test_the_page_needs_no_scripts(daemon):
+    reply = daemon.get("/", Accept="text/html,*/*;q=0.1")
+    text = reply.body.decode()
+    assert reply.status == 200 and reply.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<script" not in text and "http-equiv=\"refresh\"" in text and "style=" not in text
+    assert daemon.json("/api/why")["answer"].split(" because")[0].split(" runs")[0] in text
+    assert "simulated" in text and "python3" in text
+    for path, kind in (("/style.css", "text/css"), ("/icon.svg", "image/svg+xml")):
+        assert daemon.get(path).headers["content-type"].startswith(kind)
+
+
+def test_interval_from_the_environment_and_the_flag_wins(start):
+    d = start(source="sim", GPU_POLL_INTERVAL_SECONDS="0.25")
+    d.wait_log(FIRST_SAMPLE)
+    assert d.json("/api/health")["status"] == "ok"
+    first = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
+    eventually(lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] != first, 3)
+    d = start("--interval", "30", source="sim", GPU_POLL_INTERVAL_SECONDS="0.25")
+    d.wait_log(FIRST_SAMPLE)
+    first = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
+    time.sleep(0.8)
+    assert d.json("/api/health")["gpu_monitoring"]["last_sample_at"] == first
+
+
+def test_curl_understands_every_endpoint(daemon):
+    for path in ("/api/gpu/devices", "/api/gpu/driver", "/api/gpu/summary", "/api/gpu/metrics", "/api/health", "/api/processes", "/api/why",
+                 "/api/resources", "/api/system/gpu-stats", "/metrics", "/"):
+        for more in ([], ["--compressed"], ["--http1.0"], ["--unix-socket", daemon.sock]):
+            done = subprocess.run(["curl", "-sS", "--fail", "-m", "10", *more, daemon.url + path], capture_output=True)
+            assert done.returncode == 0 and done.stdout, (path, more, done.stderr)
+
+
+@pytest.mark.parametrize("source", ["sim:gpus=8,vendor=amd", "sim:gpus=4,scenario=mixed", "sim:gpus=1,scenario=mig", "sim:scenario=asleep",
+                                    "sim:gpus=256,scenario=training"])
+def test_shapes_hold_on_every_machine(start, source):
+    d = start(source=source)
+    d.wait_log(FIRST_SAMPLE)
+    shapes.check(d.json("/api/gpu/devices"), shapes.DEVICES)
+    shapes.check(d.json("/api/gpu/summary"), shapes.SUMMARY)
+    for gpu in shapes.check(d.json("/api/gpu/metrics"), shapes.METRICS)["gpus"]:
+        shapes.check_gpu(gpu)
+    shapes.check(d.json("/api/why"), shapes.WHY)
+    shapes.check(d.json("/api/resources"), shapes.RESOURCES)

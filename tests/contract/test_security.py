@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may ask: addresses, tokens, cookies, Host and Origin, TLS."""
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+from conftest import WHIRR, environment, eventually
+from test_live import GOOD, handshake
+
+
+def new_token(d, name="test"):
+    done = d.whirr("token", "new", name)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_other_addresses_need_a_token_or_a_clear_word(start):
+    d = start()
+    refused = d.whirr("serve", "--listen", "0.0.0.0:0", "--socket", "none", "--source", "sim", "--store", "none")
+    assert refused.returncode == 1 and "whirr token new" in refused.stderr and "--insecure" in refused.stderr
+    d = start("--insecure", listen="0.0.0.0:0")
+    assert d.get("/api/gpu/devices").status == 200
+    d.wait_log("--insecure")
+
+
+@pytest.fixture
+def guarded(start, tmp_path):
+    """A daemon that other hosts could reach, and a token for it."""
+    state = tmp_path / "state"
+    state.mkdir()
+    done = subprocess.run([WHIRR, "token", "new", "laptop"], env=environment(tmp_path, XDG_STATE_HOME=str(state)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    d = start(listen="0.0.0.0:0", XDG_STATE_HOME=str(state))
+    d.token = done.stdout.strip()
+    return d
+
+
+def test_a_token_opens_everything(guarded):
+    d = guarded
+    assert re.fullmatch(r"whirr_[0-9a-f]{64}", d.token)
+    for path in ("/", "/api/gpu/devices", "/metrics", "/ws", "/nope", "/socket.io/?EIO=4&transport=polling"):
+        reply = d.get(path, Accept="*/*")
+        assert reply.status == 401 and reply.headers["www-authenticate"].startswith("Bearer"), path
+        assert reply.json()["error"]["code"] == "token_needed"
+    for path, status in (("/", 200), ("/api/gpu/devices", 200), ("/metrics", 200), ("/ws", 426), ("/nope", 404)):
+        assert d.get(path, Authorization=f"Bearer {d.token}").status == status
+    s, head = handshake(d, *GOOD, f"Authorization: Bearer {d.token}")
+    assert " 101 " in head
+    s.close()
+    s, head = handshake(d, *GOOD)
+    assert " 401 " in head
+    s.close()
+
+
+def test_tokens_are_stored_hashed_and_can_be_taken_back(guarded):
+    d = guarded
+    folder = d.env["XDG_STATE_HOME"] + "/whirr"
+    stored = open(folder + "/tokens").read()
+    assert d.token not in stored and d.token[6:] not in stored and os.stat(folder + "/tokens").st_mode & 0o777 == 0o600
+    second = new_token(d, "second")
+    assert d.get("/api/gpu/devices", Authorization=f"Bearer {second}").status == 200  # at once
+    assert [t["name"] for t in json.loads(d.whirr("token", "list", "--json").stdout)["tokens"]] == ["laptop", "second"]
+    assert d.whirr("token", "remove", "laptop").returncode == 0
+    assert d.get("/api/gpu/devices", Authorization=f"Bearer {d.token}").status == 401
+    assert d.get("/api/gpu/devices", Authorization=f"Bearer {second}").status == 200
+    assert d.whirr("token", "new", "second").returncode == 1
+    assert d.whirr("token", "remove", "nobody").returncode == 1
+    assert d.whirr("token", "new", "two words").returncode == 2
+
+
+def test_wrong_tokens_are_limited(guarded):
+    d = guarded
+    for _ in range(10):
+        assert d.get("/api/gpu/devices", Authorization="Bearer whirr_" + "0" * 64).status == 401
+    limited = d.get("/api/gpu/devices", Authorization="Bearer whirr_" + "1" * 64)
+    assert limited.status == 429 and 0 < int(limited.headers["retry-after"]) <= 60
+    # The right one too: who guesses must not learn that he was right.
+    assert d.get("/api/gpu/devices", Authorization=f"Bearer {d.token}").status == 429
+
+
+def test_a_browser_gets_a_form_and_a_cookie(guarded):
+    d = guarded
+    form = d.get("/", Accept="text/html,application/xhtml+xml,*/*;q=0.8")
+    assert form.status == 401 and b'action="/login"' in form.body and b"<script" not in form.body
+    assert d.get("/style.css").status == 200
+    wrong = d.ask("POST", "/login", body="token=guess", Content_Type="application/x-www-form-urlencoded")
+    assert wrong.status == 401 and "set-cookie" not in wrong.headers
+    right = d.ask("POST", "/login", body=f"token={d.token}", Content_Type="application/x-www-form-urlencoded")
+    assert right.status == 303 and right.headers["location"] == "/"
+    cookie = right.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    value = cookie.split(";")[0]
+    assert d.get("/", Cookie=value, Accept="text/html").status == 200
+    assert d.get("/", Cookie="whirr_token=old", Accept="text/html").status == 401
+    assert "Max-Age=0" in d.ask("POST", "/logout", Cookie=value).headers["set-cookie"]
+
+
+def test_acting_needs_the_token_also_on_loopback(start):
+    d = start()
+    d.wait_log("source started")
+    assert d.ask("POST", "/api/source/release").status == 401
+    token = new_token(d)
+    assert d.ask("POST", "/api/source/release", body='{"for_seconds": 0}', Authorization=f"Bearer {token}").status == 200
+    assert d.ask("POST", "/api/source/release", body='{"for_seconds": 0}', unix=True).status == 200  # we are its user
+
+
+@pytest.mark.parametrize("host, fine", [
+    ("localhost", True), ("127.0.0.1", True), ("LOCALHOST:9447", True), ("[::1]:9447", True), ("192.168.1.5", True), ("x.localhost", True),
+    ("evil.example", False), ("localhost.evil.example", False), ("127.0.0.1.nip.io", False),
+])
+def test_dns_rebinding(daemon, host, fine):
+    assert daemon.get("/api/gpu/devices", Host=host).status == (200 if fine else 421)
+    assert daemon.ask("GET", "/api/gpu/devices", unix=True, Host=host).status == 200
+
+
+def test_allowed_hosts_and_cors_are_settings(start):
+    d = start(WHIRR_SERVER_ALLOWED_HOSTS="gpu.example.org", WHIRR_SERVER_CORS_ORIGINS="https://grafana.example")
+    assert d.get("/api/gpu/devices", Host="gpu.example.org").status == 200
+    reply = d.get("/api/gpu/devices", Origin="https://grafana.example")
+    assert reply.headers["access-control-allow-origin"] == "https://grafana.example" and "Origin" in reply.headers["vary"]
+    assert "access-control-allow-origin" not in d.get("/api/gpu/devices", Origin="https://other.example").headers
+    preflight = d.ask("OPTIONS", "/api/gpu/devices", Origin="https://grafana.example", Access_Control_Request_Method="GET")
+    assert preflight.status == 204 and "GET" in preflight.headers["access-control-allow-methods"]
+    s, head = handshake(d, *GOOD, "Origin: https://grafana.example")
+    assert " 101 " in head
+    s.close()
+
+
+def test_other_sites_cannot_use_a_browser_against_us(daemon):
+    """No CORS; no WebSocket and no action for pages of other origins."""
+    reply = daemon.get("/api/gpu/devices", Origin="https://evil.example")
+    assert not any(name.startswith("access-control") for name in reply.headers)
+    for origin in ("https://evil.example", "null", "http://localhost.evil.example", f"http://127.0.0.1:{daemon.port + 1}"):
+        s, head = handshake(daemon, *GOOD, f"Origin: {origin}")
+        assert " 403 " in head, origin
+        s.close()
+        assert daemon.ask("POST", "/socket.io/?EIO=4&transport=polling&sid=x", body="40", Origin=origin).status == 403
+    s, head = handshake(daemon, *GOOD, "Origin: http://localhost")
+    assert " 101 " in head
+    s.close()
+
+
+def test_secrets_in_command_lines_are_masked(nvml):
+    """For everyone without the token; who has it may ask for the whole."""
+    with subprocess.Popen(["/usr/bin/python3", "-c", "input()", "--api-key", "sk-verysecretverysecret123456"], stdin=subprocess.PIPE) as worker:
+        d = nvml(f"gpu NVIDIA GeForce RTX 4090\n  process {worker.pid} compute 1000 50 10\n", "--interval", "0.2")
+        d.wait_log("source started")
+        process = eventually(lambda: next((p for p in d.json("/api/processes")["processes"] if p["pid"] == worker.pid), None), 10)
+        assert "verysecret" not in json.dumps(d.json("/api/gpu/metrics")) and "***" in process["command"]
+        assert "verysecret" not in d.get("/", Accept="text/html").body.decode()
+        assert d.get("/api/processes?show_secrets=true").status == 401
+        token = new_token(d)
+        whole = d.json("/api/processes?show_secrets=true", Authorization=f"Bearer {token}")["processes"]
+        assert "sk-verysecretverysecret123456" in whole[0]["command"]
+        assert "***" in d.json("/api/processes", Authorization=f"Bearer {token}")["processes"][0]["command"]
+        worker.communicate(b"\n")
+
+
+# ---- TLS ----
+
+def make_certificate(folder, name):
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
+                   check=True, capture_output=True)
+    return certificate, key
+
+
+def common_name(port):
+    pem = ssl.get_server_certificate(("127.0.0.1", port))
+    return subprocess.run(["openssl", "x509", "-noout", "-subject"], input=pem, capture_output=True, text=True).stdout
+
+
+def test_tls_with_reload(start, tmp_path, node):
+    first, second = make_certificate(tmp_path, "first"), make_certificate(tmp_path, "second")
+    certificate, key = tmp_path / "live.pem", tmp_path / "live.key"
+    shutil.copy(first[0], certificate)
+    shutil.copy(first[1], key)
+    d = start("--interval", "0.5", WHIRR_SERVER_TLS_CERTIFICATE=str(certificate), WHIRR_SERVER_TLS_KEY=str(key))
+    context = ssl.create_default_context(cafile=str(first[0]))
+    connection = http.client.HTTPSConnection("localhost", d.port, context=context, timeout=10)
+    for _ in range(3):
+        connection.request("GET", "/api/gpu/metrics")
+        assert json.loads(connection.getresponse().read())["gpus"]
+    assert connection.sock.version() == "TLSv1.3"
+    done = subprocess.run(["curl", "-sS", "--fail", "--cacert", str(first[0]), f"https://localhost:{d.port}/api/health"], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    with node("ws.mjs", f"wss://127.0.0.1:{d.port}/ws", json.dumps({"rejectUnauthorized": False})) as client:
+        client.wait("gpu_stats", 6)
+        assert "first" in common_name(d.port)
+        # A new certificate on SIGHUP; clients that are connected stay connected.
+        shutil.copy(second[0], certificate)
+        shutil.copy(second[1], key)
+        d.process.send_signal(1)
+        d.wait_log("reloaded")
+        assert "second" in common_name(d.port)
+        client.wait("gpu_stats", len(client.named("gpu_stats")) + 4)
+        # A broken one keeps the old.
+        certificate.write_text("nonsense")
+        d.process.send_signal(1)
+        d.wait_log("the old one stays")
+        assert "second" in common_name(d.port)
+    # Plain HTTP on that port is an end, not a hang.
+    begin = time.monotonic()
+    assert b"200" not in d.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", timeout=5) and time.monotonic() - begin < 4
+    connection.request("GET", "/api/health")
+    assert connection.getresponse().status == 200
+    connection.close()
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises((ssl.SSLError, ConnectionError, OSError)):
+        with socket.create_connection(("127.0.0.1", d.port)) as s:
+            old.wrap_socket(s)
+
+
+def test_bad_tls_files_are_told_at_the_start(tmp_path):
+    first, second = make_certificate(tmp_path, "first"), make_certificate(tmp_path, "second")
+    for certificate, key, words in ((first[0], second[1], "key"), (tmp_path / "none.pem", first[1], "certificate")):
+        done = subprocess.run([WHIRR, "serve", "--listen", "127.0.0.1:0", "--socket", "none", "--source", "sim", "--store", "none"],
+                              env=environment(tmp_path, WHIRR_SERVER_TLS_CERTIFICATE=str(certificate), WHIRR_SERVER_TLS_KEY=str(key)),
+                              capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1 and words in done.stderr, done.stderr
