@@ -134,6 +134,16 @@ static void keep_groups(struct gpu *now, const struct gpu *before, unsigned read
     }
 }
 
+/* The processes of an instance are some of its card's: who they are was found out there. */
+static void share_identities(const struct gpu *card, size_t index)
+{
+    struct gpu *instance = &card->instances[index];
+    for (size_t i = 0; i < instance->process_count; i++)
+        for (size_t k = 0; k < card->process_count; k++)
+            if (card->processes[k].pid == instance->processes[i].pid && card->processes[k].instance == (int32_t)index)
+                instance->processes[i] = card->processes[k];
+}
+
 static void read_gpu(struct worker *w, size_t position, unsigned groups, struct gpu *out)
 {
     w->ops->sample(w->source, position, groups, out);
@@ -153,6 +163,7 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
         str_copy(instance->source, sizeof instance->source, str_from(out->source));
         instance->simulated = out->simulated;
         gpu_mark_absent(instance, groups, READING_UNSUPPORTED);
+        share_identities(out, i);
     }
     gpu_done(&w->last[position]);
     if (gpu_copy(&w->last[position], out) < 0)

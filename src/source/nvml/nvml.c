@@ -132,8 +132,11 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
     if ((groups & GROUP_PROCESS) && (!process_run(n, card, out) || !utilization_run(n, card, out)))
         return false;
     mig_run(n, card, groups, out);
-    if (groups & GROUP_FAST)
+    if (groups & GROUP_FAST) {
         out->xid_last = card->xid_last;
+        if (out->xid_last.state == READING_UNREAD)
+            out->xid_last.state = n->events_refused ? READING_UNSUPPORTED : READING_PENDING; /* none seen yet */
+    }
     return true;
 }
 

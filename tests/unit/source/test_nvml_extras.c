@@ -54,6 +54,7 @@ static void a_quick_one_shot_does_not_pay_for_profiling(void **state)
     assert_absent(g.sm_active_permille, READING_PENDING);
     assert_int_equal(m.calls("nvmlGpmSampleAlloc") + m.calls("nvmlGpmSampleGet") + m.calls("nvmlGpmQueryDeviceSupport"), 0);
     assert_int_equal(m.calls("nvmlEventSetCreate"), 0);
+    assert_absent(g.xid_last, READING_PENDING);
     gpu_done(&g);
     g = sample_after(1000, GROUP_QUICK);
     gpu_done(&g);
