@@ -97,6 +97,8 @@ static int ask_margin(struct nvml *n, struct nvml_card *card, int kind, int64_t 
 static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limit)
 {
     int64_t margin, beyond = 0;
+    if (card->margin.state == READING_UNREAD)
+        ask_margin(n, card, 0, &margin);
     if (!reading_get(card->margin, &margin))
         return NVML_NOT_SUPPORTED;
     if (card->beyond.state == READING_UNREAD) {
