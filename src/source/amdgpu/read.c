@@ -9,6 +9,24 @@
 #include "source/amdgpu/dpm.h"
 #include "source/sysfs/pci.h"
 
+static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
+{
+    if (strcmp(c->hwmon, hwmon->path) == 0 && c->hwmon[0])
+        return;
+    memcpy(c->hwmon, hwmon->path, sizeof c->hwmon);
+    c->edge = hwmon_channel(hwmon, "temp", "edge");
+    c->junction = hwmon_channel(hwmon, "temp", "junction");
+    c->memory = hwmon_channel(hwmon, "temp", "mem");
+    c->vddgfx = hwmon_channel(hwmon, "in", "vddgfx");
+    c->vddnb = hwmon_channel(hwmon, "in", "vddnb");
+    c->sclk = hwmon_channel(hwmon, "freq", "sclk");
+    c->mclk = hwmon_channel(hwmon, "freq", "mclk");
+    if (c->edge < 0 && c->junction < 0 && c->memory < 0)
+        c->edge = 1; /* the old radeon driver has one sensor and no labels */
+    if (c->sclk < 0)
+        c->sclk = 1;
+}
+
 void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const struct drm_card *card, struct amdgpu_memory *memory)
 {
     r->env = env;
@@ -16,12 +34,13 @@ void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const st
     r->memory = memory;
     drm_device_attrs(card, env, &r->device);
     hwmon_find(&r->device, &r->hwmon);
+    find_channels(&r->hwmon, &memory->channels);
     ssize_t size = attrs_bytes(&r->device, "gpu_metrics", r->blob, sizeof r->blob);
     r->has_metrics = size > 0 && gpu_metrics_decode(r->blob, (size_t)size, &r->metrics);
     if (memory->kind_known)
         return;
     /* Only graphics on the processor's die have a north bridge voltage, or a table of format 2 or 3. */
-    memory->is_apu = r->has_metrics ? gpu_metrics_is_apu(&r->metrics) : hwmon_channel(&r->hwmon, "in", "vddnb") >= 0;
+    memory->is_apu = r->has_metrics ? gpu_metrics_is_apu(&r->metrics) : memory->channels.vddnb >= 0;
     memory->kind_known = true;
 }
 
@@ -90,14 +109,11 @@ void amdgpu_read_memory(struct attrs *device, const struct amdgpu_memory *memory
 static void read_heat(struct amdgpu_reader *r, struct gpu *out)
 {
     struct attrs *h = &r->hwmon;
-    int edge = hwmon_channel(h, "temp", "edge"), junction = hwmon_channel(h, "temp", "junction");
-    int memory = hwmon_channel(h, "temp", "mem");
-    if (edge < 0 && junction < 0 && memory < 0)
-        edge = 1;                           /* the old radeon driver has one sensor and no labels */
-    int chip = edge >= 0 ? edge : junction; /* MI300 has no edge sensor */
+    const struct amdgpu_channels *c = &r->memory->channels;
+    int chip = c->edge >= 0 ? c->edge : c->junction; /* MI300 has no edge sensor */
     out->temp_mdegc = hwmon_reading(h, "temp", chip, "_input", 1, 1);
-    out->temp_hotspot_mdegc = hwmon_reading(h, "temp", junction, "_input", 1, 1);
-    out->temp_memory_mdegc = hwmon_reading(h, "temp", memory, "_input", 1, 1);
+    out->temp_hotspot_mdegc = hwmon_reading(h, "temp", c->junction, "_input", 1, 1);
+    out->temp_memory_mdegc = hwmon_reading(h, "temp", c->memory, "_input", 1, 1);
     out->temp_limit_mdegc = hwmon_reading(h, "temp", chip, "_crit", 1, 1);
     /* Cards without a sensor in their memory say 0 (RX 5500 XT). */
     if (out->temp_memory_mdegc.state == READING_OK && out->temp_memory_mdegc.value == 0 && reading_or(out->temp_mdegc, 0) > 15000)
@@ -108,7 +124,7 @@ static void read_heat(struct amdgpu_reader *r, struct gpu *out)
         out->temp_memory_mdegc = either(out->temp_memory_mdegc, gpu_metrics_mdegc(&r->metrics, GM_TEMP_MEM));
         out->temp_mdegc = either(out->temp_mdegc, gpu_metrics_mdegc(&r->metrics, chip_field));
         out->temp_mdegc = either(out->temp_mdegc, out->temp_hotspot_mdegc);
-        struct reading junction_limit = hwmon_reading(h, "temp", junction, "_crit", 1, 1);
+        struct reading junction_limit = hwmon_reading(h, "temp", c->junction, "_crit", 1, 1);
         out->throttle_bits = amdgpu_throttle(&r->metrics, out->temp_hotspot_mdegc, junction_limit, &r->memory->throttle);
     }
 }
@@ -133,7 +149,7 @@ static void read_power(struct amdgpu_reader *r, struct gpu *out)
     static const char *const names[] = {"power1_average", "power1_input"};
     out->power_mw = attrs_first(&r->hwmon, names, ARRAY_LEN(names), 1, 1000);
     out->power_limit_mw = attrs_reading(&r->hwmon, "power1_cap", 1, 1000);
-    out->voltage_mv = hwmon_reading(&r->hwmon, "in", hwmon_channel(&r->hwmon, "in", "vddgfx"), "_input", 1, 1);
+    out->voltage_mv = hwmon_reading(&r->hwmon, "in", r->memory->channels.vddgfx, "_input", 1, 1);
     int64_t mv;
     if (!r->has_metrics)
         return;
@@ -150,10 +166,9 @@ static void read_dpm(struct amdgpu_reader *r, const char *name, struct dpm_clock
 }
 
 /* hwmon gives Hz. 0 means that the clock is gated: there is none to show. */
-static struct reading hwmon_clock(struct amdgpu_reader *r, const char *label, int fallback)
+static struct reading hwmon_clock(struct amdgpu_reader *r, int channel)
 {
-    int channel = hwmon_channel(&r->hwmon, "freq", label);
-    struct reading hz = hwmon_reading(&r->hwmon, "freq", channel >= 0 ? channel : fallback, "_input", 1, 1000);
+    struct reading hz = hwmon_reading(&r->hwmon, "freq", channel, "_input", 1, 1000);
     return hz.state == READING_OK && hz.value <= 0 ? reading_absent(READING_UNSUPPORTED) : hz;
 }
 
@@ -164,8 +179,8 @@ static void read_clocks(struct amdgpu_reader *r, unsigned groups, struct gpu *ou
     read_dpm(r, "pp_dpm_mclk", &memory);
     read_dpm(r, "pp_dpm_vclk", &video);
     if (groups & GROUP_FAST) {
-        out->clock_graphics_khz = either(graphics.now_khz, hwmon_clock(r, "sclk", 1));
-        out->clock_memory_khz = either(memory.now_khz, hwmon_clock(r, "mclk", -1));
+        out->clock_graphics_khz = either(graphics.now_khz, hwmon_clock(r, r->memory->channels.sclk));
+        out->clock_memory_khz = either(memory.now_khz, hwmon_clock(r, r->memory->channels.mclk));
         out->clock_video_khz = video.now_khz;
         if (r->has_metrics) {
             const struct gpu_metrics *m = &r->metrics;

@@ -8,9 +8,18 @@
 #include "source/sysfs/card.h"
 #include "source/sysfs/hwmon.h"
 
+/* Which sensor is which. Labels do not change while the hwmon directory is the same. -1: not there. */
+struct amdgpu_channels {
+    char hwmon[PATH_SIZE - ATTR_NAME_SIZE];
+    int edge, junction, memory; /* temp */
+    int vddgfx, vddnb;          /* in */
+    int sclk, mclk;             /* freq */
+};
+
 /* What is kept of a card from sample to sample. */
 struct amdgpu_memory {
     struct throttle_memory throttle;
+    struct amdgpu_channels channels;
     bool is_apu; /* its memory is the host's: found out when first seen awake, and kept while asleep */
     bool kind_known;
 };

@@ -30,10 +30,10 @@ static int count_fans(struct attrs *hwmon)
 void amdgpu_read_static(struct amdgpu_reader *r, struct gpu *out)
 {
     struct attrs *h = &r->hwmon;
-    int edge = hwmon_channel(h, "temp", "edge"), junction = hwmon_channel(h, "temp", "junction");
-    int chip = edge >= 0 ? edge : junction;
+    const struct amdgpu_channels *c = &r->memory->channels;
+    int chip = c->edge >= 0 ? c->edge : c->junction;
     out->temp_shutdown_mdegc = hwmon_reading(h, "temp", chip, "_emergency", 1, 1);
-    out->temp_memory_limit_mdegc = hwmon_reading(h, "temp", hwmon_channel(h, "temp", "mem"), "_crit", 1, 1);
+    out->temp_memory_limit_mdegc = hwmon_reading(h, "temp", c->memory, "_crit", 1, 1);
     out->power_limit_default_mw = attrs_reading(h, "power1_cap_default", 1, 1000);
     out->power_limit_min_mw = attrs_reading(h, "power1_cap_min", 1, 1000);
     out->power_limit_max_mw = attrs_reading(h, "power1_cap_max", 1, 1000);

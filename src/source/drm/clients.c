@@ -126,9 +126,20 @@ void client_update(struct client *c, const struct fdinfo *info, struct mono now,
     c->read_in = scan;
 }
 
+void client_unchanged(struct client *c, struct mono now, uint32_t scan)
+{
+    for (size_t i = 0; i < c->engine_count; i++)
+        c->engines[i].permille = 0;
+    c->quiet = (uint16_t)MIN_OF(c->quiet + 1, 1000);
+    c->read_at = now;
+    c->read_in = scan;
+}
+
 bool client_due(const struct client *c, struct mono now)
 {
-    return c->read_in == 0 || c->quiet < 2 || mono_since_ms(now, c->read_at) >= CLIENT_IDLE_MS;
+    /* Not all of them in the same scan. Within 5 s every client is read: a check for new load may not come later. */
+    int64_t pause = CLIENT_IDLE_MS + (int64_t)(c->id % 9) * 250;
+    return c->read_in == 0 || c->quiet < 2 || mono_since_ms(now, c->read_at) >= pause;
 }
 
 bool clients_sweep(struct clients *c, uint32_t scan, int32_t *moved)

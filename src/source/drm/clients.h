@@ -22,6 +22,7 @@ struct client {
     struct mono read_at;
     uint32_t read_in; /* the number of the scan; 0 never */
     uint32_t seen_in;
+    uint64_t text;  /* hash of the fdinfo last read: the same text needs no parsing */
     uint16_t quiet; /* readings in a row without change */
     uint8_t engine_count;
     bool has_vram, has_system;
@@ -42,7 +43,9 @@ struct clients {
 int clients_place(struct clients *c, const char *device, uint64_t id);
 /* Takes a reading into account. */
 void client_update(struct client *c, const struct fdinfo *info, struct mono now, uint32_t scan);
-/* A client that did nothing for some readings is read again only after CLIENT_IDLE_MS. */
+/* The same for a text that did not change: nothing worked, nothing was allocated. */
+void client_unchanged(struct client *c, struct mono now, uint32_t scan);
+/* A client that did nothing for some readings is read again only after CLIENT_IDLE_MS or up to 2 s more. */
 bool client_due(const struct client *c, struct mono now);
 /* Forgets clients that were not seen in this scan. `moved` (as long as count was) gets the new index of each, -1 for a forgotten
  * one. Returns false when nothing changed. */

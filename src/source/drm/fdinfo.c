@@ -5,14 +5,14 @@
 
 #include "base/cleanup.h"
 
-enum { REGIONS = 16, REGION_NAME_SIZE = 24 };
+enum { REGIONS = 16 };
 #define BYTES_MOST (UINT64_C(1) << 52) /* more is no memory, and could overflow a sum */
 
 /* Resident, the older name for it, and total: the first that is there counts, and only that one. */
 enum { HAS_TOTAL = 1, HAS_MEMORY = 2, HAS_RESIDENT = 4 };
 
 struct region {
-    char name[REGION_NAME_SIZE];
+    struct str name; /* in the text */
     unsigned has;
     uint64_t total, memory, resident;
 };
@@ -23,14 +23,16 @@ struct parser {
     struct region regions[REGIONS];
 };
 
-static bool take_prefix(struct str *s, const char *prefix)
+/* Hundreds of these files are read each second, so comparisons with literals are left to the compiler. */
+static inline bool take_prefix_of(struct str *s, const char *prefix, size_t len)
 {
-    if (!str_starts(*s, prefix))
+    if (s->len < len || memcmp(s->at, prefix, len) != 0)
         return false;
-    size_t len = strlen(prefix);
     *s = (struct str){s->at + len, s->len - len};
     return true;
 }
+#define TAKE_PREFIX(s, literal) take_prefix_of(s, literal, sizeof(literal) - 1)
+#define IS(s, literal) ((s).len == sizeof(literal) - 1 && memcmp((s).at, literal, sizeof(literal) - 1) == 0)
 
 /* A number at the front, and what follows it. Faster than str_to_u64, which copies. */
 static bool take_number(struct str *s, uint64_t *ret)
@@ -122,16 +124,15 @@ static struct fdinfo_engine *engine_named(struct fdinfo *info, struct str name)
 
 static struct region *region_named(struct parser *p, struct str name)
 {
-    if (name.len == 0 || name.len >= REGION_NAME_SIZE)
+    if (name.len == 0)
         return NULL;
-    for (size_t i = 0; i < p->region_count; i++)
-        if (str_is(name, p->regions[i].name))
+    for (size_t i = p->region_count; i-- > 0;) /* keys of a region follow each other */
+        if (name.len == p->regions[i].name.len && memcmp(name.at, p->regions[i].name.at, name.len) == 0)
             return &p->regions[i];
     if (p->region_count == REGIONS)
         return NULL;
     struct region *r = &p->regions[p->region_count++];
-    *r = (struct region){0};
-    str_copy(r->name, sizeof r->name, name);
+    *r = (struct region){.name = name};
     return r;
 }
 
@@ -150,7 +151,7 @@ static void take_engine(struct fdinfo *info, struct str name, struct str value)
     uint64_t number;
     if (!take_number(&value, &number))
         return;
-    if (take_prefix(&name, "capacity-")) {
+    if (TAKE_PREFIX(&name, "capacity-")) {
         struct fdinfo_engine *e = engine_named(info, name);
         if (e && number > 0 && number <= 1024)
             e->capacity = (uint32_t)number;
@@ -185,28 +186,48 @@ static void take_pdev(struct fdinfo *info, struct str value)
             *c = (char)(*c - 'A' + 'a');
 }
 
+static void take_identity(struct fdinfo *info, struct str key, struct str value)
+{
+    if (IS(key, "driver"))
+        str_copy_clean(info->driver, sizeof info->driver, value);
+    else if (IS(key, "pdev"))
+        take_pdev(info, value);
+    else if (IS(key, "client-id"))
+        info->has_client_id = take_number(&value, &info->client_id);
+}
+
 /* `key` is what follows "drm-". "total-cycles-" must be tried before "total-": they share a prefix. */
 static void take_key(struct parser *p, struct str key, struct str value)
 {
-    struct fdinfo *info = p->info;
-    if (str_is(key, "driver"))
-        str_copy_clean(info->driver, sizeof info->driver, value);
-    else if (str_is(key, "pdev"))
-        take_pdev(info, value);
-    else if (str_is(key, "client-id"))
-        info->has_client_id = take_number(&value, &info->client_id);
-    else if (take_prefix(&key, "engine-"))
-        take_engine(info, key, value);
-    else if (take_prefix(&key, "total-cycles-"))
-        take_cycles(info, key, value, true);
-    else if (take_prefix(&key, "cycles-"))
-        take_cycles(info, key, value, false);
-    else if (take_prefix(&key, "resident-"))
-        take_region(p, key, value, HAS_RESIDENT);
-    else if (take_prefix(&key, "memory-"))
-        take_region(p, key, value, HAS_MEMORY);
-    else if (take_prefix(&key, "total-"))
-        take_region(p, key, value, HAS_TOTAL);
+    switch (key.len ? key.at[0] : '\0') {
+    case 'e':
+        if (TAKE_PREFIX(&key, "engine-"))
+            take_engine(p->info, key, value);
+        break;
+    case 't':
+        if (TAKE_PREFIX(&key, "total-cycles-"))
+            take_cycles(p->info, key, value, true);
+        else if (TAKE_PREFIX(&key, "total-"))
+            take_region(p, key, value, HAS_TOTAL);
+        break;
+    case 'r':
+        if (TAKE_PREFIX(&key, "resident-"))
+            take_region(p, key, value, HAS_RESIDENT);
+        break;
+    case 'm':
+        if (TAKE_PREFIX(&key, "memory-"))
+            take_region(p, key, value, HAS_MEMORY);
+        break;
+    case 'c':
+        if (TAKE_PREFIX(&key, "cycles-"))
+            take_cycles(p->info, key, value, false);
+        else
+            take_identity(p->info, key, value);
+        break;
+    case 'd':
+    case 'p': take_identity(p->info, key, value); break;
+    default: break; /* shared, active and what later kernels add */
+    }
 }
 
 /* On-card memory is called vram, vram0, local0, stolen-local0; regions like "cpu" and "doorbell" are neither. */
@@ -215,7 +236,7 @@ static void sum_regions(struct parser *p)
     struct fdinfo *info = p->info;
     for (size_t i = 0; i < p->region_count; i++) {
         const struct region *r = &p->regions[i];
-        struct str name = str_from(r->name);
+        struct str name = r->name;
         uint64_t bytes = r->has & HAS_RESIDENT ? r->resident : r->has & HAS_MEMORY ? r->memory : r->total;
         if (str_starts(name, "vram") || str_contains(name, "local")) {
             info->has_vram = true;
@@ -240,10 +261,12 @@ static void drop_silent_engines(struct fdinfo *info)
 bool fdinfo_parse(struct str text, struct fdinfo *ret)
 {
     *ret = (struct fdinfo){0};
-    struct parser p = {.info = ret};
+    struct parser p;
+    p.info = ret;
+    p.region_count = 0;
     struct str line, key;
     while (str_cut(&text, '\n', &line)) {
-        if (!take_prefix(&line, "drm-") || !str_cut(&line, ':', &key))
+        if (!TAKE_PREFIX(&line, "drm-") || !str_cut(&line, ':', &key))
             continue;
         take_key(&p, key, str_trim(line));
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From clients to the processes and the load of one card.
  */
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "source/drm/scan_internal.h"
 
@@ -99,6 +101,33 @@ static void add_to_process(struct process *p, const struct client *c, bool share
     }
 }
 
+/* Where the process of a pid stands in the list: the list itself is too wide to be searched for each of many clients. */
+struct places {
+    uint32_t *slots; /* index + 1 */
+    size_t mask;
+};
+
+static bool places_init(struct places *p, size_t clients, const struct gpu *out)
+{
+    size_t size = 64;
+    while (size < 2 * (clients + out->process_count))
+        size *= 2;
+    *p = (struct places){calloc(size, sizeof *p->slots), size - 1};
+    return p->slots != NULL;
+}
+
+static struct process *process_of(struct places *p, struct gpu *out, int32_t pid)
+{
+    size_t at = (uint32_t)pid * 2654435761u >> 7 & p->mask;
+    for (; p->slots[at]; at = (at + 1) & p->mask)
+        if (out->processes[p->slots[at] - 1].pid == pid)
+            return &out->processes[p->slots[at] - 1];
+    struct process *new = gpu_add_process(out, pid);
+    if (new)
+        p->slots[at] = (uint32_t)out->process_count;
+    return new;
+}
+
 static bool is_silent(const struct drm_scan *s, const struct drm_card *card)
 {
     for (size_t i = 0; i < s->card_count; i++)
@@ -111,8 +140,10 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
 {
     *load = (struct drm_load){0};
     struct sums sums = {0};
+    struct places places;
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; s->rc == 0 && i < s->clients.count; i++) {
+    bool ready = s->rc == 0 && places_init(&places, s->clients.count, out);
+    for (size_t i = 0; ready && i < s->clients.count; i++) {
         const struct client *c = &s->clients.list[i];
         if (!of_card(c, card) || c->read_in == 0)
             continue;
@@ -123,12 +154,12 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
         load->system_bytes += c->system_bytes;
         for (size_t e = 0; e < c->engine_count; e++)
             add_to_sums(&sums, &c->engines[e]);
-        struct process *p = gpu_find_process(out, c->owner);
-        if (!p)
-            p = gpu_add_process(out, c->owner);
+        struct process *p = process_of(&places, out, c->owner);
         if (p)
             add_to_process(p, c, shared_memory);
     }
+    if (ready)
+        free(places.slots);
     load->state = s->rc == 0 ? READING_OK : reading_state_from_errno(s->rc);
     load->hidden = s->hidden;
     load->busy_permille = busiest(&sums, draws_or_computes);

@@ -168,9 +168,10 @@ static void update_one(struct procs *p, struct proc *proc, struct mono now)
 {
     uint64_t mark = fd_mark(p, proc->pid);
     int64_t age = mono_since_ms(now, proc->walked);
-    bool due = age >= (mark ? PROC_WALK_MS : PROC_WALK_BLIND_MS);
+    int64_t spread = proc->pid % 10 * 1000; /* not all of them in the same scan */
+    bool due = age >= (mark ? PROC_WALK_MS + spread : PROC_WALK_BLIND_MS);
     if (proc->hidden && proc->known)
-        due = age >= PROC_WALK_MS; /* nothing to see there until it changes its user */
+        due = age >= PROC_WALK_MS + spread; /* nothing to see there until it changes its user */
     else if (mark != proc->mark)
         due = true;
     if (!proc->known || due)

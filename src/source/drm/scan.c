@@ -143,6 +143,19 @@ static void fdinfo_path(int32_t pid, int32_t fd, char path[48])
     path[at] = '\0';
 }
 
+static uint64_t hash_of(const char *text, size_t len)
+{
+    uint64_t h = len, word;
+    for (; len >= 8; text += 8, len -= 8) {
+        memcpy(&word, text, 8);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    for (; len; text++, len--)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h ? h : 1;
+}
+
 static void read_client(struct drm_scan *s, struct proc *proc, struct held_fd *held, struct mono now)
 {
     char path[48], text[FDINFO_SIZE], device[GPU_PCI_SIZE];
@@ -156,14 +169,21 @@ static void read_client(struct drm_scan *s, struct proc *proc, struct held_fd *h
             proc->hidden = true;
         return;
     }
+    uint64_t hash = hash_of(text, (size_t)len);
+    if (held->client >= 0 && s->clients.list[held->client].text == hash) {
+        client_unchanged(&s->clients.list[held->client], now, s->number);
+        return;
+    }
     if (!fdinfo_parse((struct str){text, (size_t)len}, &info)) {
         held->client = FD_SILENT;
         return;
     }
     device_name(s, &info, held->minor, device);
     held->client = clients_place(&s->clients, device, info.client_id);
-    if (held->client >= 0 && s->clients.list[held->client].read_in != s->number)
-        client_update(&s->clients.list[held->client], &info, now, s->number);
+    if (held->client < 0 || s->clients.list[held->client].read_in == s->number)
+        return;
+    client_update(&s->clients.list[held->client], &info, now, s->number);
+    s->clients.list[held->client].text = hash;
 }
 
 static struct proc *proc_of_pid(struct drm_scan *s, int32_t pid)

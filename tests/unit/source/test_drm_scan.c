@@ -246,7 +246,7 @@ static void unchanged_processes_are_not_looked_through_again(void **state)
     struct machine_and_scan *m = *state;
     for (int pid = 10; pid < 60; pid++)
         tree_process(&m->tree, pid, "idle");
-    tree_amd_fd(&m->tree, 10, 5, amd_pci, 1, 0, 10);
+    tree_amd_fd(&m->tree, 10, 5, amd_pci, 9, 0, 10);
     for (int i = 0; i < 4; i++)
         look_away(m);
     struct drm_scan_stats before, after;
@@ -266,10 +266,10 @@ static void an_idle_client_that_wakes_up_is_measured_right(void **state)
 {
     struct machine_and_scan *m = *state;
     tree_process(&m->tree, 42, "app");
-    tree_amd_fd(&m->tree, 42, 5, amd_pci, 1, 0, 10);
+    tree_amd_fd(&m->tree, 42, 5, amd_pci, 9, 0, 10);
     for (int i = 0; i < 3; i++)
         look_away(m); /* quiet now: read at 1, 2 and 3 s, next at 6 s */
-    tree_amd_fd(&m->tree, 42, 5, amd_pci, 1, 600000000, 10);
+    tree_amd_fd(&m->tree, 42, 5, amd_pci, 9, 600000000, 10);
     {
         LOOK();
         assert_int_equal(load.busy_permille.value, 0);
