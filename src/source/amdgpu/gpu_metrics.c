@@ -243,7 +243,7 @@ static struct reading largest(const struct gpu_metrics *m, enum gm_field field, 
 struct reading gpu_metrics_mdegc(const struct gpu_metrics *m, enum gm_field field)
 {
     int64_t raw, scale = m->format == 1 ? 1000 : 10;
-    if (!gpu_metrics_raw(m, field, 0, &raw) || raw * scale > 200000)
+    if (!gpu_metrics_raw(m, field, 0, &raw) || raw > 200000 / scale || raw < -200000 / scale)
         return reading_absent(READING_UNSUPPORTED);
     return reading_ok(raw * scale);
 }
@@ -262,7 +262,7 @@ struct reading gpu_metrics_power_mw(const struct gpu_metrics *m)
 {
     int64_t raw;
     /* In format 2 the unit is watts on some chips and milliwatts on others. */
-    if (m->format == 2 || !gpu_metrics_raw(m, GM_SOCKET_POWER, 0, &raw))
+    if (m->format == 2 || !gpu_metrics_raw(m, GM_SOCKET_POWER, 0, &raw) || raw < 0 || raw > 100000000)
         return reading_absent(READING_UNSUPPORTED);
     return reading_ok(m->format == 1 ? raw * 1000 : raw);
 }

@@ -43,6 +43,12 @@ static struct reading from_word(uint64_t word, struct reading hotspot, struct re
     return reading_ok(reasons);
 }
 
+/* What a counter of 32 or 64 bits can have counted; version 1.9 lets it be any number. */
+static bool counter(const struct gpu_metrics *m, enum gm_field field, int64_t *ret)
+{
+    return gpu_metrics_raw(m, field, 0, ret) && *ret >= 0 && *ret < INT64_C(1) << 48;
+}
+
 /* Residency counters grow by as much as ACCUMULATIONS when the limit was in force all the time. Some firmware lets power, socket
  * and memory follow it at idle (MI300X in table 1.6): all three at once in full is that fault and no throttling. */
 static struct reading from_residency(const struct gpu_metrics *m, struct throttle_memory *memory)
@@ -56,12 +62,12 @@ static struct reading from_residency(const struct gpu_metrics *m, struct throttl
                     {GM_ACC_VR_HOT, THROTTLE_VR_THERMAL},
                     {GM_ACC_PROCHOT, THROTTLE_HW_THERMAL}};
     struct throttle_memory now = {.known = true};
-    if (!gpu_metrics_raw(m, GM_ACCUMULATIONS, 0, &now.accumulations))
+    if (!counter(m, GM_ACCUMULATIONS, &now.accumulations))
         return reading_absent(READING_UNSUPPORTED);
     unsigned reasons = 0, in_full = 0;
     int64_t whole = now.accumulations - memory->accumulations;
     for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
-        if (!gpu_metrics_raw(m, counters[i].field, 0, &now.counters[i]))
+        if (!counter(m, counters[i].field, &now.counters[i]))
             continue;
         int64_t part = now.counters[i] - memory->counters[i];
         if (part > 0 && part * 100 >= whole) /* at least 1 % of the time */
@@ -87,7 +93,7 @@ static struct reading from_apu_counters(const struct gpu_metrics *m, struct thro
     struct throttle_memory now = {.known = true};
     unsigned reasons = 0, found = 0;
     for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
-        if (!gpu_metrics_raw(m, counters[i].field, 0, &now.counters[i]))
+        if (!counter(m, counters[i].field, &now.counters[i]))
             continue;
         found++;
         if (now.counters[i] > memory->counters[i])
