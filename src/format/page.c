@@ -118,6 +118,10 @@ void page_bar(struct buf *out, const struct page *page, enum ink ink, struct rea
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     if (width <= 0)
         return;
+    if (permille.state != READING_OK) {
+        buf_printf(out, "%*s", width, ""); /* an empty track would be a zero that nobody measured */
+        return;
+    }
     int64_t value = MIN_OF(MAX_OF(reading_or(permille, 0), (int64_t)0), (int64_t)1000);
     int64_t parts = (value * width * 8 + 500) / 1000;
     /* A little is never nothing: the smallest sign stands for it. */

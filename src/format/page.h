@@ -45,7 +45,7 @@ int page_fit(struct buf *out, const struct page *page, struct str text, int widt
 /* A cell of exactly `width` columns. */
 void page_cell(struct buf *out, const struct page *page, enum ink ink, enum align align, const char *text, int width);
 
-/* A bar of `width` columns, filled to permille; an absent reading has a dotted one. */
+/* A bar of `width` columns, filled to permille; an absent reading has none. */
 void page_bar(struct buf *out, const struct page *page, enum ink ink, struct reading permille, int width);
 
 /* Whole words, broken into lines that begin with `indent` blanks; the first line continues at column `used`. */

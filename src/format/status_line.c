@@ -25,18 +25,25 @@ static int room(const struct parts *p)
     return p->page->width ? p->page->width - p->used - (p->first ? 0 : 3) : 1000;
 }
 
-static void part(struct parts *p, enum ink ink, const char *text)
+/* Cut where the line ends, less what is kept free for those behind it. */
+static void part_before(struct parts *p, enum ink ink, const char *text, int keep_free)
 {
-    if (room(p) < 8)
+    int most = room(p) - keep_free;
+    if (most < MIN_OF(width_of(text), 8))
         return;
     if (!p->first) {
         page_ink(p->out, p->page, INK_FAINT, str_from(page_dot(p->page)));
         p->used += 3;
     }
-    int width = MIN_OF(width_of(text), room(p) + (p->first ? 0 : 3));
+    int width = MIN_OF(width_of(text), most);
     page_cell(p->out, p->page, ink, LEFT, text, width);
     p->used += width;
     p->first = false;
+}
+
+static void part(struct parts *p, enum ink ink, const char *text)
+{
+    part_before(p, ink, text, 0);
 }
 
 static bool any_simulated(const struct snapshot *s, int only)
@@ -120,7 +127,7 @@ static void processes(struct parts *line, const struct gpu *gpu)
             part(line, INK_FAINT, more);
             break;
         }
-        part(line, INK_PLAIN, text);
+        part_before(line, INK_PLAIN, text, more[0] ? 3 + width_of(more) : 0);
     }
 }
 
