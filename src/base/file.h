@@ -17,7 +17,7 @@ struct file_calls {
 };
 extern const struct file_calls file_calls_system;
 /* Only for tests: NULL brings the real ones back. Not while other threads read. */
-void file_calls_replace(const struct file_calls *calls);
+void file_calls_replace(const struct file_calls *with);
 
 /* sysroot + path. -ENAMETOOLONG when it does not fit. */
 int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -13,8 +13,6 @@
 
 #include "base/cleanup.h"
 
-extern char **environ;
-
 struct pipe_end {
     int fd;
     struct buf *to; /* NULL: read and forget */

@@ -20,7 +20,7 @@ static void bash_words(struct buf *out, const struct option_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (!table->specs[i].hidden)
-            buf_printf(out, " --%s%s", table->specs[i].name, table->specs[i].optional ? "" : "");
+            buf_printf(out, " --%s", table->specs[i].name);
 }
 
 static void bash_values(struct buf *out, const struct option_table *table)

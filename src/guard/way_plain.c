@@ -13,8 +13,6 @@
 #include "base/cleanup.h"
 #include "guard/target.h"
 
-extern char **environ;
-
 enum { COMMAND_TIMEOUT_MS = 60000, STOP_TIMEOUT_MS = 10000, POLL_MS = 10 };
 
 /* ---- command ---- */

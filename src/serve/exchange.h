@@ -60,7 +60,7 @@ void exchange_error(struct exchange *x, int status, const char *code, const char
 /* The same with further fields. */
 void exchange_error_with(struct exchange *x, int status, const char *fields, const char *code, const char *message);
 /* A short answer made for this request alone. */
-void exchange_json(struct exchange *x, int status, struct buf *body);
+void exchange_json(struct exchange *x, int status, struct buf *out);
 
 /* Puts the request aside; it is handled from the start again after http_unpark(). */
 void exchange_park(struct exchange *x);

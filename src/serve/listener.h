@@ -37,4 +37,4 @@ int listener_start(struct listener *l, struct loop *loop, struct error *err);
 void listener_close(struct listener *l);
 
 /* Whether an address text such as "0.0.0.0:9447" is one that only this host reaches; -1 when it cannot be read. */
-int listen_address_is_loopback(const char *address);
+int listen_address_is_loopback(const char *text);

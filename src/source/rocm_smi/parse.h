@@ -13,8 +13,8 @@ struct rocm_cards {
 };
 
 /* `rocm-smi ... --json`: one object a card, values mostly strings. 0 or -EBADMSG. */
-int rocm_smi_parse(struct str json, struct rocm_cards *ret, struct error *err);
+int rocm_smi_parse(struct str text, struct rocm_cards *ret, struct error *err);
 /* `amd-smi static --json` makes the list of cards, `amd-smi metric --json` fills it in. */
-int amd_smi_parse_static(struct str json, struct rocm_cards *ret, struct error *err);
-int amd_smi_parse_metric(struct str json, struct rocm_cards *cards, struct error *err);
+int amd_smi_parse_static(struct str text, struct rocm_cards *ret, struct error *err);
+int amd_smi_parse_metric(struct str text, struct rocm_cards *cards, struct error *err);
 void rocm_cards_done(struct rocm_cards *c);

@@ -26,31 +26,25 @@ enum {
 };
 
 /* Numbers that a script may set for a GPU, in NVML's own units, and what they are unless set. */
-#define FAKE_KEYS(KEY)                                                                                                             \
-    KEY(temperature, 45)                                                                                                           \
-    KEY(shutdown, 95)                                                                                                              \
-    KEY(slowdown, 90)                                                                                                              \
-    KEY(mem_max, FAKE_NA) KEY(gpu_max, 88) KEY(target, 83) KEY(margin, FAKE_NA) KEY(power, 60000) KEY(power_limit, 450000)         \
-        KEY(power_default, 450000) KEY(power_min, 150000) KEY(power_max, 600000) KEY(energy, 123456789) KEY(gpu_util, 0) KEY(      \
-            mem_util, 0) KEY(encoder, 0) KEY(decoder, 0) KEY(jpeg, FAKE_NA) KEY(ofa, FAKE_NA) KEY(total, 24564) KEY(reserved, 500) \
-            KEY(used, 1000) KEY(bar1_total, 32768) KEY(bar1_used, 20) KEY(fans, 2) KEY(fan, 30) KEY(rpm, 1200) KEY(pstate, 8)      \
-                KEY(graphics, 210) KEY(sm, 210) KEY(memory, 405) KEY(video, 1185) KEY(graphics_max, 3105) KEY(sm_max, 3105)        \
-                    KEY(memory_max, 10501) KEY(video_max, 2415) KEY(throttle, 1) KEY(pcie_gen, 1) KEY(pcie_width, 16)              \
-                        KEY(pcie_gen_max, 4) KEY(pcie_width_max, 16) KEY(replays, 0) KEY(persistence, 0) KEY(compute_mode, 0)      \
-                            KEY(display_active, 1) KEY(ecc, FAKE_NA) KEY(ecc_corrected, FAKE_NA) KEY(ecc_uncorrected, FAKE_NA)     \
-                                KEY(ecc_corrected_life, FAKE_NA) KEY(ecc_uncorrected_life, FAKE_NA) KEY(remapped, FAKE_NA)         \
-                                    KEY(remap_pending, 0) KEY(remap_failed, 0) KEY(nvlinks_active, 0) KEY(mig, FAKE_NA)            \
-                                        KEY(brand, 15) KEY(architecture, 8) KEY(cc_major, 8) KEY(cc_minor, 9)                      \
-                                            KEY(virtualization, 0) KEY(gpm, 0) KEY(gone, 0) KEY(process_utilization, 1)            \
-                                                KEY(addressing, 0) KEY(app_graphics, FAKE_NA) KEY(app_memory, FAKE_NA)             \
-                                                    KEY(boost_max, FAKE_NA) KEY(pcie_gen_card, 4) KEY(sessions, 0) KEY(fps, 0)     \
-                                                        KEY(latency, 0) KEY(captures, FAKE_NA) KEY(protected_total, FAKE_NA)       \
-                                                            KEY(protected_used, 0) KEY(encryption, FAKE_NA) KEY(sram, FAKE_NA)     \
-                                                                KEY(banks, FAKE_NA) KEY(repair, FAKE_NA)                           \
-                                                                    KEY(unrepairable, FAKE_NA) KEY(board, 0x100) KEY(multi, 0)     \
-                                                                        KEY(module, FAKE_NA) KEY(slot, FAKE_NA) KEY(accounting, 0) \
-                                                                            KEY(c2c, FAKE_NA) KEY(fabric, 0) KEY(clique, 0)        \
-                                                                                KEY(sms, FAKE_NA) KEY(mig_private, 0)
+/* clang-format off */
+#define FAKE_KEYS(KEY) \
+    KEY(temperature, 45) KEY(shutdown, 95) KEY(slowdown, 90) KEY(mem_max, FAKE_NA) KEY(gpu_max, 88) KEY(target, 83) \
+    KEY(margin, FAKE_NA) KEY(power, 60000) KEY(power_limit, 450000) KEY(power_default, 450000) KEY(power_min, 150000) \
+    KEY(power_max, 600000) KEY(energy, 123456789) KEY(gpu_util, 0) KEY(mem_util, 0) KEY(encoder, 0) KEY(decoder, 0) \
+    KEY(jpeg, FAKE_NA) KEY(ofa, FAKE_NA) KEY(total, 24564) KEY(reserved, 500) KEY(used, 1000) KEY(bar1_total, 32768) \
+    KEY(bar1_used, 20) KEY(fans, 2) KEY(fan, 30) KEY(rpm, 1200) KEY(pstate, 8) KEY(graphics, 210) KEY(sm, 210) KEY(memory, 405) \
+    KEY(video, 1185) KEY(graphics_max, 3105) KEY(sm_max, 3105) KEY(memory_max, 10501) KEY(video_max, 2415) KEY(throttle, 1) \
+    KEY(pcie_gen, 1) KEY(pcie_width, 16) KEY(pcie_gen_max, 4) KEY(pcie_width_max, 16) KEY(replays, 0) KEY(persistence, 0) \
+    KEY(compute_mode, 0) KEY(display_active, 1) KEY(ecc, FAKE_NA) KEY(ecc_corrected, FAKE_NA) KEY(ecc_uncorrected, FAKE_NA) \
+    KEY(ecc_corrected_life, FAKE_NA) KEY(ecc_uncorrected_life, FAKE_NA) KEY(remapped, FAKE_NA) KEY(remap_pending, 0) \
+    KEY(remap_failed, 0) KEY(nvlinks_active, 0) KEY(mig, FAKE_NA) KEY(brand, 15) KEY(architecture, 8) KEY(cc_major, 8) \
+    KEY(cc_minor, 9) KEY(virtualization, 0) KEY(gpm, 0) KEY(gone, 0) KEY(process_utilization, 1) KEY(addressing, 0) \
+    KEY(app_graphics, FAKE_NA) KEY(app_memory, FAKE_NA) KEY(boost_max, FAKE_NA) KEY(pcie_gen_card, 4) KEY(sessions, 0) \
+    KEY(fps, 0) KEY(latency, 0) KEY(captures, FAKE_NA) KEY(protected_total, FAKE_NA) KEY(protected_used, 0) \
+    KEY(encryption, FAKE_NA) KEY(sram, FAKE_NA) KEY(banks, FAKE_NA) KEY(repair, FAKE_NA) KEY(unrepairable, FAKE_NA) \
+    KEY(board, 0x100) KEY(multi, 0) KEY(module, FAKE_NA) KEY(slot, FAKE_NA) KEY(accounting, 0) KEY(c2c, FAKE_NA) KEY(fabric, 0) \
+    KEY(clique, 0) KEY(sms, FAKE_NA) KEY(mig_private, 0)
+/* clang-format on */
 
 enum fake_key {
 #define KEY(name, value) FAKE_##name,
