@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reading the history back. Every function walks over rows and calls `each` with one at a time, so that an answer of any size can
+ * be streamed; `each` returns 0 to go on, 1 to stop, or -errno, which becomes the result.
+ *
+ * Use a store opened read-only (or the writer's own, between two writes). What is not summed up yet is computed on the way: an
+ * answer never depends on when the background work ran.
+ */
+#pragma once
+
+#include "store/store.h"
+
+enum { QUERY_COLUMNS_MAX = 16, QUERY_POINTS_DEFAULT = 2000, QUERY_POINTS_MAX = 10000 };
+
+/* A GPU of the database. */
+struct store_gpu {
+    int64_t id;
+    int index; /* the last one it had */
+    struct gpu_id identity;
+    char host[HOST_NAME_SIZE];
+    struct wall first_seen, last_seen;
+};
+
+typedef int store_gpu_fn(void *user, const struct store_gpu *gpu);
+/* host: of this host only; NULL: of all. In the order of host and index. */
+int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err);
+/* By index, UUID (or a unique beginning) or PCI address. -ENODEV and a sentence when there is none, or more than one. */
+int store_find_gpu(struct store *s, const char *host, const char *which, struct store_gpu *ret, struct error *err);
+
+/* Rows as they were stored, oldest first. */
+struct store_row {
+    int64_t cursor; /* to go on behind this row */
+    struct wall at;
+    int gpu_index; /* at that time */
+    const struct store_gpu *gpu;
+    const struct reading *values; /* in the order of the columns that were asked for; absent where NULL */
+};
+
+struct store_page {
+    const char *host;           /* NULL: all */
+    int64_t since_ms, until_ms; /* since <= row < until */
+    int gpu_index;              /* rows in which the GPU had this index; -1: all */
+    int64_t gpu_id;             /* rows of this GPU; 0: all */
+    int64_t cursor;             /* rows behind this one; 0: from `since`. Stays good while rows are added */
+    size_t limit;
+    const size_t *columns; /* of SERIES_GPU */
+    size_t column_count;
+};
+
+typedef int store_row_fn(void *user, const struct store_row *row);
+int store_rows(struct store *s, const struct store_page *page, store_row_fn *each, void *user, struct error *err);
+
+/* One point of a plot. */
+struct store_point {
+    struct wall at;                 /* beginning of the step */
+    const struct aggregate *values; /* in the order of the columns; count 0 where nothing was known */
+};
+
+struct store_plot {
+    enum series series;
+    int64_t subject; /* number of the GPU or host */
+    int64_t since_ms, until_ms;
+    int64_t step_ms; /* 0: chosen so that there are at most `points` */
+    size_t points;   /* 0: QUERY_POINTS_DEFAULT */
+    const size_t *columns;
+    size_t column_count;
+};
+
+/* The step and the level that a plot is answered from. An own step is rounded up to what the levels that still reach back to
+ * `since` can give. */
+void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_step_ms, enum level *ret_level);
+
+typedef int store_point_fn(void *user, const struct store_point *point);
+/* Steps without any row are left out. */
+int store_series(struct store *s, const struct store_plot *plot, store_point_fn *each, void *user, struct error *err);
+
+/* One life of a process on a GPU. Sums are of its whole life, or of the part within the time that was asked for. */
+struct store_life {
+    int64_t id, gpu_id;
+    int gpu_index;
+    struct process process; /* identity; the readings are means */
+    struct wall first_seen, last_seen;
+    bool ended;
+    int64_t samples;
+    struct reading memory_peak_bytes, memory_mean_bytes, sm_mean_permille;
+    int64_t energy_mj;
+};
+
+struct store_span {
+    const char *host;
+    int64_t gpu_id; /* 0: all */
+    int64_t since_ms, until_ms;
+    bool within; /* count only what happened within the time (to the minute), where that is still known */
+    size_t limit;
+};
+
+typedef int store_life_fn(void *user, const struct store_life *life);
+/* Lives that overlap the time, most energy first. */
+int store_lives(struct store *s, const struct store_span *span, store_life_fn *each, void *user, struct error *err);
+
+/* What a card used, and how much of it went to processes. counted: the card's own counter was heeded somewhere. */
+struct store_energy {
+    int64_t energy_mj, attributed_mj;
+    bool counted;
+};
+int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err);
+
+struct store_event_row {
+    int64_t cursor;
+    struct wall at;
+    int64_t gpu_id; /* 0: none */
+    int gpu_index;  /* -1: none */
+    const char *host, *kind, *severity, *text;
+    const char *data; /* JSON, or NULL */
+    int64_t code;     /* 0: none */
+};
+
+struct store_event_page {
+    const char *host;
+    const char *kind; /* NULL: all */
+    int64_t since_ms, until_ms;
+    int64_t cursor; /* 0: from `since` */
+    size_t limit;
+};
+
+typedef int store_event_fn(void *user, const struct store_event_row *event);
+/* Oldest first. */
+int store_events(struct store *s, const struct store_event_page *page, store_event_fn *each, void *user, struct error *err);
