@@ -3,6 +3,8 @@
  */
 #include "source/nvml/internal.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 
 enum { DEGREE = 1000, MHZ = 1000 };
@@ -250,6 +252,10 @@ static int ask_platform(struct nvml *n, struct nvml_card *card, int kind, int64_
     (void)kind;
     struct nvml_platform_v1 platform = {.version = NVML_VERSION(struct nvml_platform_v1, 1)};
     int code = n->lib.platform ? n->lib.platform(card->handle, &platform) : NVML_FUNCTION_NOT_FOUND;
+    /* Outside a rack that names itself the numbers are filler (an H200 in a virtual machine says slot 0, host 1). */
+    static const unsigned char nameless[sizeof platform.rack_guid];
+    if (code == NVML_OK && memcmp(platform.rack_guid, nameless, sizeof nameless) == 0)
+        return NVML_NOT_SUPPORTED;
     values[0] = platform.slot;
     values[1] = platform.tray;
     values[2] = platform.host;

@@ -1004,6 +1004,7 @@ EXPORT int nvmlDeviceGetPlatformInfo(nvml_device device, struct nvml_platform_v1
         return NVML_ARGUMENT_VERSION_MISMATCH;
     if (g->value[FAKE_slot] == FAKE_NA)
         return NVML_NOT_SUPPORTED;
+    platform->rack_guid[0] = g->value[FAKE_slot] > 0; /* slot 0: a machine that is in no rack */
     platform->slot = (unsigned char)g->value[FAKE_slot];
     platform->tray = (unsigned char)(g->value[FAKE_slot] + 1);
     platform->host = (unsigned char)(g->value[FAKE_slot] + 2);

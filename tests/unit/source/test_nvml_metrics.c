@@ -181,6 +181,15 @@ static void reads_where_the_card_stands(void **state)
     end(&g);
 }
 
+static void a_card_in_no_rack_has_no_slot(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n slot 0\n", GROUP_SLOW | GROUP_STATIC);
+    assert_absent(g.platform_slot, READING_UNSUPPORTED);
+    assert_absent(g.platform_host, READING_UNSUPPORTED);
+    end(&g);
+}
+
 static void tells_driver_cuda_and_library_versions(void **state)
 {
     (void)state;
@@ -418,6 +427,7 @@ int main(void)
         TEST(reads_slow_and_static_groups),
         TEST(reads_faults_place_by_place),
         TEST(reads_where_the_card_stands),
+        TEST(a_card_in_no_rack_has_no_slot),
         TEST(tells_driver_cuda_and_library_versions),
         TEST(asks_for_what_is_unsupported_only_once),
         TEST(asks_again_for_what_was_denied_with_the_static_group),
