@@ -34,7 +34,7 @@ static nvml_gpm_sample samples[2];
 static struct nvml_gpm_request request;
 static unsigned long long last_seen;
 static nvml_device gpu;
-static int has_gpm, has_jpeg, has_ofa, has_margin, has_fans;
+static int has_gpm, has_jpeg, has_ofa, has_fans;
 
 static double cpu_ms(void)
 {
@@ -87,7 +87,6 @@ static void sample(int i)
     unsigned long long bits;
     struct nvml_utilization load;
     struct nvml_memory_v2 memory_now = {.version = NVML_VERSION(struct nvml_memory_v2, 2)};
-    struct nvml_margin left = {.version = NVML_VERSION(struct nvml_margin, 1)};
     struct nvml_field_value memory_temp = {.field = NVML_FIELD_MEMORY_TEMP};
     nvml.utilization(gpu, &load);
     nvml.encoder(gpu, &u, &period);
@@ -98,8 +97,6 @@ static void sample(int i)
         nvml.ofa(gpu, &u, &period);
     nvml.memory_v2(gpu, &memory_now);
     nvml.temperature(gpu, 0, &u);
-    if (has_margin)
-        nvml.margin(gpu, &left);
     for (int f = 0; f < has_fans; f++)
         nvml.fan_speed(gpu, (unsigned)f, &u);
     nvml.power(gpu, &u);
@@ -108,8 +105,6 @@ static void sample(int i)
     for (int k = 0; k < 4; k++)
         nvml.clock(gpu, k, &u);
     nvml.throttle(gpu, &bits);
-    nvml.pcie_generation(gpu, &u);
-    nvml.pcie_width(gpu, &u);
     if (has_gpm)
         gpm_step(i);
     nvml.fields(gpu, 1, &memory_temp);
@@ -120,11 +115,9 @@ static void sample(int i)
 static void probe(void)
 {
     unsigned u = 0, period;
-    struct nvml_margin left = {.version = NVML_VERSION(struct nvml_margin, 1)};
     struct nvml_gpm_support support = {.version = 1};
     has_jpeg = nvml.jpeg && nvml.jpeg(gpu, &u, &period) == NVML_OK;
     has_ofa = nvml.ofa && nvml.ofa(gpu, &u, &period) == NVML_OK;
-    has_margin = nvml.margin && nvml.margin(gpu, &left) == NVML_OK;
     has_fans = nvml.fan_count && nvml.fan_count(gpu, &u) == NVML_OK ? (int)u : 0;
     has_gpm = nvml.gpm_support && nvml.gpm_support(gpu, &support) == NVML_OK && support.supported &&
               nvml.gpm_alloc(&samples[0]) == NVML_OK && nvml.gpm_alloc(&samples[1]) == NVML_OK;

@@ -23,7 +23,6 @@ void card_forget_refusals(struct nvml_card *card)
     card->refused_utilization = NVML_OK;
     card->power_way = 0;
     card->memory_v1 = false;
-    card->slowdown = card->beyond = (struct reading){0};
     card->pcie_tx = card->pcie_rx = card->nvlink_tx = card->nvlink_rx = (struct nvml_counter){0};
     card->fan_count = -1;
 }

@@ -87,13 +87,9 @@ struct nvml_card {
     int refused_field[NVML_FIELDS_MAX];
     int refused_list[LIST_COUNT];
     int refused_utilization;
-    int fan_count;           /* -1: not asked yet */
-    int power_way;           /* which of the calls for power works */
-    bool memory_v1;          /* the newer call for memory is refused */
-    struct reading slowdown; /* threshold; it does not change */
-    struct reading margin;   /* last read, as the temperature: for limits that the driver gives as a distance */
-    struct reading beyond;   /* degrees past the margin at which the slowdown comes */
-    int64_t temp_mdegc;
+    int fan_count;  /* -1: not asked yet */
+    int power_way;  /* which of the calls for power works */
+    bool memory_v1; /* the newer call for memory is refused */
 
     struct nvml_counter pcie_tx, pcie_rx, nvlink_tx, nvlink_rx;
     struct nvml_gpm gpm;

@@ -76,50 +76,8 @@ static int ask_temperature(struct nvml *n, struct nvml_card *card, int kind, int
         return NVML_FUNCTION_NOT_FOUND;
     unsigned degrees = 0;
     int code = n->lib.temperature(card->handle, kind, &degrees);
-    values[0] = card->temp_mdegc = (int64_t)(int)degrees * DEGREE; /* may be below zero in a cold room */
+    values[0] = (int64_t)(int)degrees * DEGREE; /* may be below zero in a cold room */
     return code;
-}
-
-static int ask_margin(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.margin)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_margin margin = {.version = NVML_VERSION(struct nvml_margin, 1)};
-    int code = n->lib.margin(card->handle, &margin);
-    values[0] = (int64_t)margin.margin * DEGREE;
-    card->margin = code == NVML_OK ? reading_ok(values[0]) : reading_absent(READING_UNSUPPORTED);
-    return code;
-}
-
-/* Newer cards may not tell the slowdown threshold as a temperature, only how far away it is: temperature + margin, and the
- * slowdown comes a few degrees beyond that (a margin of -2, say). */
-static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limit)
-{
-    int64_t margin, beyond = 0;
-    if (card->margin.state == READING_UNREAD)
-        ask_margin(n, card, 0, &margin);
-    if (!reading_get(card->margin, &margin))
-        return NVML_NOT_SUPPORTED;
-    if (card->beyond.state == READING_UNREAD) {
-        int code = field_read(n, card, NVML_FIELD_SLOWDOWN_TLIMIT, 0, &beyond);
-        card->beyond = code == NVML_OK ? reading_ok(beyond) : reading_absent(READING_UNSUPPORTED);
-    }
-    *limit = card->temp_mdegc + margin - reading_or(card->beyond, 0) * DEGREE;
-    return NVML_OK;
-}
-
-static int ask_slowdown(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    if (card->slowdown.state == READING_UNREAD) {
-        unsigned degrees = 0;
-        int code = n->lib.threshold ? n->lib.threshold(card->handle, kind, &degrees) : NVML_FUNCTION_NOT_FOUND;
-        if (nvml_is_trouble(code))
-            return code;
-        bool told = code == NVML_OK && degrees > 0 && degrees < 200;
-        card->slowdown = told ? reading_ok((int64_t)degrees * DEGREE) : reading_absent(READING_UNSUPPORTED);
-    }
-    return reading_get(card->slowdown, &values[0]) ? NVML_OK : derive_slowdown(n, card, &values[0]);
 }
 
 /* Asking a passive card for its fan costs 0.15 ms every time; asking how many it has is free. */
@@ -224,8 +182,6 @@ const struct query query_fast[] = {
     OWN("memory", ask_memory, 0, MOST_BYTES, METRIC_mem_total_bytes, METRIC_mem_used_bytes, METRIC_mem_free_bytes,
         METRIC_mem_reserved_bytes),
     OWN("temperature", ask_temperature, 0, MOST_MDEGC, METRIC_temp_mdegc),
-    OWN("margin", ask_margin, 0, MOST_MDEGC, METRIC_temp_margin_mdegc),
-    OWN("threshold", ask_slowdown, NVML_THRESHOLD_SLOWDOWN, MOST_MDEGC, METRIC_temp_limit_mdegc),
     OWN("fan_speed", ask_fan_percent, 0, MOST_FAN_PERMILLE, METRIC_fan_permille),
     OWN("fan_rpm", ask_fan_rpm, 0, 100000, METRIC_fan_rpm),
     OWN("power", ask_power, 0, MOST_MW, METRIC_power_mw),
@@ -236,8 +192,6 @@ const struct query query_fast[] = {
     KIND(clock, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_memory_khz),
     KIND(clock, NVML_CLOCK_VIDEO, MHZ, MOST_KHZ, METRIC_clock_video_khz),
     OWN("throttle", ask_throttle, 0, INT64_MAX, METRIC_throttle_bits),
-    PLAIN(pcie_generation, 1, 32, METRIC_pcie_generation),
-    PLAIN(pcie_width, 1, 64, METRIC_pcie_width),
 };
 static_assert(ARRAY_LEN(query_fast) <= NVML_FAST_MAX, "more queries than a card remembers");
 const size_t query_fast_count = ARRAY_LEN(query_fast);

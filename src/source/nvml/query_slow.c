@@ -218,6 +218,41 @@ static int ask_energy(struct nvml *n, struct nvml_card *card, int kind, int64_t 
     return code;
 }
 
+static int ask_margin(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    if (!n->lib.margin)
+        return NVML_FUNCTION_NOT_FOUND;
+    struct nvml_margin margin = {.version = NVML_VERSION(struct nvml_margin, 1)};
+    int code = n->lib.margin(card->handle, &margin);
+    values[0] = (int64_t)margin.margin * DEGREE;
+    return code;
+}
+
+/* Newer cards may not tell the slowdown threshold as a temperature, only how far away it is: temperature + margin, and the
+ * slowdown comes a few degrees beyond that (at a margin of -2, say). */
+static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limit)
+{
+    unsigned degrees = 0;
+    int64_t margin = 0, beyond = 0;
+    int code = n->lib.temperature ? n->lib.temperature(card->handle, 0, &degrees) : NVML_FUNCTION_NOT_FOUND;
+    if (code == NVML_OK)
+        code = ask_margin(n, card, 0, &margin);
+    if (code == NVML_OK && field_read(n, card, NVML_FIELD_SLOWDOWN_TLIMIT, 0, &beyond) != NVML_OK)
+        beyond = 0;
+    *limit = ((int64_t)(int)degrees - beyond) * DEGREE + margin;
+    return code;
+}
+
+static int ask_slowdown(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    unsigned degrees = 0;
+    int code = n->lib.threshold ? n->lib.threshold(card->handle, kind, &degrees) : NVML_FUNCTION_NOT_FOUND;
+    values[0] = (int64_t)degrees * DEGREE;
+    bool told = code == NVML_OK && degrees > 0;
+    return told || nvml_is_trouble(code) ? code : derive_slowdown(n, card, &values[0]);
+}
+
 static int ask_fan_count(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -306,6 +341,8 @@ const struct query query_slow[] = {
 
     OWN("fan_count", ask_fan_count, 0, 64, METRIC_fan_count),
     OWN("fan_target", ask_fan_target, 0, 2000, METRIC_fan_target_permille),
+    OWN("margin", ask_margin, 0, MOST_MDEGC, METRIC_temp_margin_mdegc),
+    OWN("threshold", ask_slowdown, NVML_THRESHOLD_SLOWDOWN, MOST_MDEGC, METRIC_temp_limit_mdegc),
     KIND(threshold, NVML_THRESHOLD_SHUTDOWN, DEGREE, MOST_MDEGC, METRIC_temp_shutdown_mdegc),
     KIND(threshold, NVML_THRESHOLD_GPU_MAX, DEGREE, MOST_MDEGC, METRIC_temp_max_operating_mdegc),
     KIND(threshold, NVML_THRESHOLD_MEM_MAX, DEGREE, MOST_MDEGC, METRIC_temp_memory_limit_mdegc),
@@ -322,6 +359,8 @@ const struct query query_slow[] = {
     KIND(clock_app, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_app_memory_khz),
     KIND(clock_app_default, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_app_graphics_default_khz),
     KIND(clock_app_default, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_app_memory_default_khz),
+    PLAIN(pcie_generation, 1, 32, METRIC_pcie_generation),
+    PLAIN(pcie_width, 1, 64, METRIC_pcie_width),
     PLAIN(pcie_generation_max, 1, 32, METRIC_pcie_generation_max),
     PLAIN(pcie_generation_card, 1, 32, METRIC_pcie_generation_card_max),
     PLAIN(pcie_width_max, 1, 64, METRIC_pcie_width_max),
