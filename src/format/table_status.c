@@ -8,6 +8,7 @@
  * Widths come from the data, names and bars share what is left; columns of which no GPU knows anything are left out.
  */
 #include <stdio.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -130,12 +131,16 @@ static void make_cells(struct cell cells[COLUMN_COUNT], const struct page *page,
 /* "GeForce RTX 4090" is as clear as "NVIDIA GeForce RTX 4090". */
 static const char *short_name(const struct gpu *gpu)
 {
-    static const char *const makers[] = {"NVIDIA ", "AMD ", "Intel(R) ", "Intel "};
     if (!gpu->id.name[0])
         return "unknown GPU";
-    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
-        if (str_starts(str_from(gpu->id.name), makers[i]))
-            return gpu->id.name + strlen(makers[i]);
+    size_t maker = strlen(gpu->id.vendor);
+    const char *rest = gpu->id.name + maker;
+    if (maker == 0 || strncasecmp(gpu->id.name, gpu->id.vendor, maker) != 0)
+        return gpu->id.name;
+    if (strncmp(rest, "(R)", 3) == 0)
+        rest += 3;
+    if (rest[0] == ' ' && rest[1])
+        return rest + 1;
     return gpu->id.name;
 }
 
