@@ -31,6 +31,7 @@ struct server {
     struct usage_watch usage;
     struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
     uint64_t status_sequence;
+    struct blob *openapi; /* made when first asked for */
     struct token_file tokens;
     struct limiter limiter; /* of failed tokens */
     struct conn *waiters;   /* requests that wait for a fresh sample */

@@ -13,6 +13,9 @@ static struct {
     typeof(deflate) *deflate;
     typeof(deflateEnd) *end;
     typeof(deflateBound) *bound;
+    typeof(inflateInit2_) *inflate_init;
+    typeof(inflate) *inflate;
+    typeof(inflateEnd) *inflate_end;
 } zlib;
 
 static bool load(void)
@@ -25,9 +28,12 @@ static bool load(void)
             zlib.deflate = dlsym(library, "deflate");
             zlib.bound = dlsym(library, "deflateBound");
             zlib.end = dlsym(library, "deflateEnd");
+            zlib.inflate_init = dlsym(library, "inflateInit2_");
+            zlib.inflate = dlsym(library, "inflate");
+            zlib.inflate_end = dlsym(library, "inflateEnd");
         }
     }
-    return zlib.init && zlib.deflate && zlib.end && zlib.bound;
+    return zlib.init && zlib.deflate && zlib.end && zlib.bound && zlib.inflate_init && zlib.inflate && zlib.inflate_end;
 }
 
 bool gzip_compress(struct str in, struct buf *out)
@@ -53,4 +59,23 @@ bool gzip_compress(struct str in, struct buf *out)
     zlib.end(&z);
     free(room);
     return done && !out->failed;
+}
+
+bool gzip_expand(struct str in, struct buf *out)
+{
+    if (!load())
+        return false;
+    z_stream z = {.next_in = (Bytef *)in.at, .avail_in = (uInt)in.len};
+    if (zlib.inflate_init(&z, 16 + 15, ZLIB_VERSION, (int)sizeof z) != Z_OK)
+        return false;
+    int status;
+    do {
+        char piece[16384];
+        z.next_out = (Bytef *)piece;
+        z.avail_out = sizeof piece;
+        status = zlib.inflate(&z, Z_NO_FLUSH);
+        buf_add(out, piece, sizeof piece - z.avail_out);
+    } while (status == Z_OK && !out->failed);
+    zlib.inflate_end(&z);
+    return status == Z_STREAM_END && !out->failed;
 }

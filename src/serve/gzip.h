@@ -9,3 +9,5 @@
 
 /* Appends the gzip form of `in` to `out`. false: zlib is not there, or out is full. */
 bool gzip_compress(struct str in, struct buf *out);
+/* The other way. False also when the input is damaged or longer than out's maximum. */
+bool gzip_expand(struct str in, struct buf *out);

@@ -4,10 +4,12 @@
 #include "serve/page.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "format/process_rows.h"
 
 const char page_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -136,10 +138,12 @@ static void processes(struct buf *out, const struct gpu *g)
         buf_text(out, "<p class=\"dim\">No processes.</p>\n");
         return;
     }
+    AUTO_FREE const struct process **sorted = calloc(g->process_count, sizeof *sorted);
+    size_t count = sorted ? process_biggest_first(g, sorted) : 0;
     buf_text(out, "<table><thead><tr><th class=\"n\">PID</th><th>User</th><th>Type</th><th class=\"n\">Memory</th>"
                   "<th class=\"n\">GPU</th><th class=\"n\">Power</th><th>Process</th></tr></thead><tbody>\n");
-    for (size_t i = 0; i < g->process_count && i < PAGE_PROCESSES_MAX; i++) {
-        const struct process *p = &g->processes[i];
+    for (size_t i = 0; i < count && i < PAGE_PROCESSES_MAX; i++) {
+        const struct process *p = sorted[i];
         buf_printf(out, "<tr><td class=\"n\">%d</td><td>", (int)p->pid);
         html_text(out, p->user[0] ? p->user : "–");
         buf_printf(out, "</td><td>%s</td><td class=\"n\">", process_type_name(p->type));

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "serve/access.h"
+#include "serve/assets.h"
 #include "serve/negotiate.h"
 #include "serve/page.h"
 
@@ -68,6 +69,12 @@ bool router_find(struct exchange *x)
         unsigned answers = routes[i].methods | (routes[i].methods & HTTP_GET ? HTTP_HEAD : 0);
         if (answers & x->request->method)
             found = &routes[i];
+    }
+    static const struct route embedded = {.methods = HTTP_GET, .least = TRUST_READER, .handle = get_asset};
+    if (!methods && x->request->path[0] == '/' && asset_find(x->request->path)) {
+        methods = HTTP_GET;
+        if (x->request->method & (HTTP_GET | HTTP_HEAD))
+            found = &embedded;
     }
     if (x->request->method == HTTP_OPTIONS && (methods || strcmp(x->request->path, "*") == 0)) {
         answer_options(x, methods ? methods : HTTP_GET | HTTP_POST);

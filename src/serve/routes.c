@@ -7,6 +7,7 @@
 #include "format/json.h"
 #include "format/json_why.h"
 #include "format/prometheus.h"
+#include "serve/assets.h"
 #include "serve/core.h"
 #include "serve/health.h"
 #include "serve/http.h"
@@ -176,11 +177,13 @@ const struct route routes[] = {
     {"/api/source/release", HTTP_POST, JSON, TRUST_OWNER, post_release},
     {"/api/system/gpu-stats", HTTP_GET, JSON, TRUST_READER, get_stats},
     {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
+    {"/docs", HTTP_GET, NULL, TRUST_READER, get_docs},
     {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},
     {"/login", HTTP_GET, "text/html", TRUST_NONE, get_login},
     {"/login", HTTP_POST, "text/html", TRUST_NONE, post_login},
     {"/logout", HTTP_POST, "text/html", TRUST_NONE, post_logout},
     {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
+    {"/openapi.json", HTTP_GET, JSON, TRUST_READER, get_openapi},
     {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio},
     {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},
     {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws},

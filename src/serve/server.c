@@ -271,6 +271,7 @@ void server_free(struct server *s)
     }
     loop_done(&s->loop);
     blob_unref(s->status);
+    blob_unref(s->openapi);
     mailbox_free(s->data.periodic_box);
     mailbox_free(s->data.fresh_box);
     tls_free(s->tls);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Files that are part of the program (made by tools/embed), and serving them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct exchange;
+
+struct asset {
+    const char *path; /* where it is served; not beginning with '/': for the program itself */
+    const char *type;
+    const char *etag;
+    const char *at;
+    size_t len;       /* as stored */
+    size_t plain_len; /* uncompressed */
+    bool packed;      /* stored as gzip */
+};
+
+extern const struct asset assets[];
+extern const size_t asset_count;
+
+const struct asset *asset_find(const char *path); /* NULL: there is none */
+/* Answers with the asset of the request's path. */
+void get_asset(struct exchange *x);
+void get_docs(struct exchange *x);
+void get_openapi(struct exchange *x);

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Section G: the description of the API is valid, complete and true; a generated client works; the page works offline."""
+import json
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+import shapes
+from conftest import eventually
+
+
+def test_the_description_is_true(start, node, tmp_path):
+    """Valid OpenAPI 3.1, its examples fit, and so does every real answer and event."""
+    answers, events = [], []
+    for source in ("sim:gpus=2,scenario=bursty,speed=20", "sim:gpus=3,scenario=mixed,fault=lost@1:0.5", "sim:scenario=asleep", "sim:gpus=1,scenario=mig", None):
+        d = start("--interval", "0.1", source=source)
+        d.wait_log("source started|source closed|no source")
+        asked = [("GET", p, p) for p in ("/api/gpu/devices", "/api/gpu/driver", "/api/gpu/summary", "/api/gpu/metrics", "/api/processes", "/api/why",
+                                         "/api/resources", "/api/system/gpu-stats", "/api/health", "/metrics", "/openapi.json", "/docs", "/", "/login",
+                                         "/api/snapshot", "/ws", "/socket.io/")]
+        asked += [("GET", "/api/gpu/metrics", "/api/gpu/metrics?gpu=99"), ("GET", "/api/gpu/devices", "/api/gpu/devices?max_age_ms=x"),
+                  ("POST", "/api/source/release", "/api/source/release"), ("POST", "/socket.io/", "/socket.io/?EIO=4&transport=polling&sid=x"),
+                  ("POST", "/login", "/login"), ("POST", "/logout", "/logout")]
+        for method, path, target in asked:
+            reply = d.ask(method, target, Accept="*/*")
+            body = reply.body.decode(errors="replace") if reply.headers.get("content-type", "").startswith("application/json") else None
+            answers.append({"path": path, "method": method, "status": reply.status, "type": reply.headers.get("content-type"), "body": body})
+        for body, status in (('{"for_seconds": 0}', 200), ("x", 400)):
+            reply = d.ask("POST", "/api/source/release", body=body, unix=True)
+            assert reply.status == status
+            answers.append({"path": "/api/source/release", "method": "POST", "status": status, "type": "application/json", "body": reply.body.decode()})
+        if source:
+            with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws") as client:
+                client.wait("gpu_status_update", 5)
+                if "bursty" in source:
+                    client.wait("high_gpu_usage_alert", timeout=60)
+                if "lost" in source:
+                    client.wait("gpu_event", timeout=20)
+                client.send(text="?")
+                client.wait("error")
+                heard = [e for e in client.events if e[0] != "open"]
+                rare = [e for e in heard if e[0] not in ("gpu_stats", "gpu_status_update")]
+                events += [{"name": e[0], "data": e[1]} for e in rare + heard[:100]]
+    told = {e["name"] for e in events}
+    assert {"gpu_status", "gpu_status_update", "gpu_stats", "high_gpu_usage_alert", "gpu_event", "error"} <= told
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps({"answers": answers, "events": events}))
+    with node("check-openapi.mjs", start.running[0].url, str(file)) as check:
+        result = check.wait("checked", timeout=120)[0]
+    assert result["problems"] == [], json.dumps(result["problems"], indent=1)[:6000]
+    assert result["checked"] > 100
+    # Every path that is served is described: nothing in the route table is left out.
+    described = set(result["paths"])
+    assert {a["path"] for a in answers} == described, {a["path"] for a in answers} ^ described
+
+
+def test_a_generated_client(daemon, node, tmp_path):
+    with node("generated.mjs", daemon.url, str(tmp_path / "client")) as client:
+        refused = client.wait("refused", timeout=120)[0]
+        shapes.check(client.named("devices")[0], shapes.DEVICES)
+        assert [g["index"] for g in client.named("one")[0]["gpus"]] == [1]
+        shapes.check(client.named("summary")[0], shapes.SUMMARY)
+        shapes.check(client.named("why")[0], shapes.WHY)
+        assert client.named("health")[0]["status"] == "ok"
+        assert refused[0] == 404 and refused[1]["error"]["code"] == "no_such_gpu"
+
+
+def test_the_page_is_served_by_the_program_alone(daemon):
+    page = daemon.get("/docs", Accept="text/html")
+    assert page.status == 200 and page.headers["content-type"] == "text/html; charset=utf-8"
+    text = page.body.decode()
+    if "built without" in text:
+        pytest.skip("built without the interactive page")
+    assert not re.search(r"(https?:)?//[a-z]", text)
+    links = re.findall(r'(?:src|href)="([^"]+)"', text)
+    assert links and all(link.startswith("/") for link in links)
+    for link in links:
+        reply = daemon.get(link, Accept_Encoding="gzip")
+        assert reply.status == 200 and reply.body
+    script = daemon.get("/docs/swagger-ui-bundle.js", Accept_Encoding="gzip")
+    assert script.headers["content-encoding"] == "gzip" and "charset=utf-8" in script.headers["content-type"]
+    assert daemon.get("/docs/swagger-ui-bundle.js", Accept_Encoding="gzip", If_None_Match=script.headers["etag"]).status == 304
+    assert len(daemon.get("/docs/swagger-ui-bundle.js").body) > 2 * len(script.body)
+    assert daemon.ask("POST", "/docs/docs.js").headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+def browser():
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.parametrize("path, words, wait", [
+    ("/", ["whirr", "simulated", "python3", "GPU 0"], []),
+    ("/docs#/GPUs/getDevices", ["/api/gpu/devices", "Execute", "max_age_ms", "/api/source/release"], ["--virtual-time-budget=8000"]),
+])
+def test_a_browser_shows_the_pages(daemon, tmp_path, path, words, wait):
+    if not browser():
+        pytest.skip("no chromium (tools/deps test)")
+    if path != "/" and b"built without" in daemon.get("/docs").body:
+        pytest.skip("built without the interactive page")
+    done = subprocess.run([browser(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={tmp_path}",
+                           *wait, "--enable-logging=stderr", "--v=0", "--dump-dom", daemon.url + path],
+                          capture_output=True, text=True, timeout=120)
+    for word in words:
+        assert word in done.stdout, (word, done.stdout[-2000:], done.stderr[-2000:])
+    # The content policy does not get into its own page's way.
+    assert "Content Security Policy" not in done.stderr, done.stderr[-3000:]
