@@ -13,6 +13,8 @@
     COMMAND(devices)      \
     COMMAND(driver)       \
     COMMAND(doctor)       \
+    COMMAND(guard)        \
+    COMMAND(run)          \
     COMMAND(serve)        \
     COMMAND(record)       \
     COMMAND(sim)          \
@@ -21,7 +23,8 @@
     COMMAND(release)      \
     COMMAND(completion)   \
     COMMAND(help)         \
-    COMMAND(version)
+    COMMAND(version)      \
+    COMMAND(cuda_helper)
 
 #define COMMAND(name) extern const struct command command_##name;
 COMMANDS(COMMAND)

@@ -23,7 +23,7 @@ struct option_spec {
     enum complete complete;
 };
 
-enum { OPTIONS_MAX = 64, ARGUMENTS_MAX = 64 };
+enum { OPTIONS_MAX = 64, ARGUMENTS_MAX = 512 }; /* arguments: also those of a program that is started */
 
 struct options {
     struct {

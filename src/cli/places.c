@@ -83,3 +83,11 @@ bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE])
         return true;
     return n == (own ? 1 : 0) && join(path, SYSTEM_SOCKET, "");
 }
+
+int place_runtime(char path[PLACE_SIZE], struct error *err)
+{
+    bool found = geteuid() == 0 ? join(path, "/run/whirr", "") : join(path, getenv("XDG_RUNTIME_DIR"), "/whirr");
+    if (found && make_folders(path, NULL) == 0)
+        return 0;
+    return place_state(path, err); /* no session: a user from su or cron */
+}

@@ -22,3 +22,5 @@ int place_tokens(char path[PLACE_SIZE], struct error *err);
 bool place_socket(const char *configured, char path[PLACE_SIZE]);
 /* Where commands look for a daemon: the n-th place, false behind the last. */
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);
+/* Folder for the sockets of guards in the foreground; made when it is missing. */
+int place_runtime(char path[PLACE_SIZE], struct error *err);

@@ -52,6 +52,18 @@ static void write_entry(struct buf *text, const struct journal_entry *e)
         jw_end(&w);
     }
     jw_end(&w);
+    jw_key_array(&w, "leader");
+    jw_int(&w, e->leader.pid);
+    jw_int(&w, e->leader.start_key);
+    jw_end(&w);
+    jw_key_array(&w, "gpus");
+    for (size_t i = 0; i < e->gpu_count; i++) {
+        jw_array(&w);
+        jw_int(&w, e->gpus[i].gpu);
+        jw_int(&w, e->gpus[i].bytes);
+        jw_end(&w);
+    }
+    jw_end(&w);
     jw_end(&w);
     buf_char(text, '\n');
 }
@@ -131,6 +143,17 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
             break;
         e->pids[e->pid_count].pid = (int32_t)json_integer_value(json_array_get(pair, 0));
         e->pids[e->pid_count++].start_key = json_integer_value(json_array_get(pair, 1));
+    }
+    const json_t *leader = json_object_get(root, "leader");
+    e->leader.pid = (int32_t)json_integer_value(json_array_get(leader, 0));
+    e->leader.start_key = json_integer_value(json_array_get(leader, 1));
+    json_array_foreach(json_object_get(root, "gpus"), i, pair)
+    {
+        int64_t index = json_integer_value(json_array_get(pair, 0));
+        if (e->gpu_count == JOURNAL_GPUS_MAX || index < 0 || index >= GPU_MAX)
+            break;
+        e->gpus[e->gpu_count].gpu = (int)index;
+        e->gpus[e->gpu_count++].bytes = json_integer_value(json_array_get(pair, 1));
     }
     return true;
 }

@@ -9,7 +9,7 @@
 #include "guard/claim.h"
 #include "guard/policy.h"
 
-enum { JOURNAL_ITEMS_MAX = 32, JOURNAL_ITEM_SIZE = 256, JOURNAL_WAYS_MAX = 8, JOURNAL_NAME_SIZE = 64 };
+enum { JOURNAL_ITEMS_MAX = 32, JOURNAL_ITEM_SIZE = 256, JOURNAL_WAYS_MAX = 8, JOURNAL_NAME_SIZE = 64, JOURNAL_GPUS_MAX = 16 };
 
 struct journal_entry {
     enum guard_state state;
@@ -20,7 +20,13 @@ struct journal_entry {
     size_t item_count;
     struct claim_identity pids[CLAIM_WORKER_PIDS]; /* the worker's processes then */
     size_t pid_count;
-    int64_t bytes; /* memory that the worker held */
+    struct claim_identity leader; /* of a worker that whirr started: found again, it is not started twice */
+    struct {
+        int gpu; /* index */
+        int64_t bytes;
+    } gpus[JOURNAL_GPUS_MAX]; /* where it was */
+    size_t gpu_count;
+    int64_t bytes; /* memory that the worker held on all of them */
     bool held;     /* by a person */
 };
 

@@ -289,3 +289,11 @@ void guard_restore(struct guard_policy *p, enum guard_state found, struct mono n
     case GUARD_RESUMING: p->state = GUARD_PAUSED; break;
     }
 }
+
+void guard_evict_again(struct guard_policy *p, struct mono now)
+{
+    if (p->state != GUARD_PAUSED)
+        return;
+    p->way = 0;
+    enter(p, GUARD_EVICTING, now, GUARD_DO_EVICT);
+}

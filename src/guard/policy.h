@@ -108,6 +108,9 @@ enum guard_action guard_step(struct guard_policy *p, const struct guard_limits *
 /* After a restart: the state that the journal and the worker itself show. */
 void guard_restore(struct guard_policy *p, enum guard_state found, struct mono now);
 
+/* A paused worker took memory again by itself: off with it once more. */
+void guard_evict_again(struct guard_policy *p, struct mono now);
+
 const char *guard_state_name(enum guard_state state);
 const char *guard_action_name(enum guard_action action);
 bool guard_state_from_name(const char *name, enum guard_state *ret);

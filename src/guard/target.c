@@ -26,7 +26,7 @@ static bool find_line(const char *text, const char *key, struct str *value)
     return false;
 }
 
-static bool started_at(const struct env *env, int32_t pid, int64_t *ticks)
+bool target_started(const struct env *env, int32_t pid, int64_t *ticks)
 {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -49,7 +49,7 @@ int target_check(const struct env *env, struct claim_identity who, struct error 
     if (leader != who.pid)
         return error_set(err, -EINVAL, "%d is a thread of process %lld, not a process", who.pid, (long long)leader);
     int64_t ticks;
-    if (!started_at(env, who.pid, &ticks) || (who.start_key && ticks != who.start_key))
+    if (!target_started(env, who.pid, &ticks) || (who.start_key && ticks != who.start_key))
         return error_set(err, -ESRCH, "process %d is gone, and its number belongs to another one now", who.pid);
     if (find_line(text, "State:", &state) && state.len && (state.at[0] == 'T' || state.at[0] == 't'))
         return error_set(err, -EBUSY, "process %d is stopped; the driver's calls would hang. Let it continue first (kill -CONT %d)",
@@ -105,4 +105,10 @@ int target_host_room(const struct env *env, int32_t pid, int64_t bytes, struct e
 {
     int rc = machine_room(env, bytes, err);
     return rc < 0 ? rc : cgroup_room(env, pid, bytes, err);
+}
+
+bool target_alive(const struct env *env, struct claim_identity who)
+{
+    int rc = who.pid > 0 ? target_check(env, who, NULL) : -ESRCH;
+    return rc == 0 || rc == -EBUSY;
 }

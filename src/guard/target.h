@@ -14,3 +14,8 @@ int target_check(const struct env *env, struct claim_identity who, struct error 
 /* Is there room in host memory for so many more bytes, on the machine and in the process's control groups? -ENOMEM with how
  * much is missing. Checkpointing moves the GPU's memory there. */
 int target_host_room(const struct env *env, int32_t pid, int64_t bytes, struct error *err);
+
+/* When it started, in the unit of claim_identity; false: there is no such process. */
+bool target_started(const struct env *env, int32_t pid, int64_t *ret);
+/* Is it still there, stopped or not? */
+bool target_alive(const struct env *env, struct claim_identity who);

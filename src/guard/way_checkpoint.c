@@ -70,7 +70,8 @@ static int find_target(const struct way_context *c, struct target *t, struct err
 
 static int64_t call_limit_ms(int64_t bytes, int64_t configured_ms)
 {
-    return configured_ms ? configured_ms : 30000 + bytes / CHECKPOINT_BYTES_PER_MS;
+    /* A limit that is too short for the memory held would kill the helper in the middle of the move. */
+    return MAX_OF(configured_ms, 30000 + bytes / CHECKPOINT_BYTES_PER_MS);
 }
 
 static int call(struct way_context *c, enum cuda_call what, const char *step, struct claim_identity who, int64_t limit_ms,

@@ -120,28 +120,39 @@ const struct way_ops way_signal = {
 
 int child_start(const struct env *env, struct child *child, struct error *err)
 {
-    (void)env;
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;
+    sigset_t none, all;
     sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigdefault(&attributes, &all); /* what whirr ignores is not the worker's business */
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t pid;
     int rc = posix_spawnp(&pid, child->argv[0], NULL, &attributes, (char *const *)child->argv, environ);
     posix_spawnattr_destroy(&attributes);
     if (rc)
         return error_set(err, -rc, "cannot start '%s': %s", child->argv[0], strerror(rc));
     child->pid = pid;
+    child->adopted = false;
     child->start_key = 0;
+    target_started(env, pid, &child->start_key);
     return 0;
 }
 
-bool child_ended(struct child *child, int *status)
+bool child_ended(const struct env *env, struct child *child, int *status)
 {
     if (child->pid == 0)
         return true;
+    if (child->adopted) {
+        if (target_alive(env, (struct claim_identity){child->pid, child->start_key}))
+            return false;
+        child->pid = 0;
+        if (status)
+            *status = 0; /* nobody can know */
+        return true;
+    }
     int code = 0;
     pid_t got = waitpid(child->pid, &code, WNOHANG);
     if (got == 0)
@@ -160,10 +171,11 @@ int child_stop(const struct env *env, struct child *child, struct error *err)
     int64_t limit_ms = child->stop_timeout_ms ? child->stop_timeout_ms : STOP_TIMEOUT_MS;
     struct mono begin = clock_mono(env->clock);
     kill(-group, SIGTERM);
-    while (!child_ended(child, NULL)) {
+    while (!child_ended(env, child, NULL)) {
         if (mono_since_ms(clock_mono(env->clock), begin) >= limit_ms) {
             kill(-group, SIGKILL);
-            waitpid(child->pid, NULL, 0);
+            if (!child->adopted)
+                waitpid(child->pid, NULL, 0);
             child->pid = 0;
             break;
         }

@@ -4,7 +4,7 @@
 #include "host/procfs.h"
 
 /* Numbers of stat's fields as proc(5) counts them; the name is the second, and everything is counted behind it. */
-enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_UTIME = 14, FIELD_STIME = 15, FIELD_START = 22, FIELD_RSS = 24 };
+enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_GROUP = 5, FIELD_FLAGS = 9, FIELD_UTIME = 14, FIELD_STIME = 15, FIELD_START = 22, FIELD_RSS = 24 };
 
 bool proc_stat_parse(struct str text, struct proc_stat *ret)
 {
@@ -21,6 +21,8 @@ bool proc_stat_parse(struct str text, struct proc_stat *ret)
             return false;
         bool good = true;
         switch (field) {
+        case FIELD_PARENT: good = str_to_i64(word, &stat.parent); break;
+        case FIELD_GROUP: good = str_to_i64(word, &stat.group); break;
         case FIELD_FLAGS: good = str_to_u64(word, &stat.flags); break;
         case FIELD_UTIME: good = str_to_i64(word, &utime); break;
         case FIELD_STIME: good = str_to_i64(word, &stime); break;

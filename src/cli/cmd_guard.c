@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr guard: workers under guard, in the foreground and in the daemon.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+#include "cli/guard_ask.h"
+#include "cli/guard_front.h"
+#include "cli/guard_probe.h"
+#include "cli/guard_text.h"
+#include "cli/show.h"
+
+static int print_workers(const struct cli *cli, const json_t *workers)
+{
+    AUTO_BUF struct buf out = BUF(4 << 20);
+    if (cli->json) {
+        AUTO_FREE char *text = json_dumps(workers, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        buf_printf(&out, "{\"workers\": %s}\n", text ? text : "[]");
+    } else {
+        guard_text(&out, &cli->page, workers);
+    }
+    return show_text(&out);
+}
+
+/* Which of the workers are meant. */
+static json_t *only(json_t *workers, const char *name)
+{
+    json_t *kept = json_array(), *worker;
+    size_t i;
+    json_array_foreach(workers, i, worker)
+    {
+        const char *its = json_string_value(json_object_get(worker, "name"));
+        if (!name || (its && strcmp(its, name) == 0))
+            json_array_append(kept, worker);
+    }
+    json_decref(workers);
+    return kept;
+}
+
+static int status(struct cli *cli, const char *name)
+{
+    char problem[512];
+    size_t asked;
+    json_t *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
+    int result =
+        name && json_array_size(workers) == 0 ? cli_fail("no worker '%s' is under guard", name) : print_workers(cli, workers);
+    json_decref(workers);
+    return result;
+}
+
+static int tell(struct cli *cli, const char *what, const char *name)
+{
+    char path[64], problem[512];
+    size_t asked;
+    AUTO_BUF struct buf body = BUF(1024);
+    struct json_writer j = JSON_WRITER(&body);
+    jw_object(&j);
+    if (name)
+        jw_key_text(&j, "worker", name);
+    jw_end(&j);
+    snprintf(path, sizeof path, "/api/guard/%s", what);
+    json_t *workers = only(guard_ask(cli, "POST", path, body.at, &asked, problem, sizeof problem), name);
+    int result = asked ? print_workers(cli, workers) : cli_fail("%s", problem[0] ? problem : "no guard is running");
+    json_decref(workers);
+    return result;
+}
+
+static int run(struct cli *cli)
+{
+    static const char *const words[] = {"status", "hold", "release", "evict", "resume", "run", "attach", "probe"};
+    const char *const *arguments = cli->options.arguments;
+    size_t count = cli->options.argument_count;
+    const char *word = count ? arguments[0] : "status";
+    if (strcmp(word, "run") == 0)
+        return count > 1 ? guard_front_run(cli, arguments + 1, count - 1)
+                         : cli_usage(cli->command, "'guard run' needs -- COMMAND...");
+    if (count > 2)
+        return cli_usage(cli->command, "'guard %s' does not take '%s'", word, arguments[2]);
+    const char *what = count > 1 ? arguments[1] : NULL;
+    if (strcmp(word, "status") == 0)
+        return status(cli, what);
+    if (strcmp(word, "attach") == 0 || strcmp(word, "probe") == 0) {
+        if (!what)
+            return cli_usage(cli->command, "'guard %s' needs a PID, a unit, a URL or a name", word);
+        return strcmp(word, "attach") == 0 ? guard_front_attach(cli, what) : guard_probe_command(cli, what);
+    }
+    for (size_t i = 1; i < 5; i++)
+        if (strcmp(word, words[i]) == 0)
+            return tell(cli, word, what);
+    const char *near = nearest_name(word, words, ARRAY_LEN(words));
+    return cli_usage(cli->command, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "");
+}
+
+static const char *const profiles[] = {"desktop", "server", NULL};
+static const char *const claims[] = {"needs", "any", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "way",
+     .argument = "WAY",
+     .help = "How the memory is given back (may be repeated, tried in order): checkpoint, process, ollama, ..."},
+    {.name = "url", .argument = "URL", .help = "Where the worker's HTTP API is"},
+    {.name = "name", .argument = "NAME", .help = "Name of the worker; default: that of the program"},
+    {.name = "interval", .argument = "SECONDS", .help = "Time between two looks for other processes; default: 5"},
+    {.name = "profile", .argument = "PROFILE", .values = profiles, .help = "desktop: shared with a person; server: only health"},
+    {.name = "claim",
+     .argument = "WHO",
+     .values = claims,
+     .help = "needs: only who needs the GPU drives the worker out; any: everybody"},
+    {.name = "clear-for",
+     .argument = "DURATION",
+     .help = "How long the GPU must be free before the worker comes back; default: 30s"},
+    {.name = "minimum-pause", .argument = "DURATION", .help = "How long a pause lasts at least; default: 30s"},
+    {.name = "gate",
+     .argument = "ADDR:PORT",
+     .help = "Listen there in front of the worker, and hold new requests while it is paused"},
+    {.name = "dry-run", .help = "Only say what would be done"},
+};
+
+static const struct example examples[] = {
+    {"whirr guard run --way checkpoint -- llama-server -m model.gguf", "a worker that makes room for games and other jobs"},
+    {"whirr guard attach http://127.0.0.1:11434 --way ollama", "Ollama that runs already"},
+    {"whirr guard probe 4242", "does it survive a round trip? Try it before relying on it"},
+    {"whirr guard status", "who is under guard, and why it is paused"},
+    {"whirr guard evict && render scene.blend; whirr guard resume", "by hand"},
+};
+
+const struct command command_guard = {
+    .name = "guard",
+    .summary = "Give the GPU to whoever needs it, and bring the AI worker back afterwards",
+    .details =
+        "Words: run -- COMMAND..., attach PID|UNIT|URL, status, hold, release, evict and resume [NAME], probe PID|NAME. "
+        "hold and evict keep a worker off the GPU until release or resume; resume brings it back even while somebody else "
+        "needs the GPU.\n\nThe way `checkpoint` uses the CUDA driver's checkpoint calls: NVIDIA gives no promise that a process "
+        "survives a failed one. Try `whirr guard probe` first, at a moment when a loss would not matter.",
+    .arguments = "[WORD] [WHAT] [-- COMMAND...]",
+    .arguments_max = ARGUMENTS_MAX,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr run: announces a program that needs the GPU, waits until the workers under guard have made room, runs it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/guard_ask.h"
+#include "cli/show.h"
+
+enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200 };
+
+extern char **environ;
+
+static size_t announce(struct cli *cli, const char *what, json_t **workers)
+{
+    char path[64], body[64], problem[512];
+    size_t asked;
+    snprintf(path, sizeof path, "/api/guard/%s", what);
+    snprintf(body, sizeof body, "{\"pid\": %d}", (int)getpid());
+    json_t *list = guard_ask(cli, "POST", path, body, &asked, problem, sizeof problem);
+    if (workers)
+        *workers = list;
+    else
+        json_decref(list);
+    return asked;
+}
+
+/* Off the GPU, or known not to leave it. */
+static bool out_of_the_way(const json_t *worker, bool *stuck)
+{
+    const char *state = json_string_value(json_object_get(worker, "state"));
+    if (json_is_true(json_object_get(worker, "gave_up"))) {
+        *stuck = true;
+        return true;
+    }
+    return state && (strcmp(state, "paused") == 0 || strcmp(state, "absent") == 0 || strcmp(state, "reserving") == 0);
+}
+
+static void wait_for_room(struct cli *cli, int64_t wait_ms)
+{
+    struct mono begin = clock_mono(&clock_system);
+    char problem[512];
+    bool all = false, stuck = false;
+    while (!all && mono_since_ms(clock_mono(&clock_system), begin) < wait_ms) {
+        size_t asked, i;
+        json_t *worker, *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+        all = true;
+        json_array_foreach(workers, i, worker) all &= out_of_the_way(worker, &stuck);
+        json_decref(workers);
+        if (!all)
+            pause_ms(POLL_MS);
+    }
+    if (!all)
+        fprintf(stderr, "whirr: a worker still holds the GPU (`whirr guard status`); starting anyway\n");
+    else if (stuck)
+        fprintf(stderr, "whirr: a worker could not be taken off the GPU (`whirr guard status`); starting anyway\n");
+}
+
+static int run_program(const char *const *argv)
+{
+    pid_t pid;
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    posix_spawnattr_init(&attributes);
+    sigfillset(&defaults);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    /* The program has the terminal: what is typed is meant for it, and we only wait. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    int rc = posix_spawnp(&pid, argv[0], NULL, &attributes, (char *const *)argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (rc) {
+        cli_fail("cannot start '%s': %s", argv[0], strerror(rc));
+        return rc == ENOENT ? 127 : 126;
+    }
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run(struct cli *cli)
+{
+    static const char *argv[ARGUMENTS_MAX + 1];
+    struct error err = {0};
+    int64_t wait_ms = WAIT_DEFAULT_MS;
+    if (options_seconds(&cli->options, "wait", &wait_ms, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    for (size_t i = 0; i < cli->options.argument_count; i++)
+        argv[i] = cli->options.arguments[i];
+    size_t guards = announce(cli, "announce", NULL);
+    if (guards)
+        wait_for_room(cli, wait_ms);
+    int status = run_program(argv);
+    if (guards)
+        announce(cli, "unannounce", NULL);
+    return status;
+}
+
+static const struct option_spec options[] = {
+    {.name = "wait", .argument = "SECONDS", .help = "Longest time to wait for room on the GPU; default: 120"},
+};
+
+static const struct example examples[] = {
+    {"whirr run -- blender -b scene.blend -a", "render with the whole GPU"},
+    {"whirr run -- %command%", "in the launch options of a game in Steam"},
+};
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "Run a program that needs the GPU: workers under guard make room before it starts",
+    .details = "Announces the need to every guard of this user, waits until their workers are off the GPU, runs the program, and "
+               "releases them at its end. Without a guard it simply runs the program. The exit status is the program's.",
+    .arguments = "-- COMMAND...",
+    .arguments_min = 1,
+    .arguments_max = ARGUMENTS_MAX,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

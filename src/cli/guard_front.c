@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A guard of one worker in the foreground: an engine, a guard, its control socket, and signals.
+ */
+#include "cli/guard_front.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/guard_socket.h"
+#include "cli/places.h"
+#include "cli/settings.h"
+#include "engine/engine.h"
+
+enum { SAMPLE_WITHIN_MS = 6000, SLOW_EVERY_MS = 10000, FLAGS_MAX = 8, SOURCE_OPTIONS_MAX = 16, STATE_DIR_SIZE = 480 };
+
+struct front {
+    struct guard_eyes eyes;
+    struct guard *guard;
+    struct guard_socket *socket;
+    _Atomic bool ended;
+    _Atomic int status;
+    pthread_t main;
+};
+
+/* ---- samples ---- */
+
+const struct snapshot *guard_eyes_sample(void *user, int64_t max_age_ms)
+{
+    struct guard_eyes *eyes = user;
+    unsigned groups = GROUP_QUICK;
+    int64_t now_ms = clock_mono(&clock_system).ns / NS_PER_MS;
+    if (now_ms - eyes->slow_at_ms >= SLOW_EVERY_MS) {
+        groups |= GROUP_SLOW;
+        eyes->slow_at_ms = now_ms;
+    }
+    const struct snapshot *s = engine_sample(eyes->engine, groups, max_age_ms, SAMPLE_WITHIN_MS);
+    /* A driver that hangs leaves an old snapshot behind: that is not how things are. */
+    if (s && mono_since_ms(clock_mono(&clock_system), s->taken) > SAMPLE_WITHIN_MS + MAX_OF(max_age_ms, 0)) {
+        snapshot_unref(s);
+        return NULL;
+    }
+    return s;
+}
+
+struct engine *guard_open_engine(struct cli *cli, struct error *err)
+{
+    static const char *sources[SOURCE_OPTIONS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < cli->options.given_count && count < SOURCE_OPTIONS_MAX; i++)
+        if (strcmp(cli->options.given[i].spec->name, "source") == 0)
+            sources[count++] = cli->options.given[i].value;
+    return engine_new(&(struct engine_options){.env = &cli->env, .sources = count ? sources : NULL, .source_count = count}, err);
+}
+
+/* ---- from the command line to a worker ---- */
+
+int guard_load_config(struct cli *cli, struct config **ret)
+{
+    static const struct {
+        const char *option, *key, *flag;
+    } same[] = {{"profile", "worker.profile", "--profile"},
+                {"interval", "worker.process_check_interval_secs", "--interval"},
+                {"claim", "worker.claim", "--claim"},
+                {"clear-for", "worker.clear_for", "--clear-for"},
+                {"minimum-pause", "worker.minimum_pause", "--minimum-pause"}};
+    struct config_flag flags[FLAGS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LEN(same); i++)
+        if (options_has(&cli->options, same[i].option))
+            flags[count++] = (struct config_flag){same[i].key, options_value(&cli->options, same[i].option, ""), same[i].flag};
+    if (options_has(&cli->options, "dry-run"))
+        flags[count++] = (struct config_flag){"worker.dry_run", "true", "--dry-run"};
+    return settings_load(cli, flags, count, ret);
+}
+
+static int add_options(struct cli *cli, const struct config *config, struct guard_spec *spec, struct error *err)
+{
+    const struct options *o = &cli->options;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < o->given_count; i++)
+        if (strcmp(o->given[i].spec->name, "way") == 0)
+            rc = spec_add_way(spec, config, o->given[i].value, err);
+    const char *url = options_value(o, "url", NULL), *gate = options_value(o, "gate", NULL);
+    if (rc == 0 && url)
+        rc = spec_set_url(spec, url, err);
+    if (gate)
+        str_copy(spec->gate.listen, sizeof spec->gate.listen, str_from(gate));
+    const char *gpu = options_value(o, "gpu", NULL);
+    if (gpu)
+        str_copy(spec->gpus[spec->gpu_count++], GPU_UUID_SIZE, str_from(gpu));
+    return rc;
+}
+
+static struct guard_spec *new_spec(const struct config *config, const char *name, struct error *err)
+{
+    struct guard_spec *spec = calloc(1, sizeof *spec);
+    if (spec && spec_from_defaults(config, name, spec, err) == 0)
+        return spec;
+    free(spec);
+    return NULL;
+}
+
+static void free_spec(struct guard_spec *spec)
+{
+    if (spec)
+        spec_done(spec);
+    free(spec);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A pid, a URL, or a unit. */
+static int match_what(struct guard_spec *spec, const char *what, struct error *err)
+{
+    int64_t pid;
+    if (str_to_i64(str_from(what), &pid) && pid > 0 && pid <= INT32_MAX)
+        spec->match.leader.pid = (int32_t)pid;
+    else if (strstr(what, "://"))
+        return spec_set_url(spec, what, err);
+    else if (strchr(what, '.'))
+        str_copy(spec->match.unit, sizeof spec->match.unit, str_from(what));
+    else
+        str_copy(spec->match.name, sizeof spec->match.name, str_from(what));
+    return 0;
+}
+
+struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, const char *what, struct error *err)
+{
+    for (size_t i = 0; i < config->guard_worker_count; i++) {
+        if (strcmp(config->guard_worker[i].entry.name, what) != 0)
+            continue;
+        struct guard_spec *spec = calloc(1, sizeof *spec);
+        if (spec && spec_from_config(config, i, spec, err) == 0)
+            return spec;
+        free(spec);
+        return NULL;
+    }
+    char name[SPEC_NAME_SIZE];
+    const char *host = strstr(what, "://");
+    str_copy(name, sizeof name, str_from(options_value(&cli->options, "name", host ? host + 3 : what)));
+    for (char *c = name; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    struct guard_spec *spec = new_spec(config, name, err);
+    if (!spec)
+        return NULL;
+    int rc = match_what(spec, what, err);
+    if (rc == 0)
+        rc = add_options(cli, config, spec, err);
+    /* Without any other word, the one way that works for any CUDA process. */
+    if (rc == 0 && spec->way_count == 0)
+        rc = spec_add_way(spec, config, "checkpoint", err);
+    if (rc == 0)
+        rc = spec_check(spec, false, err);
+    if (rc == 0)
+        return spec;
+    free_spec(spec);
+    return NULL;
+}
+
+/* ---- running ---- */
+
+static void on_event(void *user, const struct guard_event *event)
+{
+    struct front *f = user;
+    if (event->kind != GUARD_EVENT_ENDED)
+        return;
+    f->status = event->exit_status;
+    f->ended = true;
+    pthread_kill(f->main, SIGTERM); /* wakes the waiting main thread */
+}
+
+static void block_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, set, NULL);
+}
+
+static int wait_for_end(struct front *f, const sigset_t *set)
+{
+    for (;;) {
+        int signal = sigwaitinfo(set, NULL);
+        if (f->ended)
+            return f->status;
+        if (signal == SIGCHLD)
+            guard_poke(f->guard);
+        else if (signal > 0)
+            return signal == SIGTERM || signal == SIGINT ? EXIT_FINE : EXIT_FAILED;
+    }
+}
+
+static int open_state(char path[STATE_DIR_SIZE], struct error *err)
+{
+    char state[PLACE_SIZE];
+    int rc = place_state(state, err);
+    if (rc == 0 && snprintf(path, STATE_DIR_SIZE, "%s/guard", state) >= STATE_DIR_SIZE)
+        rc = error_set(err, -ENAMETOOLONG, "the path of the state folder is too long");
+    return rc;
+}
+
+/* Takes the spec over. */
+static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const *command)
+{
+    struct front f = {.main = pthread_self()};
+    struct error err = {0};
+    char state[STATE_DIR_SIZE], name[SPEC_NAME_SIZE];
+    sigset_t set;
+    block_signals(&set); /* before threads are started, which inherit it */
+    str_copy(name, sizeof name, str_from(spec->name));
+    const char *label = name;
+    int rc = open_state(state, &err);
+    if (rc == 0)
+        f.eyes.engine = guard_open_engine(cli, &err);
+    if (rc == 0 && f.eyes.engine)
+        f.guard = guard_new(
+            &(struct guard_options){
+                .env = &cli->env, .state_dir = state, .sample = guard_eyes_sample, .event = on_event, .user = &f},
+            &err);
+    if (f.guard && guard_socket_open(f.guard, name, &f.socket, &err) == 0) {
+        log_info(command ? "starting a worker under guard" : "guarding a worker", LOG_TEXT("worker", label),
+                 LOG_TEXT("way", spec->way_count ? spec->ways[0].name : "none"), LOG_INT("interval_ms", spec->interval_ms));
+        rc = guard_add(f.guard, TAKE(spec), command, &err);
+    } else {
+        rc = err.code ? err.code : -EIO;
+    }
+    int status = rc == 0 ? wait_for_end(&f, &set) : cli_fail("%s", err.text);
+    guard_socket_close(f.socket);
+    guard_free(f.guard);
+    engine_free(f.eyes.engine);
+    free_spec(spec);
+    return status;
+}
+
+static void set_up_log(struct cli *cli)
+{
+    enum log_format format = LOG_FORMAT_TEXT;
+    log_format_from_name(options_value(&cli->options, "log-format", "text"), &format);
+    log_setup(options_has(&cli->options, "verbose") ? LOG_DEBUG : LOG_INFO, format, stderr);
+}
+
+int guard_front_run(struct cli *cli, const char *const *command, size_t count)
+{
+    static const char *argv[ARGUMENTS_MAX + 1];
+    struct error err = {0};
+    struct config *config = NULL;
+    int status = guard_load_config(cli, &config);
+    if (status != EXIT_FINE)
+        return status;
+    set_up_log(cli);
+    for (size_t i = 0; i < count; i++)
+        argv[i] = command[i];
+    struct guard_spec *spec = new_spec(config, options_value(&cli->options, "name", base_name(command[0])), &err);
+    int rc = spec ? add_options(cli, config, spec, &err) : err.code;
+    if (rc == 0 && spec->way_count == 0) /* stopping and starting works for every program */
+        rc = spec_add_way(spec, config, "process", &err);
+    if (rc == 0) {
+        spec->match = (struct guard_match){0}; /* the child is the worker */
+        rc = spec_check(spec, true, &err);
+    }
+    config_free(config);
+    if (rc == 0)
+        return guard_one(cli, spec, argv);
+    free_spec(spec);
+    return cli_usage(cli->command, "%s", err.text);
+}
+
+int guard_front_attach(struct cli *cli, const char *what)
+{
+    struct error err = {0};
+    struct config *config = NULL;
+    int status = guard_load_config(cli, &config);
+    if (status != EXIT_FINE)
+        return status;
+    set_up_log(cli);
+    struct guard_spec *spec = guard_spec_of(cli, config, what, &err);
+    config_free(config);
+    return spec ? guard_one(cli, spec, NULL) : cli_usage(cli->command, "%s", err.text);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One round trip of a worker, with what it took.
+ */
+#include "cli/guard_probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+#include "cli/guard_front.h"
+#include "cli/places.h"
+#include "cli/settings.h"
+#include "cli/show.h"
+#include "engine/engine.h"
+#include "guard/probe.h"
+
+#define GIB_BYTES (1024.0 * 1024 * 1024)
+
+static double speed(int64_t bytes, int64_t ms)
+{
+    return ms > 0 ? (double)bytes / GIB_BYTES / ((double)ms / 1000) : 0;
+}
+
+static int print_json(const struct probe_result *r)
+{
+    AUTO_BUF struct buf out = BUF(4096);
+    struct json_writer j = JSON_WRITER_PRETTY(&out);
+    jw_object(&j);
+    jw_key_text(&j, "way", r->way);
+    jw_key_int(&j, "pid", r->pid);
+    jw_key_int(&j, "bytes", r->bytes);
+    jw_key(&j, "bytes_left");
+    if (r->left_bytes >= 0)
+        jw_int(&j, r->left_bytes);
+    else
+        jw_null(&j);
+    jw_key_bool(&j, "freed", r->freed);
+    jw_key_bool(&j, "resumed", r->resumed);
+    jw_key_number(&j, "evict_seconds", (double)r->evict_ms / 1000);
+    jw_key_number(&j, "verify_seconds", (double)r->verify_ms / 1000);
+    jw_key_number(&j, "resume_seconds", (double)r->resume_ms / 1000);
+    jw_end(&j);
+    buf_char(&out, '\n');
+    return show_text(&out);
+}
+
+static int report(const struct cli *cli, const struct probe_result *r)
+{
+    if (cli->json)
+        return print_json(r);
+    printf("The worker (pid %d) held %.2f GiB.\n", r->pid, (double)r->bytes / GIB_BYTES);
+    printf("Off the GPU through %s in %.1f s (%.1f GiB/s); the driver shows %s.\n", r->way, (double)r->evict_ms / 1000,
+           speed(r->bytes, r->evict_ms), r->freed ? "that the memory is free" : "that memory is still held");
+    printf("Back in %.1f s (%.1f GiB/s).\n", (double)r->resume_ms / 1000, speed(r->bytes, r->resume_ms));
+    return EXIT_FINE;
+}
+
+static int probe(struct cli *cli, struct guard_spec *spec)
+{
+    struct error err = {0};
+    char state[PLACE_SIZE + 8];
+    struct guard_eyes eyes = {0};
+    int rc = place_state(state, &err);
+    if (rc == 0) {
+        strcat(state, "/guard");
+        eyes.engine = guard_open_engine(cli, &err);
+    }
+    if (!eyes.engine)
+        return cli_fail("%s", err.text);
+    struct probe_result result;
+    rc = guard_probe(&(struct guard_options){.env = &cli->env, .state_dir = state, .sample = guard_eyes_sample, .user = &eyes},
+                     spec, &result, &err);
+    engine_free(eyes.engine);
+    if (rc < 0 && result.way && !result.resumed && result.evict_ms > 0)
+        return cli_fail("%s\nThe worker may be off the GPU; `whirr guard attach` brings it back", err.text);
+    if (rc < 0)
+        return cli_fail("%s", err.text);
+    int status = report(cli, &result);
+    return result.freed ? status : EXIT_FAILED;
+}
+
+int guard_probe_command(struct cli *cli, const char *what)
+{
+    struct error err = {0};
+    struct config *config = NULL;
+    int status = guard_load_config(cli, &config);
+    if (status != EXIT_FINE)
+        return status;
+    struct guard_spec *spec = guard_spec_of(cli, config, what, &err);
+    config_free(config);
+    if (!spec)
+        return cli_usage(cli->command, "%s", err.text);
+    status = probe(cli, spec);
+    spec_done(spec);
+    free(spec);
+    return status;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A small HTTP answerer on a Unix socket, one request at a time, for this user and root only.
+ */
+#include "cli/guard_socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/guard_api.h"
+#include "cli/places.h"
+
+enum { REQUEST_MAX = 65536, ANSWER_MAX = 1 << 20, CLIENT_MS = 2000 };
+
+struct guard_socket {
+    struct guard *guard;
+    int fd, stop;
+    pthread_t thread;
+    struct sockaddr_un address;
+};
+
+static bool may_ask(int fd)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && (who.uid == 0 || who.uid == geteuid());
+}
+
+/* The end of the request in `in`, 0 while it is not there. */
+static size_t request_end(struct str in, struct str *body)
+{
+    const char *head = in.len ? memmem(in.at, in.len, "\r\n\r\n", 4) : NULL;
+    if (!head)
+        return 0;
+    struct str rest = {in.at, (size_t)(head - in.at)}, line;
+    int64_t length = 0;
+    while (str_cut(&rest, '\n', &line))
+        if (line.len > 15 && strncasecmp(line.at, "content-length:", 15) == 0)
+            str_to_i64(str_trim((struct str){line.at + 15, line.len - 15}), &length);
+    size_t begin = (size_t)(head - in.at) + 4;
+    if (length < 0 || length > REQUEST_MAX || in.len < begin + (size_t)length)
+        return 0;
+    *body = (struct str){in.at + begin, (size_t)length};
+    return begin + (size_t)length;
+}
+
+static void answer(struct guard_socket *s, int fd, struct str in, struct str body)
+{
+    struct str line, method, path;
+    char verb[16];
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
+    AUTO_BUF struct buf head = BUF(ANSWER_MAX + 1024);
+    int status = 400;
+    if (str_cut(&in, '\n', &line) && str_word(&line, &method) && str_word(&line, &path) && method.len < sizeof verb) {
+        str_copy(verb, sizeof verb, method);
+        status = guard_api(s->guard, verb, path, body, &out);
+    }
+    buf_printf(&head, "HTTP/1.1 %d Answer\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+               status, out.len);
+    buf_str(&head, buf_view(&out));
+    struct str left = buf_view(&head);
+    while (left.len) {
+        ssize_t n = send(fd, left.at, left.len, MSG_NOSIGNAL);
+        if (n <= 0)
+            return; /* it went away */
+        left = (struct str){left.at + n, left.len - (size_t)n};
+    }
+}
+
+static void serve_one(struct guard_socket *s, int fd)
+{
+    AUTO_BUF struct buf in = BUF(REQUEST_MAX);
+    struct mono until = {clock_mono(&clock_system).ns + (int64_t)CLIENT_MS * NS_PER_MS};
+    struct str body = {0};
+    while (!request_end(buf_view(&in), &body)) {
+        char piece[4096];
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int64_t left = mono_since_ms(until, clock_mono(&clock_system));
+        if (left <= 0 || poll(&p, 1, (int)left) <= 0)
+            return;
+        ssize_t n = recv(fd, piece, sizeof piece, 0);
+        if (n <= 0)
+            return;
+        buf_add(&in, piece, (size_t)n);
+        if (in.failed)
+            return;
+    }
+    answer(s, fd, buf_view(&in), body);
+}
+
+static void *run(void *argument)
+{
+    struct guard_socket *s = argument;
+    for (;;) {
+        struct pollfd p[2] = {{s->fd, POLLIN, 0}, {s->stop, POLLIN, 0}};
+        if (poll(p, 2, -1) < 0 && errno != EINTR)
+            return NULL;
+        if (p[1].revents)
+            return NULL;
+        if (!p[0].revents)
+            continue;
+        AUTO_CLOSE int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0 && may_ask(fd))
+            serve_one(s, fd);
+    }
+}
+
+static int listen_at(struct guard_socket *s, struct error *err)
+{
+    s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (s->fd < 0)
+        return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
+    /* Somebody answers there: another guard. Nobody does: the leftover of one that was killed. */
+    if (connect(s->fd, (struct sockaddr *)&s->address, sizeof s->address) == 0)
+        return error_set(err, -EADDRINUSE, "a guard of that name runs already; choose another one with --name");
+    close(s->fd);
+    s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    unlink(s->address.sun_path);
+    mode_t before = umask(0177);
+    int bound = bind(s->fd, (struct sockaddr *)&s->address, sizeof s->address);
+    umask(before);
+    if (bound < 0 || listen(s->fd, 16) < 0)
+        return error_set(err, -errno, "cannot listen at '%s': %s", s->address.sun_path, strerror(errno));
+    return 0;
+}
+
+int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)
+{
+    char folder[PLACE_SIZE];
+    struct guard_socket *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, -ENOMEM, "out of memory");
+    *s = (struct guard_socket){.guard = g, .fd = -1, .stop = -1, .address = {.sun_family = AF_UNIX}};
+    int rc = place_runtime(folder, err);
+    if (rc == 0 && snprintf(s->address.sun_path, sizeof s->address.sun_path, "%s/guard-%s.sock", folder, name) >=
+                       (int)sizeof s->address.sun_path)
+        rc = error_set(err, -ENAMETOOLONG, "the path of the guard's socket is too long; choose a shorter --name");
+    if (rc == 0)
+        rc = listen_at(s, err);
+    if (rc == 0 && (s->stop = eventfd(0, EFD_CLOEXEC)) < 0)
+        rc = error_set(err, -errno, "out of descriptors");
+    if (rc == 0 && pthread_create(&s->thread, NULL, run, s) != 0)
+        rc = error_set(err, -EAGAIN, "cannot start a thread");
+    if (rc == 0) {
+        *ret = s;
+        return 0;
+    }
+    if (s->fd >= 0)
+        close(s->fd);
+    if (s->stop >= 0)
+        close(s->stop);
+    free(s);
+    return rc;
+}
+
+void guard_socket_close(struct guard_socket *s)
+{
+    if (!s)
+        return;
+    (void)!write(s->stop, &(uint64_t){1}, sizeof(uint64_t));
+    pthread_join(s->thread, NULL);
+    unlink(s->address.sun_path);
+    close(s->fd);
+    close(s->stop);
+    free(s);
+}

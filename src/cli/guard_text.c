@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One paragraph a worker: its state, why, and what is wrong.
+ */
+#include "cli/guard_text.h"
+
+static const char *text_of(const json_t *worker, const char *key)
+{
+    const char *text = json_string_value(json_object_get(worker, key));
+    return text ? text : "";
+}
+
+static enum ink ink_of(const char *state)
+{
+    if (strcmp(state, "running") == 0)
+        return INK_GOOD;
+    return strcmp(state, "absent") == 0 ? INK_FAINT : INK_WARN;
+}
+
+static void one(struct buf *out, const struct page *page, const json_t *worker)
+{
+    const char *state = text_of(worker, "state"), *way = text_of(worker, "way"), *problem = text_of(worker, "problem");
+    int64_t pid = json_integer_value(json_object_get(worker, "pid"));
+    page_ink(out, page, INK_STRONG, str_from(text_of(worker, "name")));
+    buf_text(out, "  ");
+    page_ink(out, page, ink_of(state), str_from(state));
+    if (json_is_true(json_object_get(worker, "held")))
+        buf_text(out, ", held");
+    if (json_is_true(json_object_get(worker, "throttled")))
+        buf_text(out, ", throttled");
+    if (way[0])
+        buf_printf(out, ", off the GPU through %s", way);
+    if (json_is_true(json_object_get(worker, "dry_run")))
+        buf_text(out, " (dry run)");
+    buf_char(out, '\n');
+    AUTO_BUF struct buf line = BUF(2048);
+    buf_printf(&line, "%s; %.1f GiB%s", text_of(worker, "reason"), json_number_value(json_object_get(worker, "memory_mb")) / 1024,
+               way[0] ? " to come back" : " held");
+    if (pid)
+        buf_printf(&line, ", pid %lld", (long long)pid);
+    buf_printf(&line, ", evicted %lld times", (long long)json_integer_value(json_object_get(worker, "evictions_total")));
+    buf_text(out, "  ");
+    page_wrap(out, page, INK_PLAIN, line.at ? line.at : "", 2, 2);
+    if (problem[0]) {
+        buf_text(out, "  ");
+        page_wrap(out, page, INK_WARN, problem, 2, 2);
+    }
+}
+
+void guard_text(struct buf *out, const struct page *page, const json_t *workers)
+{
+    size_t i;
+    json_t *worker;
+    json_array_foreach(workers, i, worker) one(out, page, worker);
+    if (json_array_size(workers) == 0)
+        buf_text(out, "No worker is under guard.\n");
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The guard: its keepers, and what people and programs tell them.
+ */
+#include "guard/guard.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "guard/keeper.h"
+#include "guard/target.h"
+
+struct guard {
+    struct guard_shared shared;
+    struct keeper *keepers[GUARD_WORKERS_MAX];
+    _Atomic size_t count; /* grows only; others may list meanwhile */
+};
+
+struct guard *guard_new(const struct guard_options *options, struct error *err)
+{
+    struct guard *g = calloc(1, sizeof *g);
+    if (!g) {
+        error_set(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    g->shared.options = *options;
+    pthread_mutex_init(&g->shared.lock, NULL);
+    pthread_mutex_init(&g->shared.resuming, NULL);
+    return g;
+}
+
+void guard_free(struct guard *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->count; i++)
+        keeper_free(g->keepers[i]);
+    pthread_mutex_destroy(&g->shared.lock);
+    pthread_mutex_destroy(&g->shared.resuming);
+    free(g);
+}
+
+int guard_add(struct guard *g, struct guard_spec *spec, const char *const *command, struct error *err)
+{
+    if (g->count == GUARD_WORKERS_MAX) {
+        spec_done(spec);
+        free(spec);
+        return error_set(err, -ENOSPC, "more than %d workers", GUARD_WORKERS_MAX);
+    }
+    struct keeper *k = keeper_new(&g->shared, spec, command, err);
+    if (!k)
+        return err && err->code ? err->code : -EIO;
+    int rc = keeper_start(k, err);
+    if (rc < 0) {
+        keeper_free(k);
+        return rc;
+    }
+    g->keepers[g->count] = k;
+    g->count++;
+    return 0;
+}
+
+size_t guard_list(struct guard *g, struct guard_status *list, size_t max)
+{
+    size_t all = g->count, count = MIN_OF(all, max);
+    for (size_t i = 0; i < count; i++)
+        keeper_status(g->keepers[i], &list[i]);
+    return count;
+}
+
+int guard_wish(struct guard *g, const char *name, enum person_wish wish)
+{
+    bool found = false;
+    for (size_t i = 0; i < g->count; i++) {
+        if (name && strcmp(g->keepers[i]->spec->name, name) != 0)
+            continue;
+        keeper_wish(g->keepers[i], wish);
+        found = true;
+    }
+    return found || !name ? 0 : -ENOENT;
+}
+
+int guard_announce(struct guard *g, int32_t pid)
+{
+    struct claim_identity who = {.pid = pid};
+    if (pid <= 0 || !target_started(g->shared.options.env, pid, &who.start_key))
+        return -ESRCH;
+    pthread_mutex_lock(&g->shared.lock);
+    bool room = g->shared.announced_count < GUARD_ANNOUNCED_MAX;
+    if (room)
+        g->shared.announced[g->shared.announced_count++] = who;
+    pthread_mutex_unlock(&g->shared.lock);
+    guard_poke(g);
+    return room ? 0 : -ENOSPC;
+}
+
+void guard_unannounce(struct guard *g, int32_t pid)
+{
+    pthread_mutex_lock(&g->shared.lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < g->shared.announced_count; i++)
+        if (g->shared.announced[i].pid != pid)
+            g->shared.announced[kept++] = g->shared.announced[i];
+    g->shared.announced_count = kept;
+    pthread_mutex_unlock(&g->shared.lock);
+    guard_poke(g);
+}
+
+void guard_poke(struct guard *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        keeper_wish(g->keepers[i], WISH_NONE);
+}

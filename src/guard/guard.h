@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The guard: one keeper thread a worker watches who needs its GPUs, takes the worker off them and brings it back.
+ *
+ *   sample() ──▶ keeper: facts ──▶ guard_step() ──▶ ways (evict, resume), gate ──▶ event(), status
+ *                          ▲ wishes of people, announcements of `whirr run`
+ *
+ * All functions may be called from any thread.
+ */
+#pragma once
+
+#include "guard/spec.h"
+
+enum { GUARD_WORKERS_MAX = 64, GUARD_ANNOUNCED_MAX = 32, GUARD_TEXT_SIZE = 512 };
+
+struct guard;
+
+enum guard_event_kind {
+    GUARD_EVENT_STATE,   /* the worker changed its state */
+    GUARD_EVENT_PROBLEM, /* something that a person should know */
+    GUARD_EVENT_ENDED,   /* a child ended by itself: its exit status */
+};
+
+struct guard_event {
+    enum guard_event_kind kind;
+    const char *worker;
+    enum guard_state state, before;
+    const char *text; /* a sentence without a full stop */
+    int exit_status;
+    struct wall at;
+};
+
+struct guard_options {
+    const struct env *env;
+    const char *state_dir; /* for the journals; NULL: nothing is kept */
+    /* A snapshot no older than that, with a reference; NULL when nothing answered. Negative: a new one in any case. */
+    const struct snapshot *(*sample)(void *user, int64_t max_age_ms);
+    void (*event)(void *user, const struct guard_event *event); /* from a keeper's thread; NULL: nobody listens */
+    void *user;
+};
+
+struct guard_status {
+    char name[SPEC_NAME_SIZE];
+    enum guard_state state;
+    struct wall since;
+    enum claim_verdict claim;
+    char reason[CLAIM_REASON_SIZE]; /* of the claim, or of there being none */
+    char problem[GUARD_TEXT_SIZE];  /* the last one; "" none */
+    char way[JOURNAL_NAME_SIZE];    /* through which it is off the GPU; "" none */
+    int32_t pid;                    /* first process; 0: none */
+    size_t pid_count;
+    int64_t bytes; /* held now while running, else what it held */
+    size_t others; /* foreign processes on its GPUs */
+    uint64_t gpus[GPU_MAX / 64];
+    bool held, throttled, hot, fault, gave_up, not_freed, dry_run, gated;
+    size_t waiting, in_flight; /* at the gate */
+    uint64_t evictions_total, resumes_total, failures_total;
+    int64_t evict_ms, resume_ms; /* of the last ones; 0: none yet */
+};
+
+struct guard *guard_new(const struct guard_options *options, struct error *err);
+/* Ends the threads. Workers stay as they are (the next start finds them); children are ended. NULL is fine. */
+void guard_free(struct guard *g);
+
+/* Takes the spec (from malloc) over in any case. `command` (NULL: none) is started as the worker; must outlive the guard. */
+int guard_add(struct guard *g, struct guard_spec *spec, const char *const *command, struct error *err);
+
+size_t guard_list(struct guard *g, struct guard_status *list, size_t max);
+/* NULL: all workers. -ENOENT: there is none of that name. */
+int guard_wish(struct guard *g, const char *name, enum person_wish wish);
+/* A process that needs the GPUs soon; counts while it lives. -ENOSPC when there are too many, -ESRCH when it does not live. */
+int guard_announce(struct guard *g, int32_t pid);
+void guard_unannounce(struct guard *g, int32_t pid);
+/* Look now: a child may have ended. */
+void guard_poke(struct guard *g);

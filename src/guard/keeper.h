@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inside of a keeper, for the files of this folder: keeper.c (thread), keeper_facts.c (what is), keeper_act.c (what is done).
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/mailbox.h"
+#include "guard/find.h"
+#include "guard/guard.h"
+#include "guard/way_plain.h"
+
+/* Shared by all keepers of a guard. */
+struct guard_shared {
+    struct guard_options options;
+    pthread_mutex_t resuming; /* one at a time: two would restore into the same free memory */
+    pthread_mutex_t lock;     /* of what follows */
+    struct claim_identity announced[GUARD_ANNOUNCED_MAX];
+    size_t announced_count;
+};
+
+struct gamemode;
+
+struct keeper {
+    struct guard_shared *shared;
+    struct guard_spec *spec;
+    const struct env *env;
+    pthread_t thread;
+    bool started;
+    struct mailbox *wishes; /* of struct wish */
+
+    /* The thread's own. */
+    struct guard_policy policy;
+    struct finder *finder;
+    struct gamemode *gamemode;
+    struct claim_worker worker;
+    struct claim_baseline baseline;
+    struct claim claim;
+    const struct snapshot *snapshot;
+    struct journal journal;
+    struct journal_entry entry;
+    struct child child;
+    bool has_child, child_failed;
+    enum worker_presence presence;
+    enum step_result step;
+    enum person_wish wish;
+    bool hot, cool, fault;
+    struct mono health_at;
+    int64_t ecc_before[GPU_MAX];
+    bool ecc_known[GPU_MAX];
+    bool reserved; /* holds shared->resuming */
+    bool unseen;   /* the driver's processes cannot be told apart */
+    struct mono acted_at;
+
+    /* Copied out for others. */
+    pthread_mutex_t lock;
+    struct guard_status status;
+};
+
+struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct error *err);
+int keeper_start(struct keeper *k, struct error *err);
+void keeper_free(struct keeper *k); /* ends the thread first */
+void keeper_wish(struct keeper *k, enum person_wish wish);
+void keeper_status(struct keeper *k, struct guard_status *ret);
+
+/* keeper_facts.c */
+void keeper_look(struct keeper *k, int64_t max_age_ms);
+void keeper_facts(struct keeper *k, struct guard_facts *facts);
+void keeper_note_gpus(struct keeper *k); /* where the worker is now, into the entry */
+
+/* keeper_act.c */
+void keeper_act(struct keeper *k, enum guard_action action);
+void keeper_reconcile(struct keeper *k);
+bool keeper_acted_through(const struct keeper *k, const char *way);
+struct way_context keeper_context(struct keeper *k);
+
+void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void keeper_problem(struct keeper *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* gamemode.c: does GameMode have clients? Asks the session bus; NULL where there is none. */
+struct gamemode *gamemode_open(const struct env *env);
+void gamemode_close(struct gamemode *g);
+bool gamemode_active(struct gamemode *g);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a keeper does: evicts and resumes through the ways, and sets right what an earlier run left behind. The journal is written
+ * before each step.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "guard/cuda.h"
+#include "guard/keeper.h"
+#include "guard/target.h"
+#include "host/procfs.h"
+
+#define GIB_BYTES (1024.0 * 1024 * 1024)
+
+struct way_context keeper_context(struct keeper *k)
+{
+    return (struct way_context){
+        .env = k->env,
+        .settings = &k->spec->settings,
+        .worker = &k->worker,
+        .snapshot = k->snapshot,
+        .journal = &k->journal,
+        .entry = &k->entry,
+        .child = k->has_child ? &k->child : NULL,
+    };
+}
+
+bool keeper_acted_through(const struct keeper *k, const char *way)
+{
+    for (size_t i = 0; i < k->entry.acted_count; i++)
+        if (strcmp(k->entry.acted[i], way) == 0)
+            return true;
+    return false;
+}
+
+static void write_journal(struct keeper *k)
+{
+    struct error err = {0};
+    k->entry.state = k->policy.state;
+    k->entry.held = k->policy.held || k->policy.evict_wanted;
+    if (journal_write(&k->journal, &k->entry, &err) < 0)
+        keeper_problem(k, "%s", err.text);
+}
+
+static const struct way *find_way(const struct keeper *k, const char *name)
+{
+    for (size_t i = 0; i < k->spec->way_count; i++)
+        if (strcmp(k->spec->ways[i].name, name) == 0)
+            return &k->spec->ways[i];
+    return NULL;
+}
+
+/* ---- evict ---- */
+
+static void note_acting(struct keeper *k, const char *way)
+{
+    if (!keeper_acted_through(k, way) && k->entry.acted_count < JOURNAL_WAYS_MAX)
+        str_copy(k->entry.acted[k->entry.acted_count++], JOURNAL_NAME_SIZE, str_from(way));
+}
+
+static void evict(struct keeper *k)
+{
+    const struct way *way = &k->spec->ways[MIN_OF((size_t)k->policy.way, k->spec->way_count - 1)];
+    struct error err = {0};
+    keeper_look(k, 0); /* what it holds at this moment counts, not at the last look */
+    if (k->policy.way == 0 || k->entry.gpu_count == 0)
+        keeper_note_gpus(k);
+    if (k->spec->dry_run) {
+        log_info("would evict the worker now", LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", way->name),
+                 LOG_INT("mib", k->entry.bytes >> 20));
+        k->step = STEP_DONE;
+        return;
+    }
+    if (k->entry.gpu_count == 0 && k->entry.acted_count == 0 && !way->row && strcmp(way->name, "process") != 0) {
+        k->step = STEP_DONE; /* it holds nothing: there is nothing to take away */
+        return;
+    }
+    size_t acted_before = k->entry.acted_count;
+    k->entry.step[0] = '\0';
+    note_acting(k, way->name);
+    write_journal(k);
+    struct mono begin = clock_mono(k->env->clock);
+    struct way_context c = keeper_context(k);
+    int rc = way_evict(way, &c, &err);
+    int64_t took = mono_since_ms(clock_mono(k->env->clock), begin);
+    if (k->entry.pid_count)
+        finder_remember(k->finder, k->entry.pids, k->entry.pid_count);
+    k->step = rc == 0 ? STEP_DONE : STEP_FAILED;
+    pthread_mutex_lock(&k->lock);
+    k->status.evict_ms = took;
+    k->status.failures_total += rc < 0;
+    pthread_mutex_unlock(&k->lock);
+    if (rc < 0) {
+        if (!k->entry.step[0]) /* refused before it did anything */
+            k->entry.acted_count = acted_before;
+        keeper_problem(k, "evicting through %s failed: %s", way->name, err.text);
+    } else {
+        log_info("the way was carried out", LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", way->name), LOG_INT("ms", took),
+                 LOG_INT("mib", k->entry.bytes >> 20));
+    }
+    write_journal(k);
+}
+
+/* ---- resume ---- */
+
+static bool undo_all(struct keeper *k)
+{
+    bool all = true;
+    for (size_t i = k->entry.acted_count; all && i-- > 0;) {
+        struct error err = {0};
+        const struct way *way = find_way(k, k->entry.acted[i]);
+        struct way other;
+        if (!way && way_resolve(k->entry.acted[i], &other, NULL) == 0)
+            way = &other; /* it was configured when it acted */
+        if (!way) {
+            keeper_problem(k, "the way '%s' that took it off the GPU is not configured any more", k->entry.acted[i]);
+            continue;
+        }
+        struct way_context c = keeper_context(k);
+        if (way_resume(way, &c, &err) < 0) {
+            all = false;
+            keeper_problem(k, "bringing it back through %s failed: %s; trying again later", way->name, err.text);
+        } else {
+            k->entry.acted_count = i;
+            write_journal(k);
+        }
+    }
+    return all;
+}
+
+static void resume(struct keeper *k)
+{
+    if (k->spec->dry_run) {
+        log_info("would bring the worker back now", LOG_TEXT("worker", k->spec->name));
+        k->step = STEP_DONE;
+        return;
+    }
+    write_journal(k);
+    struct mono begin = clock_mono(k->env->clock);
+    bool all = undo_all(k);
+    k->step = all ? STEP_DONE : STEP_FAILED;
+    pthread_mutex_lock(&k->lock);
+    k->status.resume_ms = mono_since_ms(clock_mono(k->env->clock), begin);
+    k->status.resumes_total += all;
+    k->status.failures_total += !all;
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* Ways that acted before the last one failed must not leave the worker half asleep. */
+static void open_gate(struct keeper *k)
+{
+    if (k->policy.state == GUARD_RUNNING && k->entry.acted_count && !k->spec->dry_run && !undo_all(k)) {
+        struct guard_policy kept = k->policy;
+        guard_restore(&k->policy, GUARD_PAUSED, clock_mono(k->env->clock));
+        k->policy.not_freed = true;
+        k->policy.leave_ms = kept.leave_ms;
+    }
+    if (k->policy.state == GUARD_ABSENT) {
+        k->entry.acted_count = k->entry.item_count = k->entry.pid_count = k->entry.gpu_count = 0;
+        finder_remember(k->finder, NULL, 0);
+    }
+    if (k->policy.gave_up)
+        keeper_problem(k, "no way could take it off the GPU; it goes on, and the next try is in %lld s",
+                       (long long)(k->spec->limits.retry_ms / 1000));
+}
+
+void keeper_act(struct keeper *k, enum guard_action action)
+{
+    if (action != GUARD_DO_NOTHING && action != GUARD_DO_LOOK_AGAIN)
+        k->step = STEP_PENDING;
+    switch (action) {
+    case GUARD_DO_EVICT: evict(k); return;
+    case GUARD_DO_RESUME: resume(k); break;
+    case GUARD_DO_OPEN_GATE: open_gate(k); break;
+    case GUARD_DO_NOTHING:
+    case GUARD_DO_LOOK_AGAIN:
+    case GUARD_DO_DRAIN:
+    case GUARD_DO_VERIFY:
+    case GUARD_DO_RESERVE:
+    case GUARD_DO_THROTTLE:
+    case GUARD_DO_UNTHROTTLE: break;
+    }
+    if (k->reserved && k->policy.state != GUARD_RESERVING && action != GUARD_DO_RESERVE) {
+        pthread_mutex_unlock(&k->shared->resuming);
+        k->reserved = false;
+    }
+    if (action != GUARD_DO_NOTHING && action != GUARD_DO_LOOK_AGAIN)
+        write_journal(k);
+}
+
+/* ---- after a restart ---- */
+
+/* A worker that somebody left locked or checkpointed, and no journal tells of it. */
+static bool found_checkpointed(struct keeper *k)
+{
+    struct claim_identity who = k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : k->spec->match.leader;
+    enum cuda_process_state state;
+    if (!find_way(k, "checkpoint") || !who.pid || !target_started(k->env, who.pid, &who.start_key) ||
+        cuda_call(k->env, CUDA_GET_STATE, who.pid, 3000, &state, NULL) < 0 ||
+        (state != CUDA_PROCESS_LOCKED && state != CUDA_PROCESS_CHECKPOINTED))
+        return false;
+    note_acting(k, "checkpoint");
+    k->entry.pids[0] = who;
+    k->entry.pid_count = 1;
+    /* How much it held nobody knows any more; its host memory is where that is now, so it was no more than this. */
+    char path[64], text[8192];
+    struct proc_status host = {.vm_rss_bytes = 0};
+    snprintf(path, sizeof path, "/proc/%d/status", who.pid);
+    ssize_t len = file_read_head(k->env, path, text, sizeof text);
+    if (len > 0)
+        proc_status_parse((struct str){text, (size_t)len}, &host);
+    k->entry.gpus[0].gpu = 0;
+    k->entry.gpus[0].bytes = k->entry.bytes = MAX_OF(host.vm_rss_bytes, 1);
+    k->entry.gpu_count = 1;
+    keeper_problem(k, "process %d was found %s, and nobody wrote down why", who.pid, cuda_process_state_name(state));
+    return true;
+}
+
+static bool still_evicted(struct keeper *k)
+{
+    bool evicted = false;
+    for (size_t i = 0; i < k->entry.acted_count; i++) {
+        struct error err = {0};
+        const struct way *way = find_way(k, k->entry.acted[i]);
+        struct way other;
+        if (!way && way_resolve(k->entry.acted[i], &other, NULL) == 0)
+            way = &other;
+        struct way_context c = keeper_context(k);
+        enum way_found found = way ? way_find_state(way, &c, &err) : WAY_FOUND_UNKNOWN;
+        log_debug("found after a restart", LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", k->entry.acted[i]),
+                  LOG_INT("found", found));
+        evicted |= found != WAY_FOUND_RUNNING;
+    }
+    return evicted;
+}
+
+void keeper_reconcile(struct keeper *k)
+{
+    struct error err = {0};
+    struct mono now = clock_mono(k->env->clock);
+    guard_restore(&k->policy, GUARD_RUNNING, now);
+    if (k->spec->dry_run)
+        return;
+    struct claim_identity leader =
+        k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : (struct claim_identity){0};
+    int rc = journal_read(&k->journal, &k->entry, &err);
+    if (rc == -EBADMSG)
+        keeper_problem(k, "%s", err.text);
+    if (k->has_child)
+        k->entry.leader = leader;
+    if (k->entry.pid_count)
+        finder_remember(k->finder, k->entry.pids, k->entry.pid_count);
+    bool evicted = k->entry.acted_count ? still_evicted(k) : found_checkpointed(k);
+    if (evicted) {
+        guard_restore(&k->policy, GUARD_PAUSED, now);
+        k->policy.held = k->entry.held;
+        keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING,
+                    "an earlier guard left it off the GPU; it comes back when the GPU is free");
+    } else {
+        k->entry.acted_count = 0;
+    }
+    write_journal(k);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a keeper finds out: who is on the GPUs, whether memory is free, heat, faults. Acts on nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "guard/keeper.h"
+#include "guard/target.h"
+#include "guard/way_checkpoint.h"
+#include "insight/xid.h"
+
+/* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
+#define LEFT_OVER_BYTES (512LL * 1024 * 1024)
+enum { LEFT_OVER_PART = 10 };
+
+/* ---- where the worker is ---- */
+
+static void set_bit(uint64_t *bits, int i)
+{
+    if (i >= 0 && i < GPU_MAX)
+        bits[i / 64] |= 1ULL << (i % 64);
+}
+
+static bool has_bit(const uint64_t *bits, int i)
+{
+    return i >= 0 && i < GPU_MAX && (bits[i / 64] >> (i % 64) & 1);
+}
+
+static const struct process *worker_process(const struct keeper *k, const struct gpu *gpu, size_t *from)
+{
+    for (; *from < gpu->process_count; (*from)++)
+        for (size_t w = 0; w < k->worker.pid_count; w++)
+            if (gpu->processes[*from].pid == k->worker.pids[w].pid)
+                return &gpu->processes[(*from)++];
+    return NULL;
+}
+
+static bool worker_is_on(const struct keeper *k, const struct gpu *gpu)
+{
+    size_t from = 0;
+    return worker_process(k, gpu, &from) != NULL;
+}
+
+static bool worker_is_anywhere(const struct keeper *k)
+{
+    for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++)
+        if (worker_is_on(k, &k->snapshot->gpus[g]))
+            return true;
+    return false;
+}
+
+/* Bound by the configuration; else where it is; off the GPU, where it was. */
+static void bind_gpus(struct keeper *k)
+{
+    memset(k->worker.gpus, 0, sizeof k->worker.gpus);
+    for (size_t i = 0; i < k->spec->gpu_count; i++) {
+        int at = snapshot_find_gpu(k->snapshot, k->spec->gpus[i]);
+        if (at >= 0)
+            set_bit(k->worker.gpus, k->snapshot->gpus[at].index);
+    }
+    if (k->spec->gpu_count)
+        return;
+    for (size_t g = 0; g < k->snapshot->gpu_count; g++)
+        if (worker_is_on(k, &k->snapshot->gpus[g]))
+            set_bit(k->worker.gpus, k->snapshot->gpus[g].index);
+    if (k->policy.state != GUARD_RUNNING || k->entry.acted_count)
+        for (size_t i = 0; i < k->entry.gpu_count; i++)
+            set_bit(k->worker.gpus, k->entry.gpus[i].gpu);
+}
+
+void keeper_note_gpus(struct keeper *k)
+{
+    k->entry.gpu_count = 0;
+    k->entry.bytes = 0;
+    for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++) {
+        const struct gpu *gpu = &k->snapshot->gpus[g];
+        int64_t bytes = 0;
+        bool there = false;
+        size_t from = 0;
+        for (const struct process *p; (p = worker_process(k, gpu, &from));) {
+            bytes += reading_or(p->mem_bytes, 0);
+            there = true;
+        }
+        if (!there || k->entry.gpu_count == JOURNAL_GPUS_MAX)
+            continue;
+        k->entry.gpus[k->entry.gpu_count].gpu = gpu->index;
+        k->entry.gpus[k->entry.gpu_count++].bytes = bytes;
+        k->entry.bytes += bytes;
+    }
+}
+
+/* ---- claims ---- */
+
+static void set_unknown(struct keeper *k, const char *why)
+{
+    k->claim = (struct claim){.verdict = CLAIM_UNKNOWN, .gpu = -1, .others = k->claim.others};
+    str_copy(k->claim.reason, sizeof k->claim.reason, str_from(why));
+}
+
+static bool somebody_announced(struct keeper *k)
+{
+    struct guard_shared *shared = k->shared;
+    pthread_mutex_lock(&shared->lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < shared->announced_count; i++)
+        if (target_alive(k->env, shared->announced[i])) /* one that was killed takes its announcement along */
+            shared->announced[kept++] = shared->announced[i];
+    shared->announced_count = kept;
+    pthread_mutex_unlock(&shared->lock);
+    return kept > 0;
+}
+
+/* Processes of another PID namespace are numbers without an identity: one of them could be the worker itself. */
+static bool cannot_tell_apart(const struct keeper *k)
+{
+    for (size_t g = 0; g < k->snapshot->gpu_count; g++) {
+        const struct gpu *gpu = &k->snapshot->gpus[g];
+        if (!has_bit(k->worker.gpus, gpu->index) || worker_is_on(k, gpu))
+            continue;
+        for (size_t i = 0; i < gpu->process_count; i++)
+            if (!gpu->processes[i].start_key)
+                return true;
+    }
+    return false;
+}
+
+static bool gpus_are_listed(const struct keeper *k)
+{
+    for (int i = 0; i < GPU_MAX; i++) {
+        bool found = !has_bit(k->worker.gpus, i);
+        for (size_t g = 0; !found && g < k->snapshot->gpu_count; g++)
+            found = k->snapshot->gpus[g].index == i;
+        if (!found)
+            return false;
+    }
+    return k->snapshot->gpu_count > 0;
+}
+
+static void judge(struct keeper *k, struct claim_signals *signals)
+{
+    signals->announced = somebody_announced(k);
+    signals->gamemode = k->spec->gamemode && k->gamemode && gamemode_active(k->gamemode);
+    signals->self = (struct claim_identity){.pid = (int32_t)getpid()};
+    target_started(k->env, signals->self.pid, &signals->self.start_key);
+    k->claim = claim_judge(k->snapshot, &k->worker, &k->baseline, signals, &k->spec->claim);
+    if (!k->spec->auto_evict && k->claim.verdict != CLAIM_UNKNOWN && !signals->announced) {
+        k->claim.verdict = CLAIM_NONE;
+        str_copy(k->claim.reason, sizeof k->claim.reason, STR("auto_evict_for_user_apps is off"));
+    }
+    if (signals->announced)
+        return;
+    k->unseen = cannot_tell_apart(k);
+    if (k->unseen)
+        set_unknown(k, "the driver lists processes of another PID namespace, and the worker may be one of them; "
+                       "run whirr in the host's PID namespace");
+    else if (!gpus_are_listed(k))
+        set_unknown(k, "the worker's GPU is not listed by any source");
+}
+
+/* What was there at the start is no claim; but after a restart in the middle of a pause, who is there is why it was paused. */
+static void learn_baseline(struct keeper *k)
+{
+    if (!k->baseline.learned && (k->entry.acted_count == 0 || k->claim.verdict == CLAIM_NONE))
+        claim_learn(&k->baseline, k->snapshot, &k->worker);
+}
+
+void keeper_look(struct keeper *k, int64_t max_age_ms)
+{
+    struct claim_signals signals = {0};
+    const struct snapshot *fresh = k->shared->options.sample(k->shared->options.user, max_age_ms);
+    snapshot_unref(k->snapshot);
+    k->snapshot = fresh;
+    if (k->has_child)
+        finder_set_leader(k->finder, (struct claim_identity){k->child.pid, k->child.pid ? k->child.start_key : 0});
+    k->presence = finder_look(k->finder, k->snapshot, &k->worker, &signals);
+    if (!k->snapshot) {
+        set_unknown(k, "no source answered");
+        return;
+    }
+    bind_gpus(k);
+    if (k->entry.acted_count == 0)
+        learn_baseline(k);
+    judge(k, &signals);
+    learn_baseline(k);
+}
+
+/* ---- heat and faults ---- */
+
+static void feel_heat(struct keeper *k)
+{
+    const struct guard_spec *spec = k->spec;
+    int64_t hottest = INT64_MIN, temp;
+    for (size_t g = 0; g < k->snapshot->gpu_count; g++)
+        if (has_bit(k->worker.gpus, k->snapshot->gpus[g].index) && reading_get(k->snapshot->gpus[g].temp_mdegc, &temp))
+            hottest = MAX_OF(hottest, temp);
+    if (!spec->health || !spec->overheat) {
+        k->hot = false;
+        k->cool = true;
+        return;
+    }
+    if (hottest == INT64_MIN) /* cannot be read: as it was */
+        return;
+    bool was_hot = k->hot;
+    if (hottest >= spec->hot_mdegc)
+        k->hot = true;
+    else if (hottest < spec->cool_mdegc)
+        k->hot = false;
+    k->cool = hottest < spec->cool_mdegc;
+    if (k->hot && !was_hot)
+        keeper_problem(k, "its GPU is at %lld C, the threshold is %lld C", (long long)(hottest / 1000),
+                       (long long)(spec->hot_mdegc / 1000));
+}
+
+static void raise_fault(struct keeper *k, const char *what, int gpu)
+{
+    if (k->fault)
+        return;
+    k->fault = k->spec->pause_on_errors;
+    keeper_problem(k, "GPU %d: %s%s", gpu, what, k->fault ? "; it is paused until `whirr guard resume`" : "");
+}
+
+static void look_for_faults(struct keeper *k)
+{
+    for (size_t g = 0; g < k->snapshot->gpu_count; g++) {
+        const struct gpu *gpu = &k->snapshot->gpus[g];
+        int64_t ecc;
+        if (!has_bit(k->worker.gpus, gpu->index) || gpu->index >= GPU_MAX)
+            continue;
+        if (gpu->state == GPU_LOST)
+            raise_fault(k, "the GPU is lost", gpu->index);
+        if (!reading_get(gpu->ecc_uncorrected, &ecc))
+            continue;
+        if (k->ecc_known[gpu->index] && ecc > k->ecc_before[gpu->index])
+            raise_fault(k, "memory errors that could not be corrected", gpu->index);
+        k->ecc_known[gpu->index] = true;
+        k->ecc_before[gpu->index] = ecc;
+    }
+    for (size_t i = 0; i < k->snapshot->event_count; i++) {
+        const struct event *e = &k->snapshot->events[i];
+        const struct xid_info *xid = e->kind == EVENT_XID && has_bit(k->worker.gpus, e->gpu_index) ? xid_find(e->code) : NULL;
+        if (xid && (xid->class == XID_RESET || xid->class == XID_REBOOT || xid->class == XID_CABLE))
+            raise_fault(k, xid->what, e->gpu_index);
+    }
+}
+
+/* ---- memory ---- */
+
+static bool is_freed(const struct keeper *k)
+{
+    if (k->spec->dry_run)
+        return true;
+    if (!k->snapshot || k->claim.verdict == CLAIM_UNKNOWN)
+        return false;
+    int64_t left;
+    if (!claim_worker_bytes(k->snapshot, &k->worker, &left))
+        return !worker_is_anywhere(k);
+    return left <= MAX_OF(k->entry.bytes / LEFT_OVER_PART, LEFT_OVER_BYTES);
+}
+
+/* Room for the worker on each of its GPUs. A restore that lacks memory can never be repeated: unknown is "no". */
+static bool has_room(const struct keeper *k)
+{
+    if (k->spec->dry_run)
+        return true;
+    for (size_t i = 0; i < k->entry.gpu_count; i++) {
+        int64_t free_bytes, here = 0, bytes = k->entry.gpus[i].bytes;
+        const struct gpu *gpu = NULL;
+        for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++)
+            if (k->snapshot->gpus[g].index == k->entry.gpus[i].gpu)
+                gpu = &k->snapshot->gpus[g];
+        if (!gpu || !reading_get(gpu->mem_free_bytes, &free_bytes))
+            return false;
+        size_t from = 0; /* what it still holds it need not find again */
+        for (const struct process *p; (p = worker_process(k, gpu, &from));)
+            here += reading_or(p->mem_bytes, 0);
+        if (bytes > 0 && free_bytes + here < checkpoint_restore_bytes(bytes))
+            return false;
+    }
+    return k->snapshot != NULL;
+}
+
+/* Only one worker resumes at a time: the memory that this one found free must still be free when it comes. */
+static bool reserve(struct keeper *k, bool room)
+{
+    if (room && !k->reserved)
+        k->reserved = pthread_mutex_trylock(&k->shared->resuming) == 0;
+    if (!room && k->reserved) {
+        pthread_mutex_unlock(&k->shared->resuming); /* somebody with smaller needs may come first */
+        k->reserved = false;
+    }
+    return k->reserved;
+}
+
+static bool is_drained(struct keeper *k)
+{
+    if (k->spec->dry_run || k->policy.way >= k->spec->way_count)
+        return true;
+    struct way_context c = keeper_context(k);
+    struct error err = {0};
+    return way_busy(&k->spec->ways[k->policy.way], &c, &err) != 1;
+}
+
+/* A worker that we have stopped ourselves, or that a command may have stopped, is not gone. */
+static enum worker_presence presence(const struct keeper *k)
+{
+    if (k->presence != WORKER_GONE)
+        return k->presence;
+    if (keeper_acted_through(k, "process"))
+        return WORKER_ALIVE;
+    return keeper_acted_through(k, "command") ? WORKER_UNKNOWN : WORKER_GONE;
+}
+
+void keeper_facts(struct keeper *k, struct guard_facts *facts)
+{
+    struct mono now = clock_mono(k->env->clock);
+    if (k->snapshot && (!k->health_at.ns || mono_since_ms(now, k->health_at) >= k->spec->health_interval_ms)) {
+        feel_heat(k);
+        if (k->spec->health)
+            look_for_faults(k);
+        k->health_at = now;
+    }
+    if (k->wish == WISH_RESUME || k->wish == WISH_RELEASE)
+        k->fault = false;
+    *facts = (struct guard_facts){
+        .claim = k->claim.verdict,
+        .worker = presence(k),
+        .drained = k->policy.state == GUARD_DRAINING && is_drained(k),
+        .step = k->step,
+        .memory_freed = k->policy.state == GUARD_VERIFYING && is_freed(k),
+        .hot = k->hot,
+        .cool = k->cool,
+        .fault = k->fault,
+        .wish = k->wish,
+    };
+    if (k->policy.state == GUARD_RESERVING)
+        facts->memory_enough = reserve(k, has_room(k));
+    k->wish = WISH_NONE;
+}

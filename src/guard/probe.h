@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One round trip of one worker through one way, at a moment that a person chose: off the GPU, verified, and back.
+ */
+#pragma once
+
+#include "guard/guard.h"
+
+struct probe_result {
+    const char *way;
+    int32_t pid;
+    int64_t bytes;      /* held before */
+    int64_t left_bytes; /* held after the eviction; -1 unknown */
+    int64_t evict_ms, verify_ms, resume_ms;
+    bool freed, resumed;
+};
+
+/* Tries the spec's ways in order, the first that works counts. -errno and a sentence when none did; the result says how far it
+ * came. The journal is kept as in earnest: a guard of that worker would bring it back. */
+int guard_probe(const struct guard_options *options, struct guard_spec *spec, struct probe_result *ret, struct error *err);

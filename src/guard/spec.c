@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From settings to a worker's specification. Texts are copied: a reload may drop the configuration that they came from.
+ */
+#include "guard/spec.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+
+enum { TEXTS_MAX = 256 * 1024 };
+#define DEGREE_MDEGC 1000
+#define HYSTERESIS_MDEGC 5000
+
+/* ---- what [worker] and [guard.worker.NAME] share: the fields have the same names in both ---- */
+
+#define COPY_COMMON(spec, c)                                                                    \
+    do {                                                                                        \
+        (spec)->auto_evict = (c)->auto_evict;                                                   \
+        (spec)->interval_ms = (int64_t)((c)->process_check_interval_secs * 1000);               \
+        (spec)->health = (c)->health_monitoring;                                                \
+        (spec)->health_interval_ms = (int64_t)((c)->health_check_interval_secs * 1000);         \
+        (spec)->hot_mdegc = (int64_t)((c)->temperature_threshold_celsius * DEGREE_MDEGC);       \
+        (spec)->cool_mdegc = (int64_t)((c)->temperature_release_celsius * DEGREE_MDEGC);        \
+        (spec)->overheat = (c)->overheat != CONFIG_OVERHEAT_NONE;                               \
+        (spec)->limits.hot_pauses = (c)->overheat == CONFIG_OVERHEAT_PAUSE;                     \
+        (spec)->pause_on_errors = (c)->pause_on_errors;                                         \
+        (spec)->lists_processes = (c)->profile == CONFIG_PROFILE_DESKTOP;                       \
+        (spec)->claim.any = (c)->claim == CONFIG_CLAIM_ANY;                                     \
+        (spec)->claim.compute_bytes = (c)->claim_compute_bytes;                                 \
+        (spec)->claim.compute_permille = (int64_t)((c)->claim_compute_percent * 10);            \
+        (spec)->claim.graphics_bytes = (c)->claim_graphics_bytes;                               \
+        (spec)->claim.graphics_busy_bytes = (c)->claim_busy_bytes;                              \
+        (spec)->claim.graphics_busy_permille = (int64_t)((c)->claim_busy_percent * 10);         \
+        (spec)->claim.reserve_bytes = (c)->reserve_bytes;                                       \
+        (spec)->steam = (c)->steam;                                                             \
+        (spec)->gamemode = (c)->gamemode;                                                       \
+        (spec)->limits.leave_clear_ms = (c)->clear_ms;                                          \
+        (spec)->limits.pause_min_ms = (c)->minimum_pause_ms;                                    \
+        (spec)->limits.drain_ms = (c)->drain_ms;                                                \
+        (spec)->settings.evict_timeout_ms = (spec)->settings.resume_timeout_ms = (c)->evict_ms; \
+        (spec)->dry_run = (c)->dry_run;                                                         \
+    } while (0)
+
+static int begin(struct guard_spec *spec, const char *name, struct error *err)
+{
+    *spec = (struct guard_spec){.limits = guard_limits_default, .claim = claim_limits_default};
+    str_copy(spec->name, sizeof spec->name, str_from(name));
+    spec->texts = calloc(1, sizeof *spec->texts);
+    if (!spec->texts)
+        return error_set(err, -ENOMEM, "out of memory");
+    *spec->texts = ARENA(TEXTS_MAX);
+    return 0;
+}
+
+static void finish(struct guard_spec *spec)
+{
+    /* Flapping never waits shorter than what a person configured as the plain wait. */
+    spec->limits.leave_longest_ms = MAX_OF(spec->limits.leave_longest_ms, spec->limits.leave_clear_ms);
+    if (spec->cool_mdegc == 0 || spec->cool_mdegc > spec->hot_mdegc)
+        spec->cool_mdegc = spec->hot_mdegc - HYSTERESIS_MDEGC;
+    /* Without a gate nothing can be let through one at a time: the worker is paused instead. */
+    if (spec->overheat && !spec->gate.listen[0])
+        spec->limits.hot_pauses = true;
+}
+
+static const char *const *copy_command(struct guard_spec *spec, const struct config_list *list, struct error *err)
+{
+    if (list->count == 0)
+        return NULL;
+    const char **argv = arena_alloc(spec->texts, (list->count + 1) * sizeof *argv);
+    for (size_t i = 0; argv && i < list->count; i++) {
+        argv[i] = arena_copy(spec->texts, str_from(list->items[i]));
+        if (!argv[i])
+            argv = NULL;
+    }
+    if (!argv)
+        error_set(err, -ENOMEM, "the commands of worker '%s' are too long", spec->name);
+    return argv;
+}
+
+static int signal_number(const char *name, int *ret, struct error *err)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } known[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+                 {"TERM", SIGTERM}, {"WINCH", SIGWINCH}, {"QUIT", SIGQUIT}, {"CONT", SIGCONT}};
+    const char *bare = strncmp(name, "SIG", 3) == 0 ? name + 3 : name;
+    *ret = 0;
+    if (!name[0])
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(known[i].name, bare) == 0)
+            *ret = known[i].number;
+    return *ret ? 0
+                : error_set(err, -EINVAL, "'%s' is no signal that a worker can be told with (SIGUSR1, SIGUSR2, SIGHUP, ...)", name);
+}
+
+static int read_match(struct guard_spec *spec, const struct config_map *match, struct error *err)
+{
+    for (size_t i = 0; i < match->count; i++) {
+        struct str key = str_from(match->pairs[i].key), value = str_from(match->pairs[i].value);
+        int64_t number;
+        if (str_is(key, "pid") && str_to_i64(value, &number) && number > 0 && number <= INT32_MAX)
+            spec->match.leader.pid = (int32_t)number;
+        else if (str_is(key, "name"))
+            str_copy(spec->match.name, sizeof spec->match.name, value);
+        else if (str_is(key, "unit"))
+            str_copy(spec->match.unit, sizeof spec->match.unit, value);
+        else if (str_is(key, "cgroup"))
+            str_copy(spec->match.cgroup, sizeof spec->match.cgroup, value);
+        else if (str_is(key, "port") && str_to_i64(value, &number) && number > 0 && number < 65536)
+            spec->match.port = (int)number;
+        else
+            return error_set(err, -EINVAL, "'%s = %s' matches nothing: pid, name, unit, cgroup and port are known",
+                             match->pairs[i].key, match->pairs[i].value);
+    }
+    return 0;
+}
+
+/* "POST /models/unload" */
+static int split_request(struct guard_spec *spec, const char *text, const char **method, const char **path, struct error *err)
+{
+    *method = *path = "";
+    struct str rest = str_from(text), verb;
+    if (!str_word(&rest, &verb))
+        return 0;
+    rest = str_trim(rest);
+    if (rest.len == 0 || rest.at[0] != '/')
+        return error_set(err, -EINVAL, "'%s' is not a method and a path, like \"POST /unload\"", text);
+    *method = arena_copy(spec->texts, verb);
+    *path = arena_copy(spec->texts, rest);
+    return *method && *path ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+static int own_row(struct guard_spec *spec, const struct config_guard_way *c, struct http_way *row, struct error *err)
+{
+    const struct {
+        const char *from;
+        const char **to;
+    } texts[] = {{c->entry.name, &row->name},
+                 {c->items, &row->items},
+                 {c->id, &row->id},
+                 {c->only, &row->only},
+                 {c->busy, &row->busy_path},
+                 {c->busy_key, &row->busy_key},
+                 {c->before, &row->before_path},
+                 {c->before_body, &row->before_body},
+                 {c->unload_body, &row->unload_body},
+                 {c->reload_body, &row->reload_body},
+                 {c->after, &row->after_path},
+                 {c->after_body, &row->after_body},
+                 {c->asleep, &row->asleep_path},
+                 {c->asleep_key, &row->asleep_key}};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        *texts[i].to = arena_copy(spec->texts, str_from(texts[i].from));
+        if (!*texts[i].to)
+            return error_set(err, -ENOMEM, "out of memory");
+    }
+    row->what = "described in the configuration";
+    int rc = split_request(spec, c->list, &row->list_method, &row->list_path, err);
+    if (rc == 0)
+        rc = split_request(spec, c->unload, &row->unload_method, &row->unload_path, err);
+    if (rc == 0)
+        rc = split_request(spec, c->reload, &row->reload_method, &row->reload_path, err);
+    if (rc == 0 && row->only[0] && !strchr(row->only, '='))
+        rc = error_set(err, -EINVAL, "only = \"%s\" has no '='", row->only);
+    return rc < 0 ? error_prefix(err, "guard.way.%s", c->entry.name) : 0;
+}
+
+int spec_add_way(struct guard_spec *spec, const struct config *config, const char *name, struct error *err)
+{
+    if (spec->way_count == JOURNAL_WAYS_MAX)
+        return error_set(err, -EINVAL, "more than %d ways", JOURNAL_WAYS_MAX);
+    struct way *way = &spec->ways[spec->way_count];
+    int rc = 0;
+    for (size_t i = 0; config && i < config->guard_way_count; i++) {
+        if (strcmp(config->guard_way[i].entry.name, name) != 0)
+            continue;
+        struct http_way *row = &spec->rows[spec->way_count];
+        rc = own_row(spec, &config->guard_way[i], row, err);
+        *way = (struct way){.name = row->name, .ops = &way_http, .row = row};
+        spec->limits.ways = (unsigned)++spec->way_count;
+        return rc;
+    }
+    rc = way_resolve(name, way, err);
+    if (rc == 0)
+        spec->limits.ways = (unsigned)++spec->way_count;
+    return rc;
+}
+
+int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
+{
+    if (strlen(url) >= sizeof spec->settings.url)
+        return error_set(err, -ENAMETOOLONG, "the URL is too long");
+    str_copy(spec->settings.url, sizeof spec->settings.url, str_from(url));
+    const char *host = strstr(url, "://");
+    if (!host)
+        return error_set(err, -EINVAL, "'%s' is no URL", url);
+    host += 3;
+    size_t len = strcspn(host, "/?#");
+    const char *colon = memrchr(host, ':', len), *bracket = memrchr(host, ']', len);
+    int64_t port = strncmp(url, "https", 5) == 0 ? 443 : 80;
+    if (colon && (!bracket || colon > bracket) &&
+        (!str_to_i64((struct str){colon + 1, len - (size_t)(colon + 1 - host)}, &port) || port <= 0 || port > 65535))
+        return error_set(err, -EINVAL, "'%s' has no valid port", url);
+    bool local = strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost", 9) == 0 || strncmp(host, "[::1]", 5) == 0;
+    bool matched =
+        spec->match.leader.pid || spec->match.name[0] || spec->match.unit[0] || spec->match.cgroup[0] || spec->match.port;
+    if (local && !matched)
+        spec->match.port = (int)port;
+    return 0;
+}
+
+int spec_from_defaults(const struct config *config, const char *name, struct guard_spec *ret, struct error *err)
+{
+    int rc = begin(ret, name, err);
+    if (rc < 0)
+        return rc;
+    COPY_COMMON(ret, &config->worker);
+    ret->settings.evict_signal = SIGUSR1;
+    ret->settings.resume_signal = SIGUSR2;
+    ret->gate = (struct guard_gate_spec){.waiting_max = 64, .wait_ms = 300000};
+    finish(ret);
+    return 0;
+}
+
+static int read_worker(struct guard_spec *spec, const struct config *config, const struct config_guard_worker *c, struct error *err)
+{
+    COPY_COMMON(spec, c);
+    str_copy(spec->settings.token, sizeof spec->settings.token, str_from(c->token));
+    spec->gate = (struct guard_gate_spec){
+        .refuse = c->gate_mode == CONFIG_GATE_REFUSE, .waiting_max = (size_t)c->gate_limit, .wait_ms = c->gate_wait_ms};
+    if (strcmp(c->gate, "none") != 0)
+        str_copy(spec->gate.listen, sizeof spec->gate.listen, str_from(c->gate));
+    int rc = read_match(spec, &c->match, err);
+    str_copy(spec->settings.unit, sizeof spec->settings.unit, str_from(spec->match.unit));
+    if (rc == 0 && c->url[0])
+        rc = spec_set_url(spec, c->url, err);
+    for (size_t i = 0; rc == 0 && i < c->ways.count; i++)
+        rc = spec_add_way(spec, config, c->ways.items[i], err);
+    if (rc == 0 && c->gpus.count > SPEC_GPUS_MAX)
+        rc = error_set(err, -EINVAL, "more than %d GPUs", SPEC_GPUS_MAX);
+    for (size_t i = 0; rc == 0 && i < c->gpus.count; i++)
+        str_copy(spec->gpus[spec->gpu_count++], GPU_UUID_SIZE, str_from(c->gpus.items[i]));
+    if (rc == 0)
+        rc = signal_number(c->evict_signal, &spec->settings.evict_signal, err);
+    if (rc == 0)
+        rc = signal_number(c->resume_signal, &spec->settings.resume_signal, err);
+    struct error memory = {0};
+    spec->settings.evict_command = copy_command(spec, &c->evict_command, &memory);
+    spec->settings.resume_command = copy_command(spec, &c->resume_command, &memory);
+    spec->settings.status_command = copy_command(spec, &c->status_command, &memory);
+    if (rc == 0 && memory.code)
+        rc = error_set(err, memory.code, "%s", memory.text);
+    finish(spec);
+    return rc < 0 ? rc : spec_check(spec, false, err);
+}
+
+int spec_from_config(const struct config *config, size_t i, struct guard_spec *ret, struct error *err)
+{
+    const struct config_guard_worker *c = &config->guard_worker[i];
+    int rc = begin(ret, c->entry.name, err);
+    if (rc == 0)
+        rc = read_worker(ret, config, c, err);
+    if (rc == 0)
+        return 0;
+    spec_done(ret);
+    return error_prefix(err, "guard.worker.%s", c->entry.name);
+}
+
+int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
+{
+    const struct guard_match *m = &spec->match;
+    if (!has_child && !m->leader.pid && !m->name[0] && !m->unit[0] && !m->cgroup[0] && !m->port)
+        return error_set(err, -EINVAL,
+                         "it is not said which processes are the worker: set match, or the url of a server on this machine");
+    if (spec->way_count == 0)
+        return error_set(err, -EINVAL, "no way to evict is configured: set ways, like [\"checkpoint\"]");
+    for (size_t i = 0; i < spec->way_count; i++) {
+        const struct way *w = &spec->ways[i];
+        if (w->row && !spec->settings.url[0])
+            return error_set(err, -EINVAL, "the way '%s' needs the url of the server", w->name);
+        if (strcmp(w->name, "command") == 0 && !spec->settings.evict_command)
+            return error_set(err, -EINVAL, "the way 'command' needs evict_command");
+        if (strcmp(w->name, "process") == 0 && !has_child)
+            return error_set(err, -EINVAL, "the way 'process' is for workers that whirr started (whirr guard run)");
+    }
+    if (spec->gate.listen[0] && !spec->settings.url[0])
+        return error_set(err, -EINVAL, "a gate needs the url of the server behind it");
+    return 0;
+}
+
+void spec_done(struct guard_spec *spec)
+{
+    if (spec->texts)
+        arena_done(spec->texts);
+    free(spec->texts);
+    spec->texts = NULL;
+}
