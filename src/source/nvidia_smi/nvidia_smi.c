@@ -71,6 +71,9 @@ static int query(struct smi *s, unsigned groups, struct error *err)
     int rc = s->xml_only ? 0 : smi_tool_query(s, groups, &r, err);
     if (rc < 0 || s->xml_only)
         return rc;
+    for (size_t i = 0; i < r.count; i++)
+        if (r.cards[i].gpu.driver_version.state == READING_OK)
+            str_copy(s->driver.driver_version, sizeof s->driver.driver_version, str_from(r.cards[i].gpu.driver_version.value));
     smi_cards_update(s, &r);
     s->queried_at = clock_mono(s->env->clock);
     s->queried_groups = groups;
@@ -109,13 +112,7 @@ static int smi_refresh(struct source *source, unsigned groups, struct error *err
     s->xml_fresh = false;
     int rc = served ? 0 : query(s, groups, err);
     s->queried_groups = 0; /* serves once */
-    if (rc == 0)
-        rc = read_more(s, groups, err);
-    if (rc == 0 && (groups & GROUP_SLOW) && !s->version_asked) {
-        s->version_asked = true;
-        smi_tool_version(s);
-    }
-    return rc;
+    return rc < 0 ? rc : read_more(s, groups, err);
 }
 
 static int start(struct smi *s, struct error *err)
@@ -176,7 +173,13 @@ static void smi_sample(struct source *source, size_t gpu, unsigned groups, struc
 
 static void smi_driver(struct source *source, struct driver_info *out)
 {
-    *out = of(source)->driver;
+    struct smi *s = of(source);
+    /* Old drivers do not know the option; then there is what the other outputs say. */
+    if (!s->version_asked && s->runs) {
+        s->version_asked = true;
+        smi_tool_version(s);
+    }
+    *out = s->driver;
 }
 
 static void smi_describe(struct source *source, struct buf *out)

@@ -384,7 +384,7 @@ static int launch_that_hangs(const struct env *env, const struct launch *launch,
     return error_set(err, -ETIMEDOUT, "killed");
 }
 
-static void a_program_that_hangs_is_killed_after_five_seconds(void **state)
+static void a_program_that_hangs_is_killed_within_five_seconds(void **state)
 {
     (void)state;
     struct machine m;
@@ -393,7 +393,8 @@ static void a_program_that_hangs_is_killed_after_five_seconds(void **state)
     m.root.env.launch = launch_that_hangs;
     clock_manual_advance_ms(&m.root.clock, 1000);
     assert_int_equal(nvidia_smi_source.refresh(m.source, GROUP_ALL, &m.err), -ETIMEDOUT);
-    assert_int_equal(given_ms, 5000);
+    assert_in_range(given_ms, 4000, 4900);
+    assert_non_null(strstr(m.err.text, "killed"));
     tear_down(&m);
 }
 
@@ -526,7 +527,7 @@ int main(void)
         TEST(a_card_that_vanishes_is_lost_and_a_new_one_is_announced),
         TEST(failures_name_what_is_wrong),
         TEST(a_missing_program_is_no_device),
-        TEST(a_program_that_hangs_is_killed_after_five_seconds),
+        TEST(a_program_that_hangs_is_killed_within_five_seconds),
         TEST(a_driver_that_comes_back_is_read_again),
         TEST(sleeping_cards_are_not_woken),
         TEST(a_sleeping_card_beside_one_that_works_is_left_alone),
