@@ -293,10 +293,20 @@ static void on_result(struct engine *e, struct result *r)
         publish(e);
 }
 
+/* A program is not run for each request: whoever asks gets the last periodic sample, and sees its age. */
+static bool only_periodic(const struct engine *e)
+{
+    for (size_t i = 0; i < e->slot_count && e->interval_ms > 0; i++)
+        if (e->slots[i].open && e->slots[i].ops->periodic_only)
+            return true;
+    return false;
+}
+
 static void on_request(struct engine *e, const struct ask *a)
 {
     const struct snapshot *s = e->latest;
-    if (s && (s->groups & a->groups) == a->groups && mono_since_ms(now_of(e), s->taken) <= a->number) {
+    bool fresh = s && (s->groups & a->groups) == a->groups && mono_since_ms(now_of(e), s->taken) <= a->number;
+    if (fresh || (s && only_periodic(e))) {
         mailbox_put(a->mailbox, (void *)snapshot_ref(s));
         return;
     }

@@ -127,10 +127,15 @@ static int start(struct smi *s, struct error *err)
     return rc;
 }
 
+static int smi_check(const char *params, struct error *err)
+{
+    return params[0] ? error_set(err, -EINVAL, "the source nvidia-smi takes no parameters, but got '%s'", params) : 0;
+}
+
 static int smi_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
-    if (params[0])
-        return error_set(err, -EINVAL, "the source nvidia-smi takes no parameters, but got '%s'", params);
+    if (smi_check(params, err) < 0)
+        return -EINVAL;
     /* The program would speak of this machine, not of the recorded one; a program given by its path was meant. */
     if (env_is_recorded(env) && !strchr(env->nvidia_smi, '/'))
         return error_set(err, -ENODEV, "nvidia-smi is not run on a recorded machine");
@@ -209,6 +214,8 @@ const struct source_ops nvidia_smi_source = {
     .what = "NVIDIA GPUs through the program nvidia-smi, where NVML cannot be used",
     .instead_of = "nvml",
     .automatic = true,
+    .periodic_only = true,
+    .check = smi_check,
     .open = smi_open,
     .list = smi_list,
     .refresh = smi_refresh,

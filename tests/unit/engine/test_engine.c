@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "test.h"
 
@@ -78,6 +79,45 @@ static void periodic_samples_reach_subscribers_and_asked_ones_do_not(void **stat
     assert_int_equal(first->groups, GROUP_ALL);
     engine_free(e);
     mailbox_free(box);
+}
+
+static int count_lines(const char *path)
+{
+    int count = 0;
+    FILE *f = fopen(path, "r");
+    for (int c = 0; f && (c = fgetc(f)) != EOF;)
+        count += c == '\n';
+    if (f)
+        fclose(f);
+    return count;
+}
+
+static void a_program_is_not_run_for_requests(void **state)
+{
+    (void)state;
+    char program[512], log[] = "/tmp/whirr-test-log-XXXXXX";
+    snprintf(program, sizeof program, "%s/tests/fakes/nvidia-smi", getenv("WHIRR_SOURCE_ROOT"));
+    close(mkstemp(log));
+    setenv("FAKE_SMI_LOG", log, 1);
+    struct env real = env;
+    env.nvidia_smi = program;
+    const char *sources[] = {"nvidia-smi"};
+    struct engine *e = engine(sources, 1, 600000, 60000);
+    struct mailbox *samples = mailbox_new(4, drop);
+    assert_int_equal(engine_subscribe(e, samples), 0);
+    AUTO_SNAPSHOT const struct snapshot *first = mailbox_take(samples, PATIENCE_MS);
+    assert_non_null(first);
+    assert_int_equal(first->gpu_count, 2);
+    int runs = count_lines(log);
+    assert_true(runs > 0);
+    AUTO_SNAPSHOT const struct snapshot *second = engine_sample(e, GROUP_ALL, -1, PATIENCE_MS);
+    assert_int_equal(second->sequence, first->sequence);
+    assert_int_equal(count_lines(log), runs);
+    engine_free(e);
+    mailbox_free(samples);
+    env = real;
+    unsetenv("FAKE_SMI_LOG");
+    unlink(log);
 }
 
 static void a_hung_source_is_given_up_and_the_others_go_on(void **state)
@@ -168,6 +208,7 @@ int main(void)
         TEST(one_sample_of_a_simulated_machine),
         TEST(more_groups_are_read_when_asked_for_and_kept_afterwards),
         TEST(periodic_samples_reach_subscribers_and_asked_ones_do_not),
+        TEST(a_program_is_not_run_for_requests),
         TEST(a_hung_source_is_given_up_and_the_others_go_on),
         TEST(a_lost_gpu_keeps_its_index_and_the_others_theirs),
         TEST(released_sources_are_closed_and_come_back),
