@@ -107,6 +107,8 @@ int find_cards(struct nvml *n, struct error *err)
         int rc = session_start(n, err);
         if (rc < 0)
             return rc;
+    } else {
+        sleep_driver_version(n->env, n->driver.driver_version, sizeof n->driver.driver_version);
     }
     int rc = asleep ? find_mixed(n, err) : find_running(n, err);
     if (rc == 0 && !asleep)

@@ -156,6 +156,7 @@ void card_forget_refusals(struct nvml_card *card);
 void card_fail(struct nvml *n, struct nvml_card *card, int code);
 
 /* sleep.c */
+void sleep_driver_version(const struct env *env, char *version, size_t size); /* without NVML */
 void sleep_update(struct nvml *n, struct nvml_card *card);
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
 bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card was plugged in */

@@ -40,7 +40,7 @@ int session_start(struct nvml *n, struct error *err)
         return init_error(n, code, err);
     n->running = true;
     n->restart = false;
-    if (!n->driver.driver_version[0])
+    if (!n->driver.nvml_version[0])
         learn_versions(n);
     return 0;
 }

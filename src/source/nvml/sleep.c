@@ -98,6 +98,14 @@ void sleep_identify(const struct env *env, const char *address, struct gpu_id *i
         snprintf(id->name, sizeof id->name, "NVIDIA GPU 10de:%s", vendor[0] == '0' && vendor[1] == 'x' ? vendor + 2 : vendor);
 }
 
+void sleep_driver_version(const struct env *env, char *version, size_t size)
+{
+    char text[STATUS_SIZE];
+    ssize_t len = file_read(env, "/sys/module/nvidia/version", text, sizeof text);
+    if (len > 0)
+        str_copy_clean(version, size, str_trim((struct str){text, (size_t)len}));
+}
+
 /* Letting a card go. NVML's calls keep a card awake that would otherwise sleep, so a monitor that only reads the status would
  * be the reason why it never changes. A card that may sleep (power/control is "auto") and did nothing for a while is left alone
  * for some seconds; if it did not fall asleep, something else holds it and the next try comes later and later.

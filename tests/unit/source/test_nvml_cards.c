@@ -212,6 +212,7 @@ static void sleeping_cards_are_listed_without_a_single_call(void **state)
     fake_machine_init(&m, "", two);
     put_card(1, "suspended\n", "auto\n");
     put_card(2, "suspended\n", "auto\n");
+    fake_machine_file(&m, "/sys/module/nvidia/version", "580.159.04\n");
     fake_machine_file(&m, "/sys/bus/pci/devices/0000:00:02.0/vendor", "0x8086\n");
     fake_machine_file(&m, "/sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
     fake_machine_file(&m, "/proc/driver/nvidia/gpus/0000:01:00.0/information",
@@ -223,6 +224,10 @@ static void sleeping_cards_are_listed_without_a_single_call(void **state)
     assert_string_equal(ids[0].name, "NVIDIA RTX 4070 Laptop");
     assert_string_equal(ids[0].uuid, "");
     assert_string_equal(ids[1].name, "NVIDIA GPU 10de:2684");
+    struct driver_info driver = {0};
+    nvml_source.driver(m.source, &driver);
+    assert_string_equal(driver.driver_version, "580.159.04"); /* the kernel tells that one */
+    assert_string_equal(driver.nvml_version, "");
     struct gpu g = fake_machine_sample(&m, 0, GROUP_ALL);
     assert_int_equal(g.state, GPU_ASLEEP);
     assert_absent(g.power_mw, READING_ASLEEP);
@@ -246,6 +251,9 @@ static void a_card_that_wakes_is_opened_and_gets_its_name(void **state)
     struct gpu_id ids[4];
     assert_int_equal(nvml_source.list(m.source, ids, 4), 2);
     assert_string_equal(ids[1].name, "B");
+    struct driver_info driver = {0};
+    nvml_source.driver(m.source, &driver);
+    assert_string_equal(driver.nvml_version, "13.580.159");
     assert_false(nvml_source.changed(m.source));
     fake_machine_done(&m);
 }
