@@ -133,6 +133,14 @@ void mailbox_close(struct mailbox *m)
     pthread_mutex_unlock(&m->lock);
 }
 
+bool mailbox_closed(struct mailbox *m)
+{
+    pthread_mutex_lock(&m->lock);
+    bool closed = m->closed;
+    pthread_mutex_unlock(&m->lock);
+    return closed;
+}
+
 int mailbox_fd(const struct mailbox *m)
 {
     return m->fd;

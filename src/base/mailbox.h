@@ -25,6 +25,7 @@ bool mailbox_offer(struct mailbox *m, void *item);
 void *mailbox_take(struct mailbox *m, int64_t timeout_ms);
 /* Wakes every reader; later puts are dropped. */
 void mailbox_close(struct mailbox *m);
+bool mailbox_closed(struct mailbox *m);
 
 int mailbox_fd(const struct mailbox *m); /* readable while something is inside */
 uint64_t mailbox_dropped(struct mailbox *m);

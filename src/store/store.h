@@ -37,6 +37,8 @@ struct store_options {
 int store_open(const struct store_options *options, struct store **ret, struct error *err);
 /* For queries only: nothing is created, changed or cleaned. -ENOENT when there is no history yet. */
 int store_open_read_only(const char *url, struct store **ret, struct error *err);
+/* A reader learns what the writer has added since: columns, horizons. */
+int store_refresh(struct store *s, struct error *err);
 void store_close(struct store *s); /* NULL is fine */
 void store_set_limits(struct store *s, const struct store_limits *limits);
 

@@ -76,6 +76,12 @@ int store_open_read_only(const char *url, struct store **ret, struct error *err)
     return open_store(url, true, ret, err);
 }
 
+int store_refresh(struct store *s, struct error *err)
+{
+    int rc = schema_open_read_only(&s->schema, s->db, err);
+    return rc < 0 ? rc : load_horizons(s, err);
+}
+
 static void forget_gpus(struct store *s)
 {
     for (size_t i = 0; i < s->gpu_count; i++)

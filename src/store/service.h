@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The store in threads of its own: one writes, one answers questions. Whatever the database does (full disk, damaged file, a server
+ * that is away), monitoring goes on; what could not be written waits, and is written when it can be.
+ *
+ *   engine ──snapshots──▶ ┌────────┐ one commit an interval, then a small step of cleaning up
+ *   alerts ──events─────▶ │ writer │──────────────▶ database
+ *                         └────────┘                   │
+ *   API ─────questions──▶ ┌────────┐◀──────────────────┘
+ *                         │ reader │ answers from a connection of its own
+ *                         └────────┘
+ */
+#pragma once
+
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "store/store.h"
+
+struct store_service;
+
+enum store_state {
+    STORE_OPENING, /* not yet opened, or being opened again */
+    STORE_OK,
+    STORE_FULL,    /* the disk is */
+    STORE_FAILING, /* for another reason: message says which */
+};
+
+struct store_status {
+    enum store_state state;
+    const char *kind;   /* "sqlite", "postgresql" */
+    int64_t queued;     /* snapshots that wait to be written */
+    uint64_t written;   /* snapshots */
+    uint64_t lost;      /* snapshots: dropped because too many waited, or came too late */
+    int64_t used_bytes; /* -1 unknown */
+    char message[512];  /* why it is not OK; "" otherwise */
+};
+
+struct store_service_options {
+    const struct clock *clock;
+    struct store_options store; /* texts are copied */
+    /* Called from the writer's thread when something worth saying happens. May be NULL. */
+    void (*say)(void *user, enum log_level level, const char *message);
+    void *user;
+};
+
+/* NULL and a sentence only when memory or threads are out: everything else is tried again. */
+struct store_service *store_service_new(const struct store_service_options *options, struct error *err);
+/* Writes what is left, waits at most timeout_ms for it, and ends. NULL is fine. */
+void store_service_free(struct store_service *v, int64_t timeout_ms);
+
+/* Where the engine puts its snapshots (engine_subscribe). */
+struct mailbox *store_service_inbox(struct store_service *v);
+/* Copied; written with the next snapshot, within a second at most. */
+void store_service_event(struct store_service *v, const struct store_event *event);
+void store_service_set_limits(struct store_service *v, const struct store_limits *limits);
+
+void store_service_status(struct store_service *v, struct store_status *ret);
+const char *store_state_name(enum store_state state);
+
+/* Runs `job` in the reader's thread with an open store, or with NULL and the reason when there is none. Jobs run one after the
+ * other; false when too many wait. The job owns `arg` and sends its answer by itself (a mailbox). */
+typedef void store_job_fn(struct store *s, const struct error *err, void *arg);
+bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg);

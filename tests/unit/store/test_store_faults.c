@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a store that says "written" promises: after a power cut, after kill -9, on a full disk, with a damaged file.
+ */
+#include "fault_vfs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "sql.h"
+#include "store/service.h"
+
+/* A child writes samples and tells after each how many are written; it ends, or is ended, in the middle. Returns the last number.
+ */
+static int64_t write_until_the_end(const char *name, int64_t begin_ms, int ends_after, bool power_cut)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        fault_holds_back = power_cut;
+        struct sim_history h;
+        sim_history_open(&h, "gpus=2,scenario=bursty");
+        h.clock.today.ms = begin_ms;
+        struct store *s = open_store(name);
+        for (int64_t i = 1;; i++) {
+            if (power_cut && i > ends_after) {
+                /* In the middle of a transaction that nobody was told about. */
+                _exit(0);
+            }
+            const struct snapshot *snapshot = sim_history_next(&h);
+            write_one(s, snapshot);
+            snapshot_unref(snapshot);
+            if (write(ends[1], &i, sizeof i) != sizeof i)
+                _exit(1);
+        }
+    }
+    close(ends[1]);
+    int64_t told = 0, number;
+    while (read(ends[0], &number, sizeof number) == sizeof number) {
+        told = number;
+        if (!power_cut && told == ends_after)
+            kill(child, SIGKILL);
+    }
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return told;
+}
+
+static void assert_whole(const char *name, int64_t written)
+{
+    char text[64];
+    sql_text(name, "PRAGMA integrity_check", text, sizeof text);
+    assert_string_equal(text, "ok");
+    int64_t rows = sql_i64(name, "SELECT COUNT(*) FROM samples");
+    assert_true(rows >= 2 * written && rows <= 2 * (written + 1)); /* the one that was being written may be there, wholly */
+    assert_int_equal(rows % 2, 0);
+    /* What is summed up, and what is not yet, make everything together. */
+    assert_int_equal(
+        sql_i64(name, "SELECT COALESCE((SELECT SUM(samples) FROM minutes), 0) + (SELECT COUNT(*) FROM samples s WHERE EXISTS "
+                      "(SELECT 1 FROM pending p WHERE p.series = 0 AND p.level = 1 AND p.subject = (s.id & 16383) AND "
+                      "p.bucket = (s.id >> 14) / 60000))"),
+        rows);
+}
+
+static void nothing_that_was_written_is_lost_when_the_power_fails(void **state)
+{
+    (void)state;
+    int64_t written = 0, begin_ms = HISTORY_BEGIN.ms;
+    for (int round = 0; round < 12; round++) {
+        int64_t told = write_until_the_end("power.db", begin_ms, 5 + round * 7 % 23, true);
+        assert_int_equal(told, 5 + round * 7 % 23);
+        written += told;
+        begin_ms += 86400000;
+        assert_whole("power.db", written);
+    }
+}
+
+static void nothing_that_was_written_is_lost_with_kill_9(void **state)
+{
+    (void)state;
+    int64_t written = 0, begin_ms = HISTORY_BEGIN.ms;
+    for (int round = 0; round < 12; round++) {
+        int64_t told = write_until_the_end("kill.db", begin_ms, 5 + round * 11 % 29, false);
+        written += told;
+        begin_ms += 86400000;
+        /* More than one may have been written between the last word and the end. */
+        int64_t rows = sql_i64("kill.db", "SELECT COUNT(*) FROM samples") / 2;
+        assert_true(rows >= written);
+        written = rows;
+        assert_whole("kill.db", written);
+    }
+}
+
+struct heard {
+    _Atomic int errors, infos;
+    char last[256];
+};
+
+static void hear(void *user, enum log_level level, const char *message)
+{
+    struct heard *heard = user;
+    if (level >= LOG_ERROR)
+        heard->errors++;
+    else
+        heard->infos++;
+    snprintf(heard->last, sizeof heard->last, "%s", message);
+}
+
+static struct store_service *start(const char *name, struct heard *heard)
+{
+    struct error err;
+    const struct store_service_options options = {.clock = &clock_system,
+                                                  .store = {.url = store_url(name), .host = "", .limits = store_default_limits},
+                                                  .say = hear,
+                                                  .user = heard};
+    struct store_service *v = store_service_new(&options, &err);
+    assert_non_null(v);
+    return v;
+}
+
+/* Waits for what must come, however slow the machine is. */
+static struct store_status wait_for(struct store_service *v, enum store_state state, uint64_t written)
+{
+    struct store_status status;
+    for (int i = 0; i < 3000; i++) {
+        store_service_status(v, &status);
+        if (status.state == state && status.written >= written)
+            return status;
+        usleep(10000);
+    }
+    fail_msg("the store stayed %s with %llu written: %s", store_state_name(status.state), (unsigned long long)status.written,
+             status.message);
+    return status;
+}
+
+static void a_full_disk_is_said_once_and_survived(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct heard heard = {0};
+    struct store_service *v = start("full.db", &heard);
+    mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    wait_for(v, STORE_OK, 1);
+    fault_disk_full = true;
+    for (int i = 0; i < 5; i++)
+        mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    struct store_status status = wait_for(v, STORE_FULL, 1);
+    assert_string_equal(status.message, "the disk is full");
+    for (int i = 0; i < 5; i++)
+        mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    usleep(1200000); /* long enough for a second attempt, which is not told again */
+    assert_int_equal(heard.errors, 1);
+    fault_disk_full = false;
+    status = wait_for(v, STORE_OK, 11);
+    assert_int_equal(status.lost, 0);
+    assert_int_equal(status.queued, 0);
+    assert_int_equal(heard.infos, 1);
+    store_service_free(v, 10000);
+    assert_int_equal(sql_i64("full.db", "SELECT COUNT(*) FROM samples"), 11);
+    sim_history_close(&h);
+}
+
+static void a_damaged_file_is_moved_aside_at_the_start_and_later(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    char path[200];
+    snprintf(path, sizeof path, "%s/damaged.db", store_folder);
+    FILE *f = fopen(path, "w");
+    fputs("this is not a database, and it is longer than the header of one, which is a hundred bytes long, so it is noticed", f);
+    fclose(f);
+    struct heard heard = {0};
+    struct store_service *v = start("damaged.db", &heard);
+    mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    wait_for(v, STORE_OK, 1);
+    assert_int_equal(heard.errors, 1);
+    assert_non_null(strstr(heard.last, "moved to"));
+    store_service_free(v, 10000);
+
+    /* Pages in the middle become noise. */
+    struct store *s = open_store("damaged.db");
+    for (int i = 0; i < 400; i++) {
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+    }
+    store_close(s);
+    f = fopen(path, "r+");
+    fseek(f, 8192, SEEK_SET);
+    for (int i = 0; i < 8192 * 12; i++)
+        fputc(i * 31 % 255, f);
+    fclose(f);
+    heard = (struct heard){0};
+    v = start("damaged.db", &heard);
+    mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    wait_for(v, STORE_OK, 1);
+    assert_true(heard.errors >= 1);
+    assert_int_equal(sql_i64("damaged.db", "SELECT COUNT(*) FROM samples"), 1);
+    store_service_free(v, 10000);
+    sim_history_close(&h);
+}
+
+static void count_rows(struct store *s, const struct error *err, void *arg)
+{
+    (void)err;
+    int64_t used = -1;
+    if (s)
+        store_used_bytes(s, &used, NULL);
+    int64_t *answer = malloc(sizeof *answer);
+    *answer = used;
+    mailbox_put(arg, answer);
+}
+
+static void questions_are_answered_beside_the_writer(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct heard heard = {0};
+    struct store_service *v = start("ask.db", &heard);
+    struct store_event event = {.at = HISTORY_BEGIN, .gpu_index = -1, .kind = "daemon", .severity = "info", .text = "started"};
+    store_service_event(v, &event);
+    mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    wait_for(v, STORE_OK, 1);
+    struct mailbox *answers = mailbox_new(4, free);
+    assert_true(store_service_ask(v, count_rows, answers));
+    int64_t *answer = mailbox_take(answers, 30000);
+    assert_non_null(answer);
+    assert_true(*answer > 0);
+    free(answer);
+    /* What came last is written before the end. */
+    mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    store_service_event(v, &event);
+    store_service_free(v, 30000);
+    assert_int_equal(sql_i64("ask.db", "SELECT COUNT(*) FROM samples"), 2);
+    assert_int_equal(sql_i64("ask.db", "SELECT COUNT(*) FROM events"), 2);
+    mailbox_free(answers);
+    sim_history_close(&h);
+}
+
+static void more_samples_than_fit_push_out_the_oldest(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct heard heard = {0};
+    fault_disk_full = true;
+    struct store_service *v = start("many.db", &heard);
+    for (int i = 0; i < 300; i++) {
+        mailbox_put(store_service_inbox(v), sim_history_next(&h));
+        usleep(2000);
+    }
+    fault_disk_full = false;
+    struct store_status status = wait_for(v, STORE_OK, 100);
+    for (int i = 0; i < 1000 && (status.queued || status.written + status.lost < 300); i++) {
+        usleep(10000);
+        store_service_status(v, &status);
+    }
+    assert_int_equal(status.written + status.lost, 300);
+    assert_true(status.lost >= 60);
+    store_service_free(v, 10000);
+    assert_int_equal(sql_i64("many.db", "SELECT MAX(id >> 14) FROM samples"), HISTORY_BEGIN.ms + 299 * 5000);
+    sim_history_close(&h);
+}
+
+int main(void)
+{
+    make_store_folder();
+    fault_vfs_install();
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_that_was_written_is_lost_when_the_power_fails),
+        TEST(nothing_that_was_written_is_lost_with_kill_9),
+        TEST(a_full_disk_is_said_once_and_survived),
+        TEST(a_damaged_file_is_moved_aside_at_the_start_and_later),
+        TEST(questions_are_answered_beside_the_writer),
+        TEST(more_samples_than_fit_push_out_the_oldest),
+    };
+    int failed = RUN_TESTS(tests);
+    remove_store_folder();
+    return failed;
+}
