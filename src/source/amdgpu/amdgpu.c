@@ -146,7 +146,7 @@ static void asleep(const struct amdgpu *s, size_t at, struct gpu *out)
     gpu_done(out);
     gpu_mark_state(out, GPU_ASLEEP, NULL);
     amdgpu_read_memory(&device, &s->memory[at], out);
-    drm_card_properties(&s->cards.slots[at].card, out);
+    drm_card_properties(&s->cards.slots[at].card, s->env, out);
 }
 
 /* The card may have fallen asleep or gone while it was read: what was read then is worth nothing. All of its files are open to
@@ -202,7 +202,7 @@ static void sample_kfd_only(const struct amdgpu *s, size_t at, unsigned groups, 
     const struct drm_card *card = &s->cards.slots[at].card;
     const struct kfd_node *node = kfd_node_of(&s->kfd, card->pci_address, 0);
     if (groups & GROUP_STATIC) {
-        drm_card_properties(card, out);
+        drm_card_properties(card, s->env, out);
         kfd_fill_static(&s->kfd, card->pci_address, out);
         const char *architecture = gpu_architecture(card);
         if (architecture)
@@ -233,7 +233,7 @@ static void amdgpu_sample(struct source *source, size_t gpu, unsigned groups, st
     if (groups & GROUP_PROCESS)
         read_processes(s, gpu, groups, out);
     if (groups & GROUP_STATIC) {
-        drm_card_properties(&slot->card, out);
+        drm_card_properties(&slot->card, s->env, out);
         kfd_fill_static(&s->kfd, slot->card.pci_address, out);
     }
     fill_instances(s, gpu, groups, r, out);

@@ -129,6 +129,26 @@ static void read_heat(struct amdgpu_reader *r, struct gpu *out)
     }
 }
 
+/* Degrees that are left to the nearest limit of its sensors. */
+static struct reading read_margin(struct amdgpu_reader *r, const struct gpu *out)
+{
+    const struct amdgpu_channels *c = &r->memory->channels;
+    const struct {
+        int channel;
+        struct reading now;
+    } sensors[] = {{c->edge, out->temp_mdegc}, {c->junction, out->temp_hotspot_mdegc}, {c->memory, out->temp_memory_mdegc}};
+    struct reading least = reading_absent(READING_UNSUPPORTED);
+    for (size_t i = 0; i < ARRAY_LEN(sensors); i++) {
+        int64_t now, limit;
+        if (!reading_get(sensors[i].now, &now) ||
+            !reading_get(hwmon_reading(&r->hwmon, "temp", sensors[i].channel, "_crit", 1, 1), &limit))
+            continue;
+        if (least.state != READING_OK || limit - now < least.value)
+            least = reading_ok(limit - now);
+    }
+    return least;
+}
+
 static void read_fan(struct amdgpu_reader *r, struct gpu *out)
 {
     int64_t rpm, most;
@@ -251,6 +271,7 @@ void amdgpu_read(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
         read_load(r, out);
         amdgpu_read_memory(&r->device, r->memory, out);
         read_heat(r, out);
+        out->temp_margin_mdegc = read_margin(r, out);
         read_fan(r, out);
         read_power(r, out);
     }

@@ -144,7 +144,7 @@ static void read_awake(struct drm *s, const struct drm_card *card, unsigned grou
         read_clients(s, card, groups, out);
     read_sensors(s, card, groups, out);
     if (groups & GROUP_STATIC) {
-        drm_card_properties(card, out);
+        drm_card_properties(card, s->env, out);
         if (!card->pci_address[0])
             gpu_set_property(out, PROPERTY_memory_kind, "shared");
     }
@@ -167,7 +167,7 @@ static void drm_sample(struct source *source, size_t gpu, unsigned groups, struc
     }
     if (power == CARD_ASLEEP) {
         gpu_mark_state(out, GPU_ASLEEP, NULL);
-        drm_card_properties(&slot->card, out);
+        drm_card_properties(&slot->card, s->env, out);
     }
 }
 

@@ -249,9 +249,9 @@ static void read_gt(struct intel *s, size_t at, unsigned groups, struct gpu *out
     }
 }
 
-static void read_static(const struct drm_card *card, struct gpu *out)
+static void read_static(const struct drm_card *card, const struct env *env, struct gpu *out)
 {
-    drm_card_properties(card, out);
+    drm_card_properties(card, env, out);
     gpu_set_property(out, PROPERTY_memory_kind, is_discrete(card) ? "dedicated" : "shared");
     const char *architecture = gpu_architecture(card);
     if (architecture)
@@ -277,7 +277,7 @@ static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs
     if (groups & (GROUP_FAST | GROUP_PROCESS))
         read_clients(s, at, groups, out);
     if (groups & GROUP_STATIC)
-        read_static(card, out);
+        read_static(card, s->env, out);
 }
 
 static void intel_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
@@ -305,7 +305,7 @@ static void intel_sample(struct source *source, size_t gpu, unsigned groups, str
         return;
     }
     gpu_mark_state(out, GPU_ASLEEP, NULL);
-    read_static(&slot->card, out);
+    read_static(&slot->card, s->env, out);
 }
 
 static void intel_describe(struct source *source, struct buf *out)

@@ -284,9 +284,21 @@ void card_list_done(struct card_list *list)
     *list = (struct card_list){0};
 }
 
-void drm_card_properties(const struct drm_card *card, struct gpu *out)
+static void set_driver_version(const struct drm_card *card, const struct env *env, struct gpu *out)
+{
+    struct attrs module, kernel;
+    char text[GPU_TEXT_SIZE];
+    attrs_init(&module, env, "/sys/module/%s", card->driver);
+    attrs_init(&kernel, env, "/proc/sys/kernel");
+    if (attrs_text(&module, "version", text, sizeof text) > 0 || attrs_text(&kernel, "osrelease", text, sizeof text) > 0)
+        gpu_set_property(out, PROPERTY_driver_version, text);
+}
+
+void drm_card_properties(const struct drm_card *card, const struct env *env, struct gpu *out)
 {
     char text[GPU_TEXT_SIZE];
+    if (card->driver[0])
+        set_driver_version(card, env, out);
     gpu_set_property(out, PROPERTY_driver, card->driver);
     if (card->vendor) {
         snprintf(text, sizeof text, "%04x:%04x", card->vendor, card->device);

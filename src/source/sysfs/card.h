@@ -52,5 +52,5 @@ int card_list_add(struct card_list *list, const struct drm_card *card);
 bool card_list_changed(const struct card_list *list, const struct env *env);
 void card_list_done(struct card_list *list);
 
-/* Vendor and device numbers, subsystem and driver, which every source has to say. */
-void drm_card_properties(const struct drm_card *card, struct gpu *out);
+/* Vendor and device numbers, subsystem, driver and its version (that of the kernel, unless the module has one of its own). */
+void drm_card_properties(const struct drm_card *card, const struct env *env, struct gpu *out);
