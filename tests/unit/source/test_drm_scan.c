@@ -175,21 +175,48 @@ static void hidden_processes_are_counted_and_kernel_threads_are_not(void **state
     assert_int_equal(gpu.processes_state, READING_OK);
 }
 
+/* Another process with the pid of one that ended: both folders exist for a moment, so that they are not the same to the kernel. */
+static void replace_process(struct tree *t, int pid, const char *comm)
+{
+    char old[PATH_SIZE], new[PATH_SIZE], path[32];
+    tree_process(t, pid + 100000, comm);
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    tree_remove(t, path);
+    assert_int_equal(env_path(&t->env, old, "/proc/%d", pid + 100000), 0);
+    assert_int_equal(env_path(&t->env, new, "/proc/%d", pid), 0);
+    assert_int_equal(rename(old, new), 0);
+}
+
 static void a_pid_that_is_used_again_is_another_process(void **state)
 {
     struct machine_and_scan *m = *state;
     tree_process(&m->tree, 42, "game");
     tree_amd_fd(&m->tree, 42, 5, amd_pci, 1, 900000000, 10);
     look_away(m);
-    tree_process(&m->tree, 4200, "keeps the inode from being used again");
-    tree_remove(&m->tree, "/proc/42");
-    tree_process(&m->tree, 42, "browser");
+    replace_process(&m->tree, 42, "browser");
     tree_amd_fd(&m->tree, 42, 5, amd_pci, 2, 500000000, 77);
     LOOK();
     assert_int_equal(gpu.process_count, 1);
     assert_int_equal(gpu.processes[0].mem_bytes.value, 77 * 1024);
     /* 500 ms of engine time of a new client are no 50 % of the last second. */
     assert_int_equal(gpu.processes[0].util_permille.state, READING_PENDING);
+}
+
+static void a_visible_process_with_the_pid_of_a_hidden_one_is_seen_at_once(void **state)
+{
+    struct machine_and_scan *m = *state;
+    tree_process(&m->tree, 42, "others");
+    fault_open("42/fd", EACCES);
+    {
+        LOOK();
+        assert_int_equal(load.hidden, 1);
+    }
+    fault_clear();
+    replace_process(&m->tree, 42, "mine");
+    tree_amd_fd(&m->tree, 42, 5, amd_pci, 2, 0, 77);
+    LOOK();
+    assert_int_equal(load.hidden, 0);
+    assert_int_equal(gpu.process_count, 1);
 }
 
 static void remove_process(void *context)
@@ -363,6 +390,7 @@ int main(void)
         SCAN_TEST(cycles_are_a_share_of_all_cycles_and_engines),
         SCAN_TEST(hidden_processes_are_counted_and_kernel_threads_are_not),
         SCAN_TEST(a_pid_that_is_used_again_is_another_process),
+        SCAN_TEST(a_visible_process_with_the_pid_of_a_hidden_one_is_seen_at_once),
         SCAN_TEST(a_process_that_ends_in_mid_scan_is_left_out),
         SCAN_TEST(what_ended_is_forgotten),
         SCAN_TEST(an_old_process_that_opens_the_card_is_found_at_once),
