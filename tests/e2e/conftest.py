@@ -34,6 +34,8 @@ def environment(**changes):
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
         if name in os.environ:
             env[name] = os.environ[name]
+    # Looking for leaks takes seconds a run on some processors; test_leaks.py does it for all commands once.
+    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     env.update(changes)
     return {name: value for name, value in env.items() if value is not None}
 
