@@ -95,7 +95,8 @@ static void evict(struct keeper *k)
     k->status.failures_total += rc < 0;
     pthread_mutex_unlock(&k->lock);
     if (rc < 0) {
-        if (!k->entry.step[0]) /* refused before it did anything */
+        /* Refused before it did anything, or set right again by itself: nothing to undo. */
+        if (!k->entry.step[0] || (!way->row && way_find_state(way, &c, NULL) == WAY_FOUND_RUNNING))
             k->entry.acted_count = acted_before;
         keeper_problem(k, "evicting through %s failed: %s", way->name, err.text);
     } else {
@@ -262,6 +263,7 @@ void keeper_reconcile(struct keeper *k)
                     "an earlier guard left it off the GPU; it comes back when the GPU is free");
     } else {
         k->entry.acted_count = 0;
+        k->entry.step[0] = '\0';
     }
     write_journal(k);
 }

@@ -161,6 +161,7 @@ static int own_row(struct guard_spec *spec, const struct config_guard_way *c, st
         if (!*texts[i].to)
             return error_set(err, -ENOMEM, "out of memory");
     }
+    row->idle = "";
     row->what = "described in the configuration";
     int rc = split_request(spec, c->list, &row->list_method, &row->list_path, err);
     if (rc == 0)

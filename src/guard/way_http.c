@@ -118,20 +118,6 @@ static int get(struct way_context *c, const char *path, json_t **ret, struct err
     return rc;
 }
 
-static int busy(const struct way *way, struct way_context *c, struct error *err)
-{
-    const struct http_way *row = way->row;
-    if (!is_set(row->busy_path))
-        return 0;
-    json_t *root;
-    int rc = get(c, row->busy_path, &root, err);
-    if (rc < 0)
-        return rc;
-    bool working = json_path_any(root, row->busy_key);
-    json_decref(root);
-    return working;
-}
-
 struct collector {
     const struct http_way *row;
     struct journal_entry *entry;
@@ -176,6 +162,27 @@ static int list_items(const struct http_way *row, struct way_context *c, struct 
     return 0;
 }
 
+/* Is work in flight? With "{id}" in the path each item that is loaded is asked for. */
+static int busy(const struct way *way, struct way_context *c, struct error *err)
+{
+    const struct http_way *row = way->row;
+    if (!is_set(row->busy_path))
+        return 0;
+    bool by_item = strstr(row->busy_path, "{id}") != NULL, working = false;
+    AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
+    int rc = now ? 0 : error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0 && by_item)
+        rc = list_items(row, c, now, err);
+    size_t times = by_item && rc == 0 ? now->item_count : 1;
+    for (size_t i = 0; rc == 0 && !working && i < times; i++) {
+        json_t *root = NULL;
+        rc = call(c, "GET", row->busy_path, NULL, by_item ? now->items[i] : "", LOOK_TIMEOUT_MS, &root, err);
+        working = rc == 0 && json_path_any(root, row->busy_key);
+        json_decref(root);
+    }
+    return rc < 0 ? rc : working;
+}
+
 static int64_t limit(int64_t configured_ms)
 {
     return configured_ms ? configured_ms : ACT_TIMEOUT_MS;
@@ -187,6 +194,9 @@ static int evict(const struct way *way, struct way_context *c, struct error *err
     int rc = list_items(row, c, c->entry, err);
     if (rc == 0 && is_set(row->list_path) && c->entry->item_count == 0)
         return 0; /* nothing is loaded */
+    int working = rc == 0 && is_set(row->idle) ? busy(way, c, err) : 0;
+    if (working)
+        return working < 0 ? working : error_set(err, -EBUSY, "%s works, and would not survive being unloaded now", way->name);
     if (rc == 0)
         rc = way_note(c, "unload", err);
     if (rc == 0 && is_set(row->before_path))

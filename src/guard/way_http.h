@@ -14,6 +14,7 @@ struct http_way {
     const char *reload_method, *reload_path, *reload_body;
     const char *after_path, *after_body;
     const char *asleep_path, *asleep_key;
+    const char *idle; /* "idle": the server dies, or drops work, when it is unloaded while busy */
     const char *what;
 };
 

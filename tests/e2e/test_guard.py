@@ -1,0 +1,579 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guard on fakes: a worker on a fake NVIDIA driver and a fake libcuda, stand-ins for inference servers, and somebody who needs
+the GPU."""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import BUILD, ROOT, WHIRR, environment
+
+NVML = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
+CUDA = BUILD / "tests" / "fakes" / "cuda" / "libcuda-fake.so"
+SERVERS = ROOT / "tests" / "fakes" / "servers" / "servers.py"
+pytestmark = pytest.mark.skipif(not NVML.exists() or not CUDA.exists(), reason="the fake libraries were not built")
+PATIENCE = 30  # seconds: a busy machine is slow, and nothing waits so long when all is well
+
+
+def wait_for(condition, what):
+    begin = time.monotonic()
+    while time.monotonic() - begin < PATIENCE:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.03)
+    pytest.fail(f"never: {what() if callable(what) else what}")
+
+
+class Machine:
+    """One GPU of 40000 MiB; processes are real, what they hold is told."""
+
+    def __init__(self, folder):
+        self.dir = folder
+        self.cuda = folder / "cuda"
+        self.cuda.mkdir()
+        self.held, self.children, self.temperature = {}, [], 50
+        self.env = environment(HOME=str(folder), XDG_RUNTIME_DIR=str(folder), XDG_STATE_HOME=str(folder / "state"),
+                               WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
+                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), DBUS_SESSION_BUS_ADDRESS="disabled:")
+        self.config = folder / "whirr.toml"
+        self.config.write_text("")
+        self.show()
+
+    def state(self, pid):
+        path = self.cuda / f"{pid}.state"
+        return int(path.read_text()) if path.exists() else 0
+
+    def show(self):
+        head = f"gpu NVIDIA H200\n  total 40000\n  temperature {self.temperature}\n"
+        line = "  process {} compute {}\n".format
+        base = self.cuda / "base.new"
+        base.write_text(head + "".join(line(p, m) for p, m in self.held.items()))
+        base.rename(self.cuda / "nvml.base")
+        there = {p: m for p, m in self.held.items() if self.state(p) != 2}
+        fresh = self.dir / "nvml.new"
+        fresh.write_text(head + "".join(line(p, m) for p, m in there.items()) + f"  used {sum(there.values())}\n")
+        fresh.rename(self.dir / "nvml")
+
+    def hold(self, pid, mib):
+        self.held[pid] = mib
+        self.show()
+
+    def script(self, text):
+        (self.cuda / "script").write_text(text)
+
+    def calls(self):
+        path = self.cuda / "calls"
+        return [line.split()[0] for line in path.read_text().splitlines() if not line.startswith("state")] if path.exists() else []
+
+    def start(self, argv, **more):
+        child = subprocess.Popen([str(a) for a in argv], env=self.env, stdin=subprocess.DEVNULL, **more)
+        self.children.append(child)
+        return child
+
+    def process(self, mib):
+        child = self.start(["sleep", "600"])
+        self.hold(child.pid, mib)
+        return child
+
+    def end(self, child):
+        child.kill()
+        child.wait()
+        self.held.pop(child.pid, None)
+        self.show()
+
+    def whirr(self, *argv, **more):
+        return subprocess.run([WHIRR, *map(str, argv)], env=self.env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **more)
+
+    def guard(self, *argv, pause="0s"):
+        log = open(self.dir / "log", "a")
+        word, rest = argv[0], argv[1:]
+        return self.start([WHIRR, "--config", self.config, "--source", "nvml", "guard", word, "--interval", "0.2", "--clear-for", "300ms",
+                           "--minimum-pause", pause, "--name", "w", *rest], stderr=log)
+
+    def log(self):
+        return (self.dir / "log").read_text()
+
+    def status(self):
+        done = self.whirr("guard", "status", "--json")
+        workers = json.loads(done.stdout)["workers"] if done.returncode == 0 and done.stdout else []
+        return workers[0] if workers else {"state": "none"}
+
+    def until(self, state):
+        wait_for(lambda: self.status()["state"] == state, lambda: f"{state}; {self.status()}\n{self.log()}")
+        return self.status()
+
+    def journal(self):
+        path = self.dir / "state" / "guard" / "w.journal"
+        try:
+            return json.loads(path.read_text())
+        except (OSError, ValueError):
+            return {"state": "none", "step": ""}
+
+    def close(self):
+        for child in reversed(self.children):
+            with contextlib.suppress(ProcessLookupError):
+                child.terminate()
+        for child in self.children:
+            try:
+                child.wait(10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+
+@pytest.fixture
+def machine(tmp_path):
+    m = Machine(tmp_path)
+    yield m
+    text = m.log() if (tmp_path / "log").exists() else ""
+    m.close()
+    assert "Sanitizer" not in text and "runtime error" not in text, text
+
+
+def attach(m, worker, *more):
+    return m.guard("attach", "--way", "checkpoint", *more, worker.pid)
+
+
+# ---- the story ----
+
+def test_a_claimant_gets_the_gpu_and_the_worker_comes_back(machine):
+    m = machine
+    guard = m.guard("run", "--way", "checkpoint", "--", "sleep", "600")
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    m.hold(pid, 16000)
+    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    other = m.process(3000)
+    status = m.until("paused")
+    assert status["way"] == "checkpoint" and status["evictions_total"] == 1 and status["memory_mb"] == 16000
+    assert f"pid {other.pid}" in status["reason"] and status["claim"] == "seen"
+    assert m.state(pid) == 2 and m.calls() == ["lock", "checkpoint"]
+    m.end(other)
+    m.until("running")
+    assert m.state(pid) == 0 and m.calls() == ["lock", "checkpoint", "restore", "unlock"]
+    guard.terminate()
+    assert guard.wait(20) == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_exit_status_of_the_worker_is_passed_on(machine):
+    guard = machine.guard("run", "--", "sh", "-c", "exit 7")
+    assert guard.wait(20) == 7
+
+
+def test_a_small_process_is_no_claim_unless_any_counts(machine):
+    m = machine
+    worker = m.process(8000)
+    attach(m, worker)
+    m.until("running")
+    m.process(100)
+    time.sleep(1.5)
+    assert m.status()["state"] == "running" and m.status()["other_processes"] == 1
+
+
+def test_claim_any_counts_everybody(machine):
+    m = machine
+    worker = m.process(8000)
+    attach(m, worker, "--claim", "any")
+    m.until("running")
+    m.process(10)
+    m.until("paused")
+
+
+def test_a_person_holds_and_releases(machine):
+    m = machine
+    worker = m.process(8000)
+    attach(m, worker)
+    m.until("running")
+    assert m.whirr("guard", "hold", "w").returncode == 0
+    assert m.until("paused")["held"] is True
+    time.sleep(1)
+    assert m.status()["state"] == "paused"
+    assert m.whirr("guard", "release").returncode == 0
+    m.until("running")
+    assert m.whirr("guard", "evict", "nobody").returncode == 1
+
+
+def test_resume_into_a_claim_waits_for_memory_and_destroys_nothing(machine):
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker)
+    m.until("running")
+    other = m.process(30000)
+    m.until("paused")
+    m.whirr("guard", "resume", "w")
+    m.until("reserving")
+    time.sleep(1.2)
+    assert m.status()["state"] == "reserving" and "restore" not in m.calls()
+    m.end(other)
+    m.until("running")
+    assert m.state(worker.pid) == 0
+
+
+def test_whirr_run_announces_waits_and_releases(machine):
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker)
+    m.until("running")
+    done = m.whirr("run", "--", "sh", "-c", f"cat {m.cuda}/{worker.pid}.state; exit 3")
+    assert done.stdout.strip() == "2" and done.returncode == 3
+    m.until("running")
+
+
+def test_whirr_run_without_a_guard_simply_runs(machine):
+    assert machine.whirr("run", "--", "echo", "game").stdout == "game\n"
+    assert machine.whirr("run", "--", "/nonexistent/game").returncode == 127
+
+
+def test_a_killed_announcer_takes_its_need_along(machine):
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker)
+    m.until("running")
+    game = m.start([WHIRR, "run", "--", "sleep", "600"])
+    m.until("paused")
+    game.kill()
+    m.until("running")
+
+
+def test_dry_run_only_says_what_it_would_do(machine):
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker, "--dry-run")
+    m.until("running")
+    m.process(3000)
+    m.until("paused")
+    assert m.calls() == [] and "would evict" in m.log()
+
+
+def test_a_worker_that_dies_while_paused_is_noticed(machine):
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker)
+    m.until("running")
+    m.process(3000)
+    m.until("paused")
+    m.end(worker)
+    m.until("absent")
+    assert "ended while it was paused" in m.log()
+
+
+def test_the_same_name_twice_is_refused(machine):
+    m = machine
+    worker = m.process(1000)
+    attach(m, worker)
+    m.until("running")
+    assert attach(m, worker).wait(20) == 1
+    assert "runs already" in m.log()
+
+
+def test_heat_pauses_a_worker_without_a_gate_until_it_has_cooled(machine):
+    m = machine
+    m.config.write_text("[worker]\nhealth_check_interval_secs = 0.2\ntemperature_threshold_celsius = 85\n")
+    worker = m.process(8000)
+    attach(m, worker)
+    m.until("running")
+    m.temperature = 86
+    m.show()
+    assert m.until("paused")["hot"] is True
+    m.temperature = 82  # below the threshold, above the hysteresis
+    m.show()
+    time.sleep(1.2)
+    assert m.status()["state"] == "paused"
+    m.temperature = 70
+    m.show()
+    m.until("running")
+
+
+# ---- what goes wrong ----
+
+def test_a_refused_lock_leaves_the_worker_alone(machine):
+    m = machine
+    worker = m.process(16000)
+    m.script("fail lock 304\n")
+    attach(m, worker)
+    m.until("running")
+    m.process(3000)
+    status = wait_for(lambda: (lambda s: s if s["gave_up"] else None)(m.status()), "giving up")
+    assert m.state(worker.pid) == 0 and "CAP_SYS_PTRACE" in m.log() and status["failures_total"] >= 1
+
+
+def test_a_checkpoint_that_fails_is_unlocked(machine):
+    m = machine
+    worker = m.process(16000)
+    m.script("fail checkpoint 801\n")
+    attach(m, worker)
+    m.until("running")
+    m.process(3000)
+    wait_for(lambda: m.status()["gave_up"], "giving up")
+    assert m.state(worker.pid) == 0 and "unlock" in m.calls()
+
+
+def test_the_next_way_is_tried_when_one_fails(machine):
+    m = machine
+    m.script("fail lock 801\n")
+    guard = m.guard("run", "--way", "checkpoint", "--way", "process", "--", "sleep", "600")
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    m.hold(pid, 16000)
+    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    other = m.process(3000)
+    wait_for(lambda: m.status()["way"] == "process", m.log)
+    m.held.pop(pid)
+    m.show()
+    m.until("paused")
+    m.end(other)
+    m.until("running")
+    assert wait_for(lambda: m.status()["pid"], "a new process") != pid
+    guard.terminate()
+    guard.wait(20)
+
+
+def test_a_restore_that_fails_is_tried_again_and_said(machine):
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker)
+    m.until("running")
+    other = m.process(3000)
+    m.until("paused")
+    m.script("fail restore 2\n")
+    m.end(other)
+    wait_for(lambda: "bringing it back through checkpoint failed" in m.log(), m.log)
+    m.script("")
+    m.whirr("guard", "resume", "w")
+    m.until("running")
+    assert m.state(worker.pid) == 0
+
+
+def test_an_unreadable_driver_neither_evicts_nor_resumes(machine):
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker)
+    m.until("running")
+    other = m.process(3000)
+    m.until("paused")
+    head = (m.dir / "nvml").read_text()
+    broken = m.dir / "nvml.new"
+    broken.write_text("fail nvmlDeviceGetComputeRunningProcesses 999\nfail nvmlDeviceGetGraphicsRunningProcesses 999\n" + head)
+    broken.rename(m.dir / "nvml")
+    wait_for(lambda: m.status()["claim"] == "unknown", m.log)
+    other.kill()
+    other.wait()
+    del m.held[other.pid]
+    time.sleep(1.5)
+    assert m.status()["state"] == "paused"
+    m.show()
+    m.until("running")
+
+
+# ---- kill -9 at every step ----
+
+@pytest.mark.parametrize("step", ["lock", "checkpoint", "paused", "restore", "unlock"])
+def test_killed_in_the_middle_the_next_start_brings_the_worker_back(machine, step):
+    m = machine
+    worker = m.process(16000)
+    guard = attach(m, worker)
+    m.until("running")
+    other = m.process(3000)
+    if step in ("restore", "unlock"):
+        m.until("paused")
+    if step != "paused":
+        m.script(f"hang {step} 1\n")
+    if step in ("restore", "unlock"):
+        m.end(other)
+    if step == "paused":
+        m.until("paused")
+    else:
+        wait_for(lambda: m.journal()["step"] == step, lambda: f"{m.journal()}\n{m.log()}")
+    guard.kill()
+    guard.wait()
+    m.script("")
+    attach(m, worker)
+    if step in ("paused", "checkpoint"):
+        wait_for(lambda: m.status()["state"] in ("paused", "running"), m.log)
+    if other.poll() is None:
+        m.end(other)
+    wait_for(lambda: m.status()["state"] == "running" and m.state(worker.pid) == 0, lambda: f"{m.status()} {m.calls()}\n{m.log()}")
+
+
+def test_killed_while_a_stopped_child_waits_it_is_started_by_the_next(machine):
+    m = machine
+    guard = m.guard("run", "--way", "process", "--", "sleep", "600")
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    m.hold(pid, 16000)
+    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    other = m.process(3000)
+    wait_for(lambda: m.status()["way"] == "process", m.log)
+    m.held.pop(pid)
+    m.show()
+    m.until("paused")
+    guard.kill()
+    guard.wait()
+    guard = m.guard("run", "--way", "process", "--", "sleep", "600")
+    m.until("paused")
+    m.end(other)
+    m.until("running")
+    wait_for(lambda: m.status()["pid"] not in (None, pid), "a new process")
+    guard.terminate()
+    guard.wait(20)
+
+
+def test_a_child_that_survived_its_guard_is_guarded_again_not_started_twice(machine):
+    m = machine
+    guard = m.guard("run", "--way", "checkpoint", "--", "sleep", "600")
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    wait_for(lambda: m.journal().get("leader", [0])[0] == pid, "the journal")
+    guard.kill()
+    guard.wait()
+    guard = m.guard("run", "--way", "checkpoint", "--", "sleep", "600")
+    m.until("running")
+    assert m.status()["pid"] == pid
+    guard.terminate()
+    assert guard.wait(20) == 0
+
+
+# ---- servers ----
+
+class Server:
+    def __init__(self, m, kind, **state):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        self.m, self.url, self.path = m, f"http://127.0.0.1:{self.port}", m.dir / "server.json"
+        self.put(loaded=["m:1", "org/two"] if kind not in ("vllm", "sglang", "comfyui", "webui") else ["m"], **state)
+        self.process = m.start([sys.executable if "/usr/" in sys.executable else "/usr/bin/python3", SERVERS, kind, self.port, self.path])
+        wait_for(self.answers, "the server")
+        self.follow()
+
+    def answers(self):
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def get(self):
+        return json.loads(self.path.read_text())
+
+    def put(self, **changes):
+        state = dict(self.get() if self.path.exists() else {}, **changes)
+        fresh = self.path.with_suffix(".t")
+        fresh.write_text(json.dumps(state))
+        fresh.rename(self.path)
+
+    def follow(self):
+        """What the driver shows: 8000 MiB a model, and 300 for the context."""
+        self.m.hold(self.process.pid, 300 + 8000 * len(self.get()["loaded"]))
+
+    def log(self):
+        path = pathlib.Path(str(self.path) + ".log")
+        return path.read_text().splitlines() if path.exists() else []
+
+
+KINDS = ["ollama", "llamacpp", "llama-swap", "vllm", "sglang", "comfyui", "lmstudio", "webui", "triton"]
+COMES_BACK = {"ollama", "llamacpp", "vllm", "sglang", "lmstudio", "webui", "triton"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_unloads_and_loads_again(machine, kind):
+    m = machine
+    server = Server(m, kind)
+    before = server.get()["loaded"]
+    m.guard("attach", "--way", kind, server.url)
+    m.until("running")
+    other = m.process(3000)
+    wait_for(lambda: server.get()["loaded"] == [], lambda: f"{server.log()}\n{m.log()}")
+    server.follow()
+    m.until("paused")
+    m.end(other)
+    m.until("running")
+    if kind in COMES_BACK:
+        assert sorted(server.get()["loaded"]) == sorted(before), server.log()
+    assert not server.get().get("paused") and not server.get().get("died")
+
+
+@pytest.mark.parametrize("kind", ["llamacpp", "sglang", "comfyui", "webui"])
+def test_work_in_flight_is_waited_for(machine, kind):
+    m = machine
+    server = Server(m, kind, busy=True)
+    m.guard("attach", "--way", kind, server.url)
+    m.until("running")
+    m.process(3000)
+    m.until("draining")
+    time.sleep(1)
+    assert m.status()["state"] == "draining" and server.get()["loaded"]
+    server.put(busy=False)
+    wait_for(lambda: server.get()["loaded"] == [], m.log)
+
+
+def test_sglang_is_never_asked_while_busy_however_long_it_takes(machine):
+    m = machine
+    m.config.write_text('[worker]\ndrain_timeout = "500ms"\n')
+    server = Server(m, "sglang", busy=True)
+    m.guard("attach", "--way", "sglang", server.url)
+    m.until("running")
+    m.process(3000)
+    wait_for(lambda: m.status()["gave_up"], m.log)
+    assert not server.get().get("died") and server.get()["loaded"]
+
+
+def test_a_server_that_says_yes_and_frees_nothing_is_caught_and_the_next_way_tried(machine):
+    m = machine
+    server = Server(m, "vllm", lie=True)
+    m.guard("attach", "--way", "vllm", "--way", "checkpoint", server.url)
+    m.until("running")
+    m.process(3000)
+    assert m.until("paused")["way"] == "checkpoint"
+    assert m.state(server.process.pid) == 2
+
+
+def test_a_lie_without_another_way_is_said_loudly(machine):
+    m = machine
+    server = Server(m, "ollama", lie=True)
+    m.guard("attach", "--way", "ollama", server.url)
+    m.until("running")
+    m.process(3000)
+    status = m.until("paused")
+    assert status["memory_still_held"] is True and "still holds" in status["problem"]
+
+
+def test_a_dead_server_gives_the_next_way(machine):
+    m = machine
+    server = Server(m, "ollama", dead=True)
+    m.guard("attach", "--way", "ollama", "--way", "checkpoint", server.url)
+    m.until("running")
+    m.process(3000)
+    assert m.until("paused")["way"] == "checkpoint"
+
+
+def test_a_way_of_the_users_own(machine):
+    m = machine
+    m.config.write_text('[guard.way.mine]\nlist = "GET /api/ps"\nitems = "models[]"\nid = "name"\nunload = "POST /api/generate"\n'
+                        'unload_body = \'{"model": "{id}", "keep_alive": 0}\'\n')
+    server = Server(m, "ollama")
+    m.guard("attach", "--way", "mine", server.url)
+    m.until("running")
+    m.process(3000)
+    wait_for(lambda: server.get()["loaded"] == [], m.log)
+
+
+def test_probe_reports_a_round_trip(machine):
+    m = machine
+    worker = m.process(16000)
+    done = m.whirr("--source", "nvml", "guard", "probe", worker.pid, "--json")
+    result = json.loads(done.stdout)
+    assert done.returncode == 0 and result["freed"] and result["resumed"] and result["bytes"] == 16000 << 20
+    assert m.calls() == ["lock", "checkpoint", "restore", "unlock"] and m.state(worker.pid) == 0
+
+
+def test_usage_mistakes_are_told(machine):
+    m = machine
+    assert m.whirr("guard", "run").returncode == 2
+    assert m.whirr("guard", "attach").returncode == 2
+    assert "known are" in m.whirr("guard", "attach", "1", "--way", "nonsense").stderr
+    assert "did you mean 'status'" in m.whirr("guard", "statu").stderr
+    assert m.whirr("guard", "hold").returncode == 1
+    assert m.whirr("guard", "status").stdout == "No worker is under guard.\n"
