@@ -10,13 +10,13 @@
 #include "cli/daemon.h"
 #include "cli/settings.h"
 
-enum { SOURCE_OPTIONS_MAX = 16, FLAGS_MAX = 8 };
+enum { SOURCE_OPTIONS_MAX = 16, FLAGS_MAX = 24, LISTEN_OPTIONS_MAX = 8 };
 
 struct serve {
     struct cli *cli;
     struct config_flag flags[FLAGS_MAX];
     size_t flag_count;
-    struct buf listen; /* several --listen as one list */
+    size_t listen_count;
     const char *sources[SOURCE_OPTIONS_MAX];
     size_t source_count;
 };
@@ -41,15 +41,15 @@ static int gather(struct serve *s)
     for (size_t i = 0; i < o->given_count; i++) {
         const char *name = o->given[i].spec->name, *value = o->given[i].value;
         if (strcmp(name, "listen") == 0) {
-            buf_printf(&s->listen, "%s%s", s->listen.len ? "," : "", value);
+            if (s->listen_count++ == LISTEN_OPTIONS_MAX)
+                return cli_usage(s->cli->command, "more than %d times '--listen'", LISTEN_OPTIONS_MAX);
+            add_flag(s, "server.listen", value, "--listen"); /* several make a list */
         } else if (strcmp(name, "source") == 0) {
             if (s->source_count == SOURCE_OPTIONS_MAX)
                 return cli_usage(s->cli->command, "more than %d times '--source'", SOURCE_OPTIONS_MAX);
             s->sources[s->source_count++] = value;
         }
     }
-    if (s->listen.len)
-        add_flag(s, "server.listen", s->listen.at, "--listen");
     for (size_t i = 0; i < ARRAY_LEN(same); i++)
         if (options_has(o, same[i].option))
             add_flag(s, same[i].key, options_value(o, same[i].option, ""), same[i].flag);
@@ -79,7 +79,7 @@ static void set_up_log(const struct config *config)
 
 static int run(struct cli *cli)
 {
-    struct serve s = {.cli = cli, .listen = BUF(4096)};
+    struct serve s = {.cli = cli};
     struct config *config;
     int status = gather(&s);
     if (status == EXIT_FINE)
@@ -89,7 +89,6 @@ static int run(struct cli *cli)
         status = daemon_run(&(struct daemon_options){
             .env = &cli->env, .config = config, .load = load, .user = &s, .sources = s.sources, .source_count = s.source_count});
     }
-    buf_done(&s.listen);
     return status;
 }
 

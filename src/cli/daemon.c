@@ -13,12 +13,15 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/history.h"
 #include "cli/notify.h"
 #include "cli/places.h"
 #include "cli/story.h"
 #include "engine/engine.h"
 #include "serve/server.h"
 #include "source/source.h"
+
+enum { STORE_END_MS = 1000 };
 
 struct daemon {
     const struct daemon_options *options;
@@ -28,6 +31,7 @@ struct daemon {
     size_t source_count;
     struct engine *engine;
     struct server *server;
+    struct store_service *store; /* NULL: no history is kept */
     struct story story;
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
@@ -146,6 +150,10 @@ static void apply(struct daemon *d, const struct config *fresh)
     if (config_interval_ms(fresh) != config_interval_ms(d->current))
         engine_set_interval(d->engine, config_interval_ms(fresh));
     log_set_level((enum log_level)fresh->log.level);
+    if (d->store) {
+        struct store_limits limits = history_limits(fresh);
+        store_service_set_limits(d->store, &limits);
+    }
     struct server_options o = server_options(d, fresh);
     if (server_reload(d->server, &o, &err))
         log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
@@ -198,6 +206,25 @@ static int watch(struct daemon *d)
     return result;
 }
 
+static void write_store_health(void *user, struct json_writer *j)
+{
+    history_health(((struct daemon *)user)->store, j);
+}
+
+/* A history that cannot be kept is no reason not to watch. */
+static void start_store(struct daemon *d)
+{
+    struct error err;
+    d->store = history_start(d->first, d->options->env->clock, &err);
+    if (d->store && engine_subscribe(d->engine, store_service_inbox(d->store)) < 0) {
+        error_set(&err, -ENOSPC, "too many subscribers");
+        store_service_free(d->store, 0);
+        d->store = NULL;
+    }
+    if (!d->store && err.text[0])
+        log_error("no history is kept", LOG_TEXT("error", err.text));
+}
+
 static int start(struct daemon *d, struct error *err)
 {
     const struct config *c = d->first;
@@ -218,8 +245,10 @@ static int start(struct daemon *d, struct error *err)
         d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
         return err->code ? err->code : -EIO;
     }
+    start_store(d);
     struct server_options o = server_options(d, c);
-    int result = server_new(&o, &(struct server_parts){.sampled = on_sample, .user = d}, &d->server, err);
+    int result = server_new(&o, &(struct server_parts){.sampled = on_sample, .store_health = write_store_health, .user = d},
+                            &d->server, err);
     if (!result && watch(d))
         result = error_set(err, -ENOMEM, "cannot watch signals");
     return result;
@@ -251,6 +280,7 @@ int daemon_run(const struct daemon_options *options)
     /* The engine first: it puts samples into mailboxes that the server owns. */
     server_end_work(d.server);
     engine_free(d.engine);
+    store_service_free(d.store, STORE_END_MS); /* before the server, which waits for its answers */
     server_free(d.server);
     story_done(&d.story);
     if (d.current != d.first)
