@@ -12,6 +12,13 @@ static int run_help(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     const char *name = cli->options.argument_count ? cli->options.arguments[0] : NULL;
+    if (name && strcmp(name, "metrics") == 0) {
+        if (options_has(&cli->options, "markdown"))
+            manual_metrics_markdown(&out);
+        else
+            manual_metrics(&out, &cli->page);
+        return show_text(&out);
+    }
     const struct command *command = name ? command_find(name) : NULL;
     if (name && !command)
         return cli_usage(NULL, "unknown command '%s'", name);
@@ -29,17 +36,19 @@ static int run_help(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "scdoc", .hidden = true, .help = "As the source of a man page"},
+    {.name = "markdown", .hidden = true, .help = "The metrics as docs/metrics.md"},
 };
 
 static const struct example examples[] = {
     {"whirr help", "all commands"},
     {"whirr help ps", "examples and options of one"},
+    {"whirr help metrics", "every reading: its key in JSON, its Prometheus name, what it means"},
 };
 
 const struct command command_help = {
     .name = "help",
-    .summary = "Show help on whirr or on one of its commands",
-    .arguments = "[COMMAND]",
+    .summary = "Show help on whirr, on one of its commands, or on all metrics",
+    .arguments = "[COMMAND|metrics]",
     .arguments_max = 1,
     .options = options,
     .option_count = ARRAY_LEN(options),

@@ -118,8 +118,8 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
         grid_write(out, page, &g);
         if (g.failed)
             out->failed = true;
-    } else if (s->gpu_count) {
-        page_wrap(out, page, INK_PLAIN, "No process matches.", 0, 0);
+    } else if (rows->unknown < s->gpu_count) {
+        page_wrap(out, page, INK_PLAIN, "No process is there, or none matches.", 0, 0);
     }
     if (rows->hidden) {
         snprintf(text, sizeof text, "%zu more are not visible without privileges.", rows->hidden);

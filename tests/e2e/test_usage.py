@@ -85,3 +85,10 @@ def test_sim_list_names_the_scenarios(whirr):
     for name in ("idle", "training", "game-start", "vram-leak", "overheat", "gpu-lost", "mixed"):
         assert re.search(rf"^  {name} ", out, re.M)
     assert {"idle", "mixed"} <= {s["name"] for s in whirr("sim", "list", "--json").json()["scenarios"]}
+
+
+def test_every_metric_is_explained(whirr):
+    out = whirr("help", "metrics").out
+    assert "utilization_percent  gpu_utilization_percent" in out and "vbios_version" in out
+    written = (ROOT / "docs/metrics.md").read_text()
+    assert whirr("help", "metrics", "--markdown").out == written, "run: build/whirr help metrics --markdown > docs/metrics.md"
