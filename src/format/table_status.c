@@ -33,6 +33,8 @@ static const struct {
     [COLUMN_BANDWIDTH] = {"MEM BUSY", false, 112, false},
 };
 
+enum { BAR_LEAST = 5, NAME_LEAST = 10 };
+
 struct cell {
     char text[NUMBER_SIZE];
     enum ink ink;
@@ -192,11 +194,14 @@ static struct layout measure(const struct page *page, const struct snapshot *s, 
         else
             l.text[i] = MAX_OF(l.text[i], width_of(columns[i].title) - (columns[i].bar ? 4 : 0));
     }
-    /* What is left goes to the two bars, within reason; what is missing is taken from the names. */
+    /* What is left goes to the two bars, within reason; what is missing is taken from the names, then from whole columns. */
     int left = width - fixed_width(&l);
-    l.bar = MIN_OF(MAX_OF(left / 2, 5), width >= 112 ? 16 : 10);
+    l.bar = MIN_OF(MAX_OF(left / 2, BAR_LEAST), width >= 112 ? 16 : 10);
     if (left < 2 * l.bar)
-        l.name = MAX_OF(l.name - (2 * l.bar - left), 10);
+        l.name = MIN_OF(l.name, MAX_OF(l.name - (2 * l.bar - left), NAME_LEAST));
+    static const enum column dispensable[] = {COLUMN_BANDWIDTH, COLUMN_CLOCK, COLUMN_FAN, COLUMN_POWER, COLUMN_TEMP};
+    for (size_t i = 0; i < ARRAY_LEN(dispensable) && fixed_width(&l) + 2 * l.bar > width; i++)
+        l.text[dispensable[i]] = 0;
     return l;
 }
 

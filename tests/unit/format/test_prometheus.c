@@ -41,6 +41,20 @@ static void readings_become_series_in_base_units(void **state)
     assert_has(&b, "process=\"python3\",user=\"alice\",container=\"\"} 269\n");
 }
 
+static void the_names_that_guards_rely_on_exist(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "\ngpu_other_processes_count{", "\ngpu_temperature_celsius{", "\ngpu_utilization_percent{",
+        "\ngpu_power_watts{",           "\ngpu_memory_free_bytes{",   "\ngpu_memory_total_bytes{",
+        "\ngpu_evictions_total ",       "\nnvml_query_errors_total ", "\nnvml_init_failures_total ",
+    };
+    AUTO_SNAPSHOT const struct snapshot *s = sample_machine();
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        assert_has(&b, names[i]);
+}
+
 static void what_is_absent_has_no_series(void **state)
 {
     (void)state;
@@ -132,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(readings_become_series_in_base_units),
+        TEST(the_names_that_guards_rely_on_exist),
         TEST(what_is_absent_has_no_series),
         TEST(instances_and_simulation_are_labelled),
         TEST(help_and_type_stand_once_before_all_series_of_a_name),

@@ -32,7 +32,7 @@ static void every_line_fits_every_page(void **state)
     struct process_filter filter = {.only = ALL_GPUS};
     AUTO_PROCESS_ROWS struct process_rows rows;
     assert_int_equal(process_rows_init(&rows, s, &filter), 0);
-    for (int width = 72; width <= 200; width++) {
+    for (int width = 56; width <= 200; width++) {
         struct page page = {.width = width, .utf8 = width % 2};
         AUTO_BUF struct buf status = BUF(1 << 20), ps = BUF(1 << 20), devices = BUF(1 << 20);
         table_status(&status, &page, s, ALL_GPUS);
