@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/log_journal.h"
 
 static _Atomic int least_level = LOG_WARNING;
 static enum log_format line_format = LOG_FORMAT_TEXT;
@@ -72,11 +73,20 @@ static void write_json(struct buf *line, enum log_level level, const char *messa
     jw_end(&j);
 }
 
+static void write_quoted(struct buf *line, const char *key, const char *value)
+{
+    buf_printf(line, " %s=\"", key);
+    for (const char *c = value; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            buf_char(line, '\\');
+        buf_char(line, *c);
+    }
+    buf_char(line, '"');
+}
+
 static void write_text(struct buf *line, enum log_level level, const char *message, const struct log_field *fields)
 {
-    if (line_format == LOG_FORMAT_JOURNAL) {
-        buf_text(line, journal_prefix[level]);
-    } else {
+    if (line_format != LOG_FORMAT_JOURNAL) {
         char time[WALL_TEXT_SIZE];
         wall_format(clock_wall(&clock_system), time);
         buf_printf(line, "%s %-7s ", time, level_names[level]);
@@ -85,8 +95,8 @@ static void write_text(struct buf *line, enum log_level level, const char *messa
     for (const struct log_field *f = fields; f->key; f++) {
         if (!f->text)
             buf_printf(line, " %s=%lld", f->key, (long long)f->number);
-        else if (strpbrk(f->text, " \"=") || !f->text[0])
-            buf_printf(line, " %s=\"%s\"", f->key, f->text);
+        else if (strpbrk(f->text, " \"=\t\n\r\\") || !f->text[0])
+            write_quoted(line, f->key, f->text);
         else
             buf_printf(line, " %s=%s", f->key, f->text);
     }
@@ -105,8 +115,12 @@ void log_write(enum log_level level, const char *message, const struct log_field
     for (size_t i = 0; i < line.len; i++)
         if (line.at[i] == '\n' || line.at[i] == '\r')
             line.at[i] = ' ';
-    buf_char(&line, '\n');
+    if (line_format == LOG_FORMAT_JOURNAL && log_journal(level, line.at, message, fields))
+        return;
     FILE *to = output ? output : stderr;
+    if (line_format == LOG_FORMAT_JOURNAL) /* it reads priorities in front of lines, too */
+        fputs(journal_prefix[level], to);
+    buf_char(&line, '\n');
     fwrite(line.at, 1, line.len, to);
     fflush(to);
 }

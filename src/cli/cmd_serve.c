@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -66,13 +68,24 @@ static int load(void *user, struct config **ret, struct config_problems *problem
     return settings_read(s->cli, s->flags, s->flag_count, ret, problems);
 }
 
+/* systemd says which file the journal is; a shell below it may have sent stderr elsewhere. */
+static bool stderr_is_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat st;
+    char ours[64];
+    if (!stream || fstat(STDERR_FILENO, &st))
+        return false;
+    snprintf(ours, sizeof ours, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+    return strcmp(stream, ours) == 0;
+}
+
 static void set_up_log(const struct config *config)
 {
     enum log_format format = LOG_FORMAT_TEXT;
     if (config->log.format == CONFIG_LOG_JSON)
         format = LOG_FORMAT_JSON;
-    /* Under systemd stderr is the journal, and says so. */
-    if (config->log.format == CONFIG_LOG_JOURNAL || (config->log.format == CONFIG_LOG_AUTO && getenv("JOURNAL_STREAM")))
+    if (config->log.format == CONFIG_LOG_JOURNAL || (config->log.format == CONFIG_LOG_AUTO && stderr_is_journal()))
         format = LOG_FORMAT_JOURNAL;
     log_setup((enum log_level)config->log.level, format, stderr);
 }
