@@ -16,6 +16,7 @@
 #include "cli/history.h"
 #include "cli/notify.h"
 #include "cli/places.h"
+#include "cli/privileges.h"
 #include "cli/story.h"
 #include "engine/engine.h"
 #include "serve/server.h"
@@ -268,6 +269,11 @@ int daemon_run(const struct daemon_options *options)
 {
     struct daemon d = {.options = options, .first = options->config, .current = options->config};
     struct error err = {0};
+    int given_up = privileges_drop();
+    if (given_up > 0)
+        log_debug("capabilities given up", LOG_INT("count", given_up));
+    else if (given_up < 0)
+        log_warn("capabilities could not be given up", LOG_TEXT("error", strerror(-given_up)));
     block_signals(SIG_BLOCK);
     int result = start(&d, &err);
     block_signals(SIG_UNBLOCK);

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The systemd units: understood by systemd, and as closed as they are meant to be."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, WHIRR
+
+SYSTEM, USER = BUILD / "packaging" / "whirr.service", BUILD / "packaging" / "systemd" / "user" / "whirr.service"
+
+
+def analyze(*args):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not installed")
+    return subprocess.run(["systemd-analyze", *args], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("unit", [SYSTEM, USER], ids=["system", "user"])
+def test_systemd_understands_the_unit(unit, tmp_path):
+    # With a program that is there: where it will be installed is not known here.
+    here = tmp_path / "whirr.service"
+    here.write_text(re.sub(r"ExecStart=\S+", f"ExecStart={WHIRR}", unit.read_text()))
+    done = analyze("verify", "--man=no", str(here))
+    complaints = [l for l in done.stderr.splitlines() if "whirr.service" in l]
+    assert complaints == [], complaints
+
+
+def test_the_system_unit_is_closed():
+    done = analyze("security", "--offline=true", "--threshold=30", str(SYSTEM))
+    assert done.returncode == 0, done.stdout[-3000:]
+    text = SYSTEM.read_text()
+    assert re.search(r"^CapabilityBoundingSet=CAP_SYS_PTRACE CAP_PERFMON$", text, re.M) and re.search(r"^User=whirr$", text, re.M)
+
+
+def test_root_gives_up_what_it_does_not_need(start):
+    if os.geteuid() != 0:
+        pytest.skip("not root")
+    d = start()
+    status = pathlib.Path(f"/proc/{d.process.pid}/status").read_text()
+    effective = int(re.search(r"CapEff:\s+(\w+)", status).group(1), 16)
+    for given_up in (0, 12, 16, 17, 21):  # CHOWN, NET_ADMIN, SYS_MODULE, SYS_RAWIO, SYS_ADMIN
+        assert not effective & 1 << given_up
+    for thread in pathlib.Path(f"/proc/{d.process.pid}/task").iterdir():
+        assert re.search(r"CapEff:\s+(\w+)", (thread / "status").read_text()).group(1) == f"{effective:016x}"
