@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define SYSTEM_STATE "/var/lib/whirr"
-#define SYSTEM_SOCKET "/run/whirr/whirr.sock"
+#define SYSTEM_RUNTIME "/run/whirr"
+#define SYSTEM_SOCKET SYSTEM_RUNTIME "/whirr.sock"
 
 static bool join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
@@ -33,6 +34,12 @@ static int make_folders(char *path, struct error *err)
         if (!kept)
             return 0;
     }
+}
+
+/* A folder of root that everybody may look into: what lies there has modes of its own. */
+static bool make_public(const char *path)
+{
+    return (mkdir(path, 0755) == 0 || errno == EEXIST) && chmod(path, 0755) == 0;
 }
 
 int place_state(char path[PLACE_SIZE], struct error *err)
@@ -69,7 +76,7 @@ bool place_socket(const char *configured, char path[PLACE_SIZE])
     if (join(path, getenv("RUNTIME_DIRECTORY"), "/whirr.sock"))
         return true;
     if (geteuid() == 0)
-        return join(path, SYSTEM_SOCKET, "");
+        return make_public(SYSTEM_RUNTIME) && join(path, SYSTEM_SOCKET, "");
     return join(path, getenv("XDG_RUNTIME_DIR"), "/whirr.sock");
 }
 
@@ -86,8 +93,9 @@ bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE])
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
-    bool found = geteuid() == 0 ? join(path, "/run/whirr", "") : join(path, getenv("XDG_RUNTIME_DIR"), "/whirr");
-    if (found && make_folders(path, NULL) == 0)
+    if (geteuid() == 0 && make_public(SYSTEM_RUNTIME) && join(path, SYSTEM_RUNTIME, ""))
+        return 0;
+    if (geteuid() != 0 && join(path, getenv("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
         return 0;
     return place_state(path, err); /* no session: a user from su or cron */
 }
