@@ -157,6 +157,7 @@ static bool ask_slots(struct engine *e)
     struct mono now = now_of(e);
     for (size_t i = 0; i < e->slot_count && !e->released; i++) {
         struct slot *s = &e->slots[i];
+        slot_look(s, e->env, now);
         if (s->result || !slot_wanted(e->slots, e->slot_count, i, now))
             continue;
         if (!s->worker)

@@ -84,6 +84,19 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
     return (int)used;
 }
 
+void slot_look(struct slot *s, const struct env *env, struct mono now)
+{
+    if (!s->ops->presence || !breaker_set_aside(&s->breaker)) {
+        s->presence_known = false;
+        return;
+    }
+    uint64_t presence = s->ops->presence(env);
+    if (s->presence_known && presence != s->presence)
+        s->breaker.until = now;
+    s->presence_known = true;
+    s->presence = presence;
+}
+
 bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mono now)
 {
     const struct slot *s = &slots[which];

@@ -20,6 +20,8 @@ struct slot {
     struct driver_info driver;
     struct host host; /* of a source that has its own */
     unsigned known;
+    bool presence_known; /* of the cards, when it was last set aside or looked at */
+    uint64_t presence;
 };
 
 /* "NAME[:PARAMETERS]" each; none given: the automatic ones. Returns how many, or -EINVAL with a sentence. */
@@ -27,6 +29,9 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
 
 /* May it be asked now? A fallback waits until the source that it stands in for is known not to work. */
 bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mono now);
+
+/* Looks, while the source is set aside, whether cards came or went: then it may be asked at once. */
+void slot_look(struct slot *s, const struct env *env, struct mono now);
 
 /* Takes over what the worker said: state, counters, driver; keeps the result. */
 void slot_answered(struct slot *s, struct result *r, struct mono now);

@@ -29,6 +29,10 @@ struct source_ops {
     /* params: what followed "NAME:" ("" if nothing). -ENODEV: not on this host, err says why in the words of the driver. */
     int (*open)(const struct env *env, const char *params, struct source **ret, struct error *err);
 
+    /* Optional: a number that changes when a card comes or goes. A source that was set aside is tried again then, without waiting
+     * for its pause to end. Cheap, never blocks; called from another thread than the others. */
+    uint64_t (*presence)(const struct env *env);
+
     /* Fills ids in the source's own order and returns how many, or -errno. A GPU that can no longer be read but was listed
      * before stays in the list. */
     int (*list)(struct source *s, struct gpu_id *ids, size_t max);

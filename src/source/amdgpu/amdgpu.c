@@ -66,10 +66,16 @@ static int update_cards(struct amdgpu *s)
     return (int)s->cards.count;
 }
 
+static int amdgpu_check(const char *params, struct error *err)
+{
+    return params[0] ? error_set(err, -EINVAL, "the amdgpu source takes no parameters") : 0;
+}
+
 static int amdgpu_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
-    if (params[0])
-        return error_set(err, -EINVAL, "the amdgpu source takes no parameters");
+    int wrong = amdgpu_check(params, err);
+    if (wrong < 0)
+        return wrong;
     struct amdgpu *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
@@ -262,7 +268,9 @@ const struct source_ops amdgpu_source = {
     .name = "amdgpu",
     .what = "AMD cards through the kernel's files",
     .automatic = true,
+    .check = amdgpu_check,
     .open = amdgpu_open,
+    .presence = drm_cards_signature,
     .list = amdgpu_list,
     .refresh = amdgpu_refresh,
     .sample = amdgpu_sample,

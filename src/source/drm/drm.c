@@ -50,11 +50,17 @@ static void drm_close(struct source *source)
     free(s);
 }
 
+static int drm_check(const char *params, struct error *err)
+{
+    return params[0] && strcmp(params, "all") != 0 ? error_set(err, -EINVAL, "the drm source knows the parameter 'all' only") : 0;
+}
+
 static int drm_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     bool all = strcmp(params, "all") == 0;
-    if (params[0] && !all)
-        return error_set(err, -EINVAL, "the drm source knows the parameter 'all' only");
+    int wrong = drm_check(params, err);
+    if (wrong < 0)
+        return wrong;
     struct drm *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
@@ -193,7 +199,9 @@ const struct source_ops drm_source = {
     .name = "drm",
     .what = "other graphics drivers: what the kernel tells about their clients",
     .automatic = true,
+    .check = drm_check,
     .open = drm_open,
+    .presence = drm_cards_signature,
     .list = drm_list,
     .refresh = drm_refresh,
     .sample = drm_sample,

@@ -55,10 +55,16 @@ static void intel_close(struct source *source)
     free(s);
 }
 
+static int intel_check(const char *params, struct error *err)
+{
+    return params[0] ? error_set(err, -EINVAL, "the intel source takes no parameters") : 0;
+}
+
 static int intel_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
-    if (params[0])
-        return error_set(err, -EINVAL, "the intel source takes no parameters");
+    int wrong = intel_check(params, err);
+    if (wrong < 0)
+        return wrong;
     struct intel *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
@@ -324,7 +330,9 @@ const struct source_ops intel_source = {
     .name = "intel",
     .what = "Intel graphics through the kernel's files",
     .automatic = true,
+    .check = intel_check,
     .open = intel_open,
+    .presence = drm_cards_signature,
     .list = intel_list,
     .refresh = intel_refresh,
     .sample = intel_sample,

@@ -131,11 +131,17 @@ static void rocm_close(struct source *source)
     free(s);
 }
 
+static int rocm_check(const char *params, struct error *err)
+{
+    return params[0] ? error_set(err, -EINVAL, "the rocm-smi source takes no parameters") : 0;
+}
+
 static int rocm_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     static const char *const programs[] = {"rocm-smi", "amd-smi"};
-    if (params[0])
-        return error_set(err, -EINVAL, "the rocm-smi source takes no parameters");
+    int wrong = rocm_check(params, err);
+    if (wrong < 0)
+        return wrong;
     /* A program of this machine knows nothing of a recorded one. */
     if (env_is_recorded(env) && !env->rocm_smi)
         return error_set(err, -ENODEV, "no rocm-smi on a recorded machine");
@@ -208,6 +214,8 @@ const struct source_ops rocm_smi_source = {
     .what = "AMD cards through the program rocm-smi or amd-smi",
     .instead_of = "amdgpu",
     .automatic = true,
+    .periodic_only = true,
+    .check = rocm_check,
     .open = rocm_open,
     .list = rocm_list,
     .refresh = rocm_refresh,

@@ -192,6 +192,27 @@ static void several_vendors_share_a_host_and_indices_stay(void **state)
     engine_free(e);
 }
 
+/* The first card of a vendor comes while the program runs: its source had given up, and is tried again at once. */
+static void the_first_card_of_a_vendor_is_found_when_it_is_plugged_in(void **state)
+{
+    struct machine *m = *state;
+    tree_card(&m->tree, "card0", "i915", "0000:00:02.0", "8086:9B41", 128);
+    m->tree.env.clock = &clock_system;
+    struct error err = {0};
+    const char *const sources[] = {"amdgpu", "intel"};
+    struct engine *e = engine_new(&(struct engine_options){.env = &m->tree.env, .sources = sources, .source_count = 2}, &err);
+    assert_non_null(e);
+    for (int i = 0; i < 2; i++) { /* the second look remembers what was there */
+        AUTO_SNAPSHOT const struct snapshot *s = take(e);
+        assert_int_equal(s->gpu_count, 1);
+    }
+    tree_card(&m->tree, "card1", "amdgpu", "0000:03:00.0", "1002:744C", 129);
+    AUTO_SNAPSHOT const struct snapshot *s = take(e);
+    assert_int_equal(s->gpu_count, 2);
+    assert_string_equal(s->gpus[1].source, "amdgpu");
+    engine_free(e);
+}
+
 #define MACHINE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -202,6 +223,7 @@ int main(void)
         MACHINE_TEST(displays_and_cards_of_other_sources_are_left_out),
         MACHINE_TEST(a_sleeping_or_missing_card_says_so),
         MACHINE_TEST(several_vendors_share_a_host_and_indices_stay),
+        MACHINE_TEST(the_first_card_of_a_vendor_is_found_when_it_is_plugged_in),
     };
     return RUN_TESTS(tests);
 }
