@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every number that nvidia-smi shows, against whirr's: ours must lie between two readings of nvidia-smi taken before and after.
 
-usage: tests/gpu/check_values.py PATH_OF_WHIRR [--load] [--rounds N]
+usage: tests/gpu/check_values.py PATH_OF_WHIRR [--load] [--rounds N] [--source nvml|nvidia-smi]
 
 --load runs a matrix multiplication on the first GPU meanwhile (needs torch). A reading that moves may by chance be outside of two
 readings that are a second apart, so each metric has several rounds; it passes when one of them holds. What does not move passes
@@ -153,9 +153,9 @@ def smi():
     return {gpu.findtext("uuid"): gpu for gpu in ET.fromstring(text).findall("gpu")}
 
 
-def whirr(path):
-    text = subprocess.run([path, "status", "--json", "--full", "--direct"], check=True, capture_output=True, text=True).stdout
-    return {gpu["uuid"]: gpu for gpu in json.loads(text)["gpus"] if gpu["source"] == "nvml"}
+def whirr(path, source):
+    text = subprocess.run([path, "--source", source, "status", "--json", "--full", "--direct"], check=True, capture_output=True, text=True).stdout
+    return {gpu["uuid"]: gpu for gpu in json.loads(text)["gpus"] if gpu["source"] == source}
 
 
 def cell(gpu, paths):
@@ -262,7 +262,11 @@ def main():
     options.add_argument("whirr")
     options.add_argument("--load", action="store_true")
     options.add_argument("--rounds", type=int, default=12)
+    options.add_argument("--source", default="nvml")
     arguments = options.parse_args()
+    if arguments.source == "nvidia-smi":
+        # It prints whole MiB; ours is what makes the four numbers add up.
+        NUMBERS["memory_reserved_mb"] = (NUMBERS["memory_reserved_mb"][0], 3)
     load = None
     if arguments.load:
         load = subprocess.Popen([sys.executable, "-c", LOAD])
@@ -271,7 +275,7 @@ def main():
         reports = {}
         for _ in range(arguments.rounds):
             before = smi()
-            ours = whirr(arguments.whirr)
+            ours = whirr(arguments.whirr, arguments.source)
             after = smi()
             if set(ours) != set(before):
                 print(f"FAIL  whirr lists {sorted(ours)}, nvidia-smi {sorted(before)}")

@@ -73,7 +73,7 @@ static const struct {
     [CELL_CELSIUS] = {{"C"}, 1000, -100, 250},
     [CELL_WATT] = {{"W"}, 1000, 0, 100000},
     [CELL_MHZ] = {{"MHz"}, 1000, 0, 100000},
-    [CELL_COUNT] = {{NULL}, 1, 0, INT64_MAX / 2},
+    [CELL_COUNT] = {{"bank(s)"}, 1, 0, INT64_MAX / 2},
     [CELL_MICROSECONDS] = {{"us"}, 1, 0, INT64_MAX / 2},
     [CELL_KB_PER_S] = {{"KB/s"}, 1000, 0, 1LL << 40},
     [CELL_LANES] = {{"x"}, 1, 0, 64},
@@ -116,8 +116,9 @@ static struct reading read_word(struct str cell, const char *const *words, const
 
 static struct reading read_bool(struct str cell)
 {
-    static const char *const words[] = {"Yes", "No", "Enabled", "Disabled", "Active", "Not Active", "On", "Off", "1", "0"};
-    static const int64_t values[] = {1, 0, 1, 0, 1, 0, 1, 0, 1, 0};
+    static const char *const words[] = {"Yes", "No", "Enabled", "Disabled",  "Active",      "Not Active", "On",
+                                        "Off", "1",  "0",       "Completed", "In Progress", "Not Started"};
+    static const int64_t values[] = {1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0};
     return read_word(cell, words, values, ARRAY_LEN(words));
 }
 
@@ -169,6 +170,7 @@ struct reading cell_read(struct str cell, enum cell_kind kind)
     case CELL_COMPUTE_MODE: return read_compute_mode(cell);
     case CELL_RECOVERY: return read_recovery(cell);
     case CELL_TEXT:
+    case CELL_WORD:
     case CELL_PCI_ID: return reading_absent(READING_FAILED);
     default: return read_number(cell, kind);
     }
@@ -203,5 +205,7 @@ bool cell_text(struct str cell, enum cell_kind kind, char *to, size_t size, enum
         return write_pci_id(cell, to, size);
     }
     str_copy_clean(to, size, cell);
+    for (char *c = to; kind == CELL_WORD && *c; c++)
+        *c = (char)tolower((unsigned char)*c);
     return true;
 }

@@ -23,6 +23,7 @@ enum cell_kind {
     CELL_COMPUTE_MODE,
     CELL_RECOVERY,
     CELL_TEXT,   /* cell_text() reads it */
+    CELL_WORD,   /* likewise, in small letters */
     CELL_PCI_ID, /* "0x233510DE" -> "10de:2335"; likewise */
 };
 

@@ -21,6 +21,10 @@
     {                                                  \
         csv, old, FIELD_##what, 0, CELL_TEXT, false, 0 \
     }
+#define MARGIN(xml, metric)                                              \
+    {                                                                    \
+        xml, NULL, FIELD_MARGIN, METRIC_##metric, CELL_CELSIUS, false, 0 \
+    }
 #define BIT(bit, ...)                                                         \
     {                                                                         \
         __VA_ARGS__, FIELD_METRIC, METRIC_throttle_bits, CELL_BOOL, true, bit \
@@ -62,8 +66,7 @@ const struct smi_field smi_columns[] = {
     M("module.power.draw.average", NULL, power_module_mw, WATT),
     M("power.limit", NULL, power_limit_requested_mw, WATT),
     M("clocks_event_reasons_counters.sw_power_cap", NULL, throttle_power_us, MICROSECONDS),
-    ADD("clocks_event_reasons_counters.sw_thermal_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
-    ADD("clocks_event_reasons_counters.hw_thermal_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
+    M("clocks_event_reasons_counters.sw_thermal_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
     M("ecc.mode.current", NULL, ecc_enabled, BOOL),
     M("ecc.errors.corrected.volatile.total", NULL, ecc_corrected, COUNT),
     M("ecc.errors.uncorrected.volatile.total", NULL, ecc_uncorrected, COUNT),
@@ -129,8 +132,9 @@ const struct smi_field smi_elements[] = {
     M("temperature/gpu_temp_max_gpu_threshold", NULL, temp_max_operating_mdegc, CELSIUS),
     M("temperature/gpu_temp_max_mem_threshold", NULL, temp_memory_limit_mdegc, CELSIUS),
     M("temperature/gpu_target_temperature", NULL, temp_target_mdegc, CELSIUS),
-    {"temperature/gpu_temp_slow_tlimit_threshold", NULL, FIELD_TEMP_LIMIT, METRIC_temp_limit_mdegc, CELL_CELSIUS, false, 0},
-    {"temperature/gpu_temp_max_tlimit_threshold", NULL, FIELD_TEMP_SHUTDOWN, METRIC_temp_shutdown_mdegc, CELL_CELSIUS, false, 0},
+    MARGIN("temperature/gpu_temp_slow_tlimit_threshold", temp_limit_mdegc),
+    MARGIN("temperature/gpu_temp_max_tlimit_threshold", temp_shutdown_mdegc),
+    MARGIN("temperature/gpu_temp_max_gpu_tlimit_threshold", temp_max_operating_mdegc),
     M("power_readings/power_draw", "gpu_power_readings/power_draw", power_mw, WATT),
     M("gpu_power_readings/average_power_draw", NULL, power_mw, WATT),
     M("gpu_power_readings/instant_power_draw", NULL, power_instant_mw, WATT),
@@ -159,8 +163,8 @@ const struct smi_field smi_elements[] = {
     BIT(THROTTLE_POWER_BRAKE, REASON("hw_power_brake_slowdown")),
     BIT(THROTTLE_DISPLAY, REASON("display_clocks_setting")),
     M("clocks_event_reasons_counters/clocks_event_reasons_counters_sw_power_cap", NULL, throttle_power_us, MICROSECONDS),
-    ADD("clocks_event_reasons_counters/clocks_event_reasons_counters_sw_therm_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
-    ADD("clocks_event_reasons_counters/clocks_event_reasons_counters_hw_therm_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
+    M("clocks_event_reasons_counters/clocks_event_reasons_counters_sw_therm_slowdown", NULL, throttle_thermal_us, MICROSECONDS),
+    M("clocks_event_reasons_counters/clocks_event_reasons_counters_sync_boost", NULL, throttle_sync_boost_us, MICROSECONDS),
     M("pci/pci_gpu_link_info/pcie_gen/current_link_gen", NULL, pcie_generation, COUNT),
     M("pci/pci_gpu_link_info/pcie_gen/max_link_gen", NULL, pcie_generation_max, COUNT),
     M("pci/pci_gpu_link_info/link_widths/current_link_width", NULL, pcie_width, LANES),
@@ -198,13 +202,68 @@ const struct smi_field smi_elements[] = {
     M("encoder_stats/session_count", NULL, encoder_sessions, COUNT),
     M("persistence_mode", NULL, persistence_mode, BOOL),
     M("compute_mode", NULL, compute_mode, COMPUTE_MODE),
+    M("cc_protected_memory_usage/total", NULL, protected_total_bytes, MIB),
+    M("cc_protected_memory_usage/used", NULL, protected_used_bytes, MIB),
+    M("module_power_readings/current_power_limit", NULL, power_module_limit_mw, WATT),
+    M("max_customer_boost_clocks/graphics_clock", NULL, clock_boost_max_khz, MHZ),
+    M("applications_clocks/graphics_clock", NULL, clock_app_graphics_khz, MHZ),
+    M("applications_clocks/mem_clock", NULL, clock_app_memory_khz, MHZ),
+    M("default_applications_clocks/graphics_clock", NULL, clock_app_graphics_default_khz, MHZ),
+    M("default_applications_clocks/mem_clock", NULL, clock_app_memory_default_khz, MHZ),
+    M("pci/pci_gpu_link_info/pcie_gen/max_device_link_gen", NULL, pcie_generation_card_max, COUNT),
+    M("pci/replay_rollover_counter", NULL, pcie_replay_rollovers, COUNT),
+    M("c2c_mode", NULL, c2c_enabled, BOOL),
+    M("fabric/state", NULL, fabric_ready, BOOL),
+    M("fabric/cliqueId", NULL, fabric_clique, COUNT),
+    M("ecc_mode/pending_ecc", NULL, ecc_pending, BOOL),
+    M("ecc_errors/volatile/dram_correctable", NULL, ecc_dram_corrected, COUNT),
+    M("ecc_errors/volatile/dram_uncorrectable", NULL, ecc_dram_uncorrected, COUNT),
+    M("ecc_errors/volatile/sram_correctable", NULL, ecc_sram_corrected, COUNT),
+    M("ecc_errors/volatile/sram_uncorrectable_parity", NULL, ecc_sram_parity, COUNT),
+    M("ecc_errors/volatile/sram_uncorrectable_secded", NULL, ecc_sram_secded, COUNT),
+    M("ecc_errors/aggregate/dram_correctable", NULL, ecc_dram_corrected_lifetime, COUNT),
+    M("ecc_errors/aggregate/dram_uncorrectable", NULL, ecc_dram_uncorrected_lifetime, COUNT),
+    M("ecc_errors/aggregate/sram_correctable", NULL, ecc_sram_corrected_lifetime, COUNT),
+    M("ecc_errors/aggregate/sram_uncorrectable_parity", NULL, ecc_sram_parity_lifetime, COUNT),
+    M("ecc_errors/aggregate/sram_uncorrectable_secded", NULL, ecc_sram_secded_lifetime, COUNT),
+    M("ecc_errors/aggregate/sram_threshold_exceeded", NULL, ecc_sram_threshold, BOOL),
+    M("ecc_errors/aggregate_uncorrectable_sram_sources/sram_l2", NULL, ecc_sram_from_l2, COUNT),
+    M("ecc_errors/aggregate_uncorrectable_sram_sources/sram_sm", NULL, ecc_sram_from_sm, COUNT),
+    M("ecc_errors/aggregate_uncorrectable_sram_sources/sram_microcontroller", NULL, ecc_sram_from_mcu, COUNT),
+    M("ecc_errors/aggregate_uncorrectable_sram_sources/sram_pcie", NULL, ecc_sram_from_pcie, COUNT),
+    M("ecc_errors/aggregate_uncorrectable_sram_sources/sram_other", NULL, ecc_sram_from_other, COUNT),
+    M("ecc_errors/channel_repair_pending", NULL, channel_repair_pending, BOOL),
+    M("ecc_errors/tpc_repair_pending", NULL, tpc_repair_pending, BOOL),
+    M("ecc_errors/unrepairable_memory", NULL, unrepairable_memory, BOOL),
+    M("remapped_rows/row_remapper_histogram/row_remapper_histogram_max", NULL, remap_banks_max, COUNT),
+    M("remapped_rows/row_remapper_histogram/row_remapper_histogram_high", NULL, remap_banks_high, COUNT),
+    M("remapped_rows/row_remapper_histogram/row_remapper_histogram_partial", NULL, remap_banks_partial, COUNT),
+    M("remapped_rows/row_remapper_histogram/row_remapper_histogram_low", NULL, remap_banks_low, COUNT),
+    M("remapped_rows/row_remapper_histogram/row_remapper_histogram_none", NULL, remap_banks_none, COUNT),
+    M("mig_mode/pending_mig", NULL, mig_pending, BOOL),
+    M("encoder_stats/average_fps", NULL, encoder_fps, COUNT),
+    M("encoder_stats/average_latency", NULL, encoder_latency_us, MICROSECONDS),
+    M("fbc_stats/session_count", NULL, capture_sessions, COUNT),
+    M("fbc_stats/average_fps", NULL, capture_fps, COUNT),
+    M("fbc_stats/average_latency", NULL, capture_latency_us, MICROSECONDS),
+    M("accounting_mode", NULL, accounting_mode, BOOL),
+    M("dram_encryption_mode/current_dram_encryption", NULL, dram_encryption, BOOL),
+    M("multigpu_board", NULL, multi_gpu_board, BOOL),
+    M("minor_number", NULL, device_minor, COUNT),
+    M("platformInfo/module_id", NULL, module_id, COUNT),
+    M("platformInfo/slot_number", NULL, platform_slot, COUNT),
+    M("platformInfo/tray_index", NULL, platform_tray, COUNT),
+    M("platformInfo/host_id", NULL, platform_host, COUNT),
     P("product_architecture", NULL, architecture, TEXT),
     P("product_brand", NULL, brand, TEXT),
     P("serial", NULL, serial, TEXT),
     P("vbios_version", NULL, vbios_version, TEXT),
     P("board_part_number", NULL, part_number, TEXT),
     P("gsp_firmware_version", NULL, gsp_firmware, TEXT),
-    P("gpu_virtualization_mode/virtualization_mode", NULL, virtualization, TEXT),
+    P("gpu_virtualization_mode/virtualization_mode", NULL, virtualization, WORD),
+    P("addressing_mode", NULL, addressing_mode, WORD),
+    P("board_id", NULL, board_id, TEXT),
+    P("inforom_version/img_version", NULL, inforom_version, TEXT),
     P("pci/pci_device_id", NULL, pci_device_id, PCI_ID),
     P("pci/pci_sub_system_id", NULL, pci_subsystem_id, PCI_ID),
 };
@@ -215,8 +274,7 @@ unsigned smi_field_groups(const struct smi_field *field)
 {
     switch (field->target) {
     case FIELD_METRIC:
-    case FIELD_TEMP_LIMIT:
-    case FIELD_TEMP_SHUTDOWN: return metric_table[field->id].group;
+    case FIELD_MARGIN: return metric_table[field->id].group;
     case FIELD_PROPERTY: return GROUP_STATIC;
     default: return GROUP_ALL;
     }
@@ -239,7 +297,8 @@ const struct smi_field *smi_column_find(struct str name)
     return find(smi_columns, smi_column_count, name);
 }
 
-const struct smi_field *smi_element_find(struct str path)
+const struct smi_field *smi_element_find(struct str path, const struct smi_field *after)
 {
-    return find(smi_elements, smi_element_count, path);
+    size_t start = after ? (size_t)(after + 1 - smi_elements) : 0;
+    return find(smi_elements + start, smi_element_count - start, path);
 }

@@ -15,8 +15,7 @@ enum field_target {
     FIELD_NAME,
     FIELD_UUID,
     FIELD_PCI,
-    FIELD_TEMP_LIMIT,    /* a threshold given as degrees of margin: the value of the margin at which it is reached */
-    FIELD_TEMP_SHUTDOWN, /* likewise */
+    FIELD_MARGIN, /* a temperature, told as the margin at which it is reached: newer cards */
 };
 
 struct smi_field {
@@ -39,4 +38,5 @@ extern const size_t smi_element_count;
 unsigned smi_field_groups(const struct smi_field *field);
 
 const struct smi_field *smi_column_find(struct str name); /* NULL: not ours. "memory.used [MiB]" is found too */
-const struct smi_field *smi_element_find(struct str path);
+/* An element may make several metrics: the first (after: NULL) or the next one. */
+const struct smi_field *smi_element_find(struct str path, const struct smi_field *after);

@@ -76,8 +76,12 @@ void smi_apply(struct smi_card *card, const struct smi_field *field, struct str 
     int64_t number;
     switch (field->target) {
     case FIELD_METRIC: apply_metric(gpu, field, cell_read(cell, field->kind)); break;
-    case FIELD_TEMP_LIMIT: card->limit_margin = cell_read(cell, field->kind); break;
-    case FIELD_TEMP_SHUTDOWN: card->shutdown_margin = cell_read(cell, field->kind); break;
+    case FIELD_MARGIN:
+        if (card->margin_count < SMI_MARGINS) {
+            card->margins[card->margin_count].metric = field->id;
+            card->margins[card->margin_count++].at = cell_read(cell, field->kind);
+        }
+        break;
     case FIELD_PROPERTY: {
         struct property_text *to = &gpu->property[field->id];
         to->state = cell_text(cell, field->kind, to->value, sizeof to->value, &why) ? READING_OK : why;
@@ -95,12 +99,17 @@ void smi_apply(struct smi_card *card, const struct smi_field *field, struct str 
 
 /* Newer cards tell thresholds as margins: "slows down when the margin is -2 C". With temperature and margin of the same moment
  * that is a temperature. */
-static void margin_to_temperature(const struct gpu *gpu, struct reading at_margin, struct reading *threshold)
+static void margins_to_temperatures(struct smi_card *card)
 {
+    struct gpu *gpu = &card->gpu;
     int64_t temp, margin, at;
-    if (threshold->state != READING_OK && reading_get(at_margin, &at) && reading_get(gpu->temp_mdegc, &temp) &&
-        reading_get(gpu->temp_margin_mdegc, &margin))
-        *threshold = reading_ok(temp + margin - at);
+    if (!reading_get(gpu->temp_mdegc, &temp) || !reading_get(gpu->temp_margin_mdegc, &margin))
+        return;
+    for (size_t i = 0; i < card->margin_count; i++) {
+        struct reading *threshold = &gpu->metric[card->margins[i].metric];
+        if (threshold->state != READING_OK && reading_get(card->margins[i].at, &at))
+            *threshold = reading_ok(temp + margin - at);
+    }
 }
 
 /* Each number is rounded to MiB on its own. The reserve takes up what that makes of the sum. */
@@ -118,8 +127,7 @@ static void balance_memory(struct gpu *gpu)
 void smi_finish(struct smi_card *card, enum cell_trouble trouble, struct str words)
 {
     struct gpu *gpu = &card->gpu;
-    margin_to_temperature(gpu, card->limit_margin, &gpu->temp_limit_mdegc);
-    margin_to_temperature(gpu, card->shutdown_margin, &gpu->temp_shutdown_mdegc);
+    margins_to_temperatures(card);
     balance_memory(gpu);
     char message[GPU_ERROR_SIZE];
     str_copy_clean(message, sizeof message, words);

@@ -8,10 +8,16 @@
 #include "model/snapshot.h"
 #include "source/nvidia_smi/fields.h"
 
+enum { SMI_MARGINS = 3 };
+
 struct smi_card {
     struct gpu gpu; /* id, state, readings, processes, instances; what was not said is READING_UNREAD */
     int index;      /* nvidia-smi's own number; -1 unknown */
-    struct reading limit_margin, shutdown_margin; /* thresholds of newer cards: the margin at which they are reached */
+    struct {
+        int metric;
+        struct reading at; /* the margin at which it is reached */
+    } margins[SMI_MARGINS];
+    size_t margin_count;
     /* A MIG instance's numbers, by its position in gpu.instances. */
     struct {
         int gpu_instance, compute_instance; /* -1 unknown */

@@ -176,8 +176,7 @@ static void end(struct reader *r)
     } else if (below(&r->xml, INSTANCE, &what)) {
         read_instance(r, what, text);
     } else if (below(&r->xml, GPU, &what)) {
-        const struct smi_field *field = smi_element_find(what);
-        if (field && text.len)
+        for (const struct smi_field *field = NULL; text.len && (field = smi_element_find(what, field));)
             smi_apply(&r->card, field, text);
         enum cell_trouble told = cell_trouble(text);
         r->trouble = MAX_OF(r->trouble, told);

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program nvidia-smi instead of the library: chosen by itself, honest in every way to fail."""
+import pathlib
+import subprocess
+import time
+
+import pytest
+import shapes
+from conftest import ROOT
+
+FAKE = str(ROOT / "tests" / "fakes" / "nvidia-smi")
+
+
+@pytest.fixture
+def smi(whirr):
+    def run(*args, mode="ok", **more):
+        return whirr(*args, WHIRR_NVIDIA_SMI=FAKE, FAKE_SMI_MODE=mode, **more)
+
+    return run
+
+
+def test_it_stands_in_for_nvml(smi):
+    body = shapes.check(smi("status", "--json", "--full").json(), shapes.METRICS)
+    assert body["sources"] == ["nvidia-smi"]
+    first = shapes.check_gpu(body["gpus"][0])
+    assert (first["name"], first["temperature_celsius"], first["power_watts"]) == ("NVIDIA Fake 0", 40, 10.5)
+    assert first["memory_used_mb"] + first["memory_free_mb"] + first["memory_reserved_mb"] == first["memory_total_mb"] == 8192
+    assert first["throttle_reasons"] == ["power cap"] and first["temperature_limit_celsius"] == 93
+    assert first["energy_joules"] is None and first["absent"]["energy_joules"] == "unsupported"
+    assert {(p["pid"], p["type"], p["memory_mb"]) for p in first["processes"]} == {(4242, "compute", 1002), (999991, "graphics", 22)}
+
+
+def test_versions(smi):
+    driver = smi("driver", "--json").json()
+    assert (driver["driver_version"], driver["cuda_driver_version"], driver["nvml_version"]) == ("580.1.2", "13.0", "580.1")
+
+
+def test_a_process_is_looked_up_on_this_machine(smi):
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        rows = smi("ps", "--json", FAKE_SMI_PID=str(child.pid)).json()["processes"]
+    finally:
+        child.kill()
+        child.wait()
+    ours = [row for row in rows if row["pid"] == child.pid]
+    assert len(ours) == 1
+    # Inside a container only a process that holds a GPU is recognised; elsewhere it is known by name and command.
+    if ours[0]["command"]:
+        assert ours[0]["name"] == "sleep" and ours[0]["command"] == "sleep 60" and ours[0]["started_at"]
+
+
+@pytest.mark.parametrize("mode, part", [
+    ("no-driver", "driver is not running"),
+    ("mismatch", "different versions"),
+    ("no-devices", "finds no GPU"),
+    ("crash", "139"),
+])
+def test_failures_are_told_and_are_no_error_of_ours(smi, mode, part):
+    result = smi("status", "--json", mode=mode)
+    assert result.json()["gpus"] == []
+    assert part in " ".join(smi("doctor", mode=mode).out.split())
+
+
+def test_a_lost_card_stays_listed(smi):
+    devices = smi("devices", "--json", mode="lost").json()["devices"]
+    assert [d["is_available"] for d in devices] == [True, False]
+    assert devices[1]["error_message"] == "GPU is lost" and devices[1]["temperature_c"] is None
+
+
+def test_a_program_that_hangs_is_killed_with_its_children(smi, tmp_path):
+    start = time.monotonic()
+    result = smi("status", mode="hang", FAKE_SMI_LOG=str(tmp_path / "log"))
+    assert result.code == 0 and time.monotonic() - start < 20
+    assert "did not finish within 5 s and was killed" in " ".join((result.out + result.err).split())
+    # The stand-in waits for a sleep of its own; neither may be left behind.
+    left = [p for p in pathlib.Path("/proc").glob("[0-9]*/environ") if marks(p, str(tmp_path))]
+    assert left == []
+
+
+def marks(path, text):
+    try:
+        return text.encode() in path.read_bytes()
+    except OSError:
+        return False
+
+
+def test_visible_devices(smi):
+    only = smi("devices", "--json", NVIDIA_VISIBLE_DEVICES="GPU-00000001-1111-2222-3333-444444444444").json()
+    assert [d["name"] for d in only["devices"]] == ["NVIDIA Fake 1"]
+    assert smi("devices", "--json", NVIDIA_VISIBLE_DEVICES="none").json() == {"devices": [], "count": 0}
+
+
+def test_parameters_are_refused(whirr):
+    result = whirr("--source", "nvidia-smi:x=1", "status")
+    assert result.code == 2 and "takes no parameters" in result.err
