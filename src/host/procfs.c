@@ -4,7 +4,16 @@
 #include "host/procfs.h"
 
 /* Numbers of stat's fields as proc(5) counts them; the name is the second, and everything is counted behind it. */
-enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_GROUP = 5, FIELD_FLAGS = 9, FIELD_UTIME = 14, FIELD_STIME = 15, FIELD_START = 22, FIELD_RSS = 24 };
+enum {
+    FIELD_STATE = 3,
+    FIELD_PARENT = 4,
+    FIELD_GROUP = 5,
+    FIELD_FLAGS = 9,
+    FIELD_UTIME = 14,
+    FIELD_STIME = 15,
+    FIELD_START = 22,
+    FIELD_RSS = 24
+};
 
 bool proc_stat_parse(struct str text, struct proc_stat *ret)
 {
