@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/guard_part.h"
 #include "cli/history.h"
 #include "cli/notify.h"
 #include "cli/places.h"
@@ -33,6 +34,7 @@ struct daemon {
     struct engine *engine;
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
+    struct guard_part *guard;
     struct story story;
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
@@ -226,6 +228,21 @@ static void start_store(struct daemon *d)
         log_error("no history is kept", LOG_TEXT("error", err.text));
 }
 
+static int guard_request(void *user, const char *method, struct str path, struct str body, struct buf *out)
+{
+    return guard_part_request(((struct daemon *)user)->guard, method, path, body, out);
+}
+
+static void guard_health(void *user, struct json_writer *j)
+{
+    guard_part_health(((struct daemon *)user)->guard, j);
+}
+
+static void guard_counters(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others)
+{
+    guard_part_counts(((struct daemon *)user)->guard, s, evictions_total, others);
+}
+
 static int start(struct daemon *d, struct error *err)
 {
     const struct config *c = d->first;
@@ -248,10 +265,20 @@ static int start(struct daemon *d, struct error *err)
     }
     start_store(d);
     struct server_options o = server_options(d, c);
-    int result = server_new(&o, &(struct server_parts){.sampled = on_sample, .store_health = write_store_health, .user = d},
-                            &d->server, err);
+    d->guard = guard_part_new(d->options->env, d->engine);
+    if (!d->guard)
+        return error_set(err, -ENOMEM, "out of memory");
+    const struct server_parts parts = {.sampled = on_sample,
+                                       .store_health = write_store_health,
+                                       .guard_health = guard_health,
+                                       .guard_request = guard_request,
+                                       .guard_counts = guard_counters,
+                                       .user = d};
+    int result = server_new(&o, &parts, &d->server, err);
     if (!result && watch(d))
         result = error_set(err, -ENOMEM, "cannot watch signals");
+    if (!result && guard_part_start(d->guard, c, d->server))
+        result = error_set(err, -ENOMEM, "cannot start the guard");
     return result;
 }
 
@@ -285,9 +312,11 @@ int daemon_run(const struct daemon_options *options)
     }
     /* The engine first: it puts samples into mailboxes that the server owns. */
     server_end_work(d.server);
+    guard_part_stop(d.guard);
     engine_free(d.engine);
     store_service_free(d.store, STORE_END_MS); /* before the server, which waits for its answers */
     server_free(d.server);
+    guard_part_free(d.guard);
     story_done(&d.story);
     if (d.current != d.first)
         config_free(d.current);

@@ -91,8 +91,10 @@ static int add_options(struct cli *cli, const struct config *config, struct guar
     const char *url = options_value(o, "url", NULL), *gate = options_value(o, "gate", NULL);
     if (rc == 0 && url)
         rc = spec_set_url(spec, url, err);
-    if (gate)
+    if (gate) {
         str_copy(spec->gate.listen, sizeof spec->gate.listen, str_from(gate));
+        spec->limits.hot_pauses = config->worker.overheat == CONFIG_OVERHEAT_PAUSE; /* with a gate it can be throttled */
+    }
     const char *gpu = options_value(o, "gpu", NULL);
     if (gpu)
         str_copy(spec->gpus[spec->gpu_count++], GPU_UUID_SIZE, str_from(gpu));

@@ -68,6 +68,34 @@ size_t guard_list(struct guard *g, struct guard_status *list, size_t max)
     return count;
 }
 
+static bool is_worker(struct guard *g, const struct process *p)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < g->count; i++) {
+        struct keeper *k = g->keepers[i];
+        pthread_mutex_lock(&k->lock);
+        for (size_t w = 0; !found && w < k->shown.pid_count; w++)
+            found = k->shown.pids[w].pid == p->pid;
+        pthread_mutex_unlock(&k->lock);
+    }
+    return found;
+}
+
+void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions_total, int64_t *others)
+{
+    struct guard_status status;
+    *evictions_total = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        keeper_status(g->keepers[i], &status);
+        *evictions_total += status.evictions_total;
+    }
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        others[i] = 0;
+        for (size_t p = 0; p < s->gpus[i].process_count; p++)
+            others[i] += s->gpus[i].processes[p].pid != (int32_t)getpid() && !is_worker(g, &s->gpus[i].processes[p]);
+    }
+}
+
 int guard_wish(struct guard *g, const char *name, enum person_wish wish)
 {
     bool found = false;

@@ -65,6 +65,8 @@ void guard_free(struct guard *g);
 int guard_add(struct guard *g, struct guard_spec *spec, const char *const *command, struct error *err);
 
 size_t guard_list(struct guard *g, struct guard_status *list, size_t max);
+/* Evictions of all workers, and for each GPU of the snapshot (by position) the processes that are neither a worker nor this one. */
+void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);
 /* NULL: all workers. -ENOENT: there is none of that name. */
 int guard_wish(struct guard *g, const char *name, enum person_wish wish);
 /* A process that needs the GPUs soon; counts while it lives. -ENOSPC when there are too many, -ESRCH when it does not live. */

@@ -143,6 +143,7 @@ static void publish(struct keeper *k)
     str_copy(s->way, sizeof s->way, str_from(k->entry.acted_count ? k->entry.acted[k->entry.acted_count - 1] : ""));
     s->pid = k->worker.pid_count ? k->worker.pids[0].pid : k->entry.pid_count ? k->entry.pids[0].pid : 0;
     s->pid_count = k->worker.pid_count;
+    k->shown = k->worker;
     s->others = k->claim.others;
     memcpy(s->gpus, k->worker.gpus, sizeof s->gpus);
     s->bytes = k->entry.acted_count                                                 ? k->entry.bytes
@@ -154,6 +155,8 @@ static void publish(struct keeper *k)
     s->fault = k->fault;
     s->gave_up = k->policy.gave_up;
     s->not_freed = k->policy.not_freed;
+    s->gated = k->gate != NULL;
+    gate_count(k->gate, &s->in_flight, &s->waiting);
     pthread_mutex_unlock(&k->lock);
 }
 
@@ -290,11 +293,14 @@ struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, 
     k->policy.state = GUARD_ABSENT;
     if (shared->options.state_dir && !spec->dry_run && journal_open(&k->journal, shared->options.state_dir, spec->name, err) < 0)
         goto failed;
+    if (spec->gate.listen[0] && gate_new(&spec->gate, spec->settings.url, &k->gate, err) < 0)
+        goto failed;
     if (command && start_child(k, command, err) < 0)
         goto failed;
     return k;
 failed:
     if (k) {
+        gate_free(k->gate);
         finder_free(k->finder);
         mailbox_free(k->wishes);
     }
@@ -356,6 +362,7 @@ void keeper_free(struct keeper *k)
         pthread_join(k->thread, NULL);
     }
     leave(k);
+    gate_free(k->gate);
     if (k->reserved)
         pthread_mutex_unlock(&k->shared->resuming);
     snapshot_unref(k->snapshot);

@@ -7,6 +7,7 @@
 
 #include "base/mailbox.h"
 #include "guard/find.h"
+#include "guard/gate.h"
 #include "guard/guard.h"
 #include "guard/way_plain.h"
 
@@ -39,6 +40,7 @@ struct keeper {
     const struct snapshot *snapshot;
     struct journal journal;
     struct journal_entry entry;
+    struct gate *gate; /* NULL: none */
     struct child child;
     bool has_child, child_failed;
     enum worker_presence presence;
@@ -55,6 +57,7 @@ struct keeper {
     /* Copied out for others. */
     pthread_mutex_t lock;
     struct guard_status status;
+    struct claim_worker shown; /* who the worker is */
 };
 
 struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct error *err);

@@ -169,14 +169,26 @@ static void open_gate(struct keeper *k)
                        (long long)(k->spec->limits.retry_ms / 1000));
 }
 
+/* Clients come through while it runs, one by one while it is hot, and wait otherwise. */
+static void set_gate(struct keeper *k)
+{
+    bool runs = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_ABSENT;
+    if (k->gate && !k->spec->dry_run)
+        gate_set(k->gate, !runs ? GATE_CLOSED : k->policy.throttled ? GATE_ONE : GATE_OPEN);
+}
+
 void keeper_act(struct keeper *k, enum guard_action action)
 {
+    set_gate(k);
     if (action != GUARD_DO_NOTHING && action != GUARD_DO_LOOK_AGAIN)
         k->step = STEP_PENDING;
     switch (action) {
     case GUARD_DO_EVICT: evict(k); return;
     case GUARD_DO_RESUME: resume(k); break;
-    case GUARD_DO_OPEN_GATE: open_gate(k); break;
+    case GUARD_DO_OPEN_GATE:
+        open_gate(k);
+        set_gate(k);
+        break;
     case GUARD_DO_NOTHING:
     case GUARD_DO_LOOK_AGAIN:
     case GUARD_DO_DRAIN:

@@ -296,6 +296,10 @@ static bool is_drained(struct keeper *k)
 {
     if (k->spec->dry_run || k->policy.way >= k->spec->way_count)
         return true;
+    size_t in_flight, waiting;
+    gate_count(k->gate, &in_flight, &waiting);
+    if (in_flight)
+        return false;
     struct way_context c = keeper_context(k);
     struct error err = {0};
     return way_busy(&k->spec->ways[k->policy.way], &c, &err) != 1;

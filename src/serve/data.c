@@ -143,6 +143,17 @@ static void write_processes(struct json_writer *j, const struct snapshot *s)
         json_processes(j, s, &rows);
 }
 
+static void write_prometheus(struct data *d, struct buf *out)
+{
+    struct prometheus_extra extra = {.own_pid = getpid()};
+    int64_t others[GPU_MAX];
+    if (d->guard_counts && d->latest->gpu_count <= GPU_MAX) {
+        d->guard_counts(d->guard_user, d->latest, &extra.evictions_total, others);
+        extra.other_processes = others;
+    }
+    prometheus_write(out, d->latest, &extra);
+}
+
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)
 {
     const struct snapshot *s = d->latest;
@@ -162,7 +173,7 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
         else
             out->failed = true;
         break;
-    case BODY_PROMETHEUS: prometheus_write(out, s, &(struct prometheus_extra){.own_pid = getpid()}); return;
+    case BODY_PROMETHEUS: write_prometheus(d, out); return;
     case BODY_PAGE: page_write(out, s, why); return;
     case BODY_SNAPSHOT: record_one(out, s, NULL); return;
     case BODY_COUNT: break;

@@ -43,6 +43,8 @@ struct data {
     struct blob *bodies[BODY_COUNT];
     bool asked; /* a fresh sample is on its way */
     bool has_sample;
+    void (*guard_counts)(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others); /* NULL: no guard */
+    void *guard_user;
     void *owner;
     void (*on_periodic)(void *owner); /* data->periodic is new */
     void (*on_fresh)(void *owner);    /* data->latest may be new */

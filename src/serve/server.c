@@ -159,6 +159,8 @@ int server_new(const struct server_options *options, const struct server_parts *
     int result = loop_init(&s->loop, err);
     if (!result)
         result = data_init(&s->data, &s->loop, options->engine, err);
+    s->data.guard_counts = s->parts.guard_counts;
+    s->data.guard_user = s->parts.user;
     if (!result && (hub_init(&s->hub, &s->loop) || eio_init(&s->eio, &s->loop, &socketio_ops, s->options.connections_max)))
         result = error_set(err, -ENOMEM, "out of memory");
     if (!result && release_init(&s->release, &s->loop, &s->data))
@@ -196,6 +198,16 @@ static int add_watch(struct server *s, struct watch *w, int64_t timeout_ms)
 int server_on_signal(struct server *s, int signal_number, void (*callback)(void *user), void *user)
 {
     return add_watch(s, watch_signal(s->loop.base, signal_number, callback, user), WATCH_NO_TIMEOUT);
+}
+
+int server_on_readable(struct server *s, int fd, void (*callback)(void *user), void *user)
+{
+    return add_watch(s, watch_readable(s->loop.base, fd, callback, user), WATCH_NO_TIMEOUT);
+}
+
+void server_announce_guard(struct server *s, struct str data)
+{
+    hub_announce(&s->hub, TOPIC_GUARD, data);
 }
 
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user)

@@ -42,6 +42,10 @@ struct server_parts {
     void (*sampled)(void *user, const struct snapshot *s);   /* each periodic sample; NULL: nobody cares */
     void (*store_health)(void *user, struct json_writer *j); /* writes the object; NULL: {"state": "off"} */
     void (*guard_health)(void *user, struct json_writer *j);
+    /* /api/guard...: the status of the answer, whose body is appended; NULL: there is no guard. */
+    int (*guard_request)(void *user, const char *method, struct str path, struct str body, struct buf *out);
+    /* For the metrics: `others` has one element a GPU of the snapshot, by position. */
+    void (*guard_counts)(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);
     void *user;
 };
 
@@ -57,7 +61,12 @@ void server_run(struct server *s);
 void server_stop(struct server *s);
 /* Callbacks in the loop: at a signal, and again and again. At most 8 together. */
 int server_on_signal(struct server *s, int signal, void (*callback)(void *user), void *user);
+/* Whenever the descriptor can be read. */
+int server_on_readable(struct server *s, int fd, void (*callback)(void *user), void *user);
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user);
+
+/* The event `guard` for all clients; `data` is JSON. In the loop's thread. */
+void server_announce_guard(struct server *s, struct str data);
 
 /* Settings that can change while running; certificates and tokens are read again. Says what failed in err, but applies the rest. */
 int server_reload(struct server *s, const struct server_options *options, struct error *err);

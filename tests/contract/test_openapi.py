@@ -22,7 +22,8 @@ def test_the_description_is_true(start, node, tmp_path):
                                          "/api/snapshot", "/ws", "/socket.io/")]
         asked += [("GET", "/api/gpu/metrics", "/api/gpu/metrics?gpu=99"), ("GET", "/api/gpu/devices", "/api/gpu/devices?max_age_ms=x"),
                   ("POST", "/api/source/release", "/api/source/release"), ("POST", "/socket.io/", "/socket.io/?EIO=4&transport=polling&sid=x"),
-                  ("POST", "/login", "/login"), ("POST", "/logout", "/logout")]
+                  ("POST", "/login", "/login"), ("POST", "/logout", "/logout"), ("GET", "/api/guard", "/api/guard")]
+        asked += [("POST", f"/api/guard/{word}", f"/api/guard/{word}") for word in ("announce", "unannounce", "hold", "release", "evict", "resume")]
         for method, path, target in asked:
             reply = d.ask(method, target, Accept="*/*")
             body = reply.body.decode(errors="replace") if reply.headers.get("content-type", "").startswith("application/json") else None

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The guard as a part of the daemon: the workers of the configuration, requests, events and counters.
+ */
+#pragma once
+
+#include "base/json_writer.h"
+#include "config/config.h"
+#include "engine/engine.h"
+#include "serve/server.h"
+
+struct guard_part;
+
+struct guard_part *guard_part_new(const struct env *env, struct engine *engine); /* NULL: out of memory */
+/* Starts the keepers; a worker with a mistake is told in the log and left out. */
+int guard_part_start(struct guard_part *p, const struct config *config, struct server *server);
+void guard_part_stop(struct guard_part *p); /* before the engine goes; NULL is fine */
+void guard_part_free(struct guard_part *p); /* after the server has gone; NULL is fine */
+
+int guard_part_request(struct guard_part *p, const char *method, struct str path, struct str body, struct buf *out);
+void guard_part_health(struct guard_part *p, struct json_writer *j);
+void guard_part_counts(struct guard_part *p, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);

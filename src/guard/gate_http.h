@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Just enough HTTP/1.1 to know where messages end: the gate passes bytes on untouched and only counts. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum { GATE_HEAD_MAX = 64 * 1024 };
+
+enum gate_body { GATE_BODY_NONE, GATE_BODY_LENGTH, GATE_BODY_CHUNKED, GATE_BODY_UNTIL_CLOSE, GATE_BODY_OPAQUE };
+
+struct gate_head {
+    size_t len; /* with the blank line */
+    enum gate_body body;
+    int64_t length;
+    int status;      /* of a response */
+    bool is_head;    /* the request's method is HEAD */
+    bool upgrade;    /* the request asks for another protocol */
+    bool close;      /* the connection ends with this message */
+    bool is_interim; /* 1xx other than 101: another head follows */
+};
+
+/* 1: there is a whole head; 0: not yet; -1: not HTTP, too long, or two lengths that do not agree (a way to smuggle requests). */
+int gate_parse_request(struct str bytes, struct gate_head *ret);
+/* `request` is the head that it answers. */
+int gate_parse_response(struct str bytes, const struct gate_head *request, struct gate_head *ret);
+
+/* Where in the body. */
+struct gate_progress {
+    enum gate_body body;
+    int64_t left;    /* of the length, or of the chunk */
+    int chunk_state; /* of the chunk's frame */
+    bool done;
+};
+
+void gate_progress_begin(struct gate_progress *p, const struct gate_head *head);
+/* How many of these bytes belong to the message; p->done when it ends with them. -1: broken chunks. */
+int64_t gate_progress_feed(struct gate_progress *p, struct str bytes);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guard/find.h"
+
+#include <stdio.h>
+
+#include "../sysroot.h"
+#include "base/cleanup.h"
+
+static void add_process(struct sysroot *s, int pid, int parent, int group, const char *name, const char *cgroup,
+                        const char *cmdline)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(text, sizeof text, "%d (%s) S %d %d 1 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 1 0 %d 0 10 0\n", pid, name, parent, group,
+             pid * 10);
+    sysroot_write(s, path, text);
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    snprintf(text, sizeof text, "Name:\t%s\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\n", name, pid, pid);
+    sysroot_write(s, path, text);
+    snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
+    snprintf(text, sizeof text, "0::%s\n", cgroup);
+    sysroot_write(s, path, text);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    sysroot_write(s, path, cmdline);
+}
+
+/* 100 serves with a child 101 that forked 102; 200 is a game below Steam's reaper 199; 300 is somebody else. */
+static void populate(struct sysroot *s)
+{
+    sysroot_init(s);
+    add_process(s, 100, 1, 100, "ollama", "/system.slice/ollama.service", "ollama serve");
+    add_process(s, 101, 100, 100, "runner", "/system.slice/ollama.service", "runner");
+    add_process(s, 102, 101, 102, "llama", "/system.slice/ollama.service/sub", "llama");
+    add_process(s, 199, 1, 199, "reaper", "/user.slice/x.scope", "reaper SteamLaunch AppId=570 -- game");
+    add_process(s, 200, 199, 199, "game", "/user.slice/x.scope", "game");
+    add_process(s, 300, 1, 300, "other", "/system.slice/ollama2.service", "other");
+}
+
+static struct snapshot *all_on_gpu(void)
+{
+    static const int pids[] = {101, 102, 200, 300};
+    struct snapshot *s = snapshot_new(1);
+    for (size_t i = 0; i < ARRAY_LEN(pids); i++) {
+        struct process *p = gpu_add_process(&s->gpus[0], pids[i]);
+        p->start_key = pids[i] * 10;
+        p->visible = true;
+    }
+    s->gpus[0].processes_state = READING_OK;
+    return s;
+}
+
+static void assert_found(struct sysroot *root, const struct guard_match *match, const int *pids, size_t count)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = all_on_gpu();
+    struct finder *f = finder_new(&root->env, match, true);
+    struct claim_worker w = {0};
+    struct claim_signals signals = {0};
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(finder_look(f, s, &w, &signals), WORKER_ALIVE);
+        assert_int_equal(w.pid_count, count);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(w.pids[i].pid, pids[i]);
+        assert_int_equal(signals.game_count, 1);
+        assert_int_equal(signals.games[0].pid, 200);
+    }
+    finder_free(f);
+}
+
+static void descendants_belong_to_the_worker_however_it_is_named(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot root;
+    populate(&root);
+    assert_found(&root, &(struct guard_match){.leader = {.pid = 100}}, (int[]){100, 101, 102}, 3);
+    assert_found(&root, &(struct guard_match){.name = "ollama"}, (int[]){101, 102}, 2);
+    assert_found(&root, &(struct guard_match){.unit = "ollama"}, (int[]){101, 102}, 2);
+    assert_found(&root, &(struct guard_match){.unit = "ollama.service"}, (int[]){101, 102}, 2);
+    assert_found(&root, &(struct guard_match){.cgroup = "/system.slice/ollama.service"}, (int[]){101, 102}, 2);
+}
+
+static void who_listens_on_a_port_leads(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot root;
+    populate(&root);
+    sysroot_write(&root, "/proc/net/tcp",
+                  "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+                  "   0: 0100007F:2CAA 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 7777 1 0\n");
+    sysroot_link(&root, "/proc/100/fd/3", "socket:[7777]");
+    assert_found(&root, &(struct guard_match){.port = 11434}, (int[]){100, 101, 102}, 3);
+}
+
+static void a_pid_that_was_taken_by_another_is_not_the_worker(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot root;
+    populate(&root);
+    AUTO_SNAPSHOT const struct snapshot *s = all_on_gpu();
+    struct finder *f = finder_new(&root.env, &(struct guard_match){.leader = {.pid = 100, .start_key = 5}}, false);
+    struct claim_worker w = {0};
+    struct claim_signals signals = {0};
+    finder_look(f, s, &w, &signals);
+    for (size_t i = 0; i < w.pid_count; i++)
+        assert_int_not_equal(w.pids[i].pid, 100);
+    finder_free(f);
+}
+
+static void a_worker_off_the_gpu_is_alive_while_its_processes_are(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot root;
+    populate(&root);
+    struct finder *f = finder_new(&root.env, &(struct guard_match){.name = "ollama"}, false);
+    struct claim_worker w = {0};
+    struct claim_signals signals = {0};
+    AUTO_SNAPSHOT const struct snapshot *empty = snapshot_new(1);
+    assert_int_equal(finder_look(f, empty, &w, &signals), WORKER_GONE);
+    finder_remember(f, &(struct claim_identity){101, 1010}, 1);
+    assert_int_equal(finder_look(f, empty, &w, &signals), WORKER_ALIVE);
+    sysroot_remove(&root, "/proc/101");
+    assert_int_equal(finder_look(f, empty, &w, &signals), WORKER_GONE);
+    finder_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(descendants_belong_to_the_worker_however_it_is_named),
+        TEST(who_listens_on_a_port_leads),
+        TEST(a_pid_that_was_taken_by_another_is_not_the_worker),
+        TEST(a_worker_off_the_gpu_is_alive_while_its_processes_are),
+    };
+    return RUN_TESTS(tests);
+}

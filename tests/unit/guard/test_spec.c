@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guard/spec.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "../config/config_fixture.h"
+
+static int make(const char *text, struct guard_spec *spec, struct error *err)
+{
+    struct config *c = loaded(text);
+    int rc = spec_from_config(c, 0, spec, err);
+    config_free(c); /* the spec keeps its own copies */
+    return rc;
+}
+
+static void a_worker_takes_what_it_does_not_set_from_the_defaults(void **state)
+{
+    (void)state;
+    struct guard_spec s;
+    assert_int_equal(
+        make("[worker]\nprocess_check_interval_secs = 2\ntemperature_threshold_celsius = 80\n"
+             "[guard.worker.o]\nways = [\"ollama\", \"checkpoint\"]\nurl = \"http://127.0.0.1:11434\"\nclear_for = \"7s\"\n",
+             &s, NULL),
+        0);
+    assert_string_equal(s.name, "o");
+    assert_int_equal(s.way_count, 2);
+    assert_int_equal(s.limits.ways, 2);
+    assert_string_equal(s.ways[0].name, "ollama");
+    assert_int_equal(s.interval_ms, 2000);
+    assert_int_equal(s.limits.leave_clear_ms, 7000);
+    assert_int_equal(s.hot_mdegc, 80000);
+    assert_int_equal(s.cool_mdegc, 75000);
+    assert_int_equal(s.match.port, 11434); /* nothing else was said: who listens there */
+    assert_true(s.limits.hot_pauses);      /* no gate: nothing to throttle with */
+    assert_int_equal(s.settings.evict_signal, SIGUSR1);
+    spec_done(&s);
+}
+
+static void matches_commands_and_gates_are_read(void **state)
+{
+    (void)state;
+    struct guard_spec s;
+    assert_int_equal(
+        make("[guard.worker.x]\nways = [\"command\"]\nmatch = { unit = \"x.service\" }\nevict_command = [\"a\", \"b c\"]\n"
+             "url = \"http://127.0.0.1:1\"\ngate = \"127.0.0.1:2\"\ngate_mode = \"refuse\"\ngpus = [0, \"GPU-1\"]\n",
+             &s, NULL),
+        0);
+    assert_string_equal(s.match.unit, "x.service");
+    assert_int_equal(s.match.port, 0);
+    assert_string_equal(s.settings.evict_command[1], "b c");
+    assert_null(s.settings.evict_command[2]);
+    assert_true(s.gate.refuse);
+    assert_false(s.limits.hot_pauses);
+    assert_int_equal(s.gpu_count, 2);
+    assert_string_equal(s.gpus[1], "GPU-1");
+    spec_done(&s);
+}
+
+static void a_way_of_the_users_own_is_a_row(void **state)
+{
+    (void)state;
+    struct guard_spec s;
+    assert_int_equal(make("[guard.way.mine]\nunload = \"DELETE /models/{id}\"\nlist = \"GET /m\"\nitems = \"[]\"\nid = \"n\"\n"
+                          "[guard.worker.x]\nways = [\"mine\"]\nurl = \"http://127.0.0.1:1\"\n",
+                          &s, NULL),
+                     0);
+    assert_string_equal(s.ways[0].name, "mine");
+    assert_string_equal(s.ways[0].row->unload_method, "DELETE");
+    assert_string_equal(s.ways[0].row->unload_path, "/models/{id}");
+    assert_string_equal(s.ways[0].row->reload_path, "");
+    spec_done(&s);
+}
+
+static void mistakes_name_the_worker_and_what_is_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"[guard.worker.x]\nways = [\"checkpoint\"]\n", "which processes"},
+        {"[guard.worker.x]\nmatch = { name = \"a\" }\n", "no way"},
+        {"[guard.worker.x]\nways = [\"magic\"]\nmatch = { name = \"a\" }\n", "unknown way 'magic'"},
+        {"[guard.worker.x]\nways = [\"ollama\"]\nmatch = { name = \"a\" }\n", "needs the url"},
+        {"[guard.worker.x]\nways = [\"command\"]\nmatch = { name = \"a\" }\n", "evict_command"},
+        {"[guard.worker.x]\nways = [\"process\"]\nmatch = { name = \"a\" }\n", "whirr guard run"},
+        {"[guard.worker.x]\nways = [\"checkpoint\"]\nmatch = { colour = \"a\" }\n", "matches nothing"},
+        {"[guard.worker.x]\nways = [\"signal\"]\nmatch = { name = \"a\" }\nevict_signal = \"SIGSTOP\"\n", "no signal"},
+        {"[guard.worker.x]\nways = [\"checkpoint\"]\nmatch = { name = \"a\" }\ngate = \"127.0.0.1:1\"\n", "a gate needs the url"},
+        {"[guard.way.m]\nunload = \"nonsense\"\n[guard.worker.x]\nways = [\"m\"]\nurl = \"http://127.0.0.1:1\"\n", "not a method"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct guard_spec s;
+        struct error err = {0};
+        assert_true(make(cases[i].text, &s, &err) < 0);
+        if (!strstr(err.text, cases[i].said) || !strstr(err.text, "guard.worker.x"))
+            fail_msg("%s\nsaid: %s", cases[i].text, err.text);
+    }
+}
+
+static void a_url_tells_the_port_of_a_local_server_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        int port;
+    } cases[] = {{"http://localhost:8080/v1", 8080}, {"http://[::1]:9", 9}, {"http://127.0.0.1", 80}, {"http://10.0.0.2:8080", 0}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct guard_spec s = {0};
+        assert_int_equal(spec_set_url(&s, cases[i].url, NULL), 0);
+        assert_int_equal(s.match.port, cases[i].port);
+    }
+    struct guard_spec s = {0};
+    assert_int_equal(spec_set_url(&s, "http://127.0.0.1:99999", NULL), -EINVAL);
+}
+
+int main(void)
+{
+    make_config_folder();
+    const struct CMUnitTest tests[] = {
+        TEST(a_worker_takes_what_it_does_not_set_from_the_defaults),
+        TEST(matches_commands_and_gates_are_read),
+        TEST(a_way_of_the_users_own_is_a_row),
+        TEST(mistakes_name_the_worker_and_what_is_missing),
+        TEST(a_url_tells_the_port_of_a_local_server_only),
+    };
+    return RUN_TESTS(tests);
+}
