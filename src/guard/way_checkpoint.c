@@ -98,7 +98,13 @@ static int evict(const struct way *way, struct way_context *c, struct error *err
     c->entry->pid_count = 1;
     c->entry->bytes = t.bytes;
     int64_t limit_ms = call_limit_ms(t.bytes, c->settings->evict_timeout_ms);
-    rc = call(c, CUDA_LOCK, "lock", t.who, CALL_TIMEOUT_MS, err);
+    /* One that an earlier guard left locked must not be locked again: the driver refuses that. */
+    enum cuda_process_state state = CUDA_PROCESS_RUNNING;
+    rc = cuda_call(c->env, CUDA_GET_STATE, t.who.pid, CALL_TIMEOUT_MS, &state, err);
+    if (rc == 0 && state == CUDA_PROCESS_FAILED)
+        rc = error_set(err, -EIO, "the driver says that an earlier checkpoint of pid %d failed; restart the worker", t.who.pid);
+    if (rc == 0 && state == CUDA_PROCESS_RUNNING)
+        rc = call(c, CUDA_LOCK, "lock", t.who, CALL_TIMEOUT_MS, err);
     if (rc < 0)
         return rc;
     rc = call(c, CUDA_CHECKPOINT, "checkpoint", t.who, limit_ms, err);
