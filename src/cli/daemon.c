@@ -270,6 +270,7 @@ static int start(struct daemon *d, struct error *err)
         return error_set(err, -ENOMEM, "out of memory");
     const struct server_parts parts = {.sampled = on_sample,
                                        .store_health = write_store_health,
+                                       .store = d->store,
                                        .guard_health = guard_health,
                                        .guard_request = guard_request,
                                        .guard_counts = guard_counters,

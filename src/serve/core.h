@@ -7,6 +7,7 @@
 #include "serve/compose.h"
 #include "serve/data.h"
 #include "serve/engineio.h"
+#include "serve/history.h"
 #include "serve/hub.h"
 #include "serve/limiter.h"
 #include "serve/listener.h"
@@ -28,6 +29,7 @@ struct server {
     struct hub hub;
     struct eio eio;
     struct release release;
+    struct history history;
     struct usage_watch usage;
     struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
     uint64_t status_sequence;

@@ -230,6 +230,8 @@ static void http_closed(struct conn *c)
     if (h->parked && h->parked_gone)
         h->parked_gone(c, h->parked_owner);
     leave_park(c);
+    if (h->answer)
+        h->drop_answer(h->answer);
     free(h);
     c->state = NULL;
 }

@@ -18,6 +18,8 @@ struct http_client {
     int64_t sending_since_ms;                         /* 0: nothing queued */
     void (*parked_gone)(struct conn *c, void *owner); /* told when a parked request's client goes away */
     void *parked_owner;
+    void *answer; /* what a parked request waited for, for its handler to take */
+    void (*drop_answer)(void *answer);
     struct conn *next_waiter, *prev_waiter; /* of the server's list of those that wait for a sample */
     int64_t wait_until_ms;
     bool waiting;

@@ -11,6 +11,7 @@
 #include "serve/core.h"
 #include "serve/guard.h"
 #include "serve/health.h"
+#include "serve/history.h"
 #include "serve/http.h"
 #include "serve/live.h"
 #include "serve/login.h"
@@ -184,6 +185,7 @@ const struct route routes[] = {
     {"/api/snapshot", HTTP_GET, NULL, TRUST_READER, get_snapshot},
     {"/api/source/release", HTTP_POST, JSON, TRUST_OWNER, post_release},
     {"/api/system/gpu-stats", HTTP_GET, JSON, TRUST_READER, get_stats},
+    {"/api/system/gpu-stats/history", HTTP_GET, JSON, TRUST_READER, get_stats_history},
     {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
     {"/docs", HTTP_GET, NULL, TRUST_READER, get_docs},
     {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},

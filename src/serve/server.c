@@ -163,7 +163,7 @@ int server_new(const struct server_options *options, const struct server_parts *
     s->data.guard_user = s->parts.user;
     if (!result && (hub_init(&s->hub, &s->loop) || eio_init(&s->eio, &s->loop, &socketio_ops, s->options.connections_max)))
         result = error_set(err, -ENOMEM, "out of memory");
-    if (!result && release_init(&s->release, &s->loop, &s->data))
+    if (!result && (release_init(&s->release, &s->loop, &s->data) || history_init(&s->history, &s->loop)))
         result = error_set(err, -ENOMEM, "out of memory");
     if (!result)
         result = token_file_load(&s->tokens, options->token_file, err);
@@ -279,6 +279,7 @@ void server_free(struct server *s)
         loop_bury(&s->loop); /* the clients leave the hub before it goes */
         eio_done(&s->eio);
         release_done(&s->release);
+        history_done(&s->history);
         hub_done(&s->hub);
     }
     loop_done(&s->loop);

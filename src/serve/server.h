@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "store/service.h"
 
 struct server;
 
@@ -41,6 +42,7 @@ struct json_writer;
 struct server_parts {
     void (*sampled)(void *user, const struct snapshot *s);   /* each periodic sample; NULL: nobody cares */
     void (*store_health)(void *user, struct json_writer *j); /* writes the object; NULL: {"state": "off"} */
+    struct store_service *store;                             /* answers about the past; NULL: there is none */
     void (*guard_health)(void *user, struct json_writer *j);
     /* /api/guard...: the status of the answer, whose body is appended; NULL: there is no guard. */
     int (*guard_request)(void *user, const char *method, struct str path, struct str body, struct buf *out);

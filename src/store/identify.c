@@ -55,6 +55,7 @@ static int insert(struct store *s, const struct gpu *gpu, const char *identity, 
     db_bind_word(q, 6, gpu->id.vendor);
     db_bind_i64(q, 7, gpu->index);
     db_bind_i64(q, 8, at_ms);
+    db_bind_i64(q, 9, gpu->simulated);
     int rc = db_step(q, err);
     if (rc != 1)
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave a GPU no number");

@@ -26,11 +26,11 @@ static struct reading read_column(struct db_statement *q, int column)
 int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc =
-        db_prepare(s->db,
-                   "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms "
-                   "FROM gpus g JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index, g.last_seen_ms DESC",
-                   &q, err);
+    int rc = db_prepare(
+        s->db,
+        "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, g.simulated "
+        "FROM gpus g JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index, g.last_seen_ms DESC",
+        &q, err);
     if (rc < 0)
         return rc;
     while ((rc = db_step(q, err)) == 1) {
@@ -42,6 +42,7 @@ int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user
         copy_column(q, 6, gpu.host, sizeof gpu.host);
         gpu.first_seen.ms = db_i64(q, 7);
         gpu.last_seen.ms = db_i64(q, 8);
+        gpu.simulated = db_i64(q, 9) != 0;
         if (host && strcmp(gpu.host, host) != 0)
             continue;
         rc = each(user, &gpu);

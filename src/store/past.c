@@ -107,6 +107,7 @@ static int fill_gpu(struct past *p, int64_t at_ms, struct error *err)
     struct gpu *gpu = &p->snapshot->gpus[p->gpu];
     gpu->id = known->identity;
     gpu->index = known->index;
+    gpu->simulated = known->simulated;
     p->found = false;
     const struct store_page page = {.since_ms = at_ms - LOOK_BACK_MS,
                                     .until_ms = at_ms + 1,

@@ -17,6 +17,7 @@ struct store_gpu {
     int index; /* the last one it had */
     struct gpu_id identity;
     char host[HOST_NAME_SIZE];
+    bool simulated;
     struct wall first_seen, last_seen;
 };
 

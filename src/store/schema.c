@@ -17,7 +17,7 @@ static const char tables_1[] =
     "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT, last_batch @INT);"
     /* identity: the UUID, else the PCI address and the name. */
     "CREATE TABLE gpus (id @AUTO, host_id @INT NOT NULL, identity TEXT NOT NULL, uuid TEXT, pci_address TEXT, name TEXT, vendor "
-    "TEXT,"
+    "TEXT, simulated @INT NOT NULL,"
     " gpu_index @INT, first_seen_ms @INT, last_seen_ms @INT, UNIQUE (host_id, identity));"
     /* What seldom changes: a row when it does. */
     "CREATE TABLE facts (gpu_id @INT NOT NULL, key TEXT NOT NULL, since_ms @INT NOT NULL, value TEXT, PRIMARY KEY (gpu_id, key, "

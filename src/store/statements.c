@@ -8,8 +8,8 @@ static const char *const texts[ST_COUNT] = {
     /* A card whose UUID was unknown once (an older driver) is still the same card. */
     [ST_GPU_ADOPT] = "SELECT id FROM gpus WHERE host_id = $1 AND uuid IS NULL AND pci_address = $2 AND name = $3",
     [ST_GPU_INSERT] =
-        "INSERT INTO gpus (host_id, identity, uuid, pci_address, name, vendor, gpu_index, first_seen_ms, last_seen_ms) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING id",
+        "INSERT INTO gpus (host_id, identity, uuid, pci_address, name, vendor, gpu_index, first_seen_ms, last_seen_ms, "
+        "simulated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9) RETURNING id",
     [ST_GPU_UPDATE] = "UPDATE gpus SET identity = $1, uuid = $2, pci_address = $3, name = $4, vendor = $5, gpu_index = $6, "
                       "last_seen_ms = $7 WHERE id = $8",
     [ST_HOST_TOUCH] = "INSERT INTO hosts (name, first_seen_ms, last_seen_ms) VALUES ($1, $2, $2) "

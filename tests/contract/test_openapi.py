@@ -14,13 +14,14 @@ from conftest import eventually
 def test_the_description_is_true(start, node, tmp_path):
     """Valid OpenAPI 3.1, its examples fit, and so does every real answer and event."""
     answers, events = [], []
-    for source in ("sim:gpus=2,scenario=bursty,speed=20", "sim:gpus=3,scenario=mixed,fault=lost@1:0.5", "sim:scenario=asleep", "sim:gpus=1,scenario=mig", None):
+    for source in ("sim:gpus=2,scenario=bursty,speed=20", "sim:gpus=3,scenario=mixed,fault=lost@1:4", "sim:scenario=asleep", "sim:gpus=1,scenario=mig", None):
         d = start("--interval", "0.1", source=source)
         d.wait_log("source started|source closed|no source")
         asked = [("GET", p, p) for p in ("/api/gpu/devices", "/api/gpu/driver", "/api/gpu/summary", "/api/gpu/metrics", "/api/processes", "/api/why",
-                                         "/api/resources", "/api/system/gpu-stats", "/api/health", "/metrics", "/openapi.json", "/docs", "/", "/login",
+                                         "/api/resources", "/api/system/gpu-stats", "/api/system/gpu-stats/history", "/api/health", "/metrics", "/openapi.json", "/docs", "/", "/login",
                                          "/api/snapshot", "/ws", "/socket.io/")]
         asked += [("GET", "/api/gpu/metrics", "/api/gpu/metrics?gpu=99"), ("GET", "/api/gpu/devices", "/api/gpu/devices?max_age_ms=x"),
+                  ("GET", "/api/system/gpu-stats/history", "/api/system/gpu-stats/history?limit=0"),
                   ("POST", "/api/source/release", "/api/source/release"), ("POST", "/socket.io/", "/socket.io/?EIO=4&transport=polling&sid=x"),
                   ("POST", "/login", "/login"), ("POST", "/logout", "/logout"), ("GET", "/api/guard", "/api/guard")]
         asked += [("POST", f"/api/guard/{word}", f"/api/guard/{word}") for word in ("announce", "unannounce", "hold", "release", "evict", "resume")]

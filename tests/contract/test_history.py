@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Section C, the stored part: rows come back as they were served, page by page, and are readable with plain SQL."""
+import datetime
+import sqlite3
+
+import pytest
+import shapes
+from conftest import eventually
+
+PATH = "/api/system/gpu-stats/history"
+ROW = {**shapes.STATS_ROW, "recorded_at": shapes.TIME}
+PAGE = {"rows": [ROW], "count": int, "next_cursor": shapes.Null(str)}
+
+
+@pytest.fixture
+def keeping(start, tmp_path):
+    """A daemon that stores five samples a second of two GPUs, with some rows already there."""
+    file = tmp_path / "history.db"
+    daemon = start("--interval", "0.2", "--store", f"sqlite:{file}", source="sim:gpus=2,scenario=training")
+    daemon.file = file
+    eventually(lambda: daemon.json(PATH)["count"] >= 12, explain=daemon.log)
+    return daemon
+
+
+def pages(daemon, query, limit):
+    cursor, rows = "", []
+    while True:
+        body = shapes.check(daemon.json(f"{PATH}?limit={limit}{query}{cursor}"), PAGE)
+        assert body["count"] == len(body["rows"]) <= limit
+        rows += body["rows"]
+        if body["next_cursor"] is None:
+            return rows
+        assert body["count"] == limit
+        cursor = f"&cursor={body['next_cursor']}"
+
+
+def test_rows_come_back_as_they_were_served(keeping):
+    served = keeping.json("/api/system/gpu-stats")["gpus"]
+    wanted = {(row["gpu_index"], row["recorded_at"]): row for row in served}
+
+    def stored():
+        rows = keeping.json(f"{PATH}?since=-1m&limit=10000")["rows"]
+        found = {(row["gpu_index"], row["recorded_at"]): row for row in rows}
+        return found if wanted.keys() <= found.keys() else None
+
+    found = eventually(stored)
+    for key, row in wanted.items():
+        for name in ROW:
+            assert found[key][name] == pytest.approx(row[name], abs=1e-3) if isinstance(row[name], float) else found[key][name] == row[name]
+
+
+def test_pages_are_stable_while_rows_are_added(keeping):
+    first = keeping.json(f"{PATH}?limit=5")
+    until = first["rows"][0]["recorded_at"]
+    rows = pages(keeping, "", 5)
+    keys = [(r["recorded_at"], r["gpu_index"]) for r in rows]
+    assert keys == sorted(set(keys)) and keys[0][0] == until
+    # The same rows in one piece: nothing was left out or told twice while new ones came.
+    whole = keeping.json(f"{PATH}?limit=10000")["rows"]
+    assert [(r["recorded_at"], r["gpu_index"]) for r in whole[:len(rows)]] == keys
+
+
+def test_parameters(keeping):
+    only = keeping.json(f"{PATH}?gpu_index=1&limit=10000")["rows"]
+    assert only and {r["gpu_index"] for r in only} == {1}
+    middle = only[len(only) // 2]["recorded_at"]
+    later = keeping.json(f"{PATH}?gpu_index=1&since={middle}&limit=10000")["rows"]
+    earlier = keeping.json(f"{PATH}?gpu_index=1&until={middle}&limit=10000")["rows"]
+    assert later[0]["recorded_at"] == middle and earlier[-1]["recorded_at"] < middle
+    assert keeping.json(f"{PATH}?since=-1h&until=-30m") == {"rows": [], "count": 0, "next_cursor": None}
+    assert keeping.json(f"{PATH}?gpu_index=7")["rows"] == []
+    assert keeping.json(PATH)["count"] <= 1000
+    for query in ("limit=0", "limit=10001", "limit=x", "since=yesterday", "until=-", "gpu_index=-1", "gpu_index=x", "step=0", "step=x", "cursor=!"):
+        reply = keeping.get(f"{PATH}?{query}")
+        assert reply.status == 400, query
+        assert reply.json()["error"]["code"] == "bad_parameter" and query.split("=")[0] in reply.json()["error"]["message"]
+
+
+def test_steps_are_means_of_their_rows(keeping):
+    eventually(lambda: len(keeping.json(f"{PATH}?gpu_index=0&limit=10000")["rows"]) > 25)
+    steps = shapes.check(keeping.json(f"{PATH}?step=2s&gpu_index=0"), PAGE)["rows"]
+    rows = keeping.json(f"{PATH}?gpu_index=0&limit=10000")["rows"]
+    assert len(steps) >= 2
+
+    def seconds(row):
+        return datetime.datetime.fromisoformat(row["recorded_at"].replace("Z", "+00:00")).timestamp()
+
+    step = steps[len(steps) // 2 - 1]
+    inside = [r["gpu_utilization_percent"] for r in rows if seconds(step) <= seconds(r) < seconds(step) + 2]
+    assert seconds(step) % 2 == 0
+    assert step["gpu_utilization_percent"] == pytest.approx(sum(inside) / len(inside), abs=1e-3)
+    both = pages(keeping, "&step=1s", 3)
+    keys = [(r["recorded_at"], r["gpu_index"]) for r in both]
+    assert keys == sorted(set(keys)) and {r["gpu_index"] for r in both} == {0, 1}
+
+
+def test_plain_sql_reads_the_file(keeping):
+    keeping.stop()
+    with sqlite3.connect(f"file:{keeping.file}?mode=ro", uri=True) as db:
+        db.row_factory = sqlite3.Row
+        row = dict(db.execute("SELECT * FROM gpu_stats ORDER BY recorded_at DESC LIMIT 1").fetchone())
+        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    for name in ROW:
+        assert name in row
+    assert row["host"] and row["gpu_uuid"] and 0 <= row["gpu_utilization_percent"] <= 100
+    assert row["recorded_at"].endswith("Z")
+
+
+def test_a_restart_goes_on_in_the_same_file(keeping, start):
+    keeping.stop()
+    with sqlite3.connect(keeping.file) as db:
+        before = db.execute("SELECT COUNT(*) FROM gpu_stats").fetchone()[0]
+    again = start("--interval", "0.2", "--store", f"sqlite:{keeping.file}", source="sim:gpus=2,scenario=training")
+    eventually(lambda: len(again.json(f"{PATH}?limit=10000")["rows"]) > before)
+    with sqlite3.connect(keeping.file) as db:
+        assert db.execute("SELECT COUNT(*) FROM gpus").fetchone()[0] == 2
+        assert db.execute("SELECT COUNT(*) FROM events WHERE kind = 'daemon'").fetchone()[0] == 2
+
+
+def test_without_a_store_the_history_is_empty(daemon):
+    assert daemon.json(PATH) == {"rows": [], "count": 0, "next_cursor": None}
+    assert daemon.get(f"{PATH}?limit=0").status == 400
+    assert daemon.json("/api/health")["store"]["state"] == "off"
+
+
+def test_health_tells_how_the_store_is(keeping):
+    store = keeping.json("/api/health")["store"]
+    assert store["state"] == "ok" and store["kind"] == "sqlite" and store["message"] is None and store["queued_rows"] >= 0
+
+
+def test_a_store_that_cannot_be_opened_does_not_stop_the_daemon(start):
+    d = start("--interval", "0.2", "--store", "sqlite:/nonexistent/folder/x.db")
+    d.wait_log("store: cannot open '/nonexistent/folder/x.db'")
+    store = d.json("/api/health")["store"]
+    assert store["state"] == "failing" and "/nonexistent" in store["message"]
+    assert d.json("/api/gpu/devices")["count"] == 2
+    assert d.get(PATH).status in (200, 503)
