@@ -219,7 +219,7 @@ static void http_hangup(struct conn *c)
 {
     struct http_client *h = c->state;
     /* "printf 'GET ...' | nc" closes its sending side and still wants the answer; a long poll would wait for nobody. */
-    if (conn_queued(c) || (h->parked && !h->parked_gone))
+    if (conn_queued(c) || c->resuming || (h->parked && !h->parked_gone))
         return;
     conn_close(c);
 }

@@ -31,9 +31,11 @@ def environment(folder, **changes):
         "WHIRR_NVML_LIBRARY": "libnvidia-ml-not-here.so", "WHIRR_CUDA_LIBRARY": "libcuda-not-here.so",
         "WHIRR_NVIDIA_SMI": "/nonexistent/nvidia-smi",
     }
-    for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    for name in ("UBSAN_OPTIONS", "LSAN_OPTIONS"):
         if name in os.environ:
             env[name] = os.environ[name]
+    # Looking for leaks takes seconds at the end of each process; test_soundness.py does it once for all.
+    env["ASAN_OPTIONS"] = "detect_leaks=0"
     env.update(changes)
     return {name: value for name, value in env.items() if value is not None}
 
@@ -131,18 +133,20 @@ class Daemon:
     def whirr(self, *args, **more):
         return subprocess.run([WHIRR, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more)
 
-    def stop(self, how=signal.SIGTERM):
+    def stop(self, how=signal.SIGTERM, within=20):
+        """The exit status, and how long it took."""
         begin = time.monotonic()
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
-            code = self.process.wait(20)
+            code = self.process.wait(within)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise AssertionError("does not stop:\n" + self.log())
+        took = time.monotonic() - begin
         self.reader.join(10)
         assert "Sanitizer" not in self.log() and "runtime error" not in self.log(), self.log()
-        return code, time.monotonic() - begin
+        return code, took
 
 
 def eventually(look, timeout=20, explain=lambda: ""):
