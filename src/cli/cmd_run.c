@@ -16,8 +16,6 @@
 
 enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200 };
 
-extern char **environ;
-
 static size_t announce(struct cli *cli, const char *what, json_t **workers)
 {
     char path[64], body[64], problem[512];

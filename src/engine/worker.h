@@ -35,7 +35,7 @@ struct result {
     int rc;          /* 0, or why the source could not be opened or read */
     char message[SOURCE_MESSAGE_SIZE];
     struct driver_info driver;
-    struct host host; /* of a source that has its own */
+    struct host host;                /* of a source that has its own */
     struct event events[EVENTS_MAX]; /* gpu_index: position in this source's list */
     size_t event_count;
     char *description; /* JOB_DESCRIBE: heap text */

@@ -12,16 +12,18 @@
 
 #include "base/cleanup.h"
 
-#define SSL_FUNCTIONS(X)                                                                                              \
-    X(TLS_server_method)                                                                                              \
-    X(SSL_CTX_new)                                                                                                    \
-    X(SSL_CTX_free)                                                                                                   \
-    X(SSL_CTX_ctrl)                                                                                                   \
-    X(SSL_CTX_set_options)                                                                                            \
-    X(SSL_CTX_use_certificate_chain_file)                                                                             \
-    X(SSL_CTX_use_PrivateKey_file)                                                                                    \
+/* clang-format off */
+#define SSL_FUNCTIONS(X) \
+    X(TLS_server_method) \
+    X(SSL_CTX_new) \
+    X(SSL_CTX_free) \
+    X(SSL_CTX_ctrl) \
+    X(SSL_CTX_set_options) \
+    X(SSL_CTX_use_certificate_chain_file) \
+    X(SSL_CTX_use_PrivateKey_file) \
     X(SSL_CTX_check_private_key) X(SSL_CTX_up_ref) X(SSL_CTX_set_alpn_select_cb) X(SSL_new) X(SSL_free) X(SSL_set_fd) \
         X(SSL_set_accept_state) X(SSL_read) X(SSL_write) X(SSL_get_error) X(SSL_pending) X(SSL_shutdown) X(SSL_select_next_proto)
+/* clang-format on */
 
 static struct {
     bool loaded;

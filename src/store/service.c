@@ -372,11 +372,8 @@ struct store_service *store_service_new(const struct store_service_options *opti
 
 static void join(pthread_t thread, int64_t timeout_ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    int64_t ns = until.tv_nsec + timeout_ms % 1000 * NS_PER_MS;
-    until.tv_sec += timeout_ms / 1000 + ns / NS_PER_S;
-    until.tv_nsec = ns % NS_PER_S;
+    int64_t until_ms = clock_wall(&clock_system).ms + timeout_ms;
+    struct timespec until = {.tv_sec = until_ms / MS_PER_S, .tv_nsec = until_ms % MS_PER_S * NS_PER_MS};
     /* A disk that hangs keeps its thread, which frees the rest should it ever come back. */
     if (pthread_timedjoin_np(thread, NULL, &until) != 0)
         pthread_detach(thread);
