@@ -53,9 +53,6 @@ def test_the_description_is_true(start, node, tmp_path):
         result = check.wait("checked", timeout=120)[0]
     assert result["problems"] == [], json.dumps(result["problems"], indent=1)[:6000]
     assert result["checked"] > 100
-    # Every path that is served is described: nothing in the route table is left out.
-    described = set(result["paths"])
-    assert {a["path"] for a in answers} == described, {a["path"] for a in answers} ^ described
 
 
 def test_a_generated_client(daemon, node, tmp_path):

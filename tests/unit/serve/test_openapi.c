@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/openapi.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "model/metric.h"
+#include "serve/router.h"
+#include "test.h"
+
+static json_t *doc;
+
+static int read_description(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf out = BUF(4 << 20);
+    openapi_write(&out);
+    json_error_t error;
+    doc = out.failed ? NULL : json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, &error);
+    if (!doc)
+        printf("openapi.json is not JSON: %s at line %d\n", error.text, error.line);
+    return doc ? 0 : -1;
+}
+
+static int forget_description(void **state)
+{
+    (void)state;
+    json_decref(doc);
+    return 0;
+}
+
+/* Files of the pages are not part of the API. */
+static bool is_file(const char *path)
+{
+    return strcmp(path, "/style.css") == 0 || strcmp(path, "/icon.svg") == 0;
+}
+
+static void every_route_is_described_and_nothing_else(void **state)
+{
+    (void)state;
+    json_t *paths = json_object_get(doc, "paths");
+    for (size_t i = 0; i < route_count; i++) {
+        if (is_file(routes[i].path))
+            continue;
+        const json_t *path = json_object_get(paths, routes[i].path);
+        if (routes[i].methods & HTTP_GET && !json_object_get(path, "get"))
+            fail_msg("GET %s is not described in openapi.json", routes[i].path);
+        if (routes[i].methods & HTTP_POST && !json_object_get(path, "post"))
+            fail_msg("POST %s is not described in openapi.json", routes[i].path);
+    }
+    const char *name;
+    json_t *path;
+    json_object_foreach(paths, name, path)
+    {
+        bool found = false;
+        for (size_t i = 0; i < route_count; i++)
+            found |= strcmp(routes[i].path, name) == 0;
+        if (!found)
+            fail_msg("openapi.json describes %s, which is not served", name);
+    }
+}
+
+static void every_metric_is_described(void **state)
+{
+    (void)state;
+    json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
+    json_t *gpu = json_object_get(json_object_get(schemas, "Gpu"), "properties");
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        assert_non_null(json_object_get(gpu, metric_table[i].json));
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        assert_non_null(json_object_get(gpu, property_table[i].json));
+    assert_string_equal(json_string_value(json_object_get(json_object_get(doc, "info"), "version")), WHIRR_VERSION);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(every_route_is_described_and_nothing_else), TEST(every_metric_is_described)};
+    return cmocka_run_group_tests(tests, read_description, forget_description);
+}
