@@ -278,7 +278,7 @@ static int start(struct daemon *d, struct error *err)
     int result = server_new(&o, &parts, &d->server, err);
     if (!result && watch(d))
         result = error_set(err, -ENOMEM, "cannot watch signals");
-    if (!result && guard_part_start(d->guard, c, d->server))
+    if (!result && guard_part_start(d->guard, c, d->server, d->store))
         result = error_set(err, -ENOMEM, "cannot start the guard");
     return result;
 }

@@ -22,6 +22,7 @@ struct guard_part {
     struct guard *guard;
     struct mailbox *events; /* of char *, JSON */
     struct server *server;
+    struct store_service *store; /* NULL: no history */
 };
 
 static void on_event(void *user, const struct guard_event *event)
@@ -30,6 +31,13 @@ static void on_event(void *user, const struct guard_event *event)
     AUTO_BUF struct buf text = BUF(EVENT_MAX);
     struct json_writer j = JSON_WRITER(&text);
     json_guard_event(&j, event);
+    if (p->store && !text.failed)
+        store_service_event(p->store, &(struct store_event){.at = event->at,
+                                                            .gpu_index = -1,
+                                                            .kind = "guard",
+                                                            .severity = event->kind == GUARD_EVENT_PROBLEM ? "warning" : "info",
+                                                            .text = event->text,
+                                                            .data = text.at});
     char *taken = buf_take(&text);
     if (taken)
         mailbox_put(p->events, taken);
@@ -67,9 +75,10 @@ struct guard_part *guard_part_new(const struct env *env, struct engine *engine)
     return NULL;
 }
 
-int guard_part_start(struct guard_part *p, const struct config *config, struct server *server)
+int guard_part_start(struct guard_part *p, const struct config *config, struct server *server, struct store_service *store)
 {
     p->server = server;
+    p->store = store;
     int rc = server_on_readable(server, mailbox_fd(p->events), on_events, p);
     for (size_t i = 0; rc == 0 && i < config->guard_worker_count; i++) {
         struct error err = {0};

@@ -7,12 +7,14 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "serve/server.h"
+#include "store/service.h"
 
 struct guard_part;
 
 struct guard_part *guard_part_new(const struct env *env, struct engine *engine); /* NULL: out of memory */
-/* Starts the keepers; a worker with a mistake is told in the log and left out. */
-int guard_part_start(struct guard_part *p, const struct config *config, struct server *server);
+/* Starts the keepers; a worker with a mistake is told in the log and left out. What happens goes into the history, too (NULL: there
+ * is none). */
+int guard_part_start(struct guard_part *p, const struct config *config, struct server *server, struct store_service *store);
 void guard_part_stop(struct guard_part *p); /* before the engine goes; NULL is fine */
 void guard_part_free(struct guard_part *p); /* after the server has gone; NULL is fine */
 

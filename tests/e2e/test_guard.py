@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -658,8 +659,13 @@ def test_the_daemon_guards_the_workers_of_its_configuration(machine):
                         f'[guard.worker.w]\nways = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n'
                         '[guard.worker.wrong]\nways = ["magic"]\n')
     m.start([WHIRR, "--config", m.config, "--source", "nvml", "serve", "--listen", f"127.0.0.1:{port}", "--socket", m.dir / "whirr.sock",
-             "--interval", "0.3"], stderr=open(m.dir / "log", "a"))
+             "--interval", "0.3", "--store", f"sqlite:{m.dir}/h.db"], stderr=open(m.dir / "log", "a"))
     m.until("running")
+    listener = socket.create_connection(("127.0.0.1", port))
+    listener.settimeout(PATIENCE)
+    listener.sendall(b"GET /ws?events=guard HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+    wait_for(lambda: b"gpu_status" in listener.recv(65536), "the greeting")
     assert "unknown way 'magic'" in m.log()
     other = m.process(3000)
     m.until("paused")
@@ -667,6 +673,10 @@ def test_the_daemon_guards_the_workers_of_its_configuration(machine):
     assert b'gpu_other_processes_count' in ask(port, "/metrics")[1]
     assert json.loads(ask(port, "/api/health")[1])["guard"]["state"] == "paused"
     assert json.loads(ask(port, "/api/guard")[1])["workers"][0]["name"] == "w"
+    heard = b""
+    while b'"state":"paused"' not in heard.replace(b": ", b":"):
+        heard += listener.recv(65536)
+    listener.close()
     m.end(other)
     m.until("running")
     assert m.whirr("guard", "evict", "w").returncode == 0
@@ -674,6 +684,11 @@ def test_the_daemon_guards_the_workers_of_its_configuration(machine):
     assert m.whirr("guard", "release", "w").returncode == 0
     m.until("running")
     m.whirr("run", "--", "true")
+
+    def kept():
+        with contextlib.closing(sqlite3.connect(f"file:{m.dir}/h.db?mode=ro", uri=True)) as history:
+            return [row[0] for row in history.execute("select text from events where kind = 'guard'")]
+    wait_for(lambda: any(text.startswith("paused") for text in kept()), kept)
 
 
 def test_usage_mistakes_are_told(machine):
