@@ -63,7 +63,8 @@ void finder_set_leader(struct finder *f, struct claim_identity leader)
 void finder_remember(struct finder *f, const struct claim_identity *pids, size_t count)
 {
     f->remembered_count = MIN_OF(count, (size_t)CLAIM_WORKER_PIDS);
-    memcpy(f->remembered, pids, f->remembered_count * sizeof *pids);
+    if (f->remembered_count)
+        memcpy(f->remembered, pids, f->remembered_count * sizeof *pids);
     f->known_count = 0;
 }
 
