@@ -216,9 +216,13 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
             if (before != GUARD_RESERVING)
                 continue;
             return MIN_OF(RESERVE_WAIT_MS, k->spec->interval_ms);
-        case GUARD_RUNNING:
+        case GUARD_RUNNING: {
+            /* Somebody who wakes the keeper between the two looks must not put the second one off by an interval. */
+            bool second = k->policy.seen && k->claim.verdict == CLAIM_SEEN && !k->policy.gave_up && !k->policy.forced;
+            return second ? k->spec->limits.second_look_ms + 5 : k->spec->interval_ms;
+        }
         case GUARD_PAUSED:
-        case GUARD_ABSENT: return action == GUARD_DO_LOOK_AGAIN ? k->spec->limits.second_look_ms + 5 : k->spec->interval_ms;
+        case GUARD_ABSENT: return k->spec->interval_ms;
         }
     }
 }

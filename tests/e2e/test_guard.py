@@ -150,7 +150,7 @@ def test_a_claimant_gets_the_gpu_and_the_worker_comes_back(machine):
     guard = m.guard("run", "--way", "checkpoint", "--", "sleep", "600")
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     m.hold(pid, 16000)
-    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    wait_for(lambda: m.status()["memory_mb"] == 16000, lambda: f"{m.status()} {(m.dir / 'nvml').read_text()}\n{m.log()}")
     other = m.process(3000)
     status = m.until("paused")
     assert status["way"] == "checkpoint" and status["evictions_total"] == 1 and status["memory_mb"] == 16000
