@@ -93,6 +93,8 @@ bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE])
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
+    if (join(path, getenv("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
+        return 0;
     if (geteuid() == 0 && make_public(SYSTEM_RUNTIME) && join(path, SYSTEM_RUNTIME, ""))
         return 0;
     if (geteuid() != 0 && join(path, getenv("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)

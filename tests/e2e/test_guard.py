@@ -43,7 +43,8 @@ class Machine:
         self.held, self.children, self.temperature = {}, [], 50
         self.env = environment(HOME=str(folder), XDG_RUNTIME_DIR=str(folder), XDG_STATE_HOME=str(folder / "state"),
                                WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
-                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), DBUS_SESSION_BUS_ADDRESS="disabled:")
+                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"),
+                               DBUS_SESSION_BUS_ADDRESS="disabled:")
         self.config = folder / "whirr.toml"
         self.config.write_text("")
         self.show()
