@@ -4,18 +4,16 @@
     servers.py KIND PORT STATE
 
 STATE is a JSON file that tests write and read: {"loaded": [...], "busy": bool, "lie": bool, "dead": bool, "slow": seconds}. "lie": says
-yes and frees nothing. Each request is appended to STATE.log. What was read where:
+yes and frees nothing. Each request is appended to STATE.log.
 
-  ollama      ollama/ollama server/routes.go (PsHandler, GenerateHandler: no prompt and keep_alive 0 unloads), 0.13
-  llamacpp    ggml-org/llama.cpp tools/server/server-models.cpp, server.cpp (router mode), b7400
-  llama-swap  mostlygeek/llama-swap proxy/proxymanager.go, proxymanager_api.go, v189
-  vllm        vllm-project/vllm vllm/entrypoints/serve/sleep/api_router.py, 0.12
-  sglang      sgl-project/sglang python/sglang/srt/entrypoints/http_server.py, managers/scheduler_update_weights_mixin.py (asserts
-              idle: the whole engine dies otherwise), managers/io_struct.py (PauseGenerationReqInput), 0.5.6
-  comfyui     comfyanonymous/ComfyUI server.py (get_queue, post_free), 0.3.75
-  lmstudio    lmstudio.ai/docs/developer/rest (v1 models, unload, load), 0.4
-  webui       AUTOMATIC1111/stable-diffusion-webui modules/api/api.py (unloadapi, reloadapi, progressapi), 1.10
-  triton      triton-inference-server/server docs/protocol/extension_model_repository.md, 2.60
+Read in the source:
+  llama-swap  mostlygeek/llama-swap proxy/proxymanager.go at 00460400 (GET /running; the unload route itself is in proxymanager_api.go,
+              not read)
+  sglang      sgl-project/sglang http_server.py (release, resume, get_load), release_memory_occupation() with its assertion of idleness,
+              PauseGenerationReqInput; excerpts of several versions, the release not known
+  webui       AUTOMATIC1111 modules/api/api.py: the two routes only
+Not yet checked against a named version of the source (written from a description of the API): ollama, llamacpp (also that the router's
+/slots takes model and autoload), vllm, comfyui, lmstudio, triton, and the rest of webui.
 """
 import http.server
 import json
