@@ -154,7 +154,8 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
         return;
     keep_groups(out, &w->last[position], groups);
     gpu_mark_absent(out, groups, READING_UNSUPPORTED);
-    if (groups & GROUP_PROCESS)
+    /* Processes of a simulated or recorded machine are not looked up on this one. */
+    if ((groups & GROUP_PROCESS) && !w->ops->simulated && !w->ops->host)
         for (size_t i = 0; i < out->process_count; i++)
             identity_fill(w->identity, &out->processes[i]);
     attribute_power(out);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "format/record.h"
 #include "test.h"
 
 enum { PATIENCE_MS = 20000 };
@@ -120,6 +121,40 @@ static void a_program_is_not_run_for_requests(void **state)
     unlink(log);
 }
 
+/* A number that was nobody there may be somebody here. */
+static void processes_of_a_recording_are_not_looked_up_here(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/whirr-test-recording-XXXXXX", source[64];
+    close(mkstemp(path));
+    unlink(path);
+    struct snapshot *s = snapshot_new(1);
+    s->taken_at = (struct wall){1800000000000};
+    s->groups = GROUP_ALL;
+    strcpy(s->gpus[0].id.name, "card");
+    s->gpus[0].processes_state = READING_OK;
+    struct process *p = gpu_add_process(&s->gpus[0], getpid());
+    p->type = PROCESS_COMPUTE;
+    p->visible = false;
+    struct error err = {0};
+    struct recorder *r = recorder_open(path, &err);
+    assert_non_null(r);
+    assert_int_equal(recorder_add(r, s, &err), 0);
+    assert_int_equal(recorder_close(r, &err), 0);
+    snapshot_unref(s);
+
+    snprintf(source, sizeof source, "replay:%s", path);
+    const char *sources[] = {source};
+    struct engine *e = engine(sources, 1, 0, 0);
+    AUTO_SNAPSHOT const struct snapshot *played = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    assert_int_equal(played->gpu_count, 1);
+    assert_int_equal(played->gpus[0].process_count, 1);
+    assert_false(played->gpus[0].processes[0].visible);
+    assert_string_equal(played->gpus[0].processes[0].command, "");
+    engine_free(e);
+    unlink(path);
+}
+
 static void a_hung_source_is_given_up_and_the_others_go_on(void **state)
 {
     (void)state;
@@ -209,6 +244,7 @@ int main(void)
         TEST(more_groups_are_read_when_asked_for_and_kept_afterwards),
         TEST(periodic_samples_reach_subscribers_and_asked_ones_do_not),
         TEST(a_program_is_not_run_for_requests),
+        TEST(processes_of_a_recording_are_not_looked_up_here),
         TEST(a_hung_source_is_given_up_and_the_others_go_on),
         TEST(a_lost_gpu_keeps_its_index_and_the_others_theirs),
         TEST(released_sources_are_closed_and_come_back),
