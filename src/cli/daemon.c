@@ -218,7 +218,7 @@ static void write_store_health(void *user, struct json_writer *j)
 static void start_store(struct daemon *d)
 {
     struct error err;
-    d->store = history_start(d->first, d->options->env->clock, &err);
+    d->store = history_start(d->first, d->options->env, &err);
     if (d->store && engine_subscribe(d->engine, store_service_inbox(d->store)) < 0) {
         error_set(&err, -ENOSPC, "too many subscribers");
         store_service_free(d->store, 0);

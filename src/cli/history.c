@@ -32,7 +32,7 @@ struct store_limits history_limits(const struct config *config)
     };
 }
 
-struct store_service *history_start(const struct config *config, const struct clock *clock, struct error *err)
+struct store_service *history_start(const struct config *config, const struct env *env, struct error *err)
 {
     char url[PLACE_SIZE + 32], folder[PLACE_SIZE];
     *err = (struct error){0};
@@ -46,13 +46,13 @@ struct store_service *history_start(const struct config *config, const struct cl
         snprintf(url, sizeof url, "%s", config->store.url);
     }
     const struct store_service_options options = {
-        .clock = clock,
-        .store = {.url = url, .host = config->store.host, .limits = history_limits(config)},
+        .clock = env->clock,
+        .store = {.env = env, .url = url, .host = config->store.host, .limits = history_limits(config)},
         .say = say,
     };
     struct store_service *v = store_service_new(&options, err);
     if (v)
-        store_service_event(v, &(struct store_event){.at = clock_wall(clock),
+        store_service_event(v, &(struct store_event){.at = clock_wall(env->clock),
                                                      .gpu_index = -1,
                                                      .kind = "daemon",
                                                      .severity = "info",

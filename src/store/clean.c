@@ -103,6 +103,8 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
     if (rc <= 0)
         return rc;
     rc = set_horizon(s, series, LEVEL_RAW, cut_ms, err);
+    if (rc == 0 && series == SERIES_GPU && s->db->ops->kind == DB_POSTGRES)
+        return partition_drop(s, cut_ms, err); /* a day at a time: the rest of the day is refused, but stays until then */
     if (rc == 0)
         rc = delete_range(s, table, first, raw_key(cut_ms, 0), err);
     return rc < 0 ? rc : 1;
@@ -136,7 +138,7 @@ static int clean_by_time(struct store *s, const char *table, const char *column,
 {
     char sql[256];
     int64_t count;
-    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s < %lld%s LIMIT 1) AS some", table, column,
+    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s < %lld%s LIMIT 1) AS t", table, column,
              (long long)before, also);
     int rc = db_query_i64(s->db, sql, 0, &count, err);
     if (rc < 0 || count == 0)

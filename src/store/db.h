@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/env.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -50,6 +51,9 @@ struct db_statement {
 
 /* A file, created with its folder's permissions when it is not there; read_only neither creates nor changes. */
 int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err);
+
+/* A server, by its URL. */
+int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err);
 
 void db_close(struct db *db); /* NULL is fine */
 

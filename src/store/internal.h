@@ -102,6 +102,7 @@ struct store {
     uint64_t rejected;
     int64_t rolled_bucket; /* the minute in which rollup_pending ran last */
     bool rollup_left;      /* and did not come to the end */
+    int64_t partition_day; /* the day whose table is known to be there; PostgreSQL only */
     bool over_size;        /* being cleaned because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
@@ -126,4 +127,8 @@ int rollup_add(struct store *s, enum series series, const void *subject, int64_t
 void running_init(struct running *r);
 void running_done(struct running *r);
 void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
+/* PostgreSQL: the table of the day is there. */
+int partition_ready(struct store *s, int64_t at_ms, struct error *err);
+/* The oldest table, when all of it is before the cut. 1: one went. */
+int partition_drop(struct store *s, int64_t cut_ms, struct error *err);
 int load_horizons(struct store *s, struct error *err);

@@ -103,6 +103,11 @@ static int table_exists(struct db *db, const char *table, bool *ret, struct erro
     return 0;
 }
 
+int schema_lock(struct db *db, struct error *err)
+{
+    return db->ops->kind == DB_SQLITE ? 0 : db_exec(db, "SELECT pg_advisory_xact_lock(7449747)", err);
+}
+
 int schema_version(struct db *db, int64_t *ret, struct error *err)
 {
     bool there;
@@ -169,8 +174,10 @@ static int read_columns(struct schema *schema, enum series series, struct error 
     return rc;
 }
 
-static int read_all_columns(struct schema *schema, struct error *err)
+int schema_read_columns(struct schema *schema, struct error *err)
 {
+    memset(schema->has, 0, sizeof schema->has);
+    memset(schema->count, 0, sizeof schema->count);
     int rc = 0;
     for (int series = 0; rc == 0 && series < SERIES_COUNT; series++)
         rc = read_columns(schema, (enum series)series, err);
@@ -245,8 +252,11 @@ int schema_add_columns(struct schema *schema, enum series series, const size_t *
             rc = db_query_i64(schema->db, sql, 0, &rows, err);
         }
     }
-    /* Views hold on to the columns; they are made again when all are there. */
+    /* Other hosts may be adding theirs. */
     if (rc == 0)
+        rc = schema_lock(schema->db, err);
+    /* In SQLite, views hold on to the columns; they are made again when all are there. */
+    if (rc == 0 && schema->db->ops->kind == DB_SQLITE)
         rc =
             db_exec(schema->db,
                     "DROP VIEW IF EXISTS gpu_stats; DROP VIEW IF EXISTS gpu_stats_minute; DROP VIEW IF EXISTS gpu_stats_hour", err);
@@ -290,13 +300,15 @@ int schema_open(struct schema *schema, struct db *db, struct error *err)
     int rc = db_begin(db, err);
     if (rc < 0)
         return rc;
-    rc = schema_version(db, &version, err);
+    rc = schema_lock(db, err);
+    if (rc == 0)
+        rc = schema_version(db, &version, err);
     if (rc == 0)
         rc = check_version(version, err);
     if (rc == 0 && version < SCHEMA_VERSION)
         rc = create_or_migrate(db, version, err);
     if (rc == 0)
-        rc = read_all_columns(schema, err);
+        rc = schema_read_columns(schema, err);
     if (rc == 0)
         rc = add_contract_columns(schema, err);
     if (rc == 0)
@@ -321,83 +333,5 @@ int schema_open_read_only(struct schema *schema, struct db *db, struct error *er
         return error_set(err, -ENOENT, "nothing was ever stored here");
     if (version < SCHEMA_VERSION)
         return error_set(err, -EPROTO, "the database is of an older version: `whirr db migrate` brings it up to date");
-    return read_all_columns(schema, err);
-}
-
-/* The time of a row for people: text in SQLite, a timestamp in PostgreSQL. */
-static void time_expression(enum db_kind kind, const char *milliseconds, struct buf *out)
-{
-    if (kind == DB_SQLITE)
-        buf_printf(out, "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', (%s) / 1000.0, 'unixepoch')", milliseconds);
-    else
-        buf_printf(out, "to_timestamp((%s) / 1000.0)", milliseconds);
-}
-
-static void metric_expression(struct series_column c, struct buf *out)
-{
-    if (c.scale == 1)
-        buf_printf(out, "s.%s", c.name);
-    else if (c.scale < 1)
-        buf_printf(out, "s.%s / %.1f", c.name, 1 / c.scale);
-    else
-        buf_printf(out, "s.%s * %.1f", c.name, c.scale);
-}
-
-/* The contract's names first; where the API calls a reading otherwise, it is there under both. */
-static void view_of_samples(const struct schema *schema, struct buf *sql)
-{
-    enum db_kind kind = schema->db->ops->kind;
-    buf_text(sql, "DROP VIEW IF EXISTS gpu_stats; CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, g.name AS gpu_name,"
-                  " s.temp_mdegc / 1000.0 AS temperature_celsius, s.power_mw / 1000.0 AS power_watts,"
-                  " s.mem_used_bytes / 1048576.0 AS memory_used_mb, s.mem_total_bytes / 1048576.0 AS memory_total_mb,"
-                  " s.util_permille / 10.0 AS gpu_utilization_percent, s.mem_util_permille / 10.0 AS memory_utilization_percent, ");
-    time_expression(kind, "s.id >> 14", sql);
-    buf_text(sql, " AS recorded_at, h.name AS host, g.uuid AS gpu_uuid, g.pci_address AS pci_address, g.vendor AS vendor,"
-                  " s.id >> 14 AS recorded_at_ms, s.id AS id");
-    static const char *const shown[] = {"temperature_celsius", "power_watts", "memory_used_mb", "memory_total_mb",
-                                        "memory_utilization_percent"};
-    for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
-        struct series_column c = schema->columns[SERIES_GPU][i];
-        bool there = false;
-        for (size_t k = 0; k < ARRAY_LEN(shown); k++)
-            there |= strcmp(c.json, shown[k]) == 0;
-        if (there)
-            continue;
-        buf_text(sql, ", ");
-        metric_expression(c, sql);
-        buf_printf(sql, " AS %s", c.json);
-    }
-    buf_text(sql, " FROM samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id;");
-}
-
-/* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. */
-static void view_of_buckets(const struct schema *schema, enum level level, struct buf *sql)
-{
-    const char *view = level == LEVEL_MINUTE ? "gpu_stats_minute" : "gpu_stats_hour";
-    buf_printf(sql, "DROP VIEW IF EXISTS %s; CREATE VIEW %s AS SELECT g.gpu_index AS gpu_index, g.name AS gpu_name, ", view, view);
-    char start[64];
-    snprintf(start, sizeof start, "(s.id & 4294967295) * %lld", (long long)level_ms(level));
-    time_expression(schema->db->ops->kind, start, sql);
-    buf_text(sql, " AS starts_at, h.name AS host, g.uuid AS gpu_uuid, s.samples AS samples");
-    for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
-        struct series_column c = schema->columns[SERIES_GPU][i];
-        double scale = c.bits ? 1 : c.scale;
-        buf_printf(sql, ", s.%s_sum * %.17g / COALESCE(s.%s_count, s.samples) AS %s", c.name, scale, c.name, c.json);
-        for (int part = 0; part < 2; part++)
-            buf_printf(sql, ", COALESCE(s.%s_%s * %.17g, s.%s_sum * %.17g / COALESCE(s.%s_count, s.samples)) AS %s_%s", c.name,
-                       part ? "max" : "min", scale, c.name, scale, c.name, c.json, part ? "max" : "min");
-        buf_printf(sql, ", CASE WHEN s.%s_sum IS NULL THEN 0 ELSE COALESCE(s.%s_count, s.samples) END AS %s_count", c.name, c.name,
-                   c.json);
-    }
-    buf_printf(sql, " FROM %s s JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id;",
-               series_table(SERIES_GPU, level));
-}
-
-int schema_refresh_views(struct schema *schema, struct error *err)
-{
-    AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    view_of_samples(schema, &sql);
-    view_of_buckets(schema, LEVEL_MINUTE, &sql);
-    view_of_buckets(schema, LEVEL_HOUR, &sql);
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(schema->db, sql.at, err);
+    return schema_read_columns(schema, err);
 }

@@ -25,6 +25,10 @@ int schema_open(struct schema *schema, struct db *db, struct error *err);
 int schema_open_read_only(struct schema *schema, struct db *db, struct error *err);
 /* Adds columns of a series, which it does not have yet, to its tables; inside a transaction. */
 int schema_add_columns(struct schema *schema, enum series series, const size_t *columns, size_t count, struct error *err);
+/* Until the end of the transaction, no other host changes tables. */
+int schema_lock(struct db *db, struct error *err);
+/* Which columns there are now. */
+int schema_read_columns(struct schema *schema, struct error *err);
 /* After columns came: the views show them. */
 int schema_refresh_views(struct schema *schema, struct error *err);
 /* The version of the tables, 0 when there are none. */

@@ -162,7 +162,8 @@ static bool open_store(struct store_service *v)
     if (v->store)
         return true;
     struct error err = {0};
-    const struct store_options options = {.url = v->url, .host = v->host, .limits = v->options.store.limits};
+    const struct store_options options = {
+        .env = v->options.store.env, .url = v->url, .host = v->host, .limits = v->options.store.limits};
     int rc = store_open(&options, &v->store, &err);
     if (rc == -EUCLEAN) {
         move_aside(v, &err);
@@ -304,7 +305,7 @@ static void *run_reader(void *arg)
             store_close(store);
             store = NULL;
         }
-        int rc = store ? store_refresh(store, &err) : store_open_read_only(v->url, &store, &err);
+        int rc = store ? store_refresh(store, &err) : store_open_read_only(v->options.store.env, v->url, &store, &err);
         if (rc < 0) {
             store_close(store);
             store = NULL;

@@ -28,6 +28,7 @@ struct store_limits {
 extern const struct store_limits store_default_limits;
 
 struct store_options {
+    const struct env *env;
     const char *url;  /* "sqlite:PATH" or "postgresql://..." */
     const char *host; /* "": the name in the snapshots */
     struct store_limits limits;
@@ -36,7 +37,7 @@ struct store_options {
 /* Opens, and makes or migrates the tables. A damaged file is -EUCLEAN: see store_move_aside. */
 int store_open(const struct store_options *options, struct store **ret, struct error *err);
 /* For queries only: nothing is created, changed or cleaned. -ENOENT when there is no history yet. */
-int store_open_read_only(const char *url, struct store **ret, struct error *err);
+int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err);
 /* A reader learns what the writer has added since: columns, horizons. */
 int store_refresh(struct store *s, struct error *err);
 void store_close(struct store *s); /* NULL is fine */

@@ -21,28 +21,33 @@ const struct store_limits store_default_limits = {
     .max_bytes = 4LL << 30,
 };
 
-static int open_database(const char *url, bool read_only, struct store *s, struct error *err)
+static int open_database(const struct env *env, const char *url, bool read_only, struct store *s, struct error *err)
 {
     if (strncmp(url, "sqlite:", 7) == 0) {
         str_copy(s->path, sizeof s->path, str_from(url + 7));
         int rc = db_open_sqlite(s->path, read_only, &s->db, err);
         return rc < 0 ? error_prefix(err, "cannot open '%s'", s->path) : 0;
     }
+    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0) {
+        int rc = db_open_postgres(env, url, read_only, &s->db, err);
+        return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL") : 0;
+    }
     return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
 }
 
-static int open_store(const char *url, bool read_only, struct store **ret, struct error *err)
+static int open_store(const struct env *env, const char *url, bool read_only, struct store **ret, struct error *err)
 {
     struct store *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
     s->limits = store_default_limits;
     running_init(&s->host_running);
+    s->partition_day = -1;
     s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
     s->lives = read_only ? NULL : calloc(LIVES_MAX, sizeof *s->lives);
     int rc = !read_only && (!s->gpus || !s->lives) ? error_set(err, -ENOMEM, "out of memory") : 0;
     if (rc == 0)
-        rc = open_database(url, read_only, s, err);
+        rc = open_database(env, url, read_only, s, err);
     if (rc == 0)
         rc = read_only ? schema_open_read_only(&s->schema, s->db, err) : schema_open(&s->schema, s->db, err);
     if (rc == 0)
@@ -59,7 +64,7 @@ static int open_store(const char *url, bool read_only, struct store **ret, struc
 int store_open(const struct store_options *options, struct store **ret, struct error *err)
 {
     struct store *s = NULL;
-    int rc = open_store(options->url, false, &s, err);
+    int rc = open_store(options->env, options->url, false, &s, err);
     if (rc < 0)
         return rc;
     s->limits = options->limits;
@@ -71,9 +76,9 @@ int store_open(const struct store_options *options, struct store **ret, struct e
     return 0;
 }
 
-int store_open_read_only(const char *url, struct store **ret, struct error *err)
+int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err)
 {
-    return open_store(url, true, ret, err);
+    return open_store(env, url, true, ret, err);
 }
 
 int store_refresh(struct store *s, struct error *err)
@@ -125,6 +130,7 @@ static void forget(struct store *s)
     s->lives_loaded = false;
     s->source_count = 0;
     s->rolled_bucket = 0;
+    s->partition_day = -1;
     store_forget_columns(s);
     struct error err;
     /* Columns that came were taken back with the rest. When even this fails, the next write does, too. */
@@ -197,6 +203,8 @@ static int write_sample(struct store *s, enum series series, const void *subject
                         struct error *err)
 {
     int rc = make_columns(s, series, subject, err);
+    if (rc == 0 && series == SERIES_GPU)
+        rc = partition_ready(s, at_ms, err);
     if (rc == 0)
         rc = prepare_insert(s, series, err);
     if (rc < 0)

@@ -66,9 +66,11 @@ static inline struct snapshot *sim_history_next(struct sim_history *h)
 }
 
 static char store_folder[64];
+static struct env test_env;
 
 static inline void make_store_folder(void)
 {
+    env_init_system(&test_env);
     /* In memory where possible: thousands of commits, each of which waits for a disk. */
     snprintf(store_folder, sizeof store_folder, "%s/whirr-store-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(store_folder));
@@ -98,7 +100,7 @@ static inline struct store *open_store(const char *name)
 {
     struct store *s = NULL;
     struct error err = {0};
-    const struct store_options options = {.url = store_url(name), .host = "", .limits = store_default_limits};
+    const struct store_options options = {.env = &test_env, .url = store_url(name), .host = "", .limits = store_default_limits};
     if (store_open(&options, &s, &err) != 0)
         fail_msg("%s", err.text);
     return s;

@@ -299,7 +299,7 @@ static void a_newer_schema_is_left_alone(void **state)
     sql_run("newer.db", "UPDATE meta SET value = '99' WHERE key = 'schema_version'");
     struct store *s = NULL;
     struct error err;
-    const struct store_options options = {.url = store_url("newer.db"), .limits = store_default_limits};
+    const struct store_options options = {.env = &test_env, .url = store_url("newer.db"), .limits = store_default_limits};
     assert_int_equal(store_open(&options, &s, &err), -EPROTO);
     assert_non_null(strstr(err.text, "newer version"));
     assert_int_equal(sql_i64("newer.db", "SELECT value FROM meta WHERE key = 'schema_version'"), 99);
@@ -316,7 +316,7 @@ static void what_is_not_a_database_is_told_apart(void **state)
     fclose(f);
     struct store *s = NULL;
     struct error err;
-    const struct store_options options = {.url = store_url("noise.db"), .limits = store_default_limits};
+    const struct store_options options = {.env = &test_env, .url = store_url("noise.db"), .limits = store_default_limits};
     assert_int_equal(store_open(&options, &s, &err), -EUCLEAN);
     char moved[256];
     assert_int_equal(store_move_aside(store_url("noise.db"), HISTORY_BEGIN, moved, sizeof moved, &err), 0);
@@ -324,7 +324,7 @@ static void what_is_not_a_database_is_told_apart(void **state)
     assert_int_equal(access(moved, F_OK), 0);
     assert_non_null(strstr(moved, "noise.db.damaged-20260301T000000Z"));
     store_close(open_store("noise.db"));
-    assert_int_equal(store_open_read_only("sqlite:/nonexistent/x.db", &s, &err), -ENOENT);
+    assert_int_equal(store_open_read_only(&test_env, "sqlite:/nonexistent/x.db", &s, &err), -ENOENT);
 }
 
 int main(void)

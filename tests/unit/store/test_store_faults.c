@@ -111,10 +111,11 @@ static void hear(void *user, enum log_level level, const char *message)
 static struct store_service *start(const char *name, struct heard *heard)
 {
     struct error err;
-    const struct store_service_options options = {.clock = &clock_system,
-                                                  .store = {.url = store_url(name), .host = "", .limits = store_default_limits},
-                                                  .say = hear,
-                                                  .user = heard};
+    const struct store_service_options options = {
+        .clock = &clock_system,
+        .store = {.env = &test_env, .url = store_url(name), .host = "", .limits = store_default_limits},
+        .say = hear,
+        .user = heard};
     struct store_service *v = store_service_new(&options, &err);
     assert_non_null(v);
     return v;

@@ -60,7 +60,7 @@ static void pages_are_stable_while_rows_are_added(void **state)
     write_samples(s, &h, 40);
     struct store *reader = NULL;
     struct error err;
-    assert_int_equal(store_open_read_only(store_url("pages.db"), &reader, &err), 0);
+    assert_int_equal(store_open_read_only(&test_env, store_url("pages.db"), &reader, &err), 0);
     size_t columns[] = {column("power_watts")};
     struct store_page page = {.since_ms = HISTORY_BEGIN.ms,
                               .until_ms = HISTORY_BEGIN.ms + 86400000,

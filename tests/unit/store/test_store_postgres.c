@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The store on a real PostgreSQL server, whose URL is WHIRR_TEST_POSTGRES (tools/with-postgres starts one); skipped without.
+ */
+#include <errno.h>
+
+#include "sim_history.h"
+#include "store/past.h"
+#include "store/query.h"
+
+static const char *server;
+
+#define NEEDS_SERVER()                                                                  \
+    do {                                                                                \
+        (void)state;                                                                    \
+        if (!server) {                                                                  \
+            print_message("skipped: no PostgreSQL (tools/with-postgres starts one)\n"); \
+            skip();                                                                     \
+        }                                                                               \
+    } while (0)
+
+/* What psql says to a query: past the program's own ways. */
+static void psql(const char *query, char *answer, size_t size)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "psql -X -A -t -q -v ON_ERROR_STOP=1 '%s' <<'END'\n%s\nEND\n", server, query);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    size_t len = fread(answer, 1, size - 1, p);
+    answer[len] = '\0';
+    while (len && answer[len - 1] == '\n')
+        answer[--len] = '\0';
+    if (pclose(p) != 0)
+        fail_msg("%s", query);
+}
+
+static int64_t psql_i64(const char *query)
+{
+    char answer[256];
+    int64_t value = -1;
+    psql(query, answer, sizeof answer);
+    str_to_i64(str_from(answer), &value);
+    return value;
+}
+
+static void empty_database(void)
+{
+    char answer[64];
+    psql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public;", answer, sizeof answer);
+}
+
+static struct store *open_server(const char *host)
+{
+    struct store *s = NULL;
+    struct error err = {0};
+    const struct store_options options = {.env = &test_env, .url = server, .host = host, .limits = store_default_limits};
+    if (store_open(&options, &s, &err) != 0)
+        fail_msg("%s", err.text);
+    return s;
+}
+
+static void write_samples(struct store *s, struct sim_history *h, int count)
+{
+    while (count > 0) {
+        struct snapshot *batch[40];
+        int n = MIN_OF(count, 40);
+        for (int i = 0; i < n; i++)
+            batch[i] = sim_history_next(h);
+        struct error err = {0};
+        if (store_write(s, (const struct snapshot *const *)batch, (size_t)n, NULL, 0, &err) != 0)
+            fail_msg("%s", err.text);
+        for (int i = 0; i < n; i++)
+            snapshot_unref(batch[i]);
+        count -= n;
+    }
+}
+
+static void rows_are_there_for_psql(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=training");
+    struct store *s = open_server("alpha");
+    write_samples(s, &h, 30);
+    struct snapshot *last = sim_history_next(&h);
+    write_one(s, last);
+    char answer[512], expected[512];
+    psql("SELECT gpu_index, gpu_name, temperature_celsius, power_watts, gpu_utilization_percent, host, "
+         "to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') FROM gpu_stats ORDER BY id DESC LIMIT 1",
+         answer, sizeof answer);
+    const struct gpu *gpu = &last->gpus[1];
+    snprintf(expected, sizeof expected, "1|%s|%g|%g|%g|alpha|2026-03-01 00:02:30.000", gpu->id.name,
+             (double)gpu->temp_mdegc.value / 1000, (double)gpu->power_mw.value / 1000, (double)gpu->util_permille.value / 10);
+    assert_string_equal(answer, expected);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats"), 62);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats_minute"), 4);
+    assert_true(psql_i64("SELECT COUNT(*) FROM processes") >= 2);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 1);
+    snapshot_unref(last);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void many_hosts_share_one_database(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history a, b;
+    sim_history_open(&a, "gpus=2,scenario=training");
+    sim_history_open(&b, "gpus=1,scenario=mixed,model=rx7900xtx");
+    struct store *first = open_server("alpha"), *second = open_server("beta");
+    for (int i = 0; i < 40; i++) { /* each brings columns that the other does not know of */
+        write_samples(first, &a, 1);
+        write_samples(second, &b, 1);
+    }
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats WHERE host = 'alpha'"), 80);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats WHERE host = 'beta'"), 40);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes"), 9);
+    store_close(first);
+    store_close(second);
+    sim_history_close(&a);
+    sim_history_close(&b);
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static void assert_exact(void)
+{
+    char query[3072];
+    for (int level = 1; level <= 2; level++) {
+        const char *table = level == 1 ? "minutes" : "hours";
+        long long ms = level == 1 ? 60000 : 3600000;
+        snprintf(
+            query, sizeof query,
+            "WITH raw AS (SELECT id & 16383 AS gpu, (id >> 14) / %lld AS bucket, SUM(power_mw) AS s, MIN(power_mw) AS lo, "
+            "MAX(power_mw) AS hi, COUNT(power_mw) AS n, COUNT(*) AS rows FROM samples GROUP BY 1, 2), "
+            "kept AS (SELECT id >> 32 AS gpu, id & 4294967295 AS bucket, power_mw_sum AS s, COALESCE(power_mw_min, power_mw_sum / "
+            "COALESCE(power_mw_count, samples)) AS lo, COALESCE(power_mw_max, power_mw_sum / COALESCE(power_mw_count, samples)) "
+            "AS hi, CASE WHEN power_mw_sum IS NULL THEN 0 ELSE COALESCE(power_mw_count, samples) END AS n, samples AS rows FROM "
+            "%s) "
+            "SELECT COUNT(*) FROM raw LEFT JOIN kept USING (gpu, bucket) WHERE (kept.s IS DISTINCT FROM raw.s OR "
+            "kept.lo IS DISTINCT FROM raw.lo OR kept.hi IS DISTINCT FROM raw.hi OR kept.n IS DISTINCT FROM raw.n OR "
+            "kept.rows IS DISTINCT FROM raw.rows) AND NOT EXISTS (SELECT 1 FROM pending w WHERE w.series = 0 AND w.level = %d AND "
+            "w.subject = raw.gpu AND w.bucket = raw.bucket) AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.series = 0 AND "
+            "p.level = 1 AND p.subject = raw.gpu AND p.bucket * 60000 / %lld = raw.bucket)",
+            ms, table, level, ms);
+        assert_int_equal(psql_i64(query), 0);
+    }
+}
+
+static void summaries_are_exact_over_restarts_and_clock_steps(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    uint32_t random = 7;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=bursty");
+    struct store *s = open_server("alpha");
+    for (int i = 0; i < 250; i++) {
+        write_samples(s, &h, 1 + (int)(next_random(&random) % 12));
+        switch (next_random(&random) % 20) {
+        case 0:
+            store_close(s);
+            s = open_server("alpha");
+            break;
+        case 1: h.clock.today.ms -= (int64_t)(next_random(&random) % 7200) * 1000 + 17; break;
+        case 2: h.clock.today.ms += (int64_t)(next_random(&random) % 7200) * 1000 + 3; break;
+        default: break;
+        }
+    }
+    assert_exact();
+    assert_true(psql_i64("SELECT COUNT(*) FROM hours") > 3);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static int add_point(void *user, const struct store_point *point)
+{
+    double *sum = user;
+    *sum += (double)point->values[0].sum;
+    return 0;
+}
+
+static void it_answers_like_sqlite(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h, twin;
+    sim_history_open(&h, "gpus=2,scenario=multi-user");
+    sim_history_open(&twin, "gpus=2,scenario=multi-user");
+    struct store *there = open_server(""), *here = open_store("twin.db");
+    write_samples(there, &h, 1500);
+    write_samples(here, &twin, 1500);
+    size_t column = (size_t)series_find(SERIES_GPU, "power_watts");
+    const int64_t steps[] = {5000, 60000, 3600000};
+    struct error err = {0};
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct store_plot plot = {.subject = 2,
+                                  .since_ms = HISTORY_BEGIN.ms,
+                                  .until_ms = h.clock.today.ms,
+                                  .step_ms = steps[i],
+                                  .columns = &column,
+                                  .column_count = 1};
+        double one = 0, other = 0;
+        assert_int_equal(store_series(there, &plot, add_point, &one, &err), 0);
+        assert_int_equal(store_series(here, &plot, add_point, &other, &err), 0);
+        assert_true(one > 0 && one == other);
+    }
+    struct recent recent, recent_here;
+    struct snapshot *past = NULL, *past_here = NULL;
+    struct wall at = {HISTORY_BEGIN.ms + 3000000};
+    if (store_past(there, "box", at, &past, &recent, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(store_past(here, "box", at, &past_here, &recent_here, &err), 0);
+    assert_int_equal(past->gpus[1].power_mw.value, past_here->gpus[1].power_mw.value);
+    assert_int_equal(past->gpus[1].process_count, past_here->gpus[1].process_count);
+    snapshot_unref(past);
+    snapshot_unref(past_here);
+    recent_done(&recent);
+    recent_done(&recent_here);
+    store_close(there);
+    store_close(here);
+    sim_history_close(&h);
+    sim_history_close(&twin);
+}
+
+static void days_go_as_whole_tables(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    h.interval_ms = 600000;
+    struct store *s = open_server("alpha");
+    struct store_limits limits = store_default_limits;
+    limits.raw_ms = 2 * 86400000LL;
+    limits.minute_ms = 3 * 86400000LL;
+    store_set_limits(s, &limits);
+    write_samples(s, &h, 6 * 144);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 6);
+    struct error err = {0};
+    int rc;
+    while ((rc = store_clean(s, h.clock.today, &err)) == 1)
+        ;
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 2);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM samples"), 2 * 144);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes"), 3 * 144 - 1);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void a_server_that_is_away_is_told_apart(void **state)
+{
+    NEEDS_SERVER();
+    struct store *s = NULL;
+    struct error err = {0};
+    const struct store_options options = {
+        .env = &test_env, .url = "postgresql://nobody@/x?host=/nonexistent", .host = "", .limits = store_default_limits};
+    assert_int_equal(store_open(&options, &s, &err), -ENOTCONN);
+    assert_non_null(strstr(err.text, "/nonexistent"));
+}
+
+int main(void)
+{
+    server = getenv("WHIRR_TEST_POSTGRES");
+    make_store_folder();
+    const struct CMUnitTest tests[] = {
+        TEST(rows_are_there_for_psql), TEST(many_hosts_share_one_database), TEST(summaries_are_exact_over_restarts_and_clock_steps),
+        TEST(it_answers_like_sqlite),  TEST(days_go_as_whole_tables),       TEST(a_server_that_is_away_is_told_apart),
+    };
+    int failed = RUN_TESTS(tests);
+    remove_store_folder();
+    return failed;
+}
