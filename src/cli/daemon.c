@@ -256,8 +256,7 @@ static int start(struct daemon *d, struct error *err)
     choose_sources(d);
     d->engine = engine_new(&(struct engine_options){.env = d->options->env,
                                                     .sources = d->source_count ? d->sources : NULL,
-                                                    .source_count = d->source_count,
-                                                    .interval_ms = config_interval_ms(c)},
+                                                    .source_count = d->source_count},
                            err);
     if (!d->engine) {
         d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
@@ -280,6 +279,8 @@ static int start(struct daemon *d, struct error *err)
         result = error_set(err, -ENOMEM, "cannot watch signals");
     if (!result && guard_part_start(d->guard, c, d->server, d->store))
         result = error_set(err, -ENOMEM, "cannot start the guard");
+    if (!result) /* only now: everybody who wants to hear of the first sample is listening */
+        engine_set_interval(d->engine, config_interval_ms(c));
     return result;
 }
 

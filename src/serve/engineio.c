@@ -193,8 +193,9 @@ static void on_ws_message(struct ws *w, struct str text)
     } else if (str_is(text, "2probe")) {
         s->heard_ms = loop_now_ms();
         ws_send_text(w, STR("3probe"));
-        if (s->poll && s->queue.len == 0)
-            enqueue(s, STR("6")); /* the client waits for its poll to end before it changes over */
+        s->probed = true;
+        if (s->poll)
+            http_unpark(s->poll); /* the client waits for its poll to end before it changes over */
     } else if (str_is(text, "5") && !s->ws && !s->closing) {
         finish_upgrade(s, w);
     } else {
@@ -214,8 +215,10 @@ static void on_ws_closed(struct ws *w)
     struct eio_session *s = w->owner;
     if (!s)
         return;
-    if (s->probe == w)
+    if (s->probe == w) {
         s->probe = NULL;
+        s->probed = false;
+    }
     if (s->ws == w) {
         s->ws = NULL;
         s->closing = true;
@@ -315,7 +318,7 @@ static void answer_poll(struct exchange *x, struct eio_session *s)
         if (body)
             exchange_reply(x, &(struct reply){.type = "text/plain; charset=UTF-8", .body = body, .cache = "no-store"});
         s->eio->ops->drained(s);
-    } else if (s->ws || s->closing) {
+    } else if (s->ws || s->closing || s->probed) {
         reply_text(x, s->closing ? STR("1") : STR("6"));
     } else {
         s->poll = x->conn;

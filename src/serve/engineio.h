@@ -41,6 +41,7 @@ struct eio_session {
     struct buf queue;  /* packets for the next poll, with separators */
     int64_t heard_ms;
     int64_t pinged_ms;
+    bool probed; /* the client is about to change over: polls are not kept waiting */
     bool closing;
 };
 

@@ -160,7 +160,8 @@ def test_a_slow_client_skips_and_is_told(start, node):
 
 
 def test_a_client_that_never_reads_costs_little_and_is_dropped(start):
-    d = start("--interval", "0.05", source="sim:gpus=64,scenario=training")
+    # Under the sanitizer, freed memory waits in a quarantine: a small one.
+    d = start("--interval", "0.05", source="sim:gpus=64,scenario=training", ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1")
     d.wait_log("source started")
 
     def resident():
@@ -353,6 +354,22 @@ def test_either_transport_alone(daemon, node, transport):
         client.wait("acknowledged")
         client.send(close=True)
         assert client.wait("disconnect")[0] == "io client disconnect"
+
+
+def test_a_poll_that_comes_behind_the_probe_is_not_kept_waiting(start):
+    """A client changes to its WebSocket only when its last poll has ended."""
+    d = start("--interval", "60")
+    d.wait_log("source started")
+    sid = json.loads(d.get("/socket.io/?EIO=4&transport=polling").body[1:])["sid"]
+    s, head = handshake(d, *GOOD, path=f"/socket.io/?EIO=4&transport=websocket&sid={sid}")
+    assert " 101 " in head
+    s.sendall(frame(b"2probe"))
+    assert read_frame(s) == (0x81, b"3probe")
+    begin = time.monotonic()
+    assert d.get(f"/socket.io/?EIO=4&transport=polling&sid={sid}").body == b"6" and time.monotonic() - begin < 2
+    s.sendall(frame(b"5") + frame(b"40"))
+    assert read_frame(s)[1].startswith(b"40{") and read_frame(s)[1].startswith(b'42["gpu_status"')
+    s.close()
 
 
 def test_other_namespaces_are_refused(daemon, node):
