@@ -34,20 +34,24 @@ struct store_limits history_limits(const struct config *config)
 
 struct store_service *history_start(const struct config *config, const struct env *env, struct error *err)
 {
-    char url[PLACE_SIZE + 32], folder[PLACE_SIZE];
+    char url[PLACE_SIZE + 32], folder[PLACE_SIZE], queue[PLACE_SIZE + 32] = "";
     *err = (struct error){0};
     if (strcmp(config->store.url, "none") == 0)
         return NULL;
-    if (strcmp(config->store.url, "auto") == 0) {
-        if (place_state(folder, err) < 0)
-            return NULL;
+    bool automatic = strcmp(config->store.url, "auto") == 0, server = strncmp(config->store.url, "postgres", 8) == 0;
+    if ((automatic || server) && place_state(folder, err) < 0)
+        return NULL;
+    if (automatic)
         snprintf(url, sizeof url, "sqlite:%s/whirr.db", folder);
-    } else {
+    else
         snprintf(url, sizeof url, "%s", config->store.url);
-    }
+    if (server)
+        snprintf(queue, sizeof queue, "%s/queue.db", folder);
     const struct store_service_options options = {
         .clock = env->clock,
         .store = {.env = env, .url = url, .host = config->store.host, .limits = history_limits(config)},
+        .queue_path = queue[0] ? queue : NULL,
+        .queue_bytes = config->store.queue_bytes,
         .say = say,
     };
     struct store_service *v = store_service_new(&options, err);

@@ -166,6 +166,8 @@ static int clean_by_age(struct store *s, int64_t now_ms, struct error *err)
     if (rc == 0)
         rc = clean_by_time(s, "processes", "last_seen_ms", "id", " AND ended = 1", now_ms - l->process_ms, err);
     if (rc == 0)
+        rc = clean_by_time(s, "writers", "at_ms", "host_id, run", "", now_ms - l->process_ms, err);
+    if (rc == 0)
         rc = clean_by_time(s, "events", "at_ms", "id", "", now_ms - l->event_ms, err);
     return rc;
 }

@@ -68,6 +68,7 @@ enum statement {
     ST_GPU_INSERT,
     ST_GPU_UPDATE,
     ST_HOST_TOUCH,
+    ST_WRITER,
     ST_FACT,
     ST_PENDING,
     ST_PENDING_DONE,

@@ -14,7 +14,10 @@ enum { SQL_MAX = 1 << 18 };
 /* @KEY: a key given by us; @AUTO: one given by the database; @INT: 64 bits; @LOOSE: keyed tables without a hidden row number. */
 static const char tables_1[] =
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) @LOOSE;"
-    "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT, last_batch @INT);"
+    "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT);"
+    /* The last thing that each run of the program wrote, where writing may have to be tried again. */
+    "CREATE TABLE writers (host_id @INT NOT NULL, run @INT NOT NULL, last_number @INT NOT NULL, at_ms @INT NOT NULL,"
+    " PRIMARY KEY (host_id, run)) @LOOSE;"
     /* identity: the UUID, else the PCI address and the name. */
     "CREATE TABLE gpus (id @AUTO, host_id @INT NOT NULL, identity TEXT NOT NULL, uuid TEXT, pci_address TEXT, name TEXT, vendor "
     "TEXT, simulated @INT NOT NULL,"

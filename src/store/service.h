@@ -21,13 +21,14 @@ enum store_state {
     STORE_OPENING, /* not yet opened, or being opened again */
     STORE_OK,
     STORE_FULL,    /* the disk is */
+    STORE_AWAY,    /* the server is not there, or not any more */
     STORE_FAILING, /* for another reason: message says which */
 };
 
 struct store_status {
     enum store_state state;
     const char *kind;   /* "sqlite", "postgresql" */
-    int64_t queued;     /* snapshots that wait to be written */
+    int64_t queued;     /* snapshots and events that wait to be written, in memory and on disk */
     uint64_t written;   /* snapshots */
     uint64_t lost;      /* snapshots: dropped because too many waited, or came too late */
     int64_t used_bytes; /* -1 unknown */
@@ -37,6 +38,8 @@ struct store_status {
 struct store_service_options {
     const struct clock *clock;
     struct store_options store; /* texts are copied */
+    const char *queue_path;     /* file in which samples wait while a server is away; NULL: in memory */
+    int64_t queue_bytes;        /* its most */
     /* Called from the writer's thread when something worth saying happens. May be NULL. */
     void (*say)(void *user, enum log_level level, const char *message);
     void *user;

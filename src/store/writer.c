@@ -355,29 +355,70 @@ static int know_any_host(struct store *s, struct wall at, struct error *err)
     return know_host(s, empty, err);
 }
 
-int store_write(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count, const struct store_event *events,
-                size_t event_count, struct error *err)
+static int leave_number(struct store *s, int64_t run, int64_t number, int64_t at_ms, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_WRITER, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, s->host_id);
+    db_bind_i64(q, 2, run);
+    db_bind_i64(q, 3, number);
+    db_bind_i64(q, 4, at_ms);
+    return db_put(q, err);
+}
+
+int store_write_numbered(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count,
+                         const struct store_event *events, size_t event_count, int64_t run, int64_t number, struct error *err)
 {
     int rc = db_begin(s->db, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; rc == 0 && i < snapshot_count; i++)
+    int64_t at_ms = 0;
+    for (size_t i = 0; rc == 0 && i < snapshot_count; i++) {
         rc = write_snapshot(s, snapshots[i], err);
+        at_ms = snapshots[i]->taken_at.ms;
+    }
     for (size_t i = 0; rc == 0 && i < event_count; i++) {
         rc = know_any_host(s, events[i].at, err);
         if (rc == 0)
             rc = put_event(s, &events[i], err);
+        at_ms = MAX_OF(at_ms, events[i].at.ms);
     }
     if (rc == 0)
         rc = lives_flush(s, err);
-    if (rc == 0) {
+    if (rc == 0 && run)
+        rc = leave_number(s, run, number, at_ms, err);
+    if (rc == 0)
         rc = db_commit(s->db, err);
-    } else {
+    else
         db_rollback(s->db);
-    }
     if (rc < 0)
         forget(s);
     return rc;
+}
+
+int store_write(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count, const struct store_event *events,
+                size_t event_count, struct error *err)
+{
+    return store_write_numbered(s, snapshots, snapshot_count, events, event_count, 0, 0, err);
+}
+
+int store_last_number(struct store *s, const char *host, int64_t run, int64_t *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    *ret = 0;
+    int rc = db_prepare(
+        s->db, "SELECT MAX(w.last_number) FROM writers w JOIN hosts h ON h.id = w.host_id WHERE w.run = $1 AND h.name = $2", &q,
+        err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, run);
+    db_bind_text(q, 2, host);
+    rc = db_step(q, err);
+    if (rc == 1 && !db_is_null(q, 0))
+        *ret = db_i64(q, 0);
+    db_reset(q);
+    return rc < 0 ? rc : 0;
 }
 
 int store_move_aside(const char *url, struct wall now, char *moved_to, size_t size, struct error *err)

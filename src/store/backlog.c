@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The backlog: a list in memory, and the queue behind it.
+ */
+#include "store/backlog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/cleanup.h"
+
+static const char *put_text(char **at, const char *text)
+{
+    if (!text)
+        return NULL;
+    size_t len = strlen(text) + 1;
+    const char *copy = memcpy(*at, text, len);
+    *at += len;
+    return copy;
+}
+
+struct kept_event *kept_event_new(const struct store_event *event)
+{
+    const char *const texts[] = {event->kind, event->severity, event->text, event->data};
+    size_t size = 0;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        size += texts[i] ? strlen(texts[i]) + 1 : 0;
+    struct kept_event *kept = malloc(sizeof *kept + size);
+    if (!kept)
+        return NULL;
+    kept->event = *event;
+    char *at = kept->texts;
+    kept->event.kind = put_text(&at, event->kind);
+    kept->event.severity = put_text(&at, event->severity);
+    kept->event.text = put_text(&at, event->text);
+    kept->event.data = put_text(&at, event->data);
+    return kept;
+}
+
+void backlog_init(struct backlog *b)
+{
+    *b = (struct backlog){.next_number = 1};
+    uint64_t run = 0;
+    if (getrandom(&run, sizeof run, 0) != sizeof run)
+        run = (uint64_t)clock_wall(&clock_system).ms;
+    b->run = (int64_t)(run >> 1 | 1); /* positive, and never 0 */
+}
+
+static void item_done(struct backlog_item *item)
+{
+    snapshot_unref(item->snapshot);
+    free(item->event);
+}
+
+void backlog_done(struct backlog *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        item_done(&b->items[i]);
+    b->count = 0;
+    queue_close(b->queue);
+    b->queue = NULL;
+}
+
+static void forget_first(struct backlog *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        item_done(&b->items[i]);
+    b->count -= count;
+    memmove(b->items, b->items + count, b->count * sizeof b->items[0]);
+}
+
+static void add(struct backlog *b, struct backlog_item item)
+{
+    if (b->count == BACKLOG_MEMORY_MAX) {
+        forget_first(b, 1);
+        b->lost++;
+    }
+    item.number = b->next_number++;
+    b->items[b->count++] = item;
+}
+
+void backlog_add_snapshot(struct backlog *b, const struct snapshot *snapshot)
+{
+    add(b, (struct backlog_item){.snapshot = snapshot});
+}
+
+void backlog_add_event(struct backlog *b, struct kept_event *event)
+{
+    add(b, (struct backlog_item){.event = event});
+}
+
+int64_t backlog_count(const struct backlog *b)
+{
+    return (int64_t)b->count + (b->queue ? queue_count(b->queue) : 0);
+}
+
+uint64_t backlog_lost(const struct backlog *b)
+{
+    return b->lost + (b->queue ? queue_dropped(b->queue) : 0);
+}
+
+int backlog_spill(struct backlog *b, struct error *err)
+{
+    if (!b->queue || b->count == 0)
+        return 0;
+    struct queue_item items[BACKLOG_MEMORY_MAX];
+    for (size_t i = 0; i < b->count; i++)
+        items[i] = (struct queue_item){.run = b->run,
+                                       .number = b->items[i].number,
+                                       .snapshot = b->items[i].snapshot,
+                                       .event = b->items[i].event ? &b->items[i].event->event : NULL};
+    int rc = queue_put(b->queue, items, b->count, err);
+    if (rc == 0)
+        forget_first(b, b->count);
+    return rc;
+}
+
+static void batch_add(struct batch *batch, int64_t number, const struct snapshot *snapshot, const struct store_event *event)
+{
+    if (batch->count == 0)
+        batch->first = number;
+    batch->number = number;
+    if (snapshot)
+        batch->snapshots[batch->snapshot_count++] = snapshot;
+    else if (event)
+        batch->events[batch->event_count++] = *event;
+    batch->count++;
+}
+
+int backlog_next(struct backlog *b, struct batch *batch, struct error *err)
+{
+    *batch = (struct batch){0};
+    if (b->queue && queue_count(b->queue)) {
+        int count = queue_first(b->queue, batch->queued, BATCH_MAX, err);
+        if (count < 0)
+            return count;
+        batch->from_queue = true;
+        for (int i = 0; i < count; i++) {
+            batch_add(batch, batch->queued[i].number, batch->queued[i].snapshot, batch->queued[i].event);
+            batch->run = batch->queued[i].run;
+        }
+        return count > 0;
+    }
+    for (size_t i = 0; i < MIN_OF(b->count, (size_t)BATCH_MAX); i++)
+        batch_add(batch, b->items[i].number, b->items[i].snapshot, b->items[i].event ? &b->items[i].event->event : NULL);
+    batch->run = b->run;
+    return batch->count > 0;
+}
+
+const char *batch_host(const struct batch *batch)
+{
+    return batch->snapshot_count ? batch->snapshots[0]->host.name : "";
+}
+
+void batch_done(struct batch *batch)
+{
+    for (size_t i = 0; batch->from_queue && i < batch->count; i++)
+        queued_done(&batch->queued[i]);
+    *batch = (struct batch){0};
+}
+
+int backlog_written(struct backlog *b, int64_t run, int64_t up_to, struct error *err)
+{
+    size_t count = 0;
+    while (run == b->run && count < b->count && b->items[count].number <= up_to)
+        count++;
+    forget_first(b, count);
+    return b->queue && queue_count(b->queue) ? queue_remove(b->queue, run, up_to, err) : 0;
+}

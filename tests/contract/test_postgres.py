@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history in a real PostgreSQL: what was stored is there once and whole, whatever happens to the server or to whirr.
+
+tools/with-postgres starts a server for these tests; without one they are skipped. WHIRR_KILLS says how often whirr is killed.
+"""
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import eventually
+
+URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
+KILLS = int(os.environ.get("WHIRR_KILLS", "8"))
+INTERVAL = 0.05
+PATH = "/api/system/gpu-stats/history"
+
+pytestmark = pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")
+
+# Every minute and hour, by a second way of counting. What is pending is not summed up yet.
+RECOMPUTED = """
+WITH raw AS (SELECT id & 16383 AS gpu, (id >> 14) / {ms} AS bucket, SUM(power_mw) AS s, MIN(power_mw) AS lo, MAX(power_mw) AS hi,
+             COUNT(*) AS n FROM samples GROUP BY 1, 2),
+     kept AS (SELECT id >> 32 AS gpu, id & 4294967295 AS bucket, power_mw_sum AS s, COALESCE(power_mw_min, power_mw_sum / samples) AS lo,
+              COALESCE(power_mw_max, power_mw_sum / samples) AS hi, samples AS n FROM {table})
+SELECT COUNT(*) FROM raw LEFT JOIN kept USING (gpu, bucket)
+WHERE (kept.s IS DISTINCT FROM raw.s OR kept.lo IS DISTINCT FROM raw.lo OR kept.hi IS DISTINCT FROM raw.hi OR kept.n IS DISTINCT FROM raw.n)
+  AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.series = 0 AND p.subject = raw.gpu AND p.bucket * (CASE p.level WHEN 1 THEN 60000 ELSE 3600000 END) / {ms} = raw.bucket)
+"""
+
+
+def sql(query):
+    done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL, "-c", query], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def number(query):
+    return int(sql(query) or 0)
+
+
+def control(*what):
+    subprocess.run([CONTROL, *what], check=True, timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture(autouse=True)
+def empty_server():
+    subprocess.run([CONTROL, "start"], timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
+    yield
+    subprocess.run([CONTROL, "start"], timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def keeping(start):
+    def one(url=URL, **more):
+        return start("--interval", str(INTERVAL), "--store", url, source="sim:gpus=2,scenario=bursty", **more)
+    return one
+
+
+def store(daemon):
+    return daemon.json("/api/health")["store"]
+
+
+def assert_whole():
+    """Each sample has all of its GPUs, processes were counted as often as they were seen, summaries are exact."""
+    assert number("SELECT COUNT(*) FROM (SELECT id >> 14 FROM samples GROUP BY 1 HAVING COUNT(*) <> 2) AS t") == 0
+    assert number(RECOMPUTED.format(ms=60000, table="minutes")) == 0
+    assert number(RECOMPUTED.format(ms=3600000, table="hours")) == 0
+    assert number("SELECT COUNT(*) FROM processes p WHERE samples <> (SELECT SUM(m.samples) FROM process_minutes m WHERE m.process_id = p.id)") == 0
+    assert number("SELECT COUNT(*) FROM processes p WHERE samples > (SELECT COUNT(*) FROM samples s WHERE (s.id & 16383) = p.gpu_id "
+                  "AND s.id >> 14 BETWEEN p.first_seen_ms AND p.last_seen_ms)") == 0
+
+
+def longest_gap():
+    return number("SELECT COALESCE(MAX(gap), 0) FROM (SELECT (id >> 14) - LAG(id >> 14) OVER (ORDER BY id) AS gap FROM samples "
+                  "WHERE (id & 16383) = 1) AS t")
+
+
+def test_rows_and_history(keeping):
+    d = keeping()
+    eventually(lambda: d.json(PATH)["count"] >= 20, explain=d.log)
+    assert store(d)["kind"] == "postgresql" and store(d)["state"] == "ok"
+    assert number("SELECT COUNT(*) FROM gpu_stats WHERE gpu_utilization_percent IS NOT NULL AND recorded_at > now() - interval '1 hour'") >= 20
+    d.stop()
+    assert_whole()
+
+
+@pytest.mark.parametrize("how", ["fast", "immediate", "kill"])
+def test_a_server_that_goes_and_comes_back_gets_everything_in_order(keeping, how):
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 20, explain=d.log)
+    if how == "kill":
+        control("kill")
+    else:
+        control("stop", how)
+    eventually(lambda: store(d)["state"] == "away" and store(d)["queued_rows"] >= 30, explain=d.log)
+    assert d.json("/api/gpu/devices")["count"] == 2
+    control("start")
+    eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
+    health = store(d)
+    assert health["lost_total"] == 0
+    d.stop()
+    assert_whole()
+    assert number("SELECT COUNT(DISTINCT id >> 14) FROM samples") >= health["written_total"]
+    assert longest_gap() < 20 * INTERVAL * 1000, "samples are missing in the middle"
+
+
+def test_what_waits_on_disk_survives_whirr(keeping):
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 10, explain=d.log)
+    control("stop", "immediate")
+    eventually(lambda: store(d)["state"] == "away" and store(d)["queued_rows"] >= 20, explain=d.log)
+    waiting = store(d)["queued_rows"]
+    d.stop(signal.SIGKILL)
+    again = keeping(XDG_STATE_HOME=d.env["XDG_STATE_HOME"])
+    eventually(lambda: store(again)["state"] == "away", explain=again.log)
+    control("start")
+    eventually(lambda: store(again)["state"] == "ok" and store(again)["queued_rows"] < 5, explain=again.log)
+    again.stop()
+    assert_whole()
+    assert number("SELECT COUNT(DISTINCT id >> 14) FROM samples") >= waiting
+
+
+def test_kill_9_at_random_moments(keeping):
+    chance = random.Random(5)
+    d = keeping()
+    state = d.env["XDG_STATE_HOME"]
+    last = 0
+    for turn in range(KILLS):
+        eventually(lambda: store(d)["written_total"] >= 3, explain=d.log)
+        time.sleep(chance.random() * 0.3)
+        if turn % 4 == 3:  # the server at the same time
+            control("kill")
+        told = d.json("/api/health")["store"]["written_total"]
+        d.stop(signal.SIGKILL)
+        if turn % 4 == 3:
+            control("start")
+        rows = number("SELECT COUNT(DISTINCT id >> 14) FROM samples")
+        assert rows - last >= told, "what was told to be written is not there"
+        last = rows
+        d = keeping(XDG_STATE_HOME=state)
+    d.stop()
+    assert_whole()
+
+
+def test_a_full_server_is_waited_for(keeping):
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 5, explain=d.log)
+    sql("CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END$$;"
+        "CREATE TRIGGER full_disk BEFORE INSERT ON host_samples FOR EACH ROW EXECUTE FUNCTION full_disk()")
+    eventually(lambda: store(d)["state"] == "full" and store(d)["queued_rows"] >= 10, explain=d.log)
+    sql("DROP TRIGGER full_disk ON host_samples")
+    eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
+    assert store(d)["lost_total"] == 0
+    d.stop()
+    assert_whole()
+    assert longest_gap() < 20 * INTERVAL * 1000
+
+
+def test_a_server_that_denies_is_named(keeping):
+    sql("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    d = keeping(URL.replace("whirr@", "stranger@"))
+    eventually(lambda: store(d)["state"] == "failing" and "permission denied" in (store(d)["message"] or ""), explain=d.log)
+    assert d.json("/api/gpu/devices")["count"] == 2
+    sql("GRANT ALL ON SCHEMA public TO PUBLIC")
+    eventually(lambda: store(d)["state"] == "ok", explain=d.log)
+    d.stop()
