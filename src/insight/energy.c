@@ -18,7 +18,7 @@ int64_t energy_step(struct energy_meter *m, struct mono now, struct reading powe
                     bool *counted)
 {
     *counted = false;
-    int64_t before, after, used = 0;
+    int64_t before = 0, after = 0, used = 0;
     int64_t ms = mono_since_ms(now, m->at);
     bool moved = reading_get(m->counter_mj, &before) && reading_get(counter_mj, &after) && after > before;
     if (m->started && ms > 0 && ms <= gap_ms) {
