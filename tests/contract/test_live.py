@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Section B, events: the WebSocket with the package `ws`, Socket.IO with `socket.io-client` and its default settings."""
 import json
+import os
 import re
 import socket
 import struct
@@ -178,7 +179,8 @@ def test_a_client_that_never_reads_costs_little_and_is_dropped(start):
     time.sleep(2)
     before = resident()
     time.sleep(4)
-    assert resident() - before < 20 * 1024  # kB; nothing piles up with the samples
+    if not os.environ.get("WHIRR_SANITIZED"):  # a sanitizer keeps what was freed for a while
+        assert resident() - before < 20 * 1024  # kB; nothing piles up with the samples
     assert d.json("/api/health")["server"]["connections"] >= 20
     eventually(lambda: d.json("/api/health")["server"]["connections"] <= 1, 60)
     for s in sockets:
