@@ -36,10 +36,12 @@ const char page_style[] =
     "meter{width:100%;height:.7rem;display:block}\n"
     "table{border-collapse:collapse;width:100%;font-size:.9rem}\n"
     "th,td{text-align:left;padding:.2rem .6rem .2rem 0;border-top:1px solid var(--line);white-space:nowrap}\n"
-    "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.c{white-space:normal;word-break:break-all;font-family:"
+    "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.c{white-space:normal;overflow-wrap:anywhere;min-width:11rem;"
+    "font-family:"
     "monospace}\n"
     "ul{margin:.3rem "
-    "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n";
+    "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n"
+    "@media(max-width:40rem){th:nth-child(3),td:nth-child(3),th:nth-child(6),td:nth-child(6){display:none}td.c{min-width:8rem}}";
 
 void html_text(struct buf *out, const char *text)
 {
