@@ -58,7 +58,9 @@ struct engine {
     size_t subscriber_count;
     bool released;
     struct mono released_until;
-    struct mailbox *release_reply; /* waits until all sources are closed */
+    struct mailbox *release_reply;   /* waits until all sources are closed */
+    struct event untold[EVENTS_MAX]; /* found in samples that were taken for requests */
+    size_t untold_count;
     struct mailbox *describe_reply;
     struct buf description;
     size_t descriptions_missing;
@@ -120,6 +122,21 @@ static void sample_host(struct engine *e, struct host *out)
         *out = elsewhere->host;
 }
 
+/* An event is found once. Where that was in a sample for a request, subscribers still hear of it, with the next one of theirs. */
+static void carry_events(struct engine *e, struct snapshot *s)
+{
+    if (!e->flight_periodic) {
+        for (size_t i = 0; i < s->event_count && e->untold_count < EVENTS_MAX; i++)
+            e->untold[e->untold_count++] = s->events[i];
+        return;
+    }
+    size_t room = EVENTS_MAX - e->untold_count, moved = MIN_OF(s->event_count, room);
+    memmove(s->events + e->untold_count, s->events, moved * sizeof s->events[0]);
+    memcpy(s->events, e->untold, e->untold_count * sizeof s->events[0]);
+    s->event_count = moved + e->untold_count;
+    e->untold_count = 0;
+}
+
 static void publish(struct engine *e)
 {
     struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
@@ -134,6 +151,7 @@ static void publish(struct engine *e)
     s->taken = now_of(e);
     s->interval_s = (double)e->interval_ms / MS_PER_S;
     sample_host(e, &s->host);
+    carry_events(e, s);
     if (e->flight_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));

@@ -136,6 +136,21 @@ def test_alerts_come_behind_the_stats_of_their_sample(start, node):
         assert all(e[1]["timestamp"] == got[at][1]["timestamp"] for e in before)
 
 
+def test_driver_events_reach_listeners_however_many_ask(start, node):
+    """What the driver reports is found once; a sample that was taken for a request must not swallow it."""
+    d = start("--interval", "2.5", source="sim:gpus=1,scenario=idle,fault=xid79:1")
+    with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws") as client:
+        client.wait("gpu_status")
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            d.get("/api/gpu/devices?max_age_ms=0")
+        event = client.wait("gpu_event", timeout=10)[0]
+        assert event["kind"] == "xid" and event["code"] == 79 and event["gpu_index"] == 0
+        time.sleep(3)
+        assert len([e for e in client.named("gpu_event") if e["kind"] == "xid"]) == 1
+    assert sum("event=xid" in line for line in d.lines) == 1
+
+
 def test_a_slow_client_skips_and_is_told(start, node):
     """A client that stops reading: everybody else goes on, and it gets the newest, and before it how many it missed."""
     d = start("--interval", "0.05", source="sim:gpus=64,scenario=training")
