@@ -12,9 +12,11 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cli/alert_part.h"
 #include "cli/command.h"
 #include "cli/guard_part.h"
 #include "cli/history.h"
+#include "cli/insight_part.h"
 #include "cli/notify.h"
 #include "cli/places.h"
 #include "cli/privileges.h"
@@ -35,6 +37,8 @@ struct daemon {
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
     struct guard_part *guard;
+    struct insight_part *insight;
+    struct alert_part *alerts;
     struct story story;
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
@@ -125,6 +129,8 @@ static void on_sample(void *user, const struct snapshot *s)
 {
     struct daemon *d = user;
     story_follow(&d->story, s);
+    insight_part_sampled(d->insight, s);
+    alert_part_sampled(d->alerts, s);
     check_required(d, s);
     d->seen_sample = true;
     size_t clients = server_clients(d->server);
@@ -157,6 +163,8 @@ static void apply(struct daemon *d, const struct config *fresh)
         struct store_limits limits = history_limits(fresh);
         store_service_set_limits(d->store, &limits);
     }
+    insight_part_reload(d->insight, fresh);
+    alert_part_reload(d->alerts, fresh);
     struct server_options o = server_options(d, fresh);
     if (server_reload(d->server, &o, &err))
         log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
@@ -228,9 +236,23 @@ static void start_store(struct daemon *d)
         log_error("no history is kept", LOG_TEXT("error", err.text));
 }
 
-static int guard_request(void *user, const char *method, struct str path, struct str body, struct buf *out)
+/* Each part knows its own routes. */
+static int part_request(void *user, const struct part_request *r, struct buf *out)
 {
-    return guard_part_request(((struct daemon *)user)->guard, method, path, body, out);
+    struct daemon *d = user;
+    int status = guard_part_request(d->guard, r, out);
+    if (!status)
+        status = insight_part_request(d->insight, r, out);
+    if (!status)
+        status = alert_part_request(d->alerts, r, out);
+    return status;
+}
+
+static void part_metrics(void *user, const struct snapshot *s, struct buf *out)
+{
+    struct daemon *d = user;
+    insight_part_metrics(d->insight, s, out);
+    alert_part_metrics(d->alerts, s, out);
 }
 
 static void guard_health(void *user, struct json_writer *j)
@@ -265,13 +287,16 @@ static int start(struct daemon *d, struct error *err)
     start_store(d);
     struct server_options o = server_options(d, c);
     d->guard = guard_part_new(d->options->env, d->engine);
-    if (!d->guard)
+    d->insight = insight_part_new(d->options->env, c);
+    d->alerts = alert_part_new(d->options->env, c);
+    if (!d->guard || !d->insight || !d->alerts)
         return error_set(err, -ENOMEM, "out of memory");
     const struct server_parts parts = {.sampled = on_sample,
                                        .store_health = write_store_health,
                                        .store = d->store,
                                        .guard_health = guard_health,
-                                       .guard_request = guard_request,
+                                       .request = part_request,
+                                       .metrics = part_metrics,
                                        .guard_counts = guard_counters,
                                        .user = d};
     int result = server_new(&o, &parts, &d->server, err);
@@ -279,6 +304,10 @@ static int start(struct daemon *d, struct error *err)
         result = error_set(err, -ENOMEM, "cannot watch signals");
     if (!result && guard_part_start(d->guard, c, d->server, d->store))
         result = error_set(err, -ENOMEM, "cannot start the guard");
+    if (!result) {
+        insight_part_start(d->insight, d->server, d->store);
+        alert_part_start(d->alerts, d->server, d->store);
+    }
     if (!result) /* only now: everybody who wants to hear of the first sample is listening */
         engine_set_interval(d->engine, config_interval_ms(c));
     return result;
@@ -319,6 +348,8 @@ int daemon_run(const struct daemon_options *options)
     store_service_free(d.store, STORE_END_MS); /* before the server, which waits for its answers */
     server_free(d.server);
     guard_part_free(d.guard);
+    alert_part_free(d.alerts);
+    insight_part_free(d.insight);
     story_done(&d.story);
     if (d.current != d.first)
         config_free(d.current);

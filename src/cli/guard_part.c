@@ -47,7 +47,7 @@ static void on_events(void *user)
 {
     struct guard_part *p = user;
     for (char *text; (text = mailbox_take(p->events, 0));) {
-        server_announce_guard(p->server, str_from(text));
+        server_announce(p->server, TOPIC_GUARD, str_from(text));
         free(text);
     }
 }
@@ -114,9 +114,11 @@ void guard_part_free(struct guard_part *p)
     free(p);
 }
 
-int guard_part_request(struct guard_part *p, const char *method, struct str path, struct str body, struct buf *out)
+int guard_part_request(struct guard_part *p, const struct part_request *r, struct buf *out)
 {
-    return guard_api(p->guard, method, path, body, out);
+    if (!str_starts(r->path, "/api/guard"))
+        return 0;
+    return guard_api(p->guard, r->method, r->path, r->body, out);
 }
 
 void guard_part_health(struct guard_part *p, struct json_writer *j)

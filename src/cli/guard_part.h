@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "config/config.h"
 #include "engine/engine.h"
+#include "serve/part.h"
 #include "serve/server.h"
 #include "store/service.h"
 
@@ -18,6 +19,7 @@ int guard_part_start(struct guard_part *p, const struct config *config, struct s
 void guard_part_stop(struct guard_part *p); /* before the engine goes; NULL is fine */
 void guard_part_free(struct guard_part *p); /* after the server has gone; NULL is fine */
 
-int guard_part_request(struct guard_part *p, const char *method, struct str path, struct str body, struct buf *out);
+/* The status of the answer, or 0: not one of its routes. */
+int guard_part_request(struct guard_part *p, const struct part_request *r, struct buf *out);
 void guard_part_health(struct guard_part *p, struct json_writer *j);
 void guard_part_counts(struct guard_part *p, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);

@@ -14,6 +14,7 @@
 #include "format/prometheus.h"
 #include "format/record.h"
 #include "serve/page.h"
+#include "serve/server.h"
 
 enum { PERIODIC_BOX = 4, FRESH_BOX = 8 };
 
@@ -147,11 +148,14 @@ static void write_prometheus(struct data *d, struct buf *out)
 {
     struct prometheus_extra extra = {.own_pid = getpid()};
     int64_t others[GPU_MAX];
-    if (d->guard_counts && d->latest->gpu_count <= GPU_MAX) {
-        d->guard_counts(d->guard_user, d->latest, &extra.evictions_total, others);
+    const struct server_parts *parts = d->parts;
+    if (parts && parts->guard_counts && d->latest->gpu_count <= GPU_MAX) {
+        parts->guard_counts(parts->user, d->latest, &extra.evictions_total, others);
         extra.other_processes = others;
     }
     prometheus_write(out, d->latest, &extra);
+    if (parts && parts->metrics)
+        parts->metrics(parts->user, d->latest, out);
 }
 
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)

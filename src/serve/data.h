@@ -32,6 +32,8 @@ enum body_kind {
     BODY_COUNT,
 };
 
+struct server_parts;
+
 struct data {
     struct engine *engine;
     struct mailbox *periodic_box, *fresh_box;
@@ -43,8 +45,7 @@ struct data {
     struct blob *bodies[BODY_COUNT];
     bool asked; /* a fresh sample is on its way */
     bool has_sample;
-    void (*guard_counts)(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others); /* NULL: no guard */
-    void *guard_user;
+    const struct server_parts *parts; /* whose series are among the metrics; NULL: none */
     void *owner;
     void (*on_periodic)(void *owner); /* data->periodic is new */
     void (*on_fresh)(void *owner);    /* data->latest may be new */

@@ -9,7 +9,7 @@
 #include "format/prometheus.h"
 #include "serve/assets.h"
 #include "serve/core.h"
-#include "serve/guard.h"
+#include "serve/part.h"
 #include "serve/health.h"
 #include "serve/history.h"
 #include "serve/http.h"
@@ -172,13 +172,13 @@ const struct route routes[] = {
     {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
     {"/api/gpu/metrics", HTTP_GET, JSON, TRUST_READER, get_metrics},
     {"/api/gpu/summary", HTTP_GET, JSON, TRUST_READER, get_summary},
-    {"/api/guard", HTTP_GET, JSON, TRUST_READER, handle_guard},
-    {"/api/guard/announce", HTTP_POST, JSON, TRUST_OWNER, handle_guard},
-    {"/api/guard/evict", HTTP_POST, JSON, TRUST_OWNER, handle_guard},
-    {"/api/guard/hold", HTTP_POST, JSON, TRUST_OWNER, handle_guard},
-    {"/api/guard/release", HTTP_POST, JSON, TRUST_OWNER, handle_guard},
-    {"/api/guard/resume", HTTP_POST, JSON, TRUST_OWNER, handle_guard},
-    {"/api/guard/unannounce", HTTP_POST, JSON, TRUST_OWNER, handle_guard},
+    {"/api/guard", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/guard/announce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/evict", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/hold", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/release", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/resume", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/unannounce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
     {"/api/health", HTTP_GET, JSON, TRUST_READER, get_health},
     {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
     {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},

@@ -159,8 +159,7 @@ int server_new(const struct server_options *options, const struct server_parts *
     int result = loop_init(&s->loop, err);
     if (!result)
         result = data_init(&s->data, &s->loop, options->engine, err);
-    s->data.guard_counts = s->parts.guard_counts;
-    s->data.guard_user = s->parts.user;
+    s->data.parts = &s->parts;
     if (!result && (hub_init(&s->hub, &s->loop) || eio_init(&s->eio, &s->loop, &socketio_ops, s->options.connections_max)))
         result = error_set(err, -ENOMEM, "out of memory");
     if (!result && (release_init(&s->release, &s->loop, &s->data) || history_init(&s->history, &s->loop)))
@@ -205,9 +204,9 @@ int server_on_readable(struct server *s, int fd, void (*callback)(void *user), v
     return add_watch(s, watch_readable(s->loop.base, fd, callback, user), WATCH_NO_TIMEOUT);
 }
 
-void server_announce_guard(struct server *s, struct str data)
+void server_announce(struct server *s, enum topic topic, struct str data)
 {
-    hub_announce(&s->hub, TOPIC_GUARD, data);
+    hub_announce(&s->hub, topic, data);
 }
 
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user)

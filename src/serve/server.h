@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "serve/topic.h"
 #include "store/service.h"
 
 struct server;
@@ -39,13 +40,16 @@ struct server_options {
 
 /* The other parts of the daemon. Called from the server's thread; must not block. */
 struct json_writer;
+struct part_request;
 struct server_parts {
     void (*sampled)(void *user, const struct snapshot *s);   /* each periodic sample; NULL: nobody cares */
     void (*store_health)(void *user, struct json_writer *j); /* writes the object; NULL: {"state": "off"} */
     struct store_service *store;                             /* answers about the past; NULL: there is none */
     void (*guard_health)(void *user, struct json_writer *j);
-    /* /api/guard...: the status of the answer, whose body is appended; NULL: there is no guard. */
-    int (*guard_request)(void *user, const char *method, struct str path, struct str body, struct buf *out);
+    /* Routes of handle_part: the status of the answer, whose JSON body is appended; NULL: there are no other parts. */
+    int (*request)(void *user, const struct part_request *r, struct buf *out);
+    /* Series of their own, behind those of the snapshot; NULL: none. */
+    void (*metrics)(void *user, const struct snapshot *s, struct buf *out);
     /* For the metrics: `others` has one element a GPU of the snapshot, by position. */
     void (*guard_counts)(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);
     void *user;
@@ -67,8 +71,8 @@ int server_on_signal(struct server *s, int signal, void (*callback)(void *user),
 int server_on_readable(struct server *s, int fd, void (*callback)(void *user), void *user);
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user);
 
-/* The event `guard` for all clients; `data` is JSON. In the loop's thread. */
-void server_announce_guard(struct server *s, struct str data);
+/* An event of this kind for all clients; `data` is JSON. In the loop's thread. */
+void server_announce(struct server *s, enum topic topic, struct str data);
 
 /* Settings that can change while running; certificates and tokens are read again. Says what failed in err, but applies the rest. */
 int server_reload(struct server *s, const struct server_options *options, struct error *err);

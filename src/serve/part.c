@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Hands a request to the parts of the daemon. What it means is their business.
+ */
+#include "serve/part.h"
+
+#include "serve/core.h"
+#include "serve/exchange.h"
+
+enum { ANSWER_MAX = 4 << 20 };
+
+bool part_query(const struct part_request *r, const char *key, char *value, size_t size)
+{
+    return http_query(r->http, key, value, size);
+}
+
+void handle_part(struct exchange *x)
+{
+    const struct server_parts *parts = &x->server->parts;
+    if (!parts->request) {
+        exchange_error(x, 404, "not_running", "This part of the daemon is not running.");
+        return;
+    }
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
+    const struct part_request r = {.method = x->request->method == HTTP_POST ? "POST" : "GET",
+                                   .path = str_from(x->route->path),
+                                   .body = x->body,
+                                   .owner = x->trust == TRUST_OWNER,
+                                   .http = x->request};
+    int status = parts->request(parts->user, &r, &out);
+    exchange_json(x, status, &out);
+}

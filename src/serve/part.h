@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Routes that another part of the daemon answers (guard, insight, alerts): the server only carries the request.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct exchange;
+struct http_request;
+
+struct part_request {
+    const char *method; /* "GET", "POST" */
+    struct str path;    /* of the route */
+    struct str body;
+    bool owner;                      /* may see what others may not: whole command lines */
+    const struct http_request *http; /* for part_query() */
+};
+
+/* The decoded value of a query parameter; false when absent, too long or badly encoded. */
+bool part_query(const struct part_request *r, const char *key, char *value, size_t size);
+
+void handle_part(struct exchange *x);
