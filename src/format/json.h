@@ -34,6 +34,8 @@ void json_stats_row(struct json_writer *j, const struct snapshot *s, const struc
 /* GET /api/system/gpu-stats */
 void json_stats(struct json_writer *j, const struct snapshot *s, int only);
 
+/* Every reading of the host, by its name in host_metrics.def, and why the others are missing. */
+void json_machine(struct json_writer *j, const struct host *host);
 /* GET /api/resources (section D). host is s->host, or a later reading of it. */
 void json_resources(struct json_writer *j, const struct snapshot *s, const struct host *host);
 

@@ -183,5 +183,7 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only)
     events(j, s);
     jw_key(j, "resources");
     json_resources(j, s, &s->host);
+    jw_key(j, "machine");
+    json_machine(j, &s->host);
     jw_end(j);
 }

@@ -28,6 +28,19 @@ struct reading resources_memory_permille(const struct host *host)
     return reading_ok((int64_t)((double)(total - available) * 1000.0 / (double)total + 0.5));
 }
 
+void json_machine(struct json_writer *j, const struct host *host)
+{
+    jw_object(j);
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        json_scaled(j, host_metric_table[i].json, host->metric[i], host_metric_table[i].json_scale);
+    jw_key_object(j, "absent");
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        if (host->metric[i].state != READING_OK)
+            jw_key_text(j, host_metric_table[i].json, reading_state_name(host->metric[i].state));
+    jw_end(j);
+    jw_end(j);
+}
+
 static void gpu_fields(struct json_writer *j, const struct snapshot *s)
 {
     const struct gpu *best = resources_best_gpu(s);
@@ -62,5 +75,11 @@ void json_resources(struct json_writer *j, const struct snapshot *s, const struc
     json_scaled(j, "network_tx_bytes_per_second", host->net_tx_bytes_per_s, 1);
     json_scaled(j, "disk_read_bytes_per_second", host->disk_read_bytes_per_s, 1);
     json_scaled(j, "disk_write_bytes_per_second", host->disk_write_bytes_per_s, 1);
+    json_scaled_float(j, "disk_busy_percent", host->disk_busy_permille, 0.1);
+    json_scaled_float(j, "cpu_core_max_percent", host->cpu_core_max_permille, 0.1);
+    json_scaled_float(j, "cpu_temperature_c", host->cpu_temp_mdegc, 1e-3);
+    json_scaled_float(j, "cpu_pressure_percent", host->cpu_pressure_permille, 0.1);
+    json_scaled_float(j, "memory_pressure_percent", host->mem_pressure_permille, 0.1);
+    json_scaled_float(j, "io_pressure_percent", host->io_pressure_permille, 0.1);
     jw_end(j);
 }

@@ -199,6 +199,15 @@ static double source_init_failures(const struct source_status *source)
     return (double)source->init_failures_total;
 }
 
+static void machine(struct buf *out, const struct host *host)
+{
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
+        const struct metric_info *info = &host_metric_table[i];
+        if (info->prometheus[0] && host->metric[i].state == READING_OK)
+            plain(out, info->prometheus, "gauge", info->help, (double)host->metric[i].value * info->prometheus_scale);
+    }
+}
+
 static void sources_and_self(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
 {
     double nvml_errors = 0, nvml_init_failures = 0;
@@ -234,5 +243,6 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
         other_processes(out, s, extra);
         prometheus_processes(out, s);
     }
+    machine(out, &s->host);
     sources_and_self(out, s, extra);
 }

@@ -16,6 +16,7 @@ struct counter {
     bool counted;     /* the caller's choice, made when it was first seen */
     bool seen;        /* in this round */
     uint64_t in, out; /* of the last round */
+    uint64_t own;     /* a third one, which the caller follows by itself */
 };
 
 struct counters {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host itself: name, CPU, memory, swap, load, network and disk, from procfs below the sysroot. Never blocks to measure:
- * rates are taken between two calls, and are PENDING on the first.
+ * The host itself: name, CPU, memory, swap, load, pressure, network and disk, from procfs and sysfs below the sysroot. Never
+ * blocks to measure: rates are taken between two calls, and are PENDING on the first.
  */
 #pragma once
 

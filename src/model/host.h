@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The machine around the GPUs at one moment.
+ * The machine around the GPUs at one moment; what each reading means stands in host_metrics.def. Rates and shares of CPU time are
+ * PENDING on the first sample.
  */
 #pragma once
 
+#include "model/metric.h"
 #include "model/reading.h"
 
 enum { HOST_NAME_SIZE = 65 };
 
 struct host {
     char name[HOST_NAME_SIZE];
-    struct reading cpu_permille; /* of all cores together; PENDING on the first sample */
-    struct reading cpu_count;
-    struct reading mem_total_bytes, mem_available_bytes;
-    struct reading swap_total_bytes, swap_used_bytes;
-    struct reading load1_milli;                            /* load average * 1000 */
-    struct reading net_rx_bytes_per_s, net_tx_bytes_per_s; /* all but loopback */
-    struct reading disk_read_bytes_per_s, disk_write_bytes_per_s;
+    union {
+        struct {
+#define HOST_METRIC(field, ...) struct reading field;
+#include "model/host_metrics.def"
+#undef HOST_METRIC
+        };
+        struct reading metric[HOST_METRIC_COUNT];
+    };
 };

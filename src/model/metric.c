@@ -29,12 +29,27 @@ const struct metric_info process_metric_table[PROCESS_METRIC_COUNT] = {
 #undef PROCESS_METRIC
 };
 
+const struct metric_info host_metric_table[HOST_METRIC_COUNT] = {
+#define HOST_METRIC(field, group, json, json_scale, prometheus, prometheus_scale, help) \
+    {#field, GROUP_##group, KIND_NUMBER, json, json_scale, prometheus, prometheus_scale, TYPE_GAUGE, help},
+#include "model/host_metrics.def"
+#undef HOST_METRIC
+};
+
 enum metric metric_from_json(const char *key)
 {
     for (size_t i = 0; i < METRIC_COUNT; i++)
         if (strcmp(metric_table[i].json, key) == 0)
             return (enum metric)i;
     return METRIC_COUNT;
+}
+
+enum host_metric host_metric_from_json(const char *key)
+{
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        if (strcmp(host_metric_table[i].json, key) == 0)
+            return (enum host_metric)i;
+    return HOST_METRIC_COUNT;
 }
 
 static const char *const throttle_names[THROTTLE_COUNT] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The metric table as data: what metrics.def, properties.def and process_metrics.def declare, for code that walks over all of them.
+ * The metric table as data: what metrics.def, properties.def, process_metrics.def and host_metrics.def declare, for code that walks
+ * over all of them.
  */
 #pragma once
 
@@ -44,6 +45,13 @@ enum process_metric {
     PROCESS_METRIC_COUNT
 };
 
+enum host_metric {
+#define HOST_METRIC(field, ...) HOST_METRIC_##field,
+#include "model/host_metrics.def"
+#undef HOST_METRIC
+    HOST_METRIC_COUNT
+};
+
 struct metric_info {
     const char *field;
     enum metric_group group;
@@ -63,9 +71,12 @@ struct property_info {
 extern const struct metric_info metric_table[METRIC_COUNT];
 extern const struct property_info property_table[PROPERTY_COUNT];
 extern const struct metric_info process_metric_table[PROCESS_METRIC_COUNT];
+extern const struct metric_info host_metric_table[HOST_METRIC_COUNT];
 
 /* By JSON key; METRIC_COUNT when there is none. */
 enum metric metric_from_json(const char *key);
+/* The same for a reading of the host; HOST_METRIC_COUNT when there is none. */
+enum host_metric host_metric_from_json(const char *key);
 
 /* Reasons for lowered clocks, the same bits for every vendor; the words are those of the API. */
 enum throttle {

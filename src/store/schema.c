@@ -260,9 +260,10 @@ int schema_add_columns(struct schema *schema, enum series series, const size_t *
         rc = schema_lock(schema->db, err);
     /* In SQLite, views hold on to the columns; they are made again when all are there. */
     if (rc == 0 && schema->db->ops->kind == DB_SQLITE)
-        rc =
-            db_exec(schema->db,
-                    "DROP VIEW IF EXISTS gpu_stats; DROP VIEW IF EXISTS gpu_stats_minute; DROP VIEW IF EXISTS gpu_stats_hour", err);
+        rc = db_exec(schema->db,
+                     "DROP VIEW IF EXISTS gpu_stats; DROP VIEW IF EXISTS gpu_stats_minute; DROP VIEW IF EXISTS gpu_stats_hour;"
+                     "DROP VIEW IF EXISTS host_stats; DROP VIEW IF EXISTS host_stats_minute; DROP VIEW IF EXISTS host_stats_hour",
+                     err);
     if (rc == 0 && rows == 0)
         rc = make_anew(schema, series, columns, count, err);
     for (size_t i = 0; rc == 0 && rows && i < count; i++)

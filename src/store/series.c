@@ -1,35 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The columns come from the metric table; what never changes while a card runs is kept as a fact instead (see facts in schema.c).
+ * The columns come from the metric tables; what never changes while a card runs is kept as a fact instead (see facts in schema.c).
  */
 #include "store/series.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
-
-#define HOST_COLUMNS(X)                                                  \
-    X(cpu_permille, "cpu_percent", 0.1, false)                           \
-    X(mem_total_bytes, "memory_total_mb", 1.0 / (1 << 20), true)         \
-    X(mem_available_bytes, "memory_available_mb", 1.0 / (1 << 20), true) \
-    X(swap_total_bytes, "swap_total_mb", 1.0 / (1 << 20), true)          \
-    X(swap_used_bytes, "swap_used_mb", 1.0 / (1 << 20), true)            \
-    X(load1_milli, "load_average", 1e-3, false)                          \
-    X(net_rx_bytes_per_s, "network_rx_bytes_per_second", 1, true)        \
-    X(net_tx_bytes_per_s, "network_tx_bytes_per_second", 1, true)        \
-    X(disk_read_bytes_per_s, "disk_read_bytes_per_second", 1, true)      \
-    X(disk_write_bytes_per_s, "disk_write_bytes_per_second", 1, true)
-
-static const struct series_column host_columns[] = {
-#define X(field, json_, scale_, wide_) {.name = #field, .json = (json_), .scale = (scale_), .wide = (wide_)},
-    HOST_COLUMNS(X)
-#undef X
-};
-
-static const size_t host_offsets[] = {
-#define X(field, ...) offsetof(struct host, field),
-    HOST_COLUMNS(X)
-#undef X
-};
 
 /* The metrics that vary, in the order of the table. */
 static const enum metric gpu_metrics[] = {
@@ -44,23 +20,32 @@ static const enum metric gpu_metrics[] = {
 };
 _Static_assert(ARRAY_LEN(gpu_metrics) <= SERIES_COLUMNS_MAX, "more metrics than columns");
 
-/* Units whose numbers pass 32 bits: bytes, millijoules, microseconds, counters. */
+static const enum host_metric host_metrics[] = {
+#undef COLUMN_FAST
+#define COLUMN_FAST(field) HOST_METRIC_##field,
+#define HOST_METRIC(field, group, ...) COLUMN_##group(field)
+#include "model/host_metrics.def"
+#undef HOST_METRIC
+};
+_Static_assert(ARRAY_LEN(host_metrics) <= SERIES_COLUMNS_MAX, "more metrics than columns");
+
+/* Units whose numbers pass 32 bits: bytes, millijoules, microseconds, counters, pages. */
 static bool needs_64_bits(const struct metric_info *m)
 {
     struct str name = str_from(m->field);
-    return m->type == TYPE_COUNTER || str_contains(name, "bytes") || str_ends(name, "_mj") || str_ends(name, "_us");
+    return m->type == TYPE_COUNTER || str_contains(name, "bytes") || str_contains(name, "pages") || str_ends(name, "_mj") ||
+           str_ends(name, "_us");
 }
 
 size_t series_count(enum series series)
 {
-    return series == SERIES_GPU ? ARRAY_LEN(gpu_metrics) : ARRAY_LEN(host_columns);
+    return series == SERIES_GPU ? ARRAY_LEN(gpu_metrics) : ARRAY_LEN(host_metrics);
 }
 
 struct series_column series_column(enum series series, size_t column)
 {
-    if (series == SERIES_HOST)
-        return host_columns[column];
-    const struct metric_info *m = &metric_table[gpu_metrics[column]];
+    const struct metric_info *m =
+        series == SERIES_GPU ? &metric_table[gpu_metrics[column]] : &host_metric_table[host_metrics[column]];
     return (struct series_column){
         .name = m->field, .json = m->json, .scale = m->json_scale, .bits = m->kind == KIND_THROTTLE, .wide = needs_64_bits(m)};
 }
@@ -79,7 +64,7 @@ struct reading series_value(enum series series, const void *subject, size_t colu
 {
     if (series == SERIES_GPU)
         return ((const struct gpu *)subject)->metric[gpu_metrics[column]];
-    return *(const struct reading *)((const char *)subject + host_offsets[column]);
+    return ((const struct host *)subject)->metric[host_metrics[column]];
 }
 
 const char *series_table(enum series series, enum level level)

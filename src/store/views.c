@@ -75,18 +75,11 @@ static void view_of_samples(const struct schema *schema, struct buf *sql)
 }
 
 /* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. */
-static void view_of_buckets(const struct schema *schema, enum level level, struct buf *sql)
+static void bucket_columns(const struct schema *schema, enum series series, struct buf *sql)
 {
-    const char *view = level == LEVEL_MINUTE ? "gpu_stats_minute" : "gpu_stats_hour";
     const char *cast = schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
-    begin_view(schema->db->ops->kind, view, sql);
-    buf_text(sql, "g.gpu_index AS gpu_index, g.name AS gpu_name, ");
-    char start[64];
-    snprintf(start, sizeof start, "(s.id & 4294967295) * %lld", (long long)level_ms(level));
-    time_expression(schema->db->ops->kind, start, sql);
-    buf_text(sql, " AS starts_at, h.name AS host, g.uuid AS gpu_uuid, s.samples AS samples");
-    for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
-        struct series_column c = schema->columns[SERIES_GPU][i];
+    for (size_t i = 0; i < schema->count[series]; i++) {
+        struct series_column c = schema->columns[series][i];
         double scale = c.bits ? 1 : c.scale;
         buf_printf(sql, ", s.%s_sum%s * %.17g / COALESCE(s.%s_count, s.samples) AS %s", c.name, cast, scale, c.name, c.json);
         for (int part = 0; part < 2; part++)
@@ -95,8 +88,37 @@ static void view_of_buckets(const struct schema *schema, enum level level, struc
         buf_printf(sql, ", CASE WHEN s.%s_sum IS NULL THEN 0 ELSE COALESCE(s.%s_count, s.samples) END AS %s_count", c.name, c.name,
                    c.json);
     }
-    buf_printf(sql, " FROM %s s JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id;",
-               series_table(SERIES_GPU, level));
+}
+
+static void view_of_buckets(const struct schema *schema, enum series series, enum level level, struct buf *sql)
+{
+    bool gpu = series == SERIES_GPU;
+    char view[32], start[64];
+    snprintf(view, sizeof view, "%s_stats_%s", gpu ? "gpu" : "host", level == LEVEL_MINUTE ? "minute" : "hour");
+    begin_view(schema->db->ops->kind, view, sql);
+    buf_text(sql, gpu ? "g.gpu_index AS gpu_index, g.name AS gpu_name, " : "h.name AS host, ");
+    snprintf(start, sizeof start, "(s.id & 4294967295) * %lld", (long long)level_ms(level));
+    time_expression(schema->db->ops->kind, start, sql);
+    buf_printf(sql, " AS starts_at%s, s.samples AS samples", gpu ? ", h.name AS host, g.uuid AS gpu_uuid" : "");
+    bucket_columns(schema, series, sql);
+    buf_printf(sql, " FROM %s s %s;", series_table(series, level),
+               gpu ? "JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id" : "JOIN hosts h ON h.id = s.id >> 32");
+}
+
+/* The same for hosts: what the machine around the cards did. */
+static void view_of_host_samples(const struct schema *schema, struct buf *sql)
+{
+    enum db_kind kind = schema->db->ops->kind;
+    begin_view(kind, "host_stats", sql);
+    buf_text(sql, "h.name AS host, ");
+    time_expression(kind, "s.id >> 14", sql);
+    buf_text(sql, " AS recorded_at, s.id >> 14 AS recorded_at_ms, s.id AS id");
+    for (size_t i = 0; i < schema->count[SERIES_HOST]; i++) {
+        buf_text(sql, ", ");
+        metric_expression(kind, schema->columns[SERIES_HOST][i], sql);
+        buf_printf(sql, " AS %s", schema->columns[SERIES_HOST][i].json);
+    }
+    buf_text(sql, " FROM host_samples s JOIN hosts h ON h.id = s.id & 16383;");
 }
 
 int schema_refresh_views(struct schema *schema, struct error *err)
@@ -107,7 +129,10 @@ int schema_refresh_views(struct schema *schema, struct error *err)
     if (rc < 0)
         return rc;
     view_of_samples(schema, &sql);
-    view_of_buckets(schema, LEVEL_MINUTE, &sql);
-    view_of_buckets(schema, LEVEL_HOUR, &sql);
+    view_of_host_samples(schema, &sql);
+    for (int series = 0; series < SERIES_COUNT; series++) {
+        view_of_buckets(schema, (enum series)series, LEVEL_MINUTE, &sql);
+        view_of_buckets(schema, (enum series)series, LEVEL_HOUR, &sql);
+    }
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(schema->db, sql.at, err);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "source/replay/coder.h"
-#include "source/replay/host_fields.h"
 
 enum {
     SNAPSHOT_SETTINGS = 1,
@@ -20,19 +19,11 @@ enum {
 
 static void code_host(struct coder *c, struct host *now, const struct host *before)
 {
-    struct reading readings[HOST_FIELD_COUNT], old[HOST_FIELD_COUNT];
-    struct host was = *before;
-    for (size_t i = 0; i < HOST_FIELD_COUNT; i++) {
-        readings[i] = *host_field(now, i);
-        old[i] = *host_field(&was, i);
-    }
     char *const texts[] = {now->name};
     const char *const before_texts[] = {before->name};
     const size_t sizes[] = {sizeof now->name};
     code_texts(c, texts, before_texts, sizes, 1);
-    code_readings(c, readings, old, HOST_FIELD_COUNT, c->schema ? &c->schema->host : NULL);
-    for (size_t i = 0; c->reading && i < HOST_FIELD_COUNT; i++)
-        *host_field(now, i) = readings[i];
+    code_readings(c, now->metric, before->metric, HOST_METRIC_COUNT, c->schema ? &c->schema->host : NULL);
 }
 
 static void code_driver(struct coder *c, struct driver_info *d)
@@ -96,11 +87,10 @@ static unsigned snapshot_changes(struct snapshot *a, const struct snapshot *b)
     unsigned mask = a->event_count ? SNAPSHOT_EVENTS : 0;
     if (a->groups != b->groups || memcmp(&a->interval_s, &b->interval_s, sizeof a->interval_s) != 0)
         mask |= SNAPSHOT_SETTINGS;
-    struct host was = b->host;
     if (strcmp(a->host.name, b->host.name) != 0)
         mask |= SNAPSHOT_HOST;
-    for (size_t i = 0; i < HOST_FIELD_COUNT; i++)
-        if (!reading_same(*host_field(&a->host, i), *host_field(&was, i)))
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        if (!reading_same(a->host.metric[i], b->host.metric[i]))
             mask |= SNAPSHOT_HOST;
     if (strcmp(a->driver.driver_version, b->driver.driver_version) != 0 ||
         strcmp(a->driver.cuda_version, b->driver.cuda_version) != 0 ||

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "source/replay/codec.h"
-#include "source/replay/host_fields.h"
 
 static const char *metric_name(size_t i)
 {
@@ -24,7 +23,7 @@ static const char *process_metric_name(size_t i)
 
 static const char *host_name(size_t i)
 {
-    return i < HOST_FIELD_COUNT ? host_fields[i].name : NULL;
+    return i < HOST_METRIC_COUNT ? host_metric_table[i].field : NULL;
 }
 
 static void write_names(struct buf *out, const char *(*name)(size_t))

@@ -167,6 +167,100 @@ static void disks_are_told_by_name_without_sysfs(void **state)
     machine_free(m);
 }
 
+static void the_busiest_core_and_waiting_are_told_apart_from_the_mean(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 50 0 0 450 0 0 0 0\ncpu1 50 0 0 450 0 0 0 0\nintr 1\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_core_max_permille.state, READING_PENDING);
+    clock_manual_advance_ms(&s.clock, 1000);
+    /* One thread at full speed, the other core waits for a disk and loses time to the hypervisor. */
+    sysroot_write(&s, "/proc/stat",
+                  "cpu  200 0 0 960 30 0 0 10 0 0\ncpu0 150 0 0 450 0 0 0 0\ncpu1 50 0 0 510 30 0 0 10\ncpu7 9 9 9 9\nintr 1\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 550); /* 110 of 200 */
+    assert_int_equal(h.cpu_core_max_permille.value, 1000);
+    assert_int_equal(h.cpu_iowait_permille.value, 150);
+    assert_int_equal(h.cpu_steal_permille.value, 50);
+    machine_free(m);
+}
+
+static void pressure_is_the_kernels_own_average(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/proc/pressure/cpu", "some avg10=12.34 avg60=1.00 avg300=0.00 total=99\nfull avg10=0.00 avg60=0.00\n");
+    sysroot_write(&s, "/proc/pressure/memory", "some avg10=3.00 avg60=1.00 avg300=0.00 total=9\nfull avg10=1.50 avg60=0 total=1\n");
+    sysroot_write(&s, "/proc/pressure/io", "some avg10=oops\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_pressure_permille.value, 123);
+    assert_int_equal(h.mem_pressure_permille.value, 30);
+    assert_int_equal(h.mem_stall_permille.value, 15);
+    assert_int_equal(h.io_pressure_permille.state, READING_FAILED);
+    assert_int_equal(h.io_stall_permille.state, READING_UNSUPPORTED);
+    assert_int_equal(h.mem_used_permille.value, 500);
+    machine_free(m);
+}
+
+static void the_busiest_disk_counts_not_the_sum_of_all(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/sys/block/sdb/device/model", "disk\n");
+    sysroot_write(&s, "/proc/diskstats", "8 0 sda 1 0 0 1 1 0 0 1 0 1000 1\n8 16 sdb 1 0 0 1 1 0 0 1 0 500 1\n");
+    sysroot_write(&s, "/proc/vmstat", "nr_free_pages 1\npswpin 100\npswpout 1000\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_equal(h.disk_busy_permille.state, READING_PENDING);
+    assert_int_equal(h.swap_in_pages_per_s.state, READING_PENDING);
+    clock_manual_advance_ms(&s.clock, 2000);
+    sysroot_write(&s, "/proc/diskstats", "8 0 sda 1 0 0 1 1 0 0 1 0 2500 1\n8 16 sdb 1 0 0 1 1 0 0 1 0 1500 1\n");
+    sysroot_write(&s, "/proc/vmstat", "pswpin 300\npswpout 1000\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.disk_busy_permille.value, 750);
+    assert_int_equal(h.swap_in_pages_per_s.value, 100);
+    assert_int_equal(h.swap_out_pages_per_s.value, 0);
+    machine_free(m);
+}
+
+static void the_hottest_package_is_the_cpus_temperature(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/sys/class/hwmon/hwmon0/name", "nvme\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon0/temp1_input", "99000\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon1/name", "coretemp\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon1/temp1_input", "61000\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon2/name", "coretemp\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon2/temp1_input", "64000\n");
+    sysroot_write(&s, "/sys/class/thermal/thermal_zone0/type", "x86_pkg_temp\n");
+    sysroot_write(&s, "/sys/class/thermal/thermal_zone0/temp", "98000\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_temp_mdegc.value, 64000);
+    machine_free(m);
+    /* Without a chip driver, the thermal zone of the CPU. */
+    sysroot_remove(&s, "/sys/class/hwmon");
+    m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_temp_mdegc.value, 98000);
+    sysroot_write(&s, "/sys/class/thermal/thermal_zone0/temp", "-274000\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_temp_mdegc.state, READING_FAILED);
+    machine_free(m);
+}
+
 static void an_empty_machine_is_absent_not_zero(void **state)
 {
     (void)state;
@@ -176,13 +270,9 @@ static void an_empty_machine_is_absent_not_zero(void **state)
     struct host h;
     machine_sample(m, &h);
     assert_string_equal(h.name, "");
-    const struct reading all[] = {
-        h.cpu_permille,          h.cpu_count,   h.mem_total_bytes,    h.mem_available_bytes, h.swap_total_bytes,
-        h.swap_used_bytes,       h.load1_milli, h.net_rx_bytes_per_s, h.net_tx_bytes_per_s,  h.disk_read_bytes_per_s,
-        h.disk_write_bytes_per_s};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        assert_int_not_equal(all[i].state, READING_OK);
-        assert_int_not_equal(all[i].state, READING_UNREAD);
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
+        assert_int_not_equal(h.metric[i].state, READING_OK);
+        assert_int_not_equal(h.metric[i].state, READING_UNREAD);
     }
     machine_free(m);
 }
@@ -215,6 +305,10 @@ int main(void)
         TEST(a_synthetic_card_and_the_one_below_it_count_once),
         TEST(without_hardware_all_but_loopback_count),
         TEST(disks_are_told_by_name_without_sysfs),
+        TEST(the_busiest_core_and_waiting_are_told_apart_from_the_mean),
+        TEST(pressure_is_the_kernels_own_average),
+        TEST(the_busiest_disk_counts_not_the_sum_of_all),
+        TEST(the_hottest_package_is_the_cpus_temperature),
         TEST(an_empty_machine_is_absent_not_zero),
         TEST(nonsense_is_absent),
     };
