@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of facts as data, and what can be read off a snapshot without anybody's help.
+ */
+#include "alert/facts.h"
+
+static bool is_down(enum source_state state)
+{
+    return state == SOURCE_FAILING || state == SOURCE_SET_ASIDE || state == SOURCE_HUNG;
+}
+
+void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot *now)
+{
+    int64_t down = 0;
+    for (size_t i = 0; i < now->source_count; i++)
+        down += is_down(now->sources[i].state);
+    if (facts->source_down.state != READING_OK)
+        facts->source_down = reading_ok(down);
+}
