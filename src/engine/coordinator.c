@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The coordinator: one thread that owns all state, fed by one mailbox. It starts a flight when the interval is over or somebody
+ * asks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/internal.h"
+
+enum { POLL_MS = 20 };
+
+static void finish_description(struct engine *e)
+{
+    char *text = buf_take(&e->description);
+    if (e->describe_reply && text)
+        mailbox_put(e->describe_reply, text);
+    else
+        free(text);
+    e->describe_reply = NULL;
+}
+
+static void close_slot(struct engine *e, struct slot *s)
+{
+    if (!s->worker || !s->open || s->busy)
+        return;
+    s->busy = true;
+    s->asked = engine_now(e);
+    worker_ask(s->worker, JOB_CLOSE, 0);
+}
+
+static void retire_fallbacks(struct engine *e, const struct slot *working)
+{
+    for (size_t i = 0; i < e->slot_count; i++) {
+        struct slot *s = &e->slots[i];
+        if (s->by_name || !s->ops->instead_of || strcmp(s->ops->instead_of, working->ops->name) != 0)
+            continue;
+        close_slot(e, s);
+        s->status.state = SOURCE_OFF;
+        s->status.gpu_count = 0;
+        snprintf(s->status.message, sizeof s->status.message, "not needed: %s is in use", working->ops->name);
+    }
+}
+
+static void on_sample(struct engine *e, struct slot *s, struct result *r)
+{
+    bool opened = !s->open;
+    slot_answered(s, r, engine_now(e));
+    if (e->released)
+        s->status.state = SOURCE_RELEASED;
+    if (e->released || s->status.state == SOURCE_SET_ASIDE)
+        close_slot(e, s); /* a fresh start when it is tried again */
+    if (opened && s->open) {
+        retire_fallbacks(e, s);
+        if (!(r->known & GROUP_STATIC))
+            e->cadence.static_done = false;
+    }
+    if (e->flying)
+        flight_ask_slots(e); /* a fallback may be wanted now */
+}
+
+static void on_result(struct engine *e, struct result *r)
+{
+    struct slot *s = &e->slots[r->slot];
+    if (r->kind == JOB_SAMPLE) {
+        on_sample(e, s, r);
+    } else if (r->kind == JOB_CLOSE) {
+        s->busy = false;
+        s->open = false;
+        s->known = 0;
+        result_free(r);
+    } else {
+        if (r->description && r->description[0])
+            buf_printf(&e->description, "%s\n%s\n", s->ops->name, r->description);
+        s->busy = false;
+        result_free(r);
+        if (e->descriptions_missing && --e->descriptions_missing == 0)
+            finish_description(e);
+    }
+    if (e->release_reply && !engine_anybody_busy(e)) {
+        mailbox_put(e->release_reply, e->release_reply);
+        e->release_reply = NULL;
+    }
+    flight_end_if_done(e);
+}
+
+/* A program is not run for each request: whoever asks gets the last periodic sample, and sees its age. */
+static bool only_periodic(const struct engine *e)
+{
+    for (size_t i = 0; i < e->slot_count && e->interval_ms > 0; i++)
+        if (e->slots[i].open && e->slots[i].ops->periodic_only)
+            return true;
+    return false;
+}
+
+static void on_request(struct engine *e, const struct ask *a)
+{
+    const struct snapshot *s = e->latest;
+    bool fresh = s && (s->groups & a->groups) == a->groups && mono_since_ms(engine_now(e), s->taken) <= a->number;
+    if (fresh || (s && only_periodic(e))) {
+        mailbox_put(a->mailbox, (void *)snapshot_ref(s));
+        return;
+    }
+    if (e->waiter_count < WAITERS_MAX)
+        e->waiters[e->waiter_count++] = (struct waiter){a->mailbox, a->groups, false};
+    if (!e->flying)
+        flight_start(e, a->groups, false);
+}
+
+static void on_release(struct engine *e, const struct ask *a)
+{
+    e->released = a->number > 0;
+    e->released_until.ns = engine_now(e).ns + a->number * NS_PER_MS;
+    for (size_t i = 0; i < e->slot_count; i++) {
+        struct slot *s = &e->slots[i];
+        if (!e->released) {
+            if (s->status.state == SOURCE_RELEASED)
+                s->status.state = SOURCE_OFF;
+            continue;
+        }
+        s->status.state = SOURCE_RELEASED;
+        str_copy(s->status.message, sizeof s->status.message, STR("released on request"));
+        close_slot(e, s);
+    }
+    e->release_reply = a->mailbox;
+    if (a->mailbox && !engine_anybody_busy(e)) {
+        mailbox_put(a->mailbox, a->mailbox);
+        e->release_reply = NULL;
+    }
+}
+
+static void on_describe(struct engine *e, const struct ask *a)
+{
+    e->describe_reply = a->mailbox;
+    e->description = BUF(1024 * 1024);
+    for (size_t i = 0; i < e->slot_count; i++) {
+        struct slot *s = &e->slots[i];
+        if (!s->worker || !s->open || s->busy)
+            continue;
+        s->busy = true;
+        s->asked = engine_now(e);
+        worker_ask(s->worker, JOB_DESCRIBE, 0);
+        e->descriptions_missing++;
+    }
+    if (e->descriptions_missing == 0)
+        finish_description(e);
+}
+
+/* Somebody stopped waiting for a reply; its mailbox is ours to free. */
+static void forget(struct engine *e, struct mailbox *reply)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < e->waiter_count; i++)
+        if (e->waiters[i].reply != reply)
+            e->waiters[left++] = e->waiters[i];
+    e->waiter_count = left;
+    if (e->release_reply == reply)
+        e->release_reply = NULL;
+    if (e->describe_reply == reply)
+        e->describe_reply = NULL;
+    mailbox_free(reply);
+}
+
+/* False: stop. */
+static bool on_message(struct engine *e, struct message *m)
+{
+    struct ask *a = (struct ask *)m;
+    switch (m->kind) {
+    case MESSAGE_RESULT: on_result(e, (struct result *)m); return true;
+    case MESSAGE_REQUEST: on_request(e, a); break;
+    case MESSAGE_SUBSCRIBE:
+        if (e->subscriber_count < SUBSCRIBERS_MAX)
+            e->subscribers[e->subscriber_count++] = a->mailbox;
+        break;
+    case MESSAGE_INTERVAL:
+        e->interval_ms = a->number;
+        e->next_periodic = engine_now(e);
+        break;
+    case MESSAGE_RELEASE: on_release(e, a); break;
+    case MESSAGE_DESCRIBE: on_describe(e, a); break;
+    case MESSAGE_FORGET: forget(e, a->mailbox); break;
+    case MESSAGE_STOP: free(a); return false;
+    }
+    free(a);
+    return true;
+}
+
+/* How long the coordinator may sleep. With another clock than the system's nobody knows: look again soon. */
+static int64_t wait_ms(const struct engine *e)
+{
+    if (e->env->clock != &clock_system)
+        return POLL_MS;
+    int64_t wait = 3600 * MS_PER_S;
+    struct mono now = engine_now(e);
+    if (e->interval_ms > 0)
+        wait = MIN_OF(wait, mono_since_ms(e->next_periodic, now) + 1);
+    for (size_t i = 0; i < e->slot_count; i++)
+        if (e->slots[i].busy && e->slots[i].status.state != SOURCE_HUNG)
+            wait = MIN_OF(wait, e->hung_after_ms - mono_since_ms(now, e->slots[i].asked) + 1);
+    if (e->released)
+        wait = MIN_OF(wait, mono_since_ms(e->released_until, now) + 1);
+    return MAX_OF(wait, 1);
+}
+
+static void end_release(struct engine *e)
+{
+    if (!e->released || engine_now(e).ns < e->released_until.ns)
+        return;
+    struct ask open_again = {.number = 0};
+    on_release(e, &open_again);
+    e->next_periodic = engine_now(e);
+}
+
+void *coordinator_run(void *argument)
+{
+    struct engine *e = argument;
+    for (;;) {
+        struct message *m = mailbox_take(e->inbox, wait_ms(e));
+        if (m && !on_message(e, m))
+            return NULL;
+        end_release(e);
+        flight_give_up_hung(e);
+        flight_periodic(e);
+        if (e->waiter_count && !e->flying)
+            flight_start(e, 0, false);
+    }
+}

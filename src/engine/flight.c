@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A flight: one sample of every source that is wanted, and the snapshot that is published when all have answered or one hangs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/build.h"
+#include "engine/internal.h"
+
+/* ---- publication ---- */
+
+static void set_latest(struct engine *e, const struct snapshot *s)
+{
+    pthread_mutex_lock(&e->latest_lock);
+    const struct snapshot *old = e->latest;
+    e->latest = s;
+    pthread_mutex_unlock(&e->latest_lock);
+    snapshot_unref(old);
+}
+
+/* A flight that began for somebody else may have read less than this waiter needs: then it waits for one more. */
+static void answer_waiters(struct engine *e, const struct snapshot *s)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < e->waiter_count; i++) {
+        struct waiter w = e->waiters[i];
+        if ((s->groups & w.groups) == w.groups || w.waited_on) {
+            mailbox_put(w.reply, (void *)snapshot_ref(s));
+        } else {
+            w.waited_on = true;
+            e->waiters[left++] = w;
+        }
+    }
+    e->waiter_count = left;
+}
+
+/* Of this machine, unless everything that is read comes from another one (a recording). */
+static void sample_host(struct engine *e, struct host *out)
+{
+    const struct slot *elsewhere = NULL;
+    machine_sample(e->machine, out); /* in any case: its rates are taken between two calls */
+    for (size_t i = 0; i < e->slot_count; i++) {
+        if (!e->slots[i].open)
+            continue;
+        if (!e->slots[i].ops->host)
+            return;
+        elsewhere = &e->slots[i];
+    }
+    if (elsewhere)
+        *out = elsewhere->host;
+}
+
+/* An event is found once. Where that was in a sample for a request, subscribers still hear of it, with the next one of theirs. */
+static void carry_events(struct engine *e, struct snapshot *s)
+{
+    if (!e->flight_periodic) {
+        for (size_t i = 0; i < s->event_count && e->untold_count < EVENTS_MAX; i++)
+            e->untold[e->untold_count++] = s->events[i];
+        return;
+    }
+    size_t room = EVENTS_MAX - e->untold_count, moved = MIN_OF(s->event_count, room);
+    memmove(s->events + e->untold_count, s->events, moved * sizeof s->events[0]);
+    memcpy(s->events, e->untold, e->untold_count * sizeof s->events[0]);
+    s->event_count = moved + e->untold_count;
+    e->untold_count = 0;
+}
+
+static void publish(struct engine *e)
+{
+    struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
+    for (size_t i = 0; i < e->slot_count; i++) {
+        result_free(e->slots[i].result);
+        e->slots[i].result = NULL;
+    }
+    e->flying = false;
+    if (!s)
+        return; /* out of memory: the next interval tries again; waiters keep waiting for it */
+    s->sequence = ++e->sequence;
+    s->taken = engine_now(e);
+    s->interval_s = (double)e->interval_ms / MS_PER_S;
+    sample_host(e, &s->host);
+    carry_events(e, s);
+    if (e->flight_periodic)
+        for (size_t i = 0; i < e->subscriber_count; i++)
+            mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));
+    answer_waiters(e, s);
+    set_latest(e, s);
+}
+
+/* ---- flights ---- */
+
+bool engine_anybody_busy(const struct engine *e)
+{
+    for (size_t i = 0; i < e->slot_count; i++)
+        if (e->slots[i].busy && e->slots[i].status.state != SOURCE_HUNG)
+            return true;
+    return false;
+}
+
+void flight_end_if_done(struct engine *e)
+{
+    if (e->flying && !engine_anybody_busy(e))
+        publish(e);
+}
+
+void flight_ask_slots(struct engine *e)
+{
+    struct mono now = engine_now(e);
+    for (size_t i = 0; i < e->slot_count && !e->released; i++) {
+        struct slot *s = &e->slots[i];
+        slot_look(s, e->env, now);
+        if (s->result || !slot_wanted(e->slots, e->slot_count, i, now))
+            continue;
+        if (!s->worker)
+            s->worker = worker_new(e->env, s->ops, s->params, e->show_secrets, i, e->inbox);
+        if (!s->worker)
+            continue;
+        s->busy = true;
+        s->asked = now;
+        worker_ask(s->worker, JOB_SAMPLE, e->flight_groups);
+    }
+}
+
+void flight_start(struct engine *e, unsigned groups, bool periodic)
+{
+    for (size_t i = 0; i < e->waiter_count; i++)
+        groups |= e->waiters[i].groups;
+    e->flying = true;
+    e->flight_periodic = periodic;
+    e->flight_groups = groups;
+    e->flight_start = engine_now(e);
+    flight_ask_slots(e);
+    flight_end_if_done(e);
+}
+
+void flight_give_up_hung(struct engine *e)
+{
+    struct mono now = engine_now(e);
+    for (size_t i = 0; i < e->slot_count; i++)
+        if (e->slots[i].busy && mono_since_ms(now, e->slots[i].asked) >= e->hung_after_ms)
+            slot_hung(&e->slots[i], now);
+    flight_end_if_done(e);
+}
+
+static bool game_runs(struct engine *e)
+{
+    return e->latest && cadence_game_runs(e->latest->gpus, e->latest->gpu_count);
+}
+
+void flight_periodic(struct engine *e)
+{
+    struct mono now = engine_now(e);
+    if (e->interval_ms <= 0 || now.ns < e->next_periodic.ns)
+        return;
+    if (e->flying) {
+        e->flight_periodic = true; /* a sample under way serves both */
+    } else {
+        unsigned groups = cadence_due(&e->cadence, game_runs(e), now);
+        cadence_read(&e->cadence, groups, now);
+        flight_start(e, groups, true);
+    }
+    e->next_periodic.ns += e->interval_ms * NS_PER_MS;
+    if (e->next_periodic.ns < now.ns) /* the machine slept, or the interval was changed */
+        e->next_periodic.ns = now.ns + e->interval_ms * NS_PER_MS;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of the engine share: its state, and the steps of the coordinator, the one thread that owns it.
+ *
+ *   engine.c  the public side: puts messages into the inbox        coordinator.c  takes them out, one after the other
+ *   flight.c  one sample of every source, from the first question to the publication
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "engine/cadence.h"
+#include "engine/engine.h"
+#include "engine/roster.h"
+#include "engine/slot.h"
+#include "engine/worker.h"
+#include "host/machine.h"
+
+enum { INBOX_SIZE = 1024, WAITERS_MAX = INBOX_SIZE, SUBSCRIBERS_MAX = 8 };
+
+struct ask {
+    struct message base;
+    unsigned groups;
+    int64_t number; /* max age, interval or release time, in ms */
+    struct mailbox *mailbox;
+};
+
+struct waiter {
+    struct mailbox *reply;
+    unsigned groups;
+    bool waited_on; /* for a second flight already: takes what comes */
+};
+
+struct engine {
+    const struct env *env;
+    struct mailbox *inbox;
+    pthread_t thread;
+    int64_t hung_after_ms;
+    bool show_secrets;
+
+    pthread_mutex_t latest_lock; /* guards `latest` alone: a pointer that every thread may read */
+    const struct snapshot *latest;
+
+    /* Of the coordinator alone. */
+    int64_t interval_ms;
+    struct mono next_periodic;
+    struct slot slots[SOURCES_MAX];
+    size_t slot_count;
+    struct roster roster;
+    struct cadence cadence;
+    struct machine *machine;
+    uint64_t sequence;
+    bool flying, flight_periodic;
+    unsigned flight_groups;
+    struct mono flight_start;
+    struct waiter waiters[WAITERS_MAX];
+    size_t waiter_count;
+    struct mailbox *subscribers[SUBSCRIBERS_MAX];
+    size_t subscriber_count;
+    bool released;
+    struct mono released_until;
+    struct mailbox *release_reply;   /* waits until all sources are closed */
+    struct event untold[EVENTS_MAX]; /* found in samples that were taken for requests */
+    size_t untold_count;
+    struct mailbox *describe_reply;
+    struct buf description;
+    size_t descriptions_missing;
+};
+
+static inline struct mono engine_now(const struct engine *e)
+{
+    return clock_mono(e->env->clock);
+}
+
+/* ---- flight.c ---- */
+
+/* Asks every source that is wanted; the snapshot is published when all have answered or one hangs. */
+void flight_start(struct engine *e, unsigned groups, bool periodic);
+void flight_periodic(struct engine *e); /* starts one if the interval is over */
+void flight_ask_slots(struct engine *e);
+void flight_end_if_done(struct engine *e);
+void flight_give_up_hung(struct engine *e);
+bool engine_anybody_busy(const struct engine *e);
+
+/* ---- coordinator.c ---- */
+
+void *coordinator_run(void *engine); /* the thread */
