@@ -13,6 +13,8 @@
 
 #include "base/cleanup.h"
 
+enum { KILLED_WITHIN_MS = 2000 };
+
 struct pipe_end {
     int fd;
     struct buf *to; /* NULL: read and forget */
@@ -117,7 +119,8 @@ int launch_program(const struct env *env, const struct launch *launch, struct er
     bool finished = read_until_closed(ends, deadline) && reap(pid, deadline, &status);
     if (!finished) {
         kill(-pid, SIGKILL);
-        waitpid(pid, &status, 0);
+        /* One that sits inside a driver dies only when the driver lets it: it is left behind rather than waited for. */
+        reap(pid, (struct mono){clock_mono(&clock_system).ns + KILLED_WITHIN_MS * NS_PER_MS}, &status);
     }
     for (int i = 0; i < 2; i++)
         if (ends[i].fd >= 0)

@@ -27,6 +27,7 @@ struct front {
     struct guard_socket *socket;
     _Atomic bool ended;
     _Atomic int status;
+    bool has_child;
     pthread_t main;
 };
 
@@ -200,8 +201,10 @@ static int wait_for_end(struct front *f, const sigset_t *set)
         int signal = sigwaitinfo(set, NULL);
         if (f->ended)
             return f->status;
-        if (signal == SIGCHLD)
-            guard_poke(f->guard);
+        if (signal == SIGCHLD && f->has_child)
+            guard_poke(f->guard); /* else it was a helper, and nothing is to be looked at */
+        else if (signal == SIGCHLD)
+            continue;
         else if (signal > 0)
             return signal == SIGTERM || signal == SIGINT ? EXIT_FINE : EXIT_FAILED;
     }
@@ -219,7 +222,7 @@ static int open_state(char path[STATE_DIR_SIZE], struct error *err)
 /* Takes the spec over. */
 static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const *command)
 {
-    struct front f = {.main = pthread_self()};
+    struct front f = {.main = pthread_self(), .has_child = command != NULL};
     struct error err = {0};
     char state[STATE_DIR_SIZE], name[SPEC_NAME_SIZE];
     sigset_t set;

@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+
+enum { LONELY_MS = 5000 };
 
 /* Every args structure is 64 bytes; only lock uses one of its fields. */
 struct checkpoint_args {
@@ -117,6 +120,8 @@ int cuda_helper_main(const struct env *env, int argc, char **argv)
             return 1;
         }
         int state = 0;
+        /* Whoever asked may be dead by then: a call under way is finished for its successor, but one that hangs ends here. */
+        alarm((unsigned)((timeout_ms + LONELY_MS) / 1000 + 1));
         struct checkpoint_args args = {.timeout_ms = i == CUDA_LOCK ? (unsigned)timeout_ms : 0};
         int code =
             i == CUDA_GET_STATE ? ((int (*)(int, int *))symbol)((int)pid, &state) : ((int (*)(int, void *))symbol)((int)pid, &args);

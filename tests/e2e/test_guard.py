@@ -700,3 +700,31 @@ def test_usage_mistakes_are_told(machine):
     assert "did you mean 'status'" in m.whirr("guard", "statu").stderr
     assert m.whirr("guard", "hold").returncode == 1
     assert m.whirr("guard", "status").stdout == "No worker is under guard.\n"
+
+
+# ---- the bench ----
+
+def bench(m, *argv):
+    return subprocess.run([ROOT / "bench" / "guard", WHIRR, "--worker", ROOT / "tests" / "fakes" / "cuda" / "guard_worker", *map(str, argv)],
+                          env=dict(m.env, PATH=os.environ["PATH"]), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def test_the_bench_prints_the_speed_of_a_round_trip(machine):
+    done = bench(machine, "--only", "probe", "--gib", "4,8")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("GiB/s), back in") == 2 and "checkpoint of 4.5 GiB" in done.stdout
+
+
+def test_a_driver_that_hangs_does_not_hang_the_bench(machine):
+    machine.script("hang checkpoint 300\n")
+    begin = time.monotonic()
+    done = bench(machine, "--only", "probe", "--gib", "4", "--limit", "4")
+    assert done.returncode == 1 and "given up" in done.stdout and time.monotonic() - begin < 30
+    assert not [p for p in pathlib.Path("/proc").glob("[0-9]*/environ") if str(machine.dir).encode() in read(p)]
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

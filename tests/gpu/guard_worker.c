@@ -3,12 +3,15 @@
  *
  *   guard_worker work MIB LOG       holds MIB of patterned memory, changes a part of it step by step, checks it against a copy in
  *                                   host memory at each step; SIGTERM: checks everything and exits 0 when every byte is right
- *   guard_worker claim MIB SECONDS  opens a context, tries to get MIB until it has them, holds them so long
+ *   guard_worker hold MIB LOG       holds MIB that the card itself has filled (quick, for sizes of many GiB) and does nothing;
+ * SIGTERM: checks the beginning of each chunk guard_worker claim MIB SECONDS  opens a context, tries to get MIB until it has them,
+ * holds them so long
  *
  * Lines of LOG (or stdout): "ready", "step N", "bad ...", "allocated SECONDS", "verified".
  */
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +139,34 @@ static int work(long mib)
     return 0;
 }
 
+static int hold(long mib)
+{
+    enum { LOOKED_AT = 4096 };
+    long chunks = mib * (1 << 20) / CHUNK;
+    device_ptr *memory = calloc((size_t)chunks, sizeof *memory);
+    uint32_t read[LOOKED_AT];
+    load();
+    for (long c = 0; c < chunks; c++) {
+        must(alloc(&memory[c], CHUNK), "bad alloc");
+        must(fill(memory[c], pattern((uint64_t)c), WORDS), "bad fill");
+    }
+    must(synchronize(), "bad synchronize");
+    signal(SIGTERM, on_term);
+    say("ready", chunks);
+    while (!ending)
+        usleep(100000);
+    for (long c = 0; c < chunks; c++) {
+        must(to_host(read, memory[c], sizeof read), "bad read");
+        for (size_t i = 0; i < LOOKED_AT; i++)
+            if (read[i] != pattern((uint64_t)c)) {
+                say("bad content of chunk", c);
+                return 1;
+            }
+    }
+    say("verified", chunks);
+    return 0;
+}
+
 static int claim(long mib, long seconds)
 {
     double begin = now();
@@ -166,9 +197,10 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     out = stdout;
-    if (strcmp(argv[1], "work") == 0) {
+    bool works = strcmp(argv[1], "work") == 0;
+    if (works || strcmp(argv[1], "hold") == 0) {
         out = fopen(argv[3], "w");
-        return out ? work(atol(argv[2])) : 2;
+        return !out ? 2 : works ? work(atol(argv[2])) : hold(atol(argv[2]));
     }
     return claim(atol(argv[2]), atol(argv[3]));
 }
