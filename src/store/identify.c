@@ -128,22 +128,44 @@ static int load_facts(struct store *s, struct known_gpu *known, struct error *er
     return rc;
 }
 
-static int write_facts(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+/* The metrics that are facts. */
+static const enum metric static_metrics[] = {
+#define FACT_STATIC(field) METRIC_##field,
+#define FACT_FAST(field)
+#define FACT_PROCESS(field)
+#define FACT_SLOW(field)
+#define FACT_ENERGY(field)
+#define METRIC(field, group, ...) FACT_##group(field)
+#include "model/metrics.def"
+#undef METRIC
+};
+
+static int write_numbers(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
 {
     char text[GPU_TEXT_SIZE];
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < METRIC_COUNT; i++) {
-        if (metric_table[i].group != GROUP_STATIC || gpu->metric[i].state != READING_OK)
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(static_metrics); i++) {
+        enum metric m = static_metrics[i];
+        struct reading now = gpu->metric[m], *last = &known->facts[m];
+        if (now.state != READING_OK || (last->state == READING_OK && last->value == now.value))
             continue;
-        if (known->facts[i].state == READING_OK && known->facts[i].value == gpu->metric[i].value)
-            continue;
-        known->facts[i] = gpu->metric[i];
-        fact_text((enum metric)i, gpu->metric[i].value, text);
+        *last = now;
+        fact_text(m, now.value, text);
         uint64_t hash = hash_text(text);
-        if (known->facts_hash[i] != hash)
-            rc = put_fact(s, known, metric_table[i].json, text, at_ms, err);
-        known->facts_hash[i] = hash;
+        if (known->facts_hash[m] != hash)
+            rc = put_fact(s, known, metric_table[m].json, text, at_ms, err);
+        known->facts_hash[m] = hash;
     }
+    return rc;
+}
+
+static int write_facts(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+{
+    int rc = write_numbers(s, gpu, known, at_ms, err);
+    /* Nearly always the very same bytes as in the sample before. */
+    if (rc < 0 || memcmp(known->properties, gpu->property, sizeof known->properties) == 0)
+        return rc;
+    memcpy(known->properties, gpu->property, sizeof known->properties);
     for (size_t i = 0; rc == 0 && i < PROPERTY_COUNT; i++) {
         if (gpu->property[i].state != READING_OK)
             continue;

@@ -20,12 +20,19 @@ struct bucket_row {
     struct aggregate columns[SERIES_COLUMNS_MAX]; /* in the schema's order */
 };
 
-/* The current minute of a GPU or host. When every row of it came through this program, it need not be read back to be summed up. */
-struct running {
-    int64_t bucket; /* which is marked pending; -1: none */
-    int64_t newest; /* the newest bucket that has rows, here or in the database; -1: not known yet */
+/* The current bucket of a GPU or host. When everything in it came through this program, it need not be read back to be summed up.
+ */
+struct running_bucket {
+    int64_t bucket; /* -1: none */
+    int64_t newest; /* the newest that has anything, here or in the database; -1: not known yet */
     bool whole;     /* `row` is all there is of the bucket */
     struct bucket_row *row;
+};
+
+struct running {
+    struct running_bucket minute; /* is marked pending */
+    struct running_bucket hour;
+    int64_t hour_minute; /* the last minute that was added to the hour */
 };
 
 struct energy_share {
@@ -41,6 +48,7 @@ struct known_gpu {
     struct gpu_id shown;                                /* as last written */
     uint64_t facts_hash[METRIC_COUNT + PROPERTY_COUNT]; /* of the values last written; 0 none yet */
     struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text */
+    struct property_text properties[PROPERTY_COUNT];
     struct running running;
     struct energy_meter meter;
     struct energy_share energy;
@@ -124,7 +132,8 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
 int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
 int lives_flush(struct store *s, struct error *err);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
-int rollup_add(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
+int rollup_add(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
+               struct error *err);
 void running_init(struct running *r);
 void running_done(struct running *r);
 void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);

@@ -13,10 +13,9 @@
 
 enum { SQL_MAX = 1 << 14, MINUTES_AN_HOUR = 60, PENDING_MAX = 4096 };
 
-/* Steps that people read well on an axis. */
-static const int64_t ladder_ms[] = {1000,     2000,     5000,     10000,    15000,     30000,     60000,
-                                    120000,   300000,   600000,   900000,   1800000,   3600000,   7200000,
-                                    10800000, 21600000, 43200000, 86400000, 604800000, 2592000000};
+/* Steps that people read well on an axis. Half an hour is left out: an hour is read from sixty times fewer rows. */
+static const int64_t ladder_ms[] = {1000,   2000,    5000,    10000,    15000,    30000,    60000,    120000,    300000,    600000,
+                                    900000, 3600000, 7200000, 10800000, 21600000, 43200000, 86400000, 604800000, 2592000000};
 
 static int64_t nice_step(int64_t least_ms)
 {

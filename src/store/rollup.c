@@ -17,14 +17,21 @@
 
 enum { SQL_MAX = 1 << 17 };
 
+struct mark {
+    enum series series;
+    enum level level;
+    int64_t subject, bucket;
+};
+
 void running_init(struct running *r)
 {
-    *r = (struct running){.bucket = -1, .newest = -1};
+    *r = (struct running){.minute = {.bucket = -1, .newest = -1}, .hour = {.bucket = -1, .newest = -1}};
 }
 
 void running_done(struct running *r)
 {
-    free(r->row);
+    free(r->minute.row);
+    free(r->hour.row);
     running_init(r);
 }
 
@@ -60,16 +67,13 @@ static int find_newest(struct store *s, enum series series, int64_t subject, str
              "SELECT MAX(bucket) FROM pending WHERE series = %d AND level = %d AND subject = %lld) AS known",
              series_table(series, LEVEL_MINUTE), (long long)bucket_key(subject, 0), (long long)bucket_key(subject + 1, 0), series,
              LEVEL_MINUTE, (long long)subject);
-    return db_query_i64(s->db, sql, 0, &r->newest, err);
+    int rc = db_query_i64(s->db, sql, 0, &r->minute.newest, err);
+    r->hour.newest = r->minute.newest * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR);
+    return rc;
 }
 
-static int begin_bucket(struct store *s, enum series series, int64_t subject, int64_t bucket, struct running *r, struct error *err)
+static void begin(struct running_bucket *r, int64_t bucket)
 {
-    int rc = r->newest < 0 ? find_newest(s, series, subject, r, err) : 0;
-    if (rc == 0)
-        rc = mark(s, series, LEVEL_MINUTE, subject, bucket, err);
-    if (rc < 0)
-        return rc;
     if (!r->row)
         r->row = malloc(sizeof *r->row);
     r->whole = r->row && bucket > r->newest;
@@ -77,27 +81,55 @@ static int begin_bucket(struct store *s, enum series series, int64_t subject, in
         *r->row = (struct bucket_row){0};
     r->bucket = bucket;
     r->newest = MAX_OF(r->newest, bucket);
-    return 0;
 }
 
-int rollup_add(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err)
+static int begin_minute(struct store *s, enum series series, int64_t subject, int64_t bucket, struct running *r, struct error *err)
+{
+    int rc = r->minute.newest < 0 ? find_newest(s, series, subject, r, err) : 0;
+    if (rc == 0)
+        rc = mark(s, series, LEVEL_MINUTE, subject, bucket, err);
+    if (rc == 0)
+        begin(&r->minute, bucket);
+    return rc;
+}
+
+/* A minute that was summed up goes into its hour, once. */
+static void add_to_hour(struct store *s, enum series series, struct running *r, int64_t minute, const struct bucket_row *row)
+{
+    int64_t hour = minute * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR);
+    if (r->hour.newest < 0)
+        return; /* left over from the last run: what else the hour has is not known */
+    if (hour != r->hour.bucket)
+        begin(&r->hour, hour);
+    else if (minute <= r->hour_minute)
+        r->hour.whole = false; /* it was there before, in another form */
+    r->hour_minute = minute;
+    if (!r->hour.whole)
+        return;
+    r->hour.row->samples += row->samples;
+    for (size_t i = 0; i < s->schema.count[series]; i++)
+        aggregate_join(&r->hour.row->columns[i], &s->schema.columns[series][i], &row->columns[i]);
+}
+
+int rollup_add(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
+               struct error *err)
 {
     struct running *r = running_of(s, series, subject_id);
     int64_t bucket = bucket_of(LEVEL_MINUTE, at_ms);
-    if (r->bucket != bucket) {
-        int rc = begin_bucket(s, series, subject_id, bucket, r, err);
+    if (r->minute.bucket != bucket) {
+        int rc = begin_minute(s, series, subject_id, bucket, r, err);
         if (rc < 0)
             return rc;
     }
-    if (!r->whole)
+    if (!r->minute.whole)
         return 0;
-    r->row->samples++;
+    r->minute.row->samples++;
     for (size_t i = 0; i < s->schema.count[series]; i++) {
         int64_t value;
         /* What did not fit into its column is not there. */
-        if (reading_get(series_value(series, subject, s->schema.order[series][i]), &value) &&
+        if (reading_get(values[s->schema.order[series][i]], &value) &&
             (s->schema.columns[series][i].wide || (value <= INT32_MAX && value >= INT32_MIN)))
-            aggregate_add(&r->row->columns[i], &s->schema.columns[series][i], value);
+            aggregate_add(&r->minute.row->columns[i], &s->schema.columns[series][i], value);
     }
     return 0;
 }
@@ -181,21 +213,20 @@ void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, 
     }
 }
 
-static int write_bucket(struct store *s, enum series series, enum level level, int64_t subject, int64_t bucket,
-                        const struct bucket_row *row, struct error *err)
+static int write_bucket(struct store *s, const struct mark *m, const struct bucket_row *row, bool fresh, struct error *err)
 {
-    int rc = prepare_writing(s, series, level, err);
+    int rc = prepare_writing(s, m->series, m->level, err);
+    struct db_statement *q = s->delete_bucket[m->series][m->level];
+    if (rc == 0 && !fresh) {
+        db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
+        rc = db_put(q, err);
+    }
     if (rc < 0)
         return rc;
-    struct db_statement *q = s->delete_bucket[series][level];
-    db_bind_i64(q, 1, bucket_key(subject, bucket));
-    rc = db_put(q, err);
-    if (rc < 0)
-        return rc;
-    q = s->insert_bucket[series][level];
-    db_bind_i64(q, 1, bucket_key(subject, bucket));
+    q = s->insert_bucket[m->series][m->level];
+    db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
     db_bind_i64(q, 2, row->samples);
-    for (size_t i = 0; i < s->schema.count[series]; i++)
+    for (size_t i = 0; i < s->schema.count[m->series]; i++)
         bind_aggregate(q, 3 + 4 * (int)i, &row->columns[i], row->samples);
     return db_put(q, err);
 }
@@ -239,20 +270,17 @@ static int sum_up_minutes(struct store *s, enum series series, int64_t subject, 
     return rc;
 }
 
-struct mark {
-    enum series series;
-    enum level level;
-    int64_t subject, bucket;
-};
-
-static int compute(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
+/* *fresh: the bucket cannot have a row yet. */
+static int compute(struct store *s, const struct mark *m, struct running *r, struct bucket_row *row, bool *fresh, struct error *err)
 {
-    struct running *r = m->level == LEVEL_MINUTE ? running_of(s, m->series, m->subject) : NULL;
-    if (r && r->bucket == m->bucket) {
-        /* Its next row, should there be one, must mark it again and be summed up with what is stored. */
-        r->bucket = -1;
-        if (r->whole) {
-            *row = *r->row;
+    struct running_bucket *in_memory = !r ? NULL : m->level == LEVEL_MINUTE ? &r->minute : &r->hour;
+    *fresh = false;
+    if (in_memory && in_memory->bucket == m->bucket) {
+        /* What comes to it later must be summed up with what is stored. */
+        in_memory->bucket = -1;
+        if (in_memory->whole) {
+            *row = *in_memory->row;
+            *fresh = true;
             return 0;
         }
     }
@@ -266,9 +294,11 @@ static int compute(struct store *s, const struct mark *m, struct bucket_row *row
 
 static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
 {
-    int rc = compute(s, m, row, err);
+    struct running *r = running_of(s, m->series, m->subject);
+    bool fresh;
+    int rc = compute(s, m, r, row, &fresh, err);
     if (rc == 0 && row->samples)
-        rc = write_bucket(s, m->series, m->level, m->subject, m->bucket, row, err);
+        rc = write_bucket(s, m, row, fresh, err);
     struct db_statement *q = rc == 0 ? store_statement(s, ST_PENDING_DONE, err) : NULL;
     if (!q)
         return rc < 0 ? rc : -EIO;
@@ -279,6 +309,8 @@ static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row
     rc = db_put(q, err);
     if (rc < 0 || m->level != LEVEL_MINUTE || !row->samples)
         return rc;
+    if (r)
+        add_to_hour(s, m->series, r, m->bucket, row);
     return mark(s, m->series, LEVEL_HOUR, m->subject, m->bucket * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR), err);
 }
 

@@ -67,6 +67,18 @@ struct reading series_value(enum series series, const void *subject, size_t colu
     return ((const struct host *)subject)->metric[host_metrics[column]];
 }
 
+void series_values(enum series series, const void *subject, struct reading values[SERIES_COLUMNS_MAX])
+{
+    if (series == SERIES_GPU) {
+        const struct gpu *gpu = subject;
+        for (size_t i = 0; i < ARRAY_LEN(gpu_metrics); i++)
+            values[i] = gpu->metric[gpu_metrics[i]];
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(host_columns); i++)
+        values[i] = series_value(series, subject, i);
+}
+
 const char *series_table(enum series series, enum level level)
 {
     static const char *const names[SERIES_COUNT][LEVEL_COUNT] = {

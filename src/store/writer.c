@@ -158,11 +158,11 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
 }
 
 /* Columns for values that appear for the first time. */
-static int make_columns(struct store *s, enum series series, const void *subject, struct error *err)
+static int make_columns(struct store *s, enum series series, const struct reading *values, struct error *err)
 {
     size_t missing[SERIES_COLUMNS_MAX], count = 0;
     for (size_t i = 0; i < series_count(series); i++)
-        if (!s->schema.has[series][i] && series_value(series, subject, i).state == READING_OK)
+        if (!s->schema.has[series][i] && values[i].state == READING_OK)
             missing[count++] = i;
     if (count == 0)
         return 0;
@@ -202,7 +202,9 @@ static void bind_value(struct db_statement *q, int at, struct reading r, bool wi
 static int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms,
                         struct error *err)
 {
-    int rc = make_columns(s, series, subject, err);
+    struct reading values[SERIES_COLUMNS_MAX];
+    series_values(series, subject, values);
+    int rc = make_columns(s, series, values, err);
     if (rc == 0 && series == SERIES_GPU)
         rc = partition_ready(s, at_ms, err);
     if (rc == 0)
@@ -214,13 +216,13 @@ static int write_sample(struct store *s, enum series series, const void *subject
     if (series == SERIES_GPU)
         db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
     for (size_t i = 0; i < s->schema.count[series]; i++)
-        bind_value(q, at++, series_value(series, subject, s->schema.order[series][i]), s->schema.columns[series][i].wide);
+        bind_value(q, at++, values[s->schema.order[series][i]], s->schema.columns[series][i].wide);
     int64_t wanted_ms = at_ms;
     do {
         db_bind_i64(q, 1, raw_key(at_ms, subject_id));
         rc = db_put(q, err);
     } while (rc == 0 && s->db->ops->changes(s->db) == 0 && ++at_ms < wanted_ms + SAME_MOMENT_TRIES);
-    return rc < 0 ? rc : rollup_add(s, series, subject, subject_id, at_ms, err);
+    return rc < 0 ? rc : rollup_add(s, series, values, subject_id, at_ms, err);
 }
 
 static int put_event(struct store *s, const struct store_event *e, struct error *err)
