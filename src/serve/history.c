@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/moment.h"
 #include "base/units.h"
 #include "format/json_history.h"
 #include "serve/core.h"
@@ -225,16 +226,7 @@ static void gone(struct conn *c, void *owner)
 static bool read_moment(const char *text, int64_t now_ms, int64_t *ret_ms)
 {
     struct wall at;
-    int64_t ago;
-    if (strcmp(text, "now") == 0) {
-        *ret_ms = now_ms;
-        return true;
-    }
-    if (text[0] == '-' && duration_parse(str_from(text + 1), &ago)) {
-        *ret_ms = MAX_OF(now_ms - ago, (int64_t)0);
-        return true;
-    }
-    if (!wall_parse(str_from(text), &at) || at.ms < 0)
+    if (!moment_parse(str_from(text), (struct wall){now_ms}, MOMENT_UTC, &at))
         return false;
     *ret_ms = at.ms;
     return true;
