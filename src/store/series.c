@@ -69,13 +69,7 @@ struct reading series_value(enum series series, const void *subject, size_t colu
 
 void series_values(enum series series, const void *subject, struct reading values[SERIES_COLUMNS_MAX])
 {
-    if (series == SERIES_GPU) {
-        const struct gpu *gpu = subject;
-        for (size_t i = 0; i < ARRAY_LEN(gpu_metrics); i++)
-            values[i] = gpu->metric[gpu_metrics[i]];
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(host_columns); i++)
+    for (size_t i = 0, count = series_count(series); i < count; i++)
         values[i] = series_value(series, subject, i);
 }
 
