@@ -154,6 +154,8 @@ static void write_prometheus(struct data *d, struct buf *out)
         extra.other_processes = others;
     }
     prometheus_write(out, d->latest, &extra);
+    if (d->add_series)
+        d->add_series(d->owner, out);
     if (parts && parts->metrics)
         parts->metrics(parts->user, d->latest, out);
 }

@@ -47,8 +47,9 @@ struct data {
     bool has_sample;
     const struct server_parts *parts; /* whose series are among the metrics; NULL: none */
     void *owner;
-    void (*on_periodic)(void *owner); /* data->periodic is new */
-    void (*on_fresh)(void *owner);    /* data->latest may be new */
+    void (*on_periodic)(void *owner);                 /* data->periodic is new */
+    void (*on_fresh)(void *owner);                    /* data->latest may be new */
+    void (*add_series)(void *owner, struct buf *out); /* of the server itself, for Prometheus; NULL: none */
 };
 
 int data_init(struct data *d, struct loop *loop, struct engine *engine, struct error *err);

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "format/prometheus.h"
 #include "serve/core.h"
 #include "serve/http.h"
 #include "serve/live.h"
@@ -73,6 +74,24 @@ static void on_periodic(void *owner)
     live_publish(s);
     if (s->parts.sampled)
         s->parts.sampled(s->parts.user, s->data.periodic);
+}
+
+static void add_series(struct buf *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+    prometheus_head(out, name, type, help);
+    buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
+static void on_prometheus(void *owner, struct buf *out)
+{
+    const struct server *s = owner;
+    add_series(out, "whirr_http_requests_total", "counter", "Requests that were answered", s->requests_total);
+    add_series(out, "whirr_http_errors_total", "counter", "Answers from 500 on", s->errors_total);
+    add_series(out, "whirr_connections", "gauge", "Open connections of clients", s->loop.conn_count);
+    add_series(out, "whirr_live_clients", "gauge", "WebSocket and Socket.IO clients", s->hub.count);
+    add_series(out, "whirr_live_samples_sent_total", "counter", "Samples sent to live clients", s->hub.samples_sent);
+    add_series(out, "whirr_live_samples_missed_total", "counter", "Samples that slow clients skipped", s->hub.samples_missed);
+    add_series(out, "whirr_sent_bytes_total", "counter", "Bytes sent to clients", s->loop.bytes_out);
 }
 
 /* ---- start ---- */
@@ -171,6 +190,7 @@ int server_new(const struct server_options *options, const struct server_parts *
     if (!result) {
         s->data.owner = s->eio.owner = s;
         s->data.on_fresh = on_fresh;
+        s->data.add_series = on_prometheus;
         s->data.on_periodic = on_periodic;
         s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s);
         result = s->waiters_timer ? open_listeners(s, err) : error_set(err, -ENOMEM, "out of memory");
