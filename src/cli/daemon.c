@@ -17,9 +17,9 @@
 #include "cli/guard_part.h"
 #include "cli/history.h"
 #include "cli/insight_part.h"
-#include "cli/notify.h"
 #include "cli/places.h"
 #include "cli/privileges.h"
+#include "cli/sd_notify.h"
 #include "cli/story.h"
 #include "engine/engine.h"
 #include "serve/server.h"
@@ -102,14 +102,14 @@ static void on_stop(void *user)
 {
     struct daemon *d = user;
     log_info("stopping", LOG_INT("clients", (int64_t)server_clients(d->server)));
-    notify_send("STOPPING=1\nSTATUS=Telling %zu clients", server_clients(d->server));
+    sd_notify_send("STOPPING=1\nSTATUS=Telling %zu clients", server_clients(d->server));
     server_stop(d->server);
 }
 
 static void on_watchdog(void *user)
 {
     (void)user;
-    notify_send("WATCHDOG=1");
+    sd_notify_send("WATCHDOG=1");
 }
 
 /* worker.require_nvml: better no daemon than one that guards nothing. */
@@ -134,7 +134,7 @@ static void on_sample(void *user, const struct snapshot *s)
     check_required(d, s);
     d->seen_sample = true;
     size_t clients = server_clients(d->server);
-    notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
+    sd_notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
 }
 
 static void tell_problems(const struct config_problems *problems)
@@ -177,7 +177,7 @@ static void on_reload(void *user)
     struct daemon *d = user;
     static struct config_problems problems; /* large */
     struct config *fresh = NULL;
-    notify_reloading();
+    sd_notify_reloading();
     int result = d->options->load(d->options->user, &fresh, &problems);
     tell_problems(&problems);
     if (result) {
@@ -188,7 +188,7 @@ static void on_reload(void *user)
             config_free(d->current);
         d->current = fresh;
     }
-    notify_send("READY=1");
+    sd_notify_send("READY=1");
 }
 
 /* ---- start and end ---- */
@@ -211,7 +211,7 @@ static int watch(struct daemon *d)
         result = server_on_signal(d->server, SIGINT, on_stop, d);
     if (!result)
         result = server_on_signal(d->server, SIGHUP, on_reload, d);
-    int64_t watchdog = notify_watchdog_ms();
+    int64_t watchdog = sd_notify_watchdog_ms();
     if (!result && watchdog)
         result = server_on_timer(d->server, watchdog, on_watchdog, d);
     return result;
@@ -320,7 +320,7 @@ static void tell_start(const struct daemon *d)
         log_info("listening", LOG_TEXT("address", address));
     if (d->first->server.insecure)
         log_warn("everyone who reaches these addresses may read: no token is asked for (--insecure)");
-    notify_send("READY=1\nSTATUS=Waiting for the first sample");
+    sd_notify_send("READY=1\nSTATUS=Waiting for the first sample");
 }
 
 int daemon_run(const struct daemon_options *options)

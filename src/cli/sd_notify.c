@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One datagram a message to $NOTIFY_SOCKET.
  */
-#include "cli/notify.h"
+#include "cli/sd_notify.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-void notify_send(const char *format, ...)
+void sd_notify_send(const char *format, ...)
 {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -36,12 +36,12 @@ void notify_send(const char *format, ...)
         sendto(fd, text, MIN_OF((size_t)text_len, sizeof text - 1), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to, len);
 }
 
-void notify_reloading(void)
+void sd_notify_reloading(void)
 {
-    notify_send("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_mono(&clock_system).ns / 1000));
+    sd_notify_send("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_mono(&clock_system).ns / 1000));
 }
 
-int64_t notify_watchdog_ms(void)
+int64_t sd_notify_watchdog_ms(void)
 {
     const char *limit = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     int64_t usec, ours;
