@@ -15,6 +15,7 @@
 #include "alert/notice.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "config/config.h"
 
 enum {
@@ -30,9 +31,12 @@ struct notifier_options {
     const struct env *env;
     const struct config *config; /* only read during the call */
     const char *folder;          /* of the queues; made when it is missing. NULL: they are not kept */
+    /* What is worth a line in the log; called from the notifiers' threads. NULL: nobody listens. */
+    void (*say)(void *user, enum log_level level, const char *message);
+    void *user;
 };
 
-/* NULL and the error only when memory or threads are out. Queues of notifiers that are gone stay on disk for a week. */
+/* NULL and the error only when memory or threads are out. */
 struct notifier_service *notifier_service_new(const struct notifier_options *options, struct error *err);
 /* Ends what is under way within about a second; what is left is on disk. NULL is fine. */
 void notifier_service_free(struct notifier_service *s);
@@ -73,3 +77,6 @@ struct notifier_result {
 };
 void notifier_try(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
                   struct notifier_result *ret);
+
+/* What the table of settings cannot know: names in templates, an ntfy URL without a topic, headers that are none. -EINVAL. */
+int notifier_check(const struct config_notify *notifier, struct error *err);

@@ -19,8 +19,10 @@ struct env;
 struct launch {
     const char *const *argv; /* argv[0] is looked up in PATH unless it has a slash; NULL-terminated */
     int64_t timeout_ms;
-    struct buf *out; /* what it wrote to stdout; may be NULL */
-    struct buf *err; /* and to stderr; may be NULL */
+    struct buf *out;            /* what it wrote to stdout; may be NULL */
+    struct buf *err;            /* and to stderr; may be NULL */
+    struct str in;              /* what it reads from stdin; nothing: it reads from /dev/null */
+    const _Atomic bool *cancel; /* becomes true: it is killed within about 100 ms and the result is -ECANCELED; may be NULL */
 };
 
 /* What was read below the sysroot. */

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 
@@ -18,6 +19,12 @@ enum { KILLED_WITHIN_MS = 2000 };
 struct pipe_end {
     int fd;
     struct buf *to; /* NULL: read and forget */
+};
+
+/* What is still to be written to the program. */
+struct pipe_in {
+    int fd; /* -1: nothing, or all written */
+    struct str rest;
 };
 
 /* Reads what is there; closes the end at end of file. A full buffer fails sticky and the rest is thrown away. */
@@ -36,11 +43,28 @@ static void drain(struct pipe_end *end)
     end->fd = -1;
 }
 
-static int spawn(const struct launch *launch, int out, int err_fd, pid_t *ret)
+/* A program that does not want its input closes it: that is its right, and no error. */
+static void feed(struct pipe_in *in)
+{
+    ssize_t sent = in->rest.len ? write(in->fd, in->rest.at, in->rest.len) : 0;
+    if (sent < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (sent > 0)
+        in->rest = (struct str){in->rest.at + sent, in->rest.len - (size_t)sent};
+    if (sent > 0 && in->rest.len)
+        return;
+    close(in->fd);
+    in->fd = -1;
+}
+
+static int spawn(const struct launch *launch, int in, int out, int err_fd, pid_t *ret)
 {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    if (in >= 0)
+        posix_spawn_file_actions_adddup2(&files, in, 0);
+    else
+        posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, out, 1);
     posix_spawn_file_actions_adddup2(&files, err_fd, 2);
 
@@ -60,24 +84,38 @@ static int spawn(const struct launch *launch, int out, int err_fd, pid_t *ret)
     return -rc;
 }
 
-/* Reads both pipes until they close or the deadline passes; false on the deadline. */
-static bool read_until_closed(struct pipe_end ends[2], struct mono deadline)
+static bool cancelled(const struct launch *launch)
+{
+    return launch->cancel && *launch->cancel;
+}
+
+/* Until when a poll may sleep: to the deadline, and not long where somebody may change his mind. */
+static int64_t patience(const struct launch *launch, struct mono deadline)
+{
+    int64_t left = mono_since_ms(deadline, clock_mono(&clock_system));
+    return cancelled(launch) ? 0 : MIN_OF(left, launch->cancel ? 100 : 1000);
+}
+
+/* Serves the pipes until those of the output close or the deadline passes; false on the deadline. */
+static bool talk(const struct launch *launch, struct pipe_in *in, struct pipe_end ends[2], struct mono deadline)
 {
     while (ends[0].fd >= 0 || ends[1].fd >= 0) {
-        int64_t left = mono_since_ms(deadline, clock_mono(&clock_system));
+        int64_t left = patience(launch, deadline);
         if (left <= 0)
             return false;
-        struct pollfd polls[2] = {{ends[0].fd, POLLIN, 0}, {ends[1].fd, POLLIN, 0}};
-        int ready = poll(polls, 2, (int)MIN_OF(left, 1000));
+        struct pollfd polls[3] = {{ends[0].fd, POLLIN, 0}, {ends[1].fd, POLLIN, 0}, {in->fd, POLLOUT, 0}};
+        int ready = poll(polls, 3, (int)left);
         for (int i = 0; ready > 0 && i < 2; i++)
             if (polls[i].fd >= 0 && polls[i].revents)
                 drain(&ends[i]);
+        if (ready > 0 && in->fd >= 0 && polls[2].revents)
+            feed(in);
     }
     return true;
 }
 
 /* A program may close its output and live on: wait for it, but not beyond the deadline. */
-static bool reap(pid_t pid, struct mono deadline, int *status)
+static bool reap(const struct launch *launch, pid_t pid, struct mono deadline, int *status)
 {
     for (;;) {
         pid_t got = waitpid(pid, status, WNOHANG);
@@ -85,48 +123,96 @@ static bool reap(pid_t pid, struct mono deadline, int *status)
             return true;
         if (got < 0 && errno != EINTR)
             return false;
-        if (mono_since_ms(deadline, clock_mono(&clock_system)) <= 0)
+        if (patience(launch, deadline) <= 0)
             return false;
         poll(NULL, 0, 1);
     }
 }
 
-int launch_program(const struct env *env, const struct launch *launch, struct error *err)
+static void close_pair(const int pair[2])
 {
-    (void)env;
-    int out[2], diag[2];
-    if (pipe2(out, O_CLOEXEC) < 0)
-        return error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    if (pipe2(diag, O_CLOEXEC) < 0) {
-        int rc = -errno;
-        close(out[0]);
-        close(out[1]);
-        return error_set(err, rc, "cannot make a pipe: %s", strerror(-rc));
-    }
-    pid_t pid;
-    int rc = spawn(launch, out[1], diag[1], &pid);
-    close(out[1]);
-    close(diag[1]);
-    if (rc < 0) {
-        close(out[0]);
-        close(diag[0]);
-        return error_set(err, rc, "cannot run '%s': %s", launch->argv[0], strerror(-rc));
-    }
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+}
 
+/* Pipes for output and diagnosis, and one for the input where there is some: non-blocking, because the program need not read it. */
+static int make_pipes(const struct launch *launch, int in[2], int out[2], int diag[2])
+{
+    bool good = pipe2(out, O_CLOEXEC) == 0 && pipe2(diag, O_CLOEXEC) == 0;
+    if (good && launch->in.len)
+        good = pipe2(in, O_CLOEXEC) == 0 && fcntl(in[1], F_SETFL, O_NONBLOCK) == 0;
+    return good ? 0 : -errno;
+}
+
+/* Writing to a program that is gone must not end this one. */
+static void block_pipe_signal(sigset_t *before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+static void restore_pipe_signal(const sigset_t *before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    if (!sigismember(before, SIGPIPE)) {
+        while (sigtimedwait(&set, NULL, &(struct timespec){0}) == SIGPIPE)
+            ;
+        pthread_sigmask(SIG_SETMASK, before, NULL);
+    }
+}
+
+static int converse(const struct launch *launch, pid_t pid, struct pipe_in in, struct pipe_end ends[2], struct error *err)
+{
     struct mono deadline = {clock_mono(&clock_system).ns + launch->timeout_ms * NS_PER_MS};
-    struct pipe_end ends[2] = {{out[0], launch->out}, {diag[0], launch->err}};
     int status = 0;
-    bool finished = read_until_closed(ends, deadline) && reap(pid, deadline, &status);
+    sigset_t before;
+    block_pipe_signal(&before);
+    bool finished = talk(launch, &in, ends, deadline) && reap(launch, pid, deadline, &status);
+    restore_pipe_signal(&before);
     if (!finished) {
         kill(-pid, SIGKILL);
         /* One that sits inside a driver dies only when the driver lets it: it is left behind rather than waited for. */
-        reap(pid, (struct mono){clock_mono(&clock_system).ns + KILLED_WITHIN_MS * NS_PER_MS}, &status);
+        const struct launch patient = {0};
+        reap(&patient, pid, (struct mono){clock_mono(&clock_system).ns + KILLED_WITHIN_MS * NS_PER_MS}, &status);
     }
     for (int i = 0; i < 2; i++)
         if (ends[i].fd >= 0)
             close(ends[i].fd);
+    if (in.fd >= 0)
+        close(in.fd);
+    if (!finished && cancelled(launch))
+        return error_set(err, -ECANCELED, "'%s' was not waited for and killed", launch->argv[0]);
     if (!finished)
         return error_set(err, -ETIMEDOUT, "'%s' did not finish within %lld ms and was killed", launch->argv[0],
                          (long long)launch->timeout_ms);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int launch_program(const struct env *env, const struct launch *launch, struct error *err)
+{
+    (void)env;
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, diag[2] = {-1, -1};
+    int rc = make_pipes(launch, in, out, diag);
+    if (rc < 0) {
+        close_pair(in);
+        close_pair(out);
+        close_pair(diag);
+        return error_set(err, rc, "cannot make a pipe: %s", strerror(-rc));
+    }
+    pid_t pid;
+    rc = spawn(launch, in[0], out[1], diag[1], &pid);
+    close_pair((int[]){out[1], diag[1]});
+    close_pair((int[]){in[0], -1});
+    if (rc < 0) {
+        close_pair((int[]){out[0], diag[0]});
+        close_pair((int[]){in[1], -1});
+        return error_set(err, rc, "cannot run '%s': %s", launch->argv[0], strerror(-rc));
+    }
+    struct pipe_end ends[2] = {{out[0], launch->out}, {diag[0], launch->err}};
+    return converse(launch, pid, (struct pipe_in){in[1], launch->in}, ends, err);
 }

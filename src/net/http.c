@@ -74,6 +74,16 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *to)
     return body->failed ? 0 : size * count; /* 0 ends the transfer */
 }
 
+/* Called about once a second also while nothing moves; not 0 ends the transfer. */
+static int look_up_from_work(void *cancel, curl_off_t down, curl_off_t downloaded, curl_off_t up, curl_off_t uploaded)
+{
+    (void)down;
+    (void)downloaded;
+    (void)up;
+    (void)uploaded;
+    return *(const _Atomic bool *)cancel;
+}
+
 static struct curl_slist *header_list(const struct http_request *r)
 {
     char type[160];
@@ -111,6 +121,12 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
         curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)strlen(r->body));
     }
     curl.easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
+    if (r->cancel) {
+        curl.easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+        curl.easy_setopt(c, CURLOPT_XFERINFOFUNCTION, look_up_from_work);
+        curl.easy_setopt(c, CURLOPT_XFERINFODATA, (void *)r->cancel);
+        curl.easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* no wait for a name server that does not answer */
+    }
 }
 
 static int to_errno(CURLcode code)
@@ -122,6 +138,7 @@ static int to_errno(CURLcode code)
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL: return -EINVAL;
     case CURLE_WRITE_ERROR: return -EFBIG;
+    case CURLE_ABORTED_BY_CALLBACK: return -ECANCELED;
     default: return -EIO;
     }
 }
@@ -140,11 +157,17 @@ int http_call(const struct env *env, const struct http_request *request, struct 
     set_options(c, request, headers, body ? body : &ignored, said);
     CURLcode code = curl.easy_perform(c);
     long status = 0;
+    curl_off_t pause_s = 0;
     curl.easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    curl.easy_getinfo(c, CURLINFO_RETRY_AFTER, &pause_s);
+    if (request->retry_after_ms)
+        *request->retry_after_ms = MIN_OF(MAX_OF(pause_s, 0), 86400) * MS_PER_S;
     curl.easy_cleanup(c);
     curl.slist_free_all(headers);
+    const char *why = said[0] ? said : curl.easy_strerror(code);
+    if (code != CURLE_OK && request->secret_url)
+        return error_set(err, to_errno(code), "%s", why);
     if (code != CURLE_OK)
-        return error_set(err, to_errno(code), "%s %s: %s", request->method, request->url,
-                         said[0] ? said : curl.easy_strerror(code));
+        return error_set(err, to_errno(code), "%s %s: %s", request->method, request->url, why);
     return (int)status;
 }

@@ -18,6 +18,9 @@ struct http_request {
     int64_t connect_timeout_ms; /* 0: 3000 */
     int64_t timeout_ms;         /* of the whole request; 0: 10000 */
     bool insecure_tls;          /* only when a person asked for it */
+    bool secret_url;            /* messages do not name the URL */
+    int64_t *retry_after_ms;    /* what the answer's Retry-After says, 0 where it says nothing; may be NULL */
+    const _Atomic bool *cancel; /* becomes true: given up within about a second with -ECANCELED; may be NULL */
 };
 
 /* Status 100 to 599 (also 4xx and 5xx: the server answered), or -errno with a sentence. The body is appended to `body`

@@ -54,12 +54,55 @@ static void says_which_program_is_missing(void **state)
     assert_non_null(strstr(err.text, "/no/such/program"));
 }
 
+static void a_program_gets_its_input_and_its_end(void **state)
+{
+    (void)state;
+    const char *argv[] = {"wc", "-c", NULL};
+    AUTO_BUF struct buf input = BUF(1 << 20), out = BUF(100);
+    for (int i = 0; i < 30000; i++)
+        buf_text(&input, "0123456789"); /* more than a pipe holds */
+    struct launch launch = {.argv = argv, .timeout_ms = 20000, .out = &out, .in = buf_view(&input)};
+    struct env env;
+    env_init_system(&env);
+    struct error err = {0};
+    assert_int_equal(env.launch(&env, &launch, &err), 0);
+    assert_int_equal(strtol(out.at, NULL, 10), 300000);
+}
+
+static void a_program_may_leave_its_input_unread(void **state)
+{
+    (void)state;
+    const char *argv[] = {"true", NULL};
+    AUTO_BUF struct buf input = BUF(1 << 20);
+    for (int i = 0; i < 30000; i++)
+        buf_text(&input, "0123456789");
+    struct launch launch = {.argv = argv, .timeout_ms = 20000, .in = buf_view(&input)};
+    struct env env;
+    env_init_system(&env);
+    struct error err = {0};
+    assert_int_equal(env.launch(&env, &launch, &err), 0); /* and SIGPIPE did not end this test */
+}
+
+static void one_that_is_no_longer_wanted_is_killed_soon(void **state)
+{
+    (void)state;
+    static const _Atomic bool cancel = true;
+    const char *argv[] = {"sleep", "60", NULL};
+    struct launch launch = {.argv = argv, .timeout_ms = 60000, .cancel = &cancel};
+    struct env env;
+    env_init_system(&env);
+    struct error err = {0};
+    struct mono before = clock_mono(&clock_system);
+    assert_int_equal(env.launch(&env, &launch, &err), -ECANCELED);
+    assert_true(mono_since_ms(clock_mono(&clock_system), before) < 30000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(gives_output_and_exit_status),
-        TEST(kills_the_whole_group_at_the_deadline),
-        TEST(a_flood_of_output_stays_bounded),
+        TEST(gives_output_and_exit_status),          TEST(a_program_gets_its_input_and_its_end),
+        TEST(a_program_may_leave_its_input_unread),  TEST(one_that_is_no_longer_wanted_is_killed_soon),
+        TEST(kills_the_whole_group_at_the_deadline), TEST(a_flood_of_output_stays_bounded),
         TEST(says_which_program_is_missing),
     };
     return RUN_TESTS(tests);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Write, fsync, rename, fsync the folder: after a power cut there is the old file or the new one.
+ */
+#include "base/keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum { KEPT_PATH_SIZE = 4352 };
+
+static int write_all(int fd, struct str text)
+{
+    while (text.len) {
+        ssize_t sent = write(fd, text.at, text.len);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
+            return -errno;
+        text = (struct str){text.at + sent, text.len - (size_t)sent};
+    }
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int write_new(const char *path, struct str text)
+{
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd < 0 ? -errno : write_all(fd, text);
+}
+
+static int sync_folder(const char *path)
+{
+    char folder[KEPT_PATH_SIZE];
+    str_copy(folder, sizeof folder, str_from(path));
+    char *slash = strrchr(folder, '/');
+    snprintf(slash ? slash + 1 : folder, slash ? 1 : sizeof folder, "%s", slash ? "" : ".");
+    AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+int keep_write(const char *path, struct str text, struct error *err)
+{
+    char fresh[KEPT_PATH_SIZE];
+    int len = snprintf(fresh, sizeof fresh, "%s.new", path);
+    int rc = len < 0 || (size_t)len >= sizeof fresh ? -ENAMETOOLONG : write_new(fresh, text);
+    if (rc == 0 && rename(fresh, path) < 0)
+        rc = -errno;
+    if (rc == 0)
+        rc = sync_folder(path);
+    else if (rc != -ENAMETOOLONG)
+        unlink(fresh);
+    return rc == 0 ? 0 : error_set(err, rc, "cannot write '%s': %s", path, strerror(-rc));
+}
+
+int keep_read(const char *path, struct buf *text, struct error *err)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    char chunk[16384];
+    for (;;) {
+        ssize_t got = read(fd, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+        if (got == 0)
+            return 0;
+        buf_add(text, chunk, (size_t)got);
+        if (text->failed)
+            return error_set(err, -EFBIG, "'%s' is longer than %zu bytes", path, text->max);
+    }
+}
+
+int keep_aside(const char *path, struct error *err)
+{
+    char aside[KEPT_PATH_SIZE];
+    int len = snprintf(aside, sizeof aside, "%s.damaged", path);
+    if (len < 0 || (size_t)len >= sizeof aside)
+        return error_set(err, -ENAMETOOLONG, "the name of '%s' is too long", path);
+    return rename(path, aside) == 0 ? 0 : error_set(err, -errno, "cannot move '%s' aside: %s", path, strerror(errno));
+}

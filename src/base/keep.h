@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Small files that a daemon keeps over its restarts: written whole or not at all, readable by their owner only.
+ * Paths are those of this machine, never below a sysroot.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Into a new file beside it, to the disk, then over the old one. */
+int keep_write(const char *path, struct str text, struct error *err);
+/* Appends the file. -ENOENT: there is none; -EFBIG: longer than `text` may become. */
+int keep_read(const char *path, struct buf *text, struct error *err);
+/* A file that cannot be understood is moved to "PATH.damaged", over an older one there, so that nothing is lost and nothing
+ * grows. */
+int keep_aside(const char *path, struct error *err);
