@@ -37,6 +37,7 @@ static void problems_json(const struct config *config, const struct config_probl
         else
             jw_null(&j);
         jw_key_text(&j, "message", p->text);
+        jw_key_text(&j, "excerpt", p->excerpt[0] ? p->excerpt : NULL);
         jw_end(&j);
     }
     jw_end(&j);
@@ -47,8 +48,8 @@ static void problems_json(const struct config *config, const struct config_probl
 static void problems_text(const struct config *config, const struct config_problems *problems, struct buf *out)
 {
     for (size_t i = 0; i < problems->count; i++)
-        buf_printf(out, "%s: %s: %s\n", problems->list[i].where, problems->list[i].warning ? "warning" : "error",
-                   problems->list[i].text);
+        buf_printf(out, "%s: %s: %s\n%s", problems->list[i].where, problems->list[i].warning ? "warning" : "error",
+                   problems->list[i].text, problems->list[i].excerpt);
     if (problems->left_out)
         buf_printf(out, "and %zu more problems\n", problems->left_out);
     if (!config)

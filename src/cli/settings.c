@@ -24,8 +24,8 @@ int settings_load(const struct cli *cli, const struct config_flag *flags, size_t
     struct config_problems problems;
     int rc = settings_read(cli, flags, flag_count, ret, &problems);
     for (size_t i = 0; i < problems.count; i++)
-        fprintf(stderr, "whirr: %s: %s%s\n", problems.list[i].where, problems.list[i].warning ? "warning: " : "",
-                problems.list[i].text);
+        fprintf(stderr, "whirr: %s: %s%s\n%s", problems.list[i].where, problems.list[i].warning ? "warning: " : "",
+                problems.list[i].text, problems.list[i].excerpt);
     if (problems.left_out)
         fprintf(stderr, "whirr: and %zu more problems\n", problems.left_out);
     return rc == 0 ? EXIT_FINE : EXIT_FAILED;

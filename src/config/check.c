@@ -78,7 +78,7 @@ static void check_notify_names(const struct config *config, const struct config_
     }
 }
 
-static const struct config_origin *origin_of(const struct config_entry *entry, const char *section, const char *key)
+const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key)
 {
     const struct section *s = section_find(str_from(section));
     return &entry->origins[section_setting(s, str_from(key)) - s->settings];
@@ -94,9 +94,10 @@ static void check_notify(const struct config *config, struct config_problems *pr
         if (!command && !n->url[0])
             problem_add(problems, false, &n->entry.at, "notify.%s.url is missing", n->entry.name);
     }
-    check_notify_names(config, &config->alerts.notify, origin_of(&config->alerts.entry, "alerts", "notify"), problems);
+    check_notify_names(config, &config->alerts.notify, config_origin_of(&config->alerts.entry, "alerts", "notify"), problems);
     for (size_t i = 0; i < config->alert_count; i++)
-        check_notify_names(config, &config->alert[i].notify, origin_of(&config->alert[i].entry, "alert", "notify"), problems);
+        check_notify_names(config, &config->alert[i].notify, config_origin_of(&config->alert[i].entry, "alert", "notify"),
+                           problems);
 }
 
 void config_check(const struct config *config, struct config_problems *problems)
@@ -108,10 +109,10 @@ void config_check(const struct config *config, struct config_problems *problems)
 
     const struct config_server *server = &config->server;
     if (!server->tls_certificate[0] != !server->tls_key[0])
-        problem_add(problems, false, origin_of(&server->entry, "server", server->tls_key[0] ? "tls_key" : "tls_certificate"),
+        problem_add(problems, false, config_origin_of(&server->entry, "server", server->tls_key[0] ? "tls_key" : "tls_certificate"),
                     "server.tls_certificate and server.tls_key belong together, only one is set");
     const struct config_worker *worker = &config->worker;
     if (worker->require_nvml && !worker->enable_nvml)
-        problem_add(problems, false, origin_of(&worker->entry, "worker", "require_nvml"),
+        problem_add(problems, false, config_origin_of(&worker->entry, "worker", "require_nvml"),
                     "worker.require_nvml is true, but worker.enable_nvml is false");
 }

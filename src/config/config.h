@@ -124,6 +124,7 @@ struct config_problem {
     char file[256];   /* "" when it is not about a file */
     int line, column; /* 0: about the whole file */
     char text[512];
+    char excerpt[320]; /* lines to show below it, each with a line feed: a condition and a caret; "" none */
 };
 
 struct config_problems {
@@ -135,6 +136,12 @@ struct config_problems {
 /* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors: *ret is then left as it is. */
 int config_load(const struct config_inputs *inputs, struct config **ret, struct config_problems *problems);
 void config_free(struct config *config);
+
+/* For those who judge what a setting means: adds a problem, and returns it (NULL: there are too many). */
+struct config_problem *config_problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin,
+                                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Where a setting came from: config_origin_of(&config->alert[i].entry, "alert", "when"). */
+const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
 
 /* sampling.interval_seconds in the engine's unit, at least 1. */
 int64_t config_interval_ms(const struct config *config);

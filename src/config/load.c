@@ -20,13 +20,14 @@ struct owned_config {
     struct arena arena;
 };
 
-void problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin, const char *format, ...)
+static struct config_problem *add_problem(struct config_problems *problems, bool warning, const struct config_origin *origin,
+                                          const char *format, va_list args)
 {
     if (!warning)
         problems->errors++;
     if (problems->count == CONFIG_PROBLEMS_MAX) {
         problems->left_out++;
-        return;
+        return NULL;
     }
     struct config_problem *p = &problems->list[problems->count++];
     *p = (struct config_problem){.warning = warning, .line = origin->line, .column = origin->column};
@@ -38,10 +39,26 @@ void problem_add(struct config_problems *problems, bool warning, const struct co
         snprintf(p->where, sizeof p->where, "%.200s", origin->where);
     else
         config_origin_text(origin, p->where, sizeof p->where);
+    vsnprintf(p->text, sizeof p->text, format, args);
+    return p;
+}
+
+void problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(p->text, sizeof p->text, format, args);
+    add_problem(problems, warning, origin, format, args);
     va_end(args);
+}
+
+struct config_problem *config_problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin,
+                                          const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct config_problem *p = add_problem(problems, warning, origin, format, args);
+    va_end(args);
+    return p;
 }
 
 bool loader_prepare_entry(struct loader *l, const struct section *section, struct config_entry *entry, struct str name)
