@@ -38,10 +38,10 @@ void alert_part_free(struct alert_part *p)
     free(p);
 }
 
-void alert_part_sampled(struct alert_part *p, const struct snapshot *s)
+void alert_part_sampled(struct alert_part *p, const struct snapshot *s, struct alert_facts *facts)
 {
     (void)p;
-    (void)s;
+    alert_facts_from_snapshot(facts, s);
 }
 
 int alert_part_request(struct alert_part *p, const struct part_request *r, struct buf *out)

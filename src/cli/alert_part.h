@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "alert/facts.h"
 #include "base/env.h"
 #include "config/config.h"
 #include "serve/part.h"
@@ -17,7 +18,8 @@ void alert_part_start(struct alert_part *p, struct server *server, struct store_
 void alert_part_reload(struct alert_part *p, const struct config *config);
 void alert_part_free(struct alert_part *p); /* NULL is fine */
 
-void alert_part_sampled(struct alert_part *p, const struct snapshot *s);
+/* `facts` is changed: what the daemon knows about itself is filled in. */
+void alert_part_sampled(struct alert_part *p, const struct snapshot *s, struct alert_facts *facts);
 /* The status of the answer, or 0: not one of its routes. */
 int alert_part_request(struct alert_part *p, const struct part_request *r, struct buf *out);
 void alert_part_metrics(struct alert_part *p, const struct snapshot *s, struct buf *out);

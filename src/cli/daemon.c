@@ -127,10 +127,13 @@ static void check_required(struct daemon *d, const struct snapshot *s)
 
 static void on_sample(void *user, const struct snapshot *s)
 {
+    static struct alert_facts facts; /* large */
     struct daemon *d = user;
     story_follow(&d->story, s);
     insight_part_sampled(d->insight, s);
-    alert_part_sampled(d->alerts, s);
+    facts = (struct alert_facts){0};
+    insight_part_facts(d->insight, &facts);
+    alert_part_sampled(d->alerts, s, &facts);
     check_required(d, s);
     d->seen_sample = true;
     size_t clients = server_clients(d->server);

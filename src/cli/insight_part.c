@@ -44,6 +44,12 @@ void insight_part_sampled(struct insight_part *p, const struct snapshot *s)
     (void)s;
 }
 
+void insight_part_facts(struct insight_part *p, struct alert_facts *facts)
+{
+    (void)p;
+    (void)facts;
+}
+
 int insight_part_request(struct insight_part *p, const struct part_request *r, struct buf *out)
 {
     (void)p;

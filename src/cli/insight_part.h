@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "alert/facts.h"
 #include "base/env.h"
 #include "config/config.h"
 #include "serve/part.h"
@@ -18,6 +19,8 @@ void insight_part_reload(struct insight_part *p, const struct config *config);
 void insight_part_free(struct insight_part *p); /* NULL is fine */
 
 void insight_part_sampled(struct insight_part *p, const struct snapshot *s);
+/* What alert rules may ask about the sample; what is not known stays absent. */
+void insight_part_facts(struct insight_part *p, struct alert_facts *facts);
 /* The status of the answer, or 0: not one of its routes. */
 int insight_part_request(struct insight_part *p, const struct part_request *r, struct buf *out);
 void insight_part_metrics(struct insight_part *p, const struct snapshot *s, struct buf *out);
