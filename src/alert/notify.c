@@ -188,6 +188,15 @@ void notifier_try(const struct env *env, const struct config_notify *notifier, c
     notify_target_free(target);
 }
 
+void notifier_describe(const struct config_notify *notifier, struct notifier_stats *ret)
+{
+    *ret = (struct notifier_stats){.type = notify_type_name((enum config_notify_type)notifier->type)};
+    struct notify_target *target = notify_target_new(notifier);
+    str_copy(ret->name, sizeof ret->name, str_from(notifier->entry.name));
+    str_copy(ret->target, sizeof ret->target, str_from(target ? target->shown : ""));
+    notify_target_free(target);
+}
+
 int notifier_check(const struct config_notify *notifier, struct error *err)
 {
     struct notify_target *target = notify_target_new(notifier);

@@ -78,5 +78,8 @@ struct notifier_result {
 void notifier_try(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
                   struct notifier_result *ret);
 
+/* Name, type and target of a table, without any figures. */
+void notifier_describe(const struct config_notify *notifier, struct notifier_stats *ret);
+
 /* What the table of settings cannot know: names in templates, an ntfy URL without a topic, headers that are none. -EINVAL. */
 int notifier_check(const struct config_notify *notifier, struct error *err);

@@ -13,6 +13,7 @@
     COMMAND(devices)      \
     COMMAND(driver)       \
     COMMAND(doctor)       \
+    COMMAND(notify)       \
     COMMAND(guard)        \
     COMMAND(run)          \
     COMMAND(serve)        \

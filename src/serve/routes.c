@@ -180,6 +180,7 @@ const struct route routes[] = {
     {"/api/guard/resume", HTTP_POST, JSON, TRUST_OWNER, handle_part},
     {"/api/guard/unannounce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
     {"/api/health", HTTP_GET, JSON, TRUST_READER, get_health},
+    {"/api/notifiers", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
     {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},
     {"/api/snapshot", HTTP_GET, NULL, TRUST_READER, get_snapshot},

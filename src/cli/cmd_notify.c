@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr notify: who hears of alerts, and whether a message arrives.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alert/notify.h"
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/json_writer.h"
+#include "cli/client.h"
+#include "cli/settings.h"
+#include "cli/show.h"
+#include "format/notifiers.h"
+
+enum { ANSWER_WITHIN_MS = 3000 };
+
+/* ---- list ---- */
+
+/* What a running daemon says of its notifiers; 0 and `running` false without one. */
+static size_t ask_daemon(const struct config *config, struct notifier_stats *list, bool *running)
+{
+    struct client *client = NULL;
+    struct error err = {0};
+    AUTO_BUF struct buf answer = BUF(1 << 20);
+    *running = false;
+    if (client_open(config->server.socket, &client, &err) < 0)
+        return 0;
+    *running = client_request(client, "GET", "/api/notifiers", NULL, &answer, ANSWER_WITHIN_MS, &err) == 200;
+    client_close(client);
+    return *running ? notifiers_from_json(buf_view(&answer), list, NOTIFIERS_MAX) : 0;
+}
+
+static int list_them(struct cli *cli, const struct config *config)
+{
+    AUTO_FREE struct notifier_stats *list = calloc(NOTIFIERS_MAX, sizeof *list);
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    bool running = false;
+    if (!list)
+        return cli_fail("out of memory");
+    size_t count = cli->direct || options_has(&cli->options, "direct") ? 0 : ask_daemon(config, list, &running);
+    if (!running) {
+        count = MIN_OF(config->notify_count, (size_t)NOTIFIERS_MAX);
+        for (size_t i = 0; i < count; i++)
+            notifier_describe(&config->notify[i], &list[i]);
+    }
+    if (cli->json) {
+        struct json_writer j = JSON_WRITER_PRETTY(&out);
+        json_notifiers(&j, list, count);
+        buf_char(&out, '\n');
+    } else {
+        table_notifiers(&out, &cli->page, list, count, running);
+    }
+    return show_text(&out);
+}
+
+/* ---- test ---- */
+
+static void make_example(const struct env *env, bool resolved, const char *severity, struct alert_notice *n)
+{
+    *n =
+        (struct alert_notice){.status = resolved ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = 0, .has_value = true, .value = 42};
+    struct wall now = clock_wall(env->clock);
+    uint8_t digest[SHA256_SIZE];
+    if (gethostname(n->host, sizeof n->host - 1) < 0)
+        n->host[0] = '\0';
+    snprintf(n->alert, sizeof n->alert, "whirr_test");
+    snprintf(n->severity, sizeof n->severity, "%s", severity);
+    snprintf(n->gpu_name, sizeof n->gpu_name, "no GPU: only a test");
+    snprintf(n->summary, sizeof n->summary, "This is a test. If you read it, %s can reach you.", "whirr");
+    n->started_at = (struct wall){now.ms - (resolved ? 60000 : 0)};
+    n->ended_at = (struct wall){resolved ? now.ms : 0};
+    notice_add_label(n, "test", "true");
+    sha256(str_from("whirr notify test"), digest);
+    hex_encode(digest, 8, n->fingerprint);
+}
+
+static int print_result(const struct cli *cli, const struct config_notify *c, const struct notifier_result *r)
+{
+    AUTO_BUF struct buf out = BUF(64 * 1024);
+    if (cli->json) {
+        struct json_writer j = JSON_WRITER_PRETTY(&out);
+        jw_object(&j);
+        jw_key_text(&j, "name", c->entry.name);
+        jw_key_text(&j, "target", r->target);
+        jw_key_bool(&j, "ok", r->fine);
+        jw_key(&j, "status");
+        if (r->fine || r->status)
+            jw_int(&j, r->status);
+        else
+            jw_null(&j);
+        jw_key_number(&j, "took_seconds", (double)r->took_ms / MS_PER_S);
+        jw_key_text(&j, "answer", r->answer[0] ? r->answer : NULL);
+        jw_key_text(&j, "error", r->error[0] ? r->error : NULL);
+        jw_end(&j);
+        buf_char(&out, '\n');
+    } else if (r->fine) {
+        page_ink(&out, &cli->page, INK_GOOD, STR("delivered"));
+        buf_printf(&out, "  %s (%s) in %lld ms, %s %d%s%.160s\n", c->entry.name, r->target, (long long)r->took_ms,
+                   c->type == CONFIG_NOTIFY_COMMAND ? "exit status" : "HTTP", r->status, r->answer[0] ? ": " : "", r->answer);
+    }
+    int result = show_text(&out);
+    if (r->fine)
+        return result;
+    if (cli->json)
+        return EXIT_FAILED;
+    return cli_fail("notifier '%s' (%s) could not be told, after %lld ms: %s", c->entry.name, r->target, (long long)r->took_ms,
+                    r->error);
+}
+
+static int unknown(const struct config *config, const char *name)
+{
+    const char *names[NOTIFIERS_MAX];
+    size_t count = MIN_OF(config->notify_count, (size_t)NOTIFIERS_MAX);
+    for (size_t i = 0; i < count; i++)
+        names[i] = config->notify[i].entry.name;
+    const char *near = nearest_name(name, names, count);
+    if (near)
+        return cli_fail("there is no [notify.%s] in the configuration; did you mean '%s'?", name, near);
+    return cli_fail("there is no [notify.%s] in the configuration%s", name,
+                    count ? "; `whirr notify list` names those that are there" : ", nor any other");
+}
+
+static int test(struct cli *cli, const struct config *config, const char *name)
+{
+    const char *severity = options_value(&cli->options, "severity", "warning");
+    for (size_t i = 0; i < config->notify_count; i++) {
+        const struct config_notify *c = &config->notify[i];
+        struct error err = {0};
+        if (strcmp(c->entry.name, name) != 0)
+            continue;
+        if (notifier_check(c, &err) < 0)
+            return cli_fail("notifier '%s' cannot work as it is set up: %s", name, err.text);
+        struct alert_notice example;
+        struct notifier_result result;
+        make_example(&cli->env, options_has(&cli->options, "resolved"), severity, &example);
+        notifier_try(&cli->env, c, &example, &result);
+        return print_result(cli, c, &result);
+    }
+    return unknown(config, name);
+}
+
+static int run(struct cli *cli)
+{
+    static const char *const words[] = {"list", "test"};
+    const char *word = cli->options.argument_count ? cli->options.arguments[0] : "list";
+    const char *name = cli->options.argument_count > 1 ? cli->options.arguments[1] : NULL;
+    bool testing = strcmp(word, "test") == 0;
+    if (!testing && strcmp(word, "list") != 0) {
+        const char *near = nearest_name(word, words, ARRAY_LEN(words));
+        return cli_usage(cli->command, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
+                         near ? "'?" : "");
+    }
+    if (testing && !name)
+        return cli_usage(cli->command, "'notify test' needs the NAME of a [notify.NAME] table");
+    if (!testing && name)
+        return cli_usage(cli->command, "'notify list' does not take '%s'", name);
+    struct config *config = NULL;
+    int result = settings_load(cli, NULL, 0, &config);
+    if (result == EXIT_FINE)
+        result = testing ? test(cli, config, name) : list_them(cli, config);
+    config_free(config);
+    return result;
+}
+
+static const char *const severities[] = {"info", "warning", "critical", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "resolved", .help = "test: send that the alert is over, not that it fires"},
+    {.name = "severity", .argument = "SEVERITY", .values = severities, .help = "test: info, warning (default) or critical"},
+};
+
+static const struct example examples[] = {
+    {"whirr notify test ops", "does a message arrive at [notify.ops]?"},
+    {"whirr notify test phone --severity critical", "how does the worst look there?"},
+    {"whirr notify list", "who hears of alerts, what waits, what failed"},
+    {"whirr --config new.toml notify test chat --json", "try a configuration before it is used"},
+};
+
+const struct command command_notify = {
+    .name = "notify",
+    .summary = "Who hears of alerts, and whether a message arrives",
+    .details =
+        "Words: list (the default), test NAME. `test` sends one message from here, at once and without the daemon's queue, and "
+        "says what came back; it ends with 1 when the message did not arrive. Addresses are shown without their secret "
+        "parts.",
+    .arguments = "[list | test NAME]",
+    .arguments_max = 2,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};
