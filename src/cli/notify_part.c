@@ -21,17 +21,6 @@ static void say(void *user, enum log_level level, const char *message)
     log_write(level, message, (const struct log_field[]){{0}});
 }
 
-/* A mistake in one table is no reason not to tell the others. */
-static void tell_problems(const struct config *config)
-{
-    for (size_t i = 0; i < config->notify_count; i++) {
-        struct error err = {0};
-        if (notifier_check(&config->notify[i], &err) < 0)
-            log_error("a notifier cannot work as it is set up", LOG_TEXT("notifier", config->notify[i].entry.name),
-                      LOG_TEXT("error", err.text));
-    }
-}
-
 struct notify_part *notify_part_new(const struct env *env, const struct config *config)
 {
     struct notify_part *p = calloc(1, sizeof *p);
@@ -43,7 +32,6 @@ struct notify_part *notify_part_new(const struct env *env, const struct config *
         snprintf(folder, sizeof folder, "%s/notify", state);
     else if (config->notify_count)
         log_warn("notices that wait do not survive a restart", LOG_TEXT("error", err.text));
-    tell_problems(config);
     const struct notifier_options options = {.env = env, .config = config, .folder = folder[0] ? folder : NULL, .say = say};
     p->service = notifier_service_new(&options, &err);
     if (!p->service)
@@ -54,7 +42,6 @@ struct notify_part *notify_part_new(const struct env *env, const struct config *
 void notify_part_reload(struct notify_part *p, const struct config *config)
 {
     struct error err = {0};
-    tell_problems(config);
     if (p->service && notifier_service_reload(p->service, config, &err) < 0)
         log_error("not all notifiers could be changed", LOG_TEXT("error", err.text));
 }

@@ -3,8 +3,22 @@
  */
 #include "cli/settings.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "alert/notify.h"
+
+/* What only those can judge who use it. */
+static void judge(const struct config *config, struct config_problems *problems)
+{
+    for (size_t i = 0; i < config->notify_count; i++) {
+        const struct config_notify *n = &config->notify[i];
+        struct error err = {0};
+        if (notifier_check(n, &err) < 0)
+            config_problem_add(problems, false, &n->entry.at, "notify.%s: %s", n->entry.name, err.text);
+    }
+}
 
 int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
                   struct config_problems *problems)
@@ -16,7 +30,17 @@ int settings_read(const struct cli *cli, const struct config_flag *flags, size_t
         .flags = flags,
         .flag_count = flag_count,
     };
-    return config_load(&inputs, ret, problems);
+    struct config *config = NULL;
+    int rc = config_load(&inputs, &config, problems);
+    if (rc == 0)
+        judge(config, problems);
+    if (rc == 0 && problems->errors) {
+        config_free(config);
+        return -EINVAL;
+    }
+    if (rc == 0)
+        *ret = config;
+    return rc;
 }
 
 int settings_load(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret)
