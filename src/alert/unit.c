@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 
 enum { POWER_MAX = 4 };
 #define KIB 1024.0
@@ -177,6 +176,29 @@ static void bytes_text(struct buf *out, double bytes, const char *behind)
     number_text(out, bytes, unit);
 }
 
+/* The two largest units are enough: "3d4h", "9m7s", "12s". */
+static void time_text(struct buf *out, double seconds)
+{
+    static const struct {
+        const char *name;
+        int64_t seconds;
+    } units[] = {{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}};
+    int64_t left = (int64_t)fabs(round(seconds));
+    if (fabs(seconds) < 10) {
+        number_text(out, seconds, "s");
+        return;
+    }
+    if (seconds < 0)
+        buf_char(out, '-');
+    for (size_t i = 0, shown = 0; i < ARRAY_LEN(units) && shown < 2; i++) {
+        int64_t n = left / units[i].seconds;
+        left %= units[i].seconds;
+        if (n)
+            buf_printf(out, "%lld%s", (long long)n, units[i].name);
+        shown += n || shown;
+    }
+}
+
 void unit_format(struct buf *out, double number, struct unit u)
 {
     static const struct {
@@ -193,10 +215,7 @@ void unit_format(struct buf *out, double number, struct unit u)
     } else if (memcmp(u.power, rate, sizeof rate) == 0) {
         bytes_text(out, base, "/s");
     } else if (unit_is_time(u) && fabs(base) < 1e12) {
-        char text[UNITS_TEXT_SIZE];
-        /* Minutes and more need no fraction of a second. */
-        duration_format((int64_t)(base >= 60 ? round(base) * 1000 : base >= 0 ? base * 1000 : 0), text);
-        buf_text(out, text);
+        time_text(out, base);
     } else if (u.factor == 0.01 && same_powers(u, UNIT_COUNT)) {
         number_text(out, number, "%");
     } else {

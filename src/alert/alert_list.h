@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The list of alerts, as its own files use it. Private to alert/.
+ */
+#pragma once
+
+#include "alert/alert.h"
+
+bool alert_same_gpu(const struct alert *a, const struct gpu *g);
+/* The alert of a rule and a subject; NULL: there is none. */
+struct alert *alert_find(struct alert_set *set, const struct alert_rule *rule, const struct subject *s);
+/* A zeroed one at the end; NULL when there are too many or memory is out. */
+struct alert *alert_add(struct alert_set *set);
+void alert_remove(struct alert_set *set, size_t i); /* the last one takes its place */
+/* Who and what it is about. The sentence stays that of the last moment in which the condition held: it says more than the one
+ * after. */
+void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds);
+/* Remembers driver errors of the sample; facts that nobody filled in tell the recent ones. */
+void alert_xids_follow(struct alert_set *set, const struct snapshot *now, struct alert_facts *facts);

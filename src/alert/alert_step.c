@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One step of all alerts: every rule for every subject, then those whose subject is not there.
+ */
+#include "alert/alert_list.h"
+#include "base/cleanup.h"
+
+struct step {
+    struct alert_set *set;
+    const struct snapshot *snapshot;
+    const struct alert_facts *facts;
+    struct alert_moment moment;
+    alert_news_fn *news;
+    void *user;
+};
+
+/* Silences decide before anybody is told. True when the alert can be heard now and could not before. */
+static bool look_for_silence(struct alert_set *set, struct alert *a, struct wall now)
+{
+    const struct silence *s = silences_match(&set->silences, alert_label, a, now);
+    bool was = a->silenced_by[0];
+    str_copy(a->silenced_by, sizeof a->silenced_by, str_from(s ? s->id : ""));
+    return was && !s;
+}
+
+static void tell(struct alert_set *set, enum alert_change change, const struct alert_rule *rule, struct alert *a, struct wall now,
+                 alert_news_fn *news, void *user)
+{
+    static const enum alert_news meanings[] = {
+        [CHANGE_PENDING] = NEWS_PENDING,
+        [CHANGE_CALMED] = NEWS_CALMED,
+        [CHANGE_FIRED] = NEWS_FIRED,
+        [CHANGE_RESOLVED] = NEWS_RESOLVED,
+    };
+    if (change == CHANGE_NONE)
+        return;
+    set->changed = true;
+    look_for_silence(set, a, now);
+    if (change == CHANGE_FIRED)
+        a->told = false;
+    if (news)
+        news(user, meanings[change], rule, a);
+    if (change == CHANGE_FIRED)
+        a->told = !a->silenced_by[0];
+}
+
+static enum truth is_calm(const struct alert_rule *rule, enum truth when, const struct subject *s)
+{
+    if (!rule->clear)
+        return when == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : when == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
+    /* Conditions that overlap must not make it begin and end at once. */
+    return when == TRUTH_TRUE ? TRUTH_FALSE : expr_eval(rule->clear, s);
+}
+
+static void judge(struct step *step, const struct alert_rule *rule, const struct subject *s)
+{
+    struct alert_set *set = step->set;
+    enum truth when = expr_eval(rule->when, s);
+    struct alert *a = set->count ? alert_find(set, rule, s) : NULL;
+    if (!a && when != TRUTH_TRUE)
+        return;
+    if (!a && !(a = alert_add(set)))
+        return;
+    const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms, rule->every_rise};
+    a->seen = true;
+    alert_describe(a, rule, s, when == TRUTH_TRUE);
+    enum alert_change change = alert_step(&a->state, &timing, when,
+                                          a->state.phase == ALERT_FIRING ? is_calm(rule, when, s) : TRUTH_UNKNOWN, &step->moment);
+    tell(set, change, rule, a, step->moment.now, step->news, step->user);
+}
+
+static void judge_gpu(struct step *step, const struct alert_rule *rule, const struct gpu *gpu)
+{
+    struct subject s = {.snapshot = step->snapshot, .facts = step->facts, .gpu = gpu};
+    if (rule->scope == SCOPE_GPU)
+        judge(step, rule, &s);
+    for (size_t i = 0; rule->scope == SCOPE_PROCESS && i < gpu->process_count; i++) {
+        s.process = &gpu->processes[i];
+        judge(step, rule, &s);
+    }
+}
+
+static void judge_rule(struct step *step, const struct alert_rule *rule)
+{
+    if (rule->scope == SCOPE_HOST)
+        judge(step, rule, &(struct subject){.snapshot = step->snapshot, .facts = step->facts});
+    for (size_t i = 0; rule->scope != SCOPE_HOST && i < step->snapshot->gpu_count; i++)
+        judge_gpu(step, rule, &step->snapshot->gpus[i]);
+}
+
+/* Its process has ended, as far as the list of processes was readable. */
+static bool process_is_gone(const struct step *step, const struct alert *a)
+{
+    if (a->scope != SCOPE_PROCESS)
+        return false;
+    for (size_t i = 0; i < step->snapshot->gpu_count; i++)
+        if (alert_same_gpu(a, &step->snapshot->gpus[i]))
+            return step->snapshot->gpus[i].processes_state == READING_OK;
+    return false;
+}
+
+/* Subjects that are not in this sample. */
+static void judge_unseen(struct step *step, struct alert *a)
+{
+    const struct alert_rule *rule = alert_rules_find(step->set->rules, a->rule);
+    struct wall now = step->moment.now;
+    enum alert_change change;
+    if (!rule || !rule->enabled || rule->scope != a->scope || process_is_gone(step, a)) {
+        change = alert_end(&a->state, now);
+    } else {
+        const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms, rule->every_rise};
+        change = alert_step(&a->state, &timing, TRUTH_UNKNOWN, TRUTH_UNKNOWN, &step->moment);
+    }
+    tell(step->set, change, rule, a, now, step->news, step->user);
+}
+
+static void forget(struct alert_set *set, struct wall now)
+{
+    for (size_t i = set->count; i-- > 0;) {
+        const struct alert_state *s = &set->list[i]->state;
+        if (s->phase == ALERT_INACTIVE || (s->phase == ALERT_RESOLVED && now.ms - s->ended_at.ms > ALERT_RESOLVED_KEPT_MS))
+            alert_remove(set, i);
+    }
+}
+
+/* A timeline that does not jump when the clock is set: from the sample before, by the time that really passed. */
+static struct alert_moment next_moment(struct alert_set *set, const struct snapshot *now)
+{
+    struct alert_moment m = {.now = now->taken_at, .before = set->last_at};
+    int64_t passed = now->taken_at.ms - set->last_at.ms;
+    if (set->last_at.ms && set->last.ns && now->taken.ns > set->last.ns)
+        passed = mono_since_ms(now->taken, set->last);
+    else if (passed < 0)
+        passed = 0;
+    int64_t gap = MAX_OF((int64_t)ALERT_GAP_MS, (int64_t)(now->interval_s * 3000));
+    m.gap = set->last_at.ms && passed > gap;
+    int64_t off = set->last_at.ms ? now->taken_at.ms - set->last_at.ms - passed : 0;
+    if (off > 5000 || off < 0) {
+        /* The clock was set. All times move with it, so that none of them lies in the future or too far back. */
+        for (size_t i = 0; i < set->count; i++) {
+            struct alert_state *s = &set->list[i]->state;
+            s->pending_at.ms += s->pending_at.ms ? off : 0;
+            s->calm_at.ms += s->calm_at.ms ? off : 0;
+            s->known_at.ms += s->known_at.ms ? off : 0;
+            for (size_t k = 0; k < ALERT_FLAPS; k++)
+                s->fired[k].ms += s->fired[k].ms ? off : 0;
+        }
+        m.before.ms += m.before.ms ? off : 0;
+    }
+    set->last_at = now->taken_at;
+    set->last = now->taken;
+    return m;
+}
+
+void alert_set_step(struct alert_set *set, const struct snapshot *now, struct alert_facts *facts, alert_news_fn *news, void *user)
+{
+    alert_facts_from_snapshot(facts, now);
+    alert_xids_follow(set, now, facts);
+    struct step step = {.set = set, .snapshot = now, .facts = facts, .moment = next_moment(set, now), .news = news, .user = user};
+    for (size_t i = 0; i < set->count; i++)
+        set->list[i]->seen = false;
+    for (size_t i = 0; i < set->rules->count; i++)
+        if (set->rules->list[i].enabled)
+            judge_rule(&step, &set->rules->list[i]);
+    for (size_t i = 0; i < set->count; i++)
+        if (!set->list[i]->seen)
+            judge_unseen(&step, set->list[i]);
+    forget(set, now->taken_at);
+    if (silences_expire(&set->silences, now->taken_at)) {
+        set->changed = true;
+        alert_set_silence(set, now->taken_at, news, user);
+    }
+}
+
+void alert_set_silence(struct alert_set *set, struct wall now, alert_news_fn *news, void *user)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct alert *a = set->list[i];
+        const struct alert_rule *rule = alert_rules_find(set->rules, a->rule);
+        if (look_for_silence(set, a, now) && a->state.phase == ALERT_FIRING && !a->told && rule) {
+            if (news)
+                news(user, NEWS_HEARD, rule, a);
+            a->told = true;
+        }
+    }
+    set->changed = true;
+}
+
+void alert_set_rules(struct alert_set *set, const struct alert_rules *rules, struct wall now, alert_news_fn *news, void *user)
+{
+    set->rules = rules;
+    for (size_t i = 0; i < set->count; i++) {
+        struct alert *a = set->list[i];
+        const struct alert_rule *rule = alert_rules_find(rules, a->rule);
+        if (!rule || !rule->enabled || rule->scope != a->scope)
+            tell(set, alert_end(&a->state, now), rule, a, now, news, user);
+    }
+    forget(set, now);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The sentence of an alert: the rule's own with {{NAMES}} filled in, or one made from its condition.
+ */
+#include <errno.h>
+
+#include "alert/expr_node.h"
+#include "alert/rule.h"
+#include "base/cleanup.h"
+#include "base/units.h"
+
+static void write_gpu(struct buf *out, const struct subject *s)
+{
+    if (!s->gpu)
+        buf_text(out, s->snapshot->host.name);
+    else if (s->gpu->id.name[0])
+        buf_printf(out, "GPU %d (%s)", s->gpu->index, s->gpu->id.name);
+    else
+        buf_printf(out, "GPU %d", s->gpu->index);
+}
+
+static void write_process(struct buf *out, const struct subject *s)
+{
+    const struct process *p = s->process;
+    if (!p)
+        buf_text(out, "a process");
+    else
+        buf_printf(out, "%s (pid %d%s%s)", p->name[0] ? p->name : "a process", (int)p->pid, p->user[0] ? ", " : "", p->user);
+}
+
+static void write_words(struct buf *out, unsigned words)
+{
+    bool first = true;
+    for (unsigned i = 0; i < THROTTLE_COUNT; i++)
+        if (words & (1u << i)) {
+            buf_printf(out, "%s%s", first ? "" : ", ", throttle_name(i));
+            first = false;
+        }
+    if (first)
+        buf_text(out, "nothing");
+}
+
+static void write_value(struct buf *out, const struct alert_name *name, const struct subject *s)
+{
+    struct value v = name_read(name, s);
+    switch (v.type) {
+    case VALUE_UNKNOWN: buf_text(out, "–"); break;
+    case VALUE_BOOL: buf_text(out, v.truth ? "yes" : "no"); break;
+    case VALUE_NUMBER: unit_format(out, v.number, name->unit); break;
+    case VALUE_TEXT: buf_str(out, v.text); break;
+    case VALUE_WORDS: write_words(out, v.words); break;
+    }
+}
+
+enum word {
+    WORD_GPU,
+    WORD_GPU_INDEX,
+    WORD_GPU_NAME,
+    WORD_HOST,
+    WORD_PROCESS,
+    WORD_VALUE,
+    WORD_ALERT,
+    WORD_SEVERITY,
+    WORD_FOR,
+    WORD_ERROR,
+    WORD_HEALTH,
+    WORD_COUNT
+};
+static const char *const words[WORD_COUNT] = {"gpu",   "gpu_index", "gpu_name", "host",          "process",      "value",
+                                              "alert", "severity",  "for",      "error_message", "health_reason"};
+
+static enum word find_word(struct str name)
+{
+    for (int i = 0; i < WORD_COUNT; i++)
+        if (str_is(name, words[i]))
+            return (enum word)i;
+    return WORD_COUNT;
+}
+
+static const char *health_reason(const struct subject *s)
+{
+    if (!s->facts || !s->gpu || s->gpu->index < 0 || s->gpu->index >= GPU_MAX || !s->facts->gpus[s->gpu->index].health_reason[0])
+        return "see `whirr health`";
+    return s->facts->gpus[s->gpu->index].health_reason;
+}
+
+static void write_word(struct buf *out, enum word word, const struct alert_rule *rule, const struct subject *s)
+{
+    char text[UNITS_TEXT_SIZE];
+    const struct alert_name *name = NULL;
+    double value;
+    switch (word) {
+    case WORD_GPU: write_gpu(out, s); break;
+    case WORD_GPU_INDEX: buf_printf(out, "%d", s->gpu ? s->gpu->index : -1); break;
+    case WORD_GPU_NAME: buf_text(out, s->gpu ? s->gpu->id.name : ""); break;
+    case WORD_HOST: buf_text(out, s->snapshot->host.name); break;
+    case WORD_PROCESS: write_process(out, s); break;
+    case WORD_VALUE:
+        if (expr_value(rule->when, s, &name, &value))
+            unit_format(out, value, name->unit);
+        else
+            buf_text(out, "–");
+        break;
+    case WORD_ALERT: buf_text(out, rule->name); break;
+    case WORD_SEVERITY: buf_text(out, severity_name(rule->severity)); break;
+    case WORD_FOR:
+        duration_format(rule->hold_ms, text);
+        buf_text(out, text);
+        break;
+    case WORD_ERROR: buf_text(out, s->gpu && s->gpu->error_message[0] ? s->gpu->error_message : "no message"); break;
+    case WORD_HEALTH: buf_text(out, health_reason(s)); break;
+    case WORD_COUNT: break;
+    }
+}
+
+/* The next {{NAME}}: what stands before it, and its name. False behind the last. */
+static bool next_hole(struct str text, size_t from, size_t *open, size_t *close)
+{
+    for (size_t i = from; i + 1 < text.len; i++)
+        if (text.at[i] == '{' && text.at[i + 1] == '{')
+            for (size_t k = i + 2; k + 1 < text.len; k++)
+                if (text.at[k] == '}' && text.at[k + 1] == '}') {
+                    *open = i;
+                    *close = k + 2;
+                    return true;
+                }
+    return false;
+}
+
+static struct str hole_name(struct str text, size_t open, size_t close)
+{
+    return str_trim((struct str){text.at + open + 2, close - open - 4});
+}
+
+int summary_check(struct str text, enum alert_scope scope, struct expr_error *err)
+{
+    size_t at = 0, open, close;
+    for (; next_hole(text, at, &open, &close); at = close) {
+        struct str name = hole_name(text, open, close);
+        struct alert_name found;
+        char nearest[NAME_SIZE];
+        if (find_word(name) < WORD_COUNT)
+            continue;
+        if (!name_find(name, &found))
+            return name_nearest(name, nearest)
+                       ? expr_fail(text, open, close - open, err, "unknown name; did you mean {{%s}}?", nearest)
+                       : expr_fail(text, open, close - open, err,
+                                   "unknown name; a metric, {{gpu}}, {{process}} or {{value}} may stand here");
+        if (found.scope > scope)
+            return expr_fail(text, open, close - open, err, "the condition is not about a %s", scope_name(found.scope));
+    }
+    return 0;
+}
+
+static void write_default(struct buf *out, const struct alert_rule *rule, const struct subject *s)
+{
+    const struct alert_name *name = NULL;
+    double value;
+    if (s->process) {
+        write_process(out, s);
+        buf_text(out, " on ");
+    }
+    write_gpu(out, s);
+    buf_text(out, ": ");
+    if (expr_value(rule->when, s, &name, &value)) {
+        buf_printf(out, "%s is ", name->text);
+        unit_format(out, value, name->unit);
+        buf_printf(out, " (%s)", expr_text(rule->when));
+    } else {
+        buf_text(out, expr_text(rule->when));
+    }
+}
+
+void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *s)
+{
+    if (!rule->summary[0]) {
+        write_default(out, rule, s);
+        return;
+    }
+    struct str text = str_from(rule->summary);
+    size_t at = 0, open, close;
+    for (; next_hole(text, at, &open, &close); at = close) {
+        struct str name = hole_name(text, open, close);
+        struct alert_name found;
+        buf_add(out, text.at + at, open - at);
+        enum word word = find_word(name);
+        if (word < WORD_COUNT)
+            write_word(out, word, rule, s);
+        else if (name_find(name, &found))
+            write_value(out, &found, s);
+    }
+    buf_add(out, text.at + at, text.len - at);
+}

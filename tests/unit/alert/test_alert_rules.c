@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules: built in, changed, of one's own; and what is said about wrong ones.
+ */
+#include "rules.h"
+
+static struct config *config;
+static struct alert_rules *rules;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    alert_rules_free(TAKE(rules));
+    config_free(TAKE(config));
+    return 0;
+}
+
+static const struct alert_rule *rule(const char *name)
+{
+    const struct alert_rule *r = alert_rules_find(rules, name);
+    if (!r)
+        fail_msg("there is no rule %s", name);
+    return r;
+}
+
+static void every_builtin_rule_can_be_read_and_tells_of_itself(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "high_gpu_usage", "gpu_hot",     "gpu_throttled", "vram_nearly_full", "fan_stopped",
+        "ecc_errors",     "xid_error",   "gpu_lost",      "link_degraded",    "gpu_power_limited",
+        "idle_process",   "source_down", "store_failing", "vram_full_soon",   "throttle_soon",
+    };
+    rules = rules_of("", &config);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        assert_true(rule(names[i])->enabled && rule(names[i])->builtin);
+    for (size_t i = 0; i < rules->count; i++) {
+        struct expr_error err;
+        const struct alert_rule *r = &rules->list[i];
+        assert_true(r->help[0] && r->summary[0]);
+        if (summary_check(str_from(r->summary), r->scope, &err))
+            fail_msg("%s: %s", r->name, err.text);
+        if (r->clear)
+            assert_true(expr_scope(r->clear) <= r->scope);
+    }
+}
+
+static void builtin_rules_can_be_left_out_and_changed(void **state)
+{
+    (void)state;
+    rules = rules_of("[alerts]\nhigh_usage_percent = 70.5\ndisabled = ['gpu_hot']\n"
+                     "[[alert]]\nname = 'vram_nearly_full'\nwhen = 'memory_used_percent > 99'\nfor = '5m'\n"
+                     "[[alert]]\nname = 'gpu_lost'\nseverity = 'warning'\n"
+                     "[[alert]]\nname = 'xid_error'\nenabled = false\n",
+                     &config);
+    assert_string_equal(expr_text(rule("high_gpu_usage")->when), "utilization_percent > 70.5%");
+    assert_false(rule("gpu_hot")->enabled);
+    assert_true(rule("vram_nearly_full")->changed);
+    assert_string_equal(expr_text(rule("vram_nearly_full")->when), "memory_used_percent > 99");
+    assert_null(rule("vram_nearly_full")->clear); /* 90 % does not fit any more */
+    assert_int_equal(rule("vram_nearly_full")->hold_ms, 300000);
+    assert_int_equal(rule("gpu_lost")->severity, CONFIG_SEVERITY_WARNING);
+    assert_non_null(rule("gpu_lost")->clear);
+    assert_false(rule("xid_error")->enabled);
+    assert_true(rule("fan_stopped")->enabled);
+}
+
+static void switching_all_off_leaves_ones_own(void **state)
+{
+    (void)state;
+    rules = rules_of("[alerts]\nenabled = false\n[[alert]]\nname = 'busy'\nwhen = 'utilization_percent > 10'\n"
+                     "[[alert]]\nname = 'gpu_lost'\nenabled = true\n",
+                     &config);
+    assert_false(rule("gpu_hot")->enabled);
+    assert_true(rule("busy")->enabled);
+    assert_false(rule("busy")->builtin);
+    assert_true(rule("gpu_lost")->enabled);
+}
+
+static void a_wrong_condition_is_shown_at_its_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *where, *message, *excerpt;
+    } cases[] = {
+        {"[[alert]]\nname = 'hot'\nwhen = 'temprature_celsius > 85'\n", ":3:9", "when of alert 'hot': unknown metric",
+         "    temprature_celsius > 85\n    ^^^^^^^^^^^^^^^^^^\n"},
+        {"[[alert]]\nname = 'hot'\nwhen = \"state == \\\"ok\\\" and temprature_celsius > 85\"\n", ":3:29", "temperature_celsius",
+         "    state == \"ok\" and temprature_celsius > 85\n                      ^^^^^^^^^^^^^^^^^^\n"},
+        {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nclear = 'state ='\n", ":4:16", "clear of alert 'hot'", "^"},
+        {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nclear = 'process.memory_mb > 5'\n", ":4:9", "about a process", ""},
+        {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nsummary = 'it is {{temperature}}'\n", ":4:18",
+         "{{temperature_celsius}}", "^^^^^^^^^^^^^^^"},
+        {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nsummary = '{{process.name}}'\n", ":4:12", "not about a process", "^"},
+        {"[[alert]]\nname = 'hot'\n", ":1:3", "alert.when is missing", ""},
+        {"[alerts]\ndisabled = ['gpu_hto']\n", ":2:12", "did you mean 'gpu_hot'?", ""},
+        {"[[alert]]\nname = 'hot'\nwhen = '''\ntemp > 3'''\n", ":3:8", "unknown metric 'temp'", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_int_not_equal(read_rules(cases[i].text, &config, &rules), 0);
+        const struct config_problem *p = &rule_problems.list[0];
+        if (rule_problems.errors != 1 || !str_ends(str_from(p->where), cases[i].where) || !strstr(p->text, cases[i].message) ||
+            !strstr(p->excerpt, cases[i].excerpt))
+            fail_msg("%s%zu errors\n%s: %s\n%s", cases[i].text, rule_problems.errors, p->where, p->text, p->excerpt);
+        config_free(TAKE(config));
+    }
+}
+
+static void all_mistakes_are_told_at_once(void **state)
+{
+    (void)state;
+    assert_int_not_equal(
+        read_rules("[[alert]]\nname = 'a'\nwhen = 'x > 1'\n[[alert]]\nname = 'b'\nwhen = 'y > 1'\nclear = 'z'\n", &config, &rules),
+        0);
+    assert_int_equal(rule_problems.errors, 3);
+}
+
+static void summaries_speak_of_their_subject(void **state)
+{
+    (void)state;
+    rules =
+        rules_of("[[alert]]\nname = 'busy'\nwhen = 'utilization_percent > 10'\n"
+                 "[[alert]]\nname = 'own'\nwhen = 'process.memory_mb > 1GiB'\nfor = '90s'\n"
+                 "summary = '{{process}} on {{gpu}} of {{host}}: {{ value }}, {{utilization_percent}}, {{fan_percent}}, {{for}}'\n",
+                 &config);
+    struct snapshot *s = machine_new(1);
+    gpu_set(&s->gpus[0], "utilization_percent", 42);
+    struct process *p = gpu_add_process(&s->gpus[0], 7);
+    p->mem_bytes = reading_ok(3LL << 30);
+    str_copy(p->name, sizeof p->name, STR("python3"));
+    str_copy(p->user, sizeof p->user, STR("alice"));
+    struct subject subject = {.snapshot = s, .gpu = &s->gpus[0]};
+    AUTO_BUF struct buf made = BUF(1024), own = BUF(1024);
+    summary_write(&made, rule("busy"), &subject);
+    assert_string_equal(made.at, "GPU 0 (Test Card): utilization_percent is 42 % (utilization_percent > 10)");
+    subject.process = p;
+    summary_write(&own, rule("own"), &subject);
+    assert_string_equal(own.at, "python3 (pid 7, alice) on GPU 0 (Test Card) of box: 3 GiB, 42 %, –, 90s");
+    snapshot_unref(s);
+}
+
+#define WITH_RULES(f) cmocka_unit_test_teardown(f, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_RULES(every_builtin_rule_can_be_read_and_tells_of_itself),
+        WITH_RULES(builtin_rules_can_be_left_out_and_changed),
+        WITH_RULES(switching_all_off_leaves_ones_own),
+        WITH_RULES(a_wrong_condition_is_shown_at_its_place),
+        WITH_RULES(all_mistakes_are_told_at_once),
+        WITH_RULES(summaries_speak_of_their_subject),
+    };
+    return RUN_TESTS(tests);
+}
