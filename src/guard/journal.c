@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 
-enum { JOURNAL_BYTES_MAX = 64 * 1024 };
+enum { JOURNAL_BYTES_MAX = 256 * 1024 };
 
 int journal_open(struct journal *j, const char *dir, const char *name, struct error *err)
 {
@@ -26,6 +26,17 @@ int journal_open(struct journal *j, const char *dir, const char *name, struct er
         if (*c == '/' || (unsigned char)*c < 0x20)
             *c = '_';
     return 0;
+}
+
+static void write_item(struct json_writer *w, const struct journal_item *item)
+{
+    jw_object(w);
+    jw_key_text(w, "id", item->id);
+    if (item->name[0])
+        jw_key_text(w, "name", item->name);
+    if (item->extra[0])
+        jw_key_text(w, "extra", item->extra);
+    jw_end(w);
 }
 
 static void write_entry(struct buf *text, const struct journal_entry *e)
@@ -42,7 +53,7 @@ static void write_entry(struct buf *text, const struct journal_entry *e)
     jw_end(&w);
     jw_key_array(&w, "items");
     for (size_t i = 0; i < e->item_count; i++)
-        jw_text(&w, e->items[i]);
+        write_item(&w, &e->items[i]);
     jw_end(&w);
     jw_key_array(&w, "pids");
     for (size_t i = 0; i < e->pid_count; i++) {
@@ -124,6 +135,15 @@ static size_t read_texts(const json_t *list, void *to, size_t size, size_t max)
     return count;
 }
 
+static void read_item(const json_t *from, struct journal_item *to)
+{
+    const char *id = json_string_value(json_is_string(from) ? from : json_object_get(from, "id")); /* a text: an older journal */
+    const char *name = json_string_value(json_object_get(from, "name")), *extra = json_string_value(json_object_get(from, "extra"));
+    str_copy(to->id, sizeof to->id, str_from(id ? id : ""));
+    str_copy(to->name, sizeof to->name, str_from(name ? name : ""));
+    str_copy(to->extra, sizeof to->extra, str_from(extra ? extra : ""));
+}
+
 static bool read_entry(const json_t *root, struct journal_entry *e)
 {
     const char *state = json_string_value(json_object_get(root, "state"));
@@ -134,9 +154,13 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
     e->bytes = json_integer_value(json_object_get(root, "bytes"));
     e->held = json_is_true(json_object_get(root, "held"));
     e->acted_count = read_texts(json_object_get(root, "acted"), e->acted, sizeof e->acted[0], JOURNAL_WAYS_MAX);
-    e->item_count = read_texts(json_object_get(root, "items"), e->items, sizeof e->items[0], JOURNAL_ITEMS_MAX);
     size_t i;
     json_t *pair;
+    json_array_foreach(json_object_get(root, "items"), i, pair)
+    {
+        if (e->item_count < JOURNAL_ITEMS_MAX)
+            read_item(pair, &e->items[e->item_count++]);
+    }
     json_array_foreach(json_object_get(root, "pids"), i, pair)
     {
         if (e->pid_count == CLAIM_WORKER_PIDS)

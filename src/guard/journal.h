@@ -9,14 +9,28 @@
 #include "guard/claim.h"
 #include "guard/policy.h"
 
-enum { JOURNAL_ITEMS_MAX = 32, JOURNAL_ITEM_SIZE = 256, JOURNAL_WAYS_MAX = 8, JOURNAL_NAME_SIZE = 64, JOURNAL_GPUS_MAX = 16 };
+enum {
+    JOURNAL_ITEMS_MAX = 32,
+    JOURNAL_ITEM_SIZE = 256,
+    JOURNAL_EXTRA_SIZE = 512,
+    JOURNAL_WAYS_MAX = 8,
+    JOURNAL_NAME_SIZE = 64,
+    JOURNAL_GPUS_MAX = 16
+};
+
+/* Something that was loaded, and how to load it again. */
+struct journal_item {
+    char id[JOURNAL_ITEM_SIZE];
+    char name[JOURNAL_ITEM_SIZE];   /* by which it is loaded; "" : the id */
+    char extra[JOURNAL_EXTRA_SIZE]; /* its settings, a JSON object; "" : none */
+};
 
 struct journal_entry {
     enum guard_state state;
     char step[32];                                   /* within the state: "lock", "checkpoint", "unload", ... */
     char acted[JOURNAL_WAYS_MAX][JOURNAL_NAME_SIZE]; /* ways that have acted, in order: undone last first */
     size_t acted_count;
-    char items[JOURNAL_ITEMS_MAX][JOURNAL_ITEM_SIZE]; /* what to load again: model names */
+    struct journal_item items[JOURNAL_ITEMS_MAX]; /* what to load again: models */
     size_t item_count;
     struct claim_identity pids[CLAIM_WORKER_PIDS]; /* the worker's processes then */
     size_t pid_count;

@@ -6,20 +6,21 @@
 enum { KEY_SIZE = 128 };
 
 struct walk {
-    bool (*each)(const json_t *value, void *user);
+    json_path_visit *each;
     void *user;
     bool stopped;
 };
 
-static void step(struct walk *w, const json_t *value, struct str path)
+static void step(struct walk *w, const json_t *value, const json_t *holder, struct str path)
 {
     if (!value || w->stopped)
         return;
     struct str part;
     if (!str_cut(&path, '.', &part)) {
-        w->stopped = !w->each(value, w->user);
+        w->stopped = !w->each(value, holder, w->user);
         return;
     }
+    const json_t *object = value;
     bool all = str_ends(part, "[]");
     if (all)
         part.len -= 2;
@@ -31,21 +32,22 @@ static void step(struct walk *w, const json_t *value, struct str path)
         value = json_object_get(value, key);
     }
     if (!all) {
-        step(w, value, path);
+        step(w, value, holder, path);
         return;
     }
     for (size_t i = 0; i < json_array_size(value); i++)
-        step(w, json_array_get(value, i), path);
+        step(w, json_array_get(value, i), object, path);
 }
 
-void json_path_each(const json_t *root, struct str path, bool (*each)(const json_t *value, void *user), void *user)
+void json_path_each(const json_t *root, struct str path, json_path_visit *each, void *user)
 {
     struct walk w = {.each = each, .user = user};
-    step(&w, root, path);
+    step(&w, root, root, path);
 }
 
-static bool keep_first(const json_t *value, void *user)
+static bool keep_first(const json_t *value, const json_t *holder, void *user)
 {
+    (void)holder;
     *(const json_t **)user = value;
     return false;
 }
@@ -70,8 +72,9 @@ bool json_truthy(const json_t *value)
     }
 }
 
-static bool stop_at_truth(const json_t *value, void *user)
+static bool stop_at_truth(const json_t *value, const json_t *holder, void *user)
 {
+    (void)holder;
     *(bool *)user = json_truthy(value);
     return !*(bool *)user;
 }

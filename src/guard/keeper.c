@@ -130,6 +130,17 @@ static void tell_change(struct keeper *k, enum guard_state before)
     }
 }
 
+/* What was said loudly before turned out well, only late: a model that worked was unloaded when it had ended. */
+static void tell_freed_late(struct keeper *k)
+{
+    pthread_mutex_lock(&k->lock);
+    k->status.evictions_total++;
+    k->status.problem[0] = '\0';
+    pthread_mutex_unlock(&k->lock);
+    keeper_tell(k, GUARD_EVENT_STATE, GUARD_PAUSED, "its memory is free now, %.1f s after the decision",
+                (double)mono_since_ms(clock_mono(k->env->clock), k->acted_at) / 1000);
+}
+
 static void publish(struct keeper *k)
 {
     int64_t bytes;
@@ -182,6 +193,16 @@ static bool came_back_by_itself(struct keeper *k)
            now_bytes >= k->spec->claim.graphics_busy_bytes && now_bytes > k->entry.bytes / 2;
 }
 
+/* Servers take different times from their yes to free memory. */
+static struct guard_limits limits_now(const struct keeper *k)
+{
+    struct guard_limits limits = k->spec->limits;
+    const struct http_way *row = k->policy.way < k->spec->way_count ? k->spec->ways[k->policy.way].row : NULL;
+    if (row && row->settle_ms)
+        limits.verify_ms = row->settle_ms;
+    return limits;
+}
+
 /* One look, and all steps that follow from it without waiting. Returns how long to wait. */
 static int64_t step(struct keeper *k, int64_t max_age_ms)
 {
@@ -193,9 +214,13 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
         struct guard_facts facts;
         keeper_facts(k, &facts);
         enum guard_state before = k->policy.state;
-        enum guard_action action = guard_step(&k->policy, &k->spec->limits, &facts, clock_mono(k->env->clock));
+        bool not_freed = k->policy.not_freed;
+        struct guard_limits limits = limits_now(k);
+        enum guard_action action = guard_step(&k->policy, &limits, &facts, clock_mono(k->env->clock));
         if (k->policy.state != before)
             tell_change(k, before);
+        if (before == GUARD_PAUSED && not_freed && !k->policy.not_freed && facts.memory_freed)
+            tell_freed_late(k);
         publish(k);
         keeper_act(k, action);
         if (action == GUARD_DO_NOTHING && came_back_by_itself(k)) {

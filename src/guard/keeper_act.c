@@ -151,15 +151,31 @@ static void resume(struct keeper *k)
     pthread_mutex_unlock(&k->lock);
 }
 
+/* The driver shows what it held before: whatever a server did or did not do, it runs. (A locked process holds its memory, too.) */
+static bool holds_all_again(struct keeper *k)
+{
+    int64_t now;
+    for (size_t i = 0; i < k->entry.acted_count; i++) {
+        const struct way *way = find_way(k, k->entry.acted[i]);
+        if (!way || !way->row)
+            return false;
+    }
+    keeper_look(k, 0);
+    return k->snapshot && k->entry.bytes > 0 && claim_worker_bytes(k->snapshot, &k->worker, &now) &&
+           now >= k->entry.bytes - k->entry.bytes / 10;
+}
+
 /* Ways that acted before the last one failed must not leave the worker half asleep. */
 static void open_gate(struct keeper *k)
 {
-    if (k->policy.state == GUARD_RUNNING && k->entry.acted_count && !k->spec->dry_run && !undo_all(k)) {
+    if (k->policy.state == GUARD_RUNNING && k->entry.acted_count && !k->spec->dry_run && !undo_all(k) && !holds_all_again(k)) {
         struct guard_policy kept = k->policy;
         guard_restore(&k->policy, GUARD_PAUSED, clock_mono(k->env->clock));
         k->policy.not_freed = true;
         k->policy.leave_ms = kept.leave_ms;
     }
+    if (k->policy.state == GUARD_RUNNING)
+        k->entry.acted_count = 0;
     if (k->policy.state == GUARD_ABSENT) {
         k->entry.acted_count = k->entry.item_count = k->entry.pid_count = k->entry.gpu_count = 0;
         finder_remember(k->finder, NULL, 0);

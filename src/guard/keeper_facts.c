@@ -331,7 +331,8 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
         .worker = presence(k),
         .drained = k->policy.state == GUARD_DRAINING && is_drained(k),
         .step = k->step,
-        .memory_freed = k->policy.state == GUARD_VERIFYING && is_freed(k),
+        .memory_freed =
+            (k->policy.state == GUARD_VERIFYING || (k->policy.state == GUARD_PAUSED && k->policy.not_freed)) && is_freed(k),
         .hot = k->hot,
         .cool = k->cool,
         .fault = k->fault,

@@ -203,6 +203,8 @@ static enum guard_action verifying(struct guard_policy *p, const struct guard_li
 static enum guard_action paused(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
                                 struct mono now)
 {
+    if (f->memory_freed)
+        p->not_freed = false; /* it took its time */
     bool clear = is_clear(p, limits, f);
     if (clear && !p->clear)
         p->clear_at = now;

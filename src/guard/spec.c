@@ -146,6 +146,8 @@ static int own_row(struct guard_spec *spec, const struct config_guard_way *c, st
                  {c->items, &row->items},
                  {c->id, &row->id},
                  {c->only, &row->only},
+                 {c->name, &row->name_key},
+                 {c->extra, &row->extra_key},
                  {c->busy, &row->busy_path},
                  {c->busy_key, &row->busy_key},
                  {c->before, &row->before_path},
@@ -162,6 +164,7 @@ static int own_row(struct guard_spec *spec, const struct config_guard_way *c, st
             return error_set(err, -ENOMEM, "out of memory");
     }
     row->idle = "";
+    row->settle_ms = c->settle_ms;
     row->what = "described in the configuration";
     int rc = split_request(spec, c->list, &row->list_method, &row->list_path, err);
     if (rc == 0)

@@ -31,6 +31,7 @@ struct way_context {
     struct journal *journal;
     struct journal_entry *entry; /* the ways add what they must remember, and write it before each step */
     struct child *child;         /* of the way "process": the child that whirr started; NULL: none */
+    const _Atomic bool *ending;  /* set while the guard is to end: what can be broken off is; NULL: never */
 };
 
 enum way_found { WAY_FOUND_UNKNOWN, WAY_FOUND_RUNNING, WAY_FOUND_EVICTED };

@@ -5,15 +5,14 @@
 #include "guard/way_http.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_writer.h"
+#include "base/log.h"
+#include "guard/http_ask.h"
 #include "guard/json_path.h"
-#include "net/http.h"
 
-enum { REPLY_MAX = 4 * 1024 * 1024, LOOK_TIMEOUT_MS = 5000, ACT_TIMEOUT_MS = 120000, URL_SIZE = 1024 };
+enum { ACT_TIMEOUT_MS = 120000 };
 
 static const struct http_way rows[] = {
 #define HTTP_WAY(...) {__VA_ARGS__},
@@ -44,122 +43,9 @@ static bool is_set(const char *text)
     return text && text[0];
 }
 
-/* Appends `text` with "{id}" replaced, by JSON's rules inside a body and by percent signs inside a path. */
-static void expand(struct buf *out, const char *text, const char *id, bool in_path)
+static int64_t limit(int64_t configured_ms)
 {
-    const char *hole;
-    while ((hole = strstr(text, "{id}"))) {
-        buf_add(out, text, (size_t)(hole - text));
-        text = hole + 4;
-        if (in_path) {
-            for (const char *c = id; *c; c++) {
-                if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("-._~", *c))
-                    buf_char(out, *c);
-                else
-                    buf_printf(out, "%%%02X", (unsigned char)*c);
-            }
-            continue;
-        }
-        AUTO_BUF struct buf quoted = BUF(JOURNAL_ITEM_SIZE * 8);
-        struct json_writer w = JSON_WRITER(&quoted);
-        jw_text(&w, id);
-        if (quoted.len >= 2)
-            buf_add(out, quoted.at + 1, quoted.len - 2);
-    }
-    buf_text(out, text);
-}
-
-/* One request of a row. 2xx is 0; everything else is an error with the server's words. The answer's JSON goes to *ret. */
-static int call(struct way_context *c, const char *method, const char *path, const char *body, const char *id, int64_t timeout_ms,
-                json_t **ret, struct error *err)
-{
-    AUTO_BUF struct buf url = BUF(URL_SIZE);
-    struct str base = str_from(c->settings->url);
-    while (base.len && base.at[base.len - 1] == '/')
-        base.len--;
-    buf_str(&url, base);
-    expand(&url, path, id, true);
-    AUTO_BUF struct buf sent = BUF(URL_SIZE * 4);
-    if (is_set(body))
-        expand(&sent, body, id, false);
-    if (url.failed || sent.failed)
-        return error_set(err, -ENAMETOOLONG, "the request to %s is too long", c->settings->url);
-
-    char bearer[WAY_TEXT_SIZE + 32];
-    snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", c->settings->token);
-    const char *headers[] = {is_set(c->settings->token) ? bearer : NULL, NULL};
-    const char *verb = is_set(method) ? method : "POST";
-    struct http_request request = {
-        .method = verb,
-        .url = url.at,
-        .body = sent.at                    ? sent.at
-                : strcmp(verb, "GET") == 0 ? NULL
-                                           : "",
-        .headers = headers,
-        .timeout_ms = timeout_ms,
-    };
-    AUTO_BUF struct buf reply = BUF(REPLY_MAX);
-    int status = http_call(c->env, &request, &reply, err);
-    if (status < 0)
-        return status;
-    if (status < 200 || status > 299)
-        return error_set(err, -EPROTO, "%s %s answered %d: %.200s", verb, url.at, status, reply.at ? reply.at : "");
-    if (ret)
-        *ret = json_loadb(reply.at ? reply.at : "", reply.len, JSON_DECODE_ANY, NULL);
-    return 0;
-}
-
-static int get(struct way_context *c, const char *path, json_t **ret, struct error *err)
-{
-    *ret = NULL;
-    int rc = call(c, "GET", path, NULL, "", LOOK_TIMEOUT_MS, ret, err);
-    if (rc == 0 && !*ret)
-        rc = error_set(err, -EPROTO, "%s%s did not answer in JSON", c->settings->url, path);
-    return rc;
-}
-
-struct collector {
-    const struct http_way *row;
-    struct journal_entry *entry;
-};
-
-/* "status.value=loaded" */
-static bool passes(const json_t *item, const char *only)
-{
-    if (!is_set(only))
-        return true;
-    char path[128];
-    const char *equals = strchr(only, '=');
-    str_copy(path, sizeof path, (struct str){only, (size_t)(equals - only)});
-    const char *value = json_string_value(json_path_first(item, path));
-    return value && strcmp(value, equals + 1) == 0;
-}
-
-static bool collect(const json_t *item, void *user)
-{
-    struct collector *k = user;
-    const char *id = json_string_value(json_path_first(item, k->row->id));
-    if (id && id[0] && passes(item, k->row->only) && k->entry->item_count < JOURNAL_ITEMS_MAX)
-        str_copy(k->entry->items[k->entry->item_count++], JOURNAL_ITEM_SIZE, str_from(id));
-    return true;
-}
-
-static int list_items(const struct http_way *row, struct way_context *c, struct journal_entry *entry, struct error *err)
-{
-    entry->item_count = 0;
-    if (!is_set(row->list_path))
-        return 0;
-    json_t *root = NULL;
-    int rc = call(c, row->list_method, row->list_path, strcmp(row->list_method, "GET") == 0 ? NULL : "{}", "", LOOK_TIMEOUT_MS,
-                  &root, err);
-    if (rc < 0)
-        return rc;
-    if (!root)
-        return error_set(err, -EPROTO, "%s%s did not answer in JSON", c->settings->url, row->list_path);
-    struct collector k = {row, entry};
-    json_path_each(root, str_from(row->items), collect, &k);
-    json_decref(root);
-    return 0;
+    return configured_ms ? configured_ms : ACT_TIMEOUT_MS;
 }
 
 /* Is work in flight? With "{id}" in the path each item that is loaded is asked for. */
@@ -168,84 +54,200 @@ static int busy(const struct way *way, struct way_context *c, struct error *err)
     const struct http_way *row = way->row;
     if (!is_set(row->busy_path))
         return 0;
-    bool by_item = strstr(row->busy_path, "{id}") != NULL, working = false;
+    bool by_item = http_by_item(row->busy_path, NULL), working = false;
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
     int rc = now ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (rc == 0 && by_item)
-        rc = list_items(row, c, now, err);
+        rc = http_list(row, c, now, err);
     size_t times = by_item && rc == 0 ? now->item_count : 1;
     for (size_t i = 0; rc == 0 && !working && i < times; i++) {
         json_t *root = NULL;
-        rc = call(c, "GET", row->busy_path, NULL, by_item ? now->items[i] : "", LOOK_TIMEOUT_MS, &root, err);
+        rc = http_ask(c, "GET", row->busy_path, NULL, by_item ? &now->items[i] : NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
         working = rc == 0 && json_path_any(root, row->busy_key);
         json_decref(root);
     }
     return rc < 0 ? rc : working;
 }
 
-static int64_t limit(int64_t configured_ms)
+static int must_be_idle(const struct way *way, struct way_context *c, struct error *err)
 {
-    return configured_ms ? configured_ms : ACT_TIMEOUT_MS;
+    int working = is_set(way->row->idle) ? busy(way, c, err) : 0;
+    return working <= 0 ? working : error_set(err, -EBUSY, "%s works, and would not survive being unloaded now", way->name);
+}
+
+/* ---- evict ---- */
+
+/* A server refuses to unload what it has unloaded meanwhile by itself: that is fine. What it still shows as loaded is not. */
+static int still_loaded(const struct http_way *row, struct way_context *c, struct error *refusal, struct error *err)
+{
+    AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
+    if (!now)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = http_list(row, c, now, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < now->item_count; i++)
+        for (size_t k = 0; k < c->entry->item_count; k++)
+            if (strcmp(now->items[i].id, c->entry->items[k].id) == 0)
+                return error_set(err, refusal->code, "%s", refusal->text);
+    return 0;
+}
+
+/* Such an answer says that nothing was done; after any other failure nobody knows. */
+static bool is_refusal(int rc)
+{
+    return rc == -EACCES || rc == -ECONNREFUSED || rc == -EHOSTUNREACH;
+}
+
+static int unload_items(const struct http_way *row, struct way_context *c, bool *acted, struct error *err)
+{
+    struct error refusal = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < c->entry->item_count; i++) {
+        struct error said = {0};
+        rc = http_ask(c, row->unload_method, row->unload_path, row->unload_body, &c->entry->items[i],
+                      limit(c->settings->evict_timeout_ms), NULL, &said);
+        *acted |= !is_refusal(rc);
+        if (rc == -EACCES) { /* the others are unloaded all the same */
+            refusal = said;
+            rc = 0;
+        } else if (rc < 0) {
+            error_set(err, rc, "%s", said.text);
+        }
+    }
+    return rc == 0 && refusal.code ? still_loaded(row, c, &refusal, err) : rc;
+}
+
+static int unload(const struct http_way *row, struct way_context *c, bool *acted, struct error *err)
+{
+    if (http_by_item(row->unload_path, row->unload_body))
+        return unload_items(row, c, acted, err);
+    int rc =
+        http_ask(c, row->unload_method, row->unload_path, row->unload_body, NULL, limit(c->settings->evict_timeout_ms), NULL, err);
+    *acted = !is_refusal(rc);
+    return rc;
 }
 
 static int evict(const struct way *way, struct way_context *c, struct error *err)
 {
     const struct http_way *row = way->row;
-    int rc = list_items(row, c, c->entry, err);
-    if (rc == 0 && is_set(row->list_path) && c->entry->item_count == 0)
+    int rc = http_list(row, c, c->entry, err);
+    if (rc == 0 && c->entry->item_count == 0 && http_by_item(row->unload_path, row->unload_body))
         return 0; /* nothing is loaded */
-    int working = rc == 0 && is_set(row->idle) ? busy(way, c, err) : 0;
-    if (working)
-        return working < 0 ? working : error_set(err, -EBUSY, "%s works, and would not survive being unloaded now", way->name);
+    if (rc == 0)
+        rc = must_be_idle(way, c, err);
+    bool paused = false, acted = false;
+    if (rc == 0 && is_set(row->before_path)) {
+        rc = way_note(c, "pause", err);
+        if (rc == 0)
+            rc = http_ask(c, "POST", row->before_path, row->before_body, NULL, limit(c->settings->evict_timeout_ms), NULL, err);
+        paused = rc == 0;
+        acted = !is_refusal(rc);
+        /* A request may have come between the look and the pause; nothing comes after it. */
+        if (rc == 0)
+            rc = must_be_idle(way, c, err);
+    }
     if (rc == 0)
         rc = way_note(c, "unload", err);
-    if (rc == 0 && is_set(row->before_path))
-        rc = call(c, "POST", row->before_path, row->before_body, "", limit(c->settings->evict_timeout_ms), NULL, err);
-    bool by_item = strstr(row->unload_path, "{id}") || strstr(row->unload_body, "{id}");
-    size_t times = by_item ? c->entry->item_count : 1;
-    for (size_t i = 0; rc == 0 && i < times; i++)
-        rc = call(c, row->unload_method, row->unload_path, row->unload_body, by_item ? c->entry->items[i] : "",
-                  limit(c->settings->evict_timeout_ms), NULL, err);
-    if (rc < 0 && is_set(row->before_path) && is_set(row->after_path)) {
+    if (rc == 0)
+        rc = unload(row, c, &acted, err);
+    if (rc < 0 && paused && is_set(row->after_path)) {
         struct error ignored = {0}; /* it was paused for the unloading: let it go on */
-        call(c, "POST", row->after_path, row->after_body, "", LOOK_TIMEOUT_MS, NULL, &ignored);
+        http_ask(c, "POST", row->after_path, row->after_body, NULL, HTTP_LOOK_TIMEOUT_MS, NULL, &ignored);
     }
+    if (rc < 0 && !acted)
+        c->entry->step[0] = '\0'; /* it refused: there is nothing to undo */
     return rc;
+}
+
+/* ---- resume ---- */
+
+/* The driver still shows most of what it held: it never let go, or has it back already. */
+static bool holds_its_memory(const struct way_context *c)
+{
+    int64_t now;
+    return c->snapshot && c->entry->bytes > 0 && claim_worker_bytes(c->snapshot, c->worker, &now) && now > c->entry->bytes / 2;
+}
+
+/* A model that the server refuses to load (it was deleted, it cannot be loaded this way, or a client loaded it already) does not
+ * keep the others away: the server runs, and its next request loads what it needs. */
+static int reload_items(const struct way *way, struct way_context *c, struct error *err)
+{
+    const struct http_way *row = way->row;
+    int64_t limit_ms = limit(c->settings->resume_timeout_ms);
+    for (size_t i = 0; i < c->entry->item_count; i++) {
+        struct journal_item item = c->entry->items[i];
+        int rc = http_ask(c, row->reload_method, row->reload_path, row->reload_body, &item, limit_ms, NULL, err);
+        if (rc == -EACCES && item.extra[0]) { /* settings of another version: with the server's own, then */
+            item.extra[0] = '\0';
+            rc = http_ask(c, row->reload_method, row->reload_path, row->reload_body, &item, limit_ms, NULL, err);
+        }
+        if (rc == -EACCES)
+            log_warn("the server does not load a model again", LOG_TEXT("way", way->name), LOG_TEXT("model", item.id),
+                     LOG_TEXT("error", err->text));
+        else if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int reload(const struct way *way, struct way_context *c, struct error *err)
+{
+    const struct http_way *row = way->row;
+    if (!is_set(row->reload_path))
+        return 0;
+    /* Asked to take back what it holds, this server would die. */
+    if (is_set(row->idle) && holds_its_memory(c))
+        return 0;
+    if (http_by_item(row->reload_path, row->reload_body))
+        return reload_items(way, c, err);
+    return http_ask(c, row->reload_method, row->reload_path, row->reload_body, NULL, limit(c->settings->resume_timeout_ms), NULL,
+                    err);
 }
 
 static int resume(const struct way *way, struct way_context *c, struct error *err)
 {
     const struct http_way *row = way->row;
     int rc = way_note(c, "reload", err);
-    if (rc == 0 && is_set(row->reload_path)) {
-        bool by_item = strstr(row->reload_path, "{id}") || strstr(row->reload_body, "{id}");
-        size_t times = by_item ? c->entry->item_count : 1;
-        for (size_t i = 0; rc == 0 && i < times; i++)
-            rc = call(c, row->reload_method, row->reload_path, row->reload_body, by_item ? c->entry->items[i] : "",
-                      limit(c->settings->resume_timeout_ms), NULL, err);
+    if (rc == 0)
+        rc = reload(way, c, err);
+    if (rc == 0 && is_set(row->after_path)) {
+        rc = way_note(c, "continue", err);
+        if (rc == 0)
+            rc = http_ask(c, "POST", row->after_path, row->after_body, NULL, limit(c->settings->resume_timeout_ms), NULL, err);
     }
-    if (rc == 0 && is_set(row->after_path))
-        rc = call(c, "POST", row->after_path, row->after_body, "", limit(c->settings->resume_timeout_ms), NULL, err);
     return rc;
+}
+
+/* ---- after a restart ---- */
+
+static bool is_listed(const struct journal_entry *now, const char *id)
+{
+    for (size_t i = 0; i < now->item_count; i++)
+        if (strcmp(now->items[i].id, id) == 0)
+            return true;
+    return false;
 }
 
 static enum way_found find(const struct way *way, struct way_context *c, struct error *err)
 {
     const struct http_way *row = way->row;
     if (is_set(row->asleep_path)) {
-        json_t *root;
-        if (get(c, row->asleep_path, &root, err) < 0)
-            return WAY_FOUND_UNKNOWN;
-        bool asleep = json_path_any(root, row->asleep_key);
+        json_t *root = NULL;
+        int rc = http_ask(c, "GET", row->asleep_path, NULL, NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
+        bool asleep = json_path_any(root, row->asleep_key), known = rc == 0 && root;
         json_decref(root);
-        return asleep ? WAY_FOUND_EVICTED : WAY_FOUND_RUNNING;
+        return !known ? WAY_FOUND_UNKNOWN : asleep ? WAY_FOUND_EVICTED : WAY_FOUND_RUNNING;
     }
-    if (!is_set(row->list_path))
+    if (!is_set(row->list_path) || !http_by_item(row->unload_path, row->unload_body))
         return WAY_FOUND_UNKNOWN;
-    struct journal_entry now = {0};
-    if (list_items(row, c, &now, err) < 0)
+    AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
+    if (!now || http_list(row, c, now, err) < 0)
         return WAY_FOUND_UNKNOWN;
-    return now.item_count ? WAY_FOUND_RUNNING : WAY_FOUND_EVICTED;
+    for (size_t i = 0; i < c->entry->item_count; i++)
+        if (!is_listed(now, c->entry->items[i].id))
+            return WAY_FOUND_EVICTED; /* also when only some of them are gone */
+    return WAY_FOUND_RUNNING;
 }
 
 const struct way_ops way_http = {

@@ -1,147 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard on fakes: a worker on a fake NVIDIA driver and a fake libcuda, stand-ins for inference servers, and somebody who needs
-the GPU."""
+"""The guard on fakes: a worker on a fake NVIDIA driver and a fake libcuda, and somebody who needs the GPU."""
 import contextlib
-import http.client
 import json
 import os
 import pathlib
 import socket
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 
 import pytest
-from conftest import BUILD, ROOT, WHIRR, environment
+from conftest import ROOT, WHIRR
+from guard_machine import PATIENCE, Server, ask, attach, free_port, machine, needs_fakes, wait_for  # noqa: F401
 
-NVML = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
-CUDA = BUILD / "tests" / "fakes" / "cuda" / "libcuda-fake.so"
-SERVERS = ROOT / "tests" / "fakes" / "servers" / "servers.py"
-pytestmark = pytest.mark.skipif(not NVML.exists() or not CUDA.exists(), reason="the fake libraries were not built")
-PATIENCE = 30  # seconds: a busy machine is slow, and nothing waits so long when all is well
-
-
-def wait_for(condition, what):
-    begin = time.monotonic()
-    while time.monotonic() - begin < PATIENCE:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.03)
-    pytest.fail(f"never: {what() if callable(what) else what}")
-
-
-class Machine:
-    """One GPU of 40000 MiB; processes are real, what they hold is told."""
-
-    def __init__(self, folder):
-        self.dir = folder
-        self.cuda = folder / "cuda"
-        self.cuda.mkdir()
-        self.held, self.children, self.temperature = {}, [], 50
-        self.env = environment(HOME=str(folder), XDG_RUNTIME_DIR=str(folder), XDG_STATE_HOME=str(folder / "state"),
-                               WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
-                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"),
-                               DBUS_SESSION_BUS_ADDRESS="disabled:")
-        self.config = folder / "whirr.toml"
-        self.config.write_text("")
-        self.show()
-
-    def state(self, pid):
-        path = self.cuda / f"{pid}.state"
-        return int(path.read_text()) if path.exists() else 0
-
-    def show(self):
-        head = f"gpu NVIDIA H200\n  total 40000\n  temperature {self.temperature}\n"
-        line = "  process {} compute {}\n".format
-        base = self.cuda / "base.new"
-        base.write_text(head + "".join(line(p, m) for p, m in self.held.items()))
-        base.rename(self.cuda / "nvml.base")
-        there = {p: m for p, m in self.held.items() if self.state(p) != 2}
-        fresh = self.dir / "nvml.new"
-        fresh.write_text(head + "".join(line(p, m) for p, m in there.items()) + f"  used {sum(there.values())}\n")
-        fresh.rename(self.dir / "nvml")
-
-    def hold(self, pid, mib):
-        self.held[pid] = mib
-        self.show()
-
-    def script(self, text):
-        (self.cuda / "script").write_text(text)
-
-    def calls(self):
-        path = self.cuda / "calls"
-        return [line.split()[0] for line in path.read_text().splitlines() if not line.startswith("state")] if path.exists() else []
-
-    def start(self, argv, **more):
-        child = subprocess.Popen([str(a) for a in argv], env=self.env, stdin=subprocess.DEVNULL, **more)
-        self.children.append(child)
-        return child
-
-    def process(self, mib):
-        child = self.start(["sleep", "600"])
-        self.hold(child.pid, mib)
-        return child
-
-    def end(self, child):
-        child.kill()
-        child.wait()
-        self.held.pop(child.pid, None)
-        self.show()
-
-    def whirr(self, *argv, **more):
-        return subprocess.run([WHIRR, *map(str, argv)], env=self.env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **more)
-
-    def guard(self, *argv, pause="0s"):
-        log = open(self.dir / "log", "a")
-        word, rest = argv[0], argv[1:]
-        return self.start([WHIRR, "--config", self.config, "--source", "nvml", "guard", word, "--interval", "0.2", "--clear-for", "300ms",
-                           "--minimum-pause", pause, "--name", "w", *rest], stderr=log)
-
-    def log(self):
-        return (self.dir / "log").read_text()
-
-    def status(self):
-        done = self.whirr("guard", "status", "--json")
-        workers = json.loads(done.stdout)["workers"] if done.returncode == 0 and done.stdout else []
-        return workers[0] if workers else {"state": "none"}
-
-    def until(self, state):
-        wait_for(lambda: self.status()["state"] == state, lambda: f"{state}; {self.status()}\n{self.log()}")
-        return self.status()
-
-    def journal(self):
-        path = self.dir / "state" / "guard" / "w.journal"
-        try:
-            return json.loads(path.read_text())
-        except (OSError, ValueError):
-            return {"state": "none", "step": ""}
-
-    def close(self):
-        for child in reversed(self.children):
-            with contextlib.suppress(ProcessLookupError):
-                child.terminate()
-        for child in self.children:
-            try:
-                child.wait(10)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-
-
-@pytest.fixture
-def machine(tmp_path):
-    m = Machine(tmp_path)
-    yield m
-    text = m.log() if (tmp_path / "log").exists() else ""
-    m.close()
-    assert "Sanitizer" not in text and "runtime error" not in text, text
-
-
-def attach(m, worker, *more):
-    return m.guard("attach", "--way", "checkpoint", *more, worker.pid)
+pytestmark = needs_fakes
 
 
 # ---- the story ----
@@ -328,8 +201,7 @@ def test_the_next_way_is_tried_when_one_fails(machine):
     wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
     other = m.process(3000)
     wait_for(lambda: m.status()["way"] == "process", m.log)
-    m.held.pop(pid)
-    m.show()
+    m.forget(pid)
     m.until("paused")
     m.end(other)
     m.until("running")
@@ -413,8 +285,7 @@ def test_killed_while_a_stopped_child_waits_it_is_started_by_the_next(machine):
     wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
     other = m.process(3000)
     wait_for(lambda: m.status()["way"] == "process", m.log)
-    m.held.pop(pid)
-    m.show()
+    m.forget(pid)
     m.until("paused")
     guard.kill()
     guard.wait()
@@ -441,145 +312,7 @@ def test_a_child_that_survived_its_guard_is_guarded_again_not_started_twice(mach
     assert guard.wait(20) == 0
 
 
-# ---- servers ----
-
-class Server:
-    def __init__(self, m, kind, **state):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        self.m, self.url, self.path = m, f"http://127.0.0.1:{self.port}", m.dir / "server.json"
-        self.put(loaded=["m:1", "org/two"] if kind not in ("vllm", "sglang", "comfyui", "webui") else ["m"], **state)
-        self.process = m.start([sys.executable if "/usr/" in sys.executable else "/usr/bin/python3", SERVERS, kind, self.port, self.path])
-        wait_for(self.answers, "the server")
-        self.follow()
-
-    def answers(self):
-        with socket.socket() as s:
-            return s.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def get(self):
-        return json.loads(self.path.read_text())
-
-    def put(self, **changes):
-        state = dict(self.get() if self.path.exists() else {}, **changes)
-        fresh = self.path.with_suffix(".t")
-        fresh.write_text(json.dumps(state))
-        fresh.rename(self.path)
-
-    def follow(self):
-        """What the driver shows: 8000 MiB a model, and 300 for the context."""
-        self.m.hold(self.process.pid, 300 + 8000 * len(self.get()["loaded"]))
-
-    def log(self):
-        path = pathlib.Path(str(self.path) + ".log")
-        return path.read_text().splitlines() if path.exists() else []
-
-
-KINDS = ["ollama", "llamacpp", "llama-swap", "vllm", "sglang", "comfyui", "lmstudio", "webui", "triton"]
-COMES_BACK = {"ollama", "llamacpp", "vllm", "sglang", "lmstudio", "webui", "triton"}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_server_unloads_and_loads_again(machine, kind):
-    m = machine
-    server = Server(m, kind)
-    before = server.get()["loaded"]
-    m.guard("attach", "--way", kind, server.url)
-    m.until("running")
-    other = m.process(3000)
-    wait_for(lambda: server.get()["loaded"] == [], lambda: f"{server.log()}\n{m.log()}")
-    server.follow()
-    m.until("paused")
-    m.end(other)
-    m.until("running")
-    if kind in COMES_BACK:
-        assert sorted(server.get()["loaded"]) == sorted(before), server.log()
-    assert not server.get().get("paused") and not server.get().get("died")
-
-
-@pytest.mark.parametrize("kind", ["llamacpp", "sglang", "comfyui", "webui"])
-def test_work_in_flight_is_waited_for(machine, kind):
-    m = machine
-    server = Server(m, kind, busy=True)
-    m.guard("attach", "--way", kind, server.url)
-    m.until("running")
-    m.process(3000)
-    m.until("draining")
-    time.sleep(1)
-    assert m.status()["state"] == "draining" and server.get()["loaded"]
-    server.put(busy=False)
-    wait_for(lambda: server.get()["loaded"] == [], m.log)
-
-
-def test_sglang_is_never_asked_while_busy_however_long_it_takes(machine):
-    m = machine
-    m.config.write_text('[worker]\ndrain_timeout = "500ms"\n')
-    server = Server(m, "sglang", busy=True)
-    m.guard("attach", "--way", "sglang", server.url)
-    m.until("running")
-    m.process(3000)
-    wait_for(lambda: m.status()["gave_up"], m.log)
-    assert not server.get().get("died") and server.get()["loaded"]
-
-
-def test_a_server_that_says_yes_and_frees_nothing_is_caught_and_the_next_way_tried(machine):
-    m = machine
-    server = Server(m, "vllm", lie=True)
-    m.guard("attach", "--way", "vllm", "--way", "checkpoint", server.url)
-    m.until("running")
-    m.process(3000)
-    assert m.until("paused")["way"] == "checkpoint"
-    assert m.state(server.process.pid) == 2
-
-
-def test_a_lie_without_another_way_is_said_loudly(machine):
-    m = machine
-    server = Server(m, "ollama", lie=True)
-    m.guard("attach", "--way", "ollama", server.url)
-    m.until("running")
-    m.process(3000)
-    status = m.until("paused")
-    assert status["memory_still_held"] is True and "still holds" in status["problem"]
-
-
-def test_a_dead_server_gives_the_next_way(machine):
-    m = machine
-    server = Server(m, "ollama", dead=True)
-    m.guard("attach", "--way", "ollama", "--way", "checkpoint", server.url)
-    m.until("running")
-    m.process(3000)
-    assert m.until("paused")["way"] == "checkpoint"
-
-
-def test_a_way_of_the_users_own(machine):
-    m = machine
-    m.config.write_text('[guard.way.mine]\nlist = "GET /api/ps"\nitems = "models[]"\nid = "name"\nunload = "POST /api/generate"\n'
-                        'unload_body = \'{"model": "{id}", "keep_alive": 0}\'\n')
-    server = Server(m, "ollama")
-    m.guard("attach", "--way", "mine", server.url)
-    m.until("running")
-    m.process(3000)
-    wait_for(lambda: server.get()["loaded"] == [], m.log)
-
-
 # ---- the gate ----
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def ask(port, path="/api/ps", timeout=PATIENCE):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read(), answer.getheader("Retry-After")
-    finally:
-        connection.close()
-
 
 def test_requests_wait_at_the_gate_while_the_worker_is_paused(machine):
     m = machine
@@ -588,8 +321,7 @@ def test_requests_wait_at_the_gate_while_the_worker_is_paused(machine):
     m.until("running")
     assert ask(port)[0] == 200
     other = m.process(3000)
-    wait_for(lambda: server.get()["loaded"] == [], m.log)
-    server.follow()
+    wait_for(server.unloaded, m.log)
     m.until("paused")
     answers = []
     waiter = threading.Thread(target=lambda: answers.append(ask(port)))
@@ -611,8 +343,7 @@ def test_a_gate_that_refuses_says_when_to_come_again(machine):
     m.guard("attach", "w")
     m.until("running")
     m.process(3000)
-    wait_for(lambda: server.get()["loaded"] == [], m.log)
-    server.follow()
+    wait_for(server.unloaded, m.log)
     m.until("paused")
     status, _, again = ask(port)
     assert status == 503 and int(again) > 0
@@ -631,7 +362,7 @@ def test_a_stream_in_flight_passes_untouched_and_is_waited_for(machine):
     client.join(PATIENCE)
     assert answers[0][0] == 200 and b"models" in answers[0][1]
     server.put(slow=0)
-    wait_for(lambda: server.get()["loaded"] == [], m.log)
+    wait_for(server.unloaded, m.log)
 
 
 def test_a_dead_worker_behind_the_gate_is_a_502(machine):

@@ -19,7 +19,7 @@ static void what_was_written_is_read_back(void **state)
                               .step = "checkpoint",
                               .acted = {"ollama", "checkpoint"},
                               .acted_count = 2,
-                              .items = {"m:\"1\""},
+                              .items = {{.id = "m:\"1\"", .name = "m", .extra = "{\"context_length\": 4096}"}},
                               .item_count = 1,
                               .pids = {{42, 7}},
                               .pid_count = 1,
@@ -36,7 +36,9 @@ static void what_was_written_is_read_back(void **state)
     assert_string_equal(r.step, "checkpoint");
     assert_int_equal(r.acted_count, 2);
     assert_string_equal(r.acted[1], "checkpoint");
-    assert_string_equal(r.items[0], "m:\"1\"");
+    assert_string_equal(r.items[0].id, "m:\"1\"");
+    assert_string_equal(r.items[0].name, "m");
+    assert_string_equal(r.items[0].extra, "{\"context_length\": 4096}");
     assert_int_equal(r.pids[0].pid, 42);
     assert_int_equal(r.pids[0].start_key, 7);
     assert_int_equal(r.leader.pid, 9);
