@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-enum { SALT_LEAK = 1, SALT_LEVEL, SALT_NOISE = 16 };
+enum { SALT_LEAK = 1, SALT_LEVEL, SALT_SAW, SALT_NOISE = 16 };
 
 static uint64_t mix(uint64_t x)
 {
@@ -57,7 +57,7 @@ static double leak_rate(const struct sim_world *w, const struct sim_job *j, size
 
 static double held_share(const struct sim_world *w, const struct sim_job *j, int gpu)
 {
-    return j->vram_share + j->vram_wobble + j->vram_mib / w->card[gpu]->vram;
+    return j->vram_share + j->vram_wobble + j->vram_saw + j->vram_mib / w->card[gpu]->vram;
 }
 
 static struct sim_when job_when(const struct sim_world *w, size_t job, int gpu)
@@ -68,11 +68,13 @@ static struct sim_when job_when(const struct sim_world *w, size_t job, int gpu)
         return when;
     double others = 0;
     for (size_t i = 0; i < w->scenario->job_count; i++)
-        if (i != job && sim_where_has(w->scenario->jobs[i].where, gpu))
+        if (i != job && w->scenario->jobs[i].when.to <= 0 && sim_where_has(w->scenario->jobs[i].where, gpu)) /* those who stay */
             others += held_share(w, &w->scenario->jobs[i], gpu);
-    double room = 1 - (double)w->card[gpu]->reserved / w->card[gpu]->vram - others - held_share(w, j, gpu);
+    /* Full whatever comes and goes: without the wobble, and with the 0.7 that the lowest tooth of a sawtooth reaches. */
+    double own = held_share(w, j, gpu) - j->vram_wobble - 0.3 * j->vram_saw;
+    double room = 1 - (double)w->card[gpu]->reserved / w->card[gpu]->vram - others - own;
     double fill_s = MAX_OF(room, 0.0) / leak_rate(w, j, job, gpu);
-    when.to = when.from + j->load_s + fill_s + 20;
+    when.to = when.from + j->load_s + fill_s + 20 + 1.3 * j->vram_saw_s;
     when.every = when.to - when.from + 30;
     return when;
 }
@@ -149,6 +151,15 @@ static double course(const struct sim_world *w, const struct sim_job *j, uint64_
     return 0;
 }
 
+/* What a sawtooth is below its top at this age: the teeth are of different heights. */
+static double below_top(const struct sim_world *w, const struct sim_job *j, size_t job, int gpu, double age)
+{
+    double period = j->vram_saw_s * (0.7 + 0.6 * sim_chance(w->seed, (uint64_t)gpu, SALT_SAW + 64 * job, -1));
+    double tooth = floor(age / period),
+           height = 0.7 + 0.3 * sim_chance(w->seed, (uint64_t)gpu, SALT_SAW + 64 * job, (int64_t)tooth);
+    return j->vram_saw * (1 - height * (age / period - tooth));
+}
+
 static double vram_of(const struct sim_world *w, const struct sim_job *j, size_t job, int gpu, double t, double age)
 {
     double total = (double)w->card[gpu]->vram;
@@ -161,6 +172,8 @@ static double vram_of(const struct sim_world *w, const struct sim_job *j, size_t
     }
     if (j->vram_wobble > 0)
         share -= j->vram_wobble * loaded * (0.5 - 0.5 * sim_noise(w->seed, (uint64_t)gpu, SALT_NOISE + 8 * job + 6, t, 25));
+    if (j->vram_saw > 0)
+        share -= loaded * below_top(w, j, job, gpu, age);
     return floor(share * total * 512) * 2048;
 }
 

@@ -65,6 +65,7 @@ struct sim_job {
     double encode, decode;
     double vram_mib, vram_share; /* memory held: MiB plus a share of the card */
     double vram_wobble;          /* caches come and go: up to this share of the card more */
+    double vram_saw, vram_saw_s; /* gained bit by bit up to this share of the card, then given back at once, about every so long */
     double load_s;               /* until it holds all of it */
     double leak_share_per_min;   /* and grows from there, until the card is full; 20 s later it dies and is started again */
     int instance;                /* 1 + index of the MIG instance; 0: the whole card */

@@ -70,6 +70,40 @@ static const struct sim_job leak_jobs[] = {
      .power = 0.6, .tensor = 0.2, .vram_share = 0.12, .vram_wobble = 0.012, .load_s = 10, .leak_share_per_min = 0.06},
 };
 
+static const struct sim_job slow_leak_jobs[] = {
+    DESKTOP_XORG,
+    {.cause = "leak", .where = ON_ALL, .program = &server, .pattern = LOAD_INFERENCE, .util = 0.45, .mem_util = 0.3,
+     .power = 0.6, .tensor = 0.2, .vram_share = 0.4, .vram_wobble = 0.03, .load_s = 20, .leak_share_per_min = 0.012},
+};
+
+/* The leak goes on while others come and go. */
+static const struct sim_job leak_beside_jobs[] = {
+    {.cause = "leak", .where = ON_ALL, .program = &server, .pattern = LOAD_INFERENCE, .util = 0.3, .mem_util = 0.2,
+     .power = 0.6, .tensor = 0.2, .vram_share = 0.15, .vram_wobble = 0.008, .load_s = 10, .leak_share_per_min = 0.03},
+    {.cause = "image generation", .where = ON_ALL, .when = {100, 180, 240}, .program = &comfy, .pattern = LOAD_STEADY,
+     .util = 0.6, .mem_util = 0.3, .power = 0.9, .tensor = 0.4, .vram_share = 0.06, .load_s = 12},
+};
+
+static const struct sim_job saw_jobs[] = {
+    {.cause = "inference", .where = ON_ALL, .program = &vllm, .pattern = LOAD_INFERENCE, .util = 0.7, .mem_util = 0.5,
+     .power = 0.72, .tensor = 0.25, .vram_share = 0.3, .vram_saw = 0.35, .vram_saw_s = 120, .load_s = 20},
+};
+
+static const struct sim_job leaky_saw_jobs[] = {
+    {.cause = "leak", .where = ON_ALL, .program = &server, .pattern = LOAD_INFERENCE, .util = 0.5, .mem_util = 0.3,
+     .power = 0.7, .tensor = 0.25, .vram_share = 0.2, .vram_saw = 0.2, .vram_saw_s = 80, .load_s = 15,
+     .leak_share_per_min = 0.025},
+};
+
+static const struct sim_job swap_jobs[] = {
+    {.cause = "inference", .where = ON_ALL, .when = {20, 160, 300}, .program = &ollama, .pattern = LOAD_INFERENCE, .util = 0.7,
+     .mem_util = 0.6, .power = 0.75, .tensor = 0.2, .vram_share = 0.35, .load_s = 12},
+    {.cause = "inference", .where = ON_ALL, .when = {120, 280, 420}, .program = &vllm, .pattern = LOAD_INFERENCE, .util = 0.6,
+     .mem_util = 0.5, .power = 0.72, .tensor = 0.2, .vram_share = 0.45, .load_s = 40},
+    {.cause = "image generation", .where = ON_ALL, .when = {60, 110, 170}, .program = &comfy, .pattern = LOAD_BURSTS,
+     .util = 0.9, .mem_util = 0.5, .power = 0.95, .tensor = 0.4, .vram_share = 0.15, .load_s = 6},
+};
+
 static const struct sim_job overheat_jobs[] = {
     {.where = ON_ALL, FULL_TRAINING},
 };
@@ -227,6 +261,15 @@ static const struct sim_scenario scenarios[] = {
      "game from 10 s on for 10 minutes; again every 15 minutes", 1, "rtx4090", 0, JOBS(game_jobs)},
     {"vram-leak", "a server loses memory until the card is full", "full after about 15 minutes, then it dies and starts again",
      1, "rtx4090", 2 * MINUTE, JOBS(leak_jobs)},
+    {"slow-leak", "a server loses memory slowly, under a noisy load", "full after about 45 minutes", 1, "rtx4090", 2 * MINUTE,
+     JOBS(slow_leak_jobs)},
+    {"leak-beside", "a server loses memory while other programs come and go", "full after about 20 minutes", 1, "rtx4090",
+     2 * MINUTE, JOBS(leak_beside_jobs)},
+    {"vram-sawtooth", "memory is gained bit by bit and given back at once, again and again: no leak",
+     "a tooth about every 2 minutes", 1, "rtx4090", 3 * MINUTE, JOBS(saw_jobs)},
+    {"leaky-sawtooth", "the same with a leak: each tooth ends higher", "a tooth every 80 s, full after some 20 minutes", 1,
+     "rtx4090", 2 * MINUTE, JOBS(leaky_saw_jobs)},
+    {"model-swap", "models are loaded and unloaded all the time", "steady from the start", 1, "rtx4090", 0, JOBS(swap_jobs)},
     {"overheat", "full load while the air stops flowing: GPU 0 slows itself down", "training from 0 s, air gone at 2 minutes",
      1, "rtx4090", 10 * MINUTE, JOBS(overheat_jobs), CONDITIONS(overheat_conditions)},
     {"gpu-lost", "GPU 0 falls off the bus and comes back", "lost for 30 s of every minute", 2, "h100", 2 * MINUTE,
