@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Alerts over time: when they begin, when they end, what keeps them quiet.
+ */
+#include "course.h"
+
+#define BUSY "[alerts]\nenabled = false\n[[alert]]\nname = 'busy'\nwhen = 'utilization_percent > 50'\n"
+
+static struct course c;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    course_end(&c);
+    return 0;
+}
+
+static void set_util(double percent)
+{
+    gpu_set(&c.machine->gpus[0], "utilization_percent", percent);
+}
+
+static void without_a_wait_it_fires_and_ends_at_once(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "labels = {team = 'ml'}\n[notify.ops]\ntype='webhook'\nurl='http://x'\n", 1);
+    set_util(50);
+    course_step(&c, 0);
+    set_util(80);
+    course_step(&c, 5);
+    assert_int_equal(c.last.status, NOTICE_FIRING);
+    assert_string_equal(c.last.alert, "busy");
+    assert_string_equal(c.last.severity, "warning");
+    assert_string_equal(c.last.gpu_name, "Test Card");
+    assert_string_equal(c.last.labels[0].value, "ml");
+    assert_true(c.last.has_value && c.last.value == 80);
+    assert_non_null(strstr(c.last.summary, "utilization_percent is 80 %"));
+    assert_int_equal(c.last.started_at.ms, c.start_ms + 5000);
+    assert_int_equal(c.last.ended_at.ms, 0);
+    course_step(&c, 10);
+    set_util(20);
+    course_step(&c, 15);
+    assert_int_equal(c.last.status, NOTICE_RESOLVED);
+    assert_int_equal(c.last.ended_at.ms, c.start_ms + 15000);
+    assert_string_equal(course_told(&c), "5 fired busy 0; 15 resolved busy 0; ");
+}
+
+static void it_must_hold_for_as_long_as_asked(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "for = '30s'\n", 1);
+    set_util(80);
+    course_run(&c, 0, 20);
+    set_util(10);
+    course_step(&c, 25); /* too early: nobody hears of it */
+    set_util(80);
+    course_run(&c, 30, 70);
+    assert_string_equal(course_told(&c), "0 pending busy 0; 25 calmed busy 0; 30 pending busy 0; 60 fired busy 0; ");
+}
+
+static void a_clear_condition_makes_a_gap_between_on_and_off(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "clear = 'utilization_percent < 40'\nclear_for = '10s'\n", 1);
+    set_util(80);
+    course_step(&c, 0);
+    set_util(45);
+    course_run(&c, 5, 100); /* neither on nor off: it stays */
+    set_util(39);
+    course_run(&c, 105, 110);
+    set_util(41);
+    course_step(&c, 113); /* over for too short a time */
+    set_util(39);
+    course_run(&c, 115, 130);
+    assert_string_equal(course_told(&c), "0 fired busy 0; 125 resolved busy 0; ");
+}
+
+static void conditions_that_overlap_do_not_oscillate(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "clear = 'utilization_percent < 90'\n", 1);
+    set_util(80);
+    course_run(&c, 0, 60);
+    assert_string_equal(course_told(&c), "0 fired busy 0; ");
+}
+
+static void unknown_values_keep_the_state_for_a_while(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY, 1);
+    set_util(80);
+    course_step(&c, 0);
+    gpu_unset(&c.machine->gpus[0], "utilization_percent");
+    course_run(&c, 5, 300);
+    assert_string_equal(course_told(&c), "0 fired busy 0; ");
+    set_util(80);
+    course_step(&c, 305);
+    gpu_unset(&c.machine->gpus[0], "utilization_percent");
+    course_run(&c, 310, 1200);
+    assert_string_equal(course_told(&c), "0 fired busy 0; 905 resolved busy 0; ");
+    assert_true(c.set.list[0]->state.lapsed);
+}
+
+static void unknown_time_does_not_count_as_held(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "for = '30s'\n", 1);
+    set_util(80);
+    course_run(&c, 0, 10);
+    gpu_unset(&c.machine->gpus[0], "utilization_percent");
+    course_run(&c, 15, 60);
+    set_util(80);
+    course_run(&c, 65, 100); /* 10 s before it, 20 s from the last unknown moment on */
+    assert_string_equal(course_told(&c), "0 pending busy 0; 80 fired busy 0; ");
+}
+
+static void nothing_known_at_all_is_no_alert(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY, 2);
+    course_run(&c, 0, 100);
+    assert_string_equal(course_told(&c), "");
+    assert_int_equal(c.set.count, 0);
+}
+
+static void a_flapping_alert_is_damped(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY, 1);
+    for (int64_t t = 0; t < 600; t += 10) {
+        set_util(80);
+        course_step(&c, t);
+        set_util(20);
+        course_step(&c, t + 5);
+    }
+    /* Three beginnings, then it is taken for one until it is quiet for five minutes. */
+    assert_string_equal(course_told(&c),
+                        "0 fired busy 0; 5 resolved busy 0; 10 fired busy 0; 15 resolved busy 0; 20 fired busy 0; ");
+    assert_true(c.set.list[0]->state.flapping);
+    course_run(&c, 600, 890);
+    assert_null(strstr(course_told(&c), "20 fired busy 0; 8"));
+    course_run(&c, 895, 900);
+    assert_non_null(strstr(course_told(&c), "20 fired busy 0; 895 resolved busy 0; "));
+}
+
+static void high_usage_is_told_at_every_rise(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    for (int64_t t = 0; t < 60; t += 10) {
+        set_util(80);
+        course_step(&c, t);
+        set_util(50);
+        course_step(&c, t + 5);
+    }
+    size_t rises = 0;
+    for (const char *at = course_told(&c); (at = strstr(at, "fired high_gpu_usage 0")); at++)
+        rises++;
+    assert_int_equal(rises, 6);
+    course_restart(&c);
+    assert_int_equal(c.set.count, 0);
+}
+
+static void each_gpu_has_an_alert_of_its_own(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY, 3);
+    for (size_t i = 0; i < 3; i++)
+        gpu_set(&c.machine->gpus[i], "utilization_percent", i == 1 ? 10 : 90);
+    course_step(&c, 0);
+    gpu_set(&c.machine->gpus[0], "utilization_percent", 10);
+    course_step(&c, 5);
+    assert_string_equal(course_told(&c), "0 fired busy 0; 0 fired busy 2; 5 resolved busy 0; ");
+}
+
+static void an_alert_ends_with_its_process(void **state)
+{
+    (void)state;
+    course_begin(&c, "[alerts]\nenabled = false\n[[alert]]\nname = 'big'\nwhen = 'process.memory_mb > 1GiB'\n", 1);
+    struct gpu *g = &c.machine->gpus[0];
+    for (int32_t pid = 10; pid < 13; pid++)
+        gpu_add_process(g, pid)->mem_bytes = reading_ok(pid == 11 ? 1 : 2LL << 30);
+    course_step(&c, 0);
+    g->process_count = 1; /* 11 and 12 are gone */
+    g->processes_state = READING_FAILED;
+    course_step(&c, 5); /* nobody knows who is there */
+    g->processes_state = READING_OK;
+    course_step(&c, 10);
+    g->processes[0].start_key = 99; /* another one with the same number */
+    course_step(&c, 15);
+    assert_string_equal(course_told(&c),
+                        "0 fired big 10; 0 fired big 12; 10 resolved big 12; 15 fired big 10; 15 resolved big 10; ");
+}
+
+static void a_gap_in_the_samples_does_not_count_as_held(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "for = '1m'\n", 1);
+    set_util(80);
+    course_run(&c, 0, 20);
+    course_step(&c, 3600);
+    assert_string_equal(course_told(&c), "0 pending busy 0; ");
+    course_run(&c, 3605, 3660);
+    assert_string_equal(course_told(&c), "0 pending busy 0; 3660 fired busy 0; ");
+}
+
+static void a_clock_that_is_set_changes_nothing(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "for = '30s'\n", 1);
+    set_util(80);
+    int64_t mono = 1000000000000;
+    static const int64_t wall[] = {0, 5, 10, 7215, 7220, 7225, 7230, 7235}; /* two hours forward, while 5 s pass each time */
+    for (size_t i = 0; i < ARRAY_LEN(wall); i++) {
+        struct alert_facts facts = {0};
+        c.machine->taken_at.ms = c.start_ms + wall[i] * 1000;
+        c.machine->taken.ns = mono += 5 * NS_PER_S;
+        alert_set_step(&c.set, c.machine, &facts, course_news, &c);
+    }
+    assert_string_equal(course_told(&c), "0 pending busy 0; 7230 fired busy 0; ");
+}
+
+static void silenced_alerts_are_not_told_until_the_silence_is_over(void **state)
+{
+    (void)state;
+    struct error err;
+    struct silence s = {.until = {1700000000000 + 60000}};
+    course_begin(&c, BUSY "labels = {team = 'ml'}\n", 2);
+    assert_int_equal(silence_add_matcher(&s, STR("alert=bu*"), &err), 0);
+    assert_int_equal(silence_add_matcher(&s, STR("gpu=1"), &err), 0);
+    assert_int_equal(silence_add_matcher(&s, STR("team=ML"), &err), 0);
+    assert_int_equal(silences_add(&c.set.silences, &s, (struct wall){c.start_ms}, &err), 0);
+    gpu_set(&c.machine->gpus[0], "utilization_percent", 90);
+    gpu_set(&c.machine->gpus[1], "utilization_percent", 90);
+    course_run(&c, 5, 20);
+    course_restart(&c);
+    course_run(&c, 25, 70);
+    assert_string_equal(course_told(&c), "5 fired busy 0; 5 fired busy 1 silenced; 60 heard busy 1; ");
+    assert_int_equal(c.set.silences.count, 0);
+}
+
+static void silences_are_checked(void **state)
+{
+    (void)state;
+    struct error err;
+    struct silence s = {.until = {1}};
+    course_begin(&c, BUSY, 1);
+    assert_int_not_equal(silence_add_matcher(&s, STR("gpu_hot"), &err), 0);
+    assert_int_not_equal(silence_add_matcher(&s, STR("=x"), &err), 0);
+    assert_int_not_equal(silences_add(&c.set.silences, &s, (struct wall){0}, &err), 0); /* about nothing */
+    assert_int_equal(silence_add_matcher(&s, STR("alert=*"), &err), 0);
+    assert_int_not_equal(silences_add(&c.set.silences, &s, (struct wall){5}, &err), 0); /* already over */
+    s.until.ms = 1000;
+    for (size_t i = 0; i < SILENCES_MAX; i++)
+        assert_int_equal(silences_add(&c.set.silences, &s, (struct wall){5}, &err), 0);
+    assert_int_not_equal(silences_add(&c.set.silences, &s, (struct wall){5}, &err), 0); /* full */
+    assert_true(silences_remove(&c.set.silences, "s3"));
+    assert_false(silences_remove(&c.set.silences, "s3"));
+}
+
+static void driver_errors_are_recent_for_ten_minutes(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    c.machine->events[0] = (struct event){.kind = EVENT_XID, .gpu_index = 0, .code = 79, .at = {c.start_ms}};
+    c.machine->event_count = 1;
+    course_step(&c, 0);
+    course_run(&c, 5, 300);
+    course_restart(&c);
+    course_run(&c, 305, 620);
+    assert_string_equal(course_told(&c), "0 fired xid_error 0; 600 resolved xid_error 0; ");
+}
+
+static void a_lost_card_is_an_alert(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    gpu_mark_state(&c.machine->gpus[0], GPU_LOST, "GPU is lost");
+    course_step(&c, 0);
+    assert_string_equal(c.last.severity, "critical");
+    assert_non_null(strstr(c.last.summary, "GPU 0 (Test Card) is lost: GPU is lost"));
+    c.machine->gpus[0].state = GPU_OK;
+    course_run(&c, 5, 15);
+    assert_string_equal(course_told(&c), "0 fired gpu_lost 0; 15 resolved gpu_lost 0; ");
+}
+
+static void sources_and_the_history_are_watched(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 0);
+    c.machine->source_count = 1;
+    c.machine->sources[0].state = SOURCE_SET_ASIDE;
+    c.facts.store_failing = reading_ok(1);
+    course_run(&c, 0, 60);
+    assert_string_equal(course_told(&c), "0 pending source_down -1; 0 pending store_failing -1; 30 fired source_down -1; "
+                                         "60 fired store_failing -1; ");
+    assert_int_equal(c.last.gpu_index, -1);
+}
+
+static void forecasts_make_alerts_and_no_trend_ends_them(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    c.facts.gpus[0].vram_full_seconds = reading_ok(500);
+    course_run(&c, 0, 30);
+    assert_non_null(strstr(c.last.summary, "no VRAM left in 8m20s"));
+    c.facts.gpus[0].vram_full_seconds = reading_absent(READING_UNSUPPORTED);
+    course_run(&c, 35, 95);
+    assert_string_equal(course_told(&c), "0 pending vram_full_soon 0; 30 fired vram_full_soon 0; 95 resolved vram_full_soon 0; ");
+}
+
+static void a_process_that_idles_for_an_hour_is_told(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    struct gpu *g = &c.machine->gpus[0];
+    struct process *p = gpu_add_process(g, 4242);
+    p->type = PROCESS_COMPUTE;
+    p->mem_bytes = reading_ok(8LL << 30);
+    str_copy(p->name, sizeof p->name, STR("jupyter"));
+    set_util(0); /* the driver does not tell the process's own share: the card idles, so does it */
+    course_run(&c, 0, 3600);
+    assert_string_equal(course_told(&c), "0 pending idle_process 4242; 3600 fired idle_process 4242; ");
+    assert_non_null(strstr(c.last.summary, "jupyter (pid 4242) holds 8 GiB of GPU 0 (Test Card)"));
+    set_util(30);
+    course_step(&c, 3605);
+    gpu_set(g, "utilization_percent", 0);
+    p->util_permille = reading_ok(300);
+    course_step(&c, 3610);
+}
+
+static void states_survive_a_restart(void **state)
+{
+    (void)state;
+    course_begin(&c, BUSY "for = '30s'\nclear_for = '20s'\n", 1);
+    set_util(80);
+    course_run(&c, 0, 20);
+    course_restart(&c);
+    course_run(&c, 25, 30);
+    course_restart(&c);
+    course_step(&c, 35);
+    set_util(10);
+    course_run(&c, 40, 50);
+    course_restart(&c);
+    course_run(&c, 55, 70);
+    assert_string_equal(course_told(&c), "0 pending busy 0; 30 fired busy 0; 60 resolved busy 0; ");
+    course_restart(&c);
+    assert_int_equal(c.set.list[0]->state.phase, ALERT_RESOLVED);
+    course_step(&c, 60 + 3600 + 1);
+    assert_int_equal(c.set.count, 0); /* forgotten after an hour */
+}
+
+static void what_is_no_state_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "{", "[]", "{\"version\": 2}", "{\"version\": \"1\"}"};
+    struct error err;
+    course_begin(&c, BUSY, 1);
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+        assert_int_not_equal(alert_keep_read(&c.set, str_from(wrong[i]), &err), 0);
+    const char *odd =
+        "{\"version\": 1, \"alerts\": [5, {}, {\"alert\": \"x\", \"severity\": \"info\", \"scope\": \"gpu\", \"state\": "
+        "\"firing\"}, {\"alert\": \"x\", \"severity\": \"info\", \"scope\": \"gpu\", \"state\": \"firing\", "
+        "\"started_at\": 5, \"gpu_index\": 900}], \"silences\": [{}, {\"id\": \"s1\", \"until\": 5}], \"xids\": [{}]}";
+    assert_int_equal(alert_keep_read(&c.set, str_from(odd), &err), 0);
+    assert_int_equal(c.set.count + c.set.silences.count, 0);
+}
+
+static void rules_that_go_take_their_alerts_along(void **state)
+{
+    (void)state;
+    struct config *other = NULL;
+    course_begin(&c, BUSY, 1);
+    set_util(80);
+    course_step(&c, 0);
+    struct alert_rules *rules = rules_of("[alerts]\nenabled = false\n", &other);
+    c.machine->taken_at.ms = c.start_ms + 5000;
+    alert_set_rules(&c.set, rules, c.machine->taken_at, course_news, &c);
+    assert_string_equal(course_told(&c), "0 fired busy 0; 5 resolved busy 0; ");
+    alert_set_rules(&c.set, c.rules, c.machine->taken_at, course_news, &c);
+    alert_rules_free(rules);
+    config_free(other);
+}
+
+static void too_many_alerts_are_counted(void **state)
+{
+    (void)state;
+    course_begin(&c, "[alerts]\nenabled = false\n[[alert]]\nname = 'any'\nwhen = 'process.pid > 0'\n", 3);
+    for (size_t g = 0; g < 3; g++)
+        for (int32_t pid = 1; pid <= GPU_PROCESSES_MAX; pid++)
+            assert_non_null(gpu_add_process(&c.machine->gpus[g], pid));
+    course_step(&c, 0);
+    assert_int_equal(c.set.count, ALERTS_MAX);
+    assert_int_equal(c.set.left_out, 3 * GPU_PROCESSES_MAX - ALERTS_MAX);
+}
+
+#define IN_TIME(f) cmocka_unit_test_teardown(f, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_TIME(without_a_wait_it_fires_and_ends_at_once),
+        IN_TIME(it_must_hold_for_as_long_as_asked),
+        IN_TIME(a_clear_condition_makes_a_gap_between_on_and_off),
+        IN_TIME(conditions_that_overlap_do_not_oscillate),
+        IN_TIME(unknown_values_keep_the_state_for_a_while),
+        IN_TIME(unknown_time_does_not_count_as_held),
+        IN_TIME(nothing_known_at_all_is_no_alert),
+        IN_TIME(a_flapping_alert_is_damped),
+        IN_TIME(high_usage_is_told_at_every_rise),
+        IN_TIME(each_gpu_has_an_alert_of_its_own),
+        IN_TIME(an_alert_ends_with_its_process),
+        IN_TIME(a_gap_in_the_samples_does_not_count_as_held),
+        IN_TIME(a_clock_that_is_set_changes_nothing),
+        IN_TIME(silenced_alerts_are_not_told_until_the_silence_is_over),
+        IN_TIME(silences_are_checked),
+        IN_TIME(driver_errors_are_recent_for_ten_minutes),
+        IN_TIME(a_lost_card_is_an_alert),
+        IN_TIME(sources_and_the_history_are_watched),
+        IN_TIME(forecasts_make_alerts_and_no_trend_ends_them),
+        IN_TIME(a_process_that_idles_for_an_hour_is_told),
+        IN_TIME(states_survive_a_restart),
+        IN_TIME(what_is_no_state_is_refused),
+        IN_TIME(rules_that_go_take_their_alerts_along),
+        IN_TIME(too_many_alerts_are_counted),
+    };
+    return RUN_TESTS(tests);
+}
