@@ -38,7 +38,9 @@ struct cli {
     struct page page;
     bool terminal; /* stdout is one that can be drawn on */
     bool json;
-    bool direct; /* this command samples by itself in any case */
+    bool direct;        /* this command samples by itself in any case */
+    int status;         /* of an answer that was shown: check plugins have their own codes */
+    int failure_status; /* of one that could not be; 0: EXIT_FAILED */
 };
 
 extern const struct command *const command_table[];

@@ -9,6 +9,7 @@
     COMMAND(status)       \
     COMMAND(ps)           \
     COMMAND(why)          \
+    COMMAND(health)       \
     COMMAND(resources)    \
     COMMAND(devices)      \
     COMMAND(driver)       \

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "cli/health_part.h"
 #include "format/prometheus.h"
 
 struct insight_part {
@@ -12,20 +13,26 @@ struct insight_part {
     const struct config *config;
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
+    struct health_part *health;
 };
 
 struct insight_part *insight_part_new(const struct env *env, const struct config *config)
 {
     struct insight_part *p = calloc(1, sizeof *p);
-    if (p)
-        *p = (struct insight_part){.env = env, .config = config};
-    return p;
+    if (!p)
+        return NULL;
+    *p = (struct insight_part){.env = env, .config = config, .health = health_part_new(env)};
+    if (p->health)
+        return p;
+    insight_part_free(p);
+    return NULL;
 }
 
 void insight_part_start(struct insight_part *p, struct server *server, struct store_service *store)
 {
     p->server = server;
     p->store = store;
+    health_part_start(p->health, server, store);
 }
 
 void insight_part_reload(struct insight_part *p, const struct config *config)
@@ -35,32 +42,28 @@ void insight_part_reload(struct insight_part *p, const struct config *config)
 
 void insight_part_free(struct insight_part *p)
 {
+    if (p)
+        health_part_free(p->health);
     free(p);
 }
 
 void insight_part_sampled(struct insight_part *p, const struct snapshot *s)
 {
-    (void)p;
-    (void)s;
+    health_part_sampled(p->health, s);
 }
 
 void insight_part_facts(struct insight_part *p, struct alert_facts *facts)
 {
-    (void)p;
-    (void)facts;
+    health_part_facts(p->health, facts);
 }
 
 int insight_part_request(struct insight_part *p, const struct part_request *r, struct buf *out)
 {
-    (void)p;
-    (void)r;
-    (void)out;
-    return 0;
+    return health_part_request(p->health, r, out);
 }
 
 void insight_part_metrics(struct insight_part *p, const struct snapshot *s, struct buf *out)
 {
-    (void)p;
     (void)s;
-    (void)out;
+    health_part_metrics(p->health, out);
 }

@@ -159,6 +159,11 @@ struct why *session_why(struct session *s, const struct snapshot *snapshot)
     return why;
 }
 
+int session_get(struct session *s, const char *target, struct buf *answer)
+{
+    return s->client ? client_request(s->client, "GET", target, NULL, answer, DAEMON_WITHIN_MS, NULL) : -ENOTCONN;
+}
+
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)
 {
     const char *which = options_value(&s->cli->options, "gpu", NULL);

@@ -25,6 +25,9 @@ void session_set_max_age(struct session *s, int64_t max_age_ms);
 /* The daemon's explanation of a snapshot that it gave, with the past that it remembers; NULL when there is none. */
 struct why *session_why(struct session *s, const struct snapshot *snapshot);
 
+/* Asks the daemon for something else: the status of its answer, whose body is appended. -ENOTCONN: no daemon answers here. */
+int session_get(struct session *s, const char *target, struct buf *answer);
+
 /* The position of the GPU that --gpu names, ALL_GPUS without --gpu; -ENODEV and a sentence when it is not there. */
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err);
 

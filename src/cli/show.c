@@ -170,12 +170,19 @@ int show(struct cli *cli, render_fn *render)
     if (again)
         catch_signals();
     struct session *session = session_open(cli, &err);
+    if (!session && cli->failure_status) {
+        cli_fail("%s", err.text);
+        return cli->failure_status;
+    }
     if (!session)
         return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
     if (!again) {
         AUTO_BUF struct buf frame = BUF(FRAME_MAX);
         cli->page.now = clock_wall(cli->env.clock);
-        return leave(session, render(cli, session, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame));
+        int status = render(cli, session, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame);
+        if (status == EXIT_FAILED && cli->failure_status)
+            status = cli->failure_status;
+        return leave(session, status == EXIT_FINE ? cli->status : status);
     }
     session_set_max_age(session, every_ms / 2);
     int status = watch(cli, session, render, every_ms);

@@ -38,6 +38,26 @@ const char *health_state_name(enum health_state state)
     return names[state];
 }
 
+bool health_state_from_name(const char *name, enum health_state *ret)
+{
+    for (enum health_state s = HEALTH_UNKNOWN; s <= HEALTH_LOST; s++)
+        if (strcmp(name, health_state_name(s)) == 0) {
+            *ret = s;
+            return true;
+        }
+    return false;
+}
+
+bool health_check_from_name(const char *name, enum health_check *ret)
+{
+    for (size_t i = 0; i < HEALTH_CHECK_COUNT; i++)
+        if (strcmp(name, checks[i].name) == 0) {
+            *ret = (enum health_check)i;
+            return true;
+        }
+    return false;
+}
+
 int health_exit_code(enum health_state state)
 {
     switch (state) {
@@ -171,8 +191,12 @@ static void find_xid(struct health_verdict *v, const struct health_fault *fault,
     struct health_finding *f = add_finding(v, fault, state, worse ? again : xid_action(class));
     if (fault->times > 1)
         snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
-    set_reason(f, "XID %d %s ago%s%s: %s.", (int)fault->code, words_ago(ago, when), often, worse ? ", and again after a reset" : "",
-               info ? info->what : "an error of the driver that is not known here");
+    const char *again_text = worse ? ", and again after a reset" : "";
+    const char *what = info ? info->what : "an error of the driver that is not known here";
+    if (ago < MS_PER_S)
+        set_reason(f, "XID %d just now%s%s: %s.", (int)fault->code, often, again_text, what);
+    else
+        set_reason(f, "XID %d %s ago%s%s: %s.", (int)fault->code, words_ago(ago, when), often, again_text, what);
 }
 
 static void find_faults(struct health_verdict *v, const struct health_card *card, struct wall now)
@@ -194,6 +218,7 @@ static void conclude(struct health_verdict *v, struct health_card *card, enum he
 {
     v->gpu_index = card->index;
     v->id = card->id;
+    v->simulated = card->simulated;
     find_faults(v, card, now);
     const struct health_finding *worst = v->finding_count ? &v->findings[0] : NULL;
     v->state = worst && worst->state > HEALTH_HEALTHY ? worst->state : base;
@@ -225,6 +250,7 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     card->index = gpu->index;
     card->id = gpu->id;
     card->listed = true;
+    card->simulated = gpu->simulated;
     card->last_seen = now->taken_at;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
     memory_notice_reset(card, gpu);
@@ -245,12 +271,14 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
 /* A card that was there and is not listed any more is lost, unless its source is not looking. */
 static void judge_missing(struct health_verdict *v, struct health_card *card, const struct snapshot *now)
 {
-    bool looking = true;
+    bool looking = true, asked = !card->source[0];
     for (size_t i = 0; i < MIN_OF(now->source_count, (size_t)SOURCES_MAX); i++) {
         const struct source_status *source = &now->sources[i];
         bool its = !card->source[0] || strcmp(card->source, source->name) == 0;
+        asked |= its;
         looking &= !its || source->state == SOURCE_OK || (!card->source[0] && source->state == SOURCE_OFF);
     }
+    looking &= asked; /* remembered from a run with other sources */
     struct health_look lost = {.look = looking ? LOOK_PRESENT : LOOK_UNJUDGED, .state = HEALTH_LOST, .advice = ADVICE_REBOOT};
     snprintf(lost.reason, sizeof lost.reason, "it was there and is no longer listed");
     card->listed = false;
@@ -258,6 +286,15 @@ static void judge_missing(struct health_verdict *v, struct health_card *card, co
         card->last_state = GPU_LOST;
     memory_take_look(card, HEALTH_CHECK_LOST, &lost, now->taken_at);
     conclude(v, card, HEALTH_UNKNOWN, 0, now->taken_at);
+}
+
+void health_meet(struct health_history *h, const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        struct health_card *card = memory_card(h, &now->gpus[i]);
+        if (card)
+            card->id = now->gpus[i].id;
+    }
 }
 
 struct health *health_judge(struct health_history *h, const struct snapshot *now)

@@ -67,6 +67,7 @@ struct health_card {
     int index;
     char source[SOURCE_NAME_SIZE];
     bool listed; /* in the last snapshot */
+    bool simulated;
     struct wall last_seen;
     enum gpu_state last_state;
     uint32_t resets;
@@ -100,6 +101,7 @@ struct health_finding {
 struct health_verdict {
     int gpu_index;
     struct gpu_id id;
+    bool simulated;
     enum health_state state;
     struct wall since;
     bool changed; /* since the judgement before */
@@ -116,6 +118,8 @@ struct health {
     struct health_verdict verdicts[];
 };
 
+/* Learns which cards there are, so that health_note_xid() finds them before the first judgement. */
+void health_meet(struct health_history *h, const struct snapshot *now);
 /* Takes the snapshot (with its XID events) into the memory and judges every card. NULL: out of memory. */
 struct health *health_judge(struct health_history *h, const struct snapshot *now);
 void health_free(struct health *health); /* NULL is fine */
@@ -126,7 +130,12 @@ bool health_note_xid(struct health_history *h, const char *pci_address, int64_t 
 /* The machine was booted since the memory was written: every card was reset. */
 void health_note_boot(struct health_history *h);
 
+/* The last XID of a card since `since`; 0: none. */
+int64_t health_last_xid(const struct health_history *h, int gpu_index, struct wall since);
+
 const char *health_state_name(enum health_state state); /* "healthy" */
+bool health_state_from_name(const char *name, enum health_state *ret);
+bool health_check_from_name(const char *name, enum health_check *ret);
 const char *health_check_name(enum health_check check); /* "pcie_link" */
 const char *health_advice_text(enum health_advice advice);
 const char *health_check_what(enum health_check check);

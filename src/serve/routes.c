@@ -170,6 +170,7 @@ const struct route routes[] = {
     {"/", HTTP_GET, "text/html", TRUST_READER, get_page},
     {"/api/gpu/devices", HTTP_GET, JSON, TRUST_READER, get_devices},
     {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
+    {"/api/gpu/health", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/gpu/metrics", HTTP_GET, JSON, TRUST_READER, get_metrics},
     {"/api/gpu/summary", HTTP_GET, JSON, TRUST_READER, get_summary},
     {"/api/guard", HTTP_GET, JSON, TRUST_READER, handle_part},

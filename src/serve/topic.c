@@ -6,9 +6,9 @@
 static const char *const names[TOPIC_COUNT] = {
     [TOPIC_STATUS] = "gpu_status",   [TOPIC_STATUS_UPDATE] = "gpu_status_update",
     [TOPIC_STATS] = "gpu_stats",     [TOPIC_HIGH_USAGE] = "high_gpu_usage_alert",
-    [TOPIC_GPU_EVENT] = "gpu_event", [TOPIC_ALERT] = "alert",
-    [TOPIC_GUARD] = "guard",         [TOPIC_MISSED] = "missed",
-    [TOPIC_ERROR] = "error",
+    [TOPIC_GPU_EVENT] = "gpu_event", [TOPIC_GPU_HEALTH] = "gpu_health",
+    [TOPIC_ALERT] = "alert",         [TOPIC_GUARD] = "guard",
+    [TOPIC_MISSED] = "missed",       [TOPIC_ERROR] = "error",
 };
 
 const char *topic_name(enum topic topic)

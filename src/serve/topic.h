@@ -13,7 +13,8 @@ enum topic {
     TOPIC_STATUS_UPDATE,
     TOPIC_STATS,
     TOPIC_HIGH_USAGE,
-    TOPIC_GPU_EVENT, /* what the driver reported: XID, lost, back */
+    TOPIC_GPU_EVENT,  /* what the driver reported: XID, lost, back */
+    TOPIC_GPU_HEALTH, /* a GPU's health changed */
     TOPIC_ALERT,
     TOPIC_GUARD,
     TOPIC_MISSED,

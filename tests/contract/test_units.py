@@ -32,7 +32,7 @@ def test_the_system_unit_is_closed():
     done = analyze("security", "--offline=true", "--threshold=30", str(SYSTEM))
     assert done.returncode == 0, done.stdout[-3000:]
     text = SYSTEM.read_text()
-    assert re.search(r"^CapabilityBoundingSet=CAP_SYS_PTRACE CAP_PERFMON$", text, re.M) and re.search(r"^User=whirr$", text, re.M)
+    assert re.search(r"^CapabilityBoundingSet=CAP_SYS_PTRACE CAP_PERFMON CAP_SYSLOG$", text, re.M) and re.search(r"^User=whirr$", text, re.M)
 
 
 def test_root_gives_up_what_it_does_not_need(start):

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr health: are the GPUs well, and what is to be done if not.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/client.h"
+#include "cli/health_watch.h"
+#include "cli/show.h"
+#include "format/json.h"
+
+static void cleanup_health(struct health **health)
+{
+    health_free(*health);
+}
+
+static void cleanup_watch(struct health_watch **w)
+{
+    health_watch_free(*w);
+}
+
+static void write_answer(struct cli *cli, const struct health *health, const struct health_basis *basis, int only, struct buf *out)
+{
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        json_health(&j, health, basis, only);
+        buf_char(out, '\n');
+    } else if (options_has(&cli->options, "nagios")) {
+        cli->status = nagios_health(out, health, basis, only);
+    } else {
+        table_health(out, &cli->page, health, basis, only);
+    }
+}
+
+/* The index of the GPU that --gpu names; HEALTH_ALL without. */
+static int which(struct session *session, const struct snapshot *s, int *only, struct error *err)
+{
+    int at = ALL_GPUS;
+    int rc = session_only(session, s, &at, err);
+    *only = rc < 0 || at == ALL_GPUS ? HEALTH_ALL : s->gpus[at].index;
+    return rc < 0 ? err->code : 0;
+}
+
+static int one_look(struct cli *cli, struct session *session, const struct snapshot *s, int only, struct buf *out,
+                    struct error *err)
+{
+    (void)session;
+    __attribute__((cleanup(cleanup_watch))) struct health_watch *watch = health_watch_new(&cli->env);
+    const struct health *health = watch ? health_watch_take(watch, s) : NULL;
+    if (!health)
+        return error_set(err, -ENOMEM, "out of memory");
+    struct health_basis basis;
+    health_watch_basis(watch, &basis);
+    basis.watched_since = (struct wall){0};
+    write_answer(cli, health, &basis, only, out);
+    return 0;
+}
+
+static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    int only;
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
+    if (!s || which(session, s, &only, err) < 0)
+        return err->code;
+    AUTO_BUF struct buf answer = BUF(4 << 20), texts = BUF(1024);
+    struct health_basis basis;
+    __attribute__((cleanup(cleanup_health))) struct health *remembered = NULL;
+    if (session_get(session, "/api/gpu/health", &answer) == 200)
+        remembered = health_from_json(buf_view(&answer), &basis, &texts);
+    if (!remembered)
+        return one_look(cli, session, s, only, out, err);
+    write_answer(cli, remembered, &basis, only, out);
+    return 0;
+}
+
+static int run(struct cli *cli)
+{
+    bool plugin = options_has(&cli->options, "nagios");
+    if (plugin && cli->json)
+        return cli_usage(cli->command, "--json and --nagios cannot be had together");
+    if (plugin && options_has(&cli->options, "watch"))
+        return cli_usage(cli->command, "--nagios is one line and does not go with --watch");
+    cli->failure_status = plugin ? health_exit_code(HEALTH_UNKNOWN) : 0;
+    return show(cli, render);
+}
+
+static const struct option_spec options[] = {
+    {.name = "nagios", .help = "One line for Nagios, Icinga and the like; exit status 0 fine, 1 warning, 2 critical, 3 unknown"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+};
+
+static const struct example examples[] = {
+    {"whirr health", "state of each GPU, the reason, and what to do"},
+    {"whirr health --nagios", "as a check plugin"},
+    {"whirr health --json | jq -r '.gpus[] | select(.state != \"healthy\") | .reason'", "only what is wrong"},
+    {"whirr --source sim:scenario=gpu-lost health", "something to look at without a GPU"},
+};
+
+const struct command command_health = {
+    .name = "health",
+    .summary = "Are the GPUs well? A state, the reason, and what to do",
+    .details =
+        "Looks at driver errors (XID; also those in the kernel log from before), memory errors and repairs, heat and slowdowns, "
+        "links, fans, and the driver's own verdict. A running daemon is asked first: it remembers, so it knows what lasts, "
+        "what came back after a reset, and what is missing. States: healthy, degraded, failing, lost, asleep, unknown.",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};
