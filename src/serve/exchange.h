@@ -62,5 +62,7 @@ void exchange_error_with(struct exchange *x, int status, const char *fields, con
 /* A short answer made for this request alone. */
 void exchange_json(struct exchange *x, int status, struct buf *out);
 
+/* The head of an answer whose length is not known: the body follows in chunks (HTTP/1.0: as it is), then the connection ends. */
+void exchange_begin(struct exchange *x, const struct reply *r);
 /* Puts the request aside; it is handled from the start again after http_unpark(). */
 void exchange_park(struct exchange *x);

@@ -18,8 +18,7 @@
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
 
 struct history_job {
-    struct mailbox *done;
-    struct conn *conn; /* the loop's: NULL when the client has gone */
+    struct history_task task;
     /* The question. */
     int64_t since_ms, until_ms, step_ms, cursor;
     int gpu_index; /* -1: all */
@@ -34,9 +33,9 @@ struct history_job {
     size_t columns[STATS_COLUMNS];
 };
 
-static void free_job(void *item)
+static void free_job(struct history_task *task)
 {
-    struct history_job *job = item;
+    struct history_job *job = (struct history_job *)task;
     buf_done(&job->out);
     free(job);
 }
@@ -180,29 +179,67 @@ static void answer(struct store *s, const struct error *err, void *arg)
     buf_char(&job->out, '\n');
     /* Nothing stored yet is an empty answer, not a failure. */
     job->status = rc == 0 || rc == -ENOENT ? 200 : 503;
-    mailbox_put(job->done, job);
+    mailbox_put(job->task.done, job);
 }
 
 /* ---- in the loop ---- */
 
+static void drop_task(void *item)
+{
+    struct history_task *task = item;
+    task->drop(task);
+}
+
 static void on_done(void *arg)
 {
     struct history *h = arg;
-    for (struct history_job *job; (job = mailbox_take(h->done, 0)) != NULL;) {
-        struct http_client *client = job->conn ? http_client_of(job->conn) : NULL;
-        if (!client) {
-            free_job(job);
-            continue;
-        }
-        client->answer = job;
-        client->drop_answer = free_job;
-        http_unpark(job->conn);
+    for (struct history_task *task; (task = mailbox_take(h->done, 0)) != NULL;)
+        task->arrived(task);
+}
+
+/* The request that was parked for it is handled again. */
+static void wake(struct history_task *task)
+{
+    struct http_client *client = task->conn ? http_client_of(task->conn) : NULL;
+    if (!client) {
+        task->drop(task);
+        return;
     }
+    client->answer = task;
+    client->drop_answer = drop_task;
+    http_unpark(task->conn);
+}
+
+static void gone(struct conn *c, void *owner)
+{
+    struct history_task *task = owner;
+    if (task->conn == c)
+        task->conn = NULL;
+}
+
+void history_park(struct exchange *x, struct history_task *task)
+{
+    struct http_client *client = x->conn->state;
+    task->conn = x->conn;
+    task->arrived = wake;
+    exchange_park(x);
+    client->parked_gone = gone;
+    client->parked_owner = task;
+}
+
+void history_refuse(struct exchange *x)
+{
+    exchange_error_with(x, 503, "Retry-After: 1\r\n", "busy", "Too many questions about the past wait already.");
+}
+
+void history_failed(struct exchange *x, const char *reason)
+{
+    exchange_error(x, 503, "store_failing", "The history cannot be read: %s.", reason);
 }
 
 int history_init(struct history *h, struct loop *loop)
 {
-    *h = (struct history){.done = mailbox_new(256, free_job)};
+    *h = (struct history){.done = mailbox_new(256, drop_task)};
     if (!h->done)
         return -ENOMEM;
     h->watch = watch_readable(loop->base, mailbox_fd(h->done), on_done, h);
@@ -213,13 +250,6 @@ void history_done(struct history *h)
 {
     watch_free(h->watch);
     mailbox_free(h->done);
-}
-
-static void gone(struct conn *c, void *owner)
-{
-    struct history_job *job = owner;
-    if (job->conn == c)
-        job->conn = NULL;
 }
 
 /* "2026-11-15T01:02:03Z", "-6h" */
@@ -285,7 +315,7 @@ static void reply(struct exchange *x, struct history_job *job)
     if (job->status == 200)
         exchange_json(x, 200, &job->out);
     else
-        exchange_error(x, 503, "store_failing", "The history cannot be read: %s.", job->err.text);
+        history_failed(x, job->err.text);
 }
 
 /* Without a store, the answer is the same as with an empty one. */
@@ -302,7 +332,7 @@ void get_stats_history(struct exchange *x)
     if (client->answer) {
         struct history_job *finished = TAKE(client->answer);
         reply(x, finished);
-        free_job(finished);
+        free_job(&finished->task);
         return;
     }
     struct history_job question;
@@ -316,17 +346,14 @@ void get_stats_history(struct exchange *x)
     if (!job)
         return; /* router_handle() answers 500 */
     *job = question;
-    job->done = x->server->history.done;
-    job->conn = x->conn;
+    job->task = (struct history_task){.done = x->server->history.done, .drop = free_job};
     job->out = BUF(BODY_MAX);
     job->j = JSON_WRITER(&job->out);
     json_stats_columns(job->columns);
     if (!store_service_ask(x->server->parts.store, answer, job)) {
-        free_job(job);
-        exchange_error_with(x, 503, "Retry-After: 1\r\n", "busy", "Too many questions about the past wait already.");
+        free_job(&job->task);
+        history_refuse(x);
         return;
     }
-    exchange_park(x);
-    client->parked_gone = gone;
-    client->parked_owner = job;
+    history_park(x, &job->task);
 }

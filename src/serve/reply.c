@@ -64,11 +64,14 @@ static const char *date_field(void)
 
 #define NOTHING_MAY_BE_LOADED "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
+/* Body: nothing, a blob, or what comes afterwards. */
 static void write_head(struct buf *head, const struct exchange *x, const struct reply *r, int status, const struct blob *body,
-                       bool zipped)
+                       bool zipped, bool later)
 {
     buf_printf(head, "HTTP/1.1 %d %s\r\nDate: %s\r\nServer: whirr\r\n", status, http_status_text(status), date_field());
-    if (body && status != 304)
+    if (later)
+        buf_printf(head, "Content-Type: %s\r\n%s", r->type, x->request->minor ? "Transfer-Encoding: chunked\r\n" : "");
+    else if (body && status != 304)
         buf_printf(head, "Content-Type: %s\r\nContent-Length: %zu\r\n", r->type, body->len);
     else if (status != 204 && status != 304)
         buf_text(head, "Content-Length: 0\r\n");
@@ -115,7 +118,7 @@ void exchange_reply(struct exchange *x, const struct reply *r)
     x->server->requests_total++;
     x->server->errors_total += status >= 500;
     AUTO_BUF struct buf head = BUF(8192);
-    write_head(&head, x, r, status, body, zipped);
+    write_head(&head, x, r, status, body, zipped, false);
     if (head.failed) {
         conn_close(x->conn);
         return;
@@ -128,6 +131,20 @@ void exchange_reply(struct exchange *x, const struct reply *r)
     conn_send(x->conn, parts, count);
     if (x->close)
         conn_finish(x->conn, x->linger);
+}
+
+void exchange_begin(struct exchange *x, const struct reply *r)
+{
+    if (x->done)
+        return;
+    x->done = x->close = true;
+    x->server->requests_total++;
+    AUTO_BUF struct buf head = BUF(8192);
+    write_head(&head, x, r, 200, NULL, false, true);
+    if (head.failed)
+        conn_close(x->conn);
+    else
+        conn_send(x->conn, &PART_STR(buf_view(&head)), 1);
 }
 
 void exchange_error_with(struct exchange *x, int status, const char *fields, const char *code, const char *message)

@@ -12,6 +12,7 @@
 #include "serve/part.h"
 #include "serve/health.h"
 #include "serve/history.h"
+#include "serve/history_query.h"
 #include "serve/http.h"
 #include "serve/live.h"
 #include "serve/login.h"
@@ -182,6 +183,9 @@ const struct route routes[] = {
     {"/api/guard/unannounce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
     {"/api/health", HTTP_GET, JSON, TRUST_READER, get_health},
     {"/api/notifiers", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/history", HTTP_GET, NULL, TRUST_READER, get_history},
+    {"/api/history/events", HTTP_GET, NULL, TRUST_READER, get_history_events},
+    {"/api/history/processes", HTTP_GET, NULL, TRUST_READER, get_history_processes},
     {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
     {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},
     {"/api/snapshot", HTTP_GET, NULL, TRUST_READER, get_snapshot},

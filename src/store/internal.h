@@ -137,6 +137,10 @@ int rollup_add(struct store *s, enum series series, const struct reading *values
 void running_init(struct running *r);
 void running_done(struct running *r);
 void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
+struct buf;
+struct store_span;
+void store_which_lives(const struct store_span *span, int first, struct buf *sql);
+void store_bind_lives(struct db_statement *q, const struct store_span *span, int first);
 /* PostgreSQL: the table of the day is there. */
 int partition_ready(struct store *s, int64_t at_ms, struct error *err);
 /* The oldest table, when all of it is before the cut. 1: one went. */

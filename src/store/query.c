@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "store/internal.h"
 
-enum { SQL_MAX = 1 << 14, MINUTES_AN_HOUR = 60, PENDING_MAX = 4096 };
+enum { SQL_MAX = 1 << 16, MINUTES_AN_HOUR = 60, PENDING_MAX = 4096 };
 
 /* Steps that people read well on an axis. Half an hour is left out: an hour is read from sixty times fewer rows. */
 static const int64_t ladder_ms[] = {1000,   2000,    5000,    10000,    15000,    30000,    60000,    120000,    300000,    600000,
@@ -23,6 +23,16 @@ static int64_t nice_step(int64_t least_ms)
         if (ladder_ms[i] >= least_ms)
             return ladder_ms[i];
     return (least_ms + 86399999) / 86400000 * 86400000;
+}
+
+bool store_has(const struct store *s, enum series series, size_t column)
+{
+    return s->schema.has[series][column];
+}
+
+int64_t store_horizon(const struct store *s, enum series series, enum level level)
+{
+    return s->horizon_ms[series][level];
 }
 
 /* The finest level that still reaches back to `since`. */

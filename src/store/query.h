@@ -9,7 +9,7 @@
 
 #include "store/store.h"
 
-enum { QUERY_COLUMNS_MAX = 16, QUERY_POINTS_DEFAULT = 2000, QUERY_POINTS_MAX = 10000 };
+enum { QUERY_COLUMNS_MAX = SERIES_COLUMNS_MAX, QUERY_POINTS_DEFAULT = 2000, QUERY_POINTS_MAX = 10000 };
 
 /* A GPU of the database. */
 struct store_gpu {
@@ -27,23 +27,42 @@ int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user
 /* By index, UUID (or a unique beginning) or PCI address. -ENODEV and a sentence when there is none, or more than one. */
 int store_find_gpu(struct store *s, const char *host, const char *which, struct store_gpu *ret, struct error *err);
 
+/* A machine that writes into the database. */
+struct store_host {
+    int64_t id;
+    char name[HOST_NAME_SIZE];
+    struct wall first_seen, last_seen;
+};
+
+typedef int store_host_fn(void *user, const struct store_host *host);
+/* In the order of their names. */
+int store_hosts(struct store *s, store_host_fn *each, void *user, struct error *err);
+
+/* Whether a column was ever stored. */
+bool store_has(const struct store *s, enum series series, size_t column);
+
+/* What is older was cleaned up; 0: nothing was. */
+int64_t store_horizon(const struct store *s, enum series series, enum level level);
+
 /* Rows as they were stored, oldest first. */
 struct store_row {
     int64_t cursor; /* to go on behind this row */
     struct wall at;
-    int gpu_index; /* at that time */
-    const struct store_gpu *gpu;
+    int gpu_index;               /* at that time; -1 for rows of a host */
+    const struct store_gpu *gpu; /* NULL for rows of a host */
+    const struct store_host *host;
     const struct reading *values; /* in the order of the columns that were asked for; absent where NULL */
 };
 
 struct store_page {
+    enum series series;         /* 0: of GPUs */
     const char *host;           /* NULL: all */
     int64_t since_ms, until_ms; /* since <= row < until */
     int gpu_index;              /* rows in which the GPU had this index; -1: all */
     int64_t gpu_id;             /* rows of this GPU; 0: all */
     int64_t cursor;             /* rows behind this one; 0: from `since`. Stays good while rows are added */
     size_t limit;
-    const size_t *columns; /* of SERIES_GPU */
+    const size_t *columns; /* of the series */
     size_t column_count;
 };
 
@@ -90,13 +109,31 @@ struct store_span {
     const char *host;
     int64_t gpu_id; /* 0: all */
     int64_t since_ms, until_ms;
-    bool within; /* count only what happened within the time (to the minute), where that is still known */
+    bool within;      /* count only what happened within the time (to the minute), where that is still known */
+    bool in_order;    /* oldest first, for pages that stay as they are while lives are added */
+    int64_t cursor;   /* in order: lives behind this one; 0: from the first */
+    int64_t life;     /* 0: all */
+    int32_t pid;      /* 0: all */
+    const char *name; /* of the process; NULL: all */
     size_t limit;
 };
 
 typedef int store_life_fn(void *user, const struct store_life *life);
-/* Lives that overlap the time, most energy first. */
+/* Lives that overlap the time, most energy first, or in order. */
 int store_lives(struct store *s, const struct store_span *span, store_life_fn *each, void *user, struct error *err);
+
+/* Processes over time, from minutes: what all lives that `lives` describes (its time, order and limit do not matter) had together.
+ */
+enum process_column { PROCESS_MEMORY_BYTES, PROCESS_SM_PERMILLE, PROCESS_ENERGY_MJ, PROCESS_COLUMNS };
+struct store_process_plot {
+    struct store_span lives;
+    int64_t since_ms, until_ms;
+    int64_t step_ms; /* whole minutes */
+};
+/* Sum, least and most are over the minutes of the step; of energy, the sum is what was used. The most of memory is the sum of what
+ * each life held at most in the minute. */
+int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
+                         struct error *err);
 
 /* What a card used, and how much of it went to processes. counted: the card's own counter was heeded somewhere. */
 struct store_energy {
@@ -118,6 +155,7 @@ struct store_event_row {
 struct store_event_page {
     const char *host;
     const char *kind; /* NULL: all */
+    int64_t gpu_id;   /* 0: all, also those of no GPU */
     int64_t since_ms, until_ms;
     int64_t cursor; /* 0: from `since` */
     size_t limit;

@@ -180,6 +180,11 @@ void store_service_status(struct store_service *v, struct store_status *ret)
     pthread_mutex_unlock(&v->lock);
 }
 
+const char *store_service_host(const struct store_service *v)
+{
+    return v->host;
+}
+
 const char *store_state_name(enum store_state state)
 {
     static const char *const names[] = {"opening", "ok", "full", "away", "failing"};

@@ -59,6 +59,9 @@ void store_service_set_limits(struct store_service *v, const struct store_limits
 void store_service_status(struct store_service *v, struct store_status *ret);
 const char *store_state_name(enum store_state state);
 
+/* The name of this host in the database, where the settings give one; "" otherwise: the one in the snapshots. */
+const char *store_service_host(const struct store_service *v);
+
 /* Runs `job` in the reader's thread with an open store, or with NULL and the reason when there is none. Jobs run one after the
  * other; false when too many wait. The job owns `arg` and sends its answer by itself (a mailbox). */
 typedef void store_job_fn(struct store *s, const struct error *err, void *arg);

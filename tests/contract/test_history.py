@@ -70,7 +70,7 @@ def test_parameters(keeping):
     assert keeping.json(f"{PATH}?since=-1h&until=-30m") == {"rows": [], "count": 0, "next_cursor": None}
     assert keeping.json(f"{PATH}?gpu_index=7")["rows"] == []
     assert keeping.json(PATH)["count"] <= 1000
-    for query in ("limit=0", "limit=10001", "limit=x", "since=yesterday", "until=-", "gpu_index=-1", "gpu_index=x", "step=0", "step=x", "cursor=!"):
+    for query in ("limit=0", "limit=10001", "limit=x", "since=someday", "until=-", "gpu_index=-1", "gpu_index=x", "step=0", "step=x", "cursor=!"):
         reply = keeping.get(f"{PATH}?{query}")
         assert reply.status == 400, query
         assert reply.json()["error"]["code"] == "bad_parameter" and query.split("=")[0] in reply.json()["error"]["message"]

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GPUs and hosts of the database, and their rows as they were stored, page by page.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store/internal.h"
+#include "store/query.h"
+
+enum { SQL_MAX = 1 << 16, MINUTE_MS = 60000, HOSTS_MAX = 4096 };
+
+static void copy_column(struct db_statement *q, int column, char *to, size_t size)
+{
+    str_copy(to, size, db_text(q, column));
+}
+
+static struct reading read_column(struct db_statement *q, int column)
+{
+    return db_is_null(q, column) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, column));
+}
+
+/* The tables say when a GPU or host was last looked up; the rows say more: its last minute, summed up or not. */
+#define LAST_MINUTE(table, series, subject)                                                                                        \
+    "(SELECT MAX(m.id) FROM " table " m WHERE m.id >= " subject ".id * 4294967296 AND m.id < (" subject ".id + 1) * 4294967296), " \
+    "(SELECT MAX(p.bucket) FROM pending p WHERE p.series = " series " AND p.level = 1 AND p.subject = " subject ".id)"
+
+static int64_t last_seen(struct db_statement *q, int stored, int minute)
+{
+    int64_t at_ms = db_i64(q, stored);
+    if (!db_is_null(q, minute))
+        at_ms = MAX_OF(at_ms, ((db_i64(q, minute) & 0xffffffff) + 1) * MINUTE_MS - 1);
+    if (!db_is_null(q, minute + 1))
+        at_ms = MAX_OF(at_ms, (db_i64(q, minute + 1) + 1) * MINUTE_MS - 1);
+    return at_ms;
+}
+
+int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc =
+        db_prepare(s->db,
+                   "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, "
+                   "g.simulated, " LAST_MINUTE("minutes", "0", "g") " FROM gpus g JOIN hosts h ON h.id = g.host_id "
+                                                                    "ORDER BY h.name, g.gpu_index, g.last_seen_ms DESC",
+                   &q, err);
+    if (rc < 0)
+        return rc;
+    while ((rc = db_step(q, err)) == 1) {
+        struct store_gpu gpu = {.id = db_i64(q, 0), .index = (int)db_i64(q, 1)};
+        copy_column(q, 2, gpu.identity.uuid, sizeof gpu.identity.uuid);
+        copy_column(q, 3, gpu.identity.pci_address, sizeof gpu.identity.pci_address);
+        copy_column(q, 4, gpu.identity.name, sizeof gpu.identity.name);
+        copy_column(q, 5, gpu.identity.vendor, sizeof gpu.identity.vendor);
+        copy_column(q, 6, gpu.host, sizeof gpu.host);
+        gpu.first_seen.ms = db_i64(q, 7);
+        gpu.last_seen.ms = last_seen(q, 8, 10);
+        gpu.simulated = db_i64(q, 9) != 0;
+        if (host && strcmp(gpu.host, host) != 0)
+            continue;
+        rc = each(user, &gpu);
+        if (rc != 0) {
+            db_reset(q);
+            return rc < 0 ? rc : 0;
+        }
+    }
+    return rc;
+}
+
+/* All GPUs, so that rows can be joined without asking the database for each. */
+struct gpu_table {
+    struct store_gpu *list;
+    size_t count, capacity;
+};
+
+static int remember_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct gpu_table *t = user;
+    if (t->count == t->capacity) {
+        size_t capacity = t->capacity ? 2 * t->capacity : 16;
+        struct store_gpu *list = realloc(t->list, capacity * sizeof *list);
+        if (!list)
+            return -ENOMEM;
+        t->list = list;
+        t->capacity = capacity;
+    }
+    t->list[t->count++] = *gpu;
+    return 0;
+}
+
+static void gpu_table_done(struct gpu_table *t)
+{
+    free(t->list);
+}
+
+static const struct store_gpu *gpu_by_id(const struct gpu_table *t, int64_t id)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->list[i].id == id)
+            return &t->list[i];
+    return NULL;
+}
+
+static bool uuid_begins(const char *uuid, const char *which)
+{
+    size_t len = strlen(which);
+    bool plain = strncasecmp(uuid, which, len) == 0;
+    return len >= 4 && (plain || (strncasecmp(uuid, "GPU-", 4) == 0 && strncasecmp(uuid + 4, which, len) == 0));
+}
+
+int store_find_gpu(struct store *s, const char *host, const char *which, struct store_gpu *ret, struct error *err)
+{
+    CLEANUP(gpu_table_done) struct gpu_table gpus = {0};
+    int rc = store_gpus(s, host, remember_gpu, &gpus, err);
+    if (rc < 0)
+        return rc;
+    int64_t index;
+    bool by_index = str_to_i64(str_from(which), &index);
+    const struct store_gpu *found = NULL;
+    for (size_t i = 0; i < gpus.count; i++) {
+        const struct store_gpu *g = &gpus.list[i];
+        bool match =
+            by_index ? g->index == index : uuid_begins(g->identity.uuid, which) || strcasecmp(g->identity.pci_address, which) == 0;
+        /* A slot that had another card before belongs to the one that was seen last. */
+        if (match && found && by_index) {
+            if (g->last_seen.ms > found->last_seen.ms)
+                found = g;
+        } else if (match && found) {
+            return error_set(err, -ENODEV, "'%s' could be several GPUs of the history", which);
+        } else if (match) {
+            found = g;
+        }
+    }
+    if (!found)
+        return error_set(err, -ENODEV, "the history knows no GPU '%s'", which);
+    *ret = *found;
+    return 0;
+}
+
+int store_hosts(struct store *s, store_host_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db,
+                        "SELECT h.id, h.name, h.first_seen_ms, h.last_seen_ms, " LAST_MINUTE("host_minutes", "1",
+                                                                                             "h") " FROM hosts h ORDER BY h.name",
+                        &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        struct store_host host = {.id = db_i64(q, 0), .first_seen = {db_i64(q, 2)}, .last_seen = {last_seen(q, 3, 4)}};
+        copy_column(q, 1, host.name, sizeof host.name);
+        rc = each(user, &host);
+        if (rc != 0) {
+            db_reset(q);
+            return rc < 0 ? rc : 0;
+        }
+    }
+    return rc;
+}
+
+struct host_table {
+    struct store_host *list;
+    size_t count;
+};
+
+static int remember_host(void *user, const struct store_host *host)
+{
+    struct host_table *t = user;
+    if (!t->list)
+        t->list = malloc(HOSTS_MAX * sizeof *t->list);
+    if (!t->list)
+        return -ENOMEM;
+    t->list[t->count++] = *host;
+    return t->count == HOSTS_MAX;
+}
+
+static void host_table_done(struct host_table *t)
+{
+    free(t->list);
+}
+
+/* Who the rows of a page may belong to. */
+struct owners {
+    const struct store_page *page;
+    struct gpu_table gpus;
+    struct host_table hosts;
+};
+
+static void owners_done(struct owners *o)
+{
+    gpu_table_done(&o->gpus);
+    host_table_done(&o->hosts);
+}
+
+/* GPUs, or hosts, of the page's host: rows of others are not even read. */
+static void list_owners(const struct owners *o, struct buf *sql)
+{
+    size_t count = 0;
+    buf_printf(sql, " AND (id & %d) IN (", SUBJECT_MAX);
+    for (size_t i = 0; o->page->series == SERIES_GPU && i < o->gpus.count; i++)
+        buf_printf(sql, "%s%lld", count++ ? ", " : "", (long long)o->gpus.list[i].id);
+    for (size_t i = 0; o->page->series == SERIES_HOST && i < o->hosts.count; i++)
+        if (strcmp(o->hosts.list[i].name, o->page->host) == 0)
+            buf_printf(sql, "%s%lld", count++ ? ", " : "", (long long)o->hosts.list[i].id);
+    buf_text(sql, count ? ")" : "-1)");
+}
+
+static int prepare_page(struct store *s, const struct owners *owners, struct db_statement **ret, struct error *err)
+{
+    const struct store_page *page = owners->page;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    buf_text(&sql, page->series == SERIES_GPU ? "SELECT id, gpu_index" : "SELECT id, -1");
+    for (size_t i = 0; i < page->column_count; i++)
+        buf_printf(&sql, ", %s",
+                   s->schema.has[page->series][page->columns[i]] ? series_column(page->series, page->columns[i]).name : "NULL");
+    buf_printf(&sql, " FROM %s WHERE id >= $1 AND id < $2", series_table(page->series, LEVEL_RAW));
+    if (page->gpu_index >= 0 && page->series == SERIES_GPU)
+        buf_printf(&sql, " AND gpu_index = %d", page->gpu_index);
+    if (page->gpu_id)
+        buf_printf(&sql, " AND (id & %d) = %lld", SUBJECT_MAX, (long long)page->gpu_id);
+    else if (page->host)
+        list_owners(owners, &sql);
+    buf_text(&sql, " ORDER BY id");
+    if (page->limit < INT32_MAX)
+        buf_printf(&sql, " LIMIT %zu", page->limit);
+    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
+}
+
+static const struct store_host *host_named(const struct host_table *t, const char *name)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->list[i].name, name) == 0)
+            return &t->list[i];
+    return NULL;
+}
+
+static const struct store_host *host_by_id(const struct host_table *t, int64_t id)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->list[i].id == id)
+            return &t->list[i];
+    return NULL;
+}
+
+static bool find_owner(const struct owners *o, int64_t subject, struct store_row *row)
+{
+    if (o->page->series == SERIES_GPU) {
+        row->gpu = gpu_by_id(&o->gpus, subject);
+        row->host = row->gpu ? host_named(&o->hosts, row->gpu->host) : NULL;
+    } else {
+        row->host = host_by_id(&o->hosts, subject);
+    }
+    return row->host != NULL;
+}
+
+int store_rows(struct store *s, const struct store_page *page, store_row_fn *each, void *user, struct error *err)
+{
+    if (page->column_count > SERIES_COLUMNS_MAX)
+        return error_set(err, -EINVAL, "too many metrics");
+    CLEANUP(owners_done) struct owners owners = {.page = page};
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = store_gpus(s, page->host, remember_gpu, &owners.gpus, err);
+    if (rc == 0)
+        rc = store_hosts(s, remember_host, &owners.hosts, err);
+    if (rc == 0)
+        rc = prepare_page(s, &owners, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, MAX_OF(raw_key(page->since_ms, 0), page->cursor + 1));
+    db_bind_i64(q, 2, raw_key(page->until_ms, 0));
+    struct reading values[SERIES_COLUMNS_MAX];
+    size_t given = 0;
+    while (given < page->limit && (rc = db_step(q, err)) == 1) {
+        struct store_row row = {.cursor = db_i64(q, 0), .gpu_index = (int)db_i64(q, 1), .values = values};
+        row.at.ms = raw_key_ms(row.cursor);
+        if (!find_owner(&owners, raw_key_subject(row.cursor), &row))
+            continue;
+        for (size_t i = 0; i < page->column_count; i++)
+            values[i] = read_column(q, 2 + (int)i);
+        given++;
+        rc = each(user, &row);
+        if (rc != 0)
+            break;
+    }
+    db_reset(q);
+    return rc < 0 ? rc : 0;
+}

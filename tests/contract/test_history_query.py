@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/api/history, /api/history/processes, /api/history/events: any metric of the past, and downloads that stream."""
+import csv
+import datetime
+import io
+import json
+import re
+import socket
+import sqlite3
+import time
+
+import pytest
+import shapes
+from conftest import Starter, eventually
+
+PATH = "/api/history"
+NUMBERS = [shapes.Null(shapes.NUMBER)]
+SERIES = {"of": str, "host": str, "gpu_index": shapes.Null(int), "gpu_name": shapes.Null(str), "gpu_uuid": shapes.Null(str), "process": shapes.Null(str),
+          "pid": shapes.Null(int), "times": [shapes.NUMBER], "metrics": [{"name": str, "unit": shapes.Null(str), "mean": NUMBERS, "min": NUMBERS, "max": NUMBERS}]}
+HISTORY = {"since": shapes.Null(str), "until": str, "step_seconds": shapes.Null(shapes.NUMBER), "level": shapes.Null(str), "series": [SERIES]}
+BIG_ROWS = 300_000
+
+
+def begin(starter, folder, **more):
+    file = folder / "history.db"
+    d = starter("--interval", "0.1", "--store", f"sqlite:{file}", **more)
+    d.file = file
+    eventually(lambda: d.json("/api/system/gpu-stats/history")["count"] >= 24, explain=d.log)
+    return d
+
+
+@pytest.fixture
+def keeping(start, tmp_path):
+    return begin(start, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """Weeks of one GPU, for tests that only read."""
+    folder = tmp_path_factory.mktemp("big")
+    starter = Starter(folder)
+    before = begin(starter, folder)
+    before.stop()
+    with sqlite3.connect(before.file) as db:
+        gpu = db.execute("SELECT MIN(id) FROM gpus").fetchone()[0]
+        first = db.execute("SELECT MIN(id) >> 14 FROM samples").fetchone()[0] - BIG_ROWS * 5000
+        db.executemany("INSERT INTO samples (id, gpu_index, power_mw, temp_mdegc) VALUES (?, 0, ?, ?)",
+                       (((first + i * 5000) << 14 | gpu, 100000 + i % 1000, 50000 + i % 7) for i in range(BIG_ROWS)))
+        db.execute("UPDATE gpus SET first_seen_ms = ?", (first,))
+    d = starter("--interval", "1", "--store", f"sqlite:{before.file}", WHIRR_STORE_RAW_DAYS="3650")
+    eventually(lambda: d.json("/api/health")["store"]["state"] == "ok")
+    yield d
+    starter.stop()
+
+
+def check(body):
+    shapes.check(body, HISTORY)
+    for one in body["series"]:
+        assert one["times"] == sorted(set(one["times"]))
+        for metric in one["metrics"]:
+            for values in zip(metric["mean"], metric["min"], metric["max"], strict=True):
+                assert values == (None, None, None) or values[1] is None or values[1] - 1e-6 <= values[0] <= values[2] + 1e-6
+            assert len(metric["mean"]) == len(one["times"])
+    return body
+
+
+def test_steps_are_what_the_rows_say(keeping):
+    body = check(keeping.json(f"{PATH}?metric=power_watts,temp,host.cpu_percent&since=-1m&step=2s"))
+    assert body["step_seconds"] == 2 and body["level"] == "samples"
+    assert [(s["of"], s["gpu_index"]) for s in body["series"]] == [("gpu", 0), ("gpu", 1), ("host", None)]
+    one = body["series"][0]
+    assert [m["name"] for m in one["metrics"]] == ["power_watts", "temperature_celsius"] and [m["unit"] for m in one["metrics"]] == ["W", "°C"]
+    at = len(one["times"]) // 2 - 1
+    with sqlite3.connect(f"file:{keeping.file}?mode=ro", uri=True) as db:
+        rows = [r[0] for r in db.execute("SELECT power_watts FROM gpu_stats WHERE gpu_index = 0 AND recorded_at_ms >= ? AND recorded_at_ms < ?",
+                                         (one["times"][at] * 1000, one["times"][at] * 1000 + 2000))]
+    power = one["metrics"][0]
+    assert (power["mean"][at], power["min"][at], power["max"][at]) == pytest.approx((sum(rows) / len(rows), min(rows), max(rows)), abs=1e-3)
+
+
+def test_a_metric_that_the_card_does_not_know_is_null(keeping):
+    metric = check(keeping.json(f"{PATH}?metric=gtt_used_mb&gpu=0&since=-1m&step=1s"))["series"][0]["metrics"][0]
+    assert metric["mean"] and set(metric["mean"]) == {None}
+
+
+def test_any_range_has_few_points(big):
+    for query in ("since=all", "since=all&step=1s", "since=-30d", "since=-1h&points=50"):
+        body = check(big.json(f"{PATH}?metric=power&gpu=0&{query}"))
+        most = 50 if "points" in query else 5000
+        assert 0 < len(body["series"][0]["times"]) <= most + 60, query
+
+
+def test_gaps_are_gaps(keeping):
+    """Nobody shall draw a line across the time in which nothing was stored."""
+    with sqlite3.connect(keeping.file, timeout=20) as db:
+        newest = db.execute("SELECT MAX(id) FROM samples WHERE gpu_index = 0").fetchone()[0]
+        db.execute("INSERT INTO samples (id, gpu_index, power_mw) VALUES (?, 0, 5000)", (newest + (600_000 << 14),))
+    until = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=20)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    metric = check(keeping.json(f"{PATH}?metric=power&gpu=0&since=-10m&until={until}&step=1s"))["series"][0]["metrics"][0]
+    assert metric["mean"][-2:] == [None, 5] and metric["mean"].count(None) == 1
+
+
+def test_processes_over_time(keeping):
+    name = keeping.json("/api/processes")["processes"][0]["name"]
+    body = check(eventually(lambda: (b := keeping.json(f"{PATH}?process={name}&since=-5m&gpu=0"))["series"] and b))
+    assert body["level"] == "minutes" and body["step_seconds"] == 60
+    assert {m["name"] for m in body["series"][0]["metrics"]} == {"memory_mb", "utilization_percent", "power_watts"}
+    assert body["series"][0]["metrics"][0]["mean"][-1] > 0
+    assert keeping.get(f"{PATH}?process=no-such-thing").status == 404
+    lives = keeping.json(f"{PATH}/processes?since=-5m&process={name}")
+    assert lives["count"] >= 2 and lives["sums_of"] == "time" and lives["processes"][0]["energy_joules"] > 0
+    pid = lives["processes"][0]["pid"]
+    assert {p["pid"] for p in keeping.json(f"{PATH}/processes?since=-5m&process={pid}")["processes"]} == {pid}
+
+
+def test_pages_of_processes_and_events(keeping):
+    keeping.stop()
+    now = int(time.time() * 1000)
+    with sqlite3.connect(keeping.file) as db:
+        gpu, host = db.execute("SELECT id, host_id FROM gpus WHERE gpu_index = 0").fetchone()
+        for i in range(25):
+            db.execute("INSERT INTO processes (gpu_id, pid, start_key, name, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count,"
+                       " sm_sum_permille, sm_count, energy_mj) VALUES (?, ?, 1, ?, ?, ?, 1, 1, 1048576, 1, 500, 1, ?)", (gpu, 100 + i, f'p"{i},', now - 60000, now, i))
+            life = db.execute("SELECT last_insert_rowid()").fetchone()[0]
+            db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, ?)", (now // 60000, life, 1000 * i))
+            db.execute("INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text, data) VALUES (?, ?, ?, 'xid', 'warning', ?, ?, '{\"n\": 1}')",
+                       (now, host, gpu, 30 + i, f"XID {30 + i}"))
+    d = keeping.__class__(keeping.folder, ["--interval", "1", "--listen", "127.0.0.1:0", "--source", "sim:gpus=1,scenario=idle", "--store", f"sqlite:{keeping.file}"], {})
+    try:
+        for path, key, wanted in (("processes", "pid", [100 + i for i in range(25)]), ("events", "code", [30 + i for i in range(25)])):
+            seen, cursor = [], ""
+            more = "&kind=xid" if path == "events" else ""
+            while True:
+                page = d.json(f"{PATH}/{path}?since=-10m&limit=7{more}{cursor}")
+                assert page["count"] == len(page[path]) <= 7
+                seen += [row[key] for row in page[path]]
+                if page["next_cursor"] is None:
+                    break
+                cursor = f"&cursor={page['next_cursor']}"
+            assert [s for s in seen if s in wanted] == wanted and len(seen) == len(set(seen))
+            rows = list(csv.DictReader(io.StringIO(d.get(f"{PATH}/{path}?since=-10m&format=csv{more}").body.decode())))
+            assert [int(r[key]) for r in rows if int(r[key]) in wanted] == wanted
+            lines = [json.loads(line) for line in d.get(f"{PATH}/{path}?since=-10m&format=jsonl{more}").body.decode().splitlines()]
+            assert [r[key] for r in lines if r[key] in wanted] == wanted
+        assert rows[0]["data"] == '{"n": 1}' and lines[0]["data"] == {"n": 1}
+        top = d.json(f"{PATH}/processes?since=-10m&sort=energy&limit=3")
+        assert [p["pid"] for p in top["processes"] if p["pid"] < 1000][:3] == [124, 123, 122][:3] or top["processes"][0]["energy_joules"] >= 24
+        assert top["next_cursor"] is None
+        assert d.json(f"{PATH}/events?since=-10m&gpu=0&kind=xid")["count"] == 25
+        assert d.json(f"{PATH}/events?since=-10m&kind=daemon")["count"] >= 1
+    finally:
+        d.stop()
+
+
+def test_wrong_questions_are_told_what_is_right(keeping):
+    def message(query, status=400):
+        reply = keeping.get(f"{PATH}{query}")
+        assert reply.status == status, (query, reply.status, reply.body)
+        return reply.json()["error"]["message"]
+
+    assert "'power_watts'" in message("?metric=powr_watts")
+    assert "'host.cpu_percent'" in message("?metric=host.cpu_percnt")
+    assert "memory_mb" in message("?metric=memory_mib&process=x")
+    for query in ("since=yesteryear", "until=x", "step=0", "step=raw", "format=xml", "points=1", "points=5001", "metric=all", "pid=x", "life=0"):
+        assert query.split("=")[0] in message(f"?{query}"), query
+    assert "before" in message("?since=-1h&until=-2h")
+    for query in ("limit=0", "limit=10001", "cursor=!", "sort=size"):
+        assert query.split("=")[0] in message(f"/processes?{query}"), query
+    assert "'9'" in message("?gpu=9", 404)
+    assert "'nowhere'" in message("?host=nowhere", 404)
+    assert message("?metric=power,host.cpu_percent&format=csv")
+
+
+def test_without_a_store_there_is_nothing(daemon):
+    assert daemon.json(PATH)["series"] == [] and daemon.json(f"{PATH}/processes")["processes"] == [] and daemon.json(f"{PATH}/events")["events"] == []
+    assert daemon.get(f"{PATH}?format=csv").body == b""
+    assert daemon.get(f"{PATH}?metric=x").status == 400
+
+
+def resident(d):
+    with open(f"/proc/{d.process.pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
+
+
+def test_a_long_download_streams_in_little_memory(big):
+    big.get(f"{PATH}?since=-1h&step=raw&format=csv")
+    before, most, length, tail = resident(big), 0, 0, b""
+    connection = big.connection()
+    connection.request("GET", f"{PATH}?since=all&step=raw&format=csv&metric=power,temp&gpu=0")
+    reply = connection.getresponse()
+    assert reply.status == 200 and reply.getheader("transfer-encoding") == "chunked" and reply.getheader("content-type").startswith("text/csv")
+    count = -1
+    while piece := reply.read(1 << 18):
+        length += len(piece)
+        count += piece.count(b"\n")
+        tail = piece
+        most = max(most, resident(big))
+    connection.close()
+    assert count >= BIG_ROWS and length > 15 << 20 and tail.endswith(b"\n")
+    assert most - before < 6 * 1024, (before, most)
+
+
+def test_a_client_that_stops_reading_holds_up_nobody(big):
+    stalled = []
+    for _ in range(4):
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.connect(("127.0.0.1", big.port))
+        s.sendall(f"GET {PATH}?since=all&step=raw&format=jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert s.recv(100).startswith(b"HTTP/1.1 200")
+        stalled.append(s)
+    before = resident(big)
+    for _ in range(20):
+        begin = time.monotonic()
+        assert big.json(f"{PATH}?metric=power&since=-1m")["series"]
+        assert time.monotonic() - begin < 2
+    assert resident(big) - before < 6 * 1024
+    # One goes on, and gets the rest.
+    s = stalled[0]
+    s.settimeout(20)
+    text = b""
+    while not text.endswith(b"0\r\n\r\n"):
+        piece = s.recv(1 << 20)
+        assert piece
+        text = (text + piece)[-100:] if len(text) > 1 << 22 else text + piece
+    for s in stalled:
+        s.close()
+    # The others went away: their place is free again.
+    for _ in range(3):
+        assert big.get(f"{PATH}?since=-1m&step=raw&format=csv").status == 200
+
+
+def test_too_many_downloads_are_refused(big):
+    clients = []
+    for _ in range(32):
+        s = socket.create_connection(("127.0.0.1", big.port), timeout=10)
+        s.sendall(f"GET {PATH}?since=all&step=raw&format=jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert s.recv(20)
+        clients.append(s)
+    assert big.get(f"{PATH}?since=all&step=raw&format=csv").status == 503
+    for s in clients:
+        s.close()
+    eventually(lambda: big.get(f"{PATH}?since=-1m&step=raw&format=csv").status == 200)
+
+
+def test_http_1_0_clients_get_the_plain_body(keeping):
+    answer = keeping.raw(f"GET {PATH}?since=-1m&step=raw&format=csv HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+    head, body = answer.split(b"\r\n\r\n", 1)
+    assert b"chunked" not in head and body.startswith(b"time,host,gpu_index,gpu_uuid,") and body.endswith(b"\n")
+
+
+def test_steps_can_be_downloaded(keeping):
+    rows = list(csv.DictReader(io.StringIO(keeping.get(f"{PATH}?since=-1m&step=1s&format=csv&metric=power").body.decode())))
+    assert {r["gpu_index"] for r in rows} == {"0", "1"}
+    assert all(float(r["power_watts_min"]) <= float(r["power_watts"]) <= float(r["power_watts_max"]) for r in rows)
+    for r in rows:
+        datetime.datetime.fromisoformat(r["time"].replace("Z", "+00:00"))
+    host = [json.loads(line) for line in keeping.get(f"{PATH}?since=-1m&step=raw&format=jsonl&metric=host.all").body.decode().splitlines()]
+    assert len(host) > 5 and host[-1]["memory_total_mb"] > 0
