@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The history's figures, on eight simulated cards that show everything an H100 does, one sample every 5 s: rows a second into
- * SQLite, bytes a stored value, how the file grows, how long plots take on 30 days, what a day's clean-up costs.
+ * SQLite, bytes a stored value, how the file grows, how long plots take on 30 days, what a day's rollup and clean-up cost. Beside
+ * them the floor on the same machine in the same run: the same rows and the same plots with nothing but SQLite.
  *
  *   bench_store [DAYS]      30 days by default, about 1.2 GB in $TMPDIR
  */
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,10 +20,19 @@ enum { GPUS = 8, KINDS = 720, BATCH = 60, SAMPLES_A_DAY = 17280 };
 #define DAY_MS 86400000LL
 
 static int failures;
+static char store_path[300], floor_path[320];
 
 static double now_s(void)
 {
     return (double)clock_mono(&clock_system).ns / 1e9;
+}
+
+/* What the process itself used: on a busy machine the wall says more about the neighbours. */
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void judge(const char *what, double value, const char *unit, double limit, bool at_least)
@@ -97,6 +109,101 @@ static double write_samples(struct store *s, int64_t from, int64_t count)
     return now_s() - begin;
 }
 
+/* ---- the floor: SQLite and nothing else ---- */
+
+static sqlite3 *open_bare(const char *path)
+{
+    sqlite3 *db;
+    if (sqlite3_open(path, &db) != SQLITE_OK)
+        die("cannot open a file of SQLite");
+    sqlite3_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192", NULL, NULL, NULL);
+    return db;
+}
+
+static sqlite3_stmt *prepare_bare(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
+        die(sqlite3_errmsg(db));
+    return q;
+}
+
+static sqlite3_stmt *prepare_bare_insert(sqlite3 *db, size_t columns)
+{
+    AUTO_BUF struct buf table = BUF(1 << 16), insert = BUF(1 << 16);
+    buf_text(&table, "CREATE TABLE samples (id INTEGER PRIMARY KEY, gpu_index INTEGER");
+    buf_text(&insert, "INSERT INTO samples VALUES (?, ?");
+    for (size_t i = 0; i < columns; i++) {
+        buf_printf(&table, ", c%zu INTEGER", i);
+        buf_text(&insert, ", ?");
+    }
+    buf_char(&table, ')');
+    buf_char(&insert, ')');
+    if (sqlite3_exec(db, table.at, NULL, NULL, NULL) != SQLITE_OK)
+        die(sqlite3_errmsg(db));
+    return prepare_bare(db, insert.at);
+}
+
+/* The same rows, batches and durability; no rollups, no processes, no energy. Rows a second. */
+static double floor_rows_a_second(int64_t samples)
+{
+    sqlite3 *db = open_bare(floor_path);
+    size_t used[SERIES_COLUMNS_MAX], columns = 0;
+    for (size_t c = 0; c < series_count(SERIES_GPU); c++)
+        if (series_value(SERIES_GPU, &kinds[0]->gpus[0], c).state == READING_OK)
+            used[columns++] = c;
+    sqlite3_stmt *q = prepare_bare_insert(db, columns);
+    double begin = now_s();
+    for (int64_t i = 0; i < samples; i++) {
+        if (i % BATCH == 0)
+            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+        for (int g = 0; g < GPUS; g++) {
+            sqlite3_bind_int64(q, 1, (BEGIN_MS + i * 5000) << 14 | g);
+            sqlite3_bind_int(q, 2, g);
+            for (size_t c = 0; c < columns; c++) {
+                struct reading r = series_value(SERIES_GPU, &kinds[i % KINDS]->gpus[g], used[c]);
+                if (r.state == READING_OK)
+                    sqlite3_bind_int64(q, (int)c + 3, r.value);
+                else
+                    sqlite3_bind_null(q, (int)c + 3);
+            }
+            sqlite3_step(q);
+            sqlite3_reset(q);
+        }
+        if (i % BATCH == BATCH - 1)
+            sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    }
+    double seconds = now_s() - begin;
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return (double)(samples * GPUS) / seconds;
+}
+
+/* The same span of summaries, read by one bare statement. */
+static double floor_plot_ms(const char *table, int64_t from, int64_t to)
+{
+    sqlite3 *db = open_bare(store_path);
+    char sql[256];
+    snprintf(sql, sizeof sql, "SELECT id, samples, power_mw_sum, power_mw_min, power_mw_max FROM %s WHERE id BETWEEN ? AND ?",
+             table);
+    sqlite3_stmt *q = prepare_bare(db, sql);
+    double best = 1e9;
+    for (int i = 0; i < 9; i++) {
+        double begin = now_s();
+        sqlite3_bind_int64(q, 1, bucket_key(1 + i % GPUS, from));
+        sqlite3_bind_int64(q, 2, bucket_key(1 + i % GPUS, to));
+        while (sqlite3_step(q) == SQLITE_ROW)
+            (void)sqlite3_column_int64(q, 2);
+        sqlite3_reset(q);
+        best = MIN_OF(best, (now_s() - begin) * 1000);
+    }
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return best;
+}
+
+/* ---- the store ---- */
+
 static int count_point(void *user, const struct store_point *point)
 {
     (void)point;
@@ -131,7 +238,7 @@ static double plot_ms(struct store *s, int64_t since_ms, int64_t until_ms, int64
 static void measure_growth(struct store *s, int64_t total)
 {
     int64_t values_a_sample = 0, used, done = 0;
-    double seconds = 0;
+    double seconds = 0, cpu = cpu_s();
     struct error err;
     for (size_t k = 0; k < KINDS; k++)
         values_a_sample += values_of(kinds[k]);
@@ -145,8 +252,44 @@ static void measure_growth(struct store *s, int64_t total)
                (double)used / (double)(done * GPUS), (double)used / ((double)done * per_sample));
         fflush(stdout);
     }
-    judge("rows a second", (double)(total * GPUS) / seconds, "rows/s", 100000, true);
+    cpu = cpu_s() - cpu;
+    double rate = (double)(total * GPUS) / seconds, bare = floor_rows_a_second(MIN_OF(total, (int64_t)SAMPLES_A_DAY));
+    judge("rows a second", rate, "rows/s", 100000, true);
+    printf("  %.0f rows for each second of CPU\n", (double)(total * GPUS) / cpu);
+    printf("  bare inserts of the same rows: %.0f rows/s; with rollups, processes and energy %.2f of that\n", bare, rate / bare);
     judge("bytes a stored value, everything counted", (double)used / ((double)total * per_sample), "bytes", 5, false);
+}
+
+/* A day whose samples all came late: every minute and hour of it is computed anew from the rows. */
+static void measure_rollup(struct store *s, int64_t total)
+{
+    sqlite3 *db = open_bare(store_path);
+    char sql[512];
+    int64_t first = BEGIN_MS / 60000, left;
+    snprintf(
+        sql, sizeof sql,
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1439), g(k) AS (SELECT 1 UNION ALL SELECT k + 1 "
+        "FROM g WHERE k < %d) INSERT OR IGNORE INTO pending SELECT %d, %d, k, %lld + i FROM n, g",
+        GPUS, SERIES_GPU, LEVEL_MINUTE, (long long)first);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        die(sqlite3_errmsg(db));
+    sqlite3_stmt *q = prepare_bare(
+        db,
+        "SELECT COUNT(*) FROM pending WHERE level = 1 AND bucket BETWEEN ?1 AND ?1 + 1439 OR level = 2 AND bucket BETWEEN ?1 / 60 "
+        "AND ?1 / 60 + 23");
+    double begin = now_s();
+    int writes = 0;
+    do {
+        write_samples(s, total + writes * BATCH, BATCH);
+        writes++;
+        sqlite3_bind_int64(q, 1, first);
+        left = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+        sqlite3_reset(q);
+    } while (left > 0 && writes < 1000);
+    printf("a day summed up anew: %.2f s for %d minutes and %d hours, in %d writes\n", now_s() - begin, 1440 * GPUS, 24 * GPUS,
+           writes);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
 }
 
 static void measure_cleaning(struct store *s, int64_t end_ms)
@@ -169,37 +312,58 @@ static void measure_cleaning(struct store *s, int64_t end_ms)
     printf("a day of samples cleaned up: %.2f s in %d steps, the longest %.1f ms\n", now_s() - begin, steps, longest * 1000);
 }
 
+static void measure_plot(struct store *s, const char *what, int64_t since_ms, int64_t until_ms, double limit_ms)
+{
+    int64_t points, step_ms;
+    enum level level;
+    double ms = plot_ms(s, since_ms, until_ms, &points);
+    judge(what, ms, "ms", limit_ms, false);
+    const struct store_plot plot = {.subject = 1, .since_ms = since_ms, .until_ms = until_ms};
+    store_plan(s, &plot, &step_ms, &level);
+    if (level == LEVEL_RAW)
+        return;
+    const char *table = series_table(SERIES_GPU, level);
+    double bare = floor_plot_ms(table, since_ms / level_ms(level), until_ms / level_ms(level));
+    printf("  %lld points; one bare statement over the same %s: %.2f ms, ratio %.1f\n", (long long)points, table, bare, ms / bare);
+}
+
+static void remove_files(const char *path)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        char file[340];
+        snprintf(file, sizeof file, "%s%s", path, tails[i]);
+        unlink(file);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int64_t days = argc > 1 ? strtoll(argv[1], NULL, 10) : 30;
     const char *folder = getenv("TMPDIR");
-    char path[300], url[320];
-    snprintf(path, sizeof path, "%s/bench_store.%d.db", folder ? folder : "/tmp", (int)getpid());
-    snprintf(url, sizeof url, "sqlite:%s", path);
+    char url[320];
+    snprintf(store_path, sizeof store_path, "%s/bench_store.%d.db", folder ? folder : "/tmp", (int)getpid());
+    snprintf(floor_path, sizeof floor_path, "%s.floor", store_path);
+    snprintf(url, sizeof url, "sqlite:%s", store_path);
     struct env env;
     env_init_system(&env);
     struct store *s = NULL;
     struct error err;
     const struct store_options options = {.env = &env, .url = url, .host = "", .limits = store_default_limits};
+    if (days < 2)
+        die("at least two days");
     if (store_open(&options, &s, &err) != 0)
         die(err.text);
     make_kinds();
-    int64_t total = days * SAMPLES_A_DAY / (100 * BATCH) * (100 * BATCH), end_ms = BEGIN_MS + total * 5000, points;
+    int64_t total = days * SAMPLES_A_DAY / (100 * BATCH) * (100 * BATCH), end_ms = BEGIN_MS + total * 5000;
     measure_growth(s, total);
-    double ms = plot_ms(s, end_ms - DAY_MS, end_ms, &points);
-    printf("a day is drawn with %lld points\n", (long long)points);
-    judge("one metric of one GPU over a day", ms, "ms", 20, false);
-    ms = plot_ms(s, BEGIN_MS, end_ms, &points);
-    printf("everything is drawn with %lld points\n", (long long)points);
-    judge("one metric of one GPU over everything", ms, "ms", 50, false);
+    measure_plot(s, "one metric of one GPU over a day", end_ms - DAY_MS, end_ms, 20);
+    measure_plot(s, "one metric of one GPU over everything", BEGIN_MS, end_ms, 50);
+    measure_rollup(s, total);
     measure_cleaning(s, end_ms);
     store_close(s);
-    static const char *const tails[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        char file[320];
-        snprintf(file, sizeof file, "%s%s", path, tails[i]);
-        unlink(file);
-    }
+    remove_files(store_path);
+    remove_files(floor_path);
     for (size_t k = 0; k < KINDS; k++)
         snapshot_unref(kinds[k]);
     return failures > 0;
