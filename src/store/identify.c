@@ -124,6 +124,12 @@ static int load_facts(struct store *s, struct known_gpu *known, struct error *er
         for (size_t i = 0; i < PROPERTY_COUNT; i++)
             if (strcmp(property_table[i].json, key) == 0)
                 known->facts_hash[METRIC_COUNT + i] = hash_text(value);
+        enum reading_state list;
+        for (int i = GPU_OK; i <= GPU_LOST; i++)
+            if (strcmp(key, FACT_STATE) == 0 && strcmp(value, gpu_state_name((enum gpu_state)i)) == 0)
+                known->state = i;
+        if (strcmp(key, FACT_PROCESSES) == 0 && reading_state_from_name(value, &list))
+            known->processes_state = (int)list;
     }
     return rc;
 }
@@ -159,9 +165,24 @@ static int write_numbers(struct store *s, const struct gpu *gpu, struct known_gp
     return rc;
 }
 
+/* Whether the card could be read, and whether it was known who is on it. */
+static int write_states(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+{
+    int rc = 0;
+    if (known->state != (int)gpu->state)
+        rc = put_fact(s, known, FACT_STATE, gpu_state_name(gpu->state), at_ms, err);
+    if (rc == 0 && known->processes_state != (int)gpu->processes_state)
+        rc = put_fact(s, known, FACT_PROCESSES, reading_state_name(gpu->processes_state), at_ms, err);
+    known->state = (int)gpu->state;
+    known->processes_state = (int)gpu->processes_state;
+    return rc;
+}
+
 static int write_facts(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
 {
     int rc = write_numbers(s, gpu, known, at_ms, err);
+    if (rc == 0)
+        rc = write_states(s, gpu, known, at_ms, err);
     /* Nearly always the very same bytes as in the sample before. */
     if (rc < 0 || memcmp(known->properties, gpu->property, sizeof known->properties) == 0)
         return rc;
@@ -183,7 +204,7 @@ static int learn(struct store *s, const struct gpu *gpu, const char *identity, i
     if (s->gpu_count == GPU_MAX)
         return error_set(err, -E2BIG, "more than %d GPUs on this host", GPU_MAX);
     struct known_gpu *known = &s->gpus[s->gpu_count];
-    *known = (struct known_gpu){.index = gpu->index, .shown = gpu->id};
+    *known = (struct known_gpu){.index = gpu->index, .shown = gpu->id, .state = -1, .processes_state = -1};
     running_init(&known->running);
     str_copy(known->identity, sizeof known->identity, str_from(identity));
     int rc = find_in_database(s, gpu, identity, &known->id, err);

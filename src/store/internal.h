@@ -14,6 +14,10 @@ enum {
     IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
 };
 
+/* Facts that are neither metrics nor properties: a card that slept or was lost must not look as if it had been read. */
+#define FACT_STATE "state"
+#define FACT_PROCESSES "processes"
+
 /* One row of minutes or hours while it is computed. */
 struct bucket_row {
     int64_t samples;
@@ -49,6 +53,7 @@ struct known_gpu {
     uint64_t facts_hash[METRIC_COUNT + PROPERTY_COUNT]; /* of the values last written; 0 none yet */
     struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text */
     struct property_text properties[PROPERTY_COUNT];
+    int state, processes_state; /* as last written; -1: not yet */
     struct running running;
     struct energy_meter meter;
     struct energy_share energy;
