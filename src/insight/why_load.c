@@ -138,6 +138,14 @@ static const struct process *video_process(const struct facts *f, int64_t *share
     return found;
 }
 
+/* Where nobody's share of the video engines is known (the past does not keep it), the only process there is. */
+static const struct process *lone_process(const struct facts *f)
+{
+    const struct process *p = f->gpu->process_count == 1 ? &f->gpu->processes[0] : NULL;
+    bool known = p && (f->encodes ? p->encoder_permille : p->decoder_permille).state == READING_OK;
+    return known || f->gpu->processes_hidden ? NULL : p;
+}
+
 static void rule_video(const struct facts *f, struct why_part *part)
 {
     int64_t share, sessions;
@@ -150,6 +158,9 @@ static void rule_video(const struct facts *f, struct why_part *part)
     if (p) {
         cause_process(&d, p);
         support(&d, 0.5, "%s uses %lld %% of the video %s", words_process(p, who), percent(share), engine);
+    } else if ((p = lone_process(f))) {
+        cause_process(&d, p);
+        support(&d, 0.3, "%s is the only process on the card", words_process(p, who));
     }
     if (f->encodes && reading_get(f->gpu->encoder_sessions, &sessions) && sessions > 0)
         support(&d, 0.1, "%lld video encoding%s running", (long long)sessions, sessions == 1 ? "" : "s");
