@@ -160,6 +160,20 @@ static struct reading level(enum health_state state)
     return reading_absent(READING_UNSUPPORTED);
 }
 
+/* 0 is only said of a card whose driver has such errors. */
+static struct reading recent_xid(const struct health_part *p, int gpu_index)
+{
+    for (size_t i = 0; p->last && i < p->last->gpu_count; i++) {
+        const struct gpu *gpu = &p->last->gpus[i];
+        if (gpu->index != gpu_index)
+            continue;
+        struct wall since = {p->last->taken_at.ms - XID_RECENT_MS};
+        int64_t code = health_last_xid(health_watch_history(p->watch), gpu_index, since);
+        return code || gpu->xid_last.state != READING_UNSUPPORTED ? reading_ok(code) : gpu->xid_last;
+    }
+    return reading_absent(READING_UNREAD);
+}
+
 void health_part_facts(struct health_part *p, struct alert_facts *facts)
 {
     const struct health *health = health_watch_latest(p->watch);
@@ -174,9 +188,7 @@ void health_part_facts(struct health_part *p, struct alert_facts *facts)
         for (size_t k = 0; k < v->finding_count; k++)
             if (v->findings[k].check == HEALTH_CHECK_PCIE_LINK)
                 f->link_degraded = reading_ok(1);
-        if (strcmp(v->id.vendor, "nvidia") == 0 && p->last)
-            f->xid = reading_ok(
-                health_last_xid(health_watch_history(p->watch), v->gpu_index, (struct wall){p->last->taken_at.ms - XID_RECENT_MS}));
+        f->xid = recent_xid(p, v->gpu_index);
     }
 }
 

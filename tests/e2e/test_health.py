@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""whirr health, without a daemon: one look at the cards and at the kernel's log."""
+import json
+import os
+import pathlib
+import time
+
+import pytest
+
+CARDS = """
+gpu NVIDIA GeForce RTX 4090
+  temperature 50
+  pci 0000:05:00.0
+gpu NVIDIA H200
+  profile h200
+  pci 0000:41:00.0
+"""
+
+XID = "NVRM: Xid (PCI:0000:41:00): {code}, pid=4242, name=python3, Ch 00000008"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A recorded machine that was booted an hour ago, with a kernel log."""
+    root = tmp_path / "machine"
+    (root / "proc/sys/kernel/random").mkdir(parents=True)
+    (root / "dev").mkdir()
+    (root / "var/log").mkdir(parents=True)
+    (root / "proc/stat").write_text(f"cpu  1 0 1 8 0 0 0 0 0 0\nbtime {int(time.time()) - 3600}\n")
+    (root / "proc/sys/kernel/random/boot_id").write_text("11111111-1111-1111-1111-111111111111\n")
+    return root
+
+
+def record(second, text, sequence=1):
+    return f"4,{sequence},{second * 1000000},-;{text}\n SUBSYSTEM=pci\n DEVICE=+pci:0000:41:00.0\n"
+
+
+def states(body):
+    return [g["state"] for g in body["gpus"]]
+
+
+def test_a_healthy_machine_says_so_and_what_it_cannot_know(nvml, machine):
+    (machine / "dev/kmsg").write_text(record(1, "Linux version 6.1"))
+    done = nvml(CARDS, "--sysroot", str(machine), "health")
+    assert done.code == 0 and "healthy" in done.out and "No fault was found" in done.out
+    assert "whirr serve" in done.out and "kernel log" not in done.out
+    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()
+    assert states(body) == ["healthy", "healthy"] and body["remembered"] is False
+    assert body["kernel_log"] == {"state": "read", "message": None}
+
+
+def test_an_xid_from_before_the_start_is_found_in_the_kernel_log(nvml, machine):
+    (machine / "dev/kmsg").write_text(record(1, "Linux version 6.1") + record(3000, XID.format(code=95), 2))
+    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()
+    assert states(body) == ["healthy", "failing"] and body["state"] == "failing"
+    verdict = body["gpus"][1]
+    assert verdict["findings"][0]["xid"] == 95 and verdict["findings"][0]["check"] == "xid"
+    assert "10 min" in verdict["reason"] and "reset" in verdict["action"].lower()
+    text = nvml(CARDS, "--sysroot", str(machine), "health").out
+    assert "failing" in text and "what to do" in text and "XID 95" in text
+
+
+@pytest.mark.parametrize("place, line", [
+    ("dev/kmsg", "[ 3000.123456] " + XID),
+    ("var/log/dmesg", "[ 3000.123456] " + XID),
+    ("var/log/kern.log", "2026-11-15T05:10:16.123456+00:00 box kernel: [ 3000.123456] " + XID),
+    ("var/log/kern.log", "Nov 15 05:10:16 box kernel: [ 3000.123456] " + XID),
+    ("var/log/messages", "Nov 15 05:10:16 box kernel: " + XID),
+])
+def test_the_kernel_log_is_read_in_the_forms_it_is_kept_in(nvml, machine, place, line):
+    (machine / place).write_text(line.format(code=46) + "\n")
+    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()
+    assert body["gpus"][1]["findings"][0]["xid"] == 46
+
+
+def test_what_happened_before_the_last_boot_is_over(nvml, machine):
+    before = "2026-11-14T05:10:16.1+00:00 box kernel: [ 3000.1] " + XID.format(code=79) + "\n"
+    boot = "2026-11-15T05:10:16.1+00:00 box kernel: [    0.000000] Linux version 6.1.0-49\n"
+    (machine / "var/log/kern.log").write_text(before + boot)
+    assert states(nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()) == ["healthy", "healthy"]
+
+
+def test_a_log_full_of_nonsense_harms_nothing(nvml, machine):
+    noise = os.urandom(200000) + b"\n" + b"x" * 300000 + b"\nNVRM: Xid (PCI:\nNVRM: Xid ():, \n[999999999999999999999.9] y\n;;;\n"
+    (machine / "dev/kmsg").write_bytes(noise + record(5, XID.format(code=48)).encode())
+    assert nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()["gpus"][1]["findings"][0]["xid"] == 48
+
+
+def test_a_kernel_log_that_is_not_there_is_said(nvml, machine):
+    done = nvml(CARDS, "--sysroot", str(machine), "health")
+    assert done.code == 0 and "kernel log" in done.out
+    assert nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()["kernel_log"]["state"] == "absent"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_kernel_log_that_may_not_be_read_says_what_to_do(nvml, machine):
+    (machine / "dev/kmsg").write_text("")
+    (machine / "dev/kmsg").chmod(0)
+    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()
+    assert body["kernel_log"]["state"] == "denied" and "CAP_SYSLOG" in body["kernel_log"]["message"]
+
+
+def test_simulated_cards_have_nothing_to_do_with_this_machines_log(sim):
+    body = sim("idle", "health", "--json").json()
+    assert body["kernel_log"]["state"] == "skipped" and all(g["simulated"] for g in body["gpus"])
+    assert "SIMULATED" in sim("idle", "health").out
+
+
+@pytest.mark.parametrize("scenario, code, word", [("idle", 0, "OK"), ("gpu-lost", 2, "CRITICAL")])
+def test_nagios_is_one_line_with_performance_data_and_its_exit_codes(sim, scenario, code, word):
+    done = sim(scenario, "health", "--nagios", gpus=2)
+    assert done.code == code and done.out.count("\n") == 1
+    text, _, performance = done.out.partition("|")
+    assert text.startswith(f"GPU HEALTH {word} - ")
+    values = dict(part.split(";")[0].split("=") for part in performance.split())
+    assert set(values) == {"healthy", "degraded", "failing", "lost", "asleep", "unknown"} and sum(map(int, values.values())) == 2
+
+
+def test_nagios_warns_of_a_degraded_card(nvml, machine):
+    (machine / "dev/kmsg").write_text(record(3000, XID.format(code=48)))
+    done = nvml(CARDS, "--sysroot", str(machine), "health", "--nagios")
+    assert done.code == 1 and done.out.startswith("GPU HEALTH WARNING - GPU 1 degraded: XID 48")
+
+
+def test_nagios_without_a_gpu_is_unknown(whirr, bare_machine):
+    done = whirr("--sysroot", str(bare_machine), "health", "--nagios")
+    assert done.code == 3 and done.out.startswith("GPU HEALTH UNKNOWN - no GPU was found")
+    plain = whirr("--sysroot", str(bare_machine), "health")
+    assert plain.code == 0 and "No GPU" in plain.out
+
+
+def test_wrong_usage(whirr):
+    assert whirr("health", "--json", "--nagios").code == 2
+    assert whirr("health", "--nagios", "--watch").code == 2
+    assert whirr("--source", "sim:gpus=1", "health", "--gpu", "7").code == 1
+    assert whirr("--source", "sim:gpus=1", "health", "--gpu", "7", "--nagios").code == 3
+
+
+def test_one_gpu_alone(sim):
+    body = sim("gpu-lost", "health", "--json", "--gpu", "1", gpus=2).json()
+    assert [g["gpu_index"] for g in body["gpus"]] == [1] and body["state"] == "healthy"
+
+
+def test_recorded_machines_have_a_verdict(whirr):
+    """AMD and Intel cards: what their drivers tell is judged, what they do not tell judges nothing."""
+    fixtures = os.environ.get("WHIRR_FIXTURES")
+    roots = sorted(p for p in pathlib.Path(fixtures or "/nonexistent").glob("*/*") if (p / "sys").is_dir())
+    if not roots:
+        pytest.skip("no recorded machines (WHIRR_FIXTURES)")
+    judged = 0
+    for root in roots:
+        body = json.loads(whirr("--sysroot", str(root), "health", "--json").out)
+        for gpu in body["gpus"]:
+            judged += 1
+            assert gpu["state"] in ("healthy", "unknown", "asleep", "degraded"), (root, gpu)
+            assert gpu["reason"] and gpu["action"]
+    assert judged > 3
