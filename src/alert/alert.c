@@ -53,7 +53,7 @@ void alert_remove(struct alert_set *set, size_t i)
 {
     free(set->list[i]);
     set->list[i] = set->list[--set->count];
-    set->changed = true;
+    set->stirred = true;
 }
 
 /* The one that is over the longest makes room. */

@@ -54,12 +54,14 @@ struct alert_set {
     struct alert **list;
     size_t count, capacity;
     uint64_t left_out; /* over ALERTS_MAX */
+    uint64_t fired_total;
     struct silences silences;
     struct alert_xid xids[GPU_MAX];
     size_t xid_count;
     struct wall last_at; /* the step before */
     struct mono last;
     bool changed; /* since it was last written: something that a restart must know */
+    bool stirred; /* the same, less urgent: something is waited for, or not any more */
 };
 
 enum alert_news {

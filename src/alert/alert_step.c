@@ -33,10 +33,15 @@ static void tell(struct alert_set *set, enum alert_change change, const struct a
     };
     if (change == CHANGE_NONE)
         return;
-    set->changed = true;
+    if (change == CHANGE_PENDING || change == CHANGE_CALMED)
+        set->stirred = true;
+    else
+        set->changed = true;
     look_for_silence(set, a, now);
-    if (change == CHANGE_FIRED)
+    if (change == CHANGE_FIRED) {
+        set->fired_total++;
         a->told = false;
+    }
     if (news)
         news(user, meanings[change], rule, a);
     if (change == CHANGE_FIRED)

@@ -127,21 +127,40 @@ bool name_at(size_t position, struct alert_name *ret)
     return false;
 }
 
+/* The bare name in its table, without making the whole entry: this is asked for every word of every rule. */
+static const char *bare_name(enum name_kind kind, size_t i)
+{
+    switch (kind) {
+    case NAME_GPU_METRIC: return metric_table[i].json;
+    case NAME_GPU_FACT: return gpu_facts[i].name;
+    case NAME_GPU_PROPERTY: return property_table[i].json;
+    case NAME_GPU_OTHER: return gpu_others[i].name;
+    case NAME_PROCESS_METRIC: return process_metric_table[i].json;
+    case NAME_PROCESS_OTHER: return process_others[i].name;
+    case NAME_HOST_METRIC: return host_metric_table[i].json;
+    case NAME_HOST_FACT: return host_facts[i].name;
+    case NAME_HOST_OTHER: return host_others[i].name;
+    case NAME_KINDS: break;
+    }
+    return "";
+}
+
 bool name_find(struct str text, struct alert_name *ret)
 {
-    struct alert_name n;
     struct str rest = text;
-    bool gpu = str_starts(text, "gpu."), host = str_starts(text, "host.");
-    if (gpu)
-        rest = (struct str){text.at + 4, text.len - 4};
-    for (size_t i = 0; name_at(i, &n); i++) {
-        bool found = str_is(rest, n.text) && (!gpu || n.scope == SCOPE_GPU);
-        if (host && n.kind == NAME_HOST_FACT)
-            found = str_is((struct str){text.at + 5, text.len - 5}, n.text);
-        if (found) {
-            *ret = n;
-            return true;
-        }
+    bool gpu = str_starts(text, "gpu."), host = str_starts(text, "host."), process = str_starts(text, "process.");
+    size_t prefix = gpu ? 4 : host ? 5 : process ? 8 : 0;
+    rest = (struct str){text.at + prefix, text.len - prefix};
+    for (int kind = 0; kind < NAME_KINDS; kind++) {
+        bool of_process = kind == NAME_PROCESS_METRIC || kind == NAME_PROCESS_OTHER;
+        bool of_host = kind == NAME_HOST_METRIC || kind == NAME_HOST_OTHER, fact = kind == NAME_HOST_FACT;
+        if (of_process != process || (of_host && !host) || (host && !of_host && !fact) || (gpu && fact))
+            continue;
+        for (size_t i = 0; i < count_of((enum name_kind)kind); i++)
+            if (str_is(rest, bare_name((enum name_kind)kind, i))) {
+                *ret = make((enum name_kind)kind, i);
+                return true;
+            }
     }
     return false;
 }

@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "alert/notify.h"
+#include "alert/rule.h"
 
 /* What only those can judge who use it. */
-static void judge(const struct config *config, struct config_problems *problems)
+static void judge(const struct cli *cli, const struct config *config, struct config_problems *problems)
 {
     for (size_t i = 0; i < config->notify_count; i++) {
         const struct config_notify *n = &config->notify[i];
@@ -18,6 +19,11 @@ static void judge(const struct config *config, struct config_problems *problems)
         if (notifier_check(n, &err) < 0)
             config_problem_add(problems, false, &n->entry.at, "notify.%s: %s", n->entry.name, err.text);
     }
+    /* The built-in rules are known to be right; a quick command need not read them. */
+    struct alert_rules *rules = NULL;
+    if (config->alert_count || config->alerts.disabled.count)
+        alert_rules_new(config, &cli->env, problems, &rules);
+    alert_rules_free(rules);
 }
 
 int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
@@ -33,7 +39,7 @@ int settings_read(const struct cli *cli, const struct config_flag *flags, size_t
     struct config *config = NULL;
     int rc = config_load(&inputs, &config, problems);
     if (rc == 0)
-        judge(config, problems);
+        judge(cli, config, problems);
     if (rc == 0 && problems->errors) {
         config_free(config);
         return -EINVAL;

@@ -169,6 +169,9 @@ static void get_icon(struct exchange *x)
 
 const struct route routes[] = {
     {"/", HTTP_GET, "text/html", TRUST_READER, get_page},
+    {"/api/alerts", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/alerts/rules", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/alerts/silence", HTTP_POST, JSON, TRUST_OWNER, handle_part},
     {"/api/gpu/devices", HTTP_GET, JSON, TRUST_READER, get_devices},
     {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
     {"/api/gpu/health", HTTP_GET, JSON, TRUST_READER, handle_part},

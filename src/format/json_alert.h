@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Alerts, their rules and silences as JSON and as Prometheus series.
+ */
+#pragma once
+
+#include "alert/alert.h"
+#include "base/json_writer.h"
+
+/* One alert: an element of GET /api/alerts, the data of the event `alert`, and what the history keeps. */
+void json_alert(struct json_writer *j, const struct alert *a);
+/* GET /api/alerts; the set is sorted. */
+void json_alerts(struct json_writer *j, const struct alert_set *set);
+/* GET /api/alerts/rules; set may be NULL: then no states are known. */
+void json_alert_rules(struct json_writer *j, const struct alert_rules *rules, const struct alert_set *set);
+void json_silence(struct json_writer *j, const struct silence *s);
+
+/* whirr_alert_firing and its companions. */
+void prometheus_alerts(struct buf *out, const struct alert_set *set);
