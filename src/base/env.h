@@ -23,6 +23,7 @@ struct launch {
     struct buf *err;            /* and to stderr; may be NULL */
     struct str in;              /* what it reads from stdin; nothing: it reads from /dev/null */
     const _Atomic bool *cancel; /* becomes true: it is killed within about 100 ms and the result is -ECANCELED; may be NULL */
+    bool spared;                /* when cancelled it is left running instead of killed */
 };
 
 /* What was read below the sysroot. */

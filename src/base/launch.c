@@ -174,7 +174,8 @@ static int converse(const struct launch *launch, pid_t pid, struct pipe_in in, s
     block_pipe_signal(&before);
     bool finished = talk(launch, &in, ends, deadline) && reap(launch, pid, deadline, &status);
     restore_pipe_signal(&before);
-    if (!finished) {
+    bool left = !finished && launch->spared && cancelled(launch);
+    if (!finished && !left) {
         kill(-pid, SIGKILL);
         /* One that sits inside a driver dies only when the driver lets it: it is left behind rather than waited for. */
         const struct launch patient = {0};
@@ -186,7 +187,7 @@ static int converse(const struct launch *launch, pid_t pid, struct pipe_in in, s
     if (in.fd >= 0)
         close(in.fd);
     if (!finished && cancelled(launch))
-        return error_set(err, -ECANCELED, "'%s' was not waited for and killed", launch->argv[0]);
+        return error_set(err, -ECANCELED, "'%s' was not waited for%s", launch->argv[0], left ? "" : " and killed");
     if (!finished)
         return error_set(err, -ETIMEDOUT, "'%s' did not finish within %lld ms and was killed", launch->argv[0],
                          (long long)launch->timeout_ms);

@@ -130,6 +130,7 @@ static void on_sample(void *user, const struct snapshot *s)
     static struct alert_facts facts; /* large */
     struct daemon *d = user;
     story_follow(&d->story, s);
+    guard_part_sampled(d->guard, s);
     insight_part_sampled(d->insight, s);
     facts = (struct alert_facts){0};
     insight_part_facts(d->insight, &facts);
@@ -166,6 +167,7 @@ static void apply(struct daemon *d, const struct config *fresh)
         struct store_limits limits = history_limits(fresh);
         store_service_set_limits(d->store, &limits);
     }
+    guard_part_reload(d->guard, fresh);
     insight_part_reload(d->insight, fresh);
     alert_part_reload(d->alerts, fresh);
     struct server_options o = server_options(d, fresh);

@@ -75,26 +75,55 @@ struct guard_part *guard_part_new(const struct env *env, struct engine *engine)
     return NULL;
 }
 
+static void add_worker(struct guard_part *p, const struct config *config, size_t i, bool may_be_there)
+{
+    struct error err = {0};
+    const char *name = config->guard_worker[i].entry.name;
+    struct guard_spec *spec = calloc(1, sizeof *spec);
+    if (!spec)
+        return;
+    if (spec_from_config(config, i, spec, &err) < 0) {
+        free(spec);
+        log_error(may_be_there ? "a worker's new settings are not used" : "a worker is not guarded", LOG_TEXT("error", err.text));
+        return;
+    }
+    if (may_be_there && guard_change(p->guard, spec))
+        return;
+    if (guard_add(p->guard, spec, NULL, &err) < 0)
+        log_error("a worker is not guarded", LOG_TEXT("worker", name), LOG_TEXT("error", err.text));
+    else
+        log_info("guarding a worker", LOG_TEXT("worker", name));
+}
+
+static bool is_configured(void *user, const char *name)
+{
+    const struct config *config = user;
+    for (size_t i = 0; i < config->guard_worker_count; i++)
+        if (strcmp(config->guard_worker[i].entry.name, name) == 0)
+            return true;
+    log_info("the worker is not guarded any more", LOG_TEXT("worker", name));
+    return false;
+}
+
+void guard_part_reload(struct guard_part *p, const struct config *config)
+{
+    guard_keep_only(p->guard, is_configured, (void *)config);
+    for (size_t i = 0; i < config->guard_worker_count; i++)
+        add_worker(p, config, i, true);
+}
+
+void guard_part_sampled(struct guard_part *p, const struct snapshot *s)
+{
+    guard_tell_events(p->guard, s->events, s->event_count);
+}
+
 int guard_part_start(struct guard_part *p, const struct config *config, struct server *server, struct store_service *store)
 {
     p->server = server;
     p->store = store;
     int rc = server_on_readable(server, mailbox_fd(p->events), on_events, p);
-    for (size_t i = 0; rc == 0 && i < config->guard_worker_count; i++) {
-        struct error err = {0};
-        struct guard_spec *spec = calloc(1, sizeof *spec);
-        if (!spec)
-            return -ENOMEM;
-        if (spec_from_config(config, i, spec, &err) < 0) {
-            free(spec);
-            log_error("a worker is not guarded", LOG_TEXT("error", err.text));
-        } else if (guard_add(p->guard, spec, NULL, &err) < 0) {
-            log_error("a worker is not guarded", LOG_TEXT("worker", config->guard_worker[i].entry.name),
-                      LOG_TEXT("error", err.text));
-        } else {
-            log_info("guarding a worker", LOG_TEXT("worker", config->guard_worker[i].entry.name));
-        }
-    }
+    for (size_t i = 0; rc == 0 && i < config->guard_worker_count; i++)
+        add_worker(p, config, i, false);
     return rc;
 }
 

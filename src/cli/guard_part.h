@@ -16,8 +16,11 @@ struct guard_part *guard_part_new(const struct env *env, struct engine *engine);
 /* Starts the keepers; a worker with a mistake is told in the log and left out. What happens goes into the history, too (NULL: there
  * is none). */
 int guard_part_start(struct guard_part *p, const struct config *config, struct server *server, struct store_service *store);
-void guard_part_stop(struct guard_part *p); /* before the engine goes; NULL is fine */
-void guard_part_free(struct guard_part *p); /* after the server has gone; NULL is fine */
+/* Other settings: workers are changed, added and let go. One with a mistake stays as it was. */
+void guard_part_reload(struct guard_part *p, const struct config *config);
+void guard_part_sampled(struct guard_part *p, const struct snapshot *s); /* each periodic sample: its events */
+void guard_part_stop(struct guard_part *p);                              /* before the engine goes; NULL is fine */
+void guard_part_free(struct guard_part *p);                              /* after the server has gone; NULL is fine */
 
 /* The status of the answer, or 0: not one of its routes. */
 int guard_part_request(struct guard_part *p, const struct part_request *r, struct buf *out);

@@ -80,8 +80,8 @@ static int read_outcome(struct str line, const char *call, int32_t pid, enum cud
     return error_set(err, -EIO, "CUDA %s of pid %d: driver error %lld", call, pid, (long long)number);
 }
 
-int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t timeout_ms, enum cuda_process_state *state,
-              struct error *err)
+int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t timeout_ms, const _Atomic bool *abandon,
+              enum cuda_process_state *state, struct error *err)
 {
     char pid_text[16], timeout_text[24];
     snprintf(pid_text, sizeof pid_text, "%d", pid);
@@ -89,7 +89,7 @@ int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t t
     const char *argv[] = {env->self_program, "cuda-helper", calls[call].name, pid_text, timeout_text, NULL};
     AUTO_BUF struct buf out = BUF(4096);
     /* The driver's own limit (of lock) comes first; the helper is killed when even that does not end it. */
-    struct launch launch = {.argv = argv, .timeout_ms = timeout_ms + 1000, .out = &out};
+    struct launch launch = {.argv = argv, .timeout_ms = timeout_ms + 1000, .out = &out, .cancel = abandon, .spared = true};
     int rc = env->launch(env, &launch, err);
     if (rc == -ETIMEDOUT)
         return error_set(err, rc, "CUDA %s of pid %d did not end within %lld ms", calls[call].name, pid, (long long)timeout_ms);

@@ -11,9 +11,10 @@ enum cuda_call { CUDA_GET_STATE, CUDA_LOCK, CUDA_CHECKPOINT, CUDA_RESTORE, CUDA_
 enum cuda_process_state { CUDA_PROCESS_RUNNING, CUDA_PROCESS_LOCKED, CUDA_PROCESS_CHECKPOINTED, CUDA_PROCESS_FAILED };
 
 /* 0; -ETIMEDOUT: the helper was killed; -ENOSYS: this driver has no checkpoint; -EPERM; -EIO with the driver's words.
- * `state` (may be NULL) is written by CUDA_GET_STATE. */
-int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t timeout_ms, enum cuda_process_state *state,
-              struct error *err);
+ * `state` (may be NULL) is written by CUDA_GET_STATE. When `abandon` (may be NULL) becomes true, the helper is left to finish the
+ * call by itself, and the result is -ECANCELED: a call that is broken off could cost the process its memory. */
+int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t timeout_ms, const _Atomic bool *abandon,
+              enum cuda_process_state *state, struct error *err);
 
 /* The helper's side: makes the call and prints the outcome. Returns the exit status. */
 int cuda_helper_main(const struct env *env, int argc, char **argv);

@@ -60,6 +60,19 @@ void finder_set_leader(struct finder *f, struct claim_identity leader)
     f->known_count = 0;
 }
 
+void finder_set_match(struct finder *f, const struct guard_match *match, bool steam)
+{
+    bool same = memcmp(&f->match, match, sizeof *match) == 0;
+    f->known_count = 0;
+    f->steam = steam;
+    if (same)
+        return;
+    f->match = *match;
+    f->leader = match->leader;
+    if (f->leader.pid && !f->leader.start_key)
+        target_started(f->env, f->leader.pid, &f->leader.start_key);
+}
+
 void finder_remember(struct finder *f, const struct claim_identity *pids, size_t count)
 {
     f->remembered_count = MIN_OF(count, (size_t)CLAIM_WORKER_PIDS);

@@ -13,6 +13,8 @@ void finder_free(struct finder *f);
 
 /* The worker's first process, when it is known otherwise: a child that was (re)started. pid 0: not running. */
 void finder_set_leader(struct finder *f, struct claim_identity leader);
+/* Other settings while it runs. */
+void finder_set_match(struct finder *f, const struct guard_match *match, bool steam);
 /* Processes that were the worker's before (from the journal): they still are, on a GPU or not. */
 void finder_remember(struct finder *f, const struct claim_identity *pids, size_t count);
 

@@ -7,10 +7,12 @@
 #include "guard/keeper.h"
 
 #define CALL_TIMEOUT_US 300000
+enum { LOOKS_BETWEEN_TRIES = 12 }; /* a minute at the usual interval */
 
 /* Our own declarations of the few functions that are used. */
 struct gamemode {
-    void *bus;
+    void *bus;         /* NULL: not connected */
+    unsigned bus_less; /* looks without a bus */
     int (*open_user)(void **bus);
     void *(*flush_close_unref)(void *bus);
     int (*set_timeout)(void *bus, uint64_t usec);
@@ -42,12 +44,21 @@ static bool resolve(struct gamemode *g, void *library)
     return true;
 }
 
+/* A guard may start before the session's bus does, and outlive it. */
+static void connect_bus(struct gamemode *g)
+{
+    if (g->open_user(&g->bus) < 0)
+        g->bus = NULL;
+    else
+        g->set_timeout(g->bus, CALL_TIMEOUT_US);
+}
+
 struct gamemode *gamemode_open(const struct env *env)
 {
     struct gamemode *g = calloc(1, sizeof *g);
     void *library = g && !env_is_recorded(env) ? env->load_library(env, "libsystemd.so.0", NULL) : NULL;
-    if (library && resolve(g, library) && g->open_user(&g->bus) >= 0) {
-        g->set_timeout(g->bus, CALL_TIMEOUT_US);
+    if (library && resolve(g, library)) {
+        connect_bus(g);
         return g;
     }
     free(g);
@@ -65,12 +76,20 @@ bool gamemode_active(struct gamemode *g)
 {
     if (!g)
         return false;
+    if (!g->bus && ++g->bus_less % LOOKS_BETWEEN_TRIES == 0)
+        connect_bus(g);
+    if (!g->bus)
+        return false;
     /* Asking GameMode itself would start it where it does not run. */
     void *reply = NULL;
     int owned = 0, clients = 0;
-    if (g->call(g->bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", NULL, &reply, "s",
-                "com.feralinteractive.GameMode") >= 0)
-        g->read(reply, "b", &owned);
+    int rc = g->call(g->bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", NULL, &reply,
+                     "s", "com.feralinteractive.GameMode");
+    if (rc < 0) {
+        g->bus = g->flush_close_unref(g->bus); /* the session ended */
+        return false;
+    }
+    g->read(reply, "b", &owned);
     g->unref(reply);
     return owned &&
            g->get_property(g->bus, "com.feralinteractive.GameMode", "/com/feralinteractive/GameMode",

@@ -41,7 +41,10 @@ struct link {
 };
 
 struct gate {
-    struct guard_gate_spec spec;
+    struct guard_gate_spec spec; /* how it began */
+    _Atomic bool refuse;         /* and what may be changed while it runs */
+    _Atomic size_t waiting_max;
+    _Atomic int64_t wait_ms;
     struct sockaddr_storage upstream;
     int upstream_len;
     struct event_base *base;
@@ -252,13 +255,14 @@ static void wait_or_refuse(struct link *l)
 {
     struct gate *g = l->gate;
     bool closed = g->mode == GATE_CLOSED;
-    if ((closed && g->spec.refuse) || g->waiting >= g->spec.waiting_max) {
+    if ((closed && g->refuse) || g->waiting >= g->waiting_max) {
         refuse(l, 503, "Service Unavailable", "The GPU is in use by somebody else; the worker is paused.");
         return;
     }
     l->state = LINK_WAITING;
     g->waiting++;
-    struct timeval limit = {.tv_sec = g->spec.wait_ms / 1000, .tv_usec = g->spec.wait_ms % 1000 * 1000};
+    int64_t wait_ms = g->wait_ms;
+    struct timeval limit = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
     if (!l->timer)
         l->timer = evtimer_new(g->base, on_wait_over, l);
     if (l->timer)
@@ -418,6 +422,7 @@ int gate_new(const struct guard_gate_spec *spec, const char *upstream, struct ga
     if (!g)
         return error_set(err, -ENOMEM, "out of memory");
     g->spec = *spec;
+    gate_configure(g, spec);
     g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     g->base = event_base_new();
     int rc = g->wake_fd < 0 || !g->base ? error_set(err, -ENOMEM, "out of memory or descriptors") : read_upstream(g, upstream, err);
@@ -473,6 +478,15 @@ void gate_count(struct gate *g, size_t *in_flight, size_t *waiting)
 {
     *in_flight = g ? g->in_flight : 0;
     *waiting = g ? g->waiting : 0;
+}
+
+void gate_configure(struct gate *g, const struct guard_gate_spec *spec)
+{
+    if (!g)
+        return;
+    g->refuse = spec->refuse;
+    g->waiting_max = spec->waiting_max;
+    g->wait_ms = spec->wait_ms;
 }
 
 int gate_port(const struct gate *g)

@@ -18,4 +18,5 @@ void gate_free(struct gate *g); /* NULL is fine */
 /* These may be called from any thread. */
 void gate_set(struct gate *g, enum gate_mode mode);
 void gate_count(struct gate *g, size_t *in_flight, size_t *waiting);
+void gate_configure(struct gate *g, const struct guard_gate_spec *spec); /* all but where it listens */
 int gate_port(const struct gate *g);

@@ -12,8 +12,11 @@
 
 struct guard {
     struct guard_shared shared;
+    pthread_mutex_t lock; /* of the two lists */
     struct keeper *keepers[GUARD_WORKERS_MAX];
-    _Atomic size_t count; /* grows only; others may list meanwhile */
+    size_t count;
+    struct keeper *leaving[GUARD_WORKERS_MAX]; /* not configured any more: they end by themselves */
+    size_t leaving_count;
 };
 
 struct guard *guard_new(const struct guard_options *options, struct error *err)
@@ -24,6 +27,7 @@ struct guard *guard_new(const struct guard_options *options, struct error *err)
         return NULL;
     }
     g->shared.options = *options;
+    pthread_mutex_init(&g->lock, NULL);
     pthread_mutex_init(&g->shared.lock, NULL);
     pthread_mutex_init(&g->shared.resuming, NULL);
     return g;
@@ -34,7 +38,12 @@ void guard_free(struct guard *g)
     if (!g)
         return;
     for (size_t i = 0; i < g->count; i++)
+        keeper_end(g->keepers[i]); /* all at once: each may have something under way */
+    for (size_t i = 0; i < g->count; i++)
         keeper_free(g->keepers[i]);
+    for (size_t i = 0; i < g->leaving_count; i++)
+        keeper_free(g->leaving[i]);
+    pthread_mutex_destroy(&g->lock);
     pthread_mutex_destroy(&g->shared.lock);
     pthread_mutex_destroy(&g->shared.resuming);
     free(g);
@@ -42,7 +51,10 @@ void guard_free(struct guard *g)
 
 int guard_add(struct guard *g, struct guard_spec *spec, const char *const *command, struct error *err)
 {
-    if (g->count == GUARD_WORKERS_MAX) {
+    pthread_mutex_lock(&g->lock);
+    bool full = g->count == GUARD_WORKERS_MAX;
+    pthread_mutex_unlock(&g->lock);
+    if (full) {
         spec_done(spec);
         free(spec);
         return error_set(err, -ENOSPC, "more than %d workers", GUARD_WORKERS_MAX);
@@ -55,16 +67,67 @@ int guard_add(struct guard *g, struct guard_spec *spec, const char *const *comma
         keeper_free(k);
         return rc;
     }
-    g->keepers[g->count] = k;
-    g->count++;
+    pthread_mutex_lock(&g->lock);
+    g->keepers[g->count++] = k;
+    pthread_mutex_unlock(&g->lock);
     return 0;
 }
 
+/* ---- other settings while it runs ---- */
+
+static void let_go_of_ended(struct guard *g)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->leaving_count; i++) {
+        if (keeper_ended(g->leaving[i]))
+            keeper_free(g->leaving[i]);
+        else
+            g->leaving[kept++] = g->leaving[i];
+    }
+    g->leaving_count = kept;
+}
+
+bool guard_change(struct guard *g, struct guard_spec *spec)
+{
+    bool found = false;
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; !found && i < g->count; i++) {
+        found = strcmp(g->keepers[i]->status.name, spec->name) == 0;
+        if (found)
+            keeper_set_spec(g->keepers[i], spec);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return found;
+}
+
+void guard_keep_only(struct guard *g, bool (*wanted)(void *user, const char *name), void *user)
+{
+    pthread_mutex_lock(&g->lock);
+    let_go_of_ended(g);
+    size_t kept = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        struct keeper *k = g->keepers[i];
+        if (wanted(user, k->status.name) || g->leaving_count == GUARD_WORKERS_MAX) {
+            g->keepers[kept++] = k;
+            continue;
+        }
+        k->let_go = true;
+        keeper_end(k);
+        g->leaving[g->leaving_count++] = k;
+    }
+    g->count = kept;
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* ---- looking ---- */
+
 size_t guard_list(struct guard *g, struct guard_status *list, size_t max)
 {
-    size_t all = g->count, count = MIN_OF(all, max);
+    pthread_mutex_lock(&g->lock);
+    size_t count = MIN_OF(g->count, max);
     for (size_t i = 0; i < count; i++)
         keeper_status(g->keepers[i], &list[i]);
+    pthread_mutex_unlock(&g->lock);
     return count;
 }
 
@@ -85,6 +148,7 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
 {
     struct guard_status status;
     *evictions_total = 0;
+    pthread_mutex_lock(&g->lock);
     for (size_t i = 0; i < g->count; i++) {
         keeper_status(g->keepers[i], &status);
         *evictions_total += status.evictions_total;
@@ -94,17 +158,22 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
         for (size_t p = 0; p < s->gpus[i].process_count; p++)
             others[i] += s->gpus[i].processes[p].pid != (int32_t)getpid() && !is_worker(g, &s->gpus[i].processes[p]);
     }
+    pthread_mutex_unlock(&g->lock);
 }
+
+/* ---- telling ---- */
 
 int guard_wish(struct guard *g, const char *name, enum person_wish wish)
 {
     bool found = false;
+    pthread_mutex_lock(&g->lock);
     for (size_t i = 0; i < g->count; i++) {
-        if (name && strcmp(g->keepers[i]->spec->name, name) != 0)
+        if (name && strcmp(g->keepers[i]->status.name, name) != 0)
             continue;
         keeper_wish(g->keepers[i], wish);
         found = true;
     }
+    pthread_mutex_unlock(&g->lock);
     return found || !name ? 0 : -ENOENT;
 }
 
@@ -136,6 +205,14 @@ void guard_unannounce(struct guard *g, int32_t pid)
 
 void guard_poke(struct guard *g)
 {
-    for (size_t i = 0; i < g->count; i++)
-        keeper_wish(g->keepers[i], WISH_NONE);
+    guard_wish(g, NULL, WISH_NONE);
+}
+
+void guard_tell_events(struct guard *g, const struct event *events, size_t count)
+{
+    pthread_mutex_lock(&g->lock);
+    for (size_t e = 0; e < count; e++)
+        for (size_t i = 0; i < g->count; i++)
+            keeper_tell_event(g->keepers[i], &events[e]);
+    pthread_mutex_unlock(&g->lock);
 }

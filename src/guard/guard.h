@@ -64,6 +64,11 @@ void guard_free(struct guard *g);
 /* Takes the spec (from malloc) over in any case. `command` (NULL: none) is started as the worker; must outlive the guard. */
 int guard_add(struct guard *g, struct guard_spec *spec, const char *const *command, struct error *err);
 
+/* Other settings for the worker of that name: true, and the spec (from malloc) is taken over. false: there is none. */
+bool guard_change(struct guard *g, struct guard_spec *spec);
+/* Workers that are not wanted any more are let go: brought back where the GPU is free. Does not wait. */
+void guard_keep_only(struct guard *g, bool (*wanted)(void *user, const char *name), void *user);
+
 size_t guard_list(struct guard *g, struct guard_status *list, size_t max);
 /* Evictions of all workers, and for each GPU of the snapshot (by position) the processes that are neither a worker nor this one. */
 void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);
@@ -72,5 +77,7 @@ int guard_wish(struct guard *g, const char *name, enum person_wish wish);
 /* A process that needs the GPUs soon; counts while it lives. -ENOSPC when there are too many, -ESRCH when it does not live. */
 int guard_announce(struct guard *g, int32_t pid);
 void guard_unannounce(struct guard *g, int32_t pid);
+/* Events (XID, a lost GPU) of samples that the guard did not take itself. */
+void guard_tell_events(struct guard *g, const struct event *events, size_t count);
 /* Look now: a child may have ended. */
 void guard_poke(struct guard *g);

@@ -4,141 +4,32 @@
 #include "guard/keeper.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "guard/target.h"
 
-enum { WISHES_MAX = 16, SHORT_WAIT_MS = 250, RESERVE_WAIT_MS = 1000, STOP_EVICTED_MS = 1500 };
-#define GIB_BYTES (1024.0 * 1024 * 1024)
+enum { WISHES_MAX = 64, SHORT_WAIT_MS = 250, RESERVE_WAIT_MS = 1000, STOP_EVICTED_MS = 1500 };
+/* How long the end of the guard waits for a driver call under way: 40 GiB were checkpointed in 24 s. The service's TimeoutStopSec
+ * is longer. */
+enum { END_WAIT_MS = 45000, END_SAID_MS = 500, END_REQUEST_MS = 20000 };
 
 struct wish {
     enum person_wish what;
-    bool end;
+    bool has_event;
+    struct event event;
+    struct guard_spec *spec; /* NULL: as before */
 };
 
-/* ---- telling ---- */
-
-static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *text, int status)
+static void wish_free(void *item)
 {
-    struct log_field worker = LOG_TEXT("worker", k->spec->name), state = LOG_TEXT("state", guard_state_name(k->policy.state));
-    if (kind == GUARD_EVENT_PROBLEM)
-        log_warn(text, worker, state);
-    else
-        log_info(text, worker, state);
-    if (k->shared->options.event)
-        k->shared->options.event(k->shared->options.user, &(struct guard_event){.kind = kind,
-                                                                                .worker = k->spec->name,
-                                                                                .state = k->policy.state,
-                                                                                .before = before,
-                                                                                .text = text,
-                                                                                .exit_status = status,
-                                                                                .at = clock_wall(k->env->clock)});
-}
-
-void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *format, ...)
-{
-    char text[GUARD_TEXT_SIZE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    tell(k, kind, before, text, 0);
-}
-
-/* Said once, not at every look: the same problem again is only counted. */
-void keeper_problem(struct keeper *k, const char *format, ...)
-{
-    char text[GUARD_TEXT_SIZE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    pthread_mutex_lock(&k->lock);
-    bool again = strcmp(k->status.problem, text) == 0;
-    str_copy(k->status.problem, sizeof k->status.problem, str_from(text));
-    pthread_mutex_unlock(&k->lock);
-    if (!again)
-        tell(k, GUARD_EVENT_PROBLEM, k->policy.state, text, 0);
-}
-
-static double gib(int64_t bytes)
-{
-    return (double)bytes / GIB_BYTES;
-}
-
-static void tell_paused(struct keeper *k, enum guard_state before)
-{
-    struct mono now = clock_mono(k->env->clock);
-    if (before == GUARD_RESERVING || before == GUARD_RESUMING) {
-        keeper_tell(k, GUARD_EVENT_STATE, before, "stays paused: %s", k->claim.reason);
-        return;
+    struct wish *w = item;
+    if (w && w->spec) {
+        spec_done(w->spec);
+        free(w->spec);
     }
-    if (k->policy.not_freed) {
-        keeper_tell(k, GUARD_EVENT_STATE, before, "paused");
-        keeper_problem(k, "it was asked to free its memory and said yes, but the driver shows that it still holds it");
-        return;
-    }
-    pthread_mutex_lock(&k->lock);
-    k->status.evictions_total++;
-    k->status.problem[0] = '\0';
-    pthread_mutex_unlock(&k->lock);
-    keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %.1f GiB of GPU memory were given back %.1f s after the decision",
-                gib(k->entry.bytes), (double)mono_since_ms(now, k->acted_at) / 1000);
-}
-
-/* The story, one sentence a step. */
-static void tell_change(struct keeper *k, enum guard_state before)
-{
-    const char *why = k->policy.held           ? "a person holds it"
-                      : k->policy.evict_wanted ? "a person wants it off the GPU"
-                      : k->fault               ? "its GPU has a fault"
-                      : k->hot                 ? "its GPU is too hot"
-                                               : k->claim.reason;
-    switch (k->policy.state) {
-    case GUARD_DRAINING:
-        k->acted_at = clock_mono(k->env->clock);
-        keeper_tell(k, GUARD_EVENT_STATE, before, "gives its GPU up: %s", why);
-        break;
-    case GUARD_EVICTING:
-        keeper_tell(k, GUARD_EVENT_STATE, before, "taking it off the GPU through %s",
-                    k->policy.way < k->spec->way_count ? k->spec->ways[k->policy.way].name : "?");
-        break;
-    case GUARD_PAUSED: tell_paused(k, before); break;
-    case GUARD_RESERVING:
-        keeper_tell(k, GUARD_EVENT_STATE, before, "%s; waiting for %.1f GiB of free GPU memory", k->claim.reason,
-                    gib(k->entry.bytes));
-        break;
-    case GUARD_RESUMING: keeper_tell(k, GUARD_EVENT_STATE, before, "bringing it back"); break;
-    case GUARD_RUNNING:
-        keeper_tell(k, GUARD_EVENT_STATE, before,
-                    before == GUARD_RESUMING ? "runs again"
-                    : before == GUARD_ABSENT ? "is there"
-                                             : "goes on");
-        break;
-    case GUARD_ABSENT:
-        if (before != GUARD_RUNNING)
-            keeper_problem(k, "the worker ended while it was %s", guard_state_name(before));
-        keeper_tell(k, GUARD_EVENT_STATE, before, "is not there");
-        break;
-    case GUARD_VERIFYING: keeper_tell(k, GUARD_EVENT_STATE, before, "asking the driver whether the memory is free"); break;
-    }
-}
-
-/* What was said loudly before turned out well, only late: a model that worked was unloaded when it had ended. */
-static void tell_freed_late(struct keeper *k)
-{
-    pthread_mutex_lock(&k->lock);
-    k->status.evictions_total++;
-    k->status.problem[0] = '\0';
-    pthread_mutex_unlock(&k->lock);
-    keeper_tell(k, GUARD_EVENT_STATE, GUARD_PAUSED, "its memory is free now, %.1f s after the decision",
-                (double)mono_since_ms(clock_mono(k->env->clock), k->acted_at) / 1000);
+    free(w);
 }
 
 static void publish(struct keeper *k)
@@ -180,7 +71,7 @@ static void check_child(struct keeper *k)
         return;
     k->entry.leader = (struct claim_identity){0};
     k->entry.acted_count = 0;
-    tell(k, GUARD_EVENT_ENDED, k->policy.state, status ? "the worker ended with an error" : "the worker ended", status);
+    keeper_tell_end(k, status);
 }
 
 /* Clients made it load again while somebody needs the GPU. */
@@ -218,9 +109,9 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
         struct guard_limits limits = limits_now(k);
         enum guard_action action = guard_step(&k->policy, &limits, &facts, clock_mono(k->env->clock));
         if (k->policy.state != before)
-            tell_change(k, before);
+            keeper_tell_change(k, before);
         if (before == GUARD_PAUSED && not_freed && !k->policy.not_freed && facts.memory_freed)
-            tell_freed_late(k);
+            keeper_tell_freed_late(k);
         publish(k);
         keeper_act(k, action);
         if (action == GUARD_DO_NOTHING && came_back_by_itself(k)) {
@@ -229,6 +120,8 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
             keeper_act(k, GUARD_DO_EVICT);
         }
         publish(k);
+        if (k->ending)
+            return 0;
         switch (k->policy.state) {
         case GUARD_EVICTING:
         case GUARD_RESUMING: continue;
@@ -252,21 +145,77 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
     }
 }
 
+static void open_gamemode(struct keeper *k)
+{
+    bool wanted = k->spec->gamemode && k->spec->auto_evict;
+    if (wanted && !k->gamemode)
+        k->gamemode = gamemode_open(k->env);
+    if (!wanted) {
+        gamemode_close(k->gamemode);
+        k->gamemode = NULL;
+    }
+}
+
+/* Settings changed while it runs. */
+static void take_spec(struct keeper *k, struct guard_spec *fresh)
+{
+    struct error err = {0};
+    bool evicted = k->entry.acted_count > 0;
+    fresh->gate = (struct guard_gate_spec){
+        .refuse = fresh->gate.refuse, .waiting_max = fresh->gate.waiting_max, .wait_ms = fresh->gate.wait_ms};
+    str_copy(fresh->gate.listen, sizeof fresh->gate.listen, str_from(k->spec->gate.listen)); /* moves only with a restart */
+    fresh->dry_run = fresh->dry_run && !evicted;                                             /* somebody must still bring it back */
+    if (!fresh->dry_run && !k->journal.path[0] && k->shared->options.state_dir &&
+        journal_open(&k->journal, k->shared->options.state_dir, fresh->name, &err) < 0)
+        keeper_problem(k, "%s", err.text);
+    finder_set_match(k->finder, &fresh->match, fresh->steam);
+    gate_configure(k->gate, &fresh->gate);
+    spec_done(k->spec);
+    free(k->spec);
+    k->spec = fresh;
+    open_gamemode(k);
+    pthread_mutex_lock(&k->lock);
+    k->status.dry_run = fresh->dry_run;
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* Nobody will watch over it from now on: where the GPU is free, it gets its memory back first. */
+static void finish(struct keeper *k)
+{
+    bool person = (k->policy.held || k->policy.evict_wanted) && !k->let_go;
+    bool wanted_off = person || k->fault || (k->hot && k->spec->limits.hot_pauses);
+    if (k->has_child || k->entry.acted_count == 0 || k->spec->dry_run || wanted_off)
+        return;
+    k->finishing = true;
+    keeper_look(k, 0);
+    if (k->claim.verdict != CLAIM_NONE || !keeper_has_room(k))
+        return;
+    log_info("the guard ends and brings the worker back first", LOG_TEXT("worker", k->spec->name));
+    k->spec->settings.resume_timeout_ms = MIN_OF(k->spec->settings.resume_timeout_ms, END_REQUEST_MS);
+    keeper_undo_all(k);
+}
+
+static void hear(struct keeper *k, struct wish *w)
+{
+    k->wish = w ? w->what : WISH_NONE;
+    if (w && w->has_event)
+        keeper_notice(k, &w->event);
+    if (w && w->spec)
+        take_spec(k, TAKE(w->spec));
+    wish_free(w);
+}
+
 static void *run(void *argument)
 {
     struct keeper *k = argument;
-    if (k->spec->gamemode && k->spec->auto_evict)
-        k->gamemode = gamemode_open(k->env);
+    open_gamemode(k);
     keeper_reconcile(k);
     int64_t wait_ms = 0;
     for (;;) {
         struct mono begin = clock_mono(k->env->clock);
-        struct wish *w = wait_ms > 0 ? mailbox_take(k->wishes, wait_ms) : mailbox_take(k->wishes, 0);
-        bool end = w && w->end;
-        k->wish = w ? w->what : WISH_NONE;
-        free(w);
-        if (end)
-            return NULL;
+        hear(k, mailbox_take(k->wishes, MAX_OF(wait_ms, 0)));
+        if (k->ending)
+            break;
         /* At rest the sample of somebody else is good enough; in the middle of something it must be new. */
         bool rest = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_PAUSED || k->policy.state == GUARD_ABSENT;
         begin = clock_mono(k->env->clock);
@@ -274,6 +223,10 @@ static void *run(void *argument)
         if (wait_ms == k->spec->interval_ms) /* the interval goes from look to look */
             wait_ms = MAX_OF(wait_ms - mono_since_ms(clock_mono(k->env->clock), begin), 1);
     }
+    finish(k);
+    k->ended = true;
+    mailbox_put(k->done, k);
+    return NULL;
 }
 
 /* ---- life ---- */
@@ -300,14 +253,20 @@ static int start_child(struct keeper *k, const char *const *command, struct erro
     return child_start(k->env, &k->child, err);
 }
 
+static void keep_item(void *item)
+{
+    (void)item;
+}
+
 struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct error *err)
 {
     struct keeper *k = calloc(1, sizeof *k);
     if (k) {
         k->finder = finder_new(shared->options.env, &spec->match, spec->steam);
-        k->wishes = mailbox_new(WISHES_MAX, free);
+        k->wishes = mailbox_new(WISHES_MAX, wish_free);
+        k->done = mailbox_new(1, keep_item);
     }
-    if (!k || !k->finder || !k->wishes) {
+    if (!k || !k->finder || !k->wishes || !k->done) {
         error_set(err, -ENOMEM, "out of memory");
         goto failed;
     }
@@ -332,6 +291,7 @@ failed:
         gate_free(k->gate);
         finder_free(k->finder);
         mailbox_free(k->wishes);
+        mailbox_free(k->done);
     }
     free(k);
     spec_done(spec);
@@ -348,16 +308,30 @@ int keeper_start(struct keeper *k, struct error *err)
 
 static void put(struct keeper *k, struct wish wish)
 {
-    struct wish *w = malloc(sizeof *w);
+    struct wish *w = calloc(1, sizeof *w);
     if (!w)
         return;
     *w = wish;
-    mailbox_put(k->wishes, w);
+    bool only_wakes = !w->what && !w->has_event && !w->spec;
+    if (!only_wakes)
+        mailbox_put(k->wishes, w);
+    else if (!mailbox_offer(k->wishes, w)) /* must not push out what a person wants */
+        wish_free(w);
 }
 
 void keeper_wish(struct keeper *k, enum person_wish wish)
 {
     put(k, (struct wish){.what = wish});
+}
+
+void keeper_tell_event(struct keeper *k, const struct event *event)
+{
+    put(k, (struct wish){.has_event = true, .event = *event});
+}
+
+void keeper_set_spec(struct keeper *k, struct guard_spec *spec)
+{
+    put(k, (struct wish){.spec = spec});
 }
 
 void keeper_status(struct keeper *k, struct guard_status *ret)
@@ -382,14 +356,38 @@ static void leave(struct keeper *k)
     }
 }
 
+void keeper_end(struct keeper *k)
+{
+    k->ending = true;
+    put(k, (struct wish){0});
+}
+
+bool keeper_ended(const struct keeper *k)
+{
+    return k->ended;
+}
+
+/* A driver call under way is let finish; one that hangs is left to its helper, and to the next guard. */
+static void join(struct keeper *k)
+{
+    keeper_end(k);
+    if (!mailbox_take(k->done, END_SAID_MS)) {
+        log_info("waiting until the step under way has ended", LOG_TEXT("worker", k->status.name));
+        if (!mailbox_take(k->done, END_WAIT_MS)) {
+            log_warn("the step under way does not end and is left alone; the next guard of the worker sets it right",
+                     LOG_TEXT("worker", k->status.name));
+            k->abandoned = true;
+        }
+    }
+    pthread_join(k->thread, NULL);
+}
+
 void keeper_free(struct keeper *k)
 {
     if (!k)
         return;
-    if (k->started) {
-        put(k, (struct wish){.end = true});
-        pthread_join(k->thread, NULL);
-    }
+    if (k->started)
+        join(k);
     leave(k);
     gate_free(k->gate);
     if (k->reserved)
@@ -398,6 +396,7 @@ void keeper_free(struct keeper *k)
     gamemode_close(k->gamemode);
     finder_free(k->finder);
     mailbox_free(k->wishes);
+    mailbox_free(k->done);
     pthread_mutex_destroy(&k->lock);
     spec_done(k->spec);
     free(k->spec);

@@ -53,6 +53,13 @@ struct keeper {
     bool reserved; /* holds shared->resuming */
     bool unseen;   /* the driver's processes cannot be told apart */
     struct mono acted_at;
+    struct wall noticed; /* the last event that was a fault */
+    bool finishing;      /* bringing the worker back as the last thing */
+
+    /* Set by others. */
+    _Atomic bool ending, abandoned, ended;
+    _Atomic bool let_go;  /* not configured any more: what a person wished is void */
+    struct mailbox *done; /* gets one item when the thread has ended */
 
     /* Copied out for others. */
     pthread_mutex_t lock;
@@ -62,21 +69,32 @@ struct keeper {
 
 struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct error *err);
 int keeper_start(struct keeper *k, struct error *err);
-void keeper_free(struct keeper *k); /* ends the thread first */
+void keeper_end(struct keeper *k); /* the thread is told to end; does not wait */
+bool keeper_ended(const struct keeper *k);
+void keeper_free(struct keeper *k); /* ends the thread first; waits for what the driver does, but not for ever */
 void keeper_wish(struct keeper *k, enum person_wish wish);
+void keeper_tell_event(struct keeper *k, const struct event *event); /* found in somebody else's sample */
+void keeper_set_spec(struct keeper *k, struct guard_spec *spec); /* other settings, taken over; the gate stays where it listens */
 void keeper_status(struct keeper *k, struct guard_status *ret);
 
 /* keeper_facts.c */
 void keeper_look(struct keeper *k, int64_t max_age_ms);
 void keeper_facts(struct keeper *k, struct guard_facts *facts);
 void keeper_note_gpus(struct keeper *k); /* where the worker is now, into the entry */
+bool keeper_has_room(const struct keeper *k);
+void keeper_notice(struct keeper *k, const struct event *e);
 
 /* keeper_act.c */
 void keeper_act(struct keeper *k, enum guard_action action);
 void keeper_reconcile(struct keeper *k);
+bool keeper_undo_all(struct keeper *k); /* through the ways that acted, last first */
 bool keeper_acted_through(const struct keeper *k, const char *way);
 struct way_context keeper_context(struct keeper *k);
 
+/* keeper_tell.c */
+void keeper_tell_change(struct keeper *k, enum guard_state before);
+void keeper_tell_freed_late(struct keeper *k);
+void keeper_tell_end(struct keeper *k, int status); /* a child ended by itself */
 void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void keeper_problem(struct keeper *k, const char *format, ...) __attribute__((format(printf, 2, 3)));

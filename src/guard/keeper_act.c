@@ -26,6 +26,8 @@ struct way_context keeper_context(struct keeper *k)
         .journal = &k->journal,
         .entry = &k->entry,
         .child = k->has_child ? &k->child : NULL,
+        .ending = k->finishing ? NULL : &k->ending,
+        .abandon = &k->abandoned,
     };
 }
 
@@ -108,7 +110,7 @@ static void evict(struct keeper *k)
 
 /* ---- resume ---- */
 
-static bool undo_all(struct keeper *k)
+bool keeper_undo_all(struct keeper *k)
 {
     bool all = true;
     for (size_t i = k->entry.acted_count; all && i-- > 0;) {
@@ -142,7 +144,7 @@ static void resume(struct keeper *k)
     }
     write_journal(k);
     struct mono begin = clock_mono(k->env->clock);
-    bool all = undo_all(k);
+    bool all = keeper_undo_all(k);
     k->step = all ? STEP_DONE : STEP_FAILED;
     pthread_mutex_lock(&k->lock);
     k->status.resume_ms = mono_since_ms(clock_mono(k->env->clock), begin);
@@ -168,7 +170,8 @@ static bool holds_all_again(struct keeper *k)
 /* Ways that acted before the last one failed must not leave the worker half asleep. */
 static void open_gate(struct keeper *k)
 {
-    if (k->policy.state == GUARD_RUNNING && k->entry.acted_count && !k->spec->dry_run && !undo_all(k) && !holds_all_again(k)) {
+    if (k->policy.state == GUARD_RUNNING && k->entry.acted_count && !k->spec->dry_run && !keeper_undo_all(k) &&
+        !holds_all_again(k)) {
         struct guard_policy kept = k->policy;
         guard_restore(&k->policy, GUARD_PAUSED, clock_mono(k->env->clock));
         k->policy.not_freed = true;
@@ -229,7 +232,7 @@ static bool found_checkpointed(struct keeper *k)
     struct claim_identity who = k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : k->spec->match.leader;
     enum cuda_process_state state;
     if (!find_way(k, "checkpoint") || !who.pid || !target_started(k->env, who.pid, &who.start_key) ||
-        cuda_call(k->env, CUDA_GET_STATE, who.pid, 3000, &state, NULL) < 0 ||
+        cuda_call(k->env, CUDA_GET_STATE, who.pid, 3000, &k->abandoned, &state, NULL) < 0 ||
         (state != CUDA_PROCESS_LOCKED && state != CUDA_PROCESS_CHECKPOINTED))
         return false;
     note_acting(k, "checkpoint");

@@ -183,6 +183,8 @@ void keeper_look(struct keeper *k, int64_t max_age_ms)
         learn_baseline(k);
     judge(k, &signals);
     learn_baseline(k);
+    for (size_t i = 0; i < k->snapshot->event_count; i++)
+        keeper_notice(k, &k->snapshot->events[i]);
 }
 
 /* ---- heat and faults ---- */
@@ -220,6 +222,23 @@ static void raise_fault(struct keeper *k, const char *what, int gpu)
     keeper_problem(k, "GPU %d: %s%s", gpu, what, k->fault ? "; it is paused until `whirr guard resume`" : "");
 }
 
+/* An event is in one sample only, and it may be somebody else's sample: so it can come twice, too. */
+void keeper_notice(struct keeper *k, const struct event *e)
+{
+    if (!k->spec->health || e->gpu_index < 0 || !has_bit(k->worker.gpus, e->gpu_index) || e->at.ms <= k->noticed.ms)
+        return;
+    const struct xid_info *xid = e->kind == EVENT_XID ? xid_find(e->code) : NULL;
+    char what[192];
+    if (xid && (xid->class == XID_RESET || xid->class == XID_REBOOT || xid->class == XID_CABLE)) {
+        snprintf(what, sizeof what, "XID %lld: %s", (long long)e->code, xid->what);
+        raise_fault(k, what, e->gpu_index);
+        k->noticed = e->at;
+    } else if (e->kind == EVENT_GPU_LOST) {
+        raise_fault(k, "the GPU is lost", e->gpu_index);
+        k->noticed = e->at;
+    }
+}
+
 static void look_for_faults(struct keeper *k)
 {
     for (size_t g = 0; g < k->snapshot->gpu_count; g++) {
@@ -235,12 +254,6 @@ static void look_for_faults(struct keeper *k)
             raise_fault(k, "memory errors that could not be corrected", gpu->index);
         k->ecc_known[gpu->index] = true;
         k->ecc_before[gpu->index] = ecc;
-    }
-    for (size_t i = 0; i < k->snapshot->event_count; i++) {
-        const struct event *e = &k->snapshot->events[i];
-        const struct xid_info *xid = e->kind == EVENT_XID && has_bit(k->worker.gpus, e->gpu_index) ? xid_find(e->code) : NULL;
-        if (xid && (xid->class == XID_RESET || xid->class == XID_REBOOT || xid->class == XID_CABLE))
-            raise_fault(k, xid->what, e->gpu_index);
     }
 }
 
@@ -259,7 +272,7 @@ static bool is_freed(const struct keeper *k)
 }
 
 /* Room for the worker on each of its GPUs. A restore that lacks memory can never be repeated: unknown is "no". */
-static bool has_room(const struct keeper *k)
+bool keeper_has_room(const struct keeper *k)
 {
     if (k->spec->dry_run)
         return true;
@@ -339,6 +352,6 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
         .wish = k->wish,
     };
     if (k->policy.state == GUARD_RESERVING)
-        facts->memory_enough = reserve(k, has_room(k));
+        facts->memory_enough = reserve(k, keeper_has_room(k));
     k->wish = WISH_NONE;
 }

@@ -63,6 +63,11 @@ enum way_found way_find_state(const struct way *way, struct way_context *c, stru
     return way->ops->find(way, c, err);
 }
 
+bool way_is_ending(const struct way_context *c)
+{
+    return c->ending && *c->ending;
+}
+
 int way_note(struct way_context *c, const char *step, struct error *err)
 {
     str_copy(c->entry->step, sizeof c->entry->step, str_from(step));

@@ -31,7 +31,8 @@ struct way_context {
     struct journal *journal;
     struct journal_entry *entry; /* the ways add what they must remember, and write it before each step */
     struct child *child;         /* of the way "process": the child that whirr started; NULL: none */
-    const _Atomic bool *ending;  /* set while the guard is to end: what can be broken off is; NULL: never */
+    const _Atomic bool *ending;  /* the guard is to end: nothing new is begun, requests are broken off; NULL: never */
+    const _Atomic bool *abandon; /* it has waited long enough: what is under way is left alone; NULL: never */
 };
 
 enum way_found { WAY_FOUND_UNKNOWN, WAY_FOUND_RUNNING, WAY_FOUND_EVICTED };
@@ -66,5 +67,7 @@ int way_evict(const struct way *way, struct way_context *c, struct error *err);
 int way_resume(const struct way *way, struct way_context *c, struct error *err);
 enum way_found way_find_state(const struct way *way, struct way_context *c, struct error *err);
 
+/* Is the guard to end? */
+bool way_is_ending(const struct way_context *c);
 /* Writes the entry with this step before it is done. */
 int way_note(struct way_context *c, const char *step, struct error *err);

@@ -74,13 +74,20 @@ static int64_t call_limit_ms(int64_t bytes, int64_t configured_ms)
     return MAX_OF(configured_ms, 30000 + bytes / CHECKPOINT_BYTES_PER_MS);
 }
 
+/* Locking waits for the work that the process has given to the GPU. */
+static int64_t lock_limit_ms(const struct way_context *c)
+{
+    int64_t configured_ms = c->settings->evict_timeout_ms;
+    return configured_ms ? MIN_OF(configured_ms, CALL_TIMEOUT_MS) : CALL_TIMEOUT_MS;
+}
+
 static int call(struct way_context *c, enum cuda_call what, const char *step, struct claim_identity who, int64_t limit_ms,
                 struct error *err)
 {
     int rc = target_check(c->env, who, err);
     if (rc == 0)
         rc = way_note(c, step, err);
-    return rc < 0 ? rc : cuda_call(c->env, what, who.pid, limit_ms, NULL, err);
+    return rc < 0 ? rc : cuda_call(c->env, what, who.pid, limit_ms, c->abandon, NULL, err);
 }
 
 static int evict(const struct way *way, struct way_context *c, struct error *err)
@@ -100,14 +107,17 @@ static int evict(const struct way *way, struct way_context *c, struct error *err
     int64_t limit_ms = call_limit_ms(t.bytes, c->settings->evict_timeout_ms);
     /* One that an earlier guard left locked must not be locked again: the driver refuses that. */
     enum cuda_process_state state = CUDA_PROCESS_RUNNING;
-    rc = cuda_call(c->env, CUDA_GET_STATE, t.who.pid, CALL_TIMEOUT_MS, &state, err);
+    rc = cuda_call(c->env, CUDA_GET_STATE, t.who.pid, CALL_TIMEOUT_MS, c->abandon, &state, err);
     if (rc == 0 && state == CUDA_PROCESS_FAILED)
         rc = error_set(err, -EIO, "the driver says that an earlier checkpoint of pid %d failed; restart the worker", t.who.pid);
     if (rc == 0 && state == CUDA_PROCESS_RUNNING)
-        rc = call(c, CUDA_LOCK, "lock", t.who, CALL_TIMEOUT_MS, err);
+        rc = call(c, CUDA_LOCK, "lock", t.who, lock_limit_ms(c), err);
     if (rc < 0)
         return rc;
-    rc = call(c, CUDA_CHECKPOINT, "checkpoint", t.who, limit_ms, err);
+    if (way_is_ending(c))
+        rc = error_set(err, -ECANCELED, "the guard ends");
+    else
+        rc = call(c, CUDA_CHECKPOINT, "checkpoint", t.who, limit_ms, err);
     if (rc < 0) {
         /* It still runs where it was: let it go on. What unlocking says matters less than why the checkpoint failed. */
         struct error ignored = {0};
@@ -125,7 +135,7 @@ static int resume(const struct way *way, struct way_context *c, struct error *er
     int rc = target_check(c->env, who, err);
     enum cuda_process_state state;
     if (rc == 0)
-        rc = cuda_call(c->env, CUDA_GET_STATE, who.pid, CALL_TIMEOUT_MS, &state, err);
+        rc = cuda_call(c->env, CUDA_GET_STATE, who.pid, CALL_TIMEOUT_MS, c->abandon, &state, err);
     if (rc < 0)
         return rc;
     if (state == CUDA_PROCESS_RUNNING)
@@ -142,7 +152,7 @@ static enum way_found find(const struct way *way, struct way_context *c, struct 
     (void)way;
     enum cuda_process_state state;
     if (c->entry->pid_count == 0 || target_check(c->env, c->entry->pids[0], err) < 0 ||
-        cuda_call(c->env, CUDA_GET_STATE, c->entry->pids[0].pid, CALL_TIMEOUT_MS, &state, err) < 0)
+        cuda_call(c->env, CUDA_GET_STATE, c->entry->pids[0].pid, CALL_TIMEOUT_MS, c->abandon, &state, err) < 0)
         return WAY_FOUND_UNKNOWN;
     return state == CUDA_PROCESS_RUNNING ? WAY_FOUND_RUNNING : WAY_FOUND_EVICTED;
 }

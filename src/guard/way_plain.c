@@ -20,7 +20,8 @@ enum { COMMAND_TIMEOUT_MS = 60000, STOP_TIMEOUT_MS = 10000, POLL_MS = 10 };
 static int run_command(struct way_context *c, const char *const *argv, int64_t timeout_ms, struct error *err)
 {
     AUTO_BUF struct buf said = BUF(4096);
-    struct launch launch = {.argv = argv, .timeout_ms = timeout_ms ? timeout_ms : COMMAND_TIMEOUT_MS, .err = &said};
+    struct launch launch = {
+        .argv = argv, .timeout_ms = timeout_ms ? timeout_ms : COMMAND_TIMEOUT_MS, .err = &said, .cancel = c->abandon};
     int status = c->env->launch(c->env, &launch, err);
     if (status > 0)
         return error_set(err, -EIO, "'%s' ended with %d: %.200s", argv[0], status, said.at ? said.at : "");
@@ -191,6 +192,8 @@ static int process_evict(const struct way *way, struct way_context *c, struct er
     (void)way;
     if (!c->child)
         return error_set(err, -EINVAL, "the way 'process' is for workers that whirr started (whirr guard run)");
+    int64_t limit_ms = c->settings->evict_timeout_ms;
+    c->child->stop_timeout_ms = limit_ms ? MIN_OF(limit_ms, STOP_TIMEOUT_MS) : STOP_TIMEOUT_MS;
     int rc = way_note(c, "stop", err);
     return rc < 0 ? rc : child_stop(c->env, c->child, err);
 }

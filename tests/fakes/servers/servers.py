@@ -25,6 +25,7 @@ Read in the servers' own source (repository, file, commit):
   triton      triton-inference-server/server src/http_server.cc (HandleRepositoryIndex, HandleRepositoryControl), core's
               model_repository_manager.cc (LoadUnloadModel)
 """
+import contextlib
 import http.server
 import json
 import os
@@ -35,6 +36,7 @@ import time
 import urllib.parse
 
 LOCK = threading.RLock()
+IN_FLIGHT = 0
 
 
 class Refused(Exception):
@@ -349,6 +351,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         with open(sys.argv[3] + ".log", "a") as log:
             log.write(f"{self.command} {self.path} {raw.decode()}\n")
+        with self.counted(server):
+            self.answer_to(server, raw, url)
+
+    @contextlib.contextmanager
+    def counted(self, server):
+        """"peak": the most requests that were there at the same time."""
+        global IN_FLIGHT
+        with LOCK:
+            IN_FLIGHT += 1
+            if IN_FLIGHT > server.get().get("peak", 0):
+                server.put(peak=IN_FLIGHT)
+        try:
+            yield
+        finally:
+            with LOCK:
+                IN_FLIGHT -= 1
+
+    def answer_to(self, server, raw, url):
         state = server.get()
         if state.get("dead"):
             self.close_connection = True

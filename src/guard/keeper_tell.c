@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a keeper says: the story of a worker, one sentence a step, to the log and to whoever listens. Decides nothing.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "guard/keeper.h"
+
+#define GIB_BYTES (1024.0 * 1024 * 1024)
+
+static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *text, int status)
+{
+    struct log_field worker = LOG_TEXT("worker", k->spec->name), state = LOG_TEXT("state", guard_state_name(k->policy.state));
+    if (kind == GUARD_EVENT_PROBLEM)
+        log_warn(text, worker, state);
+    else
+        log_info(text, worker, state);
+    if (k->shared->options.event)
+        k->shared->options.event(k->shared->options.user, &(struct guard_event){.kind = kind,
+                                                                                .worker = k->spec->name,
+                                                                                .state = k->policy.state,
+                                                                                .before = before,
+                                                                                .text = text,
+                                                                                .exit_status = status,
+                                                                                .at = clock_wall(k->env->clock)});
+}
+
+void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *format, ...)
+{
+    char text[GUARD_TEXT_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tell(k, kind, before, text, 0);
+}
+
+/* Said once, not at every look: the same problem again is only counted. */
+void keeper_problem(struct keeper *k, const char *format, ...)
+{
+    char text[GUARD_TEXT_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    pthread_mutex_lock(&k->lock);
+    bool again = strcmp(k->status.problem, text) == 0;
+    str_copy(k->status.problem, sizeof k->status.problem, str_from(text));
+    pthread_mutex_unlock(&k->lock);
+    if (!again)
+        tell(k, GUARD_EVENT_PROBLEM, k->policy.state, text, 0);
+}
+
+static double gib(int64_t bytes)
+{
+    return (double)bytes / GIB_BYTES;
+}
+
+static void tell_paused(struct keeper *k, enum guard_state before)
+{
+    struct mono now = clock_mono(k->env->clock);
+    if (before == GUARD_RESERVING || before == GUARD_RESUMING) {
+        keeper_tell(k, GUARD_EVENT_STATE, before, "stays paused: %s", k->claim.reason);
+        return;
+    }
+    if (k->policy.not_freed) {
+        keeper_tell(k, GUARD_EVENT_STATE, before, "paused");
+        keeper_problem(k, "it was asked to free its memory and said yes, but the driver shows that it still holds it");
+        return;
+    }
+    pthread_mutex_lock(&k->lock);
+    k->status.evictions_total++;
+    k->status.problem[0] = '\0';
+    pthread_mutex_unlock(&k->lock);
+    keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %.1f GiB of GPU memory were given back %.1f s after the decision",
+                gib(k->entry.bytes), (double)mono_since_ms(now, k->acted_at) / 1000);
+}
+
+/* The story, one sentence a step. */
+void keeper_tell_change(struct keeper *k, enum guard_state before)
+{
+    const char *why = k->policy.held           ? "a person holds it"
+                      : k->policy.evict_wanted ? "a person wants it off the GPU"
+                      : k->fault               ? "its GPU has a fault"
+                      : k->hot                 ? "its GPU is too hot"
+                                               : k->claim.reason;
+    switch (k->policy.state) {
+    case GUARD_DRAINING:
+        k->acted_at = clock_mono(k->env->clock);
+        keeper_tell(k, GUARD_EVENT_STATE, before, "gives its GPU up: %s", why);
+        break;
+    case GUARD_EVICTING:
+        keeper_tell(k, GUARD_EVENT_STATE, before, "taking it off the GPU through %s",
+                    k->policy.way < k->spec->way_count ? k->spec->ways[k->policy.way].name : "?");
+        break;
+    case GUARD_PAUSED: tell_paused(k, before); break;
+    case GUARD_RESERVING:
+        keeper_tell(k, GUARD_EVENT_STATE, before, "%s; waiting for %.1f GiB of free GPU memory", k->claim.reason,
+                    gib(k->entry.bytes));
+        break;
+    case GUARD_RESUMING: keeper_tell(k, GUARD_EVENT_STATE, before, "bringing it back"); break;
+    case GUARD_RUNNING:
+        keeper_tell(k, GUARD_EVENT_STATE, before,
+                    before == GUARD_RESUMING ? "runs again"
+                    : before == GUARD_ABSENT ? "is there"
+                                             : "goes on");
+        break;
+    case GUARD_ABSENT:
+        if (before != GUARD_RUNNING)
+            keeper_problem(k, "the worker ended while it was %s", guard_state_name(before));
+        keeper_tell(k, GUARD_EVENT_STATE, before, "is not there");
+        break;
+    case GUARD_VERIFYING: keeper_tell(k, GUARD_EVENT_STATE, before, "asking the driver whether the memory is free"); break;
+    }
+}
+
+/* What was said loudly before turned out well, only late: a model that worked was unloaded when it had ended. */
+void keeper_tell_freed_late(struct keeper *k)
+{
+    pthread_mutex_lock(&k->lock);
+    k->status.evictions_total++;
+    k->status.problem[0] = '\0';
+    pthread_mutex_unlock(&k->lock);
+    keeper_tell(k, GUARD_EVENT_STATE, GUARD_PAUSED, "its memory is free now, %.1f s after the decision",
+                (double)mono_since_ms(clock_mono(k->env->clock), k->acted_at) / 1000);
+}
+
+void keeper_tell_end(struct keeper *k, int status)
+{
+    tell(k, GUARD_EVENT_ENDED, k->policy.state, status ? "the worker ended with an error" : "the worker ended", status);
+}

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guard's plain ways (command, signal, process), driver calls that hang, and the end of the guard in the middle of something."""
+import json
+import signal
+import threading
+import time
+
+import pytest
+from guard_machine import FAST, Server, attach, machine, needs_fakes, wait_for  # noqa: F401
+
+pytestmark = needs_fakes
+
+# A worker that gives its memory back when it is told to, and says so in a file.
+OBEDIENT = """
+import pathlib, signal, sys, time
+path = pathlib.Path(sys.argv[1])
+path.write_text("held")
+signal.signal(signal.SIGUSR1, lambda *_: path.write_text("freed"))
+signal.signal(signal.SIGUSR2, lambda *_: path.write_text("held"))
+while True:
+    time.sleep(60)
+"""
+
+
+class Told:
+    """A worker whose memory is what a file says: "held" or "freed"."""
+
+    def __init__(self, m, argv=None):
+        self.m, self.path = m, m.dir / "told"
+        script = m.dir / "obedient.py"
+        script.write_text(OBEDIENT)
+        self.process = m.start(argv or ["/usr/bin/python3", script, self.path])
+        if argv:
+            self.path.write_text("held")
+        wait_for(self.path.exists, "the worker")
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.follow, daemon=True)
+        m.servers.append(self)
+        self.shown = None
+        self.thread.start()
+        wait_for(lambda: self.shown == "held", "held")
+
+    def state(self):
+        return self.path.read_text()
+
+    def follow(self):
+        while not self.ended.wait(0.02):
+            now = self.state()
+            if now and now != self.shown and self.process.poll() is None:
+                self.m.hold(self.process.pid, 8000 if now == "held" else 200)
+                self.shown = now
+
+    def close(self):
+        self.ended.set()
+        self.thread.join()
+
+
+def commands(m, told, way_lines=""):
+    """A worker of the configuration with the way `command`."""
+    write = ["sh", "-c", f"echo $0 >> {m.dir}/commands; [ ! -e {m.dir}/$0.slow ] || sleep $(cat {m.dir}/$0.slow); printf $0 > {told.path}"]
+    m.config.write_text(f"[guard.worker.w]\nways = [\"command\"]\nmatch = {{ pid = {told.process.pid} }}\n{FAST}"
+                        f"evict_command = {json.dumps(write + ['freed'])}\nresume_command = {json.dumps(write + ['held'])}\n{way_lines}")
+
+
+def ran(m):
+    path = m.dir / "commands"
+    return path.read_text().split() if path.exists() else []
+
+
+# ---- command ----
+
+def test_commands_free_the_memory_and_bring_the_worker_back(machine):
+    m = machine
+    told = Told(m, ["sleep", "600"])
+    busy = m.dir / "busy"
+    busy.touch()
+    commands(m, told, f'status_command = ["sh", "-c", "! test -e {busy}"]\n')
+    m.guard("attach", "w")
+    m.until("running")
+    other = m.process(3000)
+    m.until("draining")
+    assert ran(m) == []
+    busy.unlink()
+    assert m.until("paused")["way"] == "command"
+    m.end(other)
+    m.until("running")
+    assert ran(m) == ["freed", "held"] and told.state() == "held"
+
+
+def test_a_command_that_fails_is_quoted_and_the_worker_goes_on(machine):
+    m = machine
+    told = Told(m, ["sleep", "600"])
+    m.config.write_text(f'[guard.worker.w]\nways = ["command"]\nmatch = {{ pid = {told.process.pid} }}\n{FAST}'
+                        'evict_command = ["sh", "-c", "echo no such model >&2; exit 3"]\n')
+    m.guard("attach", "w")
+    m.until("running")
+    m.process(3000)
+    wait_for(lambda: m.status()["gave_up"], m.log)
+    assert "ended with 3: no such model" in m.log() and m.status()["state"] == "running"
+
+
+@pytest.mark.parametrize("step", ["evict command", "resume command"])
+def test_killed_in_the_middle_of_a_command_the_next_start_brings_the_worker_back(machine, step):
+    m = machine
+    told = Told(m, ["sleep", "600"])
+    commands(m, told)
+    guard = m.guard("attach", "w")
+    m.until("running")
+    (m.dir / ("freed.slow" if step == "evict command" else "held.slow")).write_text("0.5")
+    other = m.process(3000)
+    if step == "resume command":
+        m.until("paused")
+        m.end(other)
+    wait_for(lambda: m.journal()["step"] == step, m.log)
+    guard.kill()
+    guard.wait()
+    for path in m.dir.glob("*.slow"):
+        path.unlink()
+    m.guard("attach", "w")
+    if other.poll() is None:
+        m.end(other)
+    wait_for(lambda: m.status()["state"] == "running" and told.state() == "held" and ran(m)[-1] == "held", lambda: f"{m.status()} {ran(m)}\n{m.log()}")
+
+
+# ---- signal ----
+
+def test_signals_free_the_memory_and_bring_the_worker_back(machine):
+    m = machine
+    told = Told(m)
+    m.guard("attach", "--way", "signal", told.process.pid)
+    m.until("running")
+    other = m.process(3000)
+    assert m.until("paused")["way"] == "signal" and told.state() == "freed"
+    m.end(other)
+    m.until("running")
+    wait_for(lambda: told.state() == "held", m.log)
+
+
+def test_killed_while_a_worker_waits_for_its_signal_the_next_start_sends_it(machine):
+    m = machine
+    told = Told(m)
+    guard = m.guard("attach", "--way", "signal", told.process.pid)
+    m.until("running")
+    other = m.process(3000)
+    m.until("paused")
+    guard.kill()
+    guard.wait()
+    m.end(other)
+    m.guard("attach", "--way", "signal", told.process.pid)
+    m.until("running")
+    wait_for(lambda: told.state() == "held", m.log)
+
+
+def test_a_signal_that_keeps_the_memory_on_the_card_is_refused(machine):
+    m = machine
+    m.config.write_text('[guard.worker.w]\nways = ["signal"]\nmatch = { pid = 1 }\nevict_signal = "SIGSTOP"\n')
+    assert m.guard("attach", "w").wait(20) == 2 and "no signal that a worker can be told with" in m.log()
+
+
+# ---- process ----
+
+def test_a_child_that_ignores_a_polite_end_is_killed_with_its_group(machine):
+    m = machine
+    m.config.write_text('[worker]\nevict_timeout = "1s"\n')
+    guard = m.guard("run", "--way", "process", "--", "sh", "-c", "trap '' TERM; sleep 600 & sleep 600; wait")
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    m.hold(pid, 16000)
+    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    m.process(3000)
+    begin = time.monotonic()
+    wait_for(lambda: m.journal()["step"] == "stop", m.log)
+    m.forget(pid)
+    m.until("paused")
+    assert time.monotonic() - begin < 8
+    guard.terminate()
+    guard.wait(20)
+
+
+# ---- driver calls that hang ----
+
+def test_a_driver_call_of_seconds_does_not_keep_the_guard_from_answering(machine):
+    m = machine
+    worker = m.process(16000)
+    m.script("hang checkpoint 3\n")
+    attach(m, worker)
+    m.until("running")
+    m.process(3000)
+    wait_for(lambda: m.journal()["step"] == "checkpoint", m.log)
+    begin = time.monotonic()
+    assert m.status()["state"] == "evicting" and time.monotonic() - begin < 1
+    assert m.whirr("guard", "hold", "w").returncode == 0
+    assert m.until("paused")["held"] is True
+
+
+def test_a_lock_that_hangs_is_given_up_in_time_and_the_worker_goes_on(machine):
+    m = machine
+    m.config.write_text('[worker]\nevict_timeout = "1s"\n')
+    worker = m.process(16000)
+    m.script("hang lock 60\n")
+    attach(m, worker)
+    m.until("running")
+    m.process(3000)
+    wait_for(lambda: m.status()["gave_up"], m.log)
+    assert "lock of pid" in m.log() and "did not end within 1000 ms" in m.log() and m.state(worker.pid) == 0
+
+
+def test_a_state_query_that_hangs_at_the_start_does_not_keep_the_guard_from_starting(machine):
+    m = machine
+    worker = m.process(16000)
+    m.script("hang state 60\n")
+    attach(m, worker)
+    m.until("running")
+
+
+# ---- the guard is told to end ----
+
+def test_told_to_end_in_a_checkpoint_it_lets_the_driver_finish_and_the_next_guard_goes_on(machine):
+    m = machine
+    worker = m.process(16000)
+    m.script("hang checkpoint 1.5\n")
+    guard = attach(m, worker)
+    m.until("running")
+    other = m.process(3000)
+    wait_for(lambda: m.journal()["step"] == "checkpoint", m.log)
+    guard.terminate()
+    assert guard.wait(20) == 0 and m.state(worker.pid) == 2 and m.journal()["acted"] == ["checkpoint"]
+    m.script("")
+    attach(m, worker)
+    m.until("paused")
+    m.end(other)
+    m.until("running")
+    assert m.state(worker.pid) == 0
+
+
+def test_told_to_end_after_the_lock_it_unlocks(machine):
+    m = machine
+    worker = m.process(16000)
+    m.script("late lock 1\n")
+    guard = attach(m, worker)
+    m.until("running")
+    m.process(3000)
+    wait_for(lambda: m.state(worker.pid) == 1, m.log)
+    guard.terminate()
+    assert guard.wait(20) == 0 and m.state(worker.pid) == 0
+    assert m.calls() == ["lock", "unlock"] and m.journal()["acted"] == []
+
+
+def test_told_to_end_while_a_server_takes_its_time_it_does_not_wait(machine):
+    m = machine
+    server = Server(m, "vllm", busy=True, load_tracking=False)
+    guard = m.guard("attach", "--way", "vllm", server.url)
+    m.until("running")
+    other = m.process(3000)
+    wait_for(lambda: m.journal()["step"] == "unload", m.log)
+    begin = time.monotonic()
+    guard.terminate()
+    assert guard.wait(20) == 0 and time.monotonic() - begin < 5
+    server.put(busy=False)
+    wait_for(server.unloaded, "it went to sleep after all")
+    m.end(other)
+    m.guard("attach", "--way", "vllm", server.url)
+    wait_for(lambda: m.status()["state"] == "running" and server.get()["loaded"], lambda: f"{m.status()}\n{m.log()}")
+
+
+def test_told_to_end_while_the_gpu_is_free_again_it_brings_the_worker_back_first(machine):
+    m = machine
+    worker = m.process(16000)
+    guard = attach(m, worker, "--clear-for", "60s")
+    m.until("running")
+    other = m.process(3000)
+    m.until("paused")
+    m.end(other)
+    guard.terminate()
+    assert guard.wait(20) == 0 and m.state(worker.pid) == 0 and m.journal()["acted"] == []
+
+
+# ---- settings change while the daemon runs ----
+
+def test_settings_and_workers_change_at_a_reload(machine):
+    m = machine
+    worker, second = m.process(8000), m.process(200)
+
+    def configure(more="", second_too=False):
+        text = f'[worker]\n{FAST}{more}[guard.worker.w]\nways = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n'
+        m.config.write_text(text + (f'[guard.worker.x]\nways = ["checkpoint"]\nmatch = {{ pid = {second.pid} }}\n' if second_too else ""))
+    configure()
+    daemon = m.serve()
+    m.until_all("running")
+    m.process(100)
+    time.sleep(1)
+    assert m.status()["state"] == "running"  # too small to count
+    configure('claim_compute_memory = "50MiB"\n')
+    daemon.send_signal(signal.SIGHUP)
+    m.until("paused")
+    configure('claim_compute_memory = "1GiB"\n', second_too=True)
+    daemon.send_signal(signal.SIGHUP)
+    wait_for(lambda: {n: w["state"] for n, w in m.workers().items()} == {"w": "running", "x": "running"}, lambda: f"{m.workers()}\n{m.log()}")
+    assert m.whirr("guard", "hold", "w").returncode == 0
+    wait_for(lambda: m.workers()["w"]["state"] == "paused", m.log)
+    m.config.write_text(f"[worker]\n{FAST}")
+    daemon.send_signal(signal.SIGHUP)
+    wait_for(lambda: m.state(worker.pid) == 0 and m.workers() == {}, lambda: f"{m.workers()}\n{m.log()}")
+    assert "not guarded any more" in m.log()
+
+
+def test_a_worker_with_a_mistake_at_a_reload_stays_as_it_was(machine):
+    m = machine
+    worker = m.process(8000)
+    m.config.write_text(f'[worker]\n{FAST}[guard.worker.w]\nways = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n')
+    daemon = m.serve()
+    m.until_all("running")
+    m.config.write_text(f'[worker]\n{FAST}[guard.worker.w]\nways = ["magic"]\nmatch = {{ pid = {worker.pid} }}\n')
+    daemon.send_signal(signal.SIGHUP)
+    wait_for(lambda: "unknown way 'magic'" in m.log(), m.log)
+    m.process(3000)
+    m.until("paused")
+
+
