@@ -12,7 +12,7 @@
 enum {
     OUTBOX_HEARD_MAX = 1000, /* the one that began first is forgotten */
     OUTBOX_GROUP_MAX = 100,
-    OUTBOX_REFUSALS_MAX = 5, /* a target that refuses is not asked for ever */
+    OUTBOX_REFUSALS_MAX = 4, /* a target that refuses is not asked for ever */
     OUTBOX_PAUSE_LEAST_MS = 1000,
     OUTBOX_PAUSE_MOST_MS = 300000,
     OUTBOX_RETRY_AFTER_MOST_MS = 3600000,

@@ -149,6 +149,7 @@ static void publish_attempt(struct notifier *n, const struct notify_attempt *a, 
 {
     pthread_mutex_lock(&n->lock);
     n->stats.attempts_total++;
+    n->stats.queued = n->outbox.count; /* all figures of one look belong together */
     n->stats.errors_total += a->result != OUTBOX_SENT;
     n->stats.sent_total += a->result == OUTBOX_SENT ? notices : 0;
     str_copy(n->stats.last_error, sizeof n->stats.last_error, str_from(a->error));

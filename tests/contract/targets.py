@@ -19,7 +19,7 @@ import time
 class Target:
     """A server that keeps what it is sent. `answers` are given one by one, then what `judge` says of the request."""
 
-    def __init__(self, judge=None):
+    def __init__(self, judge=None, port=0):
         self.requests, self.answers, self.delay, self.judge = [], [], 0, judge or (lambda request: (200, {}, b"ok"))
         target = self
 
@@ -44,7 +44,7 @@ class Target:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()

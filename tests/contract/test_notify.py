@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an alert to those who are told: the daemon with stand-ins, and with Debian's Alertmanager."""
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+
+import pytest
+import targets
+from conftest import BUILD, Daemon, eventually
+
+RULE = """
+[alerts]
+enabled = false
+
+[[alert]]
+name = "busy"
+when = "utilization_percent > 10"
+for = "0s"
+severity = "warning"
+notify = [{names}]
+"""
+BUSY, IDLE = "  gpu_util 90\n", "  gpu_util 1\n"
+
+
+class House:
+    """A daemon on a fake driver, whose cards are made busy and idle by the test."""
+
+    def __init__(self, folder, library):
+        self.folder, self.library, self.daemons, self.made = folder, library, [], []
+        (folder / "config").mkdir()
+        self.cards(IDLE)
+
+    def target(self, kind=targets.Target):
+        self.made.append(kind())
+        return self.made[-1]
+
+    def cards(self, *states):
+        new = self.folder / "script.new"
+        new.write_text("".join("gpu NVIDIA H200\n  profile h200\n" + state for state in states))
+        new.rename(self.folder / "script")
+
+    def configure(self, notifiers, rule=RULE):
+        """notifiers: name -> lines of its table"""
+        names = ", ".join(f'"{name}"' for name in notifiers)
+        text = rule.replace("{names}", names) + "".join(f"\n[notify.{name}]\n{lines}\n" for name, lines in notifiers.items())
+        (self.folder / "whirr.toml").write_text(text)
+
+    def start(self, *args):
+        env = {"WHIRR_NVML_LIBRARY": str(self.library), "WHIRR_FAKE_NVML": str(self.folder / "script")}
+        d = Daemon(self.folder, ["--config", str(self.folder / "whirr.toml"), "--source", "nvml", "--interval", "0.1", "--listen", "127.0.0.1:0", *args], env)
+        self.daemons.append(d)
+        return d
+
+
+@pytest.fixture
+def house(tmp_path):
+    library = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
+    if not library.exists():
+        pytest.skip("the fake NVML library was not built")
+    h = House(tmp_path, library)
+    yield h
+    for d in h.daemons:
+        d.stop()
+    for t in h.made:
+        t.close()
+
+
+def webhook(target, path="/hook", **more):
+    return "\n".join(['type = "webhook"', f'url = "{target.url(path)}"'] + [f"{k} = {v}" for k, v in more.items()])
+
+
+def notifier(d, name):
+    return next(n for n in d.json("/api/notifiers")["notifiers"] if n["name"] == name)
+
+
+def test_firing_and_resolved_are_posted_as_documented(house):
+    hook = house.target()
+    house.configure({"ops": webhook(hook, "/hook/s3cretpath")})
+    d = house.start()
+    house.cards(BUSY)
+    firing = eventually(hook.bodies, explain=d.log)[0]
+    assert (firing["status"], firing["alert"], firing["severity"], firing["gpu_index"]) == ("firing", "busy", "warning", 0)
+    assert firing["gpu_name"] == "NVIDIA H200" and firing["value"] == 90 and firing["summary"] and firing["ended_at"] is None
+    house.cards(IDLE)
+    resolved = eventually(lambda: hook.bodies()[1:], explain=d.log)[0]
+    assert resolved["status"] == "resolved" and resolved["fingerprint"] == firing["fingerprint"]
+    assert resolved["started_at"] == firing["started_at"] and resolved["ended_at"] > resolved["started_at"]
+    told = eventually(lambda: (n := notifier(d, "ops"))["sent_total"] == 2 and n)
+    assert told["queued"] == 0 and told["failed_total"] == 0 and told["last_error"] is None and told["target"] == hook.url("/...")
+    metrics = d.get("/metrics").body.decode()
+    assert 'whirr_notifications_sent_total{notifier="ops",type="webhook"} 2' in metrics
+    assert "ops" in d.whirr("notify", "list").stdout
+    d.stop()
+    assert "s3cretpath" not in d.log()
+
+
+def test_a_dead_target_delays_nobody_and_hears_later(house):
+    dead, slow, alive = house.target(), house.target(), house.target()
+    slow.delay = 3
+    port = dead.port
+    dead.close()
+    house.made.remove(dead)
+    house.configure({"dead": webhook(dead), "slow": webhook(slow), "alive": webhook(alive)})
+    d = house.start()
+    begin = time.monotonic()
+    house.cards(BUSY)
+    eventually(lambda: alive.requests, explain=d.log)
+    house.cards(IDLE)
+    eventually(lambda: len(alive.requests) == 2, explain=d.log)
+    assert time.monotonic() - begin < 3  # sampling and the other target went on
+    down = eventually(lambda: (n := notifier(d, "dead"))["errors_total"] and n["queued"] == 2 and n, explain=d.log)
+    assert down["state"] == "retrying" and down["next_try_at"] and "connect" in down["last_error"]
+    assert sum("notifier dead" in line for line in d.lines) == 1  # one line an outage
+    back = house.target(lambda: targets.Target(port=port))
+    eventually(lambda: len(back.requests) == 2, 30, d.log)
+    assert [b["status"] for b in back.bodies()] == ["firing", "resolved"]
+    d.wait_log("notifier dead.*can be told again")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_what_waits_survives_a_restart(house, how):
+    dead = house.target()
+    dead.close()
+    house.made.remove(dead)
+    house.configure({"ops": webhook(dead)})
+    d = house.start()
+    house.cards(BUSY)
+    eventually(lambda: notifier(d, "ops")["errors_total"], explain=d.log)
+    code, took = d.stop(how)
+    assert took < 5
+    kept = json.loads((house.folder / "whirr/notify/ops.json").read_text())
+    assert [item["notice"]["alert"] for item in kept["queue"]] == ["busy"]
+    there = house.target()
+    house.configure({"ops": webhook(there)})
+    again = house.start()
+    eventually(there.bodies, explain=again.log)
+    time.sleep(0.5)
+    assert [b["status"] for b in there.bodies()] == ["firing"]  # once, though the rules begin anew
+    house.cards(IDLE)
+    assert eventually(lambda: there.bodies()[1:], explain=again.log)[0]["status"] == "resolved"
+
+
+def test_a_damaged_queue_is_moved_aside(house):
+    hook = house.target()
+    house.configure({"ops": webhook(hook)})
+    (house.folder / "whirr/notify").mkdir(parents=True)
+    (house.folder / "whirr/notify/ops.json").write_text('{"version": 1, "queue": [{')
+    d = house.start()
+    d.wait_log("was damaged")
+    assert (house.folder / "whirr/notify/ops.json.damaged").exists()
+    house.cards(BUSY)
+    eventually(lambda: hook.requests, explain=d.log)
+
+
+def test_refusals_are_not_tried_for_ever_and_retry_after_is_heeded(house):
+    refuses, busy = house.target(lambda: targets.Target(lambda r: (400, {}, b"no"))), house.target()
+    busy.answers = [(429, {"Retry-After": "2"}, b"")]
+    house.configure({"refuses": webhook(refuses), "busy": webhook(busy)})
+    d = house.start()
+    house.cards(BUSY)
+    eventually(lambda: len(busy.requests) == 2, explain=d.log)
+    first, second = busy.requests
+    assert second.at - first.at >= 2 and second.status == 200
+    gone = eventually(lambda: (n := notifier(d, "refuses"))["failed_total"] and n, 40, d.log)
+    assert gone["queued"] == 0 and len(refuses.requests) == 4
+    d.wait_log("notifier refuses: 1 notice given up")
+    # Who did not hear of the beginning does not hear of the end.
+    house.cards(IDLE)
+    eventually(lambda: len(busy.requests) == 3, explain=d.log)
+    assert len(refuses.requests) == 4
+
+
+def test_groups_and_distances(house):
+    grouped, spaced, once = house.target(), house.target(), house.target()
+    house.configure({"grouped": webhook(grouped, group_wait='"1s"'), "spaced": webhook(spaced, min_interval='"1500ms"'),
+                     "once": webhook(once, resolved="false")})
+    house.cards(IDLE, IDLE, IDLE)
+    d = house.start()
+    house.cards(BUSY, BUSY, BUSY)
+    body = eventually(grouped.bodies, explain=d.log)[0]
+    assert body["count"] == 3 and sorted(a["gpu_index"] for a in body["alerts"]) == [0, 1, 2]
+    house.cards(IDLE, IDLE, IDLE)
+    eventually(lambda: {a["gpu_index"] for b in spaced.bodies() for a in b["alerts"] if a["status"] == "resolved"} == {0, 1, 2}, explain=d.log)
+    times = [r.at for r in spaced.requests]
+    assert len(times) >= 2 and all(later - earlier >= 1.4 for earlier, later in zip(times, times[1:]))
+    eventually(lambda: sum(b["count"] for b in grouped.bodies()) == 6, explain=d.log)
+    assert grouped.bodies()[-1]["status"] == "resolved" and len(grouped.requests) == 2
+    assert {b["status"] for b in once.bodies()} == {"firing"} and len(once.requests) == 3
+
+
+def test_settings_can_change_while_it_runs(house):
+    before, after, added = house.target(), house.target(), house.target()
+    house.configure({"ops": webhook(before)})
+    d = house.start()
+    house.cards(BUSY)
+    eventually(lambda: before.requests, explain=d.log)
+    house.configure({"ops": webhook(after), "new": webhook(added)})
+    d.process.send_signal(signal.SIGHUP)
+    d.wait_log("reloaded")
+    house.cards(IDLE)
+    assert eventually(after.bodies, explain=d.log)[0]["status"] == "resolved"  # it heard of the beginning under its old address
+    house.cards(BUSY)
+    eventually(lambda: added.requests, explain=d.log)
+
+
+def test_chat_services_take_groups_of_many(house):
+    kinds = {name: house.target(getattr(targets, name)) for name in ("slack", "discord", "ntfy")}
+    house.configure({name: f'type = "{name}"\nurl = "{t.url("/topic")}"\ngroup_wait = "300ms"' for name, t in kinds.items()})
+    house.cards(*[IDLE] * 12)
+    d = house.start()
+    house.cards(*[BUSY] * 12)
+    for name in kinds:
+        eventually(lambda: notifier(d, name)["sent_total"] == 12, explain=d.log)
+        assert all(r.status in (200, 204) for r in kinds[name].requests)
+
+
+# ---- the real Alertmanager ----
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture
+def alertmanager(tmp_path):
+    """Debian's Alertmanager with a receiver of ours; alerts that nobody repeats are over after 2 seconds."""
+    program = shutil.which("prometheus-alertmanager")
+    if not program:
+        pytest.skip("no prometheus-alertmanager (tools/deps test)")
+    receiver = targets.Target()
+    port = free_port()
+    (tmp_path / "am.yml").write_text(f"""
+global: {{resolve_timeout: 2s}}
+route: {{receiver: r, group_wait: 0s, group_interval: 1s, group_by: [alertname, gpu]}}
+receivers: [{{name: r, webhook_configs: [{{url: "{receiver.url('/am')}", send_resolved: true}}]}}]
+""")
+    process = subprocess.Popen([program, f"--config.file={tmp_path}/am.yml", f"--storage.path={tmp_path}/am", f"--web.listen-address=127.0.0.1:{port}",
+                                "--cluster.listen-address="], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    class Alertmanager:
+        url = f"http://127.0.0.1:{port}"
+        received = receiver
+
+        @staticmethod
+        def alerts():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v2/alerts", timeout=5) as answer:
+                    return json.load(answer)
+            except OSError:
+                return None
+
+    eventually(lambda: Alertmanager.alerts() is not None, 30)
+    yield Alertmanager
+    process.kill()
+    process.wait()
+    receiver.close()
+
+
+def test_alertmanager_takes_alerts_and_their_end(house, alertmanager):
+    house.configure({"am": f'type = "alertmanager"\nurl = "{alertmanager.url}"'},
+                    RULE + 'labels = { team = "ml", "odd-name" = "x" }\n')
+    d = house.start()
+    house.cards(BUSY)
+    alert, = eventually(alertmanager.alerts, explain=d.log)
+    assert alert["status"]["state"] == "active"
+    labels = alert["labels"]
+    assert (labels["alertname"], labels["severity"], labels["gpu"], labels["team"], labels["odd_name"]) == ("busy", "warning", "0", "ml", "x")
+    assert alert["annotations"]["summary"] and alert["annotations"]["value"] == "90"
+    # It outlives the server's own resolve_timeout (2 s): its end is set ahead, and it is repeated before that.
+    time.sleep(3)
+    assert len(alertmanager.alerts()) == 1
+    house.cards(IDLE)
+    ended = eventually(lambda: next((b for b in alertmanager.received.bodies() if b["status"] == "resolved"), None), 30, d.log)
+    assert ended["alerts"][0]["labels"]["alertname"] == "busy" and ended["alerts"][0]["endsAt"] > ended["alerts"][0]["startsAt"]
+
+
+def test_alertmanager_hears_again_of_what_fires_after_a_restart(house, alertmanager):
+    house.configure({"am": f'type = "alertmanager"\nurl = "{alertmanager.url}/api/v2"'})
+    first = house.start()
+    house.cards(BUSY)
+    before, = eventually(alertmanager.alerts, explain=first.log)
+    first.stop()
+    again = house.start()
+    eventually(lambda: alertmanager.alerts()[0]["updatedAt"] > before["updatedAt"], 30, again.log)
+    after, = alertmanager.alerts()
+    assert after["fingerprint"] == before["fingerprint"] and after["startsAt"] == before["startsAt"] and after["endsAt"] > before["endsAt"]
