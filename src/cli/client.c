@@ -19,7 +19,7 @@
 #include "cli/places.h"
 #include "source/replay/reader.h"
 
-enum { HEAD_MAX = 16384, ANSWER_MAX = 64 << 20, SNAPSHOT_TIMEOUT_MS = 1500 };
+enum { HEAD_MAX = 16384, ANSWER_MAX = 64 << 20, SNAPSHOT_TIMEOUT_MS = 1500, PIECE_TIMEOUT_MS = 60000, LINE_MAX_BYTES = 64 };
 
 struct client {
     int fd;
@@ -207,6 +207,113 @@ int client_request(struct client *c, const char *method, const char *target, con
         close(c->fd);
     c->fd = -1;
     return error_set(err, result, "the daemon at %s did not answer: %s", c->path, strerror(-result));
+}
+
+/* ---- an answer of any length ---- */
+
+struct chunks {
+    client_piece_fn *each;
+    void *user;
+    size_t left; /* of the chunk at hand */
+    char line[LINE_MAX_BYTES];
+    size_t line_len;
+    bool behind; /* a chunk has ended: its CRLF follows */
+    bool ended;
+};
+
+static int end_of_line(struct chunks *k)
+{
+    k->line[k->line_len] = '\0';
+    k->line_len = 0;
+    if (k->behind) {
+        k->behind = false;
+        return 0;
+    }
+    char *end;
+    unsigned long size = strtoul(k->line, &end, 16);
+    if (end == k->line || (*end && *end != '\r' && *end != ';') || size > ANSWER_MAX)
+        return -EPROTO;
+    k->left = size;
+    k->ended = size == 0;
+    return 0;
+}
+
+static int take_chunks(struct chunks *k, struct str input)
+{
+    int result = 0;
+    while (result == 0 && input.len && !k->ended) {
+        size_t used = 1;
+        if (k->left) {
+            used = MIN_OF(k->left, input.len);
+            result = k->each(k->user, (struct str){input.at, used});
+            k->left -= used;
+            k->behind = k->left == 0;
+        } else if (input.at[0] == '\n') {
+            result = end_of_line(k);
+        } else if (k->line_len + 1 == sizeof k->line) {
+            result = -EPROTO;
+        } else {
+            k->line[k->line_len++] = input.at[0];
+        }
+        input = (struct str){input.at + used, input.len - used};
+    }
+    return result;
+}
+
+static int refused(struct client *c, const struct answer_head *head, struct buf *input, struct buf *refusal, struct mono until)
+{
+    while (input->len < head->head_len + (size_t)head->body_len)
+        if (receive(c->fd, input, until) <= 0)
+            return -ECONNRESET;
+    buf_add(refusal, input->at + head->head_len, (size_t)head->body_len);
+    return head->status;
+}
+
+static int download(struct client *c, struct str request, struct chunks *k, struct buf *refusal)
+{
+    struct mono until = {clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
+    AUTO_BUF struct buf input = BUF(ANSWER_MAX);
+    struct answer_head head;
+    int result = send_all(c->fd, request, until), there;
+    while (result == 0 && (there = parse_head(buf_view(&input), &head)) != 1) {
+        ssize_t n = there < 0 ? there : receive(c->fd, &input, until);
+        result = n > 0 ? 0 : n < 0 ? (int)n : -ECONNRESET;
+    }
+    if (result < 0)
+        return result;
+    if (head.status != 200)
+        return refused(c, &head, &input, refusal, until);
+    bool chunked = memmem(input.at, head.head_len, "chunked", 7) != NULL;
+    size_t used = head.head_len;
+    if (!chunked) { /* nothing, or little */
+        k->left = (size_t)head.body_len;
+        k->ended = head.body_len == 0;
+    }
+    for (;;) {
+        result = take_chunks(k, (struct str){input.at + used, input.len - used});
+        if (result < 0 || k->ended || (!chunked && k->left == 0))
+            return result < 0 ? result : head.status;
+        input.len = used = 0;
+        until = (struct mono){clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
+        ssize_t n = receive(c->fd, &input, until);
+        if (n <= 0)
+            return n < 0 ? (int)n : -ECONNRESET;
+    }
+}
+
+int client_download(struct client *c, const char *target, client_piece_fn *each, void *user, struct buf *refusal, struct error *err)
+{
+    AUTO_BUF struct buf request = BUF(1 << 16);
+    buf_printf(&request, "GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: whirr/" WHIRR_VERSION "\r\n\r\n", target);
+    if (request.failed)
+        return error_set(err, -E2BIG, "the request is too large");
+    struct chunks k = {.each = each, .user = user};
+    int result = c->fd < 0 ? -ECONNRESET : download(c, buf_view(&request), &k, refusal);
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    return result >= 0 ? result
+                       : error_set(err, result, "the daemon at %s did not answer to the end: %s", c->path, strerror(-result));
 }
 
 void client_error_text(struct str answer, char *text, size_t size)

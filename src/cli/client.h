@@ -19,6 +19,11 @@ void client_close(struct client *c); /* NULL is fine */
 /* The status of the answer, whose body is appended; or -errno. `body` may be NULL: a request without one. */
 int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
                    int64_t timeout_ms, struct error *err);
+/* An answer of any length, piece by piece; `each` returns 0 or -errno, which ends it. The connection is closed afterwards. An
+ * answer other than 200 is appended to `refusal`. The status, or -errno: also when the answer was broken off. */
+typedef int client_piece_fn(void *user, struct str piece);
+int client_download(struct client *c, const char *target, client_piece_fn *each, void *user, struct buf *refusal,
+                    struct error *err);
 /* The message in an error body, or the body itself. */
 void client_error_text(struct str answer, char *text, size_t size);
 

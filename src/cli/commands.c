@@ -10,6 +10,7 @@
     COMMAND(ps)           \
     COMMAND(why)          \
     COMMAND(health)       \
+    COMMAND(history)      \
     COMMAND(resources)    \
     COMMAND(devices)      \
     COMMAND(driver)       \

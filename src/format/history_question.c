@@ -137,7 +137,9 @@ static int unknown_metric(bool of_process, const char *name, struct error *err)
         try_name(&n, "", series_column(SERIES_GPU, i).json);
     for (size_t i = 0; i < series_count(SERIES_HOST) && !of_process; i++)
         try_name(&n, "host.", series_column(SERIES_HOST, i).json);
-    return error_set(err, -EINVAL, "metric '%s' is not known; the nearest is '%s'", name, n.best);
+    if (n.least > strlen(name) / 2 + 1)
+        return error_set(err, -EINVAL, "metric '%s' is not known; they are called as in `whirr help metrics`", name);
+    return error_set(err, -EINVAL, "metric '%s' is not known; did you mean '%s'?", name, n.best);
 }
 
 static int add_metrics(struct history_question *q, struct str list, struct error *err)

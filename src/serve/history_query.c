@@ -99,7 +99,7 @@ static bool read_question(struct exchange *x, enum history_kind kind, struct his
     struct error err = {0};
     struct wall now = clock_wall(x->server->options.env->clock);
     if (history_question_read(q, kind, parameter, x, now, MOMENT_UTC, &err) < 0) {
-        exchange_error(x, 400, "bad_parameter", "%s.", err.text);
+        exchange_error(x, 400, "bad_parameter", "%s%s", err.text, err.text[strlen(err.text) - 1] == '?' ? "" : ".");
         return false;
     }
     const struct server *s = x->server;

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr history: the past as plots, lists or data.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "cli/history_show.h"
+#include "cli/history_source.h"
+#include "cli/settings.h"
+#include "cli/show.h"
+
+enum { ANSWER_MAX = 64 << 20, HEIGHT_MOST = 13, HEIGHT_USUAL = 9, WIDTH_MOST = 900, MARKS_LOOKED_AT = 1000 };
+
+struct asked {
+    const struct cli *cli;
+    char metrics[2048];
+    size_t points;
+};
+
+static bool parameter(void *user, const char *key, char *value, size_t size)
+{
+    const struct asked *asked = user;
+    const struct options *o = &asked->cli->options;
+    if (strcmp(key, "metric") == 0) {
+        str_copy(value, size, str_from(asked->metrics));
+        return asked->metrics[0] != '\0';
+    }
+    if (strcmp(key, "points") == 0) {
+        snprintf(value, size, "%zu", asked->points);
+        return true;
+    }
+    if (strcmp(key, "format") == 0) {
+        str_copy(value, size, str_from(options_has(o, "csv") ? "csv" : options_has(o, "jsonl") ? "jsonl" : "json"));
+        return true;
+    }
+    if (strcmp(key, "sort") == 0) {
+        str_copy(value, size, str_from("energy"));
+        return options_has(o, "processes") && !options_has(o, "csv") && !options_has(o, "jsonl");
+    }
+    const char *text = options_value(o, key, NULL);
+    if (!text)
+        return false;
+    str_copy(value, size, str_from(text));
+    return true;
+}
+
+static int number_option(const struct cli *cli, const char *name, int64_t least, int64_t most, int *ret, struct error *err)
+{
+    const char *text = options_value(&cli->options, name, NULL);
+    int64_t number;
+    if (!text)
+        return 0;
+    if (!str_to_i64(str_from(text), &number) || number < least || number > most)
+        return error_set(err, -EINVAL, "'--%s %s' is not a number from %lld to %lld", name, text, (long long)least,
+                         (long long)most);
+    *ret = (int)number;
+    return 0;
+}
+
+/* How many rows of the terminal a plot may take so that all fit; without one, a usual height. */
+static int height_for(const struct cli *cli, size_t plots)
+{
+    struct winsize size;
+    if (!cli->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
+        return HEIGHT_USUAL;
+    int rows = ((int)size.ws_row - 6) / (int)MAX_OF(plots, (size_t)1) - 3;
+    return MIN_OF(MAX_OF((rows - 1) | 1, 5), (int)HEIGHT_MOST); /* odd: halves and quarters of the axis have rows of their own */
+}
+
+static enum plot_style style_of(const struct cli *cli)
+{
+    const char *style = options_value(&cli->options, "style", "auto");
+    if (strcmp(style, "blocks") == 0 && cli->page.utf8)
+        return PLOT_BLOCKS;
+    return strcmp(style, "ascii") == 0 || !cli->page.utf8 ? PLOT_ASCII : PLOT_BRAILLE;
+}
+
+/* What happened meanwhile; without it, the plots stand alone. */
+static void ask_events(struct history_source *source, const struct history_question *q, struct buf *out)
+{
+    struct history_question *events = malloc(sizeof *events);
+    struct error err;
+    if (!events)
+        return;
+    *events = *q;
+    events->kind = HISTORY_EVENTS;
+    events->limit = MARKS_LOOKED_AT;
+    if (strchr(events->gpus, ','))
+        events->gpus[0] = '\0';
+    if (history_source_get(source, events, out, &err) < 0)
+        buf_done(out);
+    free(events);
+}
+
+static int show_answer(const struct cli *cli, struct history_source *source, const struct history_question *q,
+                       struct history_look *look, struct error *err)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX), events = BUF(ANSWER_MAX), out = BUF(ANSWER_MAX);
+    int rc = history_source_get(source, q, &answer, err);
+    if (rc < 0)
+        return rc;
+    if (cli->json)
+        return show_text(&answer) == EXIT_FINE ? 0 : -EIO;
+    if (q->kind == HISTORY_SERIES) {
+        ask_events(source, q, &events);
+        rc = history_show_plots(&out, &cli->page, look, buf_view(&answer), buf_view(&events), err);
+    } else {
+        rc = history_show_list(&out, &cli->page, q->kind == HISTORY_EVENTS, buf_view(&answer), err);
+    }
+    return rc < 0 ? rc : show_text(&out) == EXIT_FINE ? 0 : -EIO;
+}
+
+static int answer(const struct cli *cli, const struct history_question *q, struct history_look *look, struct error *err)
+{
+    struct config *config = NULL;
+    struct history_source *source = NULL;
+    if (settings_load(cli, NULL, 0, &config) != EXIT_FINE)
+        return -EIO;
+    int rc = history_source_open(cli, config, &source, err);
+    if (rc == 0 && q->format != HISTORY_JSON)
+        rc = history_source_download(source, q, stdout, err);
+    else if (rc == 0)
+        rc = show_answer(cli, source, q, look, err);
+    if (rc == 0 && fflush(stdout) != 0)
+        rc = error_set(err, -EPIPE, "cannot write: %s", strerror(errno));
+    history_source_close(source);
+    config_free(config);
+    return rc;
+}
+
+static int run(struct cli *cli)
+{
+    const struct options *o = &cli->options;
+    struct error err = {0};
+    AUTO_FREE struct history_question *q = malloc(sizeof *q);
+    struct asked asked = {.cli = cli};
+    struct history_look look = {
+        .width = cli->page.width ? cli->page.width : 80, .each = options_has(o, "each"), .style = style_of(cli)};
+    if (!q)
+        return cli_fail("out of memory");
+    tzset();
+    for (size_t i = 0; i < o->argument_count; i++)
+        snprintf(asked.metrics + strlen(asked.metrics), sizeof asked.metrics - strlen(asked.metrics), "%s%s", i ? "," : "",
+                 o->arguments[i]);
+    enum history_kind kind = options_has(o, "events")      ? HISTORY_EVENTS
+                             : options_has(o, "processes") ? HISTORY_PROCESSES
+                                                           : HISTORY_SERIES;
+    if (number_option(cli, "width", PLOT_WIDTH_LEAST, WIDTH_MOST, &look.width, &err) < 0 ||
+        number_option(cli, "height", PLOT_HEIGHT_LEAST, 100, &look.height, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    if (cli->json + options_has(o, "csv") + options_has(o, "jsonl") > 1)
+        return cli_usage(cli->command, "--json, --csv and --jsonl are different forms: choose one");
+    /* One point a column of dots. */
+    asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (look.width - 6), 20);
+    if (history_question_read(q, kind, parameter, &asked, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    look.since = (double)q->since_ms / MS_PER_S;
+    look.until = (double)q->until_ms / MS_PER_S;
+    if (!look.height)
+        look.height = height_for(cli, q->metric_count);
+    int rc = answer(cli, q, &look, &err);
+    if (rc < 0 && rc != -EPIPE && err.text[0])
+        return cli_fail("%s", err.text);
+    return rc == 0 ? EXIT_FINE : EXIT_FAILED;
+}
+
+static const char *const styles[] = {"auto", "braille", "blocks", "ascii", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "since", .argument = "TIME", .help = "From when: -6h (default), 03:10, yesterday, 2026-11-14T03:10, all"},
+    {.name = "until", .argument = "TIME", .help = "Until when; default: now"},
+    {.name = "step", .argument = "DURATION", .help = "auto (default), a duration like 30s or 1h, or raw for --csv and --jsonl"},
+    {.name = "process", .argument = "NAME|PID", .help = "Of these processes instead of whole GPUs"},
+    {.name = "host", .argument = "NAME", .help = "Of this host, * for all; default: this one"},
+    {.name = "each", .help = "A plot for each GPU, instead of lines in one"},
+    {.name = "width", .argument = "COLUMNS", .help = "Columns to use; default: the terminal's"},
+    {.name = "height", .argument = "ROWS", .help = "Rows of a plot; default: so that all fit"},
+    {.name = "style",
+     .argument = "STYLE",
+     .values = styles,
+     .help = "Dots (braille), blocks or ascii; default: what the terminal can"},
+    {.name = "processes", .help = "A list of who used the GPUs instead of plots, the most energy first"},
+    {.name = "events", .help = "A list of what happened instead of plots"},
+    {.name = "csv", .help = "Comma-separated values; streams, also of months"},
+    {.name = "jsonl", .help = "One JSON object a line; streams"},
+    OPTION_STORE,
+};
+
+static const struct example examples[] = {
+    {"whirr history", "load, memory, power and heat of the last six hours"},
+    {"whirr history power temp --since -1d --gpu 0", "two metrics of one GPU over a day"},
+    {"whirr history vram --process ollama --since yesterday", "what the processes of one name held together"},
+    {"whirr history --processes --since 03:10 --until 03:20", "who used the GPUs last night"},
+    {"whirr history --events --since -7d", "what happened in a week"},
+    {"whirr history all --step raw --since -30d --csv > month.csv", "every stored value"},
+    {"whirr history host.cpu_percent io_pressure_percent", "the machine around the GPUs"},
+};
+
+const struct command command_history = {
+    .name = "history",
+    .summary = "The past as plots in the terminal, or as JSON and CSV",
+    .details =
+        "Asks the daemon, or reads the store itself where none is running. A point is the mean of its step; the faint band behind "
+        "a line reaches from the least to the most. Where nothing was stored, there is a gap. Letters below the time axis mark "
+        "events, which are listed at the end. Metrics are named as in `whirr status --json` (see `whirr help metrics`); util, "
+        "vram, power, temp, fan and clock are short for the usual ones, those of the machine begin with `host.`.",
+    .arguments = "[METRIC...]",
+    .arguments_max = 64,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

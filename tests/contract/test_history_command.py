@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`whirr history`: the same from the daemon and from the file; plots that keep to the page."""
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+
+import pytest
+from conftest import WHIRR, Starter, environment, eventually
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A daemon that has stored some seconds of two GPUs, and an XID."""
+    folder = tmp_path_factory.mktemp("kept")
+    starter = Starter(folder)
+    file = folder / "history.db"
+    d = starter("--interval", "0.1", "--store", f"sqlite:{file}")
+    d.file = file
+    eventually(lambda: d.json("/api/system/gpu-stats/history")["count"] >= 30, explain=d.log)
+    with sqlite3.connect(file, timeout=20) as db:
+        gpu, host, at = db.execute("SELECT g.id, g.host_id, MAX(s.id) >> 14 FROM gpus g JOIN samples s WHERE g.gpu_index = 0").fetchone()
+        db.execute("INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text) VALUES (?, ?, ?, 'xid', 'critical', 79, 'XID 79: off the bus')", (at - 1000, host, gpu))
+    yield d
+    starter.stop()
+
+
+def history(folder, *args, width="80", **env):
+    return subprocess.run([WHIRR, "history", *args], env=environment(folder, COLUMNS=width, **env), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+def good(done):
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return done.stdout
+
+
+def test_daemon_and_file_say_the_same(kept, tmp_path):
+    with sqlite3.connect(kept.file, timeout=20) as db:
+        newest = db.execute("SELECT MAX(recorded_at) FROM gpu_stats").fetchone()[0]
+    args = ["power", "temp", "host.cpu_percent", "--since", "-10m", "--until", newest, "--step", "1s", "--json"]
+    own = json.loads(good(history(tmp_path, *args, "--store", str(kept.file))))
+    asked = json.loads(good(history(kept.folder, *args)))
+    assert own["series"] and own["series"] == asked["series"]
+    args = ["all", "--step", "raw", "--since", "-10m", "--until", newest, "--csv"]
+    assert good(history(tmp_path, *args, "--store", f"sqlite:{kept.file}")) == (text := good(history(kept.folder, *args)))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) > 10 and float(rows[0]["power_watts"]) > 0 and len(rows[0]) > 20
+    lines = good(history(kept.folder, "power", "--since", "-10m", "--step", "1s", "--jsonl")).splitlines()
+    assert json.loads(lines[0])["power_watts"] > 0
+
+
+def test_plots_keep_to_the_page(kept, tmp_path):
+    for width in ("40", "80", "120"):
+        text = good(history(kept.folder, "--since", "-1m", width=width))
+        assert "utilization %" in text and "memory used GiB" in text and "power W" in text and "temperature °C" in text
+        assert "GPU 0" in text and "GPU 1" in text and "└" in text
+        assert max(map(len, text.splitlines())) <= int(width) or width == "40"
+        assert any(0x2801 <= ord(c) <= 0x28ff for c in text)
+    assert "a  " in text and "XID 79: off the bus" in text
+    blocks = good(history(kept.folder, "util", "--since", "-1m", "--style", "blocks"))
+    assert "█" in blocks
+    plain = good(history(kept.folder, "--since", "-1m", LC_ALL="C", TERM="dumb"))
+    assert plain.isascii() and "utilization %" in plain and "+----" in plain and "\x1b" not in plain
+    assert "\x1b[" in good(history(kept.folder, "--since", "-1m", "--color", "always"))
+    tall = good(history(kept.folder, "power", "--gpu", "0", "--since", "-1m", "--height", "20", "--width", "60"))
+    assert len(tall.splitlines()) > 22 and max(map(len, tall.splitlines()[1:])) <= 60
+
+
+def test_lists(kept):
+    events = good(history(kept.folder, "--events", "--since", "-10m"))
+    assert "XID 79: off the bus" in events and "daemon" in events and "critical" in events
+    who = good(history(kept.folder, "--processes", "--since", "-10m"))
+    assert "running" in who and "kJ" in who
+    assert json.loads(good(history(kept.folder, "--events", "--since", "-10m", "--json")))["events"]
+    assert good(history(kept.folder, "--processes", "--since", "-10m", "--csv")).startswith("life,gpu_index,pid,")
+    name = json.loads(good(history(kept.folder, "--processes", "--since", "-10m", "--json")))["processes"][0]["name"]
+    assert f"{name} on GPU 0" in good(history(kept.folder, "vram", "--process", name, "--since", "-10m"))
+
+
+def test_nothing_and_mistakes(kept, tmp_path):
+    assert good(history(kept.folder, "--since", "2020-01-01", "--until", "2020-01-02")) == "Nothing was stored in that time.\n"
+    for args, status, part in ((["powr_watts"], 2, "did you mean 'power_watts'?"), (["--since", "soon"], 2, "since must be"), (["--step", "raw"], 2, "step=raw"),
+                               (["--gpu", "9"], 1, "no GPU '9'"), (["--json", "--csv"], 2, "choose one"), (["--width", "5"], 2, "--width 5"),
+                               (["--store", str(tmp_path / "none.db")], 1, "there is no history at"), (["--process", "nobody"], 1, "no process 'nobody'")):
+        done = history(kept.folder, *args)
+        assert done.returncode == status and part in done.stderr and done.stdout == "", (args, done.returncode, done.stderr)
+    junk = tmp_path / "junk.db"
+    junk.write_bytes(b"not a database, whatever its name says" * 100)
+    done = history(tmp_path, "--store", str(junk))
+    assert done.returncode == 1 and "cannot open" in done.stderr
+
+
+def test_a_reader_that_has_enough_ends_it_quietly(kept):
+    with subprocess.Popen([WHIRR, "history", "all", "--step", "raw", "--csv", "--since", "all"], env=environment(kept.folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        os.read(p.stdout.fileno(), 10)
+        p.stdout.close()
+        assert p.stderr.read() == b""
+        p.wait(20)
