@@ -38,7 +38,7 @@ const struct snapshot *guard_eyes_sample(void *user, int64_t max_age_ms)
     struct guard_eyes *eyes = user;
     unsigned groups = GROUP_QUICK;
     int64_t now_ms = clock_mono(&clock_system).ns / NS_PER_MS;
-    if (now_ms - eyes->slow_at_ms >= SLOW_EVERY_MS) {
+    if (now_ms - eyes->slow_at_ms >= (eyes->slow_every_ms ? eyes->slow_every_ms : SLOW_EVERY_MS)) {
         groups |= GROUP_SLOW;
         eyes->slow_at_ms = now_ms;
     }
@@ -222,7 +222,9 @@ static int open_state(char path[STATE_DIR_SIZE], struct error *err)
 /* Takes the spec over. */
 static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const *command)
 {
-    struct front f = {.main = pthread_self(), .has_child = command != NULL};
+    struct front f = {.main = pthread_self(),
+                      .has_child = command != NULL,
+                      .eyes = {.slow_every_ms = MIN_OF(spec->health_interval_ms, SLOW_EVERY_MS)}};
     struct error err = {0};
     char state[STATE_DIR_SIZE], name[SPEC_NAME_SIZE];
     sigset_t set;

@@ -14,6 +14,7 @@ int guard_front_attach(struct cli *cli, const char *what);
 /* What keepers and probes need of the engine. */
 struct guard_eyes {
     struct engine *engine;
+    int64_t slow_every_ms; /* how often errors are read, too; 0: 10000 */
     _Atomic int64_t slow_at_ms;
 };
 /* For guard_options.sample; `user` points to a struct guard_eyes. NULL when what there is is too old. */

@@ -50,9 +50,20 @@ static bool worker_is_anywhere(const struct keeper *k)
     return false;
 }
 
+/* A card that is lost or cannot be read shows no processes: it is still the worker's. */
+static bool cannot_be_read(const struct snapshot *s, int index)
+{
+    for (size_t g = 0; g < s->gpu_count; g++)
+        if (s->gpus[g].index == index)
+            return s->gpus[g].state != GPU_ASLEEP && (s->gpus[g].state != GPU_OK || s->gpus[g].processes_state != READING_OK);
+    return true;
+}
+
 /* Bound by the configuration; else where it is; off the GPU, where it was. */
 static void bind_gpus(struct keeper *k)
 {
+    uint64_t before[ARRAY_LEN(k->worker.gpus)];
+    memcpy(before, k->worker.gpus, sizeof before);
     memset(k->worker.gpus, 0, sizeof k->worker.gpus);
     for (size_t i = 0; i < k->spec->gpu_count; i++) {
         int at = snapshot_find_gpu(k->snapshot, k->spec->gpus[i]);
@@ -61,6 +72,9 @@ static void bind_gpus(struct keeper *k)
     }
     if (k->spec->gpu_count)
         return;
+    for (int i = 0; i < GPU_MAX; i++)
+        if (has_bit(before, i) && cannot_be_read(k->snapshot, i))
+            set_bit(k->worker.gpus, i);
     for (size_t g = 0; g < k->snapshot->gpu_count; g++)
         if (worker_is_on(k, &k->snapshot->gpus[g]))
             set_bit(k->worker.gpus, k->snapshot->gpus[g].index);

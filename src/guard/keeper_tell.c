@@ -73,7 +73,8 @@ static void tell_paused(struct keeper *k, enum guard_state before)
     }
     pthread_mutex_lock(&k->lock);
     k->status.evictions_total++;
-    k->status.problem[0] = '\0';
+    if (!k->fault && !k->hot) /* else it is why it is paused */
+        k->status.problem[0] = '\0';
     pthread_mutex_unlock(&k->lock);
     keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %.1f GiB of GPU memory were given back %.1f s after the decision",
                 gib(k->entry.bytes), (double)mono_since_ms(now, k->acted_at) / 1000);

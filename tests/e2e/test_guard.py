@@ -150,24 +150,6 @@ def test_the_same_name_twice_is_refused(machine):
     assert "runs already" in m.log()
 
 
-def test_heat_pauses_a_worker_without_a_gate_until_it_has_cooled(machine):
-    m = machine
-    m.config.write_text("[worker]\nhealth_check_interval_secs = 0.2\ntemperature_threshold_celsius = 85\n")
-    worker = m.process(8000)
-    attach(m, worker)
-    m.until("running")
-    m.temperature = 86
-    m.show()
-    assert m.until("paused")["hot"] is True
-    m.temperature = 82  # below the threshold, above the hysteresis
-    m.show()
-    time.sleep(1.2)
-    assert m.status()["state"] == "paused"
-    m.temperature = 70
-    m.show()
-    m.until("running")
-
-
 # ---- what goes wrong ----
 
 def test_a_refused_lock_leaves_the_worker_alone(machine):
