@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "cli/past_ask.h"
 #include "cli/show.h"
 #include "format/json.h"
 #include "format/json_why.h"
@@ -64,15 +65,34 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    return show(cli, render);
+    struct past_question q;
+    struct error err = {0};
+    const struct options *o = &cli->options;
+    if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
+        if (options_has(o, "store") || options_has(o, "host"))
+            return cli_usage(cli->command, "--store and --host are about the past: --at or --since say when");
+        return show(cli, render);
+    }
+    if (options_has(o, "watch"))
+        return cli_usage(cli->command, "the past does not change: --watch cannot be combined with it");
+    if (options_has(o, "source") || options_has(o, "sysroot"))
+        return cli_usage(cli->command, "the past is in the history, not in a source: --store names another one");
+    return past_question_of(cli, &q, &err) < 0 ? cli_usage(cli->command, "%s", err.text) : past_show(cli, &q);
 }
 
 static const struct option_spec options[] = {
+    {.name = "at", .argument = "TIME", .help = "At that moment: \"03:10\" (the last one), -2h, 2026-11-14T03:10"},
+    {.name = "since", .argument = "TIME", .help = "What happened since then that is worth explaining, the most important first"},
+    {.name = "until", .argument = "TIME", .help = "With --since: up to then instead of up to now"},
+    PAST_OPTION_HOST,
+    PAST_OPTION_STORE,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
 };
 
 static const struct example examples[] = {
     {"whirr why", "why is the fan running, why is it hot, why is it slow"},
+    {"whirr why --at 03:10", "why it was loud at ten past three last night"},
+    {"whirr why --since -8h", "what happened overnight, the most important first"},
     {"whirr why --gpu 1", "the same for one GPU"},
     {"whirr why --json | jq '.gpus[].causes[0]'", "the most likely cause as data"},
     {"whirr --source sim:scenario=overheat why", "an answer to look at without a GPU"},
@@ -83,7 +103,10 @@ const struct command command_why = {
     .summary = "Why the fan runs: a sentence, the evidence, and what could be done",
     .details =
         "Weighs fan, heat, power, clocks, load and processes against each other and against the card's own limits. It watches "
-        "for about one second.",
+        "for about one second.\n\n"
+        "With --at and --since it answers from the history that `whirr serve` keeps: who was on the card then, and what followed "
+        "from it. Times without a zone are those of this machine. Where only summaries are left, or nothing was stored, the answer "
+        "says so.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

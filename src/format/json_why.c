@@ -23,7 +23,7 @@ static void cause(struct json_writer *j, const struct why_cause *c)
 }
 
 /* The keys that the machine and each GPU have in common. */
-static void part(struct json_writer *j, const struct why_part *p)
+void json_why_part(struct json_writer *j, const struct why_part *p)
 {
     jw_key_text(j, "answer", p->answer);
     jw_key_array(j, "causes");
@@ -36,12 +36,11 @@ static void part(struct json_writer *j, const struct why_part *p)
     jw_end(j);
 }
 
-void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
+void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
 {
     bool simulated = false;
     for (size_t i = 0; i < s->gpu_count; i++)
         simulated |= s->gpus[i].simulated;
-    jw_object(j);
     jw_key_text(j, "answer", only >= 0 && only < (int)why->gpu_count ? why->gpus[only].answer : why->answer);
     json_time(j, "timestamp", s->taken_at);
     jw_key_bool(j, "simulated", simulated);
@@ -52,12 +51,18 @@ void json_why(struct json_writer *j, const struct snapshot *s, const struct why 
         jw_object(j);
         jw_key_int(j, "gpu_index", why->gpus[i].gpu_index);
         json_words(j, "gpu_name", i < s->gpu_count ? s->gpus[i].id.name : "");
-        part(j, &why->gpus[i]);
+        json_why_part(j, &why->gpus[i]);
         jw_end(j);
     }
     jw_end(j);
     jw_key_object(j, "machine");
-    part(j, &why->machine);
+    json_why_part(j, &why->machine);
     jw_end(j);
+}
+
+void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
+{
+    jw_object(j);
+    json_why_keys(j, s, why, only);
     jw_end(j);
 }

@@ -60,7 +60,7 @@ static void part(struct json_writer *j, const char *key, void (*write)(void *, s
     jw_end(j);
 }
 
-void health_write(struct server *server, struct buf *out, enum health_status *ret)
+void service_health_write(struct server *server, struct buf *out, enum health_status *ret)
 {
     static const char *const names[] = {"ok", "degraded", "error"};
     const struct data *d = &server->data;

@@ -10,6 +10,7 @@
 #include "serve/assets.h"
 #include "serve/core.h"
 #include "serve/part.h"
+#include "serve/past.h"
 #include "serve/health.h"
 #include "serve/history.h"
 #include "serve/history_query.h"
@@ -98,7 +99,7 @@ static void write_why_of(struct exchange *x, int gpu)
 
 static void get_why(struct exchange *x)
 {
-    if (!ready_young_enough(x, -1))
+    if (past_handles(x) || !ready_young_enough(x, -1))
         return;
     int gpu = ready_which_gpu(x);
     if (gpu == ALL_GPUS)
@@ -111,7 +112,7 @@ static void get_health(struct exchange *x)
 {
     AUTO_BUF struct buf out = BUF(256 * 1024);
     enum health_status status;
-    health_write(x->server, &out, &status);
+    service_health_write(x->server, &out, &status);
     AUTO_BLOB struct blob *body = blob_take(&out);
     if (body)
         exchange_reply(

@@ -68,5 +68,5 @@ int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall si
 void told_span_done(struct told_span *t);
 
 /* The host that is meant: the one of that name; without a name, or one that never wrote, the only one there is. -ENODATA and a
- * sentence that names them when there are several. */
+ * sentence that names them when there are several; -ENOENT when there is none. */
 int told_host(struct store *s, const char *wanted, const char *own, char ret[HOST_NAME_SIZE], struct error *err);

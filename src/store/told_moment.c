@@ -44,7 +44,7 @@ int told_host(struct store *s, const char *wanted, const char *own, char ret[HOS
     if (rc < 0)
         return rc;
     if (h.count == 0)
-        return error_set(err, -ENODATA, "nothing was ever stored");
+        return error_set(err, -ENOENT, "nothing was ever stored");
     if (!h.found[0] && wanted)
         return error_set(err, -ENODATA, "the history knows no host '%s'; there is: %s", wanted, h.names);
     if (!h.found[0] && h.count > 1)

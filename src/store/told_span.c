@@ -18,7 +18,7 @@ enum {
     HOUR_MS = 3600000,
     STEPS_MOST = 1500,
     EPISODES_A_GPU = 64,
-    MOMENTS_TRIED = 3,       /* until one shows more than calm */
+    MOMENTS_TRIED = 3,
     AGAIN_MOST_MS = 1800000, /* the same thing after a longer pause is another episode */
 };
 
@@ -215,7 +215,7 @@ static void measure(struct told_episode *e, const struct span *p, const struct e
         e->power_mw = reading_ok(power / powers);
 }
 
-/* The moment of an episode that is asked about: its peak, then other places, until one shows more than calm. */
+/* The moments of an episode that are asked about: its peak and two others. What shows most is what is told. */
 static int64_t moment_of(const struct span *p, const struct episode *found, int turn)
 {
     int64_t step_ms = p->told->step_ms;
@@ -235,7 +235,7 @@ static int explain(struct span *p, const struct episode *found, struct told_epis
                                  .times = 1};
     str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
     *worth = false;
-    for (int turn = 0; turn < MOMENTS_TRIED && !*worth; turn++) {
+    for (int turn = 0; turn < MOMENTS_TRIED; turn++) {
         struct told_moment m;
         struct wall at = {MIN_OF(moment_of(p, found, turn), p->told->until.ms - 1)};
         int rc = told_at(p->s, p->host, at, p->told->until, &m, err);
@@ -243,7 +243,7 @@ static int explain(struct span *p, const struct episode *found, struct told_epis
             return rc;
         const struct why_part *part = part_of(&m, p->gpu);
         double weight = part ? episode_weight(part, ret->until.ms - ret->since.ms) : 0;
-        if (part && weight > 0) {
+        if (weight > ret->weight) {
             *worth = true;
             ret->at = m.snapshot->taken_at;
             ret->part = *part;
@@ -268,10 +268,10 @@ static bool join_again(struct told_span *told, size_t from, const struct told_ep
         before->until = e->until;
         before->times++;
         if (e->weight > before->weight) {
-            before->weight = e->weight;
             before->at = e->at;
             before->part = e->part;
         }
+        before->weight = episode_weight(&before->part, before->until.ms - before->since.ms);
         before->temp_max_mdegc =
             before->temp_max_mdegc.value > e->temp_max_mdegc.value ? before->temp_max_mdegc : e->temp_max_mdegc;
         return true;

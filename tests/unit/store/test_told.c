@@ -422,7 +422,7 @@ static void a_host_is_named_where_there_are_several(void **state)
     char host[HOST_NAME_SIZE];
     sim_history_open(&h, "scenario=idle");
     struct store *s = open_store("hosts.db");
-    assert_int_equal(told_host(s, NULL, "elsewhere", host, &err), -ENODATA);
+    assert_int_equal(told_host(s, NULL, "elsewhere", host, &err), -ENOENT);
     write_history(s, &h, 1);
     assert_int_equal(told_host(s, NULL, "elsewhere", host, &err), 0);
     assert_string_equal(host, "box");

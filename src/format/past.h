@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Questions about the past that are answered with words: why at a moment, what happened since, who used what. Read from parameters,
+ * answered as JSON from a store, and shown to people. The text is made from the JSON, so that an answer of the daemon and one of
+ * our own look the same.
+ */
+#pragma once
+
+#include "base/json_writer.h"
+#include "base/moment.h"
+#include "format/page.h"
+#include "store/told.h"
+
+enum past_kind { PAST_MOMENT, PAST_SPAN };
+
+struct past_question {
+    enum past_kind kind;
+    struct wall at;           /* PAST_MOMENT */
+    struct wall since, until; /* the others */
+    struct wall now;
+    char gpu[GPU_UUID_SIZE]; /* index, UUID or PCI address; "": all */
+    char host[HOST_NAME_SIZE], own_host[HOST_NAME_SIZE];
+};
+
+/* The value of a parameter; false: not given. */
+typedef bool past_parameter_fn(void *user, const char *key, char *value, size_t size);
+
+/* `at`, or `since` and `until`, and `gpu`, `host`. -EINVAL and a sentence that names the parameter. */
+int past_question_read(struct past_question *q, past_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
+                       struct error *err);
+
+/* The body of the answer. -ENODEV: no such GPU or host; other errors are the store's. */
+int past_answer(struct store *s, const struct past_question *q, struct buf *out, struct error *err);
+/* The body where there is no history; why: a sentence. */
+void past_answer_nothing(const struct past_question *q, const char *why, struct buf *out);
+
+/* For people; -EPROTO when it is not such a body. */
+struct json_t;
+int table_past(struct buf *out, const struct page *page, const struct json_t *body);

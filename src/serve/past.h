@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Questions about the past that are answered with words: GET /api/why with `at` or `since`. The store's reader answers.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct exchange;
+
+/* True when the request asks about the past; it is then answered, or will be. */
+bool past_handles(struct exchange *x);

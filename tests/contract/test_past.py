@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET /api/why about the past: asked of a daemon that found a history of the hours before it was started."""
+import json
+import subprocess
+
+import pytest
+import shapes
+from conftest import BUILD, environment, eventually
+
+MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
+MOMENT = ("at", "host", "detail", "note", "answer", "timestamp", "simulated", "gpus", "machine", "processes", "gap")
+SPAN = ("since", "until", "host", "answer", "note", "simulated", "gpu_count", "step_seconds", "episodes", "episodes_left_out",
+        "missing_seconds", "gaps")
+
+
+@pytest.fixture
+def remembering(start, tmp_path):
+    """Three hours of a night on four GPUs; the daemon writes on into the same file."""
+    if not MAKER.exists():
+        pytest.skip("make_history was not built")
+    file = tmp_path / "past.db"
+    subprocess.run([MAKER, f"sqlite:{file}", "180", "scenario=night,start=16200", "20"], check=True, env=environment(tmp_path), timeout=60)
+    d = start("--interval", "1", "--store", f"sqlite:{file}", source="sim:gpus=4,scenario=idle", WHIRR_STORE_HOST="box")
+    eventually(lambda: d.json("/api/health")["store"]["written_total"] >= 1, explain=d.log)
+    return d
+
+
+def test_a_moment(remembering):
+    body = remembering.json("/api/why?at=-2h")
+    assert tuple(sorted(body)) == tuple(sorted(MOMENT)) and body["host"] == "box" and body["detail"] == "samples"
+    shapes.check({key: body[key] for key in ("answer", "gpus")}, shapes.WHY)
+    assert any(p["name"] == "kworkerds" and p["user"] == "www-data" for p in body["processes"])
+    one = remembering.json("/api/why?at=-2h&gpu=0")
+    assert [g["gpu_index"] for g in one["gpus"]] == [0] and {p["gpu_index"] for p in one["processes"]} == {0}
+    before = remembering.json("/api/why?at=-1d")
+    assert before["gpus"] == [] and before["detail"] is None and "history begins" in before["gap"]["text"]
+
+
+def test_a_span(remembering):
+    body = remembering.json("/api/why?since=-3h")
+    assert tuple(sorted(body)) == tuple(sorted(SPAN)) and body["gpu_count"] == 4
+    assert body["episodes"][0]["process"] == "kworkerds" and body["episodes"][0]["evidence" if "evidence" in body["episodes"][0] else "causes"]
+    short = remembering.json("/api/why?since=-3h&until=-170m&gpu=1")
+    assert {e["gpu_index"] for e in short["episodes"]} == {1}
+
+
+def test_the_command_asks_the_daemon_and_says_the_same(remembering):
+    told = json.loads(remembering.whirr("why", "--since", "-3h", "--json").stdout)
+    assert told["episodes"][0]["process"] == "kworkerds"
+    assert "kworkerds" in remembering.whirr("why", "--at", "-2h").stdout
+
+
+def test_wrong_questions(remembering):
+    for query, status in (("at=soon", 400), ("at=-1h&since=-2h", 400), ("since=-1h&until=-2h", 400), ("until=-1h", 400), ("at=2099-01-01", 400),
+                          ("at=-1h&gpu=77", 404), ("since=-1h&gpu=77", 404), ("at=-1h&host=elsewhere", 404)):
+        reply = remembering.get(f"/api/why?{query}")
+        assert reply.status == status and reply.json()["error"]["message"], query
+
+
+def test_without_a_history_the_answer_is_honest(daemon):
+    for query in ("at=-1h", "since=-1h"):
+        body = daemon.json(f"/api/why?{query}")
+        assert "No history is kept" in body["answer"]
