@@ -162,7 +162,9 @@ static void write_range(struct buf *out, const struct scene *s, const json_t *do
     duration_format((int64_t)(seconds * MS_PER_S), step);
     snprintf(line, sizeof line, "%s to %s%sa point every %s, from %s", since, until, page_dot(s->page), step,
              json_string_value(json_object_get(doc, "level")));
-    page_ink(out, s->page, INK_FAINT, str_from(line));
+    AUTO_BUF struct buf fitted = BUF(512);
+    page_fit(&fitted, s->page, str_from(line), s->look->width);
+    page_ink(out, s->page, INK_FAINT, buf_view(&fitted));
     buf_char(out, '\n');
 }
 

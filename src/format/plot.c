@@ -182,10 +182,11 @@ static void write_title(struct buf *out, const struct page *page, const struct p
     page_fit(&unit, page, str_from(axis->unit), 0);
     if (unit.len)
         buf_printf(out, " %s", unit.at);
-    for (size_t i = 0; i < plot->line_count; i++) {
+    int left = plot->width - width_of(plot->title) - text_width(buf_view(&unit)) - 3;
+    for (size_t i = 0; i < plot->line_count && left > 8; i++) {
         AUTO_BUF struct buf text = BUF(256), fitted = BUF(256);
         axis_statistics(&text, page, plot, i, axis, plot->line_count == 1);
-        page_fit(&fitted, page, buf_view(&text), 0);
+        left -= page_fit(&fitted, page, buf_view(&text), left) + 3;
         buf_text(out, i ? page_dot(page) : "  ");
         page_ink(out, page, plot->line_count == 1 ? INK_PLAIN : ink_of(plot, i), buf_view(&fitted));
     }

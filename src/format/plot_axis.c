@@ -164,7 +164,7 @@ void plot_time(double at, double every, char text[PLOT_TIME_SIZE])
     if (every >= 2592000)
         strftime(text, PLOT_TIME_SIZE, "%b %Y", &t);
     else if (every >= 86400 || (midnight && every >= 60))
-        strftime(text, PLOT_TIME_SIZE, "%b %e", &t);
+        strftime(text, PLOT_TIME_SIZE, "%b %-d", &t);
     else if (every >= 60)
         strftime(text, PLOT_TIME_SIZE, "%H:%M", &t);
     else
