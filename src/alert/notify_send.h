@@ -22,7 +22,7 @@ struct notify_target {
 };
 
 /* NULL: out of memory. */
-struct notify_target *notify_target_new(const struct config_notify *settings);
+struct notify_target *notify_target_new(const struct config_notify *c);
 void notify_target_free(struct notify_target *t); /* NULL is fine */
 
 struct notify_attempt {

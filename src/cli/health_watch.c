@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Brings the kernel log's XIDs to the cards they are about.
+ * Brings what the kernel log tells to the cards that it is about.
  */
 #include "cli/health_watch.h"
 
@@ -11,14 +11,17 @@
 #include "base/file.h"
 #include "base/keep.h"
 #include "host/kernel_log.h"
+#include "insight/driver_fault.h"
 #include "insight/health_file.h"
 #include "insight/xid.h"
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };
 
-/* An XID of a card that has not been seen yet, or is lost. */
+/* What the log told of a card that has not been seen yet, or is lost. */
 struct waiting {
-    struct xid_line xid;
+    bool xid; /* else a fault of driver_fault.def */
+    char pci_address[GPU_PCI_SIZE];
+    int64_t code;
     struct wall at;
 };
 
@@ -30,7 +33,8 @@ struct health_watch {
     struct health *latest;
     struct wall taken_at, watched_since;
     char boot[HEALTH_BOOT_SIZE];
-    struct wall read_until; /* of the kernel log */
+    struct health_log_mark seen; /* of the kernel log, by a daemon before this one */
+    struct health_log_mark read; /* by this one */
     struct waiting waiting[WAITING_MAX];
     size_t waiting_count;
 };
@@ -61,26 +65,40 @@ void health_watch_free(struct health_watch *w)
     free(w);
 }
 
-static void remember(struct health_watch *w, const struct xid_line *xid, struct wall at)
+static void remember(struct health_watch *w, struct waiting what)
 {
     if (w->waiting_count == WAITING_MAX) {
         memmove(&w->waiting[0], &w->waiting[1], (WAITING_MAX - 1) * sizeof w->waiting[0]);
         w->waiting_count--;
     }
-    w->waiting[w->waiting_count++] = (struct waiting){*xid, at};
+    w->waiting[w->waiting_count++] = what;
+}
+
+static bool understand(const struct kernel_line *line, struct waiting *ret)
+{
+    struct xid_line xid;
+    struct driver_fault_line fault;
+    *ret = (struct waiting){.at = line->at};
+    ret->xid = xid_parse(line->text, &xid);
+    if (!ret->xid && !driver_fault_parse(line->text, &fault))
+        return false;
+    ret->code = ret->xid ? xid.code : fault.code;
+    str_copy(ret->pci_address, sizeof ret->pci_address, str_from(ret->xid ? xid.pci_address : fault.pci_address));
+    return true;
 }
 
 static void read_log(struct health_watch *w)
 {
     struct kernel_line line;
     for (int i = 0; i < LINES_MAX && kernel_log_next(w->log, &line); i++) {
-        struct xid_line xid;
+        struct waiting what;
         if (line.boot)
             w->waiting_count = 0; /* all cards were reset by it */
-        if (line.at.ms <= w->read_until.ms || !xid_parse(line.text, &xid))
+        bool seen = line.us >= 0 ? line.us <= w->seen.us : line.at.ms <= w->seen.at.ms;
+        if (seen || !understand(&line, &what))
             continue;
-        w->read_until = line.at;
-        remember(w, &xid, line.at);
+        w->read = (struct health_log_mark){MAX_OF(line.us, w->read.us), line.at};
+        remember(w, what);
     }
 }
 
@@ -90,7 +108,9 @@ static void deliver(struct health_watch *w)
     size_t kept = 0;
     for (size_t i = 0; i < w->waiting_count; i++) {
         const struct waiting *x = &w->waiting[i];
-        if (!health_note_xid(w->history, x->xid.pci_address, x->xid.code, x->at))
+        bool known = x->xid ? health_note_xid(w->history, x->pci_address, x->code, x->at)
+                            : health_note_driver_fault(w->history, x->pci_address, x->code, x->at);
+        if (!known)
             w->waiting[kept++] = *x;
     }
     w->waiting_count = kept;
@@ -150,7 +170,8 @@ int health_watch_load(struct health_watch *w, const char *path, struct error *er
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
     int rc = keep_read(path, &text, err);
     if (rc == 0)
-        rc = health_read(w->history, buf_view(&text), w->boot, clock_wall(w->env->clock), &w->read_until, err);
+        rc = health_read(w->history, buf_view(&text), w->boot, clock_wall(w->env->clock), &w->seen, err);
+    w->read = w->seen;
     if (rc == -EINVAL || rc == -EFBIG) {
         struct error moved = {0};
         keep_aside(path, &moved);
@@ -161,6 +182,6 @@ int health_watch_load(struct health_watch *w, const char *path, struct error *er
 int health_watch_save(struct health_watch *w, const char *path, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
-    health_write(w->history, w->boot, w->read_until, clock_wall(w->env->clock), &text);
+    health_write(w->history, w->boot, w->read, clock_wall(w->env->clock), &text);
     return text.failed ? error_set(err, -EFBIG, "the memory of the cards is too large") : keep_write(path, buf_view(&text), err);
 }

@@ -199,7 +199,7 @@ static bool read_record(const struct kernel_log *log, struct str line, struct ke
     if (!str_to_i64(number, &us))
         return false;
     size_t skip = (size_t)(semicolon - line.at) + 1;
-    *ret = (struct kernel_line){.at = since_boot(log, us), .text = {rest.at + skip, rest.len - skip}};
+    *ret = (struct kernel_line){.at = since_boot(log, us), .us = us, .text = {rest.at + skip, rest.len - skip}};
     return true;
 }
 
@@ -223,14 +223,17 @@ static void read_logged(const struct kernel_log *log, struct str line, struct ke
     static const char mark[] = " kernel: ";
     struct str rest = line, word = {0};
     int64_t us;
-    *ret = (struct kernel_line){.at = clock_wall(log->env->clock), .text = line};
+    *ret = (struct kernel_line){.at = clock_wall(log->env->clock), .us = -1, .text = line};
     bool dated = str_word(&rest, &word) && wall_parse(word, &ret->at);
     for (size_t i = 0; i + sizeof mark - 1 <= MIN_OF(line.len, (size_t)300); i++)
         if (memcmp(line.at + i, mark, sizeof mark - 1) == 0) {
             ret->text = (struct str){line.at + i + sizeof mark - 1, line.len - i - (sizeof mark - 1)};
             break;
         }
-    if (read_bracket(&ret->text, &us) && !dated)
+    if (!read_bracket(&ret->text, &us))
+        return;
+    ret->us = us;
+    if (!dated)
         ret->at = since_boot(log, us);
 }
 

@@ -13,6 +13,7 @@ enum kernel_log_state { KERNEL_LOG_READ, KERNEL_LOG_DENIED, KERNEL_LOG_ABSENT };
 
 struct kernel_line {
     struct wall at;
+    int64_t us;      /* since boot, which no setting of the clock changes; -1: not told */
     bool boot;       /* the machine began anew here: what came before was of another life */
     struct str text; /* until the next call */
 };

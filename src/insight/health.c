@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "insight/driver_fault.h"
 #include "insight/health_memory.h"
 #include "insight/why_words.h"
 #include "insight/xid.h"
@@ -199,12 +200,36 @@ static void find_xid(struct health_verdict *v, const struct health_fault *fault,
         set_reason(f, "XID %d %s ago%s%s: %s.", (int)fault->code, words_ago(ago, when), often, again_text, what);
 }
 
+/* A hang or a failed reset that the kernel's driver told of: judged like an XID of its class. */
+static void find_driver_fault(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card,
+                              struct wall now)
+{
+    const struct driver_fault_info *info = driver_fault_find(fault->code);
+    if (!info)
+        return; /* of another version */
+    int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
+    enum health_state state = state_of_xid(fault, card, info->class, ago);
+    char when[SHORT_WORDS], often[32] = "", what[128];
+    if (state == HEALTH_UNKNOWN)
+        return;
+    bool worse = fault->returned && state == HEALTH_FAILING;
+    struct health_finding *f = add_finding(v, fault, state, worse ? again : xid_action(info->class));
+    str_copy(what, sizeof what, str_from(info->what));
+    what[0] = (char)(what[0] - 'a' + 'A');
+    if (fault->times > 1)
+        snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
+    set_reason(f, "%s, %s%s%s%s (kernel log).", what, ago < MS_PER_S ? "just now" : words_ago(ago, when),
+               ago < MS_PER_S ? "" : " ago", often, worse ? ", and again after a reset" : "");
+}
+
 static void find_faults(struct health_verdict *v, const struct health_card *card, struct wall now)
 {
     for (size_t i = 0; i < card->fault_count; i++) {
         const struct health_fault *fault = &card->faults[i];
         if (fault->check == HEALTH_CHECK_XID)
             find_xid(v, fault, card, now);
+        else if (fault->check == HEALTH_CHECK_DRIVER_FAULT)
+            find_driver_fault(v, fault, card, now);
         else if (fault->active)
             find_reading_fault(v, fault, now);
         else if (fault->check == HEALTH_CHECK_LOST)
@@ -257,7 +282,7 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
         const struct event *event = &now->events[i];
         if (event->kind == EVENT_XID && event->gpu_index == gpu->index)
-            memory_take_xid(card, (int32_t)event->code, event->at.ms ? event->at : now->taken_at);
+            memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at);
     }
     health_look_at(gpu, now->taken_at, card, looks);
     for (size_t check = 0; check < HEALTH_CHECK_COUNT; check++) {

@@ -50,7 +50,7 @@ enum {
 /* Something that was found wrong with a card, now or before. Plain data: can be kept over a restart. */
 struct health_fault {
     enum health_check check;
-    int32_t code; /* the XID; 0 otherwise */
+    int32_t code; /* the XID, the driver's fault; 0 otherwise */
     struct wall first_at, last_at;
     uint32_t times;
     uint32_t resets;  /* of the card, when it was seen last */
@@ -127,6 +127,8 @@ void health_free(struct health *health); /* NULL is fine */
 /* An XID from elsewhere (the kernel log, also from before the start). The same one within a few seconds counts once. False: no card
  * with this PCI address is known. */
 bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
+/* The same for a fault of driver_fault.def. */
+bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
 /* The machine was booted since the memory was written: every card was reset. */
 void health_note_boot(struct health_history *h);
 

@@ -64,13 +64,14 @@ static void put_card(struct json_writer *j, const struct health_card *c)
     jw_end(j);
 }
 
-void health_write(const struct health_history *h, const char *boot, struct wall read_until, struct wall now, struct buf *out)
+void health_write(const struct health_history *h, const char *boot, struct health_log_mark until, struct wall now, struct buf *out)
 {
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
     jw_key_int(&j, "version", FILE_VERSION);
     jw_key_text(&j, "boot", boot);
-    jw_key_int(&j, "kernel_log_until_ms", read_until.ms);
+    jw_key_int(&j, "kernel_log_until_us", until.us);
+    jw_key_int(&j, "kernel_log_until_ms", until.at.ms);
     jw_key_array(&j, "cards");
     for (size_t i = 0; i < h->card_count; i++)
         if (!h->cards[i].simulated && now.ms - h->cards[i].last_seen.ms < HEALTH_MISSED_MOST_MS)
@@ -162,7 +163,7 @@ static void wake_up(struct health_history *h)
                 h->cards[i].faults[k].held.ms = 0;
 }
 
-int health_read(struct health_history *h, struct str text, const char *boot, struct wall now, struct wall *read_until,
+int health_read(struct health_history *h, struct str text, const char *boot, struct wall now, struct health_log_mark *until,
                 struct error *err)
 {
     json_error_t said;
@@ -182,7 +183,9 @@ int health_read(struct health_history *h, struct str text, const char *boot, str
             h->card_count += now.ms - c->last_seen.ms < HEALTH_MISSED_MOST_MS;
         }
     bool same_boot = good && boot[0] && strcmp(written, boot) == 0;
-    read_until->ms = same_boot ? number(root, "kernel_log_until_ms") : 0;
+    *until = (struct health_log_mark){0};
+    if (same_boot)
+        *until = (struct health_log_mark){number(root, "kernel_log_until_us"), {number(root, "kernel_log_until_ms")}};
     json_decref(root);
     if (!good) {
         memset(h, 0, sizeof *h);

@@ -14,8 +14,14 @@ enum {
     HEALTH_MISSED_MOST_MS = 604800000, /* a card that was not seen for a week was taken out, not lost */
 };
 
-/* `read_until`: up to which moment the kernel log is part of it. Simulated cards are left out. */
-void health_write(const struct health_history *h, const char *boot, struct wall read_until, struct wall now, struct buf *out);
-/* Into an empty history. `boot` is the present one. -EINVAL: it cannot be understood. *read_until is 0 after another boot. */
-int health_read(struct health_history *h, struct str text, const char *boot, struct wall now, struct wall *read_until,
+/* Up to where the kernel log is part of it. */
+struct health_log_mark {
+    int64_t us;     /* since boot */
+    struct wall at; /* for logs that have only dates */
+};
+
+/* Simulated cards are left out. */
+void health_write(const struct health_history *h, const char *boot, struct health_log_mark until, struct wall now, struct buf *out);
+/* Into an empty history. `boot` is the present one. -EINVAL: it cannot be understood. *until is 0 after another boot. */
+int health_read(struct health_history *h, struct str text, const char *boot, struct wall now, struct health_log_mark *until,
                 struct error *err);

@@ -145,21 +145,31 @@ void memory_take_look(struct health_card *card, enum health_check check, const s
     str_copy(fault->reason, sizeof fault->reason, str_from(look->reason));
 }
 
-void memory_take_xid(struct health_card *card, int32_t code, struct wall at)
+void memory_take_logged(struct health_card *card, enum health_check check, int32_t code, struct wall at)
 {
-    struct health_fault *fault = fault_of(card, HEALTH_CHECK_XID, code, true);
+    struct health_fault *fault = fault_of(card, check, code, true);
     int64_t apart = at.ms - fault->last_at.ms;
     if (fault->times && apart > -FAULT_SAME_MS && apart < FAULT_SAME_MS)
         return;
     renew(card, fault, at);
 }
 
-bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
+static bool note(struct health_history *h, const char *pci_address, enum health_check check, int64_t code, struct wall at)
 {
     for (size_t i = 0; i < h->card_count; i++)
         if (h->cards[i].id.pci_address[0] && strcasecmp(h->cards[i].id.pci_address, pci_address) == 0) {
-            memory_take_xid(&h->cards[i], (int32_t)code, at);
+            memory_take_logged(&h->cards[i], check, (int32_t)code, at);
             return true;
         }
     return false;
+}
+
+bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
+{
+    return note(h, pci_address, HEALTH_CHECK_XID, code, at);
+}
+
+bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
+{
+    return note(h, pci_address, HEALTH_CHECK_DRIVER_FAULT, code, at);
 }

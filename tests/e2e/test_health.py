@@ -141,6 +141,14 @@ def test_one_gpu_alone(sim):
     assert [g["gpu_index"] for g in body["gpus"]] == [1] and body["state"] == "healthy"
 
 
+def test_a_hang_that_another_vendors_driver_tells_of(nvml, machine):
+    lines = [record(3000 + 60 * i, "somedriver 0000:41:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in python3 [4242]", i) for i in range(3)]
+    (machine / "dev/kmsg").write_text("".join(lines))
+    verdict = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()["gpus"][1]
+    assert verdict["state"] == "degraded" and verdict["findings"][0]["check"] == "driver_fault" and verdict["findings"][0]["xid"] is None
+    assert "hung" in verdict["reason"] and "3 times" in verdict["reason"]
+
+
 def test_recorded_machines_have_a_verdict(whirr):
     """AMD and Intel cards: what their drivers tell is judged, what they do not tell judges nothing."""
     fixtures = os.environ.get("WHIRR_FIXTURES")
