@@ -38,6 +38,9 @@ enum truth expr_eval(const struct expr *e, const struct subject *subject);
 enum alert_scope expr_scope(const struct expr *e);
 const char *expr_text(const struct expr *e);
 
+/* The names in it, in order; NULL behind the last. */
+const struct alert_name *expr_name(const struct expr *e, size_t position);
+
 /* The number that decided: of the first comparison that holds (else the first that is known), its first name. False when there is
  * no number. */
 bool expr_value(const struct expr *e, const struct subject *subject, const struct alert_name **ret_name, double *ret);

@@ -159,6 +159,14 @@ const char *expr_text(const struct expr *e)
     return e->text;
 }
 
+const struct alert_name *expr_name(const struct expr *e, size_t position)
+{
+    for (size_t i = 0; i < e->count; i++)
+        if (e->nodes[i].op == OP_NAME && position-- == 0)
+            return &e->nodes[i].name;
+    return NULL;
+}
+
 /* ---- the number that decided ---- */
 
 static const struct expr_node *first_name(const struct expr *e, uint16_t i)

@@ -4,54 +4,13 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "cli/settings.h"
 #include "cli/show.h"
 
 enum { TEXT_MAX = 4 << 20 };
 
-static void problems_json(const struct config *config, const struct config_problems *problems, struct buf *out)
+static void say_files(const struct config *config, struct buf *out)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_bool(&j, "valid", problems->errors == 0);
-    jw_key_array(&j, "files");
-    for (size_t i = 0; config && i < config->file_count; i++)
-        jw_text(&j, config->files[i]);
-    jw_end(&j);
-    jw_key_array(&j, "problems");
-    for (size_t i = 0; i < problems->count; i++) {
-        const struct config_problem *p = &problems->list[i];
-        jw_object(&j);
-        jw_key_text(&j, "severity", p->warning ? "warning" : "error");
-        jw_key_text(&j, "where", p->where);
-        jw_key_text(&j, "file", p->file[0] ? p->file : NULL);
-        jw_key(&j, "line");
-        if (p->line)
-            jw_int(&j, p->line);
-        else
-            jw_null(&j);
-        jw_key(&j, "column");
-        if (p->line)
-            jw_int(&j, p->column);
-        else
-            jw_null(&j);
-        jw_key_text(&j, "message", p->text);
-        jw_key_text(&j, "excerpt", p->excerpt[0] ? p->excerpt : NULL);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
-}
-
-static void problems_text(const struct config *config, const struct config_problems *problems, struct buf *out)
-{
-    for (size_t i = 0; i < problems->count; i++)
-        buf_printf(out, "%s: %s: %s\n%s", problems->list[i].where, problems->list[i].warning ? "warning" : "error",
-                   problems->list[i].text, problems->list[i].excerpt);
-    if (problems->left_out)
-        buf_printf(out, "and %zu more problems\n", problems->left_out);
     if (!config)
         return;
     if (config->file_count == 0)
@@ -66,10 +25,12 @@ static int run_check(struct cli *cli)
     struct config_problems problems;
     AUTO_BUF struct buf out = BUF(TEXT_MAX);
     int rc = settings_read(cli, NULL, 0, &config, &problems);
-    if (cli->json)
-        problems_json(config, &problems, &out);
-    else
-        problems_text(config, &problems, &out);
+    if (cli->json) {
+        settings_problems_json(config, &problems, &out);
+    } else {
+        settings_problems_text(&problems, &out);
+        say_files(config, &out);
+    }
     config_free(config);
     int status = show_text(&out);
     return rc < 0 ? EXIT_FAILED : status;

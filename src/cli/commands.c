@@ -15,6 +15,7 @@
     COMMAND(devices)      \
     COMMAND(driver)       \
     COMMAND(doctor)       \
+    COMMAND(alert)        \
     COMMAND(notify)       \
     COMMAND(guard)        \
     COMMAND(run)          \

@@ -12,3 +12,7 @@ int settings_read(const struct cli *cli, const struct config_flag *flags, size_t
 
 /* The same for commands that need it to go on: problems are printed to stderr, one a line. EXIT_FINE, or the exit status. */
 int settings_load(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret);
+
+/* The problems for `check`: with excerpts for people, as an object for machines. `config` may be NULL. */
+void settings_problems_text(const struct config_problems *problems, struct buf *out);
+void settings_problems_json(const struct config *config, const struct config_problems *problems, struct buf *out);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plays simulated machines and recordings, and puts rows of the history together to snapshots.
+ */
+#include "cli/alert_course.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "source/replay/reader.h"
+#include "source/source.h"
+#include "store/query.h"
+
+bool course_plays(const char *source)
+{
+    struct str s = str_from(source);
+    return str_is(s, "sim") || str_starts(s, "sim:") || str_starts(s, "replay:");
+}
+
+/* ---- a simulated machine ---- */
+
+/* Stands still while a sample is read, so that all of it is of one moment; a simulated driver that hangs waits for time to pass,
+ * and so it does, quickly, when a sample takes long. */
+struct course_clock {
+    struct clock clock;
+    int64_t now_ns;
+    struct wall start;
+    struct mono real; /* when the step began */
+};
+
+enum { PATIENCE_NS = 50000000, HURRY = 200 };
+
+static struct mono course_mono(const struct clock *c)
+{
+    const struct course_clock *k = (const struct course_clock *)c;
+    int64_t waited = clock_mono(&clock_system).ns - k->real.ns;
+    return (struct mono){k->now_ns + (waited > PATIENCE_NS ? (waited - PATIENCE_NS) * HURRY : 0)};
+}
+
+static struct wall course_wall(const struct clock *c)
+{
+    const struct course_clock *k = (const struct course_clock *)c;
+    return (struct wall){k->start.ms + k->now_ns / NS_PER_MS};
+}
+
+static struct snapshot *sample(struct source *source, const struct course_clock *clock, double interval_s)
+{
+    static struct gpu_id ids[GPU_MAX];
+    struct error ignored;
+    int count = source->ops->list(source, ids, GPU_MAX);
+    struct snapshot *s = snapshot_new(count > 0 ? (size_t)count : 0);
+    if (!s)
+        return NULL;
+    s->taken = (struct mono){clock->now_ns + NS_PER_S};
+    s->taken_at = course_wall(&clock->clock);
+    s->interval_s = interval_s;
+    s->groups = GROUP_ALL;
+    s->source_count = 1;
+    str_copy(s->sources[0].name, sizeof s->sources[0].name, str_from(source->ops->name));
+    bool failed = source->ops->refresh && source->ops->refresh(source, GROUP_ALL, &ignored) < 0;
+    s->sources[0].state = failed ? SOURCE_FAILING : SOURCE_OK;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        struct gpu *g = &s->gpus[i];
+        if (!failed)
+            source->ops->sample(source, i, GROUP_ALL, g);
+        g->id = ids[i];
+        g->index = (int)i;
+        g->simulated = source->ops->simulated;
+        str_copy(g->source, sizeof g->source, str_from(source->ops->name));
+    }
+    if (source->ops->host)
+        source->ops->host(source, &s->host);
+    if (source->ops->events)
+        s->event_count = source->ops->events(source, s->events, EVENTS_MAX);
+    return s;
+}
+
+static int play_sim(const struct env *env, const char *params, int64_t duration_ms, int64_t interval_ms, course_fn *each,
+                    void *user, struct error *err)
+{
+    const struct source_ops *ops = source_find(STR("sim"));
+    struct course_clock clock = {.clock = {course_mono, course_wall}, .start = clock_wall(env->clock)};
+    struct env own = *env;
+    struct source *source = NULL;
+    own.clock = &clock.clock;
+    clock.real = clock_mono(&clock_system);
+    int result = ops->open(&own, params, &source, err);
+    for (int64_t at = 0; result == 0 && at <= duration_ms; at += interval_ms) {
+        clock.now_ns = at * NS_PER_MS;
+        clock.real = clock_mono(&clock_system);
+        AUTO_SNAPSHOT const struct snapshot *s = sample(source, &clock, (double)interval_ms / MS_PER_S);
+        if (s)
+            each(user, s);
+        else
+            result = error_set(err, -ENOMEM, "out of memory");
+    }
+    if (source)
+        ops->close(source);
+    return result;
+}
+
+/* ---- a recording ---- */
+
+static int play_recording(const char *params, course_fn *each, void *user, struct error *err)
+{
+    struct replay_reader *reader = NULL;
+    char path[4096];
+    const char *comma = access(params, F_OK) == 0 ? NULL : strchr(params, ',');
+    str_copy(path, sizeof path, (struct str){params, comma ? (size_t)(comma - params) : strlen(params)});
+    int result = replay_reader_open(path, &reader, err);
+    const struct snapshot *s = NULL;
+    while (result >= 0 && (result = replay_reader_next(reader, &s, err)) == 1) {
+        each(user, s);
+        snapshot_unref(TAKE(s));
+    }
+    replay_reader_close(reader);
+    return result;
+}
+
+int course_play(const struct env *env, const char *source, int64_t duration_ms, int64_t interval_ms, course_fn *each, void *user,
+                struct error *err)
+{
+    const char *colon = strchr(source, ':'), *params = colon ? colon + 1 : "";
+    if (str_starts(str_from(source), "replay:"))
+        return play_recording(params, each, user, err);
+    return play_sim(env, params, duration_ms, interval_ms, each, user, err);
+}
+
+/* ---- the history ---- */
+
+struct past {
+    const size_t *columns;
+    size_t count;
+    struct snapshot *now; /* rows of one moment; used again for the next */
+    course_fn *each;
+    void *user;
+    int64_t cursor;
+    size_t rows;
+};
+
+static void give_moment(struct past *p)
+{
+    if (p->now->gpu_count)
+        p->each(p->user, p->now);
+    for (size_t i = 0; i < p->now->gpu_count; i++)
+        p->now->gpus[i] = (struct gpu){0};
+    p->now->gpu_count = 0;
+}
+
+static int on_row(void *user, const struct store_row *row)
+{
+    struct past *p = user;
+    p->cursor = row->cursor;
+    p->rows++;
+    if (p->now->taken_at.ms != row->at.ms)
+        give_moment(p);
+    p->now->taken_at = row->at;
+    str_copy(p->now->host.name, sizeof p->now->host.name, str_from(row->gpu->host));
+    if (p->now->gpu_count == GPU_MAX)
+        return 0;
+    struct gpu *g = &p->now->gpus[p->now->gpu_count++];
+    g->id = row->gpu->identity;
+    g->index = row->gpu_index;
+    g->simulated = row->gpu->simulated;
+    for (size_t i = 0; i < p->count; i++) {
+        enum metric m = metric_from_json(series_column(SERIES_GPU, p->columns[i]).json);
+        if (m != METRIC_COUNT)
+            g->metric[m] = row->values[i];
+    }
+    return 0;
+}
+
+int course_past(struct store *store, const char *host, struct wall since, struct wall until, const size_t *columns, size_t count,
+                course_fn *each, void *user, struct error *err)
+{
+    enum { PAGE = 10000 };
+    struct past p = {.columns = columns, .count = count, .each = each, .user = user, .now = snapshot_new(GPU_MAX)};
+    if (!p.now)
+        return error_set(err, -ENOMEM, "out of memory");
+    p.now->gpu_count = 0;
+    struct store_page page = {.host = host,
+                              .since_ms = since.ms,
+                              .until_ms = until.ms,
+                              .gpu_index = -1,
+                              .limit = PAGE,
+                              .columns = columns,
+                              .column_count = count};
+    int result = 0;
+    do {
+        page.cursor = p.cursor;
+        p.rows = 0;
+        result = store_rows(store, &page, on_row, &p, err);
+    } while (result >= 0 && p.rows == PAGE);
+    if (result >= 0)
+        give_moment(&p);
+    snapshot_unref(p.now);
+    return result < 0 ? result : 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Chooses what is tried on what: a rule or a condition, now, on a simulated machine, a recording or the history.
+ */
+#include "cli/alert_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/units.h"
+#include "cli/alert_ask.h"
+#include "cli/alert_course.h"
+#include "cli/alert_now.h"
+#include "cli/alert_trial.h"
+#include "cli/places.h"
+#include "cli/show.h"
+#include "store/query.h"
+
+enum { DURATION_MS = 10 * 60 * 1000, INTERVAL_MS = 5000, OUT_MAX = 64 << 20 };
+
+/* ---- which rules ---- */
+
+static int read_condition(const char *text, struct alert_rule *rule)
+{
+    struct expr_error err;
+    int result = expr_parse(str_from(text), &rule->when, &err);
+    if (result == 0) {
+        str_copy(rule->name, sizeof rule->name, STR("condition"));
+        rule->scope = expr_scope(rule->when);
+        rule->enabled = true;
+        rule->severity = CONFIG_SEVERITY_WARNING;
+        rule->help = "";
+        rule->summary = strdup("");
+        return rule->summary ? EXIT_FINE : cli_fail("out of memory");
+    }
+    if (result == -ENOMEM)
+        return cli_fail("out of memory");
+    AUTO_BUF struct buf excerpt = BUF(4096);
+    expr_caret(&excerpt, str_from(text), &err, 4);
+    cli_fail("column %d: %s", err.column, err.text);
+    fputs(buf_view(&excerpt).at, stderr);
+    return EXIT_FAILED;
+}
+
+static bool is_a_word(const char *text)
+{
+    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+}
+
+static int no_such_rule(const struct alert_rules *rules, const char *name)
+{
+    const char *names[RULES_MAX];
+    for (size_t i = 0; i < rules->count; i++)
+        names[i] = rules->list[i].name;
+    const char *near = nearest_name(name, names, rules->count);
+    return near ? cli_fail("there is no rule '%s'; did you mean '%s'?", name, near)
+                : cli_fail("there is no rule '%s'; `whirr alert rules` lists them", name);
+}
+
+/* Leaves only what was asked for in the list; the others are freed. */
+static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
+{
+    const char *hold = options_value(&cli->options, "for", NULL);
+    int64_t hold_ms = 0;
+    if (hold && !duration_parse(str_from(hold), &hold_ms))
+        return cli_usage(cli->command, "--for needs " DURATION_SYNTAX);
+    if (!what)
+        return hold ? cli_usage(cli->command, "--for needs a rule or a condition") : EXIT_FINE;
+    struct alert_rule only = {0};
+    const struct alert_rule *found = alert_rules_find(rules, what);
+    if (!found && is_a_word(what))
+        return no_such_rule(rules, what);
+    if (!found) {
+        int status = read_condition(what, &only);
+        if (status != EXIT_FINE) {
+            free(only.summary);
+            return status;
+        }
+    }
+    for (size_t i = 0; i < rules->count; i++) {
+        if (&rules->list[i] == found) {
+            only = rules->list[i];
+            only.enabled = true;
+            continue;
+        }
+        expr_free(rules->list[i].when);
+        expr_free(rules->list[i].clear);
+        free(rules->list[i].summary);
+    }
+    if (hold)
+        only.hold_ms = hold_ms;
+    rules->list[0] = only;
+    rules->count = 1;
+    return EXIT_FINE;
+}
+
+/* ---- what it is tried on ---- */
+
+static const char *only_source(const struct cli *cli)
+{
+    return options_times(&cli->options, "source") == 1 ? options_value(&cli->options, "source", NULL) : NULL;
+}
+
+static int play(struct cli *cli, struct trial *t, struct error *err)
+{
+    int64_t duration_ms = DURATION_MS, interval_ms = INTERVAL_MS;
+    const char *duration = options_value(&cli->options, "duration", NULL);
+    if (duration && (!duration_parse(str_from(duration), &duration_ms) || duration_ms > 7 * 86400000LL))
+        return error_set(err, -EINVAL, "--duration needs " DURATION_SYNTAX ", up to 7d");
+    if (options_seconds(&cli->options, "interval", &interval_ms, err))
+        return -EINVAL;
+    return course_play(&cli->env, only_source(cli), duration_ms, MAX_OF(interval_ms, 1), trial_see, t, err);
+}
+
+/* The stored columns that the rules ask for. A rule about something else cannot be tried on the past. */
+static int columns_of(const struct alert_rules *rules, size_t *columns, size_t max, struct error *err)
+{
+    size_t count = 0;
+    const struct alert_name *name;
+    for (size_t i = 0; i < rules->count; i++)
+        for (size_t k = 0; (name = expr_name(rules->list[i].when, k)); k++) {
+            int column = series_find(SERIES_GPU, name->text);
+            if (strcmp(name->text, "memory_used_percent") == 0)
+                column = series_find(SERIES_GPU, "memory_used_mb");
+            if (strcmp(name->text, "slowed_down") == 0)
+                column = series_find(SERIES_GPU, "throttle_reasons");
+            bool others = name->kind == NAME_GPU_OTHER || name->kind == NAME_GPU_FACT;
+            if (column < 0 && !others && rules->count == 1)
+                return error_set(err, -EINVAL, "the history cannot be asked about %s", name->text);
+            for (size_t known = 0; column >= 0 && known < count; known++)
+                if (columns[known] == (size_t)column)
+                    column = -1;
+            if (column >= 0 && count < max)
+                columns[count++] = (size_t)column;
+        }
+    return (int)count;
+}
+
+/* What forecasts and shares need, whatever the rule says. */
+static size_t add_common(size_t *columns, size_t count, size_t max)
+{
+    static const char *const common[] = {"memory_total_mb", "memory_used_mb", "temperature_celsius", "utilization_percent"};
+    for (size_t i = 0; i < ARRAY_LEN(common); i++) {
+        int column = series_find(SERIES_GPU, common[i]);
+        for (size_t k = 0; column >= 0 && k < count; k++)
+            if (columns[k] == (size_t)column)
+                column = -1;
+        if (column >= 0 && count < max)
+            columns[count++] = (size_t)column;
+    }
+    return count;
+}
+
+static int store_url(const struct config *config, char *url, size_t size, struct error *err)
+{
+    char folder[PLACE_SIZE];
+    if (strcmp(config->store.url, "none") == 0)
+        return error_set(err, -ENOENT, "no history is kept (store.url is \"none\")");
+    int result = 0;
+    if (strcmp(config->store.url, "auto") == 0) {
+        result = place_state(folder, err);
+        snprintf(url, size, "sqlite:%s/whirr.db", folder);
+    } else {
+        snprintf(url, size, "%s", config->store.url);
+    }
+    return result;
+}
+
+static int look_back(struct cli *cli, const struct config *config, const struct alert_rules *rules, struct trial *t,
+                     struct error *err)
+{
+    struct wall now = clock_wall(cli->env.clock), since, until = now;
+    const char *from = options_value(&cli->options, "since", "-1h"), *to = options_value(&cli->options, "until", NULL);
+    size_t columns[QUERY_COLUMNS_MAX];
+    char url[PLACE_SIZE + 32];
+    struct store *store = NULL;
+    if (!moment_parse(str_from(from), now, MOMENT_LOCAL, &since) || (to && !moment_parse(str_from(to), now, MOMENT_LOCAL, &until)))
+        return error_set(err, -EINVAL, "--since and --until need " MOMENT_SYNTAX);
+    if (since.ms >= until.ms)
+        return error_set(err, -EINVAL, "--since must lie before --until");
+    int count = columns_of(rules, columns, ARRAY_LEN(columns), err);
+    if (count < 0)
+        return count;
+    count = (int)add_common(columns, (size_t)count, ARRAY_LEN(columns));
+    int result = store_url(config, url, sizeof url, err);
+    if (!result)
+        result = store_open_read_only(&cli->env, url, &store, err);
+    if (!result)
+        result = course_past(store, NULL, since, until, columns, (size_t)count, trial_see, t, err);
+    store_close(store);
+    return result;
+}
+
+static int try_course(struct cli *cli, const struct config *config, const struct alert_rules *rules, bool past)
+{
+    AUTO_BUF struct buf out = BUF(OUT_MAX);
+    struct trial t;
+    struct error err = {0};
+    int result = trial_init(&t, rules) ? past ? look_back(cli, config, rules, &t, &err) : play(cli, &t, &err)
+                                       : error_set(&err, -ENOMEM, "out of memory");
+    int status = EXIT_FINE;
+    if (result < 0 && !t.samples) {
+        status = err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+    } else {
+        if (result < 0)
+            fprintf(stderr, "whirr: it could not be read to its end: %s\n", err.text);
+        struct json_writer j = JSON_WRITER_PRETTY(&out);
+        if (cli->json)
+            trial_json(&j, &t);
+        else
+            trial_text(&out, &cli->page, &t, !past && !str_starts(str_from(only_source(cli)), "replay:"));
+        if (cli->json)
+            buf_char(&out, '\n');
+        status = show_text(&out);
+    }
+    trial_done(&t);
+    return status;
+}
+
+int alert_test(struct cli *cli, const char *what)
+{
+    struct config *config = NULL;
+    struct alert_rules *rules = NULL;
+    bool past = options_has(&cli->options, "since") || options_has(&cli->options, "until");
+    bool played = only_source(cli) && course_plays(only_source(cli));
+    if (past && options_has(&cli->options, "source"))
+        return cli_usage(cli->command, "--since looks at the history, --source at something else: only one of them is possible");
+    int status = alert_load(cli, &config, &rules);
+    if (status != EXIT_FINE)
+        return status;
+    status = choose(cli, rules, what);
+    if (status == EXIT_FINE)
+        status = past || played ? try_course(cli, config, rules, past) : alert_now(cli, rules);
+    alert_rules_free(rules);
+    config_free(config);
+    return status;
+}

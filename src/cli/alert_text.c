@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What fires, in a few lines each; rules and silences as tables.
+ */
+#include "cli/alert_text.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "format/grid.h"
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+static enum ink severity_ink(const char *severity)
+{
+    return strcmp(severity, "critical") == 0 ? INK_BAD : strcmp(severity, "warning") == 0 ? INK_WARN : INK_LOAD;
+}
+
+/* "since 12m", "for 40s". */
+static void age(struct buf *out, const struct page *page, const char *before, const json_t *o, const char *key)
+{
+    struct wall at;
+    char text[NUMBER_SIZE];
+    if (!wall_parse(str_from(text_of(o, key)), &at))
+        return;
+    show_age(text, page, page->now.ms - at.ms);
+    buf_printf(out, "%s%s", before, text);
+}
+
+static void one(struct buf *out, const struct page *page, const json_t *a)
+{
+    const char *state = text_of(a, "state"), *severity = text_of(a, "severity"), *silence = text_of(a, "silence_id");
+    bool firing = strcmp(state, "firing") == 0, pending = strcmp(state, "pending") == 0;
+    AUTO_BUF struct buf facts = BUF(512);
+    page_ink(out, page, firing ? severity_ink(severity) : INK_FAINT, str_from(state));
+    buf_text(out, "  ");
+    page_ink(out, page, INK_STRONG, str_from(text_of(a, "alert")));
+    buf_printf(&facts, "  %s", severity);
+    age(&facts, page,
+        firing    ? ", for "
+        : pending ? ", holds for "
+                  : ", over for ",
+        a,
+        firing    ? "started_at"
+        : pending ? "pending_since"
+                  : "ended_at");
+    if (silence[0])
+        buf_printf(&facts, ", silenced by %s", silence);
+    if (json_is_true(json_object_get(a, "flapping")))
+        buf_text(&facts, ", flapping");
+    page_ink(out, page, INK_FAINT, buf_view(&facts));
+    buf_text(out, "\n  ");
+    page_wrap(out, page, INK_PLAIN, text_of(a, "summary"), 2, 2);
+}
+
+void alert_text(struct buf *out, const struct page *page, const json_t *body, bool all)
+{
+    const json_t *counts = json_object_get(body, "counts"), *list = json_object_get(body, "alerts"), *a;
+    int64_t firing = json_integer_value(json_object_get(counts, "firing"));
+    int64_t pending = json_integer_value(json_object_get(counts, "pending"));
+    int64_t resolved = json_integer_value(json_object_get(counts, "resolved"));
+    size_t i, shown = 0;
+    json_array_foreach(list, i, a)
+    {
+        if (!all && strcmp(text_of(a, "state"), "resolved") == 0)
+            continue;
+        one(out, page, a);
+        shown++;
+    }
+    if (!firing && !pending)
+        buf_text(out, "No alert fires.\n");
+    if (!all && resolved)
+        buf_printf(out, "%lld %s over within the last hour (--all).\n", (long long)resolved, resolved == 1 ? "is" : "are");
+    if (json_array_size(json_object_get(body, "silences"))) {
+        buf_text(out, shown ? "\n" : "");
+        silences_text(out, page, json_object_get(body, "silences"));
+    }
+}
+
+static void matchers_text(struct buf *out, const json_t *matchers)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)matchers, key, value)
+        buf_printf(out, "%s%s=%s", out->len ? " " : "", key, json_string_value(value) ? json_string_value(value) : "");
+}
+
+void silences_text(struct buf *out, const struct page *page, const json_t *silences)
+{
+    static const struct grid_column columns[] = {
+        {"SILENCE", LEFT, 0}, {"ABOUT", LEFT, 0}, {"ENDS IN", RIGHT, 0}, {"BY", LEFT, 2}, {"COMMENT", LEFT, 1}};
+    AUTO_GRID struct grid g;
+    const json_t *s;
+    size_t i;
+    if (json_array_size(silences) == 0) {
+        buf_text(out, "Nothing is silenced.\n");
+        return;
+    }
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    json_array_foreach(silences, i, s)
+    {
+        AUTO_BUF struct buf about = BUF(4096);
+        struct wall until = {0};
+        char left[NUMBER_SIZE] = "";
+        matchers_text(&about, json_object_get(s, "matchers"));
+        if (wall_parse(str_from(text_of(s, "until")), &until))
+            show_age(left, page, until.ms - page->now.ms);
+        grid_add(&g, INK_STRONG, text_of(s, "id"));
+        grid_add(&g, INK_PLAIN, buf_view(&about).at);
+        grid_add(&g, INK_PLAIN, left);
+        grid_add(&g, INK_PLAIN, text_of(s, "created_by"));
+        grid_add(&g, INK_FAINT, text_of(s, "comment"));
+    }
+    grid_write(out, page, &g);
+}
+
+void alert_rules_text(struct buf *out, const struct page *page, const json_t *body)
+{
+    static const struct grid_column columns[] = {
+        {"RULE", LEFT, 0}, {"SEVERITY", LEFT, 0}, {"FOR", RIGHT, 1}, {"STATE", LEFT, 0}, {"CONDITION", LEFT, 0}};
+    AUTO_GRID struct grid g;
+    const json_t *rules = json_object_get(body, "rules"), *r;
+    size_t i;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    json_array_foreach(rules, i, r)
+    {
+        char hold[UNITS_TEXT_SIZE];
+        const char *state = text_of(r, "state"), *severity = text_of(r, "severity");
+        bool enabled = json_is_true(json_object_get(r, "enabled")), firing = strcmp(state, "firing") == 0;
+        duration_format((int64_t)(json_number_value(json_object_get(r, "for_seconds")) * MS_PER_S), hold);
+        grid_add(&g, enabled ? INK_STRONG : INK_FAINT, text_of(r, "name"));
+        grid_add(&g, INK_PLAIN, severity);
+        grid_add(&g, INK_PLAIN, hold);
+        grid_add(&g, firing ? severity_ink(severity) : INK_FAINT, !enabled ? "off" : state[0] ? state : page_dash(page));
+        grid_add(&g, INK_PLAIN, text_of(r, "when"));
+    }
+    grid_write(out, page, &g);
+}

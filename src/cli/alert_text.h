@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Alerts, rules and silences for people, from what the API says.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "format/page.h"
+
+/* The body of GET /api/alerts. `all`: also those that are over. */
+void alert_text(struct buf *out, const struct page *page, const json_t *body, bool all);
+/* The body of GET /api/alerts/rules. */
+void alert_rules_text(struct buf *out, const struct page *page, const json_t *body);
+void silences_text(struct buf *out, const struct page *page, const json_t *silences);

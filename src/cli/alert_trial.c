@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules on a course of samples, with the facts that health and forecast find on the way.
+ */
+#include "cli/alert_trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "format/grid.h"
+#include "format/json.h"
+#include "format/json_alert.h"
+#include "insight/forecast.h"
+#include "insight/health.h"
+
+bool trial_init(struct trial *t, const struct alert_rules *rules)
+{
+    *t = (struct trial){.facts = calloc(1, sizeof *t->facts), .health = health_history_new(), .forecast = forecast_memory_new()};
+    alert_set_init(&t->set, rules);
+    return t->facts && t->health && t->forecast;
+}
+
+void trial_done(struct trial *t)
+{
+    alert_set_done(&t->set);
+    free(t->facts);
+    health_history_free(t->health);
+    forecast_memory_free(t->forecast);
+    free(t->events);
+}
+
+/* ---- the facts ---- */
+
+static struct alert_gpu_facts *facts_of(struct trial *t, int gpu_index)
+{
+    return gpu_index >= 0 && gpu_index < GPU_MAX ? &t->facts->gpus[gpu_index] : NULL;
+}
+
+static void add_health(struct trial *t, const struct snapshot *s)
+{
+    static const int levels[] = {[HEALTH_HEALTHY] = 0, [HEALTH_DEGRADED] = 1, [HEALTH_FAILING] = 2, [HEALTH_LOST] = 3};
+    struct health *health = health_judge(t->health, s);
+    for (size_t i = 0; health && i < health->count; i++) {
+        const struct health_verdict *v = &health->verdicts[i];
+        struct alert_gpu_facts *f = facts_of(t, v->gpu_index);
+        if (!f)
+            continue;
+        if (v->state >= HEALTH_HEALTHY)
+            f->health_level = reading_ok(levels[v->state]);
+        str_copy(f->health_reason, sizeof f->health_reason, str_from(v->reason));
+        f->link_degraded = reading_ok(0);
+        for (size_t k = 0; k < v->finding_count; k++)
+            if (v->findings[k].check == HEALTH_CHECK_PCIE_LINK)
+                f->link_degraded = reading_ok(1);
+    }
+    health_free(health);
+}
+
+static struct reading seconds_until(const struct forecast_when *when)
+{
+    if (when->verdict == FORECAST_REACHED)
+        return reading_ok(0);
+    return when->verdict == FORECAST_EXPECTED ? reading_ok((int64_t)when->likely_s) : reading_absent(READING_UNSUPPORTED);
+}
+
+static void add_forecast(struct trial *t, const struct snapshot *s)
+{
+    forecast_see(t->forecast, s);
+    struct forecast *forecast = forecast_make(t->forecast, s);
+    for (size_t i = 0; forecast && i < forecast->count; i++) {
+        struct alert_gpu_facts *f = facts_of(t, forecast->gpus[i].gpu_index);
+        if (!f)
+            continue;
+        f->vram_full_seconds = seconds_until(&forecast->gpus[i].vram.when);
+        f->throttle_seconds = seconds_until(&forecast->gpus[i].heat.when);
+    }
+    forecast_free(forecast);
+}
+
+/* ---- the course ---- */
+
+static void add_event(struct trial *t, const struct alert *a)
+{
+    if (t->count == TRIAL_EVENTS_MAX) {
+        t->left_out++;
+        return;
+    }
+    if (t->count == t->capacity) {
+        size_t capacity = t->capacity ? t->capacity * 2 : 16;
+        struct trial_event *events = realloc(t->events, capacity * sizeof *events);
+        if (!events) {
+            t->failed = true;
+            return;
+        }
+        t->events = events;
+        t->capacity = capacity;
+    }
+    t->events[t->count++] = (struct trial_event){.from = a->state.started_at, .alert = *a};
+}
+
+static bool same_alert(const struct alert *a, const struct alert *b)
+{
+    return strcmp(a->rule, b->rule) == 0 && a->gpu_index == b->gpu_index && a->pid == b->pid && a->start_key == b->start_key;
+}
+
+static void on_news(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *a)
+{
+    struct trial *t = user;
+    (void)rule;
+    if (news == NEWS_FIRED)
+        add_event(t, a);
+    else if (news == NEWS_CALMED)
+        t->pending++;
+    for (size_t i = t->count; news == NEWS_RESOLVED && i-- > 0;)
+        if (!t->events[i].to.ms && same_alert(&t->events[i].alert, a)) {
+            t->events[i].to = a->state.ended_at;
+            break;
+        }
+}
+
+static void count_truths(struct trial *t, const struct snapshot *s)
+{
+    const struct alert_rule *rule = &t->set.rules->list[0];
+    struct subject subject = {.snapshot = s, .facts = t->facts};
+    if (t->set.rules->count != 1)
+        return;
+    if (rule->scope == SCOPE_HOST)
+        t->truths[expr_eval(rule->when, &subject)]++;
+    for (size_t i = 0; rule->scope != SCOPE_HOST && i < s->gpu_count; i++) {
+        subject.gpu = &s->gpus[i];
+        if (rule->scope == SCOPE_GPU)
+            t->truths[expr_eval(rule->when, &subject)]++;
+        for (size_t k = 0; rule->scope == SCOPE_PROCESS && k < s->gpus[i].process_count; k++) {
+            subject.process = &s->gpus[i].processes[k];
+            t->truths[expr_eval(rule->when, &subject)]++;
+        }
+    }
+}
+
+void trial_see(void *trial, const struct snapshot *s)
+{
+    struct trial *t = trial;
+    *t->facts = (struct alert_facts){0};
+    add_health(t, s);
+    add_forecast(t, s);
+    alert_set_step(&t->set, s, t->facts, on_news, t);
+    count_truths(t, s);
+    if (!t->samples++)
+        t->first = s->taken_at;
+    t->last = s->taken_at;
+}
+
+/* ---- the result ---- */
+
+static void subject_text(char *text, size_t size, const struct alert *a)
+{
+    if (a->pid)
+        snprintf(text, size, "GPU %d, pid %d", a->gpu_index, (int)a->pid);
+    else if (a->gpu_index >= 0)
+        snprintf(text, size, "GPU %d", a->gpu_index);
+    else
+        snprintf(text, size, "%s", a->host[0] ? a->host : "host");
+}
+
+static void moment_text(char text[MOMENT_TEXT_SIZE], const struct page *page, const struct trial *t, struct wall at,
+                        bool from_start)
+{
+    char age[NUMBER_SIZE];
+    if (!from_start) {
+        moment_format(at, page->now, text);
+        return;
+    }
+    show_age(age, page, at.ms - t->first.ms);
+    snprintf(text, MOMENT_TEXT_SIZE, "+%s", age);
+}
+
+static void events_text(struct buf *out, const struct page *page, const struct trial *t, bool from_start)
+{
+    static const struct grid_column columns[] = {{"FROM", LEFT, 0},     {"LASTS", RIGHT, 0}, {"RULE", LEFT, 0},
+                                                 {"SEVERITY", LEFT, 2}, {"OF", LEFT, 0},     {"SUMMARY", LEFT, 1}};
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < t->count; i++) {
+        const struct trial_event *e = &t->events[i];
+        char from[MOMENT_TEXT_SIZE], lasts[NUMBER_SIZE], of[96];
+        moment_text(from, page, t, e->from, from_start);
+        show_age(lasts, page, (e->to.ms ? e->to.ms : t->last.ms) - e->from.ms);
+        if (!e->to.ms)
+            str_copy(lasts + strlen(lasts), sizeof lasts - strlen(lasts), STR("+"));
+        subject_text(of, sizeof of, &e->alert);
+        grid_add(&g, INK_PLAIN, from);
+        grid_add(&g, INK_PLAIN, lasts);
+        grid_add(&g, INK_STRONG, e->alert.rule);
+        grid_add(&g, INK_PLAIN, severity_name(e->alert.severity));
+        grid_add(&g, INK_PLAIN, of);
+        grid_add(&g, INK_PLAIN, e->alert.summary);
+    }
+    if (t->count)
+        grid_write(out, page, &g);
+}
+
+void trial_text(struct buf *out, const struct page *page, const struct trial *t, bool from_start)
+{
+    char length[NUMBER_SIZE];
+    if (!t->samples) {
+        buf_text(out, "There is no sample to look at.\n");
+        return;
+    }
+    show_age(length, page, t->last.ms - t->first.ms);
+    events_text(out, page, t, from_start);
+    buf_printf(out, "%zu sample%s over %s: ", t->samples, t->samples == 1 ? "" : "s", length);
+    if (t->count)
+        buf_printf(out, "would have fired %zu time%s", t->count + t->left_out, t->count + t->left_out == 1 ? "" : "s");
+    else
+        buf_text(out, "nothing would have fired");
+    if (t->pending)
+        buf_printf(out, ", %zu time%s the condition did not hold for long enough", t->pending, t->pending == 1 ? "" : "s");
+    buf_text(out, ".\n");
+    if (t->set.rules->count == 1 && t->truths[TRUTH_UNKNOWN])
+        buf_printf(out, "The condition was unknown %zu of %zu times: something that it names is not read there.\n",
+                   t->truths[TRUTH_UNKNOWN], t->truths[0] + t->truths[1] + t->truths[2]);
+}
+
+void trial_json(struct json_writer *j, const struct trial *t)
+{
+    jw_object(j);
+    json_time(j, "since", t->first);
+    json_time(j, "until", t->last);
+    jw_key_int(j, "samples", (int64_t)t->samples);
+    jw_key_int(j, "fired", (int64_t)(t->count + t->left_out));
+    jw_key_int(j, "too_short", (int64_t)t->pending);
+    if (t->set.rules->count == 1) {
+        jw_key_object(j, "condition");
+        jw_key_int(j, "true", (int64_t)t->truths[TRUTH_TRUE]);
+        jw_key_int(j, "false", (int64_t)t->truths[TRUTH_FALSE]);
+        jw_key_int(j, "unknown", (int64_t)t->truths[TRUTH_UNKNOWN]);
+        jw_end(j);
+    }
+    jw_key_array(j, "alerts");
+    for (size_t i = 0; i < t->count; i++) {
+        struct alert a = t->events[i].alert;
+        if (t->events[i].to.ms) {
+            a.state.phase = ALERT_RESOLVED;
+            a.state.ended_at = t->events[i].to;
+        }
+        json_alert(j, &a);
+    }
+    jw_end(j);
+    jw_end(j);
+}
