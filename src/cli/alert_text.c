@@ -25,7 +25,7 @@ static void age(struct buf *out, const struct page *page, const char *before, co
 {
     struct wall at;
     char text[NUMBER_SIZE];
-    if (!wall_parse(str_from(text_of(o, key)), &at))
+    if (!wall_parse(str_from(text_of(o, key)), &at) || page->now.ms - at.ms < 1000)
         return;
     show_age(text, page, page->now.ms - at.ms);
     buf_printf(out, "%s%s", before, text);

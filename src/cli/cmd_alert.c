@@ -355,7 +355,8 @@ const struct command command_alert = {
     .details =
         "Words: list (the default), rules, test [RULE|CONDITION], silence [add] KEY=VALUE..., silence list, silence remove ID, "
         "check. Conditions of a silence: alert, severity, gpu, gpu_uuid, gpu_name, host, process, pid, user, or a label of the "
-        "rule; * and ? stand for anything.\n\n`test` looks at the machine as it is now; with --source at a simulated machine "
+        "rule; * and ? stand for anything.\n\nThe word test looks at the machine as it is now; with --source at a simulated "
+        "machine "
         "or a recording (replay:FILE), with --since at the history. It tells nobody and changes nothing. docs/alerts.md has the "
         "language of conditions and every built-in rule.",
     .arguments = "[WORD] [WHAT...]",
