@@ -11,6 +11,7 @@
     COMMAND(why)          \
     COMMAND(health)       \
     COMMAND(history)      \
+    COMMAND(fit)          \
     COMMAND(resources)    \
     COMMAND(devices)      \
     COMMAND(driver)       \

@@ -310,6 +310,7 @@ static int start(struct daemon *d, struct error *err)
     if (!result && guard_part_start(d->guard, c, d->server, d->store))
         result = error_set(err, -ENOMEM, "cannot start the guard");
     if (!result) {
+        insight_part_set_guard(d->insight, d->guard);
         insight_part_start(d->insight, d->server, d->store);
         alert_part_start(d->alerts, d->server, d->store);
     }

@@ -156,6 +156,11 @@ void guard_part_health(struct guard_part *p, struct json_writer *j)
     json_guard_health(j, list, list ? guard_list(p->guard, list, GUARD_WORKERS_MAX) : 0);
 }
 
+size_t guard_part_holds(struct guard_part *p, const struct snapshot *s, struct capacity_hold *list, size_t max)
+{
+    return p->guard ? guard_holds(p->guard, s, list, max) : 0;
+}
+
 void guard_part_counts(struct guard_part *p, const struct snapshot *s, uint64_t *evictions_total, int64_t *others)
 {
     guard_counts(p->guard, s, evictions_total, others);

@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "config/config.h"
 #include "engine/engine.h"
+#include "insight/capacity.h"
 #include "serve/part.h"
 #include "serve/server.h"
 #include "store/service.h"
@@ -25,4 +26,5 @@ void guard_part_free(struct guard_part *p);                              /* afte
 /* The status of the answer, or 0: not one of its routes. */
 int guard_part_request(struct guard_part *p, const struct part_request *r, struct buf *out);
 void guard_part_health(struct guard_part *p, struct json_writer *j);
+size_t guard_part_holds(struct guard_part *p, const struct snapshot *s, struct capacity_hold *list, size_t max);
 void guard_part_counts(struct guard_part *p, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);

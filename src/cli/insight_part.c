@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "cli/capacity_part.h"
 #include "cli/health_part.h"
 #include "format/prometheus.h"
 
@@ -14,6 +15,7 @@ struct insight_part {
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
     struct health_part *health;
+    struct capacity_part *capacity;
 };
 
 struct insight_part *insight_part_new(const struct env *env, const struct config *config)
@@ -21,8 +23,8 @@ struct insight_part *insight_part_new(const struct env *env, const struct config
     struct insight_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct insight_part){.env = env, .config = config, .health = health_part_new(env)};
-    if (p->health)
+    *p = (struct insight_part){.env = env, .config = config, .health = health_part_new(env), .capacity = capacity_part_new(config)};
+    if (p->health && p->capacity)
         return p;
     insight_part_free(p);
     return NULL;
@@ -33,23 +35,33 @@ void insight_part_start(struct insight_part *p, struct server *server, struct st
     p->server = server;
     p->store = store;
     health_part_start(p->health, server, store);
+    capacity_part_start(p->capacity, store);
+}
+
+void insight_part_set_guard(struct insight_part *p, struct guard_part *guard)
+{
+    capacity_part_set_guard(p->capacity, guard);
 }
 
 void insight_part_reload(struct insight_part *p, const struct config *config)
 {
     p->config = config;
+    capacity_part_reload(p->capacity, config);
 }
 
 void insight_part_free(struct insight_part *p)
 {
-    if (p)
+    if (p) {
         health_part_free(p->health);
+        capacity_part_free(p->capacity);
+    }
     free(p);
 }
 
 void insight_part_sampled(struct insight_part *p, const struct snapshot *s)
 {
     health_part_sampled(p->health, s);
+    capacity_part_sampled(p->capacity, s);
 }
 
 void insight_part_facts(struct insight_part *p, struct alert_facts *facts)
@@ -59,11 +71,12 @@ void insight_part_facts(struct insight_part *p, struct alert_facts *facts)
 
 int insight_part_request(struct insight_part *p, const struct part_request *r, struct buf *out)
 {
-    return health_part_request(p->health, r, out);
+    int status = health_part_request(p->health, r, out);
+    return status ? status : capacity_part_request(p->capacity, r, out);
 }
 
 void insight_part_metrics(struct insight_part *p, const struct snapshot *s, struct buf *out)
 {
-    (void)s;
     health_part_metrics(p->health, out);
+    capacity_part_metrics(p->capacity, s, out);
 }

@@ -15,6 +15,9 @@ struct insight_part;
 struct insight_part *insight_part_new(const struct env *env, const struct config *config); /* NULL: out of memory */
 /* Before the first sample. What changes goes to clients and into the history (NULL: there is none). */
 void insight_part_start(struct insight_part *p, struct server *server, struct store_service *store);
+/* Whose workers could give memory back. */
+struct guard_part;
+void insight_part_set_guard(struct insight_part *p, struct guard_part *guard);
 void insight_part_reload(struct insight_part *p, const struct config *config);
 void insight_part_free(struct insight_part *p); /* NULL is fine */
 

@@ -161,6 +161,51 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
     pthread_mutex_unlock(&g->lock);
 }
 
+/* Could it be taken off now? Not when no way worked, or when the guard only says what it would do. */
+static bool is_evictable(const struct keeper *k, const struct guard_status *status)
+{
+    return k->spec->way_count > 0 && !status->dry_run && !status->gave_up && status->state != GUARD_ABSENT;
+}
+
+static bool worker_bytes(const struct claim_worker *w, const struct gpu *gpu, int64_t *ret)
+{
+    bool any = false;
+    *ret = 0;
+    for (size_t p = 0; p < gpu->process_count; p++)
+        for (size_t i = 0; i < w->pid_count; i++) {
+            int64_t bytes;
+            if (w->pids[i].pid != gpu->processes[p].pid || !reading_get(gpu->processes[p].mem_bytes, &bytes))
+                continue;
+            *ret += bytes;
+            any = true;
+        }
+    return any;
+}
+
+size_t guard_holds(struct guard *g, const struct snapshot *s, struct capacity_hold *list, size_t max)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < g->count; i++) {
+        struct keeper *k = g->keepers[i];
+        struct guard_status status;
+        struct claim_worker worker;
+        keeper_status(k, &status);
+        pthread_mutex_lock(&k->lock);
+        worker = k->shown;
+        pthread_mutex_unlock(&k->lock);
+        for (size_t n = 0; n < s->gpu_count && count < max; n++) {
+            struct capacity_hold hold = {.gpu_index = s->gpus[n].index, .evictable = is_evictable(k, &status)};
+            if (!worker_bytes(&worker, &s->gpus[n], &hold.bytes) || hold.bytes == 0)
+                continue;
+            str_copy(hold.worker, sizeof hold.worker, str_from(status.name));
+            list[count++] = hold;
+        }
+    }
+    pthread_mutex_unlock(&g->lock);
+    return count;
+}
+
 /* ---- telling ---- */
 
 int guard_wish(struct guard *g, const char *name, enum person_wish wish)

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "guard/spec.h"
+#include "insight/capacity.h"
 
 enum { GUARD_WORKERS_MAX = 64, GUARD_ANNOUNCED_MAX = 32, GUARD_TEXT_SIZE = 512 };
 
@@ -72,6 +73,8 @@ void guard_keep_only(struct guard *g, bool (*wanted)(void *user, const char *nam
 size_t guard_list(struct guard *g, struct guard_status *list, size_t max);
 /* Evictions of all workers, and for each GPU of the snapshot (by position) the processes that are neither a worker nor this one. */
 void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);
+/* What each worker holds on each GPU of the snapshot, as far as the driver tells; returns how many were written. */
+size_t guard_holds(struct guard *g, const struct snapshot *s, struct capacity_hold *list, size_t max);
 /* NULL: all workers. -ENOENT: there is none of that name. */
 int guard_wish(struct guard *g, const char *name, enum person_wish wish);
 /* A process that needs the GPUs soon; counts while it lives. -ENOSPC when there are too many, -ESRCH when it does not live. */

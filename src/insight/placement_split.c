@@ -21,9 +21,25 @@ static bool is_busy(const struct capacity_gpu *gpu)
     return reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE;
 }
 
-/* Copies are spread; then GPUs at rest; then the tightest room, so that the large ones stay whole for large things. */
+static bool same_maker(const struct capacity *c, size_t a, size_t b)
+{
+    return strcmp(c->gpus[a].id.vendor, c->gpus[b].id.vendor) == 0;
+}
+
+static size_t first_of_maker(const struct capacity *c, size_t gpu)
+{
+    size_t first = 0;
+    while (!same_maker(c, first, gpu))
+        first++;
+    return first;
+}
+
+/* The maker of the first card comes first: a program is seldom made for two. Copies are spread; then GPUs at rest; then the
+ * tightest room, so that the large ones stay whole for large things. */
 static bool is_better(const struct capacity *c, const int64_t *rooms, const int *taken, size_t a, size_t b)
 {
+    if (!same_maker(c, a, b))
+        return first_of_maker(c, a) < first_of_maker(c, b);
     if (taken[a] != taken[b])
         return taken[a] < taken[b];
     if (is_busy(&c->gpus[a]) != is_busy(&c->gpus[b]))
@@ -58,11 +74,6 @@ struct group {
     size_t gpus[PLACEMENT_GPUS_MAX];  /* in index order */
     int64_t room[PLACEMENT_GPUS_MAX]; /* beyond what is fixed */
 };
-
-static bool same_maker(const struct capacity *c, size_t a, size_t b)
-{
-    return strcmp(c->gpus[a].id.vendor, c->gpus[b].id.vendor) == 0;
-}
 
 /* Positions of the cards of one maker, most room first. An instance cannot be joined with anything. */
 static size_t list_of(const struct capacity *c, const int64_t *rooms, size_t maker, size_t *list)

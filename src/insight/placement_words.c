@@ -53,7 +53,8 @@ static void say_choice(struct say *t, const struct capacity *c, const struct pla
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
         int64_t room;
-        if (gpu == chosen || !gpu->usable || !reading_get(gpu->available_bytes, &room) || room < wish->bytes + wish->fixed_bytes)
+        if (gpu == chosen || !gpu->usable || strcmp(gpu->id.vendor, chosen->id.vendor) != 0 ||
+            !reading_get(gpu->available_bytes, &room) || room < wish->bytes + wish->fixed_bytes)
             continue;
         if (reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE && reading_or(chosen->util_permille, 0) < BUSY_PERMILLE) {
             say(t, "; %s has room too but is busy (%lld %%)", capacity_gpu_words(gpu, words), percent(gpu->util_permille.value));
@@ -106,6 +107,20 @@ static void say_unknown(struct say *t, const struct capacity *c, const struct pl
         say(t, "; on the others it does not fit");
 }
 
+/* The most cards of one maker on which something could be placed: only these can share a copy. */
+static int largest_group(const struct capacity *c, const struct placement_wish *wish)
+{
+    int most = 0;
+    for (size_t i = 0; i < c->gpu_count; i++) {
+        int count = 0;
+        for (size_t k = 0; k < c->gpu_count; k++)
+            count += c->gpus[k].usable && c->gpus[k].instance < 0 && c->gpus[k].free_bytes.state == READING_OK &&
+                     (wish->only < 0 || wish->only == c->gpus[k].index) && strcmp(c->gpus[i].id.vendor, c->gpus[k].id.vendor) == 0;
+        most = MAX_OF(most, count);
+    }
+    return most;
+}
+
 static void say_missing(struct say *t, const struct capacity *c, const struct placement_wish *wish, const struct placement *p)
 {
     char size[SHORT_WORDS], room[SHORT_WORDS], words[CAPACITY_WORDS];
@@ -117,6 +132,11 @@ static void say_missing(struct say *t, const struct capacity *c, const struct pl
     if (!most) {
         for (size_t i = 0; i < c->gpu_count; i++)
             say(t, "%s%s cannot be used (%s)", i ? ", " : "", capacity_gpu_words(&c->gpus[i], words), c->gpus[i].problem);
+        return;
+    }
+    int cards = largest_group(c, wish), wanted = wish->gpus * MAX_OF(wish->count, 1);
+    if (wish->gpus > 1 && cards < wanted) {
+        say(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are", cards);
         return;
     }
     say(t, "%s are missing", words_bytes(p->missing_bytes, size));

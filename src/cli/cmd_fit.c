@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr fit: does it fit, and where?
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/model_files.h"
+#include "cli/settings.h"
+#include "cli/show.h"
+#include "format/json.h"
+#include "format/json_capacity.h"
+
+/* Everything that one answer needs. */
+struct fit {
+    const char *what; /* NULL: only the capacity is asked for */
+    struct placement_wish wish;
+    struct model_options model_options;
+    bool is_model;
+    struct model_facts *facts;
+    struct model_need *need;
+    int64_t reserve_bytes;
+};
+
+static struct fit fit;
+
+/* ---- options ---- */
+
+static int number_option(struct cli *cli, const char *name, int64_t least, int64_t most, int64_t *ret)
+{
+    const char *text = options_value(&cli->options, name, NULL);
+    if (!text || (str_to_i64(str_from(text), ret) && *ret >= least && *ret <= most))
+        return EXIT_FINE;
+    return cli_usage(cli->command, "--%s must be a whole number from %lld to %lld, not '%s'", name, (long long)least,
+                     (long long)most, text);
+}
+
+static int read_options(struct cli *cli)
+{
+    const struct options *o = &cli->options;
+    int64_t gpus = 0, count = 1, context = -1;
+    int status = number_option(cli, "gpus", 1, PLACEMENT_GPUS_MAX, &gpus);
+    if (!status)
+        status = number_option(cli, "count", 1, PLACEMENT_COPIES_MAX, &count);
+    if (!status)
+        status = number_option(cli, "context", 0, MODEL_CONTEXT_MAX, &context);
+    const char *overhead = options_value(o, "overhead", NULL);
+    fit.model_options = (struct model_options){
+        .context = context, .cache_type = options_value(o, "kv-type", "f16"), .overhead_bytes = MODEL_OVERHEAD_DEFAULT};
+    if (!status && overhead && !bytes_parse(str_from(overhead), &fit.model_options.overhead_bytes))
+        status = cli_usage(cli->command, "--overhead must be " BYTES_SYNTAX ", not '%s'", overhead);
+    fit.wish = (struct placement_wish){.gpus = (int)gpus,
+                                       .count = (int)count,
+                                       .even = strcmp(options_value(o, "split", "layer"), "even") == 0,
+                                       .no_eviction = options_has(o, "now"),
+                                       .only = -1};
+    if (!status && options_has(o, "env") && cli->json)
+        status = cli_usage(cli->command, "--env and --json cannot be had together");
+    return status;
+}
+
+/* ---- the subject ---- */
+
+static bool looks_like_a_path(const char *text)
+{
+    struct str s = str_from(text);
+    return strchr(text, '/') || str_ends(s, ".gguf") || str_ends(s, ".safetensors") || access(text, F_OK) == 0;
+}
+
+static int read_model(struct cli *cli)
+{
+    struct error err = {0};
+    if (!looks_like_a_path(fit.what))
+        return cli_usage(cli->command, "'%s' is neither a file nor " BYTES_SYNTAX, fit.what);
+    fit.facts = calloc(1, sizeof *fit.facts);
+    fit.need = calloc(1, sizeof *fit.need);
+    if (!fit.facts || !fit.need)
+        return cli_fail("out of memory");
+    if (model_files_read(fit.what, fit.facts, &err) < 0)
+        return cli_fail("%s", err.text);
+    if (fit.facts->tensor_count == 0)
+        return cli_fail("'%s' has no tensors", fit.what);
+    model_need(fit.facts, &fit.model_options, fit.need);
+    fit.is_model = true;
+    fit.wish.bytes = fit.need->bytes;
+    fit.wish.fixed_bytes = fit.need->fixed_bytes;
+    fit.wish.layers = fit.need->layers;
+    fit.wish.layer_count = fit.need->layer_count;
+    return EXIT_FINE;
+}
+
+static int read_subject(struct cli *cli)
+{
+    fit.what = cli->options.argument_count ? cli->options.arguments[0] : NULL;
+    if (!fit.what)
+        return EXIT_FINE;
+    if (!bytes_parse(str_from(fit.what), &fit.wish.bytes))
+        return read_model(cli);
+    return fit.wish.bytes > 0 ? EXIT_FINE : cli_usage(cli->command, "a size must be above 0, not '%s'", fit.what);
+}
+
+/* ---- the answer ---- */
+
+/* The daemon knows what workers hold and what was free before; alone, we know what is free now. */
+static struct capacity *find_capacity(struct session *session, const struct snapshot *s)
+{
+    AUTO_BUF struct buf answer = BUF(8 << 20);
+    struct capacity *c = NULL;
+    if (session_get(session, "/api/capacity", &answer) == 200)
+        c = capacity_from_json(buf_view(&answer));
+    return c ? c : capacity_new(s, &(struct capacity_settings){.reserve_bytes = fit.reserve_bytes}, NULL, 0);
+}
+
+/* What the files do not say cannot be promised: then fitting weights are not a fitting model. */
+static void doubt(struct placement *p)
+{
+    if (!fit.is_model || fit.need->complete || p->verdict != PLACEMENT_FITS)
+        return;
+    p->verdict = PLACEMENT_UNKNOWN;
+    p->missing_bytes = -1;
+    p->evicted_count = p->copy_count = 0;
+    char reason[PLACEMENT_REASON_SIZE];
+    snprintf(reason, sizeof reason, "the weights alone fit, but %s", fit.need->notes);
+    str_copy(p->reason, sizeof p->reason, str_from(reason));
+}
+
+static int write_env(struct cli *cli, const struct capacity *c, const struct placement *p, struct buf *out, struct error *err)
+{
+    if (p->verdict != PLACEMENT_FITS) {
+        cli_fail("%s: %s", p->verdict == PLACEMENT_UNKNOWN ? "unknown" : "it does not fit", p->reason);
+        return 0;
+    }
+    for (size_t i = 0; i < p->evicted_count; i++)
+        fprintf(stderr, "whirr: %s must be evicted first: whirr guard evict %s\n", p->evicted[i], p->evicted[i]);
+    for (size_t k = 0; k < p->copy_count; k++)
+        if (!placement_env(out, c, &p->copies[k]))
+            return error_set(err, -ENOTSUP, "there is no variable that selects this GPU");
+    (void)cli;
+    return 0;
+}
+
+static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    int only;
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_FAST | GROUP_SLOW, err);
+    if (!s || session_only(session, s, &only, err) < 0)
+        return err->code;
+    fit.wish.only = only >= 0 ? s->gpus[only].index : -1;
+    AUTO_FREE struct capacity *c = find_capacity(session, s);
+    if (!c)
+        return error_set(err, -ENOMEM, "out of memory");
+    struct json_writer j = show_json(cli, out);
+    if (!fit.what) {
+        if (cli->json)
+            json_capacity(&j, s, c, NULL);
+        else
+            table_capacity(out, &cli->page, c);
+    } else {
+        AUTO_FREE struct placement *p = placement_find(c, &fit.wish);
+        if (!p)
+            return error_set(err, -ERANGE, "such a size cannot be placed");
+        doubt(p);
+        cli->status = p->verdict == PLACEMENT_FITS ? EXIT_FINE : EXIT_FAILED;
+        const struct fit_subject subject = {.path = fit.is_model ? fit.what : NULL,
+                                            .facts = fit.facts,
+                                            .need = fit.need,
+                                            .cache_type = fit.model_options.cache_type,
+                                            .context_wanted = fit.model_options.context};
+        if (options_has(&cli->options, "env"))
+            return write_env(cli, c, p, out, err);
+        if (cli->json)
+            json_placement(&j, c, &fit.wish, p, &subject);
+        else
+            table_placement(out, &cli->page, c, &fit.wish, p, &subject);
+        if (!cli->json && !fit.is_model && fit.model_options.context > 0)
+            page_wrap(out, &cli->page, INK_WARN,
+                      "Mind: a size alone says nothing about the context; name the model's file for that.", 2, 0);
+    }
+    if (cli->json)
+        buf_char(out, '\n');
+    return 0;
+}
+
+static int run(struct cli *cli)
+{
+    struct config *config = NULL;
+    struct config_problems problems;
+    fit = (struct fit){0};
+    int status = read_options(cli);
+    if (!status)
+        status = read_subject(cli);
+    if (!status && settings_read(cli, NULL, 0, &config, &problems) == 0 && config)
+        fit.reserve_bytes = config->worker.reserve_bytes;
+    config_free(config);
+    if (!status)
+        status = show(cli, render);
+    free(fit.facts);
+    free(fit.need);
+    return status;
+}
+
+static const char *const splits[] = {"layer", "even", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "gpus", .argument = "N", .help = "Over exactly N GPUs; default: as few as possible"},
+    {.name = "count", .argument = "K", .help = "So many copies at the same time"},
+    {.name = "context",
+     .argument = "TOKENS",
+     .help = "Length of the context of a model; default: 4096, or the model's own if less"},
+    {.name = "kv-type", .argument = "TYPE", .values = model_cache_types, .help = "Type of the cache's values; default: f16"},
+    {.name = "overhead", .argument = "SIZE", .help = "What the driver needs for a program, on each GPU; default: 512MiB"},
+    {.name = "split", .argument = "HOW", .values = splits, .help = "Over several GPUs: by layers and room, or even shares"},
+    {.name = "now", .help = "Only what is free now; nobody is evicted"},
+    {.name = "env", .help = "Print CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK) and nothing else"},
+};
+
+static const struct example examples[] = {
+    {"whirr fit", "how much memory can be had on each GPU"},
+    {"whirr fit 24GiB", "where do 24 GiB fit?"},
+    {"whirr fit llama-70b.Q4_K_M.gguf --context 32768 --kv-type q8_0", "does this model fit, with that context?"},
+    {"whirr fit ./Qwen3-32B/ --gpus 2 --split even", "a folder of safetensors, tensor parallel over two GPUs"},
+    {"env $(whirr fit model.gguf --env) llama-server -m model.gguf", "start it on the GPUs where it fits"},
+};
+
+const struct command command_fit = {
+    .name = "fit",
+    .summary = "Does it fit? Which GPU, what would have to be evicted, what is missing",
+    .details = "SIZE is an amount of memory like 24GiB; FILE a GGUF model (any of its parts) or a safetensors file; FOLDER holds "
+               "safetensors "
+               "with their config.json. Only headers are read. What can be had on a GPU is what the driver calls free, less "
+               "worker.reserve; what workers of the guard hold counts as a second choice. The estimate for models is weights, "
+               "cache for the "
+               "context, buffers and overhead (docs/capacity.md). What files or the driver do not say is never taken for room. "
+               "Exit status: "
+               "0 it fits (also when workers must be evicted first; not with --now), 1 it does not, or it cannot be known.",
+    .arguments = "[SIZE|FILE|FOLDER]",
+    .arguments_min = 0,
+    .arguments_max = 1,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};
