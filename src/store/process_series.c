@@ -8,7 +8,7 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 14, MINUTE_MS = 60000 };
+enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, LIVES_LOOKED_UP = 500 };
 
 /* Lives that follow each other within a minute are joined as if they had run side by side for part of it: their samples are added,
  * and divided by those of the longest. */
@@ -33,15 +33,42 @@ static void read_minute(struct db_statement *q, struct aggregate minute[PROCESS_
     minute[PROCESS_ENERGY_MJ] = (struct aggregate){energy, energy, energy, 1};
 }
 
-int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
-                         struct error *err)
+/* The numbers of the lives that are meant. Where they are few, their minutes are looked up; else all minutes are read. */
+static int which_lives(struct store *s, const struct store_process_plot *plot, struct buf *list, size_t *count, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     AUTO_STATEMENT struct db_statement *q = NULL;
+    buf_text(&sql, "SELECT p.id FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id "
+                   "WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
+    store_which_lives(&plot->lives, 3, &sql);
+    buf_printf(&sql, " LIMIT %d", LIVES_LOOKED_UP + 1);
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    if (rc < 0)
+        return rc;
+    /* A life may have begun its minute before. */
+    db_bind_i64(q, 1, plot->since_ms - MINUTE_MS);
+    db_bind_i64(q, 2, plot->until_ms + MINUTE_MS);
+    store_bind_lives(q, &plot->lives, 3);
+    while ((rc = db_step(q, err)) == 1)
+        buf_printf(list, "%s%lld", (*count)++ ? ", " : "", (long long)db_i64(q, 0));
+    return rc;
+}
+
+int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
+                         struct error *err)
+{
+    AUTO_BUF struct buf sql = BUF(SQL_MAX), lives = BUF(SQL_MAX);
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    size_t count = 0;
+    int rc = which_lives(s, plot, &lives, &count, err);
+    if (rc < 0 || count == 0)
+        return rc;
     buf_text(&sql, one_minute);
+    if (count <= LIVES_LOOKED_UP)
+        buf_printf(&sql, " AND m.process_id IN (%s)", lives.at);
     store_which_lives(&plot->lives, 3, &sql);
     buf_text(&sql, " GROUP BY m.minute ORDER BY m.minute");
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, plot->since_ms / MINUTE_MS);

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Databases of every earlier version, made with that version's own statements, are brought up to date with all that is in them. Of
+ * SQLite, and of PostgreSQL where WHIRR_TEST_POSTGRES names a server.
+ */
+#include <errno.h>
+
+#include "sql.h"
+#include "store/query.h"
+#include "store/schema.h"
+
+/* The tables as each version made them, frozen: @INT and the like are as in schema.c of that time. Never change one of these. */
+static const char *const tables_of[] = {
+    [1] = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) @LOOSE;"
+          "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT);"
+          "CREATE TABLE writers (host_id @INT NOT NULL, run @INT NOT NULL, last_number @INT NOT NULL, at_ms @INT NOT NULL,"
+          " PRIMARY KEY (host_id, run)) @LOOSE;"
+          "CREATE TABLE gpus (id @AUTO, host_id @INT NOT NULL, identity TEXT NOT NULL, uuid TEXT, pci_address TEXT, name TEXT,"
+          " vendor TEXT, simulated @INT NOT NULL, gpu_index @INT, first_seen_ms @INT, last_seen_ms @INT,"
+          " UNIQUE (host_id, identity));"
+          "CREATE TABLE facts (gpu_id @INT NOT NULL, key TEXT NOT NULL, since_ms @INT NOT NULL, value TEXT,"
+          " PRIMARY KEY (gpu_id, key, since_ms)) @LOOSE;"
+          "CREATE TABLE samples (id @KEY, gpu_index @INT, temp_mdegc INTEGER, power_mw INTEGER, mem_used_bytes @INT) @PARTED;"
+          "CREATE TABLE minutes (id @KEY, samples @INT NOT NULL, @SUMS);"
+          "CREATE TABLE hours (id @KEY, samples @INT NOT NULL, @SUMS);"
+          "CREATE TABLE host_samples (id @KEY);"
+          "CREATE TABLE host_minutes (id @KEY, samples @INT NOT NULL);"
+          "CREATE TABLE host_hours (id @KEY, samples @INT NOT NULL);"
+          "CREATE TABLE pending (series @INT NOT NULL, level @INT NOT NULL, subject @INT NOT NULL, bucket @INT NOT NULL,"
+          " PRIMARY KEY (series, level, subject, bucket)) @LOOSE;"
+          "CREATE TABLE processes (id @AUTO, gpu_id @INT NOT NULL, pid @INT NOT NULL, start_key @INT NOT NULL, started_at_ms @INT,"
+          " name TEXT, user_name TEXT, command TEXT, container TEXT, model TEXT, type TEXT, first_seen_ms @INT NOT NULL,"
+          " last_seen_ms @INT NOT NULL, ended @INT NOT NULL, samples @INT NOT NULL, memory_peak_bytes @INT,"
+          " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
+          " energy_mj @INT NOT NULL);"
+          "CREATE INDEX processes_by_time ON processes (last_seen_ms);"
+          "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL,"
+          " memory_max_bytes @INT, memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL,"
+          " sm_count @INT NOT NULL, energy_mj @INT NOT NULL, PRIMARY KEY (minute, process_id)) @LOOSE;"
+          "CREATE TABLE energy (minute @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
+          " counted @INT NOT NULL, PRIMARY KEY (minute, gpu_id)) @LOOSE;"
+          "CREATE TABLE events (id @AUTO, at_ms @INT NOT NULL, host_id @INT NOT NULL, gpu_id @INT, kind TEXT NOT NULL,"
+          " severity TEXT NOT NULL, code @INT, text TEXT NOT NULL, data TEXT);"
+          "CREATE INDEX events_by_time ON events (at_ms);",
+};
+_Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
+
+/* An hour of one GPU, 12 samples a minute; the last minute is not summed up yet. 2026-03-01T00:00:00Z is minute 29538720. */
+static const char *const content[] = {
+    "INSERT INTO meta (key, value) VALUES ('schema_version', '@VERSION')",
+    "INSERT INTO meta (key, value) VALUES ('horizon.gpu.0', '1772000000000')",
+    "INSERT INTO hosts (id, name, first_seen_ms, last_seen_ms) VALUES (1, 'box', 1772323200000, 1772323200000)",
+    "INSERT INTO gpus (id, host_id, identity, uuid, pci_address, name, vendor, simulated, gpu_index, first_seen_ms, last_seen_ms)"
+    " VALUES (1, 1, 'GPU-1', 'GPU-1', '0000:01:00.0', 'Card', 'NVIDIA', 0, 0, 1772323200000, 1772323200000)",
+    "INSERT INTO samples (id, gpu_index, temp_mdegc, power_mw, mem_used_bytes)"
+    " SELECT (1772323200000 + n * 5000) * 16384 + 1, 0, 50000 + n, 100000 + n * 10, CAST(n AS @INT) * 1048576 FROM (@SERIES) AS t",
+    "INSERT INTO minutes (id, samples, temp_mdegc_sum, temp_mdegc_min, temp_mdegc_max, power_mw_sum, power_mw_min, power_mw_max)"
+    " SELECT 4294967296 + (id / 16384) / 60000, COUNT(*), SUM(temp_mdegc), MIN(temp_mdegc), MAX(temp_mdegc), SUM(power_mw),"
+    " MIN(power_mw), MAX(power_mw) FROM samples WHERE (id / 16384) / 60000 < 29538779 GROUP BY 1",
+    "INSERT INTO pending (series, level, subject, bucket) VALUES (0, 1, 1, 29538779), (0, 2, 1, 492312)",
+    "INSERT INTO processes (id, gpu_id, pid, start_key, name, user_name, first_seen_ms, last_seen_ms, ended, samples,"
+    " memory_peak_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, energy_mj)"
+    " VALUES (7, 1, 4711, 99, 'trainer', 'alice', 1772323200000, 1772326795000, 1, 720, 1073741824, 773094113280, 720, 360000, 720,"
+    " 5000000)",
+    "INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille,"
+    " sm_count, energy_mj) VALUES (29538720, 7, 12, 1073741824, 12884901888, 12, 6000, 12, 80000)",
+    "INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted) VALUES (29538720, 1, 100000, 80000, 1)",
+    "INSERT INTO events (id, at_ms, host_id, gpu_id, kind, severity, code, text) VALUES (3, 1772323300000, 1, 1, 'xid', 'critical',"
+    " 79, 'XID 79')",
+    "INSERT INTO facts (gpu_id, key, since_ms, value) VALUES (1, 'driver_version', 1772323200000, '580.1')",
+};
+
+#define SUMS(name) name "_sum @INT, " name "_min @INT, " name "_max @INT, " name "_count @INT"
+
+static void expand(struct buf *out, const char *sql, bool sqlite, const char *version)
+{
+    const struct {
+        const char *word, *text;
+    } words[] = {
+        {"@KEY", sqlite ? "INTEGER PRIMARY KEY" : "BIGINT PRIMARY KEY"},
+        {"@AUTO", sqlite ? "INTEGER PRIMARY KEY" : "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"},
+        {"@INT", sqlite ? "INTEGER" : "BIGINT"},
+        {"@LOOSE", sqlite ? "WITHOUT ROWID" : ""},
+        {"@PARTED", sqlite ? "" : "PARTITION BY RANGE (id)"},
+        {"@VERSION", version},
+        {"@SUMS", SUMS("temp_mdegc") ", " SUMS("power_mw") ", " SUMS("mem_used_bytes")},
+        {"@SERIES", sqlite ? "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n < 719) SELECT n FROM c"
+                           : "SELECT generate_series(0, 719) AS n"},
+    };
+    while (*sql) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(words) && strncmp(sql, words[i].word, strlen(words[i].word)) != 0)
+            i++;
+        if (i == ARRAY_LEN(words)) {
+            buf_char(out, *sql++);
+            continue;
+        }
+        expand(out, words[i].text, sqlite, version);
+        sql += strlen(words[i].word);
+    }
+}
+
+/* What a database of that version holds, as statements. */
+static void write_old(struct buf *out, int version, bool sqlite)
+{
+    char number[12];
+    snprintf(number, sizeof number, "%d", version);
+    expand(out, tables_of[version], sqlite, number);
+    if (!sqlite)
+        buf_printf(out, "CREATE TABLE samples_d20513 PARTITION OF samples FOR VALUES FROM (%lld) TO (%lld);",
+                   20513LL * 86400000 * 16384, 20514LL * 86400000 * 16384);
+    for (size_t i = 0; i < ARRAY_LEN(content); i++) {
+        expand(out, content[i], sqlite, number);
+        buf_char(out, ';');
+    }
+}
+
+/* ---- what must be there afterwards ---- */
+
+struct found {
+    int64_t rows, power, points, point_power, lives, events;
+    double process_memory;
+};
+
+static int count_row(void *user, const struct store_row *row)
+{
+    struct found *f = user;
+    f->rows++;
+    f->power += row->values[0].value;
+    assert_string_equal(row->gpu->identity.uuid, "GPU-1");
+    assert_string_equal(row->host->name, "box");
+    return 0;
+}
+
+static int count_point(void *user, const struct store_point *point)
+{
+    struct found *f = user;
+    f->points++;
+    f->point_power += point->values[0].sum;
+    return 0;
+}
+
+static int count_life(void *user, const struct store_life *life)
+{
+    struct found *f = user;
+    f->lives++;
+    assert_string_equal(life->process.name, "trainer");
+    assert_int_equal(life->energy_mj, 5000000);
+    return 0;
+}
+
+static int count_event(void *user, const struct store_event_row *event)
+{
+    struct found *f = user;
+    f->events++;
+    assert_int_equal(event->code, 79);
+    return 0;
+}
+
+static int take_memory(void *user, const struct store_point *point)
+{
+    ((struct found *)user)->process_memory = (double)point->values[PROCESS_MEMORY_BYTES].sum;
+    return 0;
+}
+
+static void check_content(struct store *s)
+{
+    struct found f = {0};
+    struct error err = {0};
+    size_t column = (size_t)series_find(SERIES_GPU, "power_mw");
+    const int64_t since = HISTORY_BEGIN.ms, until = since + 3600000;
+    const int64_t power = 720 * 100000 + 10 * 719 * 720 / 2;
+    assert_int_equal(
+        store_rows(
+            s,
+            &(struct store_page){
+                .since_ms = since, .until_ms = until, .gpu_index = -1, .limit = 10000, .columns = &column, .column_count = 1},
+            count_row, &f, &err),
+        0);
+    assert_int_equal(f.rows, 720);
+    assert_int_equal(f.power, power);
+    for (int64_t step = 60000; step <= 3600000; step *= 60) {
+        f.points = f.point_power = 0;
+        const struct store_plot plot = {.series = SERIES_GPU,
+                                        .subject = 1,
+                                        .since_ms = since,
+                                        .until_ms = until,
+                                        .step_ms = step,
+                                        .columns = &column,
+                                        .column_count = 1};
+        assert_int_equal(store_series(s, &plot, count_point, &f, &err), 0);
+        assert_int_equal(f.points, 3600000 / step);
+        assert_int_equal(f.point_power, power);
+    }
+    const struct store_span span = {.since_ms = since, .until_ms = until, .limit = 10};
+    assert_int_equal(store_lives(s, &span, count_life, &f, &err), 0);
+    assert_int_equal(
+        store_events(s, &(struct store_event_page){.since_ms = since, .until_ms = until, .limit = 10}, count_event, &f, &err), 0);
+    assert_int_equal(f.lives, 1);
+    assert_int_equal(f.events, 1);
+    const struct store_process_plot process = {
+        .lives = {.name = "trainer"}, .since_ms = since, .until_ms = until, .step_ms = 60000};
+    assert_int_equal(store_process_series(s, &process, take_memory, &f, &err), 0);
+    assert_true(f.process_memory == 1073741824);
+    struct store_energy energy;
+    assert_int_equal(store_energy(s, 1, since, until, &energy, &err), 0);
+    assert_int_equal(energy.energy_mj, 100000);
+    assert_int_equal(store_horizon(s, SERIES_GPU, LEVEL_RAW), 1772000000000);
+}
+
+/* A new sample of the same card goes on where the old version stopped. */
+static void write_next(struct store *s)
+{
+    struct snapshot *snapshot = snapshot_new(1);
+    snapshot->taken_at.ms = HISTORY_BEGIN.ms + 3600000 + 30000;
+    snprintf(snapshot->host.name, sizeof snapshot->host.name, "box");
+    snapshot->gpu_count = 1;
+    struct gpu *gpu = &snapshot->gpus[0];
+    snprintf(gpu->id.uuid, sizeof gpu->id.uuid, "GPU-1");
+    snprintf(gpu->id.name, sizeof gpu->id.name, "Card");
+    gpu->power_mw = reading_ok(123456);
+    gpu->fan_permille = reading_ok(300); /* a column that was not there */
+    struct error err = {0};
+    if (store_write(s, (const struct snapshot *const *)&snapshot, 1, NULL, 0, &err) != 0)
+        fail_msg("%s", err.text);
+    snapshot_unref(snapshot);
+}
+
+static void every_earlier_file_is_brought_up_to_date(void **state)
+{
+    (void)state;
+    for (int version = 1; version < SCHEMA_VERSION; version++) {
+        char name[32], path[300];
+        snprintf(name, sizeof name, "old-%d.db", version);
+        snprintf(path, sizeof path, "%s/%s", store_folder, name);
+        AUTO_BUF struct buf sql = BUF(1 << 16);
+        write_old(&sql, version, true);
+        sqlite3 *db = NULL;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        sqlite3_close(db);
+        sql_run(name, sql.at);
+        /* A reader does not touch it. */
+        char url[320];
+        snprintf(url, sizeof url, "sqlite:%s", path);
+        struct store *s = NULL;
+        struct error err = {0};
+        assert_int_equal(store_open_read_only(&test_env, url, &s, &err), -EPROTO);
+        assert_non_null(strstr(err.text, "whirr db migrate"));
+        s = open_store(name);
+        check_content(s);
+        write_next(s);
+        check_content(s);
+        store_close(s);
+        assert_int_equal(sql_i64(name, "SELECT value FROM meta WHERE key = 'schema_version'"), SCHEMA_VERSION);
+        assert_int_equal(sql_i64(name, "SELECT COUNT(*) FROM gpus"), 1);
+        assert_int_equal(sql_i64(name, "SELECT COUNT(*) FROM gpu_stats"), 721);
+        assert_int_equal(sql_i64(name, "SELECT COUNT(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
+    }
+}
+
+static void a_migrated_file_has_the_tables_and_indexes_of_a_new_one(void **state)
+{
+    (void)state;
+    struct store *s = open_store("fresh.db");
+    store_close(s);
+    char fresh[4096], old[4096];
+    static const char query[] =
+        "SELECT group_concat(type || ' ' || name, ', ') FROM (SELECT type, name FROM sqlite_master WHERE type "
+        "<> 'view' ORDER BY 1, 2)";
+    sql_text("fresh.db", query, fresh, sizeof fresh);
+    for (int version = 1; version < SCHEMA_VERSION; version++) {
+        char name[32];
+        snprintf(name, sizeof name, "old-%d.db", version);
+        sql_text(name, query, old, sizeof old);
+        assert_string_equal(old, fresh);
+    }
+}
+
+/* Half of a migration is none: the version says what the tables are. */
+static void a_migration_that_fails_leaves_everything_as_it_was(void **state)
+{
+    (void)state;
+    char path[300];
+    AUTO_BUF struct buf sql = BUF(1 << 16);
+    snprintf(path, sizeof path, "%s/stuck.db", store_folder);
+    write_old(&sql, 1, true);
+    /* Something of that name is there already. */
+    buf_text(&sql, "CREATE TABLE process_minutes_by_process (x INTEGER);");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_close(db);
+    sql_run("stuck.db", sql.at);
+    struct store *s = NULL;
+    struct error err = {0};
+    char url[320];
+    snprintf(url, sizeof url, "sqlite:%s", path);
+    const struct store_options options = {.env = &test_env, .url = url, .host = "", .limits = store_default_limits};
+    assert_true(store_open(&options, &s, &err) < 0);
+    assert_int_equal(sql_i64("stuck.db", "SELECT value FROM meta WHERE key = 'schema_version'"), 1);
+    assert_int_equal(sql_i64("stuck.db", "SELECT COUNT(*) FROM samples"), 720);
+}
+
+static void every_earlier_database_of_a_server_is_brought_up_to_date(void **state)
+{
+    (void)state;
+    const char *server = getenv("WHIRR_TEST_POSTGRES");
+    if (!server) {
+        print_message("skipped: no PostgreSQL (tools/with-postgres starts one)\n");
+        skip();
+    }
+    for (int version = 1; version < SCHEMA_VERSION; version++) {
+        AUTO_BUF struct buf sql = BUF(1 << 16);
+        buf_text(&sql, "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public;");
+        write_old(&sql, version, false);
+        char command[600];
+        snprintf(command, sizeof command, "psql -X -q -v ON_ERROR_STOP=1 '%s' >/dev/null", server);
+        FILE *p = popen(command, "w");
+        assert_non_null(p);
+        fputs(sql.at, p);
+        assert_int_equal(pclose(p), 0);
+        const struct store_options options = {.env = &test_env, .url = server, .host = "box", .limits = store_default_limits};
+        struct store *s = NULL;
+        struct error err = {0};
+        if (store_open(&options, &s, &err) != 0)
+            fail_msg("%s", err.text);
+        check_content(s);
+        write_next(s);
+        check_content(s);
+        store_close(s);
+        if (store_open_read_only(&test_env, server, &s, &err) != 0)
+            fail_msg("%s", err.text);
+        check_content(s);
+        store_close(s);
+    }
+}
+
+int main(void)
+{
+    make_store_folder();
+    const struct CMUnitTest tests[] = {
+        TEST(every_earlier_file_is_brought_up_to_date),
+        TEST(a_migrated_file_has_the_tables_and_indexes_of_a_new_one),
+        TEST(a_migration_that_fails_leaves_everything_as_it_was),
+        TEST(every_earlier_database_of_a_server_is_brought_up_to_date),
+    };
+    int failed = RUN_TESTS(tests);
+    remove_store_folder();
+    return failed;
+}
