@@ -12,6 +12,7 @@
     COMMAND(health)       \
     COMMAND(history)      \
     COMMAND(fit)          \
+    COMMAND(forecast)     \
     COMMAND(resources)    \
     COMMAND(devices)      \
     COMMAND(driver)       \

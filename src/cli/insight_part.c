@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/capacity_part.h"
+#include "cli/forecast_part.h"
 #include "cli/health_part.h"
 #include "format/prometheus.h"
 
@@ -16,6 +17,7 @@ struct insight_part {
     struct store_service *store; /* NULL: no history is kept */
     struct health_part *health;
     struct capacity_part *capacity;
+    struct forecast_part *forecast;
 };
 
 struct insight_part *insight_part_new(const struct env *env, const struct config *config)
@@ -25,6 +27,9 @@ struct insight_part *insight_part_new(const struct env *env, const struct config
         return NULL;
     *p = (struct insight_part){.env = env, .config = config, .health = health_part_new(env), .capacity = capacity_part_new(config)};
     if (p->health && p->capacity)
+    *p = (struct insight_part){
+        .env = env, .config = config, .health = health_part_new(env), .forecast = forecast_part_new(env, config)};
+    if (p->health && p->forecast)
         return p;
     insight_part_free(p);
     return NULL;
@@ -41,12 +46,14 @@ void insight_part_start(struct insight_part *p, struct server *server, struct st
 void insight_part_set_guard(struct insight_part *p, struct guard_part *guard)
 {
     capacity_part_set_guard(p->capacity, guard);
+    forecast_part_start(p->forecast, store);
 }
 
 void insight_part_reload(struct insight_part *p, const struct config *config)
 {
     p->config = config;
     capacity_part_reload(p->capacity, config);
+    forecast_part_reload(p->forecast, config);
 }
 
 void insight_part_free(struct insight_part *p)
@@ -55,6 +62,10 @@ void insight_part_free(struct insight_part *p)
         health_part_free(p->health);
         capacity_part_free(p->capacity);
     }
+    if (!p)
+        return;
+    health_part_free(p->health);
+    forecast_part_free(p->forecast);
     free(p);
 }
 
@@ -62,21 +73,25 @@ void insight_part_sampled(struct insight_part *p, const struct snapshot *s)
 {
     health_part_sampled(p->health, s);
     capacity_part_sampled(p->capacity, s);
+    forecast_part_sampled(p->forecast, s);
 }
 
 void insight_part_facts(struct insight_part *p, struct alert_facts *facts)
 {
     health_part_facts(p->health, facts);
+    forecast_part_facts(p->forecast, facts);
 }
 
 int insight_part_request(struct insight_part *p, const struct part_request *r, struct buf *out)
 {
     int status = health_part_request(p->health, r, out);
     return status ? status : capacity_part_request(p->capacity, r, out);
+    return status ? status : forecast_part_request(p->forecast, r, out);
 }
 
 void insight_part_metrics(struct insight_part *p, const struct snapshot *s, struct buf *out)
 {
     health_part_metrics(p->health, out);
     capacity_part_metrics(p->capacity, s, out);
+    forecast_part_metrics(p->forecast, out);
 }

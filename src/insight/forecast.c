@@ -252,6 +252,7 @@ struct forecast *forecast_make(const struct forecast_memory *m, const struct sna
         const struct forecast_card *c = card_of(m, g);
         f->gpus[i].gpu_index = g->index;
         f->gpus[i].id = g->id;
+        f->gpus[i].simulated = g->simulated;
         forecast_judge_vram(c ? c : &nothing, g, &f->gpus[i].vram);
         forecast_judge_heat(c ? c : &nothing, g, &f->gpus[i].heat);
     }

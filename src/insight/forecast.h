@@ -54,6 +54,7 @@ struct forecast_store {
 struct forecast_gpu {
     int gpu_index;
     struct gpu_id id;
+    bool simulated;
     struct forecast_vram vram;
     struct forecast_heat heat;
 };
@@ -88,6 +89,9 @@ void forecast_see_store(struct forecast_memory *m, const struct forecast_store_f
 struct forecast *forecast_make(const struct forecast_memory *m, const struct snapshot *now);
 void forecast_free(struct forecast *f); /* NULL is fine */
 
+/* "40 s", "12 min", "3.1 h", "2 days"; "312 MiB", "1.4 GiB". */
+void forecast_span_text(double seconds, char text[32]);
+void forecast_bytes_text(double bytes, char text[32]);
 const char *forecast_verdict_name(enum forecast_verdict verdict); /* "no_trend" */
-/* "in a forecast": the share of the room at which the memory counts as full. */
+/* The share of the room at which the memory counts as full. */
 #define FORECAST_FULL_SHARE 0.995

@@ -10,7 +10,7 @@
 /* Coolers of cards take half a minute to some minutes; what looks slower is the room. */
 #define TAU_MIN_S 15.0
 #define TAU_MAX_S 420.0
-#define SPAN_MIN_S 12.0
+#define SPAN_MIN_S 10.0
 /* So many degrees from the final value it has settled. */
 #define SETTLED_C 1.5
 
@@ -20,6 +20,8 @@
 #define REACH 1.3
 /* How far below the limit the least of what fits may end, for a time to be said. */
 #define UNSURE_C 2.0
+#define WELL_KNOWN_C 12.0
+enum { NEWEST = 3 };
 /* A cooler is built so that the card stays below its limit; what was seen before at this power is better knowledge. */
 #define DESIGN_MARGIN_C 15.0
 #define DESIGN_SIGMA_C 12.0
@@ -64,9 +66,10 @@ void forecast_learn_heat(struct forecast_card *card, const struct gpu *gpu)
 static bool look(const struct forecast_card *card, const struct track *t, double limit, struct fit_approach *ret, double *ret_seen,
                  double *ret_span)
 {
-    struct fit_point points[FIT_POINTS_MAX];
+    struct fit_point points[FIT_POINTS_MAX], newest[FIT_POINTS_MAX];
+    size_t newest_count = track_window(t, 0, newest);
     bool found = false;
-    for (int level = 2; level >= 0; level--) {
+    for (int level = 2; newest_count >= FIT_APPROACH_MIN && level >= 0; level--) {
         size_t count = track_window(t, level, points);
         for (size_t part = count; part >= FIT_APPROACH_MIN; part = level ? 0 : part * 3 / 4) {
             const struct fit_point *p = points + count - part;
@@ -81,23 +84,32 @@ static bool look(const struct forecast_card *card, const struct track *t, double
             *ret_seen = fit.level - p[0].y;
             found = true;
             /* One curve for all of it: the newest readings lie on it. */
-            double off[FIT_POINTS_MAX];
-            size_t end = part / 4 < 3 ? 3 : part / 4;
-            for (size_t i = 0; i < end; i++)
-                off[i] = p[part - end + i].y - (fit.final + (fit.level - fit.final) * exp(-p[part - end + i].t / fit.tau));
-            if (fabs(fit_median(off, end)) <= MAX_OF(0.5, fit.noise) && fit.noise < NOISE_MAX_C)
+            double off[NEWEST];
+            for (size_t i = 0; i < NEWEST; i++) {
+                const struct fit_point *q = &newest[newest_count - NEWEST + i];
+                off[i] = q->y - (fit.final + (fit.level - fit.final) * exp(-q->t / fit.tau));
+            }
+            if (fabs(fit_median(off, NEWEST)) <= MAX_OF(0.75, 1.2 * fit.noise) && fit.noise < NOISE_MAX_C)
                 return true;
         }
     }
     return found;
 }
 
+/* The final value is told where it is known to some degrees. */
+static bool known_well(const struct fit_approach *fit)
+{
+    return fit->final_high - fit->final_low <= WELL_KNOWN_C;
+}
+
 static void say(struct forecast_heat *h, const struct fit_approach *fit, double now, double limit, double span, double seen)
 {
     char text[32];
     forecast_span_text(span, text);
-    h->final_c = fit->final;
-    h->tau_s = fit->tau;
+    if (known_well(fit)) {
+        h->final_c = fit->final;
+        h->tau_s = fit->tau;
+    }
     h->when.basis_s = span;
     bool near = limit - now <= REACH * seen;
     if (fit->final > limit && fit->final_low > limit - UNSURE_C && fit->cross < HUGE_VAL && near) {
@@ -107,13 +119,15 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
         forecast_say(&h->when, FORECAST_EXPECTED, "%.0f C now, goes to about %.0f C, the limit is %.0f C", now, fit->final, limit);
     } else if ((fit->final_high >= limit || fit->final > limit) && fit->final > now + SETTLED_C) {
         forecast_say(&h->when, FORECAST_UNKNOWN, "rises from %.0f C, too early to say whether it stays below %.0f C", now, limit);
-    } else if (fabs(fit->final - now) <= SETTLED_C) {
+    } else if (fabs(fit->final - now) <= SETTLED_C || (fabs(seen) <= SETTLED_C && !known_well(fit))) {
         forecast_say(&h->when, FORECAST_NEVER, "settled at %.0f C, %.0f below the limit", now, limit - now);
     } else if (fit->final < now) {
-        forecast_say(&h->when, FORECAST_NEVER, "cools down from %.0f C", now);
-    } else {
+        forecast_say(&h->when, FORECAST_NEVER, "cools down, %.0f C now", now);
+    } else if (known_well(fit)) {
         forecast_say(&h->when, FORECAST_NEVER, "%.0f C now, settles at about %.0f C, %.0f below the limit", now, fit->final,
                      limit - fit->final);
+    } else {
+        forecast_say(&h->when, FORECAST_NEVER, "%.0f C now, settles below the limit of %.0f C", now, limit);
     }
 }
 

@@ -67,6 +67,3 @@ void forecast_judge_store(const struct forecast_memory *m, struct forecast_store
 /* Sets verdict and reason. */
 void forecast_say(struct forecast_when *when, enum forecast_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "40 s", "12 min", "3.1 h", "2 days"; "312 MiB", "1.4 GiB". */
-void forecast_span_text(double seconds, char text[32]);
-void forecast_bytes_text(double bytes, char text[32]);

@@ -8,11 +8,12 @@
 
 enum { STAIRS_MIN = 6, PEAKS_MIN = 3 };
 
-#define SPAN_MIN_S 15.0
+#define SPAN_MIN_S 10.0
 /* A rise is believed when its slope is so many standard errors from none, and goes beyond the noise and a trifle. */
 #define SURE 3.0
 #define ABOVE_NOISE 3.0
 #define TRIFLE 0.0015
+#define FEET_SHARE 0.4
 /* The interval: so many standard errors of the slope, and a share for what a line does not know. */
 #define INTERVAL 2.0
 #define MODEL_SHARE 0.1
@@ -80,10 +81,21 @@ static bool through_marks(const struct fit_point *marks, size_t count, struct ri
     return true;
 }
 
+static double middle_slope(const struct fit_point *marks, size_t count)
+{
+    double slopes[TRACK_STRETCHES * TRACK_STRETCHES / 2];
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            if (marks[j].t > marks[i].t)
+                slopes[found++] = (marks[j].y - marks[i].y) / (marks[j].t - marks[i].t);
+    return found ? fit_median(slopes, found) : 0;
+}
+
 /* A sawtooth: memory is gained bit by bit and given back at once, again and again. It grows where its peaks do. */
 static enum rise_result in_peaks(const struct track *t, double scale, struct rise *ret)
 {
-    struct fit_point peaks[TRACK_STRETCHES];
+    struct fit_point peaks[TRACK_STRETCHES], feet[TRACK_STRETCHES];
     size_t count = 0;
     double highest = 0, swing = 0;
     for (size_t i = 0; i < t->stretch_count; i++) {
@@ -91,13 +103,16 @@ static enum rise_result in_peaks(const struct track *t, double scale, struct ris
         double gained = s->last - s->first;
         if (s->ended_by != CUT_DOWN || gained < 0.01 * scale)
             continue;
+        feet[count] = (struct fit_point){(double)(s->began_ms - t->last.t_ms) / 1000, s->first};
         peaks[count++] = (struct fit_point){(double)(s->ended_ms - t->last.t_ms) / 1000, s->highest};
         highest = MAX_OF(highest, s->highest);
         swing = MAX_OF(swing, gained);
     }
     if (!count || t->last.value > highest + 0.5 * swing)
         return RISE_NONE; /* none, or it has left its range: the stretch itself tells */
-    if (count >= PEAKS_MIN && through_marks(peaks, count, ret) && ret->line.slope * ret->basis_s > 0.005 * scale)
+    /* Three teeth may rise by chance; what is never given back rises with them. */
+    if (count >= PEAKS_MIN && through_marks(peaks, count, ret) && ret->line.slope * ret->basis_s > 0.005 * scale &&
+        middle_slope(feet, count) > FEET_SHARE * ret->line.slope)
         return RISE_FOUND;
     return RISE_SWINGS;
 }

@@ -174,6 +174,7 @@ const struct route routes[] = {
     {"/api/alerts/rules", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/alerts/silence", HTTP_POST, JSON, TRUST_OWNER, handle_part},
     {"/api/capacity", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/forecast", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/gpu/devices", HTTP_GET, JSON, TRUST_READER, get_devices},
     {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
     {"/api/gpu/health", HTTP_GET, JSON, TRUST_READER, handle_part},

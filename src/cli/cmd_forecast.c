@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr forecast: when is the memory full, when does heat slow the card down, when is the store full?
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/forecast_past.h"
+#include "cli/show.h"
+#include "format/forecast.h"
+#include "format/json.h"
+
+/* Without a daemon and a fresh history it looks for itself. */
+enum { WATCH_DEFAULT_MS = 20000, WATCH_MAX_MS = 3600000, STEP_MIN_MS = 100, STEP_MAX_MS = 1000, STEPS = 40 };
+
+static void cleanup_forecast(struct forecast **f)
+{
+    forecast_free(*f);
+}
+
+static void cleanup_memory(struct forecast_memory **m)
+{
+    forecast_memory_free(*m);
+}
+
+static void write_answer(struct cli *cli, const struct forecast *f, const struct forecast_basis *basis, int only, struct buf *out)
+{
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        json_forecast(&j, f, basis, only);
+        buf_char(out, '\n');
+    } else {
+        table_forecast(out, &cli->page, f, basis, only);
+    }
+}
+
+static void announce(const struct cli *cli, int64_t watch_ms)
+{
+    if (isatty(STDERR_FILENO) && !options_has(&cli->options, "watch-for"))
+        fprintf(stderr, "whirr: no daemon remembers what was: watching for %lld s (--watch-for)\n",
+                (long long)(watch_ms / MS_PER_S));
+}
+
+/* Watches until the time is over; *last is the newest sample, *ret_s how long it was seen. */
+static int watch(struct session *session, int64_t watch_ms, struct forecast_memory *memory, const struct snapshot **last,
+                 double *ret_s, struct error *err)
+{
+    int64_t step = MAX_OF(STEP_MIN_MS, MIN_OF(STEP_MAX_MS, watch_ms / STEPS));
+    struct mono began = (*last)->taken;
+    session_set_max_age(session, step / 2);
+    while (mono_since_ms((*last)->taken, began) < watch_ms && (*last)->gpu_count) {
+        pause_ms(step);
+        const struct snapshot *next = session_sample(session, GROUP_QUICK | GROUP_STATIC, err);
+        if (!next)
+            return err->code;
+        snapshot_unref(*last);
+        *last = next;
+        if (!forecast_see(memory, next))
+            return error_set(err, -ENOMEM, "out of memory");
+    }
+    *ret_s = (double)mono_since_ms((*last)->taken, began) / 1000;
+    return 0;
+}
+
+static int alone(struct cli *cli, struct session *session, const struct snapshot *first, int only, struct buf *out,
+                 struct error *err)
+{
+    __attribute__((cleanup(cleanup_memory))) struct forecast_memory *memory = forecast_memory_new();
+    AUTO_SNAPSHOT const struct snapshot *now = snapshot_ref(first);
+    int64_t watch_ms = WATCH_DEFAULT_MS;
+    if (!memory)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (options_seconds(&cli->options, "watch-for", &watch_ms, err) < 0)
+        return err->code;
+    struct forecast_basis basis = {.host = now->host.name};
+    /* A simulated or recorded machine has no history of its own. */
+    if (!options_has(&cli->options, "source") && !env_is_recorded(&cli->env))
+        basis.watched_s = forecast_see_past(cli, now, memory);
+    forecast_see(memory, now);
+    if (basis.watched_s <= 0 || options_has(&cli->options, "watch-for")) {
+        double watched = 0;
+        if (now->gpu_count)
+            announce(cli, watch_ms);
+        if (watch(session, watch_ms, memory, &now, &watched, err) < 0)
+            return err->code;
+        basis.watched_s += watched;
+    }
+    basis.host = now->host.name;
+    for (size_t i = 0; i < now->gpu_count; i++)
+        basis.simulated |= now->gpus[i].simulated;
+    __attribute__((cleanup(cleanup_forecast))) struct forecast *f = forecast_make(memory, now);
+    if (!f)
+        return error_set(err, -ENOMEM, "out of memory");
+    write_answer(cli, f, &basis, only, out);
+    return 0;
+}
+
+static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    int only;
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
+    if (!s || session_only(session, s, &only, err) < 0)
+        return err->code;
+    AUTO_BUF struct buf answer = BUF(4 << 20);
+    struct forecast_basis basis = {0};
+    __attribute__((cleanup(cleanup_forecast))) struct forecast *f = NULL;
+    if (session_get(session, "/api/forecast", &answer) == 200)
+        f = forecast_from_json(buf_view(&answer), &basis);
+    if (!f || f->count != s->gpu_count)
+        return alone(cli, session, s, only, out, err);
+    basis.host = s->host.name;
+    write_answer(cli, f, &basis, only, out);
+    return 0;
+}
+
+static int run(struct cli *cli)
+{
+    struct error err = {0};
+    int64_t watch_ms = WATCH_DEFAULT_MS;
+    if (options_seconds(&cli->options, "watch-for", &watch_ms, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    if (watch_ms > WATCH_MAX_MS)
+        return cli_usage(cli->command, "--watch-for takes at most an hour (%d seconds); a daemon watches all the time",
+                         WATCH_MAX_MS / MS_PER_S);
+    return show(cli, render);
+}
+
+static const struct option_spec options[] = {
+    {.name = "watch-for",
+     .argument = "SECONDS",
+     .help = "Without a daemon: look for so long before answering (default: 20, or not at all where a fresh history is stored)"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+};
+
+static const struct example examples[] = {
+    {"whirr forecast", "when is memory full, when does heat slow a GPU down, when is the store full"},
+    {"whirr forecast --gpu 1 --json | jq .gpus[0].memory.seconds", "one number as data"},
+    {"whirr forecast --direct --watch-for 60", "without the daemon, after a minute of looking"},
+    {"whirr --source sim:scenario=vram-leak,start=300 forecast", "something to look at without a GPU"},
+};
+
+const struct command command_forecast = {
+    .name = "forecast",
+    .summary = "When will memory be full, when will heat slow a GPU down",
+    .details =
+        "Memory: the robust slope since the last load, unload or change of processes, with an interval, and the process that "
+        "grows; or no trend. Temperature: where it settles under the load of the moment; never, when that is below the limit at "
+        "which the card slows itself down. Store: when its cap is hit or its disk full. A running daemon is asked first: it "
+        "has seen more, so it sees further. The interval is meant to hold the truth in four of five cases.",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};
