@@ -159,8 +159,10 @@ void forecast_part_facts(struct forecast_part *p, struct alert_facts *facts)
         facts->gpus[g->gpu_index].vram_full_seconds = seconds(&g->vram.when);
         facts->gpus[g->gpu_index].throttle_seconds = seconds(&g->heat.when);
     }
-    if (p->latest && p->latest->has_store)
-        facts->store_full_seconds = seconds(&p->latest->store.when);
+    /* A store at its cap gives up its oldest samples, as it was told to: nothing to be alarmed about any more. */
+    const struct forecast_store *store = p->latest && p->latest->has_store ? &p->latest->store : NULL;
+    if (store && (store->of_disk || store->when.verdict != FORECAST_REACHED))
+        facts->store_full_seconds = seconds(&store->when);
 }
 
 static struct forecast_basis basis_of(const struct forecast_part *p)

@@ -106,7 +106,7 @@ void json_forecast(struct json_writer *j, const struct forecast *f, const struct
         jw_object(j);
         jw_key_int(j, "gpu_index", f->gpus[i].gpu_index);
         json_words(j, "gpu_name", f->gpus[i].id.name);
-        json_words(j, "uuid", f->gpus[i].id.uuid);
+        json_words(j, "gpu_uuid", f->gpus[i].id.uuid);
         vram(j, f, &f->gpus[i].vram);
         heat(j, f, &f->gpus[i].heat);
         jw_end(j);
@@ -157,7 +157,7 @@ static void read_gpu(const json_t *json, struct forecast_gpu *ret)
     const json_t *process = json_object_get(memory, "process");
     ret->gpu_index = (int)json_integer_value(json_object_get(json, "gpu_index"));
     text_of(ret->id.name, sizeof ret->id.name, json, "gpu_name");
-    text_of(ret->id.uuid, sizeof ret->id.uuid, json, "uuid");
+    text_of(ret->id.uuid, sizeof ret->id.uuid, json, "gpu_uuid");
     read_when(memory, &ret->vram.when);
     ret->vram.used_bytes = reading_of(memory, "used_mb", 1048576);
     ret->vram.room_bytes = reading_of(memory, "room_mb", 1048576);

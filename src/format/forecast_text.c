@@ -162,7 +162,8 @@ void forecast_answer(const struct forecast *f, int only, char *text, size_t size
         consider(&s, &f->gpus[i].vram.when, &memory_words, f->gpus[i].gpu_index);
         consider(&s, &f->gpus[i].heat.when, &heat_words, f->gpus[i].gpu_index);
     }
-    if (f->has_store && only == ALL_GPUS)
+    /* A store at its cap does what it was told to: no news. */
+    if (f->has_store && only == ALL_GPUS && (f->store.of_disk || f->store.when.verdict != FORECAST_REACHED))
         consider(&s, &f->store.when, f->store.of_disk ? &disk_words : &store_words, -1);
     if (!s.when) {
         snprintf(text, size, "%s",

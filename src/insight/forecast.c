@@ -159,7 +159,7 @@ static void see_vram(struct forecast_card *c, const struct gpu *g, int64_t t_ms)
         return;
     if (g->processes_state != READING_UNREAD) {
         uint64_t set = process_set(g, c->room_bytes);
-        if (set != c->process_set && c->vram.samples)
+        if (set && c->process_set && set != c->process_set)
             track_cut(&c->vram, CUT_PROCESSES);
         c->process_set = set;
     }
