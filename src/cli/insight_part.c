@@ -25,11 +25,12 @@ struct insight_part *insight_part_new(const struct env *env, const struct config
     struct insight_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct insight_part){.env = env, .config = config, .health = health_part_new(env), .capacity = capacity_part_new(config)};
-    if (p->health && p->capacity)
-    *p = (struct insight_part){
-        .env = env, .config = config, .health = health_part_new(env), .forecast = forecast_part_new(env, config)};
-    if (p->health && p->forecast)
+    *p = (struct insight_part){.env = env,
+                               .config = config,
+                               .health = health_part_new(env),
+                               .capacity = capacity_part_new(config),
+                               .forecast = forecast_part_new(env, config)};
+    if (p->health && p->capacity && p->forecast)
         return p;
     insight_part_free(p);
     return NULL;
@@ -41,12 +42,12 @@ void insight_part_start(struct insight_part *p, struct server *server, struct st
     p->store = store;
     health_part_start(p->health, server, store);
     capacity_part_start(p->capacity, store);
+    forecast_part_start(p->forecast, store);
 }
 
 void insight_part_set_guard(struct insight_part *p, struct guard_part *guard)
 {
     capacity_part_set_guard(p->capacity, guard);
-    forecast_part_start(p->forecast, store);
 }
 
 void insight_part_reload(struct insight_part *p, const struct config *config)
@@ -61,11 +62,8 @@ void insight_part_free(struct insight_part *p)
     if (p) {
         health_part_free(p->health);
         capacity_part_free(p->capacity);
+        forecast_part_free(p->forecast);
     }
-    if (!p)
-        return;
-    health_part_free(p->health);
-    forecast_part_free(p->forecast);
     free(p);
 }
 
@@ -85,7 +83,8 @@ void insight_part_facts(struct insight_part *p, struct alert_facts *facts)
 int insight_part_request(struct insight_part *p, const struct part_request *r, struct buf *out)
 {
     int status = health_part_request(p->health, r, out);
-    return status ? status : capacity_part_request(p->capacity, r, out);
+    if (!status)
+        status = capacity_part_request(p->capacity, r, out);
     return status ? status : forecast_part_request(p->forecast, r, out);
 }
 
