@@ -115,6 +115,10 @@ void alert_describe(struct alert *a, const struct alert_rule *rule, const struct
         a->has_value = true;
         a->value = value;
     }
+    AUTO_BUF struct buf notify = BUF(sizeof a->notify - 1);
+    for (size_t i = 0; i < rule->notify.count; i++)
+        buf_printf(&notify, "%s%s", i ? "\n" : "", rule->notify.items[i]);
+    str_copy(a->notify, sizeof a->notify, buf_view(&notify));
     if (holds) {
         summary_write(&summary, rule, s);
         str_copy_clean(a->summary, sizeof a->summary, buf_view(&summary));
@@ -163,9 +167,9 @@ void alert_fingerprint(const struct alert *a, char text[NOTICE_FINGERPRINT_SIZE]
     hex_encode(digest, (NOTICE_FINGERPRINT_SIZE - 1) / 2 - 3, text);
 }
 
-void alert_notice(const struct alert *a, const struct alert_rule *rule, struct alert_notice *n)
+void alert_notice(const struct alert *a, struct alert_notice *n)
 {
-    char pid[16];
+    char pid[16], name[NOTICE_NOTIFIER_SIZE];
     *n = (struct alert_notice){.status = a->state.phase == ALERT_FIRING ? NOTICE_FIRING : NOTICE_RESOLVED,
                                .gpu_index = a->gpu_index,
                                .has_value = a->has_value,
@@ -187,8 +191,11 @@ void alert_notice(const struct alert *a, const struct alert_rule *rule, struct a
         notice_add_label(n, "process", a->process);
         notice_add_label(n, "user", a->user);
     }
-    for (size_t i = 0; rule && i < rule->notify.count; i++)
-        notice_add_notifier(n, rule->notify.items[i]);
+    struct str rest = str_from(a->notify), line;
+    while (str_cut(&rest, '\n', &line)) {
+        str_copy(name, sizeof name, line);
+        notice_add_notifier(n, name);
+    }
 }
 
 static int rank(const struct alert *a)

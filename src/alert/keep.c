@@ -53,6 +53,11 @@ static void write_alert(struct json_writer *j, const struct alert *a)
     if (a->has_value)
         jw_key_number(j, "value", a->value);
     jw_key_text(j, "summary", a->summary);
+    jw_key_array(j, "notify");
+    struct str rest = str_from(a->notify), line;
+    while (str_cut(&rest, '\n', &line))
+        jw_str(j, line);
+    jw_end(j);
     jw_key_text(j, "silenced_by", a->silenced_by);
     jw_key_bool(j, "told", a->told);
     jw_key_object(j, "labels");
@@ -91,7 +96,7 @@ void alert_keep_write(struct buf *out, const struct alert_set *set)
     jw_key_array(&j, "alerts");
     for (size_t i = 0; i < set->count; i++) {
         const struct alert_rule *rule = alert_rules_find(set->rules, set->list[i]->rule);
-        if (rule && !rule->every_rise)
+        if (!rule || !rule->every_rise)
             write_alert(&j, set->list[i]);
     }
     jw_end(&j);
@@ -186,6 +191,19 @@ static void read_labels(const json_t *o, struct alert *a)
     }
 }
 
+static void read_notify(const json_t *o, struct alert *a)
+{
+    AUTO_BUF struct buf lines = BUF(sizeof a->notify - 1);
+    const json_t *list = json_object_get(o, "notify"), *name;
+    size_t i;
+    json_array_foreach(list, i, name)
+    {
+        if (json_is_string(name))
+            buf_printf(&lines, "%s%s", lines.len ? "\n" : "", json_string_value(name));
+    }
+    str_copy(a->notify, sizeof a->notify, buf_view(&lines));
+}
+
 static void read_alert(struct alert_set *set, const json_t *o)
 {
     struct alert a = {0};
@@ -214,6 +232,7 @@ static void read_alert(struct alert_set *set, const json_t *o)
     a.has_value = json_is_number(value);
     a.value = json_number_value(value);
     read_labels(o, &a);
+    read_notify(o, &a);
     struct alert *to = alert_add(set);
     if (to)
         *to = a;

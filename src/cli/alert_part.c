@@ -58,10 +58,10 @@ static void store_news(struct alert_part *p, enum alert_news news, const struct 
                                                         .data = json});
 }
 
-static void tell_notifiers(struct alert_part *p, const struct alert_rule *rule, const struct alert *a)
+static void tell_notifiers(struct alert_part *p, const struct alert *a)
 {
     struct alert_notice notice;
-    alert_notice(a, rule, &notice);
+    alert_notice(a, &notice);
     if (notice.notifier_count)
         notify_part_tell(p->notify, &notice);
 }
@@ -83,7 +83,7 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
     if (p->server && !text.failed)
         server_announce(p->server, TOPIC_ALERT, buf_view(&text));
     if (news == NEWS_RESOLVED ? a->told : !a->silenced_by[0])
-        tell_notifiers(p, rule, a);
+        tell_notifiers(p, a);
 }
 
 /* ---- over restarts ---- */
@@ -176,7 +176,7 @@ static void tell_again(struct alert_part *p)
     for (size_t i = 0; i < p->set.count; i++) {
         struct alert *a = p->set.list[i];
         if (a->state.phase == ALERT_FIRING && a->told)
-            tell_notifiers(p, alert_rules_find(p->rules, a->rule), a);
+            tell_notifiers(p, a);
     }
 }
 

@@ -15,7 +15,7 @@
 #include "cli/alert_course.h"
 #include "cli/alert_now.h"
 #include "cli/alert_trial.h"
-#include "cli/places.h"
+#include "cli/history_source.h"
 #include "cli/show.h"
 #include "store/query.h"
 
@@ -67,6 +67,8 @@ static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
     int64_t hold_ms = 0;
     if (hold && !duration_parse(str_from(hold), &hold_ms))
         return cli_usage(cli->command, "--for needs " DURATION_SYNTAX);
+    for (size_t i = 0; !what && i < rules->count; i++)
+        rules->list[i].enabled &= !rules->list[i].every_rise; /* every rise of the load: too much to read */
     if (!what)
         return hold ? cli_usage(cli->command, "--for needs a rule or a condition") : EXIT_FINE;
     struct alert_rule only = {0};
@@ -115,27 +117,42 @@ static int play(struct cli *cli, struct trial *t, struct error *err)
     return course_play(&cli->env, only_source(cli), duration_ms, MAX_OF(interval_ms, 1), trial_see, t, err);
 }
 
+/* The column behind a name; -1: the history does not keep it. */
+static int column_of(const struct alert_name *name)
+{
+    if (strcmp(name->text, "memory_used_percent") == 0)
+        return series_find(SERIES_GPU, "memory_used_mb");
+    if (strcmp(name->text, "slowed_down") == 0)
+        return series_find(SERIES_GPU, "throttle_reasons");
+    return name->kind == NAME_GPU_METRIC ? series_find(SERIES_GPU, name->text) : -1;
+}
+
+static size_t add_columns(const struct expr *e, size_t *columns, size_t count, size_t max)
+{
+    const struct alert_name *name;
+    for (size_t i = 0; e && (name = expr_name(e, i)); i++) {
+        int column = column_of(name);
+        for (size_t k = 0; column >= 0 && k < count; k++)
+            if (columns[k] == (size_t)column)
+                column = -1;
+        if (column >= 0 && count < max)
+            columns[count++] = (size_t)column;
+    }
+    return count;
+}
+
 /* The stored columns that the rules ask for. A rule about something else cannot be tried on the past. */
 static int columns_of(const struct alert_rules *rules, size_t *columns, size_t max, struct error *err)
 {
     size_t count = 0;
-    const struct alert_name *name;
-    for (size_t i = 0; i < rules->count; i++)
-        for (size_t k = 0; (name = expr_name(rules->list[i].when, k)); k++) {
-            int column = series_find(SERIES_GPU, name->text);
-            if (strcmp(name->text, "memory_used_percent") == 0)
-                column = series_find(SERIES_GPU, "memory_used_mb");
-            if (strcmp(name->text, "slowed_down") == 0)
-                column = series_find(SERIES_GPU, "throttle_reasons");
-            bool others = name->kind == NAME_GPU_OTHER || name->kind == NAME_GPU_FACT;
-            if (column < 0 && !others && rules->count == 1)
-                return error_set(err, -EINVAL, "the history cannot be asked about %s", name->text);
-            for (size_t known = 0; column >= 0 && known < count; known++)
-                if (columns[known] == (size_t)column)
-                    column = -1;
-            if (column >= 0 && count < max)
-                columns[count++] = (size_t)column;
-        }
+    const struct alert_name *first = expr_name(rules->list[0].when, 0);
+    for (size_t i = 0; i < rules->count; i++) {
+        count = add_columns(rules->list[i].when, columns, count, max);
+        count = add_columns(rules->list[i].clear, columns, count, max);
+    }
+    bool fact = first && first->kind == NAME_GPU_FACT;
+    if (rules->count == 1 && (rules->list[0].scope != SCOPE_GPU || (count == 0 && !fact)))
+        return error_set(err, -EINVAL, "the history of the GPUs cannot be asked about %s", first ? first->text : "that");
     return (int)count;
 }
 
@@ -154,28 +171,13 @@ static size_t add_common(size_t *columns, size_t count, size_t max)
     return count;
 }
 
-static int store_url(const struct config *config, char *url, size_t size, struct error *err)
-{
-    char folder[PLACE_SIZE];
-    if (strcmp(config->store.url, "none") == 0)
-        return error_set(err, -ENOENT, "no history is kept (store.url is \"none\")");
-    int result = 0;
-    if (strcmp(config->store.url, "auto") == 0) {
-        result = place_state(folder, err);
-        snprintf(url, size, "sqlite:%s/whirr.db", folder);
-    } else {
-        snprintf(url, size, "%s", config->store.url);
-    }
-    return result;
-}
-
 static int look_back(struct cli *cli, const struct config *config, const struct alert_rules *rules, struct trial *t,
                      struct error *err)
 {
     struct wall now = clock_wall(cli->env.clock), since, until = now;
     const char *from = options_value(&cli->options, "since", "-1h"), *to = options_value(&cli->options, "until", NULL);
     size_t columns[QUERY_COLUMNS_MAX];
-    char url[PLACE_SIZE + 32];
+    char url[HISTORY_URL_SIZE];
     struct store *store = NULL;
     if (!moment_parse(str_from(from), now, MOMENT_LOCAL, &since) || (to && !moment_parse(str_from(to), now, MOMENT_LOCAL, &until)))
         return error_set(err, -EINVAL, "--since and --until need " MOMENT_SYNTAX);
@@ -185,7 +187,7 @@ static int look_back(struct cli *cli, const struct config *config, const struct 
     if (count < 0)
         return count;
     count = (int)add_common(columns, (size_t)count, ARRAY_LEN(columns));
-    int result = store_url(config, url, sizeof url, err);
+    int result = history_url(cli, config, url, err);
     if (!result)
         result = store_open_read_only(&cli->env, url, &store, err);
     if (!result)
@@ -224,7 +226,7 @@ int alert_test(struct cli *cli, const char *what)
 {
     struct config *config = NULL;
     struct alert_rules *rules = NULL;
-    bool past = options_has(&cli->options, "since") || options_has(&cli->options, "until");
+    bool past = options_has(&cli->options, "since") || options_has(&cli->options, "until") || options_has(&cli->options, "store");
     bool played = only_source(cli) && course_plays(only_source(cli));
     if (past && options_has(&cli->options, "source"))
         return cli_usage(cli->command, "--since looks at the history, --source at something else: only one of them is possible");

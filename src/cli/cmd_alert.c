@@ -13,6 +13,7 @@
 #include "cli/alert_test.h"
 #include "cli/alert_text.h"
 #include "cli/client.h"
+#include "cli/history_source.h"
 #include "cli/settings.h"
 #include "cli/show.h"
 #include "format/json_alert.h"
@@ -308,6 +309,7 @@ static int run(struct cli *cli)
     const char *const *arguments = cli->options.arguments;
     size_t count = cli->options.argument_count;
     const char *word = count ? arguments[0] : "list";
+    cli->page.now = clock_wall(cli->env.clock);
     if (strcmp(word, "silence") == 0)
         return silence(cli, arguments + 1, count - 1);
     if (strcmp(word, "test") == 0)
@@ -335,6 +337,7 @@ static const struct option_spec options[] = {
     {.name = "until", .argument = "TIME", .help = "With `silence`: its end. With `test`: the end of the time that is looked at"},
     {.name = "comment", .argument = "TEXT", .help = "With `silence`: why"},
     {.name = "since", .argument = "TIME", .help = "With `test`: look at the history from there on"},
+    OPTION_STORE,
     {.name = "duration", .argument = "DURATION", .help = "With `test --source sim`: how long to simulate; default: 10m"},
     {.name = "interval", .argument = "SECONDS", .help = "With `test --source sim`: time between two samples; default: 5"},
 };

@@ -43,7 +43,8 @@ static inline void course_news(void *user, enum alert_news news, const struct al
     int64_t at = (c->machine->taken_at.ms - c->start_ms) / 1000;
     buf_printf(&c->news, "%lld %s %s %d%s; ", (long long)at, words[news], a->rule, a->pid ? a->pid : a->gpu_index,
                a->silenced_by[0] ? " silenced" : "");
-    alert_notice(a, rule, &c->last);
+    alert_notice(a, &c->last);
+    (void)rule;
 }
 
 static inline void course_step(struct course *c, int64_t at_s)

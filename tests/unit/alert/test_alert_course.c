@@ -5,6 +5,8 @@
 
 #define BUSY "[alerts]\nenabled = false\n[[alert]]\nname = 'busy'\nwhen = 'utilization_percent > 50'\n"
 
+#define OPS_AND_CHAT "[notify.ops]\ntype='webhook'\nurl='http://x'\n[notify.chat]\ntype='webhook'\nurl='http://y'\n"
+
 static struct course c;
 
 static int tear_down(void **state)
@@ -369,13 +371,16 @@ static void rules_that_go_take_their_alerts_along(void **state)
 {
     (void)state;
     struct config *other = NULL;
-    course_begin(&c, BUSY, 1);
+    course_begin(&c, BUSY "notify = ['ops', 'chat']\n" OPS_AND_CHAT, 1);
     set_util(80);
     course_step(&c, 0);
+    course_restart(&c);
     struct alert_rules *rules = rules_of("[alerts]\nenabled = false\n", &other);
     c.machine->taken_at.ms = c.start_ms + 5000;
     alert_set_rules(&c.set, rules, c.machine->taken_at, course_news, &c);
     assert_string_equal(course_told(&c), "0 fired busy 0; 5 resolved busy 0; ");
+    assert_int_equal(c.last.notifier_count, 2); /* those who heard of its beginning */
+    assert_string_equal(c.last.notifiers[1], "chat");
     alert_set_rules(&c.set, c.rules, c.machine->taken_at, course_news, &c);
     alert_rules_free(rules);
     config_free(other);

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alerts in the daemon: from the rule of the configuration to those who hear of it, over reloads, silences and restarts."""
+import json
+import re
+import signal
+
+import pytest
+import targets
+from conftest import Daemon, eventually
+
+# As people write it; only the port is another.
+AS_WRITTEN = """
+[notify.ops]
+type = "webhook"
+url = "http://127.0.0.1:9000/hook"
+
+[[alert]]
+name = "busy"
+when = "utilization_percent > 10"
+for = "0s"
+severity = "warning"
+notify = ["ops"]
+"""
+
+
+@pytest.fixture
+def ops():
+    target = targets.Target()
+    yield target
+    target.close()
+
+
+class House:
+    def __init__(self, folder):
+        self.folder, self.daemons = folder, []
+        (folder / "config").mkdir()
+
+    def configure(self, text):
+        (self.folder / "whirr.toml").write_text(text)
+
+    def start(self, source, *args):
+        d = Daemon(self.folder, ["--config", str(self.folder / "whirr.toml"), "--source", source, "--interval", "0.1", "--listen", "127.0.0.1:0", *args], {})
+        self.daemons.append(d)
+        return d
+
+
+@pytest.fixture
+def house(tmp_path):
+    house = House(tmp_path)
+    yield house
+    for daemon in house.daemons:
+        daemon.stop()
+
+
+def of(daemon, name, state=None):
+    return [a for a in daemon.json("/api/alerts")["alerts"] if a["alert"] == name and state in (None, a["state"])]
+
+
+def test_the_configuration_works_as_written(house, ops):
+    house.configure(AS_WRITTEN.replace("9000", str(ops.port)))
+    # Load for 8 s of every 20, of the simulated time.
+    d = house.start("sim:gpus=1,scenario=bursty,speed=60")
+    told = eventually(lambda: [b for b in ops.bodies() if b["status"] == "resolved"] and ops.bodies(), 30, d.log)
+    first, last = told[0], next(b for b in told if b["status"] == "resolved")
+    assert first["status"] == "firing" and first["alert"] == "busy" and first["severity"] == "warning"
+    assert first["gpu_index"] == 0 and first["gpu_name"] == "NVIDIA GeForce RTX 4090" and first["value"] > 10
+    assert "utilization_percent is" in first["summary"] and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", first["started_at"])
+    assert last["started_at"] <= last["ended_at"] and last["fingerprint"] == first["fingerprint"]
+
+
+def test_what_fires_is_told_by_the_api_metrics_command_and_history(house, node):
+    house.configure('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\nlabels = { team = "ml" }\n')
+    d = house.start("sim:gpus=2,scenario=training,start=120", "--store", f"sqlite:{house.folder}/h.db")
+    alert = eventually(lambda: of(d, "busy", "firing"), 20, d.log)[0]
+    assert alert["labels"] == {"team": "ml"} and alert["value"] > 10 and alert["silenced"] is False and alert["ended_at"] is None
+    body = d.json("/api/alerts")
+    assert body["counts"]["firing"] >= 2 and body["silences"] == []
+    rules = {r["name"]: r for r in d.json("/api/alerts/rules")["rules"]}
+    assert rules["busy"]["state"] == "firing" and rules["gpu_lost"]["builtin"] and rules["gpu_lost"]["state"] == "inactive"
+    metrics = d.get("/metrics").body.decode()
+    assert 'whirr_alert_firing{alert="busy",severity="warning",gpu="0"} 1\n' in metrics
+    assert "busy" in d.whirr("alert").stdout and json.loads(d.whirr("alert", "--json").stdout)["counts"]["firing"] >= 2
+    event = eventually(lambda: [e for e in d.json("/api/history/events")["events"] if e["kind"] == "alert"], 20, d.log)[0]
+    assert event["severity"] == "warning" and "busy fires" in event["text"]
+
+
+def test_clients_hear_of_alerts_behind_the_sample(house, node):
+    house.configure('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\n')
+    d = house.start("sim:gpus=1,scenario=bursty,speed=40")
+    with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws?events=alert") as client:
+        client.wait("alert", 2, timeout=60)
+        states = [e[1]["state"] for e in client.events if e[0] == "alert" and e[1]["alert"] == "busy"]
+        assert all(a != b for a, b in zip(states, states[1:])), states
+
+
+def test_silences(house, ops):
+    house.configure(AS_WRITTEN.replace("9000", str(ops.port)).replace('for = "0s"', 'for = "1s"') + 'labels = { team = "ml" }\n')
+    d = house.start("sim:gpus=2,scenario=training,start=120")
+    made = d.whirr("alert", "silence", "alert=bus?", "gpu=1", "team=ML", "--for", "3s", "--comment", "new fans", "--json")
+    assert made.returncode == 0, made.stderr
+    silence = json.loads(made.stdout)["silence"]
+    assert silence["matchers"] == {"alert": "bus?", "gpu": "1", "team": "ML"} and silence["comment"] == "new fans"
+    eventually(lambda: len(of(d, "busy", "firing")) == 2, 20, d.log)
+    assert {a["gpu_index"]: a["silenced"] for a in of(d, "busy")} == {0: False, 1: True}
+    assert "new fans" in d.whirr("alert", "silence", "list").stdout and "silenced by s1" in d.whirr("alert").stdout
+    eventually(ops.bodies, 20, d.log)
+    assert [b["gpu_index"] for b in ops.bodies()] == [0]
+    # It still fires when the silence is over: then it is told.
+    eventually(lambda: len(ops.bodies()) == 2, 20, d.log)
+    assert ops.bodies()[1]["gpu_index"] == 1 and ops.bodies()[1]["status"] == "firing"
+    second = json.loads(d.whirr("alert", "silence", "alert=*", "--for", "1h", "--json").stdout)["silence"]["id"]
+    assert d.whirr("alert", "silence", "remove", second).returncode == 0
+    gone = d.whirr("alert", "silence", "remove", second)
+    assert gone.returncode == 1 and "no silence" in gone.stderr
+
+
+@pytest.mark.parametrize("body, status", [
+    ("x", 400), ("[]", 400), ("{}", 400), ('{"matchers": {"alert": "x"}}', 400), ('{"matchers": {}, "for_seconds": 5}', 400),
+    ('{"matchers": ["x"], "for_seconds": 5}', 400), ('{"matchers": {"alert": "x"}, "for_seconds": -1}', 400),
+    ('{"matchers": {"alert": "x"}, "until": "2001-01-01T00:00:00Z"}', 400), ('{"remove": 5}', 400), ('{"remove": "s9"}', 404),
+    ('{"matchers": {"alert": "x", "gpu": 0}, "for_seconds": 1}', 201), ('{"matchers": ["alert=x"], "until": "2999-01-01T00:00:00Z"}', 201),
+])
+def test_wishes_for_silence_are_checked(daemon, body, status):
+    assert daemon.ask("POST", "/api/alerts/silence", body=body).status == 401
+    reply = daemon.ask("POST", "/api/alerts/silence", body=body, unix=True)
+    assert reply.status == status, reply.body
+    if status >= 400:
+        assert reply.json()["error"]["message"].endswith(".")
+
+
+def test_a_restart_forgets_nothing_and_tells_nothing_twice(house, ops):
+    house.configure(AS_WRITTEN.replace("9000", str(ops.port)))
+    source = "sim:gpus=1,scenario=training,start=120"
+    d = house.start(source)
+    eventually(ops.bodies, 20, d.log)
+    d.whirr("alert", "silence", "alert=nothing", "--for", "1h")
+    before = of(d, "busy")[0]
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        eventually(lambda: "busy" in (house.folder / "whirr" / "alerts.json").read_text(), 10)
+        d.process.send_signal(how)
+        d.process.wait(20)
+        d = house.start(source)
+        after = eventually(lambda: of(d, "busy"), 20, d.log)[0]
+        assert after["state"] == "firing" and after["started_at"] == before["started_at"] and after["fingerprint"] == before["fingerprint"]
+        assert [s["id"] for s in d.json("/api/alerts")["silences"]] == ["s1"]
+    d.wait_log("source started")
+    assert len(ops.bodies()) == 1
+
+
+def test_a_reload_takes_new_rules_and_keeps_the_old_ones_where_they_are_wrong(house, ops):
+    text = AS_WRITTEN.replace("9000", str(ops.port))
+    house.configure(text)
+    d = house.start("sim:gpus=1,scenario=training,start=120")
+    eventually(lambda: of(d, "busy", "firing"), 20, d.log)
+    house.configure(text.replace("utilization_percent", "utilisation_percent"))
+    d.process.send_signal(signal.SIGHUP)
+    d.wait_log("did you mean 'utilization_percent'")
+    d.wait_log("the old settings stay")
+    assert of(d, "busy", "firing")
+    house.configure(text.replace('"busy"', '"loaded"'))
+    d.process.send_signal(signal.SIGHUP)
+    eventually(lambda: of(d, "loaded", "firing"), 20, d.log)
+    assert of(d, "busy", "resolved")
+    told = eventually(lambda: len(ops.bodies()) >= 3 and ops.bodies(), 20, d.log)
+    assert {(b["alert"], b["status"]) for b in told} == {("busy", "firing"), ("busy", "resolved"), ("loaded", "firing")}
+
+
+def test_a_damaged_state_is_moved_away(house):
+    house.configure("")
+    (house.folder / "whirr").mkdir()
+    (house.folder / "whirr" / "alerts.json").write_text('{"version": 1, "alerts"')
+    d = house.start("sim:gpus=1,scenario=training,start=120")
+    d.wait_log("the state of alerts cannot be read")
+    assert (house.folder / "whirr" / "alerts.json.damaged").exists()

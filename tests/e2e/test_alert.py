@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""whirr alert without a daemon: rules that are checked, tried on simulated machines, recordings and the history."""
+import subprocess
+
+import pytest
+from conftest import BUILD, environment
+
+MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
+
+
+@pytest.fixture
+def config(tmp_path):
+    def write(text):
+        path = tmp_path / "whirr.toml"
+        path.write_text(text)
+        return "--config", str(path)
+
+    return write
+
+
+def test_a_wrong_condition_is_shown_everywhere_at_its_place(whirr, config):
+    chosen = config('[[alert]]\nname = "hot"\nwhen = "utilization_percent > 1 and temprature_celsius > 85"\n')
+    for command in (("alert", "check"), ("config", "check"), ("serve",), ("alert", "list"), ("alert", "test")):
+        done = whirr(*command, *chosen)
+        assert done.code == 1, command
+        text = done.out + done.err
+        assert "whirr.toml:3:37: " in text and "did you mean 'temperature_celsius'?" in text
+        lines = text.split("\n")
+        at = next(i for i, line in enumerate(lines) if "whirr.toml:3:37" in line)
+        assert lines[at + 1].index("temprature_celsius") == lines[at + 2].index("^^^")
+    problem = whirr("alert", "check", "--json", *chosen)
+    assert problem.code == 1 and '"column": 37' in problem.out and '"excerpt"' in problem.out
+
+
+def test_right_rules_are_counted(whirr, config):
+    done = whirr("alert", "check", *config('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\n'))
+    assert done.code == 0 and done.out == "1 rule of the configuration and 18 built in: fine\n"
+
+
+def test_rules_are_listed(whirr, config):
+    chosen = config('[alerts]\ndisabled = ["gpu_hot"]\n[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\nlabels = { team = "ml" }\n')
+    rules = {r["name"]: r for r in whirr("alert", "rules", "--json", "--direct", *chosen).json()["rules"]}
+    assert not rules["gpu_hot"]["enabled"] and rules["gpu_lost"]["severity"] == "critical"
+    assert rules["busy"]["labels"] == {"team": "ml"} and not rules["busy"]["builtin"] and rules["busy"]["for_seconds"] == 0
+    text = whirr("alert", "rules", "--direct", *chosen).out
+    assert "gpu_hot" in text and "off" in text and "busy" in text
+
+
+def test_without_a_daemon_one_sample_is_looked_at(sim):
+    body = sim("training", "alert", "list", "--json", gpus=2).json()
+    assert body["silences"] == [] and all(a["state"] in ("firing", "pending") for a in body["alerts"])
+    assert sim("idle", "alert").out == "No alert fires.\n"
+
+
+def test_a_condition_is_tried_on_the_machine_as_it_is(whirr, bare_machine):
+    done = whirr("--sysroot", str(bare_machine), "alert", "test", "host.memory_available_mb < 1GiB", "--json")
+    answer = done.json()["rules"][0]
+    assert answer["condition"] == "true" and answer["value"] == 512 and answer["gpu_index"] is None
+    unknown = whirr("--sysroot", str(bare_machine), "alert", "test", "host.swap_used_mb > 1GiB")
+    assert unknown.code == 0 and "not known: host.swap_used_mb" in unknown.out, unknown.out
+
+
+def test_an_overheating_card_sets_off_its_rules(sim):
+    body = sim("overheat", "alert", "test", "--json", "--duration", "10m").json()
+    fired = {a["alert"] for a in body["alerts"]}
+    assert {"gpu_hot", "gpu_throttled"} <= fired and "vram_nearly_full" not in fired and "high_gpu_usage" not in fired
+    hot = next(a for a in body["alerts"] if a["alert"] == "gpu_hot")
+    assert hot["gpu_index"] == 0 and hot["value"] >= 80 and "is hot" in hot["summary"] and hot["pending_since"] < hot["started_at"]
+    text = sim("overheat", "alert", "test", "gpu_hot").out
+    assert "gpu_hot" in text and "would have fired" in text and "GPU 0" in text
+
+
+def test_a_leak_is_foretold_and_told(sim):
+    body = sim("vram-leak", "alert", "test", "--json", "--duration", "25m", "--interval", "5").json()
+    first = {}
+    for a in body["alerts"]:
+        first.setdefault(a["alert"], a["started_at"])
+    assert first["vram_full_soon"] < first["vram_nearly_full"]
+
+
+def test_a_lost_card_and_a_quiet_one(sim):
+    lost = sim("gpu-lost", "alert", "test", "gpu_lost", "--json", gpus=2).json()
+    assert lost["fired"] >= 1 and {a["gpu_index"] for a in lost["alerts"]} == {0} and lost["alerts"][0]["severity"] == "critical"
+    quiet = sim("idle", "alert", "test", "--json").json()
+    assert quiet["alerts"] == [] and quiet["samples"] == 121
+    assert "nothing would have fired" in sim("idle", "alert", "test").out
+
+
+def test_how_long_a_condition_must_hold_can_be_tried(sim):
+    at_once = sim("bursty", "alert", "test", "utilization_percent > 90", "--json").json()
+    held = sim("bursty", "alert", "test", "utilization_percent > 90", "--for", "9m", "--json").json()
+    assert at_once["fired"] > 0 and held["fired"] == 0 and held["too_short"] > 0
+    assert at_once["condition"]["true"] > 0 and at_once["condition"]["false"] > 0
+
+
+def test_a_recording_is_looked_through(whirr, tmp_path):
+    path = tmp_path / "busy.whirr"
+    made = whirr("record", "--source", "sim:scenario=training,start=60,gpus=1", "--interval", "0.1", "--duration", "1", str(path))
+    assert made.code == 0, made.err
+    body = whirr("alert", "test", "utilization_percent > 50", "--source", f"replay:{path}", "--json").json()
+    assert body["samples"] >= 5 and body["fired"] == 1, body
+    gone = whirr("alert", "test", "--source", f"replay:{tmp_path}/nothing")
+    assert gone.code == 1 and "nothing" in gone.err
+
+
+def test_the_history_is_looked_through(whirr, tmp_path):
+    if not MAKER.exists():
+        pytest.skip("make_history was not built")
+    url = f"sqlite:{tmp_path}/night.db"
+    subprocess.run([MAKER, url, "120", "scenario=training", "20"], check=True, env=environment(), timeout=120)
+    body = whirr("alert", "test", "utilization_percent > 50", "--store", url, "--since", "-2h", "--json").json()
+    assert body["samples"] > 300 and body["fired"] >= 1 and body["condition"]["unknown"] == 0
+    rule = whirr("alert", "test", "vram_nearly_full", "--store", url, "--since", "-1h")
+    assert rule.code == 0 and "nothing would have fired" in rule.out
+    assert whirr("alert", "test", "--store", url, "--since", "-1h").code == 0
+    for wrong in (("process.memory_mb > 1GiB",), ("host.cpu_percent > 5",), ("gpu_hot", "--since", "soon")):
+        done = whirr("alert", "test", *wrong, "--store", url)
+        assert done.code == 2, done.err
+
+
+@pytest.mark.parametrize("args, code, words", [
+    (("alert", "lsit"), 2, "did you mean 'list'"),
+    (("alert", "test", "gpu_hto"), 1, "did you mean 'gpu_hot'"),
+    (("alert", "test", "utilisation_percent > 5"), 1, "did you mean 'utilization_percent'"),
+    (("alert", "test", "a", "b"), 2, "quotes"),
+    (("alert", "test", "gpu_hot", "--for", "soon"), 2, "duration"),
+    (("alert", "check", "x"), 2, "does not take"),
+    (("alert", "silence", "gpu_hot"), 2, "alert=gpu_hot"),
+    (("alert", "silence", "alert=x"), 2, "--for"),
+    (("alert", "silence", "alert=x", "--for", "1h"), 1, "no daemon"),
+    (("alert", "silence", "remove"), 2, "s1"),
+    (("alert", "test", "--since", "-1h", "--source", "sim"), 2, "only one"),
+])
+def test_wrong_usage_says_what_is_possible(whirr, args, code, words):
+    done = whirr(*args)
+    assert done.code == code and words in done.err, done.err
