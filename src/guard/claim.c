@@ -71,14 +71,19 @@ struct tally {
     bool known; /* all memory readings were there */
 };
 
-static struct tally count_memory(const struct gpu *gpu, const struct claim_worker *w)
+static bool is_friend(const struct process *p, const struct claim_signals *signals)
+{
+    return signals && is_one_of(p, signals->friends, signals->friend_count);
+}
+
+static struct tally count_memory(const struct gpu *gpu, const struct claim_worker *w, const struct claim_signals *signals)
 {
     struct tally t = {.known = true};
     for (size_t i = 0; i < gpu->process_count; i++) {
         int64_t bytes = reading_or(gpu->processes[i].mem_bytes, 0);
         t.known &= gpu->processes[i].mem_bytes.state == READING_OK;
         t.listed += bytes;
-        if (is_ours(&gpu->processes[i], w))
+        if (is_ours(&gpu->processes[i], w) || is_friend(&gpu->processes[i], signals))
             t.ours += bytes;
         else
             t.others += bytes;
@@ -98,9 +103,11 @@ void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struc
             b->learned = b->learned && gpu->state == GPU_ASLEEP;
             continue;
         }
-        struct tally t = count_memory(gpu, w);
-        b->unattributed_bytes[g] = t.unattributed;
-        b->others_bytes[g] = t.others;
+        struct tally t = count_memory(gpu, w, NULL);
+        if (gpu->index >= 0 && gpu->index < GPU_MAX) {
+            b->unattributed_bytes[gpu->index] = t.unattributed;
+            b->others_bytes[gpu->index] = t.others;
+        }
         for (size_t i = 0; i < gpu->process_count && b->count < CLAIM_BASELINE; i++) {
             const struct process *p = &gpu->processes[i];
             if (is_ours(p, w))
@@ -178,11 +185,11 @@ static void judge_process(struct claim *c, const struct gpu *gpu, const struct p
 }
 
 static void judge_memory(struct claim *c, const struct gpu *gpu, const struct claim_worker *w, const struct claim_baseline *b,
-                         const struct claim_limits *l)
+                         const struct claim_signals *signals, const struct claim_limits *l)
 {
-    if (c->verdict == CLAIM_SEEN || c->verdict == CLAIM_SURE || !b->learned)
+    if (c->verdict == CLAIM_SEEN || c->verdict == CLAIM_SURE || !b->learned || gpu->index < 0 || gpu->index >= GPU_MAX)
         return;
-    struct tally t = count_memory(gpu, w);
+    struct tally t = count_memory(gpu, w, signals);
     int64_t grown = t.unattributed - b->unattributed_bytes[gpu->index];
     if (t.known && grown >= l->unattributed_bytes) {
         set(c, CLAIM_SEEN, gpu->index, 0, "%.1f GiB more of GPU %d are in use than any process that can be seen holds", gib(grown),
@@ -212,10 +219,10 @@ struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w,
         }
         for (size_t i = 0; i < gpu->process_count; i++) {
             const struct process *p = &gpu->processes[i];
-            if (!is_ours(p, w) && !is_one_of(p, &signals->self, 1))
+            if (!is_ours(p, w) && !is_one_of(p, &signals->self, 1) && (limits->any || !is_friend(p, signals)))
                 judge_process(&c, gpu, p, b, signals, limits);
         }
-        judge_memory(&c, gpu, w, b, limits);
+        judge_memory(&c, gpu, w, b, signals, limits);
     }
     if (signals->announced)
         set(&c, CLAIM_SURE, c.gpu, c.pid, "a program that needs the GPU was announced");

@@ -10,14 +10,15 @@
  *   free memory below the reserve while others hold more than at the start           counts
  *   memory that no listed process holds, 512 MiB more than at the start              counts
  *
- * What was there when the guard started, and desktop shells by name, count only with what they took beyond that.
+ * What was there when the guard started, and desktop shells by name, count only with what they took beyond that. Other workers
+ * under the same guard do not count: they give way to people, too.
  */
 #pragma once
 
 #include "guard/policy.h"
 #include "model/snapshot.h"
 
-enum { CLAIM_WORKER_PIDS = 64, CLAIM_BASELINE = 256, CLAIM_REASON_SIZE = 256 };
+enum { CLAIM_WORKER_PIDS = 64, CLAIM_FRIENDS = 256, CLAIM_BASELINE = 256, CLAIM_REASON_SIZE = 256 };
 
 struct claim_limits {
     bool any; /* claim = "any": every other process counts */
@@ -60,6 +61,8 @@ struct claim_signals {
     bool gamemode;                   /* GameMode has clients */
     struct claim_identity games[16]; /* processes started by a game launcher */
     size_t game_count;
+    struct claim_identity friends[CLAIM_FRIENDS]; /* processes of other workers under guard: they give way themselves */
+    size_t friend_count;
     struct claim_identity self;
 };
 

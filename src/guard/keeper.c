@@ -388,6 +388,7 @@ void keeper_free(struct keeper *k)
         return;
     if (k->started)
         join(k);
+    keeper_leave_others(k);
     leave(k);
     gate_free(k->gate);
     if (k->reserved)

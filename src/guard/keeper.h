@@ -18,6 +18,11 @@ struct guard_shared {
     pthread_mutex_t lock;     /* of what follows */
     struct claim_identity announced[GUARD_ANNOUNCED_MAX];
     size_t announced_count;
+    struct {
+        const struct keeper *of; /* NULL: free */
+        struct claim_identity pids[CLAIM_WORKER_PIDS];
+        size_t count;
+    } workers[2 * GUARD_WORKERS_MAX]; /* who the workers are now */
 };
 
 struct gamemode;
@@ -82,6 +87,7 @@ void keeper_look(struct keeper *k, int64_t max_age_ms);
 void keeper_facts(struct keeper *k, struct guard_facts *facts);
 void keeper_note_gpus(struct keeper *k); /* where the worker is now, into the entry */
 bool keeper_has_room(const struct keeper *k);
+void keeper_leave_others(struct keeper *k); /* its worker is nobody's friend any more */
 void keeper_notice(struct keeper *k, const struct event *e);
 
 /* keeper_act.c */

@@ -151,8 +151,39 @@ static bool gpus_are_listed(const struct keeper *k)
     return k->snapshot->gpu_count > 0;
 }
 
+/* Tells the other keepers who this worker is, and learns who theirs are. */
+static void meet_others(struct keeper *k, struct claim_signals *signals)
+{
+    struct guard_shared *shared = k->shared;
+    size_t mine = SIZE_MAX;
+    pthread_mutex_lock(&shared->lock);
+    for (size_t i = 0; i < ARRAY_LEN(shared->workers); i++) {
+        if (shared->workers[i].of == k || (!shared->workers[i].of && mine == SIZE_MAX))
+            mine = i;
+        for (size_t p = 0; shared->workers[i].of && shared->workers[i].of != k && p < shared->workers[i].count; p++)
+            if (signals->friend_count < CLAIM_FRIENDS)
+                signals->friends[signals->friend_count++] = shared->workers[i].pids[p];
+    }
+    if (mine != SIZE_MAX) {
+        shared->workers[mine].of = k;
+        shared->workers[mine].count = k->worker.pid_count;
+        memcpy(shared->workers[mine].pids, k->worker.pids, k->worker.pid_count * sizeof k->worker.pids[0]);
+    }
+    pthread_mutex_unlock(&shared->lock);
+}
+
+void keeper_leave_others(struct keeper *k)
+{
+    pthread_mutex_lock(&k->shared->lock);
+    for (size_t i = 0; i < ARRAY_LEN(k->shared->workers); i++)
+        if (k->shared->workers[i].of == k)
+            k->shared->workers[i].of = NULL;
+    pthread_mutex_unlock(&k->shared->lock);
+}
+
 static void judge(struct keeper *k, struct claim_signals *signals)
 {
+    meet_others(k, signals);
     signals->announced = somebody_announced(k);
     signals->gamemode = k->spec->gamemode && k->gamemode && gamemode_active(k->gamemode);
     signals->self = (struct claim_identity){.pid = (int32_t)getpid()};

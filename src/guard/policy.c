@@ -62,10 +62,13 @@ static void hear(struct guard_policy *p, enum person_wish wish)
 {
     switch (wish) {
     case WISH_NONE: break;
-    case WISH_HOLD: p->held = true; break;
+    case WISH_HOLD:
     case WISH_EVICT:
-        p->evict_wanted = true;
-        p->gave_up = false;
+        if (wish == WISH_HOLD)
+            p->held = true;
+        else
+            p->evict_wanted = true;
+        p->gave_up = p->forced = false; /* tried at once, whatever was wished before */
         break;
     case WISH_RESUME:
         p->held = p->evict_wanted = false;

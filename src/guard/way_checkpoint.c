@@ -121,7 +121,7 @@ static int evict(const struct way *way, struct way_context *c, struct error *err
     if (rc < 0) {
         /* It still runs where it was: let it go on. What unlocking says matters less than why the checkpoint failed. */
         struct error ignored = {0};
-        call(c, CUDA_UNLOCK, "unlock after a failed checkpoint", t.who, CALL_TIMEOUT_MS, &ignored);
+        call(c, CUDA_UNLOCK, "unlock again", t.who, CALL_TIMEOUT_MS, &ignored);
     }
     return rc;
 }

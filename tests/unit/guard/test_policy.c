@@ -302,7 +302,87 @@ static void a_restart_in_the_middle_is_a_pause(void **state)
     }
 }
 
+static void a_person_who_holds_after_a_resume_means_it(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_paused(&r);
+    r.f.claim = CLAIM_SEEN;
+    r.f.wish = WISH_RESUME;
+    r.f.step = STEP_DONE;
+    for (int i = 0; i < 5 && r.p.state != GUARD_RUNNING; i++)
+        step(&r, 10);
+    assert_int_equal(r.p.state, GUARD_RUNNING); /* into the claim: a person said so */
+    r.f.wish = WISH_HOLD;
+    assert_int_equal(step(&r, 10), GUARD_DO_DRAIN);
+    assert_int_equal(step(&r, 10), GUARD_DO_EVICT);
+}
+
+static void a_person_who_holds_does_not_wait_for_the_next_try(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_SURE;
+    step(&r, 0);
+    step(&r, 10);
+    r.f.step = STEP_FAILED;
+    step(&r, 10);
+    assert_true(r.p.gave_up);
+    assert_int_equal(step(&r, 10), GUARD_DO_NOTHING);
+    r.f.wish = WISH_HOLD;
+    assert_int_equal(step(&r, 10), GUARD_DO_DRAIN);
+}
+
+static void memory_that_is_freed_late_is_free(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.f.claim = CLAIM_SURE;
+    step(&r, 0);
+    step(&r, 10);
+    r.f.step = STEP_DONE;
+    step(&r, 10);
+    step(&r, r.limits.verify_ms);
+    assert_int_equal(r.p.state, GUARD_PAUSED);
+    assert_true(r.p.not_freed);
+    r.f.memory_freed = true;
+    assert_int_equal(step(&r, 10), GUARD_DO_NOTHING);
+    assert_false(r.p.not_freed);
+}
+
+static void without_any_way_it_gives_up_and_says_so(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.limits.ways = 0;
+    r.f.claim = CLAIM_SURE;
+    step(&r, 0);
+    assert_int_equal(step(&r, 10), GUARD_DO_OPEN_GATE);
+    assert_true(r.p.state == GUARD_RUNNING && r.p.gave_up);
+}
+
+static void a_paused_worker_that_loaded_again_is_evicted_again(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    guard_evict_again(&r.p, r.now);
+    assert_int_equal(r.p.state, GUARD_RUNNING); /* only a paused one */
+    to_paused(&r);
+    guard_evict_again(&r.p, r.now);
+    assert_true(r.p.state == GUARD_EVICTING && r.p.way == 0);
+    r.f.step = STEP_FAILED;
+    step(&r, 10);
+    assert_true(r.p.state == GUARD_RUNNING && r.p.gave_up);
+}
+
 /* ---- random histories ---- */
+
+/* The drawing in policy.h, as a table: from (row) to (column), in the order of the states. */
+static const char *const drawn[GUARD_STATES] = {
+    [GUARD_RUNNING] = "rD.....A", [GUARD_DRAINING] = "RdE....A",  [GUARD_EVICTING] = "R.eV....", [GUARD_VERIFYING] = "..EvP..A",
+    [GUARD_PAUSED] = "....pS.A",  [GUARD_RESERVING] = "....PsMA", [GUARD_RESUMING] = "R...P.m.", [GUARD_ABSENT] = "R......a",
+};
+static unsigned walked[GUARD_STATES][GUARD_STATES];
 
 static uint32_t dice_state;
 
@@ -381,10 +461,15 @@ static void random_histories_keep_every_promise(void **state)
             r.now.ns += (int64_t)(1 + dice(20000)) * NS_PER_MS;
             enum guard_action a = guard_step(&r.p, &r.limits, &r.f, r.now);
             check_step(&before, &r, a);
+            assert_true(drawn[before.state][r.p.state] != '.');
+            walked[before.state][r.p.state]++;
             if (dice(25) == 0)
                 check_person_can_leave(r);
         }
     }
+    for (int from = 0; from < GUARD_STATES; from++) /* none is only on paper */
+        for (int to = 0; to < GUARD_STATES; to++)
+            assert_true((drawn[from][to] != '.') == (walked[from][to] > 0));
 }
 
 int main(void)
@@ -406,6 +491,11 @@ int main(void)
         TEST(heat_throttles_or_pauses_with_hysteresis),
         TEST(a_worker_that_dies_is_noticed_in_any_resting_state),
         TEST(a_restart_in_the_middle_is_a_pause),
+        TEST(a_person_who_holds_after_a_resume_means_it),
+        TEST(a_person_who_holds_does_not_wait_for_the_next_try),
+        TEST(memory_that_is_freed_late_is_free),
+        TEST(without_any_way_it_gives_up_and_says_so),
+        TEST(a_paused_worker_that_loaded_again_is_evicted_again),
         TEST(random_histories_keep_every_promise),
     };
     return RUN_TESTS(tests);

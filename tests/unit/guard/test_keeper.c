@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whole guards with their threads: the machine is a sysroot, the driver is played by the launcher, samples are made by hand.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "../config/config_fixture.h"
+#include "../sysroot.h"
+#include "base/cleanup.h"
+#include "guard/guard.h"
+
+#define GIB (1LL << 30)
+enum { WORKERS = 2, FIRST = 100, CLAIMANT = 300, STORY_SIZE = 4096, PATIENCE_MS = 20000 };
+
+struct machine {
+    struct sysroot root;
+    struct guard *guard;
+    _Atomic int state[WORKERS]; /* as the driver has it: 0 running, 1 locked, 2 checkpointed */
+    _Atomic bool claimed, unreadable, slow;
+    _Atomic int restoring, most_restoring;
+    pthread_mutex_t lock;
+    char story[STORY_SIZE]; /* "100:draining 100:evicting ..." */
+};
+
+static void add_process(struct sysroot *s, int pid)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(text, sizeof text, "%d (p) S 1 1 1 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 1 0 %d 0 10 0\n", pid, pid * 10);
+    sysroot_write(s, path, text);
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    snprintf(text, sizeof text, "Name:\tp\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\n", pid, pid);
+    sysroot_write(s, path, text);
+}
+
+static void hold(struct gpu *gpu, int pid, int64_t bytes)
+{
+    struct process *p = gpu_add_process(gpu, pid);
+    p->type = PROCESS_COMPUTE;
+    p->instance = -1;
+    p->start_key = pid * 10;
+    p->mem_bytes = reading_ok(bytes);
+}
+
+static const struct snapshot *sample(void *user, int64_t max_age_ms)
+{
+    (void)max_age_ms;
+    struct machine *m = user;
+    if (m->unreadable)
+        return NULL;
+    struct snapshot *s = snapshot_new(1);
+    struct gpu *gpu = &s->gpus[0];
+    int64_t used = 0;
+    gpu->processes_state = READING_OK;
+    for (int i = 0; i < WORKERS; i++) {
+        if (m->state[i] == 2)
+            continue;
+        hold(gpu, FIRST + i, 8 * GIB);
+        used += 8 * GIB;
+    }
+    if (m->claimed) {
+        hold(gpu, CLAIMANT, 4 * GIB);
+        used += 4 * GIB;
+    }
+    gpu->mem_used_bytes = reading_ok(used);
+    gpu->mem_free_bytes = reading_ok(24 * GIB - used);
+    gpu->temp_mdegc = reading_ok(40000);
+    return s;
+}
+
+static int play(const struct env *env, const struct launch *launch, struct error *err)
+{
+    (void)err;
+    struct machine *m = env->user;
+    _Atomic int *state = &m->state[atoi(launch->argv[3]) - FIRST];
+    const char *call = launch->argv[2];
+    if (strcmp(call, "state") == 0) {
+        buf_printf(launch->out, "ok %d", *state);
+        return 0;
+    }
+    bool restores = strcmp(call, "restore") == 0;
+    if (restores) {
+        int now = ++m->restoring;
+        if (now > m->most_restoring)
+            m->most_restoring = now;
+    }
+    if (m->slow || restores)
+        usleep(m->slow ? 300000 : 20000);
+    m->restoring -= restores;
+    *state = strcmp(call, "checkpoint") == 0 ? 2 : strcmp(call, "unlock") == 0 ? 0 : 1;
+    buf_text(launch->out, "ok 0");
+    return 0;
+}
+
+static void on_event(void *user, const struct guard_event *event)
+{
+    struct machine *m = user;
+    pthread_mutex_lock(&m->lock);
+    size_t len = strlen(m->story);
+    if (event->kind == GUARD_EVENT_STATE && event->state != event->before)
+        snprintf(m->story + len, STORY_SIZE - len, "%s%s:%s", len ? " " : "", event->worker, guard_state_name(event->state));
+    pthread_mutex_unlock(&m->lock);
+}
+
+static struct guard_spec *spec_of(int pid, const char *more)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "[worker]\nprocess_check_interval_secs = 0.1\nclear_for = \"20ms\"\nminimum_pause = \"0s\"\ngamemode = false\n%s"
+             "[guard.worker.%d]\nways = [\"checkpoint\"]\nmatch = { pid = %d }\n",
+             more, pid, pid);
+    struct config *c = loaded(text);
+    struct guard_spec *spec = calloc(1, sizeof *spec);
+    struct error err = {0};
+    assert_int_equal(spec_from_config(c, 0, spec, &err), 0);
+    config_free(c);
+    spec->limits.second_look_ms = 10;
+    return spec;
+}
+
+static void start(struct machine *m, int workers, const char *more)
+{
+    *m = (struct machine){.lock = PTHREAD_MUTEX_INITIALIZER};
+    sysroot_init(&m->root);
+    m->root.env.clock = &clock_system;
+    m->root.env.launch = play;
+    m->root.env.user = m;
+    m->root.env.self_program = "whirr";
+    sysroot_write(&m->root, "/proc/meminfo", "MemAvailable:    104857600 kB\n");
+    for (int i = 0; i < WORKERS; i++)
+        add_process(&m->root, FIRST + i);
+    add_process(&m->root, CLAIMANT);
+    static char folder[128];
+    snprintf(folder, sizeof folder, "%s/guard", m->root.path);
+    m->guard = guard_new(
+        &(struct guard_options){.env = &m->root.env, .state_dir = folder, .sample = sample, .event = on_event, .user = m}, NULL);
+    for (int i = 0; i < workers; i++)
+        assert_int_equal(guard_add(m->guard, spec_of(FIRST + i, more), NULL, NULL), 0);
+}
+
+static void stop(struct machine *m)
+{
+    guard_free(m->guard);
+    sysroot_done(&m->root);
+}
+
+static bool all_are(struct machine *m, enum guard_state state)
+{
+    struct guard_status list[WORKERS];
+    size_t count = guard_list(m->guard, list, WORKERS);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].state != state)
+            return false;
+    return true;
+}
+
+static void wait_for(struct machine *m, enum guard_state state)
+{
+    for (int i = 0; i < PATIENCE_MS / 5 && !all_are(m, state); i++)
+        usleep(5000);
+    assert_true(all_are(m, state));
+}
+
+static void a_worker_goes_through_every_state_and_back(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    m.claimed = true;
+    wait_for(&m, GUARD_PAUSED);
+    assert_int_equal(m.state[0], 2);
+    m.claimed = false;
+    wait_for(&m, GUARD_RUNNING);
+    assert_int_equal(m.state[0], 0);
+    guard_free(TAKE(m.guard));
+    assert_string_equal(m.story, "100:draining 100:evicting 100:verifying 100:paused 100:reserving 100:resuming 100:running");
+    stop(&m);
+}
+
+static void two_workers_never_restore_at_the_same_time(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 2, "");
+    wait_for(&m, GUARD_RUNNING);
+    for (int round = 0; round < 3; round++) {
+        m.claimed = true;
+        wait_for(&m, GUARD_PAUSED);
+        m.claimed = false;
+        wait_for(&m, GUARD_RUNNING);
+    }
+    assert_int_equal(m.most_restoring, 1);
+    stop(&m);
+}
+
+static void a_worker_that_loads_later_is_no_claim_on_the_others(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 0, "");
+    m.state[1] = 2; /* holds nothing yet */
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(guard_add(m.guard, spec_of(FIRST + i, ""), NULL, NULL), 0);
+    usleep(300000);
+    m.state[1] = 0;
+    usleep(500000);
+    assert_int_equal(m.state[0], 0);
+    guard_free(TAKE(m.guard));
+    assert_null(strstr(m.story, "100:draining"));
+    stop(&m);
+}
+
+static void without_samples_nothing_is_done(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    m.unreadable = true;
+    usleep(200000);
+    m.claimed = true;
+    struct guard_status now;
+    guard_list(m.guard, &now, 1);
+    assert_true(now.claim == CLAIM_UNKNOWN && now.state == GUARD_RUNNING && m.state[0] == 0);
+    m.unreadable = false;
+    wait_for(&m, GUARD_PAUSED);
+    stop(&m);
+}
+
+static void people_programs_and_settings_from_many_threads(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 2, "");
+    wait_for(&m, GUARD_RUNNING);
+    for (int i = 0; i < 100; i++) {
+        struct guard_status list[WORKERS];
+        int64_t others[1];
+        uint64_t evictions;
+        guard_wish(m.guard, i % 2 ? "100" : NULL, (enum person_wish)(i % 5));
+        guard_announce(m.guard, CLAIMANT);
+        guard_list(m.guard, list, WORKERS);
+        struct snapshot *s = snapshot_new(1);
+        guard_counts(m.guard, s, &evictions, others);
+        snapshot_unref(s);
+        guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .at = {i + 1}}, 1);
+        guard_unannounce(m.guard, CLAIMANT);
+        if (i % 10 == 0)
+            assert_true(guard_change(m.guard, spec_of(FIRST, i % 20 ? "" : "claim = \"any\"\n")));
+        usleep(3000);
+    }
+    guard_wish(m.guard, NULL, WISH_RESUME);
+    wait_for(&m, GUARD_RUNNING);
+    assert_int_equal(guard_wish(m.guard, "nobody", WISH_HOLD), -ENOENT);
+    stop(&m);
+}
+
+static void an_event_of_somebody_elses_sample_pauses_where_it_should(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "pause_on_errors = true\n");
+    wait_for(&m, GUARD_RUNNING);
+    usleep(50000);
+    guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}}, 1);
+    wait_for(&m, GUARD_PAUSED);
+    guard_wish(m.guard, NULL, WISH_RESUME);
+    wait_for(&m, GUARD_RUNNING);
+    guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}},
+                      1); /* the same again */
+    usleep(300000);
+    assert_true(all_are(&m, GUARD_RUNNING));
+    stop(&m);
+}
+
+static bool nobody(void *user, const char *name)
+{
+    (void)user;
+    (void)name;
+    return false;
+}
+
+static void a_worker_that_is_let_go_gets_its_memory_back(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    guard_wish(m.guard, "100", WISH_HOLD);
+    wait_for(&m, GUARD_PAUSED);
+    guard_keep_only(m.guard, nobody, NULL);
+    struct guard_status list[1];
+    assert_int_equal(guard_list(m.guard, list, 1), 0);
+    stop(&m); /* waits for it */
+    assert_int_equal(m.state[0], 0);
+}
+
+static void told_to_end_in_a_slow_call_it_ends_with_the_call(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    m.slow = m.claimed = true;
+    wait_for(&m, GUARD_EVICTING);
+    stop(&m);
+    assert_true(m.state[0] == 0 || m.state[0] == 2); /* never left locked */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_worker_goes_through_every_state_and_back),          TEST(two_workers_never_restore_at_the_same_time),
+        TEST(a_worker_that_loads_later_is_no_claim_on_the_others), TEST(without_samples_nothing_is_done),
+        TEST(people_programs_and_settings_from_many_threads),      TEST(an_event_of_somebody_elses_sample_pauses_where_it_should),
+        TEST(a_worker_that_is_let_go_gets_its_memory_back),        TEST(told_to_end_in_a_slow_call_it_ends_with_the_call),
+    };
+    return RUN_TESTS(tests);
+}

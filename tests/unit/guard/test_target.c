@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guard/target.h"
+
+#include <stdio.h>
+
+#include "../sysroot.h"
+#include "base/cleanup.h"
+
+#define GIB (1LL << 30)
+
+static void add(struct sysroot *s, int pid, int tgid, char state, int64_t start)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(text, sizeof text, "%d (a) b) %c 1 1 1 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 1 0 %lld 0 10 0\n", pid, state,
+             (long long)start);
+    sysroot_write(s, path, text);
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    snprintf(text, sizeof text, "Name:\ta) b\nState:\t%c (x)\nTgid:\t%d\nPid:\t%d\n", state, tgid, pid);
+    sysroot_write(s, path, text);
+}
+
+static void only_the_very_process_passes(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    add(&s, 10, 10, 'S', 500);
+    add(&s, 11, 10, 'S', 501);
+    add(&s, 12, 12, 'T', 500);
+    add(&s, 13, 13, 'Z', 500);
+    add(&s, 14, 14, 't', 500);
+    const struct {
+        struct claim_identity who;
+        int expected;
+        const char *words;
+        bool alive;
+    } cases[] = {
+        {{10, 500}, 0, "", true},
+        {{10, 0}, 0, "", true}, /* its start was never known */
+        {{10, 499}, -ESRCH, "belongs to another one now", false},
+        {{11, 501}, -EINVAL, "a thread of process 10", false},
+        {{12, 500}, -EBUSY, "is stopped", true},
+        {{14, 500}, -EBUSY, "is stopped", true}, /* by a debugger */
+        {{13, 500}, -ESRCH, "has ended", false},
+        {{99, 1}, -ESRCH, "is gone", false},
+        {{0, 0}, -ESRCH, "is gone", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct error err = {0};
+        assert_int_equal(target_check(&s.env, cases[i].who, &err), cases[i].expected);
+        assert_non_null(strstr(err.text, cases[i].words));
+        assert_int_equal(target_alive(&s.env, cases[i].who), cases[i].alive);
+    }
+}
+
+static void the_machine_must_have_room_for_what_moves_there(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    struct error err = {0};
+    sysroot_init(&s);
+    assert_int_equal(target_host_room(&s.env, 10, GIB, &err), -EIO); /* nobody can tell */
+    sysroot_write(&s, "/proc/meminfo", "MemTotal: 99999999 kB\nMemFree: 1 kB\nMemAvailable:    4194304 kB\n");
+    assert_int_equal(target_host_room(&s.env, 10, 3 * GIB, &err), 0);
+    assert_int_equal(target_host_room(&s.env, 10, 4 * GIB, &err), -ENOMEM); /* 512 MiB are left for the others */
+    assert_non_null(strstr(err.text, "the machine has room for 3.5 GiB more, but 4.0 GiB"));
+}
+
+static void every_control_group_above_it_must_have_room_too(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    struct error err = {0};
+    sysroot_init(&s);
+    sysroot_write(&s, "/proc/meminfo", "MemAvailable:    104857600 kB\n");
+    sysroot_write(&s, "/proc/10/cgroup", "0::/ai.slice/llm.service\n");
+    sysroot_write(&s, "/sys/fs/cgroup/ai.slice/llm.service/memory.max", "max\n");
+    sysroot_write(&s, "/sys/fs/cgroup/ai.slice/llm.service/memory.current", "1073741824\n");
+    assert_int_equal(target_host_room(&s.env, 10, 10 * GIB, &err), 0);
+    sysroot_write(&s, "/sys/fs/cgroup/ai.slice/memory.max", "8589934592\n");
+    sysroot_write(&s, "/sys/fs/cgroup/ai.slice/memory.current", "2147483648\n");
+    assert_int_equal(target_host_room(&s.env, 10, 6 * GIB, &err), 0);
+    assert_int_equal(target_host_room(&s.env, 10, 6 * GIB + 1, &err), -ENOMEM);
+    assert_non_null(strstr(err.text, "control group"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(only_the_very_process_passes),
+        TEST(the_machine_must_have_room_for_what_moves_there),
+        TEST(every_control_group_above_it_must_have_room_too),
+    };
+    return RUN_TESTS(tests);
+}
