@@ -67,3 +67,10 @@ struct guess guess_whirr(const struct forecast_when *when);
 typedef void course_fn(void *user, const struct course *c);
 int play_sim(const char *name, const char *params, double length_s, double interval_s, course_fn *done, void *user);
 int play_recording(const char *name, const char *path, course_fn *done, void *user);
+
+/* CPU time of whirr's own forecasts. */
+struct cost {
+    double see_s, make_s;
+    size_t seen, made; /* GPUs */
+};
+struct cost cost_so_far(void);

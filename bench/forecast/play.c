@@ -2,6 +2,7 @@
  * Plays courses: a simulated machine under a clock of our own, or a recording. At every sample all methods see the same.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "backtest.h"
 #include "base/cleanup.h"
@@ -65,11 +66,28 @@ static struct sample heat_sample(const struct gpu *g, double t)
     return s;
 }
 
+static struct cost spent;
+
+struct cost cost_so_far(void)
+{
+    return spent;
+}
+
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 static void see(struct player *p, const struct snapshot *s, double t)
 {
     if (p->sample_count == SAMPLES_MAX)
         return;
+    double began = cpu_s();
     forecast_see(p->memory, s);
+    spent.see_s += cpu_s() - began;
+    spent.seen += s->gpu_count;
     for (size_t g = 0; g < p->gpus && g < s->gpu_count; g++) {
         p->samples[KIND_VRAM][g][p->sample_count] = vram_sample(&s->gpus[g], t);
         p->samples[KIND_HEAT][g][p->sample_count] = heat_sample(&s->gpus[g], t);
@@ -78,7 +96,10 @@ static void see(struct player *p, const struct snapshot *s, double t)
     if (t < p->next_origin)
         return;
     p->next_origin = t + p->origin_s;
+    began = cpu_s();
     struct forecast *f = forecast_make(p->memory, s);
+    spent.make_s += cpu_s() - began;
+    spent.made += s->gpu_count;
     for (size_t g = 0; f && g < p->gpus && g < s->gpu_count; g++)
         for (int k = 0; k < KINDS; k++) {
             struct course *c = p->courses[k][g];

@@ -5,7 +5,8 @@
 
 #include "base/cleanup.h"
 
-/* What a straight line looks at, and how often a method may be silent within one alarm. */
+/* What a straight line looks at (with one, two or ten minutes it does worse on the tuning seeds), and how often a method may be
+ * silent within one alarm. */
 #define LINE_WINDOW_S 300.0
 enum { SILENT_MAX = 2 };
 
