@@ -31,12 +31,12 @@ void table_capacity(struct buf *out, const struct page *page, const struct capac
         {"Total", RIGHT, 1}, {"Least 1h", RIGHT, 3},  {"Least 24h", RIGHT, 3},   {"Name", LEFT, 0},
     };
     AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
     note_simulated(out, page, c);
     if (c->gpu_count == 0) {
         page_wrap(out, page, INK_PLAIN, "No GPU was found on this host.", 0, 0);
         return;
     }
-    grid_init(&g, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
         char text[32];

@@ -137,18 +137,29 @@ static bool fill_layers(const struct placement_wish *wish, const struct group *g
     return next == wish->layer_count;
 }
 
-/* The fairest cut between layers: the least load factor (in 1/64 of the room) with which all of them find a place. */
+static bool fill_to(const struct placement_wish *wish, const struct group *g, double load, struct placement_copy *copy)
+{
+    int64_t limits[PLACEMENT_GPUS_MAX];
+    for (size_t i = 0; i < g->count; i++)
+        limits[i] = load >= 1 ? g->room[i] : (int64_t)((double)g->room[i] * load);
+    return fill_layers(wish, g, limits, copy);
+}
+
+/* The fairest cut between layers: the least share of each room with which all of them find a place. */
 static bool cut_layers(const struct placement_wish *wish, const struct group *g, struct placement_copy *copy)
 {
-    enum { STEPS = 64 };
-    for (int step = 1; step <= STEPS; step++) {
-        int64_t limits[PLACEMENT_GPUS_MAX];
-        for (size_t i = 0; i < g->count; i++)
-            limits[i] = step == STEPS ? g->room[i] : (int64_t)((double)g->room[i] * step / STEPS);
-        if (fill_layers(wish, g, limits, copy))
-            return true;
+    enum { STEPS = 24 };
+    double too_little = 0, enough = 1;
+    if (!fill_to(wish, g, enough, copy))
+        return false;
+    for (int step = 0; step < STEPS; step++) {
+        double middle = (too_little + enough) / 2;
+        if (fill_to(wish, g, middle, copy))
+            enough = middle;
+        else
+            too_little = middle;
     }
-    return false;
+    return fill_to(wish, g, enough, copy);
 }
 
 /* In proportion to the room; what rounding leaves over goes where room is. */

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "insight/capacity_course.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "format/json_capacity.h"
+#include "test.h"
+
+#define GIB ((int64_t)1 << 30)
+#define MINUTE ((int64_t)60000)
+
+static struct snapshot *box(size_t gpus)
+{
+    struct snapshot *s = snapshot_new(gpus);
+    s->taken_at.ms = 1800000000000;
+    for (size_t i = 0; i < gpus; i++) {
+        s->gpus[i].index = (int)i;
+        snprintf(s->gpus[i].id.uuid, sizeof s->gpus[i].id.uuid, "GPU-%zu", i);
+        snprintf(s->gpus[i].id.name, sizeof s->gpus[i].id.name, "Card %zu", i);
+        snprintf(s->gpus[i].id.vendor, sizeof s->gpus[i].id.vendor, "nvidia");
+        s->gpus[i].mem_total_bytes = reading_ok(24 * GIB);
+        s->gpus[i].mem_free_bytes = reading_ok(10 * GIB);
+    }
+    return s;
+}
+
+static const struct capacity_settings plain = {0};
+
+static void the_reserve_is_taken_off_and_never_below_nothing(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = box(1);
+    AUTO_FREE struct capacity *c = capacity_new(s, &(struct capacity_settings){.reserve_bytes = 2 * GIB}, NULL, 0);
+    assert_true(c->gpus[0].available_bytes.value == 8 * GIB);
+    AUTO_FREE struct capacity *d = capacity_new(s, &(struct capacity_settings){.reserve_bytes = 20 * GIB}, NULL, 0);
+    assert_true(d->gpus[0].available_bytes.value == 0);
+    assert_int_not_equal(d->gpus[0].reclaimable_bytes.state, READING_OK); /* no guard was asked */
+}
+
+static void what_can_be_reclaimed_is_what_can_be_evicted(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = box(2);
+    const struct capacity_hold holds[] = {{"a", 0, 3 * GIB, true}, {"b", 0, 4 * GIB, false}, {"c", 1, GIB, true}};
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, holds, ARRAY_LEN(holds));
+    assert_true(c->gpus[0].reclaimable_bytes.value == 3 * GIB);
+    assert_true(c->gpus[1].reclaimable_bytes.value == GIB);
+    AUTO_FREE struct capacity *none = capacity_new(s, &plain, holds, 0);
+    assert_int_equal(none->gpus[0].reclaimable_bytes.state, READING_OK);
+    assert_int_equal(none->gpus[0].reclaimable_bytes.value, 0);
+}
+
+static void what_the_driver_does_not_tell_stays_absent(void **state)
+{
+    (void)state;
+    struct snapshot *s = box(3);
+    s->gpus[0].mem_free_bytes = reading_absent(READING_UNSUPPORTED);
+    gpu_mark_state(&s->gpus[1], GPU_ASLEEP, "");
+    gpu_mark_state(&s->gpus[2], GPU_LOST, "GPU is lost");
+    s->gpus[1].mem_free_bytes = reading_absent(READING_ASLEEP);
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    assert_true(c->gpus[0].usable && c->gpus[1].usable && !c->gpus[2].usable);
+    assert_int_equal(c->gpus[0].available_bytes.state, READING_UNSUPPORTED);
+    assert_string_equal(c->gpus[1].problem, "it sleeps, and asking for its memory would wake it");
+    assert_string_equal(c->gpus[2].problem, "GPU is lost");
+    snapshot_unref(s);
+}
+
+static void a_divided_card_is_used_by_its_instances(void **state)
+{
+    (void)state;
+    struct snapshot *s = box(1);
+    struct gpu *instance = gpu_add_instance(&s->gpus[0]);
+    instance->mem_total_bytes = reading_ok(12 * GIB);
+    instance->mem_free_bytes = reading_ok(11 * GIB);
+    snprintf(instance->id.uuid, sizeof instance->id.uuid, "MIG-7");
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    assert_int_equal(c->gpu_count, 2);
+    assert_false(c->gpus[0].usable);
+    assert_true(c->gpus[1].usable && c->gpus[1].instance == 0 && c->gpus[1].index == 0);
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = GIB, .only = -1});
+    assert_int_equal(p->copies[0].shares[0].gpu, 1);
+    AUTO_BUF struct buf env = BUF(1024);
+    assert_true(placement_env(&env, c, &p->copies[0]));
+    assert_string_equal(env.at, "CUDA_VISIBLE_DEVICES=MIG-7\n");
+    snapshot_unref(s);
+}
+
+static void programs_are_told_by_uuid_or_by_position_of_the_maker(void **state)
+{
+    (void)state;
+    struct snapshot *s = box(4);
+    snprintf(s->gpus[2].id.vendor, sizeof s->gpus[2].id.vendor, "amd");
+    snprintf(s->gpus[3].id.vendor, sizeof s->gpus[3].id.vendor, "amd");
+    s->gpus[1].id.uuid[0] = '\0';
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    static const struct {
+        size_t gpus[2];
+        const char *text;
+    } cases[] = {
+        {{0, 0}, "CUDA_VISIBLE_DEVICES=GPU-0,GPU-0\n"},
+        {{0, 1}, "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=0,1\n"},
+        {{2, 3}, "HIP_VISIBLE_DEVICES=0,1\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF struct buf env = BUF(1024);
+        struct placement_copy copy = {2, {{.gpu = cases[i].gpus[0]}, {.gpu = cases[i].gpus[1]}}};
+        assert_true(placement_env(&env, c, &copy));
+        assert_string_equal(env.at, cases[i].text);
+    }
+    snapshot_unref(s);
+}
+
+/* ---- the course ---- */
+
+static void at(struct capacity_courses *c, const struct snapshot *s, int64_t minutes_ago, int64_t gib)
+{
+    struct wall when = {s->taken_at.ms - minutes_ago * MINUTE};
+    assert_true(courses_add(c, &s->gpus[0].id, when, gib * GIB));
+}
+
+static void the_least_of_an_hour_and_a_day_are_kept_apart(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = box(1);
+    struct capacity_courses *courses = courses_new();
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    courses_fill(courses, s->taken_at, c);
+    assert_int_not_equal(c->gpus[0].least_hour_bytes.state, READING_OK); /* nobody watched: not 0 */
+    at(courses, s, 1441, 1);                                             /* over a day ago */
+    at(courses, s, 600, 3);
+    at(courses, s, 59, 7);
+    at(courses, s, 5, 9);
+    at(courses, s, 5, 8);
+    courses_add_snapshot(courses, s);
+    courses_fill(courses, s->taken_at, c);
+    assert_true(c->gpus[0].least_hour_bytes.value == 7 * GIB);
+    assert_true(c->gpus[0].least_day_bytes.value == 3 * GIB);
+    assert_int_equal(c->gpus[0].watched_ms, 4 * MINUTE);
+    struct course_point points[COURSE_POINTS_MAX];
+    size_t count = courses_points(courses, &s->gpus[0].id, s->taken_at, points);
+    assert_true(count >= 3 && points[0].least_bytes == 3 * GIB && points[0].at.ms < points[1].at.ms);
+    courses_forget(courses);
+    assert_int_equal(courses_points(courses, &s->gpus[0].id, s->taken_at, points), 0);
+    courses_free(courses);
+}
+
+static void yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = box(1);
+    struct capacity_courses *courses = courses_new();
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    at(courses, s, 1440, 1);
+    at(courses, s, 0, 5); /* the same place in the ring */
+    at(courses, s, 1440, 2);
+    courses_fill(courses, s->taken_at, c);
+    assert_true(c->gpus[0].least_day_bytes.value == 5 * GIB);
+    courses_free(courses);
+}
+
+static void what_the_daemon_says_is_understood_by_the_command(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = box(2);
+    const struct capacity_hold holds[] = {{"ollama", 1, 3 * GIB + 12345, true}};
+    AUTO_FREE struct capacity *c = capacity_new(s, &(struct capacity_settings){.reserve_bytes = GIB}, holds, 1);
+    struct capacity_courses *courses = courses_new();
+    courses_add_snapshot(courses, s);
+    courses_fill(courses, s->taken_at, c);
+    AUTO_BUF struct buf text = BUF(1 << 20);
+    struct json_writer j = JSON_WRITER(&text);
+    json_capacity(&j, s, c, courses);
+    AUTO_FREE struct capacity *back = capacity_from_json(buf_view(&text));
+    assert_non_null(back);
+    assert_int_equal(back->gpu_count, 2);
+    assert_true(back->guard_known);
+    assert_int_equal(back->hold_count, 1);
+    assert_string_equal(back->holds[0].worker, "ollama");
+    assert_true(back->holds[0].bytes == 3 * GIB + 12345 && back->holds[0].gpu_index == 1 && back->holds[0].evictable);
+    assert_true(back->gpus[1].available_bytes.value == 9 * GIB && back->gpus[1].reserve_bytes == GIB);
+    assert_true(back->gpus[1].least_day_bytes.value == 10 * GIB);
+    assert_null(capacity_from_json(STR("{}")));
+    assert_null(capacity_from_json(STR("nonsense")));
+    AUTO_FREE struct capacity *odd = capacity_from_json(STR("{\"gpus\": [{\"available_mb\": -5, \"memory_free_mb\": \"x\"}, 7]}"));
+    assert_int_not_equal(odd->gpus[0].available_bytes.state, READING_OK);
+    assert_false(odd->gpus[1].usable);
+    courses_free(courses);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_reserve_is_taken_off_and_never_below_nothing),
+        TEST(what_can_be_reclaimed_is_what_can_be_evicted),
+        TEST(what_the_driver_does_not_tell_stays_absent),
+        TEST(a_divided_card_is_used_by_its_instances),
+        TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
+        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),
+        TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
+        TEST(what_the_daemon_says_is_understood_by_the_command),
+    };
+    return RUN_TESTS(tests);
+}
