@@ -118,6 +118,18 @@ void notifier_service_tell(struct notifier_service *s, const struct alert_notice
     }
 }
 
+void notifier_service_roll_begin(struct notifier_service *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        notifier_roll(s->list[i], true);
+}
+
+void notifier_service_roll_end(struct notifier_service *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        notifier_roll(s->list[i], false);
+}
+
 static bool still_there(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->notify_count; i++)

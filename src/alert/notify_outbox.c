@@ -46,7 +46,7 @@ static bool append(void ***list, size_t *count, size_t *capacity, void *item)
 static size_t heard_at(const struct outbox *o, const struct alert_notice *n)
 {
     size_t i = 0;
-    while (i < o->heard_count && !same(o->heard[i], n))
+    while (i < o->heard_count && !same(&o->heard[i]->notice, n))
         i++;
     return i;
 }
@@ -66,10 +66,10 @@ static void remember(struct outbox *o, const struct alert_notice *n)
     forget(o, heard_at(o, n));
     if (o->heard_count == OUTBOX_HEARD_MAX)
         forget(o, 0);
-    struct alert_notice *copy = malloc(sizeof *copy);
+    struct outbox_heard *copy = malloc(sizeof *copy);
     if (!copy)
         return;
-    *copy = *n;
+    *copy = (struct outbox_heard){*n, true};
     if (!append((void ***)&o->heard, &o->heard_count, &o->heard_capacity, copy))
         free(copy);
     o->changed = true;
@@ -100,7 +100,9 @@ static bool superfluous(struct outbox *o, const struct alert_notice *n)
 {
     const struct alert_notice *waits = queued(o, n);
     size_t at = heard_at(o, n);
-    const struct alert_notice *heard = at < o->heard_count ? o->heard[at] : NULL;
+    const struct alert_notice *heard = at < o->heard_count ? &o->heard[at]->notice : NULL;
+    if (heard && n->status == NOTICE_FIRING)
+        o->heard[at]->confirmed = true;
     if (n->status == NOTICE_FIRING)
         return (waits && waits->status == NOTICE_FIRING && waits->started_at.ms == n->started_at.ms) ||
                (!waits && heard && heard->started_at.ms == n->started_at.ms);
@@ -130,6 +132,24 @@ bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono
     }
     o->changed = true;
     return true;
+}
+
+void outbox_roll_begin(struct outbox *o)
+{
+    for (size_t i = 0; i < o->heard_count; i++)
+        o->heard[i]->confirmed = false;
+}
+
+void outbox_roll_end(struct outbox *o, struct mono now, struct wall today)
+{
+    for (size_t i = o->heard_count; i-- > 0;) {
+        if (o->heard[i]->confirmed)
+            continue;
+        struct alert_notice over = o->heard[i]->notice;
+        over.status = NOTICE_RESOLVED;
+        over.ended_at = today;
+        outbox_put(o, &over, now, today); /* where the end is not told, it is forgotten there */
+    }
 }
 
 static struct mono later(struct mono a, struct mono b)
@@ -210,7 +230,7 @@ bool outbox_take(struct outbox *o, struct mono now, struct outbox_batch *batch)
     }
     batch->repeat = true;
     for (size_t i = 0; i < o->heard_count; i++)
-        batch->list[batch->count++] = o->heard[i];
+        batch->list[batch->count++] = &o->heard[i]->notice;
     return batch->count > 0;
 }
 

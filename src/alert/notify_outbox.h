@@ -35,11 +35,16 @@ struct outbox_item {
     uint32_t refusals;
 };
 
+struct outbox_heard {
+    struct alert_notice notice;
+    bool confirmed; /* in the roll call that is going on */
+};
+
 struct outbox {
     struct outbox_rules rules;
     struct outbox_item **items; /* oldest first */
     size_t count, capacity;
-    struct alert_notice **heard;
+    struct outbox_heard **heard;
     size_t heard_count, heard_capacity;
     uint32_t failures;      /* in a row */
     struct mono not_before; /* after a failure; ns 0: none */
@@ -54,6 +59,11 @@ void outbox_done(struct outbox *o);
 
 /* False: it was known already, or must not be told. A full queue gives its oldest up. */
 bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono now, struct wall today);
+
+/* A roll call: between these two, everything that fires is put again. What was heard and is not among it is over, though nobody
+ * said so: the rule is gone, or a crash came in between. It is told as resolved. */
+void outbox_roll_begin(struct outbox *o);
+void outbox_roll_end(struct outbox *o, struct mono now, struct wall today);
 
 /* When there is something to do next; ns INT64_MAX: nothing. */
 struct mono outbox_due(const struct outbox *o);

@@ -29,18 +29,10 @@ void outbox_write(const struct outbox *o, const char *name, struct buf *out)
     jw_end(&j);
     jw_key_array(&j, "heard");
     for (size_t i = 0; i < o->heard_count; i++)
-        notice_json(&j, o->heard[i]);
+        notice_json(&j, &o->heard[i]->notice);
     jw_end(&j);
     jw_end(&j);
     buf_char(out, '\n');
-}
-
-static void *copy_notice(const json_t *object)
-{
-    struct alert_notice n, *copy = notice_from_json(object, &n) ? malloc(sizeof *copy) : NULL;
-    if (copy)
-        *copy = n;
-    return copy;
 }
 
 static bool read_heard(struct outbox *o, const json_t *list)
@@ -49,10 +41,12 @@ static bool read_heard(struct outbox *o, const json_t *list)
     o->heard = calloc(MAX_OF(count, (size_t)1), sizeof o->heard[0]);
     o->heard_capacity = o->heard ? MAX_OF(count, (size_t)1) : 0;
     for (size_t i = 0; o->heard && i < count; i++) {
-        o->heard[o->heard_count] = copy_notice(json_array_get(list, i));
-        if (!o->heard[o->heard_count])
+        struct outbox_heard *heard = calloc(1, sizeof *heard);
+        if (!heard || !notice_from_json(json_array_get(list, i), &heard->notice)) {
+            free(heard);
             return false;
-        o->heard_count++;
+        }
+        o->heard[o->heard_count++] = heard;
     }
     return o->heard != NULL;
 }
@@ -71,6 +65,11 @@ static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
         }
         item->queued_at.ms = MIN_OF((int64_t)json_integer_value(json_object_get(entry, "queued_ms")), today.ms);
         item->refusals = (uint32_t)json_integer_value(json_object_get(entry, "refusals"));
+        if (today.ms - item->queued_at.ms > OUTBOX_AGE_MOST_MS) {
+            free(item); /* of a notifier that was away for long: nobody wants to hear of last month */
+            o->given_up++;
+            continue;
+        }
         o->items[o->count++] = item;
     }
     return o->items != NULL;

@@ -19,10 +19,12 @@
 
 enum { LETTERS_MAX = 256 };
 
-/* What comes in by mail: one of both. */
+/* What comes in by mail: one of these. */
+enum roll { ROLL_NONE, ROLL_BEGINS, ROLL_ENDS };
 struct letter {
     struct alert_notice *notice;
     struct notify_target *target; /* new settings */
+    enum roll roll;
 };
 
 struct notifier {
@@ -37,6 +39,8 @@ struct notifier {
     struct outbox outbox;
     uint64_t seed;
     bool keeping_fails;
+    bool rolling;
+    uint64_t lost_before_roll; /* letters that did not fit: a roll call with gaps proves nothing */
     /* For others to look at */
     pthread_mutex_t lock;
     struct notifier_stats stats;
@@ -206,6 +210,14 @@ static void open_letter(struct notifier *n, struct letter *l)
     const struct clock *clock = n->setup.env->clock;
     if (l->notice)
         outbox_put(&n->outbox, l->notice, clock_mono(clock), clock_wall(clock));
+    if (l->roll == ROLL_BEGINS) {
+        outbox_roll_begin(&n->outbox);
+        n->rolling = true;
+        n->lost_before_roll = mailbox_dropped(n->mail);
+    }
+    if (l->roll == ROLL_ENDS && n->rolling && mailbox_dropped(n->mail) == n->lost_before_roll)
+        outbox_roll_end(&n->outbox, clock_mono(clock), clock_wall(clock));
+    n->rolling &= l->roll != ROLL_ENDS;
     if (l->target) {
         notify_target_free(n->target);
         n->target = TAKE(l->target);
@@ -298,6 +310,11 @@ void notifier_tell(struct notifier *n, const struct alert_notice *notice)
         return;
     *copy = *notice;
     post_letter(n, (struct letter){.notice = copy});
+}
+
+void notifier_roll(struct notifier *n, bool begins)
+{
+    post_letter(n, (struct letter){.roll = begins ? ROLL_BEGINS : ROLL_ENDS});
 }
 
 int notifier_change(struct notifier *n, const struct config_notify *settings, struct error *err)

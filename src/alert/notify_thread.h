@@ -20,6 +20,8 @@ struct notifier_setup {
 struct notifier *notifier_new(const struct notifier_setup *setup, const struct config_notify *settings, struct error *err);
 const char *notifier_name(const struct notifier *n);
 void notifier_tell(struct notifier *n, const struct alert_notice *notice);
+/* See outbox_roll_begin(). */
+void notifier_roll(struct notifier *n, bool begins);
 /* New settings for the same name. */
 int notifier_change(struct notifier *n, const struct config_notify *settings, struct error *err);
 /* Asks it to end, and gives up what is under way. */

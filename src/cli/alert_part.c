@@ -173,11 +173,13 @@ struct alert_part *alert_part_new(const struct env *env, const struct config *co
 /* Notifiers know what they were told already: nobody hears it twice, and nothing is lost that a crash left unsaid. */
 static void tell_again(struct alert_part *p)
 {
+    notify_part_roll_begin(p->notify);
     for (size_t i = 0; i < p->set.count; i++) {
         struct alert *a = p->set.list[i];
         if (a->state.phase == ALERT_FIRING && a->told)
             tell_notifiers(p, a);
     }
+    notify_part_roll_end(p->notify); /* what they heard of and no longer fires is over */
 }
 
 void alert_part_start(struct alert_part *p, struct server *server, struct store_service *store)

@@ -59,6 +59,18 @@ void notify_part_tell(struct notify_part *p, const struct alert_notice *notice)
         notifier_service_tell(p->service, notice);
 }
 
+void notify_part_roll_begin(struct notify_part *p)
+{
+    if (p->service)
+        notifier_service_roll_begin(p->service);
+}
+
+void notify_part_roll_end(struct notify_part *p)
+{
+    if (p->service)
+        notifier_service_roll_end(p->service);
+}
+
 static size_t stats(struct notify_part *p, struct notifier_stats *list)
 {
     return p->service ? notifier_service_stats(p->service, list, NOTIFIERS_MAX) : 0;

@@ -13,6 +13,9 @@ void notify_part_reload(struct notify_part *p, const struct config *config);
 void notify_part_free(struct notify_part *p); /* waits about a second for what is under way; NULL is fine */
 
 void notify_part_tell(struct notify_part *p, const struct alert_notice *notice);
+/* Everything that fires is told between these two; what is not among it is over. */
+void notify_part_roll_begin(struct notify_part *p);
+void notify_part_roll_end(struct notify_part *p);
 /* The status of the answer, or 0: not one of its routes. */
 int notify_part_request(struct notify_part *p, const struct part_request *r, struct buf *out);
 void notify_part_metrics(struct notify_part *p, struct buf *out);

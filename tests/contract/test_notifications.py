@@ -144,6 +144,18 @@ def test_what_waits_survives_a_restart(house, how):
     assert eventually(lambda: there.bodies()[1:], explain=again.log)[0]["status"] == "resolved"
 
 
+def test_an_alert_whose_rule_is_gone_is_over_for_those_who_heard_of_it(house):
+    hook = house.target()
+    house.configure({"ops": webhook(hook)})
+    d = house.start()
+    house.cards(BUSY)
+    eventually(lambda: notifier(d, "ops")["sent_total"], explain=d.log)
+    d.stop()
+    house.configure({"ops": webhook(hook)}, RULE.replace('"busy"', '"other"').replace("> 10", "> 99"))
+    again = house.start()
+    assert eventually(lambda: hook.bodies()[1:], explain=again.log)[0]["status"] == "resolved"
+
+
 def test_a_damaged_queue_is_moved_aside(house):
     hook = house.target()
     house.configure({"ops": webhook(hook)})

@@ -283,7 +283,7 @@ static void what_was_heard_is_bounded(void **state)
         send_all();
     }
     assert_int_equal(box.heard_count, OUTBOX_HEARD_MAX);
-    assert_string_equal(box.heard[0]->alert, "n5");
+    assert_string_equal(box.heard[0]->notice.alert, "n5");
 }
 
 static void what_fires_is_repeated_to_who_wants_it(void **state)
@@ -309,6 +309,28 @@ static void what_fires_is_repeated_to_who_wants_it(void **state)
     assert_true(take());
     assert_int_equal(batch.count, 1);
     assert_string_equal(batch.list[0]->alert, "b");
+}
+
+static void what_is_missing_at_a_roll_call_is_over(void **state)
+{
+    (void)state;
+    fire("a");
+    fire("b");
+    fire("c");
+    send_all();
+    fire("waits");
+    outbox_roll_begin(&box);
+    assert_false(fire("b"));
+    assert_false(fire("waits"));
+    outbox_roll_end(&box, now, today);
+    assert_int_equal(box.count, 3);
+    send_all();
+    assert_int_equal(box.heard_count, 2); /* b, and what waited */
+    outbox_roll_begin(&box);
+    outbox_roll_end(&box, now, today);
+    box.rules.tell_resolved = false;
+    outbox_roll_end(&box, now, today);
+    assert_int_equal(box.count, 2); /* told once */
 }
 
 /* ---- over a restart ---- */
@@ -341,7 +363,7 @@ static void queue_and_memory_survive_a_restart(void **state)
     restart();
     assert_int_equal(box.count, 1);
     assert_int_equal(box.heard_count, 1);
-    const struct alert_notice *n = box.heard[0];
+    const struct alert_notice *n = &box.heard[0]->notice;
     assert_string_equal(n->summary, full.summary);
     assert_string_equal(n->labels[0].value, "ml");
     assert_true(n->has_value && n->value == 87.25 && n->started_at.ms == full.started_at.ms && n->gpu_index == 0);
@@ -366,6 +388,18 @@ static void the_distance_between_messages_survives_a_restart(void **state)
     assert_false(take());
     pass(1);
     assert_true(take());
+}
+
+static void what_waited_for_more_than_a_day_is_not_told_after_a_restart(void **state)
+{
+    (void)state;
+    fire("old");
+    pass(OUTBOX_AGE_MOST_MS);
+    fire("young");
+    pass(1);
+    restart();
+    assert_int_equal(box.count, 1);
+    assert_string_equal(box.items[0]->notice.alert, "young");
 }
 
 static void damaged_files_are_refused_and_leave_nothing_behind(void **state)
@@ -409,6 +443,8 @@ int main(void)
         OUTBOX_TEST(a_full_queue_gives_its_oldest_up),
         OUTBOX_TEST(what_was_heard_is_bounded),
         OUTBOX_TEST(what_fires_is_repeated_to_who_wants_it),
+        OUTBOX_TEST(what_is_missing_at_a_roll_call_is_over),
+        OUTBOX_TEST(what_waited_for_more_than_a_day_is_not_told_after_a_restart),
         OUTBOX_TEST(queue_and_memory_survive_a_restart),
         OUTBOX_TEST(the_distance_between_messages_survives_a_restart),
         OUTBOX_TEST(damaged_files_are_refused_and_leave_nothing_behind),
