@@ -127,7 +127,7 @@ static int answer(const struct cli *cli, const struct history_question *q, struc
     else if (rc == 0)
         rc = show_answer(cli, source, q, look, err);
     if (rc == 0 && fflush(stdout) != 0)
-        rc = error_set(err, -EPIPE, "cannot write: %s", strerror(errno));
+        rc = error_set(err, errno == EPIPE ? -EPIPE : -EIO, "cannot write: %s", strerror(errno));
     history_source_close(source);
     config_free(config);
     return rc;

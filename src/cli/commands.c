@@ -25,6 +25,7 @@
     COMMAND(record)       \
     COMMAND(sim)          \
     COMMAND(config)       \
+    COMMAND(db)           \
     COMMAND(token)        \
     COMMAND(release)      \
     COMMAND(completion)   \

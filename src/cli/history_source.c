@@ -50,7 +50,8 @@ static int open_store(const struct cli *cli, const struct config *config, struct
     return rc;
 }
 
-int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
+static int open_source(const struct cli *cli, const struct config *config, bool direct, struct history_source **ret,
+                       struct error *err)
 {
     struct history_source *h = calloc(1, sizeof *h);
     if (!h)
@@ -60,7 +61,6 @@ int history_source_open(const struct cli *cli, const struct config *config, stru
     else if (gethostname(h->own_host, sizeof h->own_host - 1) != 0)
         h->own_host[0] = '\0';
     struct error none;
-    bool direct = options_has(&cli->options, "store") || options_has(&cli->options, "direct");
     int rc = 0;
     if (direct || client_open(config->server.socket, &h->client, &none) < 0)
         rc = open_store(cli, config, h, err);
@@ -70,6 +70,16 @@ int history_source_open(const struct cli *cli, const struct config *config, stru
     }
     *ret = h;
     return 0;
+}
+
+int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
+{
+    return open_source(cli, config, options_has(&cli->options, "store") || options_has(&cli->options, "direct"), ret, err);
+}
+
+int history_source_open_store(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
+{
+    return open_source(cli, config, true, ret, err);
 }
 
 void history_source_close(struct history_source *h)
@@ -172,7 +182,7 @@ int history_source_get(struct history_source *h, const struct history_question *
 
 static int write_piece(void *user, struct str piece)
 {
-    return fwrite(piece.at, 1, piece.len, user) == piece.len ? 0 : -EPIPE;
+    return fwrite(piece.at, 1, piece.len, user) == piece.len ? 0 : errno ? -errno : -EIO;
 }
 
 static int download_own(struct history_source *h, const struct history_question *q, FILE *to, struct error *err)
@@ -184,8 +194,9 @@ static int download_own(struct history_source *h, const struct history_question 
     while (more == 1) {
         AUTO_BUF struct buf slice = BUF(ANSWER_MAX);
         more = history_stream_next(stream, h->store, &slice, err);
-        if (more >= 0 && write_piece(to, buf_view(&slice)) < 0)
-            more = error_set(err, -EPIPE, "cannot write: %s", strerror(errno));
+        int rc = more >= 0 ? write_piece(to, buf_view(&slice)) : 0;
+        if (rc < 0)
+            more = error_set(err, rc, "cannot write: %s", strerror(-rc));
     }
     history_stream_free(stream);
     return more;

@@ -14,6 +14,8 @@ int history_url(const struct cli *cli, const struct config *config, char url[HIS
 
 struct history_source;
 int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
+/* The store itself, also where a daemon is running. */
+int history_source_open_store(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
 void history_source_close(struct history_source *source); /* NULL is fine */
 
 /* The JSON document. */

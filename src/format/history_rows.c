@@ -136,7 +136,9 @@ static void write_life(struct row_writer *r, const struct store_life *life)
     const struct process *p = &life->process;
     row_begin(r);
     row_int(r, "life", life->id);
+    row_text(r, "host", life->host);
     row_int(r, "gpu_index", life->gpu_index);
+    row_text(r, "gpu_uuid", life->gpu_uuid);
     row_int(r, "pid", p->pid);
     row_text(r, "name", p->name);
     row_text(r, "user", p->user);

@@ -53,6 +53,8 @@ static void read_life(struct db_statement *q, struct store_life *life)
     life->memory_mean_bytes = mean_column(q, 17, 18);
     life->sm_mean_permille = mean_column(q, 19, 20);
     life->energy_mj = db_i64(q, 21);
+    copy_column(q, 22, life->host, sizeof life->host);
+    copy_column(q, 23, life->gpu_uuid, sizeof life->gpu_uuid);
     p->mem_bytes = life->memory_mean_bytes;
     p->util_permille = life->sm_mean_permille;
 }
@@ -94,15 +96,17 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
-                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy FROM process_minutes m JOIN processes p ON p.id = m.process_id"
+                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid FROM process_minutes m JOIN processes p ON p.id = "
+                 "m.process_id"
                  " JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2");
     else
         buf_text(&sql, ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
-                       " p.energy_mj AS energy FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id"
+                       " p.energy_mj AS energy, h.name, g.uuid FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
+                       "h.id = g.host_id"
                        " WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
     store_which_lives(span, 3, &sql);
     if (span->within)
-        buf_text(&sql, " GROUP BY p.id, g.gpu_index");
+        buf_text(&sql, " GROUP BY p.id, g.gpu_index, h.name, g.uuid");
     buf_printf(&sql, " ORDER BY %s LIMIT %zu", span->in_order ? "p.id" : "energy DESC, p.id",
                MIN_OF(span->limit, (size_t)INT32_MAX));
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);

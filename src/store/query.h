@@ -97,6 +97,7 @@ int store_series(struct store *s, const struct store_plot *plot, store_point_fn 
 struct store_life {
     int64_t id, gpu_id;
     int gpu_index;
+    char host[HOST_NAME_SIZE], gpu_uuid[GPU_UUID_SIZE];
     struct process process; /* identity; the readings are means */
     struct wall first_seen, last_seen;
     bool ended;

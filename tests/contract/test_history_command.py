@@ -74,7 +74,7 @@ def test_lists(kept):
     who = good(history(kept.folder, "--processes", "--since", "-10m"))
     assert "running" in who and "kJ" in who
     assert json.loads(good(history(kept.folder, "--events", "--since", "-10m", "--json")))["events"]
-    assert good(history(kept.folder, "--processes", "--since", "-10m", "--csv")).startswith("life,gpu_index,pid,")
+    assert good(history(kept.folder, "--processes", "--since", "-10m", "--csv")).startswith("life,host,gpu_index,gpu_uuid,pid,")
     name = json.loads(good(history(kept.folder, "--processes", "--since", "-10m", "--json")))["processes"][0]["name"]
     assert f"{name} on GPU 0" in good(history(kept.folder, "vram", "--process", name, "--since", "-10m"))
 

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr db: the store's own affairs.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/db_status.h"
+#include "cli/history_source.h"
+#include "cli/places.h"
+#include "cli/settings.h"
+#include "cli/show.h"
+#include "store/admin.h"
+
+/* What a verb works with. */
+struct job {
+    struct cli *cli;
+    struct config *config;
+    char url[HISTORY_URL_SIZE];
+};
+
+/* What an error means here, and what can be done. */
+static int failed(const struct job *job, int rc, const struct error *err)
+{
+    bool file = strncmp(job->url, "sqlite:", 7) == 0;
+    switch (rc) {
+    case -ENOENT: return cli_fail("%s; `whirr serve` writes a history, --store names another", err->text);
+    case -EBUSY:
+        return cli_fail("somebody else is writing into the database, most likely the daemon (%s); try again, or stop it meanwhile",
+                        err->text);
+    case -EACCES:
+    case -EPERM:
+    case -EROFS:
+        return file ? cli_fail("%s; it belongs to the user that the daemon runs as: try again as that user or as root", err->text)
+                    : cli_fail("%s", err->text);
+    default: return cli_fail("%s", err->text);
+    }
+}
+
+/* ---- migrate ---- */
+
+static int say_migrated(struct job *job, int64_t from, int64_t to)
+{
+    AUTO_BUF struct buf out = BUF(1024);
+    if (job->cli->json) {
+        struct json_writer j = show_json(job->cli, &out);
+        jw_object(&j);
+        jw_key_int(&j, "from_version", from);
+        jw_key_int(&j, "to_version", to);
+        jw_key_bool(&j, "migrated", from != to);
+        jw_end(&j);
+        buf_char(&out, '\n');
+    } else if (from == to) {
+        buf_printf(&out, "The schema is version %lld, the newest that this program knows: nothing to do.\n", (long long)to);
+    } else {
+        buf_printf(&out, "Migrated from schema version %lld to %lld.\n", (long long)from, (long long)to);
+    }
+    return show_text(&out);
+}
+
+static int migrate(struct job *job)
+{
+    struct error err = {0};
+    int64_t version, known = store_known_version();
+    int rc = store_peek_version(&job->cli->env, job->url, &version, &err);
+    if (rc < 0)
+        return failed(job, rc, &err);
+    if (version == 0)
+        return cli_fail("nothing of whirr is stored there yet; `whirr serve` makes its tables by itself");
+    if (version == known)
+        return say_migrated(job, version, known);
+    /* Opening to write migrates, and refuses what is newer. */
+    const struct store_options options = {
+        .env = &job->cli->env, .url = job->url, .host = job->config->store.host, .limits = store_default_limits};
+    struct store *s = NULL;
+    rc = store_open(&options, &s, &err);
+    store_close(s);
+    return rc < 0 ? failed(job, rc, &err) : say_migrated(job, version, known);
+}
+
+/* ---- vacuum ---- */
+
+static int vacuum(struct job *job)
+{
+    struct error err = {0};
+    int64_t before, after;
+    int rc = store_vacuum(&job->cli->env, job->url, options_has(&job->cli->options, "full"), &before, &after, &err);
+    if (rc == -ENOSPC)
+        return cli_fail("%s; a file that is written anew needs as much again for a while", err.text);
+    if (rc < 0)
+        return failed(job, rc, &err);
+    AUTO_BUF struct buf out = BUF(1024);
+    if (job->cli->json) {
+        struct json_writer j = show_json(job->cli, &out);
+        jw_object(&j);
+        jw_key_int(&j, "before_bytes", before);
+        jw_key_int(&j, "after_bytes", after);
+        jw_key_int(&j, "freed_bytes", MAX_OF(before - after, (int64_t)0));
+        jw_end(&j);
+        buf_char(&out, '\n');
+        return show_text(&out);
+    }
+    char text[3][NUMBER_SIZE];
+    db_bytes(text[0], &job->cli->page, before);
+    db_bytes(text[1], &job->cli->page, after);
+    db_bytes(text[2], &job->cli->page, before - after);
+    if (before > after)
+        buf_printf(&out, "Gave back %s: %s before, %s now.\n", text[2], text[0], text[1]);
+    else
+        buf_printf(&out, "There was nothing to give back: %s.\n", text[1]);
+    return show_text(&out);
+}
+
+/* ---- export ---- */
+
+static const char *const exports[] = {"samples",   "minutes", "hours", "host-samples", "host-minutes", "host-hours",
+                                      "processes", "events",  NULL};
+
+struct wish {
+    const struct cli *cli;
+    const char *what;
+};
+
+static bool parameter(void *user, const char *key, char *value, size_t size)
+{
+    const struct wish *wish = user;
+    bool host = strncmp(wish->what, "host-", 5) == 0;
+    const char *text = options_value(&wish->cli->options, key, NULL);
+    if (strcmp(key, "format") == 0)
+        text = text ? text : "csv";
+    else if (strcmp(key, "since") == 0)
+        text = text ? text : "all";
+    else if (strcmp(key, "host") == 0)
+        text = text ? text : "*";
+    else if (strcmp(key, "metric") == 0)
+        text = host ? "host.all" : "all";
+    else if (strcmp(key, "step") == 0)
+        text = strstr(wish->what, "minutes") ? "1m" : strstr(wish->what, "hours") ? "1h" : "raw";
+    if (!text)
+        return false;
+    str_copy(value, size, str_from(text));
+    return true;
+}
+
+/* A file is complete, or not there at all. */
+static int export_to_file(const struct job *job, struct history_source *source, const struct history_question *q, const char *path,
+                          struct error *err)
+{
+    char part[PLACE_SIZE];
+    if (access(path, F_OK) == 0 && !options_has(&job->cli->options, "force"))
+        return error_set(err, -EEXIST, "'%s' is there already; --force writes over it", path);
+    snprintf(part, sizeof part, "%s.part", path);
+    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!file) {
+        int code = -errno;
+        if (fd >= 0)
+            close(fd);
+        return error_set(err, code, "cannot write '%s': %s", part, strerror(-code));
+    }
+    int rc = history_source_download(source, q, file, err);
+    errno = 0;
+    if (fflush(file) != 0 || fsync(fd) != 0 || fclose(file) != 0)
+        rc = rc < 0 ? rc : error_set(err, -EIO, "cannot write '%s': %s", part, strerror(errno));
+    if (rc == 0 && rename(part, path) != 0)
+        rc = error_set(err, -errno, "cannot rename to '%s': %s", path, strerror(errno));
+    if (rc < 0)
+        unlink(part);
+    return rc;
+}
+
+static int export(struct job *job)
+{
+    const struct options *o = &job->cli->options;
+    const char *path = options_value(o, "output", "-");
+    struct wish wish = {.cli = job->cli, .what = o->argument_count > 1 ? o->arguments[1] : "samples"};
+    struct error err = {0};
+    size_t known = 0;
+    while (exports[known] && strcmp(exports[known], wish.what) != 0)
+        known++;
+    if (!exports[known])
+        return cli_usage(
+            job->cli->command,
+            "'%s' cannot be exported: samples, minutes, hours, host-samples, host-minutes, host-hours, processes or events",
+            wish.what);
+    AUTO_FREE struct history_question *q = malloc(sizeof *q);
+    if (!q)
+        return cli_fail("out of memory");
+    enum history_kind kind = strcmp(wish.what, "processes") == 0 ? HISTORY_PROCESSES
+                             : strcmp(wish.what, "events") == 0  ? HISTORY_EVENTS
+                                                                 : HISTORY_SERIES;
+    if (history_question_read(q, kind, parameter, &wish, clock_wall(job->cli->env.clock), MOMENT_LOCAL, &err) < 0)
+        return cli_usage(job->cli->command, "%s", err.text);
+    q->finest = true;
+    struct history_source *source = NULL;
+    int rc = history_source_open_store(job->cli, job->config, &source, &err);
+    if (rc == 0 && strcmp(path, "-") == 0)
+        rc = history_source_download(source, q, stdout, &err);
+    else if (rc == 0)
+        rc = export_to_file(job, source, q, path, &err);
+    if (rc == 0 && fflush(stdout) != 0)
+        rc = error_set(&err, errno == EPIPE ? -EPIPE : -EIO, "cannot write: %s", strerror(errno));
+    history_source_close(source);
+    if (rc == -EPIPE)
+        return EXIT_FAILED;
+    return rc < 0 ? failed(job, rc, &err) : EXIT_FINE;
+}
+
+/* ---- the command ---- */
+
+static int status(struct job *job)
+{
+    struct error err = {0};
+    int rc = db_status(job->cli, job->config, job->url, &err);
+    return rc < 0 ? failed(job, rc, &err) : EXIT_FINE;
+}
+
+static int run(struct cli *cli)
+{
+    static const struct {
+        const char *name;
+        int (*run)(struct job *job);
+    } verbs[] = {{"status", status}, {"migrate", migrate}, {"export", export}, {"vacuum", vacuum}};
+    const char *verb = cli->options.arguments[0];
+    size_t which = 0;
+    while (which < ARRAY_LEN(verbs) && strcmp(verbs[which].name, verb) != 0)
+        which++;
+    if (which == ARRAY_LEN(verbs))
+        return cli_usage(cli->command, "'%s' is neither status, migrate, export nor vacuum", verb);
+    if (cli->options.argument_count > 1 && verbs[which].run != export)
+        return cli_usage(cli->command, "'%s' does not take '%s'", verb, cli->options.arguments[1]);
+    tzset();
+    struct job job = {.cli = cli};
+    struct error err = {0};
+    int code = settings_load(cli, NULL, 0, &job.config);
+    if (code != EXIT_FINE)
+        return code;
+    if (history_url(cli, job.config, job.url, &err) < 0)
+        code = cli_fail("%s", err.text);
+    else
+        code = verbs[which].run(&job);
+    config_free(job.config);
+    return code;
+}
+
+static const char *const formats[] = {"csv", "jsonl", NULL};
+
+static const struct option_spec options[] = {
+    OPTION_STORE,
+    {.name = "format", .argument = "FORMAT", .values = formats, .help = "export: csv (default) or jsonl"},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "export: into this file instead of stdout"},
+    {.name = "force", .help = "export: write over a file that is there"},
+    {.name = "since", .argument = "TIME", .help = "export: from when, like -30d; default: all"},
+    {.name = "until", .argument = "TIME", .help = "export: until when; default: now"},
+    {.name = "host", .argument = "NAME", .help = "export: of this host only; default: of all"},
+    {.name = "full", .help = "vacuum: of PostgreSQL, give space back to the disk; locks each table meanwhile"},
+};
+
+static const struct example examples[] = {
+    {"whirr db status", "what is stored, from when to when, how much space it takes"},
+    {"whirr db export samples --since -30d -o month.csv", "every stored value of a month"},
+    {"whirr db export processes --format jsonl | jq .user", "who ever used the GPUs"},
+    {"whirr db vacuum", "give space back at once"},
+    {"whirr db migrate --store postgresql://whirr@db/whirr", "bring a database up to date before its daemons are"},
+};
+
+const struct command command_db = {
+    .name = "db",
+    .summary = "The store of the history: status, migrate, export, vacuum",
+    .details =
+        "`status` counts rows and tells what is cleaned up when. `migrate` brings the tables of an older version up to date; the "
+        "daemon does that by itself when it starts. `export` writes samples, minutes, hours, host-samples, host-minutes, "
+        "host-hours, processes or events, as many as there are, in little memory. `vacuum` writes the file anew without free "
+        "space; samples of a running daemon wait meanwhile and are not lost.",
+    .arguments = "status | migrate | export [WHAT] | vacuum",
+    .arguments_min = 1,
+    .arguments_max = 2,
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is in the store, what the daemon says about it, and what is cleaned up next.
+ */
+#include "cli/db_status.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/units.h"
+#include "cli/client.h"
+#include "cli/history.h"
+#include "cli/places.h"
+#include "cli/show.h"
+#include "format/grid.h"
+#include "format/json.h"
+#include "store/admin.h"
+
+enum { HEALTH_WITHIN_MS = 3000 };
+
+struct status {
+    char place[1024];
+    struct store_survey survey;
+    bool counted; /* an older version is not looked into */
+    struct store_limits limits;
+    struct wall now;
+    /* What the daemon says. */
+    bool daemon;
+    char state[32], message[256];
+    int64_t waiting;
+    int64_t queue_bytes; /* of the file in which samples wait for a server; -1: none */
+};
+
+void db_bytes(char text[NUMBER_SIZE], const struct page *page, int64_t bytes)
+{
+    if (bytes < 1 << 20)
+        snprintf(text, NUMBER_SIZE, "%lld KiB", (long long)((bytes + 1023) / 1024));
+    else
+        show_bytes(text, page, reading_ok(bytes));
+}
+
+/* A password is nobody's business. */
+static void hide_password(const char *url, char *text, size_t size)
+{
+    const char *scheme = strstr(url, "://"), *at = scheme ? strchr(scheme + 3, '@') : NULL;
+    const char *colon = scheme && at ? memchr(scheme + 3, ':', (size_t)(at - scheme - 3)) : NULL;
+    if (strncmp(url, "sqlite:", 7) == 0)
+        snprintf(text, size, "%s", url + 7);
+    else if (colon)
+        snprintf(text, size, "%.*s:***%s", (int)(colon - url), url, at);
+    else
+        snprintf(text, size, "%s", url);
+    char *word = strstr(text, "password=");
+    if (word)
+        snprintf(word + 9, size - (size_t)(word + 9 - text), "***");
+}
+
+static void ask_daemon(const struct config *config, struct status *s)
+{
+    struct client *client = NULL;
+    struct error err;
+    if (client_open(config->server.socket, &client, &err) < 0)
+        return;
+    AUTO_BUF struct buf answer = BUF(1 << 20);
+    int code = client_request(client, "GET", "/api/health", NULL, &answer, HEALTH_WITHIN_MS, &err);
+    client_close(client);
+    json_t *doc = code > 0 ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
+    const json_t *store = json_object_get(doc, "store");
+    const char *state = json_string_value(json_object_get(store, "state"));
+    const char *message = json_string_value(json_object_get(store, "message"));
+    s->daemon = state != NULL;
+    snprintf(s->state, sizeof s->state, "%s", state ? state : "");
+    snprintf(s->message, sizeof s->message, "%s", message ? message : "");
+    s->waiting = json_integer_value(json_object_get(store, "queued_rows"));
+    json_decref(doc);
+}
+
+static int64_t queue_size(const char *url)
+{
+    char folder[PLACE_SIZE], path[PLACE_SIZE + 16];
+    struct stat info;
+    struct error err;
+    if (strncmp(url, "sqlite:", 7) == 0 || place_state(folder, &err) < 0)
+        return -1;
+    snprintf(path, sizeof path, "%s/queue.db", folder);
+    return stat(path, &info) == 0 ? (int64_t)info.st_size : -1;
+}
+
+/* How long rows of a table are kept. */
+static int64_t kept_ms(const struct store_limits *l, const char *table)
+{
+    if (strstr(table, "samples"))
+        return l->raw_ms;
+    if (strstr(table, "minutes"))
+        return l->minute_ms;
+    if (strstr(table, "hours"))
+        return l->hour_ms;
+    return strcmp(table, "events") == 0 ? l->event_ms : l->process_ms;
+}
+
+static int64_t next_cleaning_ms(const struct status *s, const struct store_table *t)
+{
+    return t->rows ? MAX_OF(t->first.ms + kept_ms(&s->limits, t->name), s->now.ms) : 0;
+}
+
+/* ---- JSON ---- */
+
+static void json_bytes(struct json_writer *j, const char *key, int64_t value)
+{
+    jw_key(j, key);
+    if (value >= 0)
+        jw_int(j, value);
+    else
+        jw_null(j);
+}
+
+static void write_json(struct json_writer *j, const struct status *s)
+{
+    const struct store_survey *v = &s->survey;
+    jw_object(j);
+    jw_key_text(j, "kind", v->kind);
+    jw_key_text(j, "place", s->place);
+    jw_key_int(j, "schema_version", v->version);
+    jw_key_int(j, "known_version", store_known_version());
+    json_bytes(j, "size_bytes", s->counted ? v->bytes : -1);
+    json_bytes(j, "unused_bytes", s->counted ? v->unused_bytes : -1);
+    json_bytes(j, "log_bytes", s->counted ? v->log_bytes : -1);
+    json_bytes(j, "max_size_bytes", s->limits.max_bytes ? s->limits.max_bytes : -1);
+    json_bytes(j, "hosts", s->counted ? v->hosts : -1);
+    json_bytes(j, "gpus", s->counted ? v->gpus : -1);
+    jw_key_object(j, "daemon");
+    jw_key_bool(j, "running", s->daemon);
+    json_words(j, "store_state", s->state);
+    json_words(j, "message", s->message);
+    json_bytes(j, "waiting", s->daemon ? s->waiting : -1);
+    jw_end(j);
+    json_bytes(j, "queue_bytes", s->queue_bytes);
+    jw_key_array(j, "tables");
+    for (size_t i = 0; s->counted && i < SURVEY_TABLES; i++) {
+        const struct store_table *t = &v->tables[i];
+        jw_object(j);
+        jw_key_text(j, "name", t->name);
+        jw_key_int(j, "rows", t->rows);
+        json_time(j, "first", t->first);
+        json_time(j, "last", t->last);
+        jw_key_number(j, "kept_days", (double)kept_ms(&s->limits, t->name) / 86400000.0);
+        json_time(j, "next_cleaning", (struct wall){next_cleaning_ms(s, t)});
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
+/* ---- text ---- */
+
+static void write_size(struct buf *out, const struct page *page, const struct status *s)
+{
+    const struct store_survey *v = &s->survey;
+    char size[NUMBER_SIZE], part[NUMBER_SIZE];
+    db_bytes(size, page, v->bytes);
+    buf_printf(out, "size    %s", size);
+    if (v->unused_bytes >= 0) {
+        db_bytes(part, page, v->unused_bytes);
+        buf_printf(out, ", %s of it free", part);
+    }
+    if (v->log_bytes > 0) {
+        db_bytes(part, page, v->log_bytes);
+        buf_printf(out, ", %s in the log beside it", part);
+    }
+    if (s->limits.max_bytes && v->log_bytes >= 0) {
+        db_bytes(part, page, s->limits.max_bytes);
+        buf_printf(out, "; at most %s", part);
+    }
+    buf_char(out, '\n');
+}
+
+static void write_daemon(struct buf *out, const struct page *page, const struct status *s)
+{
+    char part[NUMBER_SIZE];
+    if (!s->daemon)
+        buf_text(out, "daemon  not running: nothing is written or cleaned up\n");
+    else
+        buf_printf(out, "daemon  running, its store: %s, %lld waiting%s%s\n", s->state, (long long)s->waiting,
+                   s->message[0] ? page_dot(page) : "", s->message);
+    if (s->queue_bytes >= 0) {
+        db_bytes(part, page, s->queue_bytes);
+        buf_printf(out, "queue   %s on disk\n", part);
+    }
+}
+
+static void write_tables(struct buf *out, const struct page *page, const struct status *s)
+{
+    static const struct grid_column columns[] = {{"TABLE", LEFT, 0}, {"ROWS", RIGHT, 0}, {"FROM", LEFT, 1},
+                                                 {"TO", LEFT, 1},    {"KEPT", RIGHT, 0}, {"NEXT CLEANING", LEFT, 2}};
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < SURVEY_TABLES; i++) {
+        const struct store_table *t = &s->survey.tables[i];
+        char rows[24], first[MOMENT_TEXT_SIZE], last[MOMENT_TEXT_SIZE], kept[UNITS_TEXT_SIZE], next[MOMENT_TEXT_SIZE];
+        snprintf(rows, sizeof rows, "%lld", (long long)t->rows);
+        moment_format(t->first, s->now, first);
+        moment_format(t->last, s->now, last);
+        duration_format(kept_ms(&s->limits, t->name), kept);
+        moment_format((struct wall){next_cleaning_ms(s, t)}, s->now, next);
+        grid_add(&g, INK_STRONG, t->name);
+        grid_add(&g, INK_PLAIN, rows);
+        grid_add(&g, INK_PLAIN, t->rows ? first : page_dash(page));
+        grid_add(&g, INK_PLAIN, t->rows ? last : page_dash(page));
+        grid_add(&g, INK_PLAIN, kept);
+        grid_add(&g, INK_PLAIN, t->rows ? (next_cleaning_ms(s, t) == s->now.ms ? "now" : next) : page_dash(page));
+    }
+    grid_write(out, page, &g);
+}
+
+static void write_text(struct buf *out, const struct page *page, const struct status *s)
+{
+    const struct store_survey *v = &s->survey;
+    buf_printf(out, "store   %s, %s\n", v->kind, s->place);
+    buf_printf(out, "schema  version %lld%s\n", (long long)v->version,
+               v->version < store_known_version()
+                   ? ", older than this program: `whirr db migrate`, or a start of the daemon, brings it up to date"
+                   : "");
+    if (s->counted) {
+        write_size(out, page, s);
+        buf_printf(out, "of      %lld host%s, %lld GPU%s\n", (long long)v->hosts, v->hosts == 1 ? "" : "s", (long long)v->gpus,
+                   v->gpus == 1 ? "" : "s");
+    }
+    write_daemon(out, page, s);
+    if (s->counted) {
+        buf_char(out, '\n');
+        write_tables(out, page, s);
+    }
+}
+
+static int look(struct cli *cli, const char *url, struct status *s, struct error *err)
+{
+    int rc = store_peek_version(&cli->env, url, &s->survey.version, err);
+    if (rc < 0)
+        return rc;
+    if (s->survey.version == 0)
+        return error_set(err, -ENOENT, "nothing of whirr is stored at '%s'", s->place);
+    s->survey.kind = strncmp(url, "sqlite:", 7) == 0 ? "sqlite" : "postgresql";
+    if (s->survey.version < store_known_version())
+        return 0;
+    struct store *store = NULL;
+    rc = store_open_read_only(&cli->env, url, &store, err);
+    if (rc == 0)
+        rc = store_survey(store, &s->survey, err);
+    s->counted = rc == 0;
+    store_close(store);
+    return rc;
+}
+
+int db_status(struct cli *cli, const struct config *config, const char *url, struct error *err)
+{
+    struct status s = {.limits = history_limits(config), .now = clock_wall(cli->env.clock), .queue_bytes = queue_size(url)};
+    hide_password(url, s.place, sizeof s.place);
+    int rc = look(cli, url, &s, err);
+    if (rc < 0)
+        return rc;
+    ask_daemon(config, &s);
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    if (cli->json) {
+        struct json_writer j = show_json(cli, &out);
+        write_json(&j, &s);
+        buf_char(&out, '\n');
+    } else {
+        write_text(&out, &cli->page, &s);
+    }
+    return show_text(&out) == EXIT_FINE ? 0 : error_set(err, -EIO, "cannot write");
+}
