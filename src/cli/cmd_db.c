@@ -75,7 +75,10 @@ static int migrate(struct job *job)
         return cli_fail("nothing of whirr is stored there yet; `whirr serve` makes its tables by itself");
     if (version == known)
         return say_migrated(job, version, known);
-    /* Opening to write migrates, and refuses what is newer. */
+    if (version > known)
+        return cli_fail("the database was made by a newer version of whirr (its schema is %lld, this program knows %lld)",
+                        (long long)version, (long long)known);
+    /* Opening to write migrates. */
     const struct store_options options = {
         .env = &job->cli->env, .url = job->url, .host = job->config->store.host, .limits = store_default_limits};
     struct store *s = NULL;
@@ -278,10 +281,10 @@ const struct command command_db = {
     .name = "db",
     .summary = "The store of the history: status, migrate, export, vacuum",
     .details =
-        "`status` counts rows and tells what is cleaned up when. `migrate` brings the tables of an older version up to date; the "
-        "daemon does that by itself when it starts. `export` writes samples, minutes, hours, host-samples, host-minutes, "
-        "host-hours, processes or events, as many as there are, in little memory. `vacuum` writes the file anew without free "
-        "space; samples of a running daemon wait meanwhile and are not lost.",
+        "With status, rows are counted, and it is told what is cleaned up when. With migrate, the tables of an older version are "
+        "brought up to date; the daemon does that by itself when it starts. With export, samples, minutes, hours, host-samples, "
+        "host-minutes, host-hours, processes or events are written, as many as there are, in little memory. With vacuum, the file "
+        "is written anew without free space; samples of a running daemon wait meanwhile and are not lost.",
     .arguments = "status | migrate | export [WHAT] | vacuum",
     .arguments_min = 1,
     .arguments_max = 2,
