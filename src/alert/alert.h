@@ -90,6 +90,6 @@ void alert_set_silence(struct alert_set *set, struct wall now, alert_news_fn *ne
 void alert_set_sort(struct alert_set *set);
 /* A number that is the same for this alert of this subject over restarts. */
 void alert_fingerprint(const struct alert *a, char text[NOTICE_FINGERPRINT_SIZE]);
-void alert_notice(const struct alert *a, struct alert_notice *ret);
+void alert_notice(const struct alert *a, struct alert_notice *n);
 /* The label of an alert, its own ones and "alert", "severity", "gpu", ...: for silences. */
 const char *alert_label(const void *alert, const char *key);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "alert/high_usage.h"
 #include "alert/rule_place.h"
 #include "base/cleanup.h"
 
@@ -139,7 +140,7 @@ static void add_builtin(struct reading_rules *r, const struct builtin *b)
 {
     const struct config_alerts *settings = &r->config->alerts;
     struct alert_rule *rule = &r->rules->list[r->rules->count++];
-    char usage[64];
+    char usage[HIGH_USAGE_TEXT_SIZE];
     const char *when = b->when;
     *rule = (struct alert_rule){.builtin = true,
                                 .enabled = settings->enabled,
@@ -150,9 +151,10 @@ static void add_builtin(struct reading_rules *r, const struct builtin *b)
                                 .notify = settings->notify};
     str_copy(rule->name, sizeof rule->name, str_from(b->name));
     if (strcmp(b->name, "high_gpu_usage") == 0) {
-        snprintf(usage, sizeof usage, "utilization_percent > %.10g%%", settings->high_usage_percent);
+        high_usage_condition(settings->high_usage_percent, usage);
         when = usage;
         rule->every_rise = true;
+        rule->notify = (struct config_list){0}; /* every rise: only who asks for it by name is told */
     }
     for (size_t i = 0; i < settings->disabled.count; i++)
         if (strcmp(settings->disabled.items[i], b->name) == 0)

@@ -41,6 +41,6 @@ const struct alert_rule *alert_rules_find(const struct alert_rules *rules, const
 const char *severity_name(enum config_severity severity);
 
 /* Checks the names in {{}}. 0, or -EINVAL with the place. */
-int summary_check(struct str template, enum alert_scope scope, struct expr_error *err);
+int summary_check(struct str text, enum alert_scope scope, struct expr_error *err);
 /* The sentence for people about a subject. */
 void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *subject);

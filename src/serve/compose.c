@@ -53,19 +53,14 @@ static void write_high_usage(struct json_writer *j, const struct snapshot *s, co
     jw_end(j);
 }
 
-static void add_high_usage(struct batch *b, const struct snapshot *s, struct usage_watch *watch, double limit_percent)
+static void add_high_usage(struct batch *b, const struct snapshot *s, struct high_usage *usage, double limit_percent)
 {
-    for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++) {
-        int64_t permille;
-        if (!reading_get(s->gpus[i].util_permille, &permille))
-            continue; /* not known is neither a rise nor a fall */
-        bool above = (double)permille > limit_percent * 10;
-        if (above && !watch->above[i]) {
-            struct json_writer j = batch_begin(b, TOPIC_HIGH_USAGE);
-            write_high_usage(&j, s, &s->gpus[i], limit_percent);
-            batch_end(b);
-        }
-        watch->above[i] = above;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (!high_usage_rises(usage, i, &s->gpus[i], limit_percent))
+            continue;
+        struct json_writer j = batch_begin(b, TOPIC_HIGH_USAGE);
+        write_high_usage(&j, s, &s->gpus[i], limit_percent);
+        batch_end(b);
     }
 }
 
@@ -89,7 +84,7 @@ static void add_events(struct batch *b, const struct snapshot *s)
     }
 }
 
-void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct usage_watch *watch, double limit_percent)
+void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct high_usage *usage, double limit_percent)
 {
     struct json_writer j = batch_begin(b, TOPIC_STATUS_UPDATE);
     json_summary(&j, s, answer);
@@ -99,7 +94,7 @@ void compose_sample(struct batch *b, const struct snapshot *s, const char *answe
         json_stats_row(&j, s, &s->gpus[i], "timestamp");
         batch_end(b);
     }
-    add_high_usage(b, s, watch, limit_percent);
+    add_high_usage(b, s, usage, limit_percent);
     add_events(b, s);
 }
 

@@ -5,16 +5,12 @@
 
 #include <stdbool.h>
 
+#include "alert/high_usage.h"
 #include "base/json_writer.h"
 #include "model/snapshot.h"
 #include "serve/batch.h"
 
-/* Which GPUs are above the limit of high usage, so that a rise is told once. */
-struct usage_watch {
-    bool above[GPU_MAX];
-};
-
 /* All messages of a periodic sample, in the order of the contract. `answer` may be NULL. */
-void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct usage_watch *watch, double limit_percent);
+void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct high_usage *usage, double limit_percent);
 /* The data of gpu_status. */
 void compose_status(struct json_writer *j, const struct snapshot *s, const char *answer, int64_t interval_ms);

@@ -30,7 +30,7 @@ struct server {
     struct eio eio;
     struct release release;
     struct history history;
-    struct usage_watch usage;
+    struct high_usage usage;
     struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
     uint64_t status_sequence;
     struct blob *openapi; /* made when first asked for */

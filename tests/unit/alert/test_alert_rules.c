@@ -3,6 +3,8 @@
  */
 #include "rules.h"
 
+#include "alert/high_usage.h"
+
 static struct config *config;
 static struct alert_rules *rules;
 
@@ -62,6 +64,34 @@ static void builtin_rules_can_be_left_out_and_changed(void **state)
     assert_non_null(rule("gpu_lost")->clear);
     assert_false(rule("xid_error")->enabled);
     assert_true(rule("fan_stopped")->enabled);
+}
+
+static void the_rule_and_the_message_of_high_usage_agree(void **state)
+{
+    (void)state;
+    static const double limits[] = {0, 12.5, 50, 99.9, 100};
+    struct snapshot *s = machine_new(1);
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        char text[HIGH_USAGE_TEXT_SIZE];
+        struct expr *e = NULL;
+        struct subject subject = {.snapshot = s, .gpu = &s->gpus[0]};
+        high_usage_condition(limits[i], text);
+        assert_int_equal(expr_parse(str_from(text), &e, NULL), 0);
+        for (int64_t permille = 0; permille <= 1000; permille++) {
+            struct high_usage fresh = {0};
+            s->gpus[0].util_permille = reading_ok(permille);
+            assert_int_equal(expr_eval(e, &subject) == TRUTH_TRUE, high_usage_rises(&fresh, 0, &s->gpus[0], limits[i]));
+        }
+        expr_free(e);
+    }
+    struct high_usage usage = {0};
+    static const int course[] = {80, 90, -1, 80, 50, 51, -1, 50, 60};
+    static const bool rises[] = {true, false, false, false, false, true, false, false, true};
+    for (size_t i = 0; i < ARRAY_LEN(course); i++) {
+        s->gpus[0].util_permille = course[i] < 0 ? reading_absent(READING_FAILED) : reading_ok(course[i] * 10);
+        assert_int_equal(high_usage_rises(&usage, 0, &s->gpus[0], 50), rises[i]);
+    }
+    snapshot_unref(s);
 }
 
 static void switching_all_off_leaves_ones_own(void **state)
@@ -145,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_RULES(every_builtin_rule_can_be_read_and_tells_of_itself),
         WITH_RULES(builtin_rules_can_be_left_out_and_changed),
+        WITH_RULES(the_rule_and_the_message_of_high_usage_agree),
         WITH_RULES(switching_all_off_leaves_ones_own),
         WITH_RULES(a_wrong_condition_is_shown_at_its_place),
         WITH_RULES(all_mistakes_are_told_at_once),

@@ -143,7 +143,7 @@ static void a_rise_of_usage_is_told_once(void **state)
 {
     (void)state;
     struct snapshot *s = snapshot_new(1);
-    struct usage_watch watch = {0};
+    struct high_usage watch = {0};
     static const int permille[] = {500, 501, 900, -1, 900, 500, 510};
     static const int alerts[] = {0, 1, 0, 0, 0, 0, 1};
     for (size_t i = 0; i < sizeof alerts / sizeof alerts[0]; i++) {
@@ -170,7 +170,7 @@ static void the_alert_names_the_five_busiest_processes(void **state)
         p->type = PROCESS_COMPUTE;
         p->util_permille = shares[i] < 0 ? reading_absent(READING_UNSUPPORTED) : reading_ok(shares[i]);
     }
-    struct usage_watch watch = {0};
+    struct high_usage watch = {0};
     struct batch *b = batch_new(1);
     compose_sample(b, s, NULL, &watch, 50);
     struct str data = {b->text.at + b->messages[2].at, b->messages[2].len};
