@@ -11,6 +11,7 @@
     COMMAND(why)          \
     COMMAND(health)       \
     COMMAND(history)      \
+    COMMAND(report)       \
     COMMAND(fit)          \
     COMMAND(forecast)     \
     COMMAND(resources)    \

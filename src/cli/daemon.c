@@ -69,7 +69,9 @@ static struct server_options server_options(struct daemon *d, const struct confi
         .max_age_ms = c->server.max_age_ms,
         .connections_max = (size_t)c->server.max_clients,
         .high_usage_percent = c->alerts.high_usage_percent,
+        .price_per_kwh = c->energy.price_per_kwh,
     };
+    str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
     if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))
         o.listen_count = copy_list(&c->server.listen, o.listen, SERVER_LISTEN_MAX);
     o.allowed_host_count = copy_list(&c->server.allowed_hosts, o.allowed_hosts, SERVER_NAMES_MAX);

@@ -38,6 +38,13 @@ int past_question_of(struct cli *cli, struct past_question *q, struct error *err
     return rc < 0 ? error_set(err, rc, "--%s", inner.text) : 0;
 }
 
+int past_report_of(struct cli *cli, struct past_question *q, struct error *err)
+{
+    struct error inner = {0};
+    int rc = past_report_read(q, parameter, cli, clock_wall(cli->env.clock), MOMENT_LOCAL, &inner);
+    return rc < 0 ? error_set(err, rc, "--%s", inner.text) : 0;
+}
+
 /* ---- the daemon ---- */
 
 static void add_parameter(struct buf *out, const char *key, const char *value)
@@ -58,9 +65,12 @@ static void add_time(struct buf *out, const char *key, struct wall at)
     add_parameter(out, key, text);
 }
 
-static void write_target(const struct past_question *q, struct buf *out)
+static void write_target(const struct cli *cli, const struct past_question *q, struct buf *out)
 {
-    buf_text(out, "/api/why");
+    static const char *const passed_on[] = {"price", "currency", "hot"}; /* what is not given is the daemon's to know */
+    buf_text(out, q->kind == PAST_REPORT ? "/api/report" : "/api/why");
+    for (size_t i = 0; q->kind == PAST_REPORT && i < ARRAY_LEN(passed_on); i++)
+        add_parameter(out, passed_on[i], options_value(&cli->options, passed_on[i], ""));
     if (q->kind == PAST_MOMENT) {
         add_time(out, "at", q->at);
     } else {
@@ -72,7 +82,8 @@ static void write_target(const struct past_question *q, struct buf *out)
 }
 
 /* 1: answered; 0: there is nobody to ask; -errno: it was asked, and this is the answer. */
-static int ask_daemon(const struct config *config, const struct past_question *q, struct buf *answer, struct error *err)
+static int ask_daemon(const struct cli *cli, const struct config *config, const struct past_question *q, struct buf *answer,
+                      struct error *err)
 {
     struct client *client = NULL;
     struct error quiet = {0};
@@ -81,7 +92,7 @@ static int ask_daemon(const struct config *config, const struct past_question *q
         return 0;
     }
     AUTO_BUF struct buf target = BUF(2048);
-    write_target(q, &target);
+    write_target(cli, q, &target);
     int status = target.failed ? -ENOMEM : client_request(client, "GET", target.at, NULL, answer, DAEMON_WITHIN_MS, &quiet);
     client_close(client);
     if (status == 200)
@@ -133,6 +144,10 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
         str_copy(q->own_host, sizeof q->own_host, str_from(config->store.host));
     else if (gethostname(q->own_host, sizeof q->own_host - 1) < 0)
         q->own_host[0] = '\0';
+    if (config && !options_has(&cli->options, "price"))
+        q->price_per_kwh = config->energy.price_per_kwh;
+    if (config && !options_has(&cli->options, "currency"))
+        str_copy(q->currency, sizeof q->currency, str_from(config->energy.currency));
     rc = past_answer(s, q, answer, err);
     store_close(s);
     return rc;
@@ -145,7 +160,7 @@ int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct erro
     struct config_problems problems;
     settings_read(cli, NULL, 0, &config, &problems);
     bool here = options_has(&cli->options, "direct") || options_has(&cli->options, "store");
-    int rc = here ? 0 : ask_daemon(config, q, &answer, err);
+    int rc = here ? 0 : ask_daemon(cli, config, q, &answer, err);
     if (rc == 0)
         rc = read_here(cli, config, q, &answer, err);
     config_free(config);
@@ -155,7 +170,7 @@ int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct erro
     return *ret ? 0 : error_set(err, -EPROTO, "the answer cannot be understood");
 }
 
-static int print(struct cli *cli, json_t *body)
+static int print(struct cli *cli, json_t *body, bool report)
 {
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
     if (cli->json) {
@@ -164,7 +179,8 @@ static int print(struct cli *cli, json_t *body)
         buf_char(&out, '\n');
         out.failed |= !text;
         free(text);
-    } else if (table_past(&out, &cli->page, body) < 0) {
+    } else if ((report ? table_report(&out, &cli->page, body, options_value(&cli->options, "by", NULL))
+                       : table_past(&out, &cli->page, body)) < 0) {
         return cli_fail("the answer cannot be understood");
     }
     return show_text(&out);
@@ -180,7 +196,7 @@ int past_show(struct cli *cli, struct past_question *q)
         return cli_usage(cli->command, "%s", err.text);
     if (rc < 0)
         return cli_fail("%s", err.text);
-    int status = print(cli, body);
+    int status = print(cli, body, q->kind == PAST_REPORT);
     json_decref(body);
     return status;
 }

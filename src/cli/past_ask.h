@@ -23,6 +23,9 @@ struct json_t;
 /* The parameters of a question from the command's options, times in the zone of this machine. -EINVAL: wrong usage. */
 int past_question_of(struct cli *cli, struct past_question *q, struct error *err);
 
+/* The same of a report. */
+int past_report_of(struct cli *cli, struct past_question *q, struct error *err);
+
 /* The body of the answer, to be given back with json_decref. -ENODEV: there is no such GPU or host. */
 int past_ask(struct cli *cli, struct past_question *q, struct json_t **ret, struct error *err);
 

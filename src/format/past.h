@@ -10,7 +10,7 @@
 #include "format/page.h"
 #include "store/told.h"
 
-enum past_kind { PAST_MOMENT, PAST_SPAN };
+enum past_kind { PAST_MOMENT, PAST_SPAN, PAST_REPORT };
 
 struct past_question {
     enum past_kind kind;
@@ -19,7 +19,13 @@ struct past_question {
     struct wall now;
     char gpu[GPU_UUID_SIZE]; /* index, UUID or PCI address; "": all */
     char host[HOST_NAME_SIZE], own_host[HOST_NAME_SIZE];
+    /* PAST_REPORT */
+    double price_per_kwh; /* 0: not known */
+    char currency[16];
+    double hot_celsius;
 };
+
+enum { REPORT_HOT_CELSIUS = 80, REPORT_DAYS = 7 };
 
 /* The value of a parameter; false: not given. */
 typedef bool past_parameter_fn(void *user, const char *key, char *value, size_t size);
@@ -27,6 +33,11 @@ typedef bool past_parameter_fn(void *user, const char *key, char *value, size_t 
 /* `at`, or `since` and `until`, and `gpu`, `host`. -EINVAL and a sentence that names the parameter. */
 int past_question_read(struct past_question *q, past_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
                        struct error *err);
+
+/* The same of a report: `since` (7 days), `until`, `gpu`, `host`, `price`, `currency`, `hot`. The caller's price goes before that.
+ */
+int past_report_read(struct past_question *q, past_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
+                     struct error *err);
 
 /* The body of the answer. -ENODEV: no such GPU or host; other errors are the store's. */
 int past_answer(struct store *s, const struct past_question *q, struct buf *out, struct error *err);
@@ -36,3 +47,10 @@ void past_answer_nothing(const struct past_question *q, const char *why, struct 
 /* For people; -EPROTO when it is not such a body. */
 struct json_t;
 int table_past(struct buf *out, const struct page *page, const struct json_t *body);
+
+/* A time in which nothing was stored. */
+void json_gap(struct json_writer *j, const struct told_gap *g);
+/* Their parts. by: "user", "container", "command", or NULL for all of them. */
+int answer_report(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err);
+void answer_no_report(const struct past_question *q, const char *why, struct json_writer *j);
+int table_report(struct buf *out, const struct page *page, const struct json_t *body, const char *by);

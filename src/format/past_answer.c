@@ -16,7 +16,7 @@ static const char *detail_name(enum level level)
     return names[level];
 }
 
-static void gap(struct json_writer *j, const struct told_gap *g)
+void json_gap(struct json_writer *j, const struct told_gap *g)
 {
     jw_object(j);
     json_time(j, "since", g->since);
@@ -101,7 +101,7 @@ static int answer_moment(struct store *s, const struct past_question *q, const c
         if (m.snapshot)
             jw_null(j);
         else
-            gap(j, &m.gap);
+            json_gap(j, &m.gap);
         jw_end(j);
     }
     told_moment_done(&m);
@@ -156,7 +156,7 @@ static void span_body(struct json_writer *j, const struct past_question *q, cons
     jw_key_number(j, "missing_seconds", (double)t->missing_ms / MS_PER_S);
     jw_key_array(j, "gaps");
     for (size_t i = 0; i < t->gap_count; i++)
-        gap(j, &t->gaps[i]);
+        json_gap(j, &t->gaps[i]);
     jw_end(j);
     jw_end(j);
 }
@@ -189,7 +189,9 @@ int past_answer(struct store *s, const struct past_question *q, struct buf *out,
     }
     if (rc < 0)
         return error_set(err, rc == -ENODATA ? -ENODEV : rc, "%s", none.text);
-    rc = q->kind == PAST_MOMENT ? answer_moment(s, q, host, &j, err) : answer_span(s, q, host, &j, err);
+    rc = q->kind == PAST_MOMENT ? answer_moment(s, q, host, &j, err)
+         : q->kind == PAST_SPAN ? answer_span(s, q, host, &j, err)
+                                : answer_report(s, q, host, &j, err);
     buf_char(out, '\n');
     return rc < 0 ? rc : out->failed ? error_set(err, -ENOMEM, "the answer is too large, or memory is out") : 0;
 }
@@ -204,6 +206,8 @@ void past_answer_nothing(const struct past_question *q, const char *why, struct 
         jw_key(&j, "gap");
         jw_null(&j);
         jw_end(&j);
+    } else if (q->kind == PAST_REPORT) {
+        answer_no_report(q, why, &j);
     } else {
         struct told_span nothing = {.since = q->since, .until = q->until, .missing_ms = q->until.ms - q->since.ms};
         str_copy(nothing.answer, sizeof nothing.answer, str_from(why));

@@ -95,21 +95,28 @@ static void ask(struct exchange *x, const struct past_question *q)
     }
 }
 
-bool past_handles(struct exchange *x)
+/* The answer has come back: true. */
+static bool answered(struct exchange *x)
 {
     struct http_client *client = x->conn->state;
+    if (!client->answer)
+        return false;
+    struct past_task *done = TAKE(client->answer);
+    reply(x, done);
+    drop(&done->task);
+    return true;
+}
+
+bool past_handles(struct exchange *x)
+{
     char text[80];
+    struct past_question q;
+    struct error err = {0};
     if (!http_query(x->request, "at", text, sizeof text) && !http_query(x->request, "since", text, sizeof text) &&
         !http_query(x->request, "until", text, sizeof text))
         return false;
-    if (client->answer) {
-        struct past_task *done = TAKE(client->answer);
-        reply(x, done);
-        drop(&done->task);
+    if (answered(x))
         return true;
-    }
-    struct past_question q;
-    struct error err = {0};
     if (past_question_read(&q, parameter, x, clock_wall(x->server->options.env->clock), MOMENT_UTC, &err) < 0) {
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return true;
@@ -117,4 +124,20 @@ bool past_handles(struct exchange *x)
     name_own_host(x->server, &q);
     ask(x, &q);
     return true;
+}
+
+void get_report(struct exchange *x)
+{
+    const struct server_options *o = &x->server->options;
+    struct past_question q = {.price_per_kwh = o->price_per_kwh};
+    struct error err = {0};
+    if (answered(x))
+        return;
+    str_copy(q.currency, sizeof q.currency, str_from(o->currency));
+    if (past_report_read(&q, parameter, x, clock_wall(o->env->clock), MOMENT_UTC, &err) < 0) {
+        exchange_error(x, 400, "bad_parameter", "%s.", err.text);
+        return;
+    }
+    name_own_host(x->server, &q);
+    ask(x, &q);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions about the past that are answered with words: GET /api/why with `at` or `since`. The store's reader answers.
+ * Questions about the past that are answered with words: GET /api/why with `at` or `since`, and GET
+ * /api/report. The store's reader answers.
  */
 #pragma once
 
@@ -9,3 +10,4 @@ struct exchange;
 
 /* True when the request asks about the past; it is then answered, or will be. */
 bool past_handles(struct exchange *x);
+void get_report(struct exchange *x);

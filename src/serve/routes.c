@@ -194,6 +194,7 @@ const struct route routes[] = {
     {"/api/history/processes", HTTP_GET, NULL, TRUST_READER, get_history_processes},
     {"/api/placement", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
+    {"/api/report", HTTP_GET, JSON, TRUST_READER, get_report},
     {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},
     {"/api/snapshot", HTTP_GET, NULL, TRUST_READER, get_snapshot},
     {"/api/source/release", HTTP_POST, JSON, TRUST_OWNER, post_release},

@@ -318,6 +318,8 @@ int server_reload(struct server *s, const struct server_options *options, struct
     s->options.interval_ms = fresh.interval_ms;
     s->options.max_age_ms = fresh.max_age_ms;
     s->options.high_usage_percent = fresh.high_usage_percent;
+    s->options.price_per_kwh = fresh.price_per_kwh;
+    memcpy(s->options.currency, fresh.currency, sizeof s->options.currency);
     s->options.allowed_host_count = fresh.allowed_host_count;
     s->options.cors_origin_count = fresh.cors_origin_count;
     for (size_t i = 0; i < SERVER_NAMES_MAX; i++) {

@@ -36,6 +36,8 @@ struct server_options {
     int64_t max_age_ms;        /* of a sample that still counts as fresh */
     size_t connections_max;    /* 0: 16384 */
     double high_usage_percent; /* of the alert in the contract */
+    double price_per_kwh;      /* for reports; 0: not known */
+    char currency[16];
 };
 
 /* The other parts of the daemon. Called from the server's thread; must not block. */

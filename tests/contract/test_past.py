@@ -61,3 +61,21 @@ def test_without_a_history_the_answer_is_honest(daemon):
     for query in ("at=-1h", "since=-1h"):
         body = daemon.json(f"/api/why?{query}")
         assert "No history is kept" in body["answer"]
+
+
+def test_a_report(remembering):
+    body = remembering.json("/api/report?since=-1d&price=0.3&currency=EUR")
+    assert body["currency"] == "EUR" and len(body["gpus"]) == 4 and body["totals"]["cost"] > 0
+    for kind in ("users", "containers", "commands"):
+        assert sum(row["energy_joules"] for row in body[kind]) == pytest.approx(body["totals"]["energy_joules"], rel=0.01)
+    assert "www-data" in {row["name"] for row in body["users"]}
+    told = json.loads(remembering.whirr("report", "--since", "-1d", "--price", "0.3", "--json").stdout)
+    assert told["totals"]["cost"] == pytest.approx(body["totals"]["cost"], rel=0.01)
+    assert "www-data" in remembering.whirr("report").stdout
+    for query, status in (("since=never", 400), ("price=-1", 400), ("gpu=77", 404), ("host=elsewhere", 404)):
+        assert remembering.get(f"/api/report?{query}").status == status
+
+
+def test_a_report_without_a_history(daemon):
+    body = daemon.json("/api/report")
+    assert "No history is kept" in body["answer"] and body["gpus"] == []

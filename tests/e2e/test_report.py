@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""whirr report: sums that can be checked against the rows they are made of."""
+import sqlite3
+import subprocess
+
+import pytest
+from conftest import BUILD, environment
+
+MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
+
+
+def make(folder, name, *args):
+    if not MAKER.exists():
+        pytest.skip("make_history was not built")
+    url = f"sqlite:{folder}/{name}.db"
+    subprocess.run([MAKER, url, *args], check=True, env=environment(), timeout=120)
+    return url
+
+
+@pytest.fixture(scope="session")
+def histories(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    made = {}
+
+    def get(name, *args):
+        if name not in made:
+            made[name] = make(folder, name, *args)
+        return made[name]
+    return get
+
+
+@pytest.fixture
+def night(histories):
+    return histories("night", "595", "scenario=night", "10")
+
+
+def rows(url, sql):
+    with sqlite3.connect(url.removeprefix("sqlite:")) as db:
+        return db.execute(sql).fetchall()
+
+
+def counters(url):
+    """What the cards' own counters say, from the stored samples."""
+    return {index: last - first for index, first, last in rows(url, "SELECT gpu_index, MIN(energy_joules), MAX(energy_joules) FROM gpu_stats GROUP BY 1")}
+
+
+def integral(url):
+    """Power over time, from the stored samples, by a second way of counting."""
+    joules = {}
+    for index, before, after, ms in rows(url, """
+            SELECT gpu_index, LAG(power_watts) OVER w, power_watts, (id >> 14) - LAG(id >> 14) OVER w FROM gpu_stats WINDOW w AS (PARTITION BY gpu_uuid ORDER BY id)"""):
+        if before is not None:
+            joules[index] = joules.get(index, 0) + (before + after) / 2 * ms / 1000
+    return joules
+
+
+def test_the_cards_total_is_what_their_counters_say(whirr, night):
+    body = whirr("report", "--store", night, "--json").json()
+    wanted = counters(night)
+    assert len(body["gpus"]) == 4
+    for gpu in body["gpus"]:
+        assert gpu["energy_joules"] == pytest.approx(wanted[gpu["gpu_index"]], rel=0.01)
+        assert gpu["energy_from"] == "counter" and gpu["counter_joules"] == pytest.approx(gpu["energy_joules"], rel=0.01)
+        assert gpu["attributed_joules"] + gpu["unattributed_joules"] == pytest.approx(gpu["energy_joules"], rel=0.01)
+    assert body["totals"]["energy_joules"] == pytest.approx(sum(wanted.values()), rel=0.01)
+
+
+def test_without_a_counter_power_is_integrated_and_the_report_says_so(whirr, histories):
+    url = histories("amd", "120", "gpus=1,scenario=inference,model=rx6600", "5")
+    body = whirr("report", "--store", url, "--json").json()
+    gpu = body["gpus"][0]
+    assert rows(url, "SELECT COUNT(*) FROM pragma_table_info('samples') WHERE name = 'energy_mj'")[0][0] == 0, "this card has a counter"
+    assert gpu["energy_from"] == "power" and gpu["counter_joules"] == 0
+    assert gpu["energy_joules"] == pytest.approx(integral(url)[0], rel=0.01)
+    assert "100 % integrated" in whirr("report", "--store", url).out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("which", ["night", "users", "desktop"])
+def test_the_rows_add_up_to_the_cards(whirr, histories, which):
+    url = {"night": ("night", "595", "scenario=night", "10"), "users": ("users", "90", "scenario=multi-user", "5"),
+           "desktop": ("desktop", "90", "scenario=shared-desktop", "5")}[which]
+    url = histories(*url)
+    body = whirr("report", "--store", url, "--json", "--price", "0.25").json()
+    total = body["totals"]["energy_joules"]
+    for kind in ("users", "containers", "commands"):
+        assert sum(row["energy_joules"] for row in body[kind]) == pytest.approx(total, rel=0.01)
+        assert sum(row["cost"] for row in body[kind]) == pytest.approx(body["totals"]["cost"], rel=0.01)
+        assert body[kind][-1]["kind"] == "unattributed"
+    assert body["totals"]["cost"] == pytest.approx(total / 3.6e6 * 0.25, rel=0.01)
+    # And card by card.
+    for gpu in body["gpus"]:
+        one = whirr("report", "--store", url, "--json", "--gpu", str(gpu["gpu_index"])).json()
+        assert sum(row["energy_joules"] for row in one["users"]) == pytest.approx(gpu["energy_joules"], rel=0.01)
+
+
+def test_joules_follow_the_shares_of_those_who_share_a_card(whirr, histories):
+    url = histories("users", "90", "scenario=multi-user", "5")
+    body = whirr("report", "--store", url, "--json", "--gpu", "1").json()
+    users = {row["name"]: row for row in body["users"]}
+    share = dict(rows(url, "SELECT user_name, SUM(1.0 * sm_sum_permille) FROM processes p JOIN gpus g ON g.id = p.gpu_id WHERE g.gpu_index = 1 GROUP BY 1"))
+    assert users["bob"]["energy_joules"] / users["carol"]["energy_joules"] == pytest.approx(share["bob"] / share["carol"], rel=0.1)
+
+
+def test_hours_of_those_who_worked(whirr, night):
+    body = whirr("report", "--store", night, "--json").json()
+    users = {row["name"]: row for row in body["users"]}
+    # The scenario's own times: alice trains from minute 20 to 400, carol computes from 120 to 540, erin renders from 45 to 130.
+    for user, minutes in (("alice", 380), ("carol", 420), ("erin", 85), ("www-data", 90)):
+        assert users[user]["hours"] == pytest.approx(minutes / 60, abs=0.05) and users[user]["busy_hours"] == pytest.approx(minutes / 60, abs=0.1)
+    assert [g["hours"] for g in body["gpus"]] == pytest.approx([595 / 60] * 4, abs=0.05)
+    commands = {row["name"] for row in body["commands"]}
+    assert {"python3 train.py", "python3 -m vllm.entrypoints.openai.api_server", "gmx", "blender"} <= commands
+    assert {row["name"] for row in body["containers"]} >= {"train-llama", "vllm-prod"}
+
+
+def test_memory_held_without_computing_names_its_holder(whirr, night):
+    body = whirr("report", "--store", night, "--json").json()
+    first = body["idle_memory"][0]
+    assert (first["user"], first["gpu_index"]) == ("dave", 1) and first["hours"] == pytest.approx(8.5, abs=0.1)
+    assert first["gib_hours"] == pytest.approx(8.5 * 0.08 * 80, rel=0.05)
+    text = whirr("report", "--store", night).out
+    assert "Held without computing" in text and "dave" in text
+
+
+def test_hot_spells_name_who_worked(whirr, night):
+    body = whirr("report", "--store", night, "--json", "--hot", "70").json()
+    spells = body["hot_spells"]
+    assert spells and spells[0]["user"] == "alice" and spells[0]["temperature_max_celsius"] >= 70
+    assert [s["duration_seconds"] for s in spells] == sorted((s["duration_seconds"] for s in spells), reverse=True)
+    assert whirr("report", "--store", night, "--json", "--hot", "200").json()["hot_spells"] == []
+
+
+def test_part_of_the_time(whirr, night):
+    whole = whirr("report", "--store", night, "--json").json()
+    first = whirr("report", "--store", night, "--json", "--until", "-300m").json()
+    second = whirr("report", "--store", night, "--json", "--since", "-300m").json()
+    both = first["totals"]["energy_joules"] + second["totals"]["energy_joules"]
+    assert both == pytest.approx(whole["totals"]["energy_joules"], rel=0.01)
+    assert first["gaps"] and "history begins" in first["gaps"][0]["text"]
+
+
+def test_the_price_comes_from_the_configuration(whirr, night, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text('[energy]\nprice_per_kwh = 0.5\ncurrency = "CHF"\n')
+    body = whirr("report", "--store", night, "--json", "--config", str(config)).json()
+    assert body["price_per_kwh"] == 0.5 and body["currency"] == "CHF"
+    assert body["totals"]["cost"] == pytest.approx(body["totals"]["energy_kwh"] * 0.5, rel=0.01)
+    assert "CHF" in whirr("report", "--store", night, "--config", str(config)).out
+    assert whirr("report", "--store", night, "--json").json()["totals"]["cost"] is None
+
+
+def test_text_by_one_kind(whirr, night):
+    done = whirr("report", "--store", night, "--by", "container")
+    assert done.code == 0 and "CONTAINER" in done.out and "USER" not in done.out and "(no process)" in done.out
+    assert all(len(line) <= 80 for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize("args, message", [(["--by", "moon"], "no value for '--by'"), (["--price", "x"], "--price must be a number"),
+                                           (["--since", "never"], "--since must be a time"), (["--since", "-1h", "--until", "-2h"], "before until")])
+def test_wrong_usage(whirr, night, args, message):
+    done = whirr("report", "--store", night, *args)
+    assert done.code == 2 and message in done.err, done.err
+
+
+def test_nothing_stored_is_said(whirr, tmp_path, night):
+    assert whirr("report", "--store", f"sqlite:{tmp_path}/none.db").code == 1
+    body = whirr("report", "--store", night, "--json", "--since", "-9d", "--until", "-8d").json()
+    assert body["gpus"] == [] and "Nothing is known" in body["answer"]
