@@ -187,37 +187,68 @@ int store_used_bytes(struct store *s, int64_t *ret, struct error *err)
     return rc;
 }
 
-/* A sixty-fourth of what a level spans, from its old end: raw rows that are newer than an hour are never touched. */
+/* The oldest bucket of a level, of all subjects: one look at the first of each. -1: there is none. */
+static int oldest_bucket(struct store *s, enum series series, enum level level, int64_t *ret, struct error *err)
+{
+    char sql[256];
+    snprintf(
+        sql, sizeof sql,
+        "SELECT MIN((SELECT MIN(b.id) FROM %s b WHERE b.id >= o.id * 4294967296 AND b.id < (o.id + 1) * 4294967296) & 4294967295) "
+        "FROM %s o",
+        series_table(series, level), series == SERIES_GPU ? "gpus" : "hosts");
+    return db_query_i64(s->db, sql, -1, ret, err);
+}
+
+/* Where the summaries of a level begin; minutes of processes count as minutes. */
+static int oldest_summary(struct store *s, enum level level, int64_t *ret_ms, struct error *err)
+{
+    int64_t bucket;
+    int rc = 0;
+    *ret_ms = INT64_MAX;
+    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
+        rc = oldest_bucket(s, (enum series)series, level, &bucket, err);
+        if (rc == 0 && bucket >= 0)
+            *ret_ms = MIN_OF(*ret_ms, bucket * level_ms(level));
+    }
+    if (rc == 0 && level == LEVEL_MINUTE)
+        rc = db_query_i64(s->db, "SELECT MIN(minute) FROM process_minutes", -1, &bucket, err);
+    if (rc == 0 && level == LEVEL_MINUTE && bucket >= 0)
+        *ret_ms = MIN_OF(*ret_ms, bucket * level_ms(LEVEL_MINUTE));
+    return rc;
+}
+
+/* Raw rows that are newer than an hour are never touched. */
+static int clean_oldest_samples(struct store *s, int64_t now_ms, struct error *err)
+{
+    int rc = 0;
+    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
+        int64_t first;
+        rc = first_key(s, series_table((enum series)series, LEVEL_RAW), 0, raw_key(now_ms - level_ms(LEVEL_HOUR), 0), &first, err);
+        if (rc != 1)
+            continue;
+        int64_t first_ms = raw_key_ms(first);
+        int64_t cut_ms = first_ms + MAX_OF((now_ms - first_ms) / 64, level_ms(LEVEL_MINUTE));
+        rc = clean_samples(s, (enum series)series, cut_ms + level_ms(LEVEL_MINUTE), err);
+    }
+    return rc;
+}
+
+/* A sixty-fourth of what a level spans, from its old end. Of summaries, two days always stay. */
 static int clean_oldest(struct store *s, int64_t now_ms, struct error *err)
 {
-    int64_t first, rc = 0;
-    for (int series = 0; series < SERIES_COUNT; series++) {
-        rc = first_key(s, series_table((enum series)series, LEVEL_RAW), 0, raw_key(now_ms - level_ms(LEVEL_HOUR), 0), &first, err);
-        if (rc < 0)
-            return (int)rc;
-        if (rc == 1) {
-            int64_t first_ms = raw_key_ms(first);
-            int64_t cut_ms = first_ms + MAX_OF((now_ms - first_ms) / 64, level_ms(LEVEL_MINUTE));
-            rc = clean_samples(s, (enum series)series, cut_ms + level_ms(LEVEL_MINUTE), err);
-            if (rc != 0)
-                return (int)rc;
-        }
-    }
-    for (int level = LEVEL_MINUTE; level < LEVEL_COUNT; level++) {
-        char sql[128];
-        int64_t bucket;
-        snprintf(sql, sizeof sql, "SELECT MIN(id & 4294967295) FROM %s", series_table(SERIES_GPU, (enum level)level));
-        rc = db_query_i64(s->db, sql, -1, &bucket, err);
-        if (rc < 0)
-            return (int)rc;
-        int64_t first_ms = bucket * level_ms((enum level)level);
-        if (bucket < 0 || now_ms - first_ms < 48 * level_ms(LEVEL_HOUR))
+    int rc = clean_oldest_samples(s, now_ms, err);
+    for (int level = LEVEL_MINUTE; rc == 0 && level < LEVEL_COUNT; level++) {
+        int64_t first_ms;
+        rc = oldest_summary(s, (enum level)level, &first_ms, err);
+        if (rc < 0 || first_ms > now_ms - 48 * level_ms(LEVEL_HOUR))
             continue;
-        rc = clean_buckets(s, SERIES_GPU, (enum level)level, first_ms + (now_ms - first_ms) / 64 + 2 * level_ms(LEVEL_HOUR), err);
-        if (rc != 0)
-            return (int)rc;
+        int64_t cut_ms = first_ms + (now_ms - first_ms) / 64 + 2 * level_ms(LEVEL_HOUR);
+        for (int series = 0; rc == 0 && series < SERIES_COUNT; series++)
+            rc = clean_buckets(s, (enum series)series, (enum level)level, cut_ms, err);
+        if (rc == 0 && level == LEVEL_MINUTE)
+            rc = clean_by_time(s, "process_minutes", "minute", "minute, process_id", "", cut_ms / level_ms(LEVEL_MINUTE), err);
     }
-    return 0;
+    return rc;
 }
 
 static int clean_by_size(struct store *s, int64_t now_ms, struct error *err)

@@ -3,6 +3,8 @@
  */
 #include "sql.h"
 
+#include <sys/stat.h>
+
 /* The next number of a sequence that is the same in every run. */
 static uint32_t next_random(uint32_t *seed)
 {
@@ -193,6 +195,95 @@ static void old_rows_go_in_small_steps_and_late_ones_are_refused(void **state)
     sim_history_close(&h);
 }
 
+/* A snapshot in which nobody is on the cards any more. */
+static struct snapshot *without_processes(struct sim_history *h)
+{
+    struct snapshot *s = sim_history_next(h);
+    for (size_t i = 0; i < s->gpu_count; i++)
+        s->gpus[i].process_count = 0;
+    return s;
+}
+
+static void processes_energy_and_events_go_when_their_time_is_over(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    struct error err = {0};
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_store("lives.db");
+    struct store_limits limits = store_default_limits;
+    limits.minute_ms = 86400000;
+    limits.process_ms = 2 * 86400000;
+    limits.event_ms = 3 * 86400000;
+    store_set_limits(s, &limits);
+    for (int i = 0; i < 30; i++) {
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+    }
+    const struct store_event event = {
+        .at = HISTORY_BEGIN, .gpu_index = -1, .kind = "daemon", .severity = "info", .text = "started"};
+    assert_int_equal(store_write(s, NULL, 0, &event, 1, &err), 0);
+    AUTO_SNAPSHOT const struct snapshot *empty = without_processes(&h);
+    write_one(s, empty);
+    struct wall now = h.clock.today;
+    assert_true(sql_i64("lives.db", "SELECT COUNT(*) FROM processes WHERE ended = 1") > 0);
+    assert_true(sql_i64("lives.db", "SELECT COUNT(*) FROM process_minutes") > 0);
+    const struct {
+        double days;
+        bool minutes, lives, events;
+    } ages[] = {{0.9, true, true, true}, {1.1, false, true, true}, {2.1, false, false, true}, {3.1, false, false, false}};
+    for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
+        clean_all(s, (struct wall){now.ms + (int64_t)(ages[i].days * 86400000)});
+        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM process_minutes") > 0, ages[i].minutes);
+        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes") > 0, ages[i].lives);
+        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM energy") > 0, ages[i].lives);
+        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM events") > 0, ages[i].events);
+    }
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static int64_t file_size(const char *name)
+{
+    char path[200];
+    struct stat info;
+    sql_run(name, "PRAGMA wal_checkpoint(TRUNCATE)");
+    snprintf(path, sizeof path, "%s/%s", store_folder, name);
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_size;
+}
+
+static void when_samples_are_not_enough_the_oldest_summaries_go_and_the_file_shrinks(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=4,scenario=training");
+    h.interval_ms = 60000;
+    struct store *s = open_store("cap2.db");
+    for (int i = 0; i < 4 * 1440; i++) { /* four days */
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+    }
+    struct error err;
+    int64_t used, before = file_size("cap2.db");
+    struct store_limits limits = store_default_limits;
+    limits.max_bytes = before / 2;
+    store_set_limits(s, &limits);
+    clean_all(s, h.clock.today);
+    assert_int_equal(store_used_bytes(s, &used, &err), 0);
+    assert_true(used <= limits.max_bytes);
+    /* Only the samples of the last hour are left, the oldest minutes are gone, also of processes, and the hours are all there. */
+    assert_true(sql_i64("cap2.db", "SELECT MIN(id >> 14) FROM samples") >= h.clock.today.ms - 2 * 3600000);
+    int64_t first = sql_i64("cap2.db", "SELECT MIN(id & 4294967295) FROM minutes");
+    assert_true(first > HISTORY_BEGIN.ms / 60000);
+    assert_true(first <= (h.clock.today.ms - 47 * 3600000LL) / 60000);
+    assert_true(sql_i64("cap2.db", "SELECT MIN(minute) FROM process_minutes") > HISTORY_BEGIN.ms / 60000);
+    assert_int_equal(sql_i64("cap2.db", "SELECT MIN(id & 4294967295) FROM hours"), HISTORY_BEGIN.ms / 3600000);
+    assert_true(file_size("cap2.db") < before * 6 / 10);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static void over_the_size_limit_the_oldest_samples_go_first(void **state)
 {
     (void)state;
@@ -251,7 +342,9 @@ int main(void)
         TEST(restarts_clock_steps_and_late_rows_change_nothing),
         TEST(what_the_last_run_left_undone_is_done_after_the_start),
         TEST(old_rows_go_in_small_steps_and_late_ones_are_refused),
+        TEST(processes_energy_and_events_go_when_their_time_is_over),
         TEST(over_the_size_limit_the_oldest_samples_go_first),
+        TEST(when_samples_are_not_enough_the_oldest_summaries_go_and_the_file_shrinks),
         TEST(stored_values_are_small),
     };
     int failed = RUN_TESTS(tests);
