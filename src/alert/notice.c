@@ -3,6 +3,7 @@
  */
 #include "alert/notice.h"
 
+#include "base/cleanup.h"
 #include "base/str.h"
 
 const char *notice_status_name(enum notice_status status)
@@ -12,11 +13,16 @@ const char *notice_status_name(enum notice_status status)
 
 void notice_add_label(struct alert_notice *n, const char *key, const char *value)
 {
-    if (n->label_count == NOTICE_LABELS_MAX)
+    char clean[NOTICE_LABEL_KEY_SIZE];
+    size_t at = 0;
+    str_copy_clean(clean, sizeof clean, str_from(key));
+    while (at < n->label_count && strcmp(n->labels[at].key, clean) != 0)
+        at++;
+    if (at == NOTICE_LABELS_MAX)
         return;
-    struct notice_label *label = &n->labels[n->label_count++];
-    str_copy_clean(label->key, sizeof label->key, str_from(key));
-    str_copy_clean(label->value, sizeof label->value, str_from(value));
+    n->label_count = MAX_OF(n->label_count, at + 1);
+    memcpy(n->labels[at].key, clean, sizeof clean);
+    str_copy_clean(n->labels[at].value, sizeof n->labels[at].value, str_from(value));
 }
 
 void notice_add_notifier(struct alert_notice *n, const char *name)

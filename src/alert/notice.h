@@ -50,6 +50,6 @@ struct alert_notice {
 
 /* "firing", "resolved" */
 const char *notice_status_name(enum notice_status status);
-/* Room for one more; a full list leaves it out. Values are cleaned of control characters and of what is not UTF-8. */
+/* A key that is there already gets the new value; a full list leaves it out. Values are cleaned of control characters and of what is not UTF-8. */
 void notice_add_label(struct alert_notice *n, const char *key, const char *value);
 void notice_add_notifier(struct alert_notice *n, const char *name);

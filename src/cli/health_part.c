@@ -174,22 +174,31 @@ static struct reading recent_xid(const struct health_part *p, int gpu_index)
     return reading_absent(READING_UNREAD);
 }
 
+static void facts_of(const struct health_part *p, const struct health_verdict *v, struct alert_gpu_facts *f)
+{
+    f->health_level = level(v->state);
+    str_copy(f->health_reason, sizeof f->health_reason, str_from(v->reason));
+    f->link_degraded = reading_ok(0);
+    for (size_t k = 0; k < v->finding_count; k++)
+        if (v->findings[k].check == HEALTH_CHECK_PCIE_LINK)
+            f->link_degraded = reading_ok(1);
+    f->xid = recent_xid(p, v->gpu_index);
+}
+
+/* Verdicts of the sample's cards come first. Those behind are of cards that are not in it, whose index may be another's by now. */
 void health_part_facts(struct health_part *p, struct alert_facts *facts)
 {
     const struct health *health = health_watch_latest(p->watch);
-    for (size_t i = 0; health && i < health->count; i++) {
+    int64_t missing = 0;
+    for (size_t i = 0; health && p->last && i < health->count; i++) {
         const struct health_verdict *v = &health->verdicts[i];
-        if (v->gpu_index < 0 || v->gpu_index >= GPU_MAX)
-            continue;
-        struct alert_gpu_facts *f = &facts->gpus[v->gpu_index];
-        f->health_level = level(v->state);
-        str_copy(f->health_reason, sizeof f->health_reason, str_from(v->reason));
-        f->link_degraded = reading_ok(0);
-        for (size_t k = 0; k < v->finding_count; k++)
-            if (v->findings[k].check == HEALTH_CHECK_PCIE_LINK)
-                f->link_degraded = reading_ok(1);
-        f->xid = recent_xid(p, v->gpu_index);
+        if (i >= p->last->gpu_count)
+            missing += v->state == HEALTH_LOST;
+        else if (v->gpu_index >= 0 && v->gpu_index < GPU_MAX)
+            facts_of(p, v, &facts->gpus[v->gpu_index]);
     }
+    if (health)
+        facts->gpus_missing = reading_ok(missing);
 }
 
 static int no_such_gpu(struct buf *out)

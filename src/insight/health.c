@@ -268,7 +268,8 @@ static void conclude(struct health_verdict *v, struct health_card *card, enum he
     v->since = card->state_since;
 }
 
-static void judge_listed(struct health_verdict *v, struct health_card *card, const struct gpu *gpu, const struct snapshot *now)
+static void judge_listed(struct health_verdict *v, struct health_card *card, const struct gpu *gpu, const struct snapshot *now,
+                         int64_t same_ms)
 {
     struct health_look looks[HEALTH_CHECK_COUNT];
     size_t judged = 0;
@@ -282,7 +283,7 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
         const struct event *event = &now->events[i];
         if (event->kind == EVENT_XID && event->gpu_index == gpu->index)
-            memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at);
+            memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at, same_ms);
     }
     health_look_at(gpu, now->taken_at, card, looks);
     for (size_t check = 0; check < HEALTH_CHECK_COUNT; check++) {
@@ -329,12 +330,13 @@ struct health *health_judge(struct health_history *h, const struct snapshot *now
     if (!health)
         return NULL;
     size_t known = h->card_count;
+    h->same_ms = (int64_t)(now->interval_s * MS_PER_S) + MS_PER_S; /* events are stamped when they are fetched */
     for (size_t i = 0; i < now->gpu_count; i++) {
         struct health_card *card = memory_card(h, &now->gpus[i]);
         if (!card)
             continue; /* more cards than a machine can have */
         seen[card - h->cards] = true;
-        judge_listed(&health->verdicts[health->count++], card, &now->gpus[i], now);
+        judge_listed(&health->verdicts[health->count++], card, &now->gpus[i], now, h->same_ms);
     }
     for (size_t i = 0; i < known; i++)
         if (!seen[i])

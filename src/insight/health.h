@@ -82,6 +82,7 @@ struct health_card {
 };
 
 struct health_history {
+    int64_t same_ms; /* the same XID from driver and log, when both are looked at so far apart; 0: 5 s */
     size_t card_count;
     struct health_card cards[GPU_MAX];
 };

@@ -145,11 +145,12 @@ void memory_take_look(struct health_card *card, enum health_check check, const s
     str_copy(fault->reason, sizeof fault->reason, str_from(look->reason));
 }
 
-void memory_take_logged(struct health_card *card, enum health_check check, int32_t code, struct wall at)
+void memory_take_logged(struct health_card *card, enum health_check check, int32_t code, struct wall at, int64_t same_ms)
 {
     struct health_fault *fault = fault_of(card, check, code, true);
     int64_t apart = at.ms - fault->last_at.ms;
-    if (fault->times && apart > -FAULT_SAME_MS && apart < FAULT_SAME_MS)
+    same_ms = MAX_OF(same_ms, (int64_t)FAULT_SAME_MS);
+    if (fault->times && apart > -same_ms && apart < same_ms)
         return;
     renew(card, fault, at);
 }
@@ -158,7 +159,7 @@ static bool note(struct health_history *h, const char *pci_address, enum health_
 {
     for (size_t i = 0; i < h->card_count; i++)
         if (h->cards[i].id.pci_address[0] && strcasecmp(h->cards[i].id.pci_address, pci_address) == 0) {
-            memory_take_logged(&h->cards[i], check, (int32_t)code, at);
+            memory_take_logged(&h->cards[i], check, (int32_t)code, at, h->same_ms);
             return true;
         }
     return false;

@@ -18,4 +18,4 @@ struct health_card *memory_card(struct health_history *h, const struct gpu *gpu)
 void memory_notice_reset(struct health_card *card, const struct gpu *gpu);
 void memory_take_look(struct health_card *card, enum health_check check, const struct health_look *look, struct wall now);
 /* What a log or an event told: an XID or a fault of the driver. */
-void memory_take_logged(struct health_card *card, enum health_check check, int32_t code, struct wall at);
+void memory_take_logged(struct health_card *card, enum health_check check, int32_t code, struct wall at, int64_t same_ms);

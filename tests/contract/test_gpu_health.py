@@ -128,7 +128,9 @@ def test_a_card_that_is_gone_after_a_restart_is_lost(machine):
     assert len(first.json("/api/gpu/health")["gpus"]) == 2
     first.stop()
     machine.card()
-    body = machine.start().json("/api/gpu/health")
+    d = machine.start()
+    body = d.json("/api/gpu/health")
+    assert "gpu_missing" in d.get("/api/alerts").body.decode()
     assert [g["state"] for g in body["gpus"]] == ["healthy", "lost"] and body["gpus"][1]["pci_address"] == "0000:06:00.0"
 
 

@@ -63,6 +63,25 @@ static void a_webhook_gets_every_key(void **state)
     notify_message_done(&message);
 }
 
+static void a_label_that_is_given_twice_has_its_last_value(void **state)
+{
+    (void)state;
+    struct alert_notice n = notice();
+    notice_add_label(&n, "team", "ops");
+    for (int i = 0; i < 2 * NOTICE_LABELS_MAX; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "l%d", i);
+        notice_add_label(&n, key, "x");
+    }
+    notice_add_label(&n, "team", "last");
+    json_t *o = make(CONFIG_NOTIFY_WEBHOOK, "http://h/x", "", &n, 1); /* which refuses keys that are there twice */
+    assert_non_null(o);
+    assert_string_equal(text(json_object_get(o, "labels"), "team"), "last");
+    assert_int_equal(json_object_size(json_object_get(o, "labels")), NOTICE_LABELS_MAX);
+    json_decref(o);
+    notify_message_done(&message);
+}
+
 static void what_is_not_known_is_null(void **state)
 {
     (void)state;
@@ -260,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_webhook_gets_every_key),
+        TEST(a_label_that_is_given_twice_has_its_last_value),
         TEST(what_is_not_known_is_null),
         TEST(templates_are_filled_in),
         TEST(numbers_that_are_not_known_are_null_in_json_and_nothing_in_text),

@@ -129,6 +129,23 @@ static void cards_of_a_source_that_is_not_asked_are_not_missed(void **state)
     machine->gpu_count = 1;
 }
 
+static void an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they_are_looked_at(void **state)
+{
+    (void)state;
+    machine->interval_s = 60;
+    judge(HEALTH_HEALTHY);
+    machine->taken_at.ms += 60000;
+    health_note_xid(history, "0000:05:00.0", 95, (struct wall){machine->taken_at.ms - 50000});
+    machine->events[0] = (struct event){.kind = EVENT_XID, .gpu_index = 0, .code = 95, .at = machine->taken_at};
+    machine->event_count = 1;
+    judge(HEALTH_FAILING);
+    assert_int_equal(history->cards[0].faults[0].times, 1);
+    machine->taken_at.ms += 3600000;
+    machine->events[0].at = machine->taken_at;
+    judge(HEALTH_FAILING);
+    assert_int_equal(history->cards[0].faults[0].times, 2);
+}
+
 static void simulated_cards_are_not_kept(void **state)
 {
     (void)state;
@@ -213,6 +230,7 @@ int main(void)
         HEALTH_TEST(since_when_it_is_so_survives_a_restart),
         HEALTH_TEST(a_card_that_is_gone_is_lost_for_a_week_and_then_forgotten),
         HEALTH_TEST(cards_of_a_source_that_is_not_asked_are_not_missed),
+        HEALTH_TEST(an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they_are_looked_at),
         HEALTH_TEST(simulated_cards_are_not_kept),
         HEALTH_TEST(damaged_files_are_refused_whole),
         HEALTH_TEST(what_the_kernels_drivers_say_is_understood),

@@ -137,9 +137,59 @@ static void only_http_is_spoken(void **state)
     assert_int_equal(http_call(&env, &r, NULL, &err), -EINVAL);
 }
 
+static void says_how_long_the_server_asks_to_wait(void **state)
+{
+    (void)state;
+    struct server s;
+    start(&s, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 17\r\nContent-Length: 0\r\n\r\n");
+    char url[64];
+    int64_t pause = -1;
+    struct error err = {0};
+    struct env env;
+    env_init_system(&env);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", s.port);
+    assert_int_equal(http_call(&env, &(struct http_request){.method = "GET", .url = url, .retry_after_ms = &pause}, NULL, &err),
+                     429);
+    assert_int_equal(pause, 17000);
+    stop(&s);
+}
+
+static void a_secret_url_is_in_no_message(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct env env;
+    env_init_system(&env);
+    const struct http_request r = {.method = "POST", .url = "http://user:pa55@127.0.0.1:1/t0ken", .body = "{}", .secret_url = true};
+    assert_true(http_call(&env, &r, NULL, &err) < 0);
+    assert_true(err.text[0] && !strstr(err.text, "t0ken") && !strstr(err.text, "pa55"));
+}
+
+static void a_request_that_is_no_longer_wanted_ends_soon(void **state)
+{
+    (void)state;
+    static const _Atomic bool cancel = true;
+    struct server s;
+    start(&s, NULL);
+    char url[64];
+    struct error err = {0};
+    struct env env;
+    env_init_system(&env);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", s.port);
+    struct mono before = clock_mono(&clock_system);
+    const struct http_request r = {.method = "GET", .url = url, .timeout_ms = 60000, .cancel = &cancel};
+    assert_int_equal(http_call(&env, &r, NULL, &err), -ECANCELED);
+    assert_true(mono_since_ms(clock_mono(&clock_system), before) < 30000);
+    shutdown(s.listener, SHUT_RDWR); /* it may have been given up before the connection was taken */
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(says_how_long_the_server_asks_to_wait),
+        TEST(a_secret_url_is_in_no_message),
+        TEST(a_request_that_is_no_longer_wanted_ends_soon),
         TEST(posts_a_body_and_gives_the_answer),
         TEST(an_error_status_is_an_answer_and_redirects_are_not_followed),
         TEST(a_flood_ends_at_the_maximum),
