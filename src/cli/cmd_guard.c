@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json_writer.h"
 #include "cli/guard_ask.h"
 #include "cli/guard_front.h"
 #include "cli/guard_probe.h"
 #include "cli/guard_text.h"
 #include "cli/show.h"
+
+enum { WAIT_DEFAULT_MS = 120000, WAIT_POLL_MS = 100, RESERVING_IS_LONG_MS = 3000 };
 
 static int print_workers(const struct cli *cli, const json_t *workers)
 {
@@ -50,10 +53,81 @@ static int status(struct cli *cli, const char *name)
     return result;
 }
 
+/* ---- evict, hold, resume: waits until it is done ---- */
+
+enum outcome { OUTCOME_PENDING, OUTCOME_DONE, OUTCOME_FAILED };
+
+static int64_t failures_of(const json_t *workers, const char *name)
+{
+    size_t i;
+    json_t *worker;
+    json_array_foreach(workers, i, worker)
+    {
+        const char *its = json_string_value(json_object_get(worker, "name"));
+        if (its && strcmp(its, name) == 0)
+            return json_integer_value(json_object_get(worker, "failures_total"));
+    }
+    return 0;
+}
+
+static enum outcome outcome_of(const json_t *worker, bool off, int64_t failures_before, int64_t waited_ms)
+{
+    const char *state = json_string_value(json_object_get(worker, "state"));
+    bool failed = json_integer_value(json_object_get(worker, "failures_total")) > failures_before;
+    if (!state || strcmp(state, "absent") == 0)
+        return OUTCOME_DONE; /* nothing holds memory */
+    if (off) {
+        bool paused = strcmp(state, "paused") == 0 && json_is_true(json_object_get(worker, "held"));
+        if (json_is_true(json_object_get(worker, "gave_up")) && failed)
+            return OUTCOME_FAILED;
+        return !paused                                                      ? OUTCOME_PENDING
+               : json_is_true(json_object_get(worker, "memory_still_held")) ? OUTCOME_FAILED
+                                                                            : OUTCOME_DONE;
+    }
+    if (strcmp(state, "paused") == 0 && failed)
+        return OUTCOME_FAILED;
+    /* Waiting for memory may take as long as somebody plays. */
+    bool waits = strcmp(state, "reserving") == 0 && waited_ms >= RESERVING_IS_LONG_MS;
+    return strcmp(state, "running") == 0 || waits ? OUTCOME_DONE : OUTCOME_PENDING;
+}
+
+/* The workers as they are when all have done it or cannot, or the time is over. */
+static json_t *wait_done(struct cli *cli, const char *name, bool off, const json_t *before, int64_t wait_ms, bool *failed)
+{
+    struct mono begin = clock_mono(&clock_system);
+    for (;;) {
+        char problem[512];
+        size_t asked, i;
+        bool pending = false;
+        int64_t waited_ms = mono_since_ms(clock_mono(&clock_system), begin);
+        json_t *worker, *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
+        *failed = false;
+        json_array_foreach(workers, i, worker)
+        {
+            const char *its = json_string_value(json_object_get(worker, "name"));
+            enum outcome o = outcome_of(worker, off, failures_of(before, its ? its : ""), waited_ms);
+            pending |= o == OUTCOME_PENDING;
+            *failed |= o == OUTCOME_FAILED;
+        }
+        if (!pending || waited_ms >= wait_ms) {
+            *failed |= pending;
+            return workers;
+        }
+        json_decref(workers);
+        pause_ms(WAIT_POLL_MS);
+    }
+}
+
 static int tell(struct cli *cli, const char *what, const char *name)
 {
     char path[64], problem[512];
     size_t asked;
+    struct error err = {0};
+    int64_t wait_ms = WAIT_DEFAULT_MS;
+    bool off = strcmp(what, "evict") == 0 || strcmp(what, "hold") == 0, failed = false;
+    if (options_seconds(&cli->options, "wait", &wait_ms, &err) < 0)
+        return cli_usage(cli->command, "%s", err.text);
+    json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     AUTO_BUF struct buf body = BUF(1024);
     struct json_writer j = JSON_WRITER(&body);
     jw_object(&j);
@@ -62,8 +136,15 @@ static int tell(struct cli *cli, const char *what, const char *name)
     jw_end(&j);
     snprintf(path, sizeof path, "/api/guard/%s", what);
     json_t *workers = only(guard_ask(cli, "POST", path, body.at, &asked, problem, sizeof problem), name);
+    if (asked && !options_has(&cli->options, "no-wait") && (off || strcmp(what, "resume") == 0)) {
+        json_decref(workers);
+        workers = wait_done(cli, name, off, before, wait_ms, &failed);
+    }
     int result = asked ? print_workers(cli, workers) : cli_fail("%s", problem[0] ? problem : "no guard is running");
     json_decref(workers);
+    json_decref(before);
+    if (failed && result == EXIT_FINE)
+        return cli_fail(off ? "the memory is not free" : "not everybody is back");
     return result;
 }
 
@@ -116,6 +197,8 @@ static const struct option_spec options[] = {
     {.name = "gate",
      .argument = "ADDR:PORT",
      .help = "Listen there in front of the worker, and hold new requests while it is paused"},
+    {.name = "wait", .argument = "SECONDS", .help = "How long evict, hold and resume wait until it is done; default: 120"},
+    {.name = "no-wait", .help = "Do not wait at all"},
     {.name = "dry-run", .help = "Only say what would be done"},
 };
 
@@ -132,8 +215,9 @@ const struct command command_guard = {
     .summary = "Give the GPU to whoever needs it, and bring the AI worker back afterwards",
     .details =
         "Words: run -- COMMAND..., attach PID|UNIT|URL, status, hold, release, evict and resume [NAME], probe PID|NAME. "
-        "hold and evict keep a worker off the GPU until release or resume; resume brings it back even while somebody else "
-        "needs the GPU.\n\nThe way `checkpoint` uses the CUDA driver's checkpoint calls: NVIDIA gives no promise that a process "
+        "hold and evict keep a worker off the GPU until release or resume, and wait until its memory is free (exit status 1: it is "
+        "not); resume brings it back even while somebody else needs the GPU, as soon as there is room.\n\nThe way `checkpoint` "
+        "uses the CUDA driver's checkpoint calls: NVIDIA gives no promise that a process "
         "survives a failed one. Try `whirr guard probe` first, at a moment when a loss would not matter.",
     .arguments = "[WORD] [WHAT] [-- COMMAND...]",
     .arguments_max = ARGUMENTS_MAX,

@@ -18,6 +18,7 @@
 #include "cli/places.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
+#include "guard/target.h"
 
 enum { SAMPLE_WITHIN_MS = 6000, SLOW_EVERY_MS = 10000, FLAGS_MAX = 8, SOURCE_OPTIONS_MAX = 16, STATE_DIR_SIZE = 480 };
 
@@ -27,7 +28,7 @@ struct front {
     struct guard_socket *socket;
     _Atomic bool ended;
     _Atomic int status;
-    bool has_child;
+    bool has_child, by_pid;
     pthread_t main;
 };
 
@@ -178,7 +179,9 @@ struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, c
 static void on_event(void *user, const struct guard_event *event)
 {
     struct front *f = user;
-    if (event->kind != GUARD_EVENT_ENDED)
+    /* A process that ended never comes back under its number: there is nothing left to guard. */
+    bool gone = f->by_pid && event->kind == GUARD_EVENT_STATE && event->state == GUARD_ABSENT;
+    if (event->kind != GUARD_EVENT_ENDED && !gone)
         return;
     f->status = event->exit_status;
     f->ended = true;
@@ -228,6 +231,7 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
     struct error err = {0};
     char state[STATE_DIR_SIZE], name[SPEC_NAME_SIZE];
     sigset_t set;
+    f.by_pid = !command && spec->match.leader.pid;
     block_signals(&set); /* before threads are started, which inherit it */
     str_copy(name, sizeof name, str_from(spec->name));
     const char *label = name;
@@ -297,5 +301,9 @@ int guard_front_attach(struct cli *cli, const char *what)
     set_up_log(cli);
     struct guard_spec *spec = guard_spec_of(cli, config, what, &err);
     config_free(config);
+    if (spec && spec->match.leader.pid && target_check(&cli->env, spec->match.leader, &err) < 0 && err.code != -EBUSY) {
+        free_spec(spec);
+        return cli_fail("%s", err.text);
+    }
     return spec ? guard_one(cli, spec, NULL) : cli_usage(cli->command, "%s", err.text);
 }

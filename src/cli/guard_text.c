@@ -37,7 +37,11 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
                way[0] ? " to come back" : " held");
     if (pid)
         buf_printf(&line, ", pid %lld", (long long)pid);
-    buf_printf(&line, ", evicted %lld times", (long long)json_integer_value(json_object_get(worker, "evictions_total")));
+    int64_t times = json_integer_value(json_object_get(worker, "evictions_total"));
+    if (times == 1)
+        buf_text(&line, ", evicted once");
+    else if (times)
+        buf_printf(&line, ", evicted %lld times", (long long)times);
     buf_text(out, "  ");
     page_wrap(out, page, INK_PLAIN, line.at ? line.at : "", 2, 2);
     if (problem[0]) {

@@ -100,6 +100,7 @@ static void evict(struct keeper *k)
         /* Refused before it did anything, or set right again by itself: nothing to undo. */
         if (!k->entry.step[0] || (!way->row && way_find_state(way, &c, NULL) == WAY_FOUND_RUNNING))
             k->entry.acted_count = acted_before;
+        snprintf(k->failure, sizeof k->failure, "%s: %s", way->name, err.text);
         keeper_problem(k, "evicting through %s failed: %s", way->name, err.text);
     } else {
         log_info("the way was carried out", LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", way->name), LOG_INT("ms", took),
@@ -146,6 +147,7 @@ static void resume(struct keeper *k)
     struct mono begin = clock_mono(k->env->clock);
     bool all = keeper_undo_all(k);
     k->step = all ? STEP_DONE : STEP_FAILED;
+    keeper_look(k, 0); /* what it holds now */
     pthread_mutex_lock(&k->lock);
     k->status.resume_ms = mono_since_ms(clock_mono(k->env->clock), begin);
     k->status.resumes_total += all;
@@ -184,8 +186,7 @@ static void open_gate(struct keeper *k)
         finder_remember(k->finder, NULL, 0);
     }
     if (k->policy.gave_up)
-        keeper_problem(k, "no way could take it off the GPU; it goes on, and the next try is in %lld s",
-                       (long long)(k->spec->limits.retry_ms / 1000));
+        keeper_problem(k, "no way could take it off the GPU, and it goes on (%s)", k->failure);
 }
 
 /* Clients come through while it runs, one by one while it is hot, and wait otherwise. */

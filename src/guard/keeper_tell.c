@@ -14,7 +14,9 @@
 static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *text, int status)
 {
     struct log_field worker = LOG_TEXT("worker", k->spec->name), state = LOG_TEXT("state", guard_state_name(k->policy.state));
-    if (kind == GUARD_EVENT_PROBLEM)
+    /* That others need the GPU is a warning, too: work stops for it. */
+    bool driven_out = kind == GUARD_EVENT_STATE && k->policy.state == GUARD_DRAINING && !k->policy.held && !k->policy.evict_wanted;
+    if (kind == GUARD_EVENT_PROBLEM || driven_out)
         log_warn(text, worker, state);
     else
         log_info(text, worker, state);

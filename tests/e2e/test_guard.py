@@ -69,7 +69,7 @@ def test_a_person_holds_and_releases(machine):
     attach(m, worker)
     m.until("running")
     assert m.whirr("guard", "hold", "w").returncode == 0
-    assert m.until("paused")["held"] is True
+    assert m.status()["state"] == "paused" and m.status()["held"] is True
     time.sleep(1)
     assert m.status()["state"] == "paused"
     assert m.whirr("guard", "release").returncode == 0
@@ -132,13 +132,34 @@ def test_dry_run_only_says_what_it_would_do(machine):
 def test_a_worker_that_dies_while_paused_is_noticed(machine):
     m = machine
     worker = m.process(16000)
-    attach(m, worker)
+    guard = attach(m, worker)
     m.until("running")
     m.process(3000)
     m.until("paused")
     m.end(worker)
-    m.until("absent")
+    assert guard.wait(20) == 0  # a number does not come back: nothing is left to guard
     assert "ended while it was paused" in m.log()
+
+
+def test_a_process_that_does_not_run_cannot_be_guarded(machine):
+    done = machine.whirr("--source", "nvml", "guard", "attach", "999999")
+    assert done.returncode == 1 and "process 999999 is gone" in done.stderr
+
+
+def test_evict_waits_until_the_memory_is_free_and_says_when_it_is_not(machine):
+    m = machine
+    worker = m.process(8000)
+    m.script("hang checkpoint 1\n")
+    attach(m, worker)
+    m.until("running")
+    done = m.whirr("guard", "evict")
+    assert done.returncode == 0 and "paused" in done.stdout and m.state(worker.pid) == 2
+    done = m.whirr("guard", "resume", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["workers"][0]["state"] == "running"
+    m.script("fail lock 801\n")
+    done = m.whirr("guard", "evict", "w")
+    assert done.returncode == 1 and "the memory is not free" in done.stderr and "not supported" in done.stdout
+    assert m.whirr("guard", "evict", "--no-wait").returncode == 0
 
 
 def test_the_same_name_twice_is_refused(machine):
