@@ -144,7 +144,7 @@ static int unknown_name(struct parser *p)
     int shown = (int)MIN_OF(t.text.len, (size_t)60);
     if (name_nearest(t.text, nearest))
         return expr_fail(p->text, t.at, t.len, p->err, "unknown metric '%.*s'; did you mean '%s'?", shown, t.text.at, nearest);
-    return expr_fail(p->text, t.at, t.len, p->err, "unknown metric '%.*s'; `whirr help metrics` lists them", shown, t.text.at);
+    return expr_fail(p->text, t.at, t.len, p->err, "unknown metric '%.*s'; `whirr alert names` lists all", shown, t.text.at);
 }
 
 static int parse_function(struct parser *p, enum expr_op op, size_t at, uint16_t *ret)

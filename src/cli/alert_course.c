@@ -20,31 +20,7 @@ bool course_plays(const char *source)
 
 /* ---- a simulated machine ---- */
 
-/* Stands still while a sample is read, so that all of it is of one moment; a simulated driver that hangs waits for time to pass,
- * and so it does, quickly, when a sample takes long. */
-struct course_clock {
-    struct clock clock;
-    int64_t now_ns;
-    struct wall start;
-    struct mono real; /* when the step began */
-};
-
-enum { PATIENCE_NS = 50000000, HURRY = 200 };
-
-static struct mono course_mono(const struct clock *c)
-{
-    const struct course_clock *k = (const struct course_clock *)c;
-    int64_t waited = clock_mono(&clock_system).ns - k->real.ns;
-    return (struct mono){k->now_ns + (waited > PATIENCE_NS ? (waited - PATIENCE_NS) * HURRY : 0)};
-}
-
-static struct wall course_wall(const struct clock *c)
-{
-    const struct course_clock *k = (const struct course_clock *)c;
-    return (struct wall){k->start.ms + k->now_ns / NS_PER_MS};
-}
-
-static struct snapshot *sample(struct source *source, const struct course_clock *clock, double interval_s)
+static struct snapshot *sample(struct source *source, const struct clock *clock, double interval_s)
 {
     static struct gpu_id ids[GPU_MAX];
     struct error ignored;
@@ -52,8 +28,8 @@ static struct snapshot *sample(struct source *source, const struct course_clock 
     struct snapshot *s = snapshot_new(count > 0 ? (size_t)count : 0);
     if (!s)
         return NULL;
-    s->taken = (struct mono){clock->now_ns + NS_PER_S};
-    s->taken_at = course_wall(&clock->clock);
+    s->taken = clock_mono(clock);
+    s->taken_at = clock_wall(clock);
     s->interval_s = interval_s;
     s->groups = GROUP_ALL;
     s->source_count = 1;
@@ -80,20 +56,22 @@ static int play_sim(const struct env *env, const char *params, int64_t duration_
                     void *user, struct error *err)
 {
     const struct source_ops *ops = source_find(STR("sim"));
-    struct course_clock clock = {.clock = {course_mono, course_wall}, .start = clock_wall(env->clock)};
+    struct clock_manual clock;
     struct env own = *env;
     struct source *source = NULL;
+    if (str_contains(str_from(params), "fault=hang"))
+        return error_set(err, -EINVAL, "a driver that hangs takes real time: try it with `whirr serve`");
+    clock_manual_init(&clock, clock_wall(env->clock));
+    clock_manual_advance_ms(&clock, MS_PER_S); /* a monotonic time of 0 would mean that there is none */
     own.clock = &clock.clock;
-    clock.real = clock_mono(&clock_system);
     int result = ops->open(&own, params, &source, err);
     for (int64_t at = 0; result == 0 && at <= duration_ms; at += interval_ms) {
-        clock.now_ns = at * NS_PER_MS;
-        clock.real = clock_mono(&clock_system);
-        AUTO_SNAPSHOT const struct snapshot *s = sample(source, &clock, (double)interval_ms / MS_PER_S);
+        AUTO_SNAPSHOT const struct snapshot *s = sample(source, &clock.clock, (double)interval_ms / MS_PER_S);
         if (s)
             each(user, s);
         else
             result = error_set(err, -ENOMEM, "out of memory");
+        clock_manual_advance_ms(&clock, interval_ms);
     }
     if (source)
         ops->close(source);

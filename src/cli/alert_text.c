@@ -5,7 +5,9 @@
 
 #include <stdio.h>
 
+#include "alert/name.h"
 #include "base/cleanup.h"
+#include "base/json_writer.h"
 #include "base/units.h"
 #include "format/grid.h"
 
@@ -139,4 +141,53 @@ void alert_rules_text(struct buf *out, const struct page *page, const json_t *bo
         grid_add(&g, INK_PLAIN, text_of(r, "when"));
     }
     grid_write(out, page, &g);
+}
+
+static const char *type_word(const struct alert_name *n)
+{
+    static const char *const words[] = {[VALUE_UNKNOWN] = "",
+                                        [VALUE_BOOL] = "true/false",
+                                        [VALUE_TEXT] = "text",
+                                        [VALUE_WORDS] = "words",
+                                        [VALUE_NUMBER] = "number"};
+    return words[n->type];
+}
+
+void alert_names_text(struct buf *out, const struct page *page)
+{
+    static const struct grid_column columns[] = {{"NAME", LEFT, 0}, {"IS", LEFT, 1}, {"OF", LEFT, 2}, {"WHAT", LEFT, 0}};
+    AUTO_GRID struct grid g;
+    struct alert_name n;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; name_at(i, &n); i++) {
+        grid_add(&g, INK_STRONG, n.text);
+        grid_add(&g, INK_FAINT, type_word(&n));
+        grid_add(&g, INK_FAINT, scope_name(n.scope));
+        grid_add(&g, INK_PLAIN, n.help);
+    }
+    grid_write(out, page, &g);
+}
+
+void alert_names_json(struct buf *out)
+{
+    struct json_writer j = JSON_WRITER_PRETTY(out);
+    struct alert_name n;
+    jw_object(&j);
+    jw_key_array(&j, "names");
+    for (size_t i = 0; name_at(i, &n); i++) {
+        jw_object(&j);
+        jw_key_text(&j, "name", n.text);
+        jw_key_text(&j, "type", type_word(&n));
+        jw_key_text(&j, "scope", scope_name(n.scope));
+        jw_key_text(&j, "description", n.help);
+        jw_key_array(&j, "values");
+        const char *word;
+        for (size_t k = 0; (word = name_word(&n, k)); k++)
+            jw_text(&j, word);
+        jw_end(&j);
+        jw_end(&j);
+    }
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
 }

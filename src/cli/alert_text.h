@@ -11,4 +11,7 @@
 void alert_text(struct buf *out, const struct page *page, const json_t *body, bool all);
 /* The body of GET /api/alerts/rules. */
 void alert_rules_text(struct buf *out, const struct page *page, const json_t *body);
+/* Every name that conditions may use. */
+void alert_names_text(struct buf *out, const struct page *page);
+void alert_names_json(struct buf *out);
 void silences_text(struct buf *out, const struct page *page, const json_t *silences);

@@ -159,6 +159,16 @@ static int list_rules(struct cli *cli)
     return result;
 }
 
+static int list_names(struct cli *cli)
+{
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    if (cli->json)
+        alert_names_json(&out);
+    else
+        alert_names_text(&out, &cli->page);
+    return show_text(&out);
+}
+
 /* ---- silence ---- */
 
 static int say_end(struct cli *cli, struct json_writer *j)
@@ -305,7 +315,7 @@ static int check(struct cli *cli)
 
 static int run(struct cli *cli)
 {
-    static const char *const names[] = {"list", "rules", "test", "silence", "check"};
+    static const char *const names[] = {"list", "rules", "names", "test", "silence", "check"};
     const char *const *arguments = cli->options.arguments;
     size_t count = cli->options.argument_count;
     const char *word = count ? arguments[0] : "list";
@@ -323,6 +333,8 @@ static int run(struct cli *cli)
         return list(cli);
     if (strcmp(word, "rules") == 0)
         return list_rules(cli);
+    if (strcmp(word, "names") == 0)
+        return list_names(cli);
     if (strcmp(word, "check") == 0)
         return check(cli);
     return cli_usage(cli->command, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
@@ -356,7 +368,8 @@ const struct command command_alert = {
     .name = "alert",
     .summary = "What fires, the rules behind it, and silences",
     .details =
-        "Words: list (the default), rules, test [RULE|CONDITION], silence [add] KEY=VALUE..., silence list, silence remove ID, "
+        "Words: list (the default), rules, names, test [RULE|CONDITION], silence [add] KEY=VALUE..., silence list, silence remove "
+        "ID, "
         "check. Conditions of a silence: alert, severity, gpu, gpu_uuid, gpu_name, host, process, pid, user, or a label of the "
         "rule; * and ? stand for anything.\n\nThe word test looks at the machine as it is now; with --source at a simulated "
         "machine "

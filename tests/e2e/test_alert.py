@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from conftest import BUILD, environment
+from conftest import BUILD, ROOT, environment
 
 MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
 
@@ -44,6 +44,20 @@ def test_rules_are_listed(whirr, config):
     assert rules["busy"]["labels"] == {"team": "ml"} and not rules["busy"]["builtin"] and rules["busy"]["for_seconds"] == 0
     text = whirr("alert", "rules", "--direct", *chosen).out
     assert "gpu_hot" in text and "off" in text and "busy" in text
+
+
+def test_names_are_listed_with_what_they_mean(whirr):
+    names = {n["name"]: n for n in whirr("alert", "names", "--json").json()["names"]}
+    assert names["temperature_celsius"]["type"] == "number" and names["host.cpu_percent"]["scope"] == "host"
+    assert names["process.memory_mb"]["scope"] == "process" and names["state"]["values"] == ["ok", "asleep", "error", "lost"]
+    assert "vram_full_seconds" in whirr("alert", "names").out
+
+
+@pytest.mark.parametrize("course, fires", [("leak", True), ("training", False), ("heat", False)])
+def test_recordings_of_a_real_card(whirr, course, fires):
+    path = ROOT / "tests" / "golden" / "forecast" / f"{course}.whirr"
+    body = whirr("alert", "test", "--source", f"replay:{path}", "--json").json()
+    assert {a["alert"] for a in body["alerts"]} == ({"vram_full_soon"} if fires else set())
 
 
 def test_without_a_daemon_one_sample_is_looked_at(sim):
@@ -130,6 +144,8 @@ def test_the_history_is_looked_through(whirr, tmp_path):
     (("alert", "silence", "alert=x", "--for", "1h"), 1, "no daemon"),
     (("alert", "silence", "remove"), 2, "s1"),
     (("alert", "test", "--since", "-1h", "--source", "sim"), 2, "only one"),
+    (("alert", "test", "--source", "sim:fault=hang"), 2, "whirr serve"),
+    (("alert", "test", "--source", "sim:scenario=nothing"), 2, "scenario"),
 ])
 def test_wrong_usage_says_what_is_possible(whirr, args, code, words):
     done = whirr(*args)

@@ -193,7 +193,7 @@ static void mistakes_are_pointed_at(void **state)
         {"utilisation_percent > 5", 1, "utilization_percent"},
         {"cpu_percent > 90", 1, ".cpu_percent"},
         {"memory_mb > 1GiB", 1, "process.memory_mb"},
-        {"xyzzy > 5", 1, "whirr help metrics"},
+        {"xyzzy > 5", 1, "whirr alert names"},
         {"temperature_celsius > 85W", 23, "a power cannot be compared with a temperature"},
         {"memory_used_mb + 5C > 3", 18, "cannot be added"},
         {"temperature_celsius", 1, "compare this with something"},
