@@ -194,8 +194,10 @@ static void plan(struct store *s, const struct history_question *q, const struct
         .since_ms = MAX_OF(q->since_ms, first_ms), .until_ms = q->until_ms, .step_ms = q->step_ms, .points = q->points};
     /* An own step gives way where it would make too many points. */
     int64_t least = (plot.until_ms - plot.since_ms + QUESTION_POINTS_MAX - 1) / QUESTION_POINTS_MAX;
-    if (plot.step_ms)
-        plot.step_ms = MAX_OF(plot.step_ms, least);
+    if (plot.step_ms && plot.step_ms < least) {
+        plot.step_ms = 0;
+        plot.points = QUESTION_POINTS_MAX;
+    }
     for (size_t i = 0; i < subjects->count; i++) {
         enum level level;
         plot.series = subjects->list[i].of == OF_HOST ? SERIES_HOST : SERIES_GPU;

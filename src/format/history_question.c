@@ -11,6 +11,7 @@
 #include "base/units.h"
 
 #define HOUR_MS 3600000LL
+#define MINUTE_MS 60000LL
 
 /* What people type for the metrics that they want most. */
 static const struct {
@@ -238,6 +239,9 @@ static int read_step(struct history_question *q, const char *text, struct error 
         q->step_ms = 0;
     if (q->step_ms < MS_PER_S)
         return error_set(err, -EINVAL, "step must be auto, raw, or a duration of at least 1s, like 60s, 5m or 1h");
+    /* Above a minute, whole ones: these are summed up already, and need not be read sample by sample. */
+    if (q->step_ms > MINUTE_MS)
+        q->step_ms = (q->step_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
     return 0;
 }
 

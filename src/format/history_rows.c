@@ -4,8 +4,10 @@
 #include "format/history_rows.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -194,10 +196,14 @@ static void write_event(struct row_writer *r, const struct store_event_row *e)
     else
         row_null(r, "code");
     row_text(r, "text", e->text);
-    if (r->format != HISTORY_CSV && e->data && e->data[0]) {
-        /* Ours: written as JSON, and one line. */
+    /* Written by us as JSON, but it has been in other hands. */
+    json_t *data = r->format != HISTORY_CSV && e->data ? json_loads(e->data, JSON_DECODE_ANY, NULL) : NULL;
+    if (data) {
+        char *line = json_dumps(data, JSON_COMPACT | JSON_ENCODE_ANY);
         jw_key(json_of(r), "data");
-        jw_raw(json_of(r), str_from(e->data));
+        jw_raw(json_of(r), str_from(line ? line : "null"));
+        free(line);
+        json_decref(data);
     } else {
         row_text(r, "data", e->data);
     }

@@ -98,3 +98,14 @@ def test_a_reader_that_has_enough_ends_it_quietly(kept):
         p.stdout.close()
         assert p.stderr.read() == b""
         p.wait(20)
+
+
+def test_nothing_is_left_behind(kept, tmp_path):
+    """Under the sanitizers."""
+    store = ["--store", str(kept.file)]
+    for args in ([], ["--events"], ["--processes"], ["power", "--json"], ["all", "--step", "raw", "--csv"], ["--style", "blocks", "--each"], ["--color", "always"]):
+        for more in ([], store):
+            good(history(kept.folder, *args, *more, ASAN_OPTIONS="detect_leaks=1"))
+    for args in (["status"], ["status", "--json"], ["export", "minutes"], ["migrate"], ["vacuum"]):
+        done = subprocess.run([WHIRR, "db", *args, *store], env=environment(tmp_path, ASAN_OPTIONS="detect_leaks=1"), capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and done.stderr == "", done.stderr

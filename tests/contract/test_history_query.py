@@ -18,7 +18,7 @@ NUMBERS = [shapes.Null(shapes.NUMBER)]
 SERIES = {"of": str, "host": str, "gpu_index": shapes.Null(int), "gpu_name": shapes.Null(str), "gpu_uuid": shapes.Null(str), "process": shapes.Null(str),
           "pid": shapes.Null(int), "times": [shapes.NUMBER], "metrics": [{"name": str, "unit": shapes.Null(str), "mean": NUMBERS, "min": NUMBERS, "max": NUMBERS}]}
 HISTORY = {"since": shapes.Null(str), "until": str, "step_seconds": shapes.Null(shapes.NUMBER), "level": shapes.Null(str), "series": [SERIES]}
-BIG_ROWS = 300_000
+BIG_ROWS = 150_000
 
 
 def begin(starter, folder, **more):
@@ -32,6 +32,15 @@ def begin(starter, folder, **more):
 @pytest.fixture
 def keeping(start, tmp_path):
     return begin(start, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """For tests that only read."""
+    folder = tmp_path_factory.mktemp("kept")
+    starter = Starter(folder)
+    yield begin(starter, folder)
+    starter.stop()
 
 
 @pytest.fixture(scope="module")
@@ -64,22 +73,22 @@ def check(body):
     return body
 
 
-def test_steps_are_what_the_rows_say(keeping):
-    body = check(keeping.json(f"{PATH}?metric=power_watts,temp,host.cpu_percent&since=-1m&step=2s"))
+def test_steps_are_what_the_rows_say(kept):
+    body = check(kept.json(f"{PATH}?metric=power_watts,temp,host.cpu_percent&since=-1m&step=2s"))
     assert body["step_seconds"] == 2 and body["level"] == "samples"
     assert [(s["of"], s["gpu_index"]) for s in body["series"]] == [("gpu", 0), ("gpu", 1), ("host", None)]
     one = body["series"][0]
     assert [m["name"] for m in one["metrics"]] == ["power_watts", "temperature_celsius"] and [m["unit"] for m in one["metrics"]] == ["W", "°C"]
     at = len(one["times"]) // 2 - 1
-    with sqlite3.connect(f"file:{keeping.file}?mode=ro", uri=True) as db:
+    with sqlite3.connect(f"file:{kept.file}?mode=ro", uri=True) as db:
         rows = [r[0] for r in db.execute("SELECT power_watts FROM gpu_stats WHERE gpu_index = 0 AND recorded_at_ms >= ? AND recorded_at_ms < ?",
                                          (one["times"][at] * 1000, one["times"][at] * 1000 + 2000))]
     power = one["metrics"][0]
     assert (power["mean"][at], power["min"][at], power["max"][at]) == pytest.approx((sum(rows) / len(rows), min(rows), max(rows)), abs=1e-3)
 
 
-def test_a_metric_that_the_card_does_not_know_is_null(keeping):
-    metric = check(keeping.json(f"{PATH}?metric=gtt_used_mb&gpu=0&since=-1m&step=1s"))["series"][0]["metrics"][0]
+def test_a_metric_that_the_card_does_not_know_is_null(kept):
+    metric = check(kept.json(f"{PATH}?metric=gtt_used_mb&gpu=0&since=-1m&step=1s"))["series"][0]["metrics"][0]
     assert metric["mean"] and set(metric["mean"]) == {None}
 
 
@@ -100,17 +109,17 @@ def test_gaps_are_gaps(keeping):
     assert metric["mean"][-2:] == [None, 5] and metric["mean"].count(None) == 1
 
 
-def test_processes_over_time(keeping):
-    name = keeping.json("/api/processes")["processes"][0]["name"]
-    body = check(eventually(lambda: (b := keeping.json(f"{PATH}?process={name}&since=-5m&gpu=0"))["series"] and b))
+def test_processes_over_time(kept):
+    name = kept.json("/api/processes")["processes"][0]["name"]
+    body = check(eventually(lambda: (b := kept.json(f"{PATH}?process={name}&since=-5m&gpu=0"))["series"] and b))
     assert body["level"] == "minutes" and body["step_seconds"] == 60
     assert {m["name"] for m in body["series"][0]["metrics"]} == {"memory_mb", "utilization_percent", "power_watts"}
     assert body["series"][0]["metrics"][0]["mean"][-1] > 0
-    assert keeping.get(f"{PATH}?process=no-such-thing").status == 404
-    lives = keeping.json(f"{PATH}/processes?since=-5m&process={name}")
+    assert kept.get(f"{PATH}?process=no-such-thing").status == 404
+    lives = kept.json(f"{PATH}/processes?since=-5m&process={name}")
     assert lives["count"] >= 2 and lives["sums_of"] == "time" and lives["processes"][0]["energy_joules"] > 0
     pid = lives["processes"][0]["pid"]
-    assert {p["pid"] for p in keeping.json(f"{PATH}/processes?since=-5m&process={pid}")["processes"]} == {pid}
+    assert {p["pid"] for p in kept.json(f"{PATH}/processes?since=-5m&process={pid}")["processes"]} == {pid}
 
 
 def test_pages_of_processes_and_events(keeping):
@@ -152,9 +161,9 @@ def test_pages_of_processes_and_events(keeping):
         d.stop()
 
 
-def test_wrong_questions_are_told_what_is_right(keeping):
+def test_wrong_questions_are_told_what_is_right(kept):
     def message(query, status=400):
-        reply = keeping.get(f"{PATH}{query}")
+        reply = kept.get(f"{PATH}{query}")
         assert reply.status == status, (query, reply.status, reply.body)
         return reply.json()["error"]["message"]
 
@@ -196,7 +205,7 @@ def test_a_long_download_streams_in_little_memory(big):
         tail = piece
         most = max(most, resident(big))
     connection.close()
-    assert count >= BIG_ROWS and length > 15 << 20 and tail.endswith(b"\n")
+    assert count >= BIG_ROWS and length > 8 << 20 and tail.endswith(b"\n")
     assert most - before < 6 * 1024, (before, most)
 
 
@@ -243,17 +252,32 @@ def test_too_many_downloads_are_refused(big):
     eventually(lambda: big.get(f"{PATH}?since=-1m&step=raw&format=csv").status == 200)
 
 
-def test_http_1_0_clients_get_the_plain_body(keeping):
-    answer = keeping.raw(f"GET {PATH}?since=-1m&step=raw&format=csv HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+def test_http_1_0_clients_get_the_plain_body(kept):
+    answer = kept.raw(f"GET {PATH}?since=-1m&step=raw&format=csv HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
     head, body = answer.split(b"\r\n\r\n", 1)
     assert b"chunked" not in head and body.startswith(b"time,host,gpu_index,gpu_uuid,") and body.endswith(b"\n")
 
 
-def test_steps_can_be_downloaded(keeping):
-    rows = list(csv.DictReader(io.StringIO(keeping.get(f"{PATH}?since=-1m&step=1s&format=csv&metric=power").body.decode())))
+def test_steps_can_be_downloaded(kept):
+    rows = list(csv.DictReader(io.StringIO(kept.get(f"{PATH}?since=-1m&step=1s&format=csv&metric=power").body.decode())))
     assert {r["gpu_index"] for r in rows} == {"0", "1"}
     assert all(float(r["power_watts_min"]) <= float(r["power_watts"]) <= float(r["power_watts_max"]) for r in rows)
     for r in rows:
         datetime.datetime.fromisoformat(r["time"].replace("Z", "+00:00"))
-    host = [json.loads(line) for line in keeping.get(f"{PATH}?since=-1m&step=raw&format=jsonl&metric=host.all").body.decode().splitlines()]
+    host = [json.loads(line) for line in kept.get(f"{PATH}?since=-1m&step=raw&format=jsonl&metric=host.all").body.decode().splitlines()]
     assert len(host) > 5 and host[-1]["memory_total_mb"] > 0
+
+
+def test_nothing_is_left_behind(start, tmp_path):
+    """Whoever asks, stops reading or goes away in the middle: under the sanitizers, no memory is lost."""
+    d = begin(start, tmp_path, ASAN_OPTIONS="detect_leaks=1")
+    name = d.json("/api/processes")["processes"][0]["name"]
+    for query in ("", "?metric=power&step=1s", "?metric=x", "?gpu=9", f"?process={name}", "?format=csv&step=raw&metric=all", "?format=jsonl", f"?format=csv&process={name}",
+                  "/processes", "/processes?format=csv", "/processes?sort=energy", "/events", "/events?format=jsonl", "/events?gpu=9&format=csv"):
+        for method in ("GET", "HEAD"):
+            assert d.ask(method, f"{PATH}{query}").status in (200, 400, 404)
+        with socket.create_connection(("127.0.0.1", d.port)) as s:
+            s.sendall(f"GET {PATH}{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    with socket.create_connection(("127.0.0.1", d.port)) as s:
+        s.sendall(f"GET {PATH}?format=csv&step=raw HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert d.stop()[0] == 0
