@@ -213,7 +213,7 @@ def test_a_client_that_stops_reading_holds_up_nobody(big):
     stalled = []
     for _ in range(4):
         s = socket.socket()
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         s.connect(("127.0.0.1", big.port))
         s.sendall(f"GET {PATH}?since=all&step=raw&format=jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert s.recv(100).startswith(b"HTTP/1.1 200")
