@@ -181,7 +181,8 @@ static int fill_gpu(struct past *p, int64_t at_ms, bool *ret_there, struct error
                                     .column_count = p->column_count};
     int64_t step_ms = 0;
     int rc = store_rows(p->s, &page, take_row, p, err);
-    if (rc == 0 && p->rows == 0)
+    /* While samples are kept, none means that there was nothing: a mean of the rest of the minute cannot speak for it. */
+    if (rc == 0 && p->rows == 0 && at_ms < store_horizon(p->s, SERIES_GPU, LEVEL_RAW))
         rc = fill_from_means(p, at_ms, &step_ms, err);
     *ret_there = rc == 0 && is_near(p, at_ms, step_ms);
     if (!*ret_there) {

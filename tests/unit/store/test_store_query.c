@@ -234,6 +234,12 @@ static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
     snapshot_unref(past);
     recent_done(&recent);
 
+    /* Just before whirr was started again there was nothing, although that minute has a mean. */
+    clock_manual_advance_ms(&h.clock, 1230 * MS_PER_S);
+    struct wall resumed = h.clock.today;
+    write_samples(s, &h, 60);
+    assert_int_equal(store_past(s, "box", (struct wall){resumed.ms - 2000}, &past, &recent, &level, &err), -ENODATA);
+
     /* From minutes, when the samples are gone. */
     struct store_limits limits = store_default_limits;
     limits.raw_ms = 60000;
