@@ -15,11 +15,6 @@ static void cleanup_health(struct health **health)
     health_free(*health);
 }
 
-static void cleanup_watch(struct health_watch **w)
-{
-    health_watch_free(*w);
-}
-
 static void write_answer(struct cli *cli, const struct health *health, const struct health_basis *basis, int only, struct buf *out)
 {
     if (cli->json) {
@@ -42,17 +37,20 @@ static int which(struct session *session, const struct snapshot *s, int *only, s
     return rc < 0 ? err->code : 0;
 }
 
-static int one_look(struct cli *cli, struct session *session, const struct snapshot *s, int only, struct buf *out,
-                    struct error *err)
+/* With --watch, one look after the other makes a memory of its own. */
+static int look_here(struct cli *cli, const struct snapshot *s, int only, struct buf *out, struct error *err)
 {
-    (void)session;
-    __attribute__((cleanup(cleanup_watch))) struct health_watch *watch = health_watch_new(&cli->env);
+    static struct health_watch *watch;
+    bool again = options_has(&cli->options, "watch");
+    if (!watch)
+        watch = health_watch_new(&cli->env);
     const struct health *health = watch ? health_watch_take(watch, s) : NULL;
     if (!health)
         return error_set(err, -ENOMEM, "out of memory");
     struct health_basis basis;
     health_watch_basis(watch, &basis);
-    basis.watched_since = (struct wall){0};
+    if (!again)
+        basis.watched_since = (struct wall){0};
     write_answer(cli, health, &basis, only, out);
     return 0;
 }
@@ -69,7 +67,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     if (session_get(session, "/api/gpu/health", &answer) == 200)
         remembered = health_from_json(buf_view(&answer), &basis, &texts);
     if (!remembered)
-        return one_look(cli, session, s, only, out, err);
+        return look_here(cli, s, only, out, err);
     write_answer(cli, remembered, &basis, only, out);
     return 0;
 }

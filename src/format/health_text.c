@@ -63,7 +63,7 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
 
 static void limits(struct buf *out, const struct page *page, const struct health_basis *basis, size_t count)
 {
-    if (!basis->remembered && count)
+    if (!basis->remembered && !basis->watched_since.ms && count)
         page_wrap(
             out, page, INK_FAINT,
             "One look: what must last to count (slowdowns, heat, a narrow link, a fan that stands still), PCIe errors, and what "
