@@ -205,6 +205,15 @@ static int write_env(struct cli *cli, const struct capacity *c, const struct pla
     return 0;
 }
 
+static void keep_only(struct capacity *c, int index)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->gpu_count; i++)
+        if (c->gpus[i].index == index)
+            c->gpus[kept++] = c->gpus[i];
+    c->gpu_count = kept;
+}
+
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     int only;
@@ -218,6 +227,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         return error_set(err, -ENOMEM, "out of memory");
     struct json_writer j = show_json(cli, out);
     if (!fit.what) {
+        if (only >= 0)
+            keep_only(c, fit.wish.only);
         if (cli->json)
             json_capacity(&j, s, c, NULL);
         else

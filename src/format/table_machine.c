@@ -2,6 +2,7 @@
  * Small tables: devices, driver, resources.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "format/grid.h"
@@ -106,13 +107,37 @@ static struct reading permille_of(struct reading part, struct reading whole)
     return reading_ok((int64_t)((double)a * 1000.0 / (double)b));
 }
 
+/* "cores wait 12 %, memory 3 %, disks 40 %": where work had to wait within the last ten seconds; nothing when nothing did. */
+static void pressure_line(struct buf *out, const struct page *page, const struct host *host)
+{
+    enum { WORTH_SAYING_PERMILLE = 50 };
+    const struct {
+        const char *what;
+        struct reading permille;
+    } parts[] = {
+        {"CPU", host->cpu_pressure_permille}, {"memory", host->mem_pressure_permille}, {"disks", host->io_pressure_permille}};
+    AUTO_BUF struct buf text = BUF(256);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (reading_or(parts[i].permille, 0) >= WORTH_SAYING_PERMILLE)
+            buf_printf(&text, "%s%lld %% of the time for %s", text.len ? ", " : "work waits ",
+                       (long long)(parts[i].permille.value / 10), parts[i].what);
+    if (!text.len || text.failed)
+        return;
+    page_cell(out, page, INK_FAINT, LEFT, "Pressure", 9);
+    page_wrap(out, page, INK_WARN, text.at, 9, 9);
+}
+
 void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host)
 {
     char text[NUMBER_SIZE], more[128] = "";
-    int64_t cores, total, available;
+    int64_t cores = 0, total, available;
     label_simulated(out, page, s);
     if (reading_get(host->cpu_count, &cores))
         snprintf(more, sizeof more, "%lld cores, load %.2f", (long long)cores, (double)reading_or(host->load1_milli, 0) / 1000);
+    if (more[0] && host->cpu_core_max_permille.state == READING_OK && cores > 1) {
+        show_percent(text, page, host->cpu_core_max_permille);
+        snprintf(more + strlen(more), sizeof more - strlen(more), ", busiest %s", text);
+    }
     resource_bar(out, page, "CPU", INK_LOAD, host->cpu_permille, more);
     struct reading used = reading_get(host->mem_total_bytes, &total) && reading_get(host->mem_available_bytes, &available)
                               ? reading_ok(total - available)
@@ -145,8 +170,12 @@ void table_resources(struct buf *out, const struct page *page, const struct snap
     if (host->disk_read_bytes_per_s.state == READING_OK) {
         show_rate(in, page, host->disk_read_bytes_per_s);
         show_rate(out_text, page, host->disk_write_bytes_per_s);
+        show_percent(text, page, host->disk_busy_permille);
         snprintf(more, sizeof more, "%s read, %s written", in, out_text);
+        if (host->disk_busy_permille.state == READING_OK)
+            snprintf(more + strlen(more), sizeof more - strlen(more), ", busiest %s", text);
         page_cell(out, page, INK_FAINT, LEFT, "Disk", 9);
         page_wrap(out, page, INK_PLAIN, more, 9, 9);
     }
+    pressure_line(out, page, host);
 }

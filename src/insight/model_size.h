@@ -80,11 +80,11 @@ struct model_need {
 int64_t model_cache_bytes(const char *type, int64_t n);
 extern const char *const model_cache_types[]; /* NULL behind the last */
 
-void model_need(const struct model_facts *facts, const struct model_options *options, struct model_need *ret);
+void model_need(const struct model_facts *f, const struct model_options *options, struct model_need *n);
 
 /* The header of a GGUF file, added to the facts: a model in parts is read part by part, the first one first. -EBADMSG and a
  * sentence when it is not one or makes no sense, -EFBIG when it passes a limit, -ENODATA when it is cut short. */
 int gguf_read(const struct model_input *in, struct model_facts *facts, struct error *err);
 /* The same for one safetensors file, and for the config.json beside it. */
 int safetensors_read(const struct model_input *in, struct model_facts *facts, struct error *err);
-int model_config_read(struct str json, struct model_facts *facts, struct error *err);
+int model_config_read(struct str text, struct model_facts *facts, struct error *err);

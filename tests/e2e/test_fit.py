@@ -104,6 +104,12 @@ def test_wrong_usage_is_2(whirr, args):
     assert done.code == 2 and done.err and not done.out
 
 
+def test_one_gpu_can_be_asked_for(whirr, fit):
+    body = json.loads(whirr("--source", "sim:scenario=idle,gpus=3", "fit", "--gpu", "1", "--json").out)
+    assert [g["gpu_index"] for g in body["gpus"]] == [1]
+    assert fit("1GiB", "--gpu", 2, source="sim:scenario=idle,gpus=3,model=h100")["gpus"] == [2]
+
+
 # ---- models ----
 
 def text(s):

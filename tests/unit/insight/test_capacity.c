@@ -131,6 +131,7 @@ static void the_least_of_an_hour_and_a_day_are_kept_apart(void **state)
     at(courses, s, 1441, 1);                                             /* over a day ago */
     at(courses, s, 600, 3);
     at(courses, s, 59, 7);
+    at(courses, s, 59, 9); /* in the same minute: the least counts */
     at(courses, s, 5, 9);
     at(courses, s, 5, 8);
     courses_add_snapshot(courses, s);
