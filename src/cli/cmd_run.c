@@ -14,7 +14,7 @@
 #include "cli/guard_ask.h"
 #include "cli/show.h"
 
-enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200 };
+enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000 };
 
 static size_t announce(struct cli *cli, const char *what, json_t **workers)
 {
@@ -45,12 +45,20 @@ static void wait_for_room(struct cli *cli, int64_t wait_ms)
 {
     struct mono begin = clock_mono(&clock_system);
     char problem[512];
-    bool all = false, stuck = false;
-    while (!all && mono_since_ms(clock_mono(&clock_system), begin) < wait_ms) {
+    bool all = false, stuck = false, said = false;
+    for (int64_t waited_ms; !all && (waited_ms = mono_since_ms(clock_mono(&clock_system), begin)) < wait_ms;) {
         size_t asked, i;
         json_t *worker, *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
         all = true;
-        json_array_foreach(workers, i, worker) all &= out_of_the_way(worker, &stuck);
+        json_array_foreach(workers, i, worker)
+        {
+            bool out = out_of_the_way(worker, &stuck);
+            const char *name = json_string_value(json_object_get(worker, "name"));
+            if (!out && !said && waited_ms >= SAID_MS)
+                fprintf(stderr, "whirr: waiting until %s is off the GPU\n", name ? name : "the worker");
+            said |= !out && waited_ms >= SAID_MS;
+            all &= out;
+        }
         json_decref(workers);
         if (!all)
             pause_ms(POLL_MS);
@@ -59,6 +67,15 @@ static void wait_for_room(struct cli *cli, int64_t wait_ms)
         fprintf(stderr, "whirr: a worker still holds the GPU (`whirr guard status`); starting anyway\n");
     else if (stuck)
         fprintf(stderr, "whirr: a worker could not be taken off the GPU (`whirr guard status`); starting anyway\n");
+}
+
+/* Steam's "stop" and a closing session end the program, not only the one that waits for it. */
+static volatile sig_atomic_t program;
+
+static void pass_on(int number)
+{
+    if (program > 0)
+        kill(program, number);
 }
 
 static int run_program(const char *const *argv)
@@ -79,6 +96,10 @@ static int run_program(const char *const *argv)
         cli_fail("cannot start '%s': %s", argv[0], strerror(rc));
         return rc == ENOENT ? 127 : 126;
     }
+    program = pid;
+    const struct sigaction passing = {.sa_handler = pass_on};
+    sigaction(SIGTERM, &passing, NULL);
+    sigaction(SIGHUP, &passing, NULL);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;

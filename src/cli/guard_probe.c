@@ -4,10 +4,13 @@
 #include "cli/guard_probe.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "cli/guard_ask.h"
 #include "cli/guard_front.h"
 #include "cli/places.h"
 #include "cli/settings.h"
@@ -56,6 +59,36 @@ static int report(const struct cli *cli, const struct probe_result *r)
     return EXIT_FINE;
 }
 
+/* Two at the same worker would undo each other's steps. */
+static bool is_guarded(struct cli *cli, int32_t pid, char name[SPEC_NAME_SIZE])
+{
+    char problem[512];
+    size_t asked, i;
+    bool found = false;
+    json_t *worker, *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+    json_array_foreach(workers, i, worker)
+    {
+        const char *its = json_string_value(json_object_get(worker, "name"));
+        if (!found && pid && its && json_integer_value(json_object_get(worker, "pid")) == pid) {
+            str_copy(name, SPEC_NAME_SIZE, str_from(its));
+            found = true;
+        }
+    }
+    json_decref(workers);
+    return found;
+}
+
+/* Whoever wants to end the probe in the middle gets the worker back first. */
+static void hold_signals(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(how, &set, NULL);
+}
+
 static int probe(struct cli *cli, struct guard_spec *spec)
 {
     struct error err = {0};
@@ -91,7 +124,14 @@ int guard_probe_command(struct cli *cli, const char *what)
     config_free(config);
     if (!spec)
         return cli_usage(cli->command, "%s", err.text);
-    status = probe(cli, spec);
+    char name[SPEC_NAME_SIZE];
+    hold_signals(SIG_BLOCK); /* threads inherit it */
+    if (is_guarded(cli, spec->match.leader.pid, name))
+        status = cli_fail("that process is under guard as '%s': try `whirr guard evict %s` and `whirr guard resume %s`", name, name,
+                          name);
+    else
+        status = probe(cli, spec);
+    hold_signals(SIG_UNBLOCK);
     spec_done(spec);
     free(spec);
     return status;

@@ -10,8 +10,9 @@
 #include "base/cleanup.h"
 #include "guard/find.h"
 #include "guard/way_checkpoint.h"
+#include "guard/way_http.h"
 
-enum { VERIFY_MS = 5000, VERIFY_STEP_MS = 100 };
+enum { VERIFY_MS = 5000, VERIFY_STEP_MS = 100, ROOM_MS = 60000 };
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)
 
 struct probe {
@@ -36,8 +37,66 @@ static int64_t since(const struct probe *p, struct mono begin)
     return mono_since_ms(clock_mono(p->options->env->clock), begin);
 }
 
-static void wait_until_free(struct probe *p, struct probe_result *r)
+static bool is_worker(const struct probe *p, const struct process *process)
 {
+    for (size_t i = 0; i < p->worker.pid_count; i++)
+        if (p->worker.pids[i].pid == process->pid)
+            return true;
+    return false;
+}
+
+static int64_t held_on(const struct probe *p, const struct gpu *gpu)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (is_worker(p, &gpu->processes[i]))
+            bytes += reading_or(gpu->processes[i].mem_bytes, 0);
+    return bytes;
+}
+
+static void note_gpus(struct probe *p)
+{
+    for (size_t g = 0; g < p->snapshot->gpu_count && p->entry.gpu_count < JOURNAL_GPUS_MAX; g++) {
+        int64_t bytes = held_on(p, &p->snapshot->gpus[g]);
+        if (bytes == 0)
+            continue;
+        p->entry.gpus[p->entry.gpu_count].gpu = p->snapshot->gpus[g].index;
+        p->entry.gpus[p->entry.gpu_count++].bytes = bytes;
+    }
+}
+
+static bool has_room(const struct probe *p)
+{
+    for (size_t i = 0; i < p->entry.gpu_count; i++) {
+        bool room = false;
+        for (size_t g = 0; p->snapshot && g < p->snapshot->gpu_count; g++) {
+            const struct gpu *gpu = &p->snapshot->gpus[g];
+            int64_t free_bytes;
+            if (gpu->index == p->entry.gpus[i].gpu && reading_get(gpu->mem_free_bytes, &free_bytes))
+                room = free_bytes + held_on(p, gpu) >= checkpoint_restore_bytes(p->entry.gpus[i].bytes);
+        }
+        if (!room)
+            return false;
+    }
+    return true;
+}
+
+/* Somebody may have taken the memory meanwhile. A restore without room can never be repeated: better to leave it where it is. */
+static int wait_for_room(struct probe *p, struct error *err)
+{
+    struct mono begin = clock_mono(p->options->env->clock);
+    while (!has_room(p)) {
+        if (since(p, begin) >= ROOM_MS)
+            return error_set(err, -ENOMEM, "somebody else took the memory meanwhile");
+        poll(NULL, 0, VERIFY_STEP_MS);
+        look(p);
+    }
+    return 0;
+}
+
+static void wait_until_free(struct probe *p, const struct way *way, struct probe_result *r)
+{
+    int64_t limit_ms = way->row && way->row->settle_ms ? way->row->settle_ms : VERIFY_MS;
     struct mono begin = clock_mono(p->options->env->clock);
     for (;;) {
         look(p);
@@ -46,7 +105,7 @@ static void wait_until_free(struct probe *p, struct probe_result *r)
             claim_worker_bytes(p->snapshot, &p->worker, &r->left_bytes);
         r->freed = r->left_bytes >= 0 && r->left_bytes <= MAX_OF(r->bytes / 10, MIN_OF(LEFT_OVER_BYTES, r->bytes / 2));
         r->verify_ms = since(p, begin);
-        if (r->freed || r->verify_ms >= VERIFY_MS)
+        if (r->freed || r->verify_ms >= limit_ms)
             return;
         poll(NULL, 0, VERIFY_STEP_MS);
     }
@@ -63,17 +122,20 @@ static int try_way(struct probe *p, const struct guard_spec *spec, const struct 
     r->way = way->name;
     p->entry = (struct journal_entry){.state = GUARD_EVICTING, .acted_count = 1, .bytes = r->bytes};
     str_copy(p->entry.acted[0], JOURNAL_NAME_SIZE, str_from(way->name));
+    note_gpus(p);
     struct mono begin = clock_mono(p->options->env->clock);
     int rc = way_evict(way, &c, err);
     r->evict_ms = since(p, begin);
     if (rc < 0 && !p->entry.step[0])
         return rc; /* refused: nothing was done */
     if (rc == 0)
-        wait_until_free(p, r);
+        wait_until_free(p, way, r);
+    struct error back = {0}, *said = rc < 0 ? &back : err;
+    int resumed = wait_for_room(p, said);
     c.snapshot = p->snapshot;
     begin = clock_mono(p->options->env->clock);
-    struct error back = {0};
-    int resumed = way_resume(way, &c, rc < 0 ? &back : err);
+    if (resumed == 0)
+        resumed = way_resume(way, &c, said);
     r->resume_ms = since(p, begin);
     r->resumed = resumed == 0;
     if (r->resumed)
@@ -90,7 +152,7 @@ int guard_probe(const struct guard_options *options, struct guard_spec *spec, st
     p->options = options;
     int rc = options->state_dir ? journal_open(&p->journal, options->state_dir, spec->name, err) : 0;
     if (rc == 0 && look(p) != WORKER_ALIVE)
-        rc = error_set(err, -ESRCH, "the worker does not run");
+        rc = error_set(err, -ESRCH, "the worker '%s' does not run", spec->name);
     if (rc == 0 && !p->snapshot)
         rc = error_set(err, -EIO, "no source answered");
     if (rc == 0 && !claim_worker_bytes(p->snapshot, &p->worker, &ret->bytes))

@@ -103,6 +103,15 @@ def test_whirr_run_announces_waits_and_releases(machine):
     m.until("running")
 
 
+def test_whirr_run_passes_a_polite_end_on_to_the_program(machine):
+    m = machine
+    marker = m.dir / "ended"
+    game = m.start([WHIRR, "run", "--", "sh", "-c", f"trap 'touch {marker}; exit 5' TERM; touch {m.dir}/begun; while :; do sleep 0.05; done"])
+    wait_for((m.dir / "begun").exists, "the game")
+    game.terminate()
+    assert game.wait(20) == 5 and marker.exists()
+
+
 def test_whirr_run_without_a_guard_simply_runs(machine):
     assert machine.whirr("run", "--", "echo", "game").stdout == "game\n"
     assert machine.whirr("run", "--", "/nonexistent/game").returncode == 127
@@ -383,6 +392,32 @@ def test_probe_reports_a_round_trip(machine):
     result = json.loads(done.stdout)
     assert done.returncode == 0 and result["freed"] and result["resumed"] and result["bytes"] == 16000 << 20
     assert m.calls() == ["lock", "checkpoint", "restore", "unlock"] and m.state(worker.pid) == 0
+
+
+def test_probe_waits_for_the_memory_that_somebody_took_meanwhile(machine):
+    m = machine
+    worker = m.process(16000)
+    m.script("hang checkpoint 1\n")
+    probe = m.start([WHIRR, "--source", "nvml", "guard", "probe", worker.pid], stdout=subprocess.PIPE, text=True)
+    wait_for(lambda: "checkpoint" in m.calls(), "the checkpoint")
+    other = m.process(30000)
+    wait_for(lambda: m.state(worker.pid) == 2, "checkpointed")
+    probe.terminate()  # it gets the worker back first
+    time.sleep(0.7)
+    assert probe.poll() is None and "restore" not in m.calls()
+    m.end(other)
+    wait_for(lambda: m.state(worker.pid) == 0, "restored")
+    probe.communicate(timeout=20)
+    assert m.calls() == ["lock", "checkpoint", "restore", "unlock"]
+
+
+def test_a_process_under_guard_is_not_probed(machine):
+    m = machine
+    worker = m.process(8000)
+    attach(m, worker)
+    m.until("running")
+    done = m.whirr("--source", "nvml", "guard", "probe", worker.pid)
+    assert done.returncode == 1 and "under guard as 'w'" in done.stderr and m.calls() == []
 
 
 # ---- the daemon ----
