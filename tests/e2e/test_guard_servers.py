@@ -190,6 +190,7 @@ def test_servers_that_refuse_are_quoted_and_left_alone(machine):
     for kind, (_, words) in refusals.items():
         assert words in m.log(), kind
         assert servers[kind].get()["loaded"] and m.workers()[kind]["state"] == "running", kind
+    assert not calls(servers["vllm"], "/wake_up")  # it did nothing: there is nothing to undo
 
 
 def test_vllm_without_its_sleep_mode_goes_on(machine):
