@@ -37,7 +37,7 @@ static void log_news(enum alert_news news, const struct alert *a)
                      severity = LOG_TEXT("severity", severity_name(a->severity));
     char text[ALERT_SUMMARY_SIZE + 32];
     bool begins = news == NEWS_FIRED || news == NEWS_HEARD;
-    snprintf(text, sizeof text, "alert %s: %s", begins ? "fires" : "is over", a->summary);
+    snprintf(text, sizeof text, "alert %s: %s", begins ? "fires" : "is over, which was", a->summary);
     if (begins && a->severity != CONFIG_SEVERITY_INFO)
         log_warn(text, name, severity, gpu);
     else
@@ -46,10 +46,10 @@ static void log_news(enum alert_news news, const struct alert *a)
 
 static void store_news(struct alert_part *p, enum alert_news news, const struct alert *a, const char *json)
 {
-    char text[ALERT_SUMMARY_SIZE + NOTICE_ALERT_SIZE + 16];
+    char text[ALERT_SUMMARY_SIZE + NOTICE_ALERT_SIZE + 32];
     if (!p->store || news == NEWS_HEARD)
         return;
-    snprintf(text, sizeof text, "%s %s: %s", a->rule, news == NEWS_FIRED ? "fires" : "is over", a->summary);
+    snprintf(text, sizeof text, "%s %s: %s", a->rule, news == NEWS_FIRED ? "fires" : "is over, which was", a->summary);
     store_service_event(p->store, &(struct store_event){.at = news == NEWS_FIRED ? a->state.started_at : a->state.ended_at,
                                                         .gpu_index = a->gpu_index,
                                                         .kind = "alert",
