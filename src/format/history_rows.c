@@ -159,6 +159,15 @@ static void write_life(struct row_writer *r, const struct store_life *life)
     row_end(r);
 }
 
+static int written(struct history_list *list)
+{
+    list->count++;
+    if (list->rows->out->failed)
+        return -ENOMEM;
+    list->more = list->bytes_max && list->rows->out->len >= list->bytes_max;
+    return list->more;
+}
+
 static int add_life(void *user, const struct store_life *life)
 {
     struct history_list *list = user;
@@ -167,9 +176,8 @@ static int add_life(void *user, const struct store_life *life)
         return 1;
     }
     write_life(list->rows, life);
-    list->count++;
     list->cursor = life->id;
-    return list->rows->out->failed ? -ENOMEM : 0;
+    return written(list);
 }
 
 bool history_list_within(struct store *s, const struct history_question *q)
@@ -218,9 +226,8 @@ static int add_event(void *user, const struct store_event_row *event)
         return 1;
     }
     write_event(list->rows, event);
-    list->count++;
     list->cursor = event->cursor;
-    return list->rows->out->failed ? -ENOMEM : 0;
+    return written(list);
 }
 
 /* ---- both ---- */

@@ -33,7 +33,8 @@ struct history_list {
     const char *host; /* NULL: all */
     int64_t gpu_id;   /* 0: all */
     size_t limit;
-    int64_t cursor; /* in and out: behind the last row */
+    size_t bytes_max; /* ends when the text is that long; 0: does not matter */
+    int64_t cursor;   /* in and out: behind the last row */
     size_t count;
     bool more;
 };

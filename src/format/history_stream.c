@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "format/history_rows.h"
 
-enum { ROWS_A_SLICE = 4096, LIVES_A_SLICE = 5000, STEPS_A_WINDOW = 1000, MINUTE_MS = 60000 };
+enum { ROWS_A_SLICE = 4096, LIVES_A_SLICE = 5000, STEP_BYTES = 96, CELL_BYTES = 8, MINUTE_MS = 60000 };
 
 struct history_stream {
     struct history_question q;
@@ -173,7 +173,9 @@ static int slice_steps(struct history_stream *t, struct store *s, struct error *
             t->from_ms = t->q.since_ms;
             continue;
         }
-        int64_t to_ms = (t->from_ms / t->step_ms + STEPS_A_WINDOW) * t->step_ms;
+        /* About as many steps as fit into a slice. */
+        int64_t steps = HISTORY_SLICE / (STEP_BYTES + 3 * CELL_BYTES * (int64_t)t->q.metric_count);
+        int64_t to_ms = (t->from_ms / t->step_ms + steps) * t->step_ms;
         rc = slice_window(t, s, MIN_OF(to_ms, until_ms), err);
         t->from_ms = to_ms;
     }
@@ -190,6 +192,7 @@ static int slice_list(struct history_stream *t, struct store *s, struct error *e
                                 .host = host_of(t),
                                 .gpu_id = t->subjects.count ? t->subjects.list[0].id : 0,
                                 .limit = t->q.kind == HISTORY_EVENTS ? ROWS_A_SLICE : LIVES_A_SLICE,
+                                .bytes_max = HISTORY_SLICE,
                                 .cursor = t->cursor};
     int rc = history_list_write(s, &list, err);
     t->cursor = list.cursor;
