@@ -144,7 +144,9 @@ def test_what_waits_survives_a_restart(house, how):
     assert eventually(lambda: there.bodies()[1:], explain=again.log)[0]["status"] == "resolved"
 
 
-def test_an_alert_whose_rule_is_gone_is_over_for_those_who_heard_of_it(house):
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_an_alert_that_is_gone_after_a_restart_is_over_for_those_who_heard_of_it(house, forgotten):
+    """Its rule is gone, or all that was known of the alerts."""
     hook = house.target()
     house.configure({"ops": webhook(hook)})
     d = house.start()
@@ -152,6 +154,8 @@ def test_an_alert_whose_rule_is_gone_is_over_for_those_who_heard_of_it(house):
     eventually(lambda: notifier(d, "ops")["sent_total"], explain=d.log)
     d.stop()
     house.configure({"ops": webhook(hook)}, RULE.replace('"busy"', '"other"').replace("> 10", "> 99"))
+    if forgotten:
+        (house.folder / "whirr/alerts.json").unlink()
     again = house.start()
     assert eventually(lambda: hook.bodies()[1:], explain=again.log)[0]["status"] == "resolved"
 
