@@ -101,16 +101,6 @@ bool fit_line(const struct fit_point *p, size_t count, double resolution, struct
     return true;
 }
 
-bool fit_line_is_straight(const struct fit_point *p, size_t count, double resolution, const struct fit_line *line)
-{
-    size_t part = count / 3 < FIT_POINTS_MIN ? FIT_POINTS_MIN : count / 3;
-    struct fit_line end;
-    if (count < part + 4 || !fit_line(p + count - part, part, resolution, &end))
-        return true; /* too short to be told apart */
-    double error = sqrt(line->slope_error * line->slope_error + end.slope_error * end.slope_error);
-    return fabs(end.slope - line->slope) <= 3 * error + 0.25 * fabs(line->slope);
-}
-
 /* One candidate: the best curve for a given tau, by weighted least squares with weights that tame outliers. */
 struct candidate {
     double tau, final, swing, cost, final_error;

@@ -25,8 +25,6 @@ struct fit_line {
 
 /* resolution: the smallest step of y. False: too few points, or no time between them. */
 bool fit_line(const struct fit_point *points, size_t count, double resolution, struct fit_line *ret);
-/* Does the end of the stretch go on like the whole? Otherwise something changed on the way, and a shorter look is more honest. */
-bool fit_line_is_straight(const struct fit_point *points, size_t count, double resolution, const struct fit_line *line);
 
 /* y = final + swing * exp(-t / tau). */
 struct fit_approach {

@@ -21,7 +21,7 @@
 /* How far below the limit the least of what fits may end, for a time to be said. */
 #define UNSURE_C 2.0
 #define WELL_KNOWN_C 12.0
-enum { NEWEST = 3 };
+enum { NEWEST = 3, OFTEN = 3, OFTEN_MS = 180000 /* so many changes of load in so long */ };
 /* A cooler is built so that the card stays below its limit; what was seen before at this power is better knowledge. */
 #define DESIGN_MARGIN_C 15.0
 #define DESIGN_SIGMA_C 12.0
@@ -63,15 +63,15 @@ void forecast_learn_heat(struct forecast_card *card, const struct gpu *gpu)
 }
 
 /* Longest look first: a stretch in which something happened to the cooling does not follow one curve, and its residuals show it. */
-static bool look(const struct forecast_card *card, const struct track *t, double limit, struct fit_approach *ret, double *ret_seen,
-                 double *ret_span)
+static bool look(const struct forecast_card *card, const struct track *t, bool closer, double limit, struct fit_approach *ret,
+                 double *ret_seen, double *ret_span)
 {
     struct fit_point points[FIT_POINTS_MAX], newest[FIT_POINTS_MAX];
     size_t newest_count = track_window(t, 0, newest);
     bool found = false;
     for (int level = 2; newest_count >= FIT_APPROACH_MIN && level >= 0; level--) {
         size_t count = track_window(t, level, points);
-        for (size_t part = count; part >= FIT_APPROACH_MIN; part = level ? 0 : part * 3 / 4) {
+        for (size_t part = count; part >= FIT_APPROACH_MIN; part = level || !closer ? 0 : part * 3 / 4) {
             const struct fit_point *p = points + count - part;
             struct fit_approach fit;
             double span = p[part - 1].t - p[0].t;
@@ -131,6 +131,16 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
     }
 }
 
+/* Under a load that changes all the time, its mean has to do. */
+static bool changes_often(const struct track *t)
+{
+    int64_t since_ms = t->last.t_ms - OFTEN_MS;
+    int changes = 0;
+    for (size_t i = 0; i < t->stretch_count; i++)
+        changes += t->stretches[i].ended_ms >= since_ms;
+    return changes >= OFTEN;
+}
+
 void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu, struct forecast_heat *ret)
 {
     *ret = (struct forecast_heat){.now_mdegc = gpu->temp_mdegc, .limit_mdegc = gpu->temp_limit_mdegc, .final_c = NAN, .tau_s = NAN};
@@ -154,9 +164,12 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
     }
     struct fit_approach fit;
     double span, seen;
-    /* Under a load that changes all the time, its mean has to do. */
-    if (look(card, &card->heat, limit, &fit, &seen, &span) || look(card, &card->heat_all, limit, &fit, &seen, &span))
+    bool changed = card->odd_power || (card->heat.began_by == CUT_UP || card->heat.began_by == CUT_DOWN);
+    if (!card->odd_power && look(card, &card->heat, true, limit, &fit, &seen, &span))
+        say(ret, &fit, now, limit, span, seen);
+    else if (changes_often(&card->heat) && look(card, &card->heat_all, false, limit, &fit, &seen, &span))
         say(ret, &fit, now, limit, span, seen);
     else
-        forecast_say(&ret->when, FORECAST_UNKNOWN, "%.0f C, seen for too short a time", now);
+        forecast_say(&ret->when, FORECAST_UNKNOWN,
+                     changed ? "%.0f C, the load changed just now" : "%.0f C, seen for too short a time", now);
 }

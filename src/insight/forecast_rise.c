@@ -2,6 +2,7 @@
  * Does a track rise, and when does it meet a limit? Shared by memory, disk and store.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "insight/forecast_parts.h"
@@ -9,6 +10,8 @@
 enum { STAIRS_MIN = 6, PEAKS_MIN = 3 };
 
 #define SPAN_MIN_S 10.0
+/* Memory breathes: what is seen for less long says nothing against a longer look. */
+#define BREATH_S 90.0
 /* A rise is believed when its slope is so many standard errors from none, and goes beyond the noise and a trifle. */
 #define SURE 3.0
 #define ABOVE_NOISE 3.0
@@ -27,33 +30,47 @@ static bool is_rise(const struct fit_line *l, double scale)
     return l->slope > SURE * l->slope_error && gained > ABOVE_NOISE * l->noise && gained > TRIFLE * scale;
 }
 
-/* The longest look at the current stretch that is straight to its end; the shortest when none is. */
+/* Looks at the current stretch through windows of different length, the shortest first: the newest samples, then the levels. */
+enum { CLOSE_LOOKS = 2, LOOKS = CLOSE_LOOKS + TRACK_LEVELS };
+
+static size_t look_through(const struct track *t, int look, struct fit_point points[FIT_POINTS_MAX])
+{
+    size_t count = track_window(t, MAX_OF(look - CLOSE_LOOKS, 0), points);
+    size_t part = look < CLOSE_LOOKS ? (size_t)TRACK_POINTS >> (CLOSE_LOOKS - look) : count;
+    if (part >= count)
+        return look < CLOSE_LOOKS ? 0 : count; /* nothing closer than the level itself */
+    memmove(points, points + count - part, part * sizeof *points);
+    return part;
+}
+
+/* Does the end go on like the whole? A difference counts when it is beyond the error of the shorter look and could be seen in its
+ * noise. Those of the longer one are no measure: where it is bent, they are large. */
+static bool agree(const struct fit_line *shorter, const struct fit_line *longer)
+{
+    double apart = fabs(shorter->slope - longer->slope);
+    if (shorter->span < BREATH_S)
+        return true;
+    return apart <= 4 * shorter->slope_error + 0.1 * fabs(longer->slope) || apart * shorter->span <= 4 * shorter->noise;
+}
+
+/* The longest look that all shorter ones agree with: something may have changed on the way. */
 static bool look(const struct track *t, double resolution, struct fit_line *ret)
 {
     struct fit_point points[FIT_POINTS_MAX];
-    bool found = false;
-    for (int level = TRACK_LEVELS - 1; level >= 0; level--) {
-        size_t count = track_window(t, level, points);
-        struct fit_line line;
-        if (count < FIT_POINTS_MIN + 2 || !fit_line(points, count, resolution, &line) || line.span < SPAN_MIN_S)
+    struct fit_line lines[LOOKS];
+    size_t count = 0;
+    for (int i = 0; i < LOOKS; i++) {
+        size_t found = look_through(t, i, points);
+        struct fit_line *line = &lines[count];
+        if (found < FIT_POINTS_MIN + 2 || !fit_line(points, found, resolution, line) || line->span < SPAN_MIN_S)
             continue;
-        *ret = line;
-        found = true;
-        if (fit_line_is_straight(points, count, resolution, &line))
-            return true;
+        for (size_t k = 0; k < count; k++)
+            if (!agree(&lines[k], line))
+                return true; /* *ret is the one before */
+        *ret = *line;
+        count++;
     }
-    /* The level with the newest samples, from ever closer. */
-    size_t count = track_window(t, 0, points);
-    for (size_t part = count / 2; part >= FIT_POINTS_MIN + 2; part /= 2) {
-        struct fit_line line;
-        if (!fit_line(points + count - part, part, resolution, &line) || line.span < SPAN_MIN_S)
-            break;
-        *ret = line;
-        found = true;
-        if (fit_line_is_straight(points + count - part, part, resolution, &line))
-            break;
-    }
-    return found;
+    return count > 0;
 }
 
 /* A line through a few marks (peaks, stairs): slopes between all of them, whose range is the interval. */

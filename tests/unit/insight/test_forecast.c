@@ -129,6 +129,40 @@ static void constant_and_falling_memory_have_no_trend(void **state)
     }
 }
 
+static void noise_close_below_the_limit_is_no_trend(void **state)
+{
+    (void)state;
+    int alarms = 0, asked = 0;
+    for (uint64_t seed = 9101; seed < 9111; seed++) {
+        struct machine m;
+        start(&m, 5);
+        for (int i = 0; i < 400; i++) {
+            see(&m, &(struct moment){.used = 22.5 * GIB + 0.8 * GIB * noise(seed, i), .temp = 50, .power = 100});
+            asked += i >= 12;
+            alarms += i >= 12 && ask(&m).vram.when.verdict == FORECAST_EXPECTED;
+        }
+        stop(&m);
+    }
+    assert_true(alarms < 0.005 * asked);
+}
+
+static void a_leak_that_begins_after_hours_of_rest_is_seen_soon(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 5);
+    for (int i = 0; i < 2160; i++) /* three hours */
+        see(&m, &(struct moment){.used = 8 * GIB + 0.05 * GIB * noise(4, i), .temp = 50, .power = 100});
+    assert_int_equal(ask(&m).vram.when.verdict, FORECAST_NO_TREND);
+    int since = 0;
+    for (; since < 60 && ask(&m).vram.when.verdict != FORECAST_EXPECTED; since++)
+        see(&m, &(struct moment){.used = 8 * GIB + 0.1 * GIB * since + 0.05 * GIB * noise(4, since), .temp = 50, .power = 100});
+    assert_true(since < 48); /* four minutes of thirteen */
+    struct forecast_gpu g = ask(&m);
+    assert_true(fabs(g.vram.bytes_per_s - 0.02 * GIB) < 0.004 * GIB);
+    stop(&m);
+}
+
 static void a_load_is_not_a_leak(void **state)
 {
     (void)state;
@@ -386,6 +420,26 @@ static void heat_that_settles_below_the_limit_is_never(void **state)
     stop(&m);
 }
 
+static void the_start_of_a_load_raises_no_alarm(void **state)
+{
+    (void)state;
+    for (double tau = 30; tau <= 240; tau += 30)
+        for (double final = 70; final <= 82; final += 4) {
+            struct machine m;
+            start(&m, 5);
+            for (int i = 0; i < 24; i++)
+                see(&m, &(struct moment){.used = GIB, .temp = 35, .power = 30});
+            /* The chip at once, the cooler behind it. */
+            for (int i = 0; i < 100; i++) {
+                see(&m, &(struct moment){.used = GIB, .temp = approach(48, final, tau, 5 * i) + noise(6, i), .power = 400});
+                struct forecast_when when = ask(&m).heat.when;
+                if (when.verdict == FORECAST_EXPECTED)
+                    fail_msg("tau %g, final %g, after %d s: %s", tau, final, 5 * i, when.reason);
+            }
+            stop(&m);
+        }
+}
+
 static void heat_that_goes_beyond_the_limit_has_a_time(void **state)
 {
     (void)state;
@@ -544,6 +598,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_leak_has_a_time_an_interval_and_a_name),
         TEST(constant_and_falling_memory_have_no_trend),
+        TEST(noise_close_below_the_limit_is_no_trend),
+        TEST(a_leak_that_begins_after_hours_of_rest_is_seen_soon),
         TEST(a_load_is_not_a_leak),
         TEST(a_load_cuts_and_the_leak_behind_it_is_measured_alone),
         TEST(a_sawtooth_is_no_trend_until_its_peaks_rise),
@@ -558,6 +614,7 @@ int main(void)
         TEST(a_gap_cuts),
         TEST(more_processes_than_are_followed_do_no_harm),
         TEST(heat_that_settles_below_the_limit_is_never),
+        TEST(the_start_of_a_load_raises_no_alarm),
         TEST(heat_that_goes_beyond_the_limit_has_a_time),
         TEST(heat_at_the_limit_is_reached_and_falling_heat_is_never),
         TEST(a_card_without_a_limit_is_not_known),
