@@ -170,15 +170,20 @@ enum { ELSEWHERE = 300, HOLDS = 400, FAR = 1000 };
 /* Names that begin with what was typed are nearest, the shortest first; then those a few letters off; then those that hold it. */
 static size_t distance(const char *typed, const char *name)
 {
-    size_t len = strlen(typed), off = str_distance(typed, name);
+    size_t len = strlen(typed), other = strlen(name), near = len >= 6 ? len / 3 : len >= 5 ? 2 : 1;
     const char *dot = strchr(name, '.');
     if (dot && strcmp(typed, dot + 1) == 0)
         return 0; /* only the prefix is missing */
     if (len >= 3 && strncmp(name, typed, len) == 0)
         return (strlen(name) - len < 90 ? strlen(name) - len : 90);
-    if (off <= 2 || off * 3 <= len)
-        return off * 2;
-    if (dot && str_distance(typed, dot + 1) <= 2)
+    /* Distances are dear: names of quite another length are not asked for theirs. */
+    if ((len > other ? len - other : other - len) <= near) {
+        size_t off = str_distance(typed, name);
+        if (off <= near)
+            return off * 2;
+    }
+    size_t behind = dot ? strlen(dot + 1) : 0;
+    if (dot && behind + 2 >= len && len + 2 >= behind && str_distance(typed, dot + 1) <= 2)
         return ELSEWHERE;
     return len >= 4 && strstr(name, typed) ? HOLDS + strlen(name) : FAR;
 }
