@@ -41,7 +41,6 @@ struct capacity_part {
     struct guard_part *guard; /* NULL: there is none */
     struct store_service *store;
     struct capacity_courses *courses;
-    const struct snapshot *last;
     struct past_box *box;
     bool past_known;
     int64_t asked_at_ms;
@@ -94,7 +93,6 @@ void capacity_part_free(struct capacity_part *p)
     if (!p)
         return;
     courses_free(p->courses);
-    snapshot_unref(p->last);
     box_unref(p->box);
     free(p);
 }
@@ -197,8 +195,6 @@ static bool tracks(const struct capacity_part *p)
 
 void capacity_part_sampled(struct capacity_part *p, const struct snapshot *s)
 {
-    snapshot_unref(p->last);
-    p->last = snapshot_ref(s);
     if (!tracks(p)) {
         courses_forget(p->courses);
         p->past_known = false;
@@ -253,7 +249,7 @@ static bool number(const struct part_request *r, const char *key, int64_t most, 
     return true;
 }
 
-static int place(struct capacity_part *p, const struct part_request *r, const struct capacity *c, struct buf *out)
+static int place(const struct part_request *r, const struct capacity *c, struct buf *out)
 {
     struct placement_wish wish = {.count = 1, .only = -1};
     char text[GPU_UUID_SIZE];
@@ -269,10 +265,10 @@ static int place(struct capacity_part *p, const struct part_request *r, const st
             return refuse(out, 400, "bad_parameter", "evict must be true or false.");
     }
     if (part_query(r, "gpu", text, sizeof text)) {
-        int at = snapshot_find_gpu(p->last, text);
+        int at = snapshot_find_gpu(r->latest, text);
         if (at < 0)
             return refuse(out, 404, "no_such_gpu", "There is no such GPU.");
-        wish.only = p->last->gpus[at].index;
+        wish.only = r->latest->gpus[at].index;
     }
     AUTO_FREE struct placement *found = placement_find(c, &wish);
     if (!found)
@@ -288,15 +284,13 @@ int capacity_part_request(struct capacity_part *p, const struct part_request *r,
     bool capacity = str_is(r->path, "/api/capacity");
     if (!capacity && !str_is(r->path, "/api/placement"))
         return 0;
-    if (!p->last)
-        return refuse(out, 503, "no_sample", "There is no sample yet.");
-    AUTO_FREE struct capacity *c = measure(p, p->last);
+    AUTO_FREE struct capacity *c = measure(p, r->latest);
     if (!c)
         return refuse(out, 500, "out_of_memory", "There is not enough memory to answer.");
     if (!capacity)
-        return place(p, r, c, out);
+        return place(r, c, out);
     struct json_writer j = JSON_WRITER(out);
-    json_capacity(&j, p->last, c, tracks(p) ? p->courses : NULL);
+    json_capacity(&j, r->latest, c, tracks(p) ? p->courses : NULL);
     buf_char(out, '\n');
     return 200;
 }

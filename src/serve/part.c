@@ -5,6 +5,7 @@
 
 #include "serve/core.h"
 #include "serve/exchange.h"
+#include "serve/ready.h"
 
 enum { ANSWER_MAX = 4 << 20 };
 
@@ -25,7 +26,14 @@ void handle_part(struct exchange *x)
                                    .path = str_from(x->route->path),
                                    .body = x->body,
                                    .owner = x->trust == TRUST_OWNER,
-                                   .http = x->request};
+                                   .http = x->request,
+                                   .latest = x->server->data.latest};
     int status = parts->request(parts->user, &r, &out);
     exchange_json(x, status, &out);
+}
+
+void handle_part_fresh(struct exchange *x)
+{
+    if (ready_young_enough(x, x->server->options.max_age_ms))
+        handle_part(x);
 }

@@ -57,6 +57,17 @@ def test_a_wrong_question_is_400(daemon, query):
     assert reply.status == 400 and reply.json()["error"]["code"] == "bad_parameter"
 
 
+def test_the_memory_is_that_of_the_moment(nvml):
+    """Not of the last sample, which may be a minute old."""
+    script = "gpu NVIDIA H200\n  total 40000\n  used {}\n".format
+    d = nvml(script(1000), "--interval", "60")
+    before = d.json("/api/capacity")["gpus"][0]["memory_free_mb"]
+    (d.folder.parent / "script").write_text(script(31000))
+    after = eventually(lambda: (free := d.json("/api/capacity?max_age_ms=0")["gpus"][0]["memory_free_mb"]) != before and free, explain=d.log)
+    assert before - after == 30000
+    assert d.json("/api/placement?bytes=20GiB&max_age_ms=0")["fits"] is False
+
+
 def test_an_unknown_gpu_is_404(daemon):
     sampled(daemon)
     assert daemon.get("/api/placement?bytes=1&gpu=77").status == 404
