@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history in a real PostgreSQL: what was stored is there once and whole, whatever happens to the server or to whirr.
 
-tools/with-postgres starts a server for these tests; without one they are skipped. WHIRR_KILLS says how often whirr is killed.
+tools/with-postgres starts a server for these tests; without one they are skipped. WHIRR_DAEMON_KILLS says how often the daemon is
+killed; test_kills.py kills the part that writes 200 times.
 """
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -13,7 +15,8 @@ import pytest
 from conftest import eventually
 
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
-KILLS = int(os.environ.get("WHIRR_KILLS", "8"))
+SMALL = os.environ.get("WHIRR_TEST_PGSMALL")
+KILLS = int(os.environ.get("WHIRR_DAEMON_KILLS", "8"))
 INTERVAL = 0.05
 PATH = "/api/system/gpu-stats/history"
 
@@ -168,3 +171,70 @@ def test_a_server_that_denies_is_named(keeping):
     sql("GRANT ALL ON SCHEMA public TO PUBLIC")
     eventually(lambda: store(d)["state"] == "ok", explain=d.log)
     d.stop()
+
+
+def writing_again(d):
+    """Nothing waits any more, and new samples come through."""
+    before = store(d)["written_total"]
+    eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5 and store(d)["written_total"] > before, timeout=30, explain=d.log)
+    return store(d)
+
+
+@pytest.mark.skipif(not SMALL, reason="no small file system could be mounted for the server")
+def test_a_server_whose_disk_is_full_is_waited_for(keeping):
+    """A real one: the tables lie on 16 MB, and a file takes what is left."""
+    sql(f"CREATE TABLESPACE small LOCATION '{SMALL}/space'")
+    sql("ALTER ROLE whirr SET default_tablespace = small")
+    ballast = pathlib.Path(SMALL) / "ballast"
+    try:
+        d = keeping()
+        eventually(lambda: store(d)["written_total"] >= 5, explain=d.log)
+        with open(ballast, "wb") as file:
+            with pytest.raises(OSError):
+                while True:
+                    file.write(bytes(65536))
+                    file.flush()
+        eventually(lambda: store(d)["state"] == "full" and store(d)["queued_rows"] >= 10, timeout=60, explain=d.log)
+        assert "No space left" in store(d)["message"]
+        assert d.json("/api/gpu/devices")["count"] == 2
+        ballast.unlink()
+        assert writing_again(d)["lost_total"] == 0
+        d.stop()
+        assert_whole()
+        assert longest_gap() < 20 * INTERVAL * 1000
+    finally:
+        ballast.unlink(missing_ok=True)
+        sql("ALTER ROLE whirr RESET default_tablespace")
+        sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
+        sql("DROP TABLESPACE small")
+
+
+def test_a_wrong_password_is_named_but_not_told(keeping):
+    sql("DROP ROLE IF EXISTS locked; CREATE ROLE locked LOGIN PASSWORD 'the right one'")
+    d = keeping(URL.replace("whirr@", "locked:opensesame@"))
+    eventually(lambda: "password authentication failed" in (store(d)["message"] or "") and store(d)["queued_rows"] >= 5, explain=d.log)
+    assert store(d)["state"] in ("failing", "away") and d.json("/api/gpu/devices")["count"] == 2
+    assert "opensesame" not in "\n".join(d.lines) and "opensesame" not in str(store(d))
+    sql("ALTER ROLE locked PASSWORD 'opensesame'")
+    assert writing_again(d)["lost_total"] == 0
+    d.stop()
+    assert_whole()
+
+
+@pytest.mark.parametrize("deny, allow", [
+    ("REVOKE INSERT ON ALL TABLES IN SCHEMA public FROM writer", "GRANT INSERT ON ALL TABLES IN SCHEMA public TO writer"),
+    ("ALTER ROLE writer NOLOGIN; SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'writer'", "ALTER ROLE writer LOGIN"),
+], ids=["insert", "login"])
+def test_rights_taken_away_in_flight(keeping, deny, allow):
+    sql("DROP ROLE IF EXISTS writer; CREATE ROLE writer LOGIN")
+    d = keeping(URL.replace("whirr@", "writer@"))
+    eventually(lambda: store(d)["written_total"] >= 20, explain=d.log)
+    sql(deny)
+    eventually(lambda: store(d)["state"] in ("failing", "away") and store(d)["queued_rows"] >= 20, explain=d.log)
+    assert any(words in store(d)["message"] for words in ("permission denied", "not permitted to log in", "terminating connection"))
+    assert d.json("/api/gpu/devices")["count"] == 2
+    sql(allow)
+    assert writing_again(d)["lost_total"] == 0
+    d.stop()
+    assert_whole()
+    assert longest_gap() < 20 * INTERVAL * 1000, "samples are missing in the middle"
