@@ -82,6 +82,24 @@ static char *copy_text(struct reading_rules *r, const char *text)
     return copy;
 }
 
+/* As Prometheus and Alertmanager take them, and none that every alert has anyway. */
+static void check_label(struct reading_rules *r, const struct config_alert *a, const char *key)
+{
+    static const char *const own[] = {"alert",    "alertname", "severity", "gpu",     "gpu_index", "gpu_uuid",
+                                      "gpu_name", "host",      "pid",      "process", "user"};
+    const struct config_origin *origin = config_origin_of(&a->entry, "alert", "labels");
+    bool fine = key[0] && !(key[0] >= '0' && key[0] <= '9');
+    for (const char *c = key; *c; c++)
+        fine &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+    if (!fine)
+        config_problem_add(r->problems, false, origin, "the label '%.64s' of alert '%s' must be of letters, digits and _", key,
+                           a->name);
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (strcmp(key, own[i]) == 0)
+            config_problem_add(r->problems, false, origin, "alert '%s' has a label '%s' by itself: choose another name", a->name,
+                               key);
+}
+
 static void check_rule(struct reading_rules *r, const struct alert_rule *rule, const struct config_alert *a)
 {
     struct expr_error err;
@@ -93,6 +111,8 @@ static void check_rule(struct reading_rules *r, const struct alert_rule *rule, c
                            scope_name(expr_scope(rule->clear)), scope_name(rule->scope));
     if (rule->summary && summary_check(str_from(rule->summary), rule->scope, &err))
         report(r, config_origin_of(&a->entry, "alert", "summary"), rule->name, "summary", rule->summary, &err);
+    for (size_t i = 0; i < a->labels.count; i++)
+        check_label(r, a, a->labels.pairs[i].key);
     if (a->labels.count > RULE_LABELS_MAX)
         config_problem_add(r->problems, false, config_origin_of(&a->entry, "alert", "labels"), "alert '%s' has more than %d labels",
                            rule->name, RULE_LABELS_MAX);

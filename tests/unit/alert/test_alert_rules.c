@@ -4,6 +4,7 @@
 #include "rules.h"
 
 #include "alert/high_usage.h"
+#include "base/file.h"
 
 static struct config *config;
 static struct alert_rules *rules;
@@ -43,6 +44,38 @@ static void every_builtin_rule_can_be_read_and_tells_of_itself(void **state)
             fail_msg("%s: %s", r->name, err.text);
         if (r->clear)
             assert_true(expr_scope(r->clear) <= r->scope);
+    }
+}
+
+static void the_documentation_tells_of_every_rule_and_fact(void **state)
+{
+    (void)state;
+    static const char *const facts[] = {
+#define GPU_FACT(field, help) #field,
+#include "alert/facts.def"
+#define HOST_FACT(field, help) #field,
+#include "alert/facts.def"
+    };
+    const char *root = getenv("WHIRR_SOURCE_ROOT");
+    char path[512], row[512];
+    AUTO_BUF struct buf text = BUF(1 << 20);
+    struct env env;
+    rules = rules_of("", &config);
+    if (!root)
+        skip();
+    env_init_system(&env);
+    snprintf(path, sizeof path, "%s/docs/alerts.md", root);
+    assert_int_equal(file_read_all(&env, path, &text), 0);
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct alert_rule *r = &rules->list[i];
+        snprintf(row, sizeof row, "| `%s` | %s | %s |\n", r->name, severity_name(r->severity), r->help);
+        if (!strstr(text.at, row))
+            fail_msg("docs/alerts.md lacks: %s", row);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
+        snprintf(row, sizeof row, "`%s`", facts[i]);
+        if (!strstr(text.at, row))
+            fail_msg("docs/alerts.md lacks the name %s", row);
     }
 }
 
@@ -121,6 +154,10 @@ static void a_wrong_condition_is_shown_at_its_place(void **state)
         {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nsummary = 'it is {{temperature}}'\n", ":4:18",
          "{{temperature_celsius}}", "^^^^^^^^^^^^^^^"},
         {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nsummary = '{{process.name}}'\n", ":4:12", "not about a process", "^"},
+        {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {gpu = 'x'}\n", ":4:10", "by itself", ""},
+        {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {'a-b' = 'x'}\n", ":4:10", "letters, digits", ""},
+        {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {a='',b='',c='',d='',e='',f='',g='',h='',i=''}\n", ":4:10",
+         "more than 8 labels", ""},
         {"[[alert]]\nname = 'hot'\n", ":1:3", "alert.when is missing", ""},
         {"[alerts]\ndisabled = ['gpu_hto']\n", ":2:12", "did you mean 'gpu_hot'?", ""},
         {"[[alert]]\nname = 'hot'\nwhen = '''\ntemp > 3'''\n", ":3:8", "unknown metric 'temp'", ""},
@@ -174,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_RULES(every_builtin_rule_can_be_read_and_tells_of_itself),
+        WITH_RULES(the_documentation_tells_of_every_rule_and_fact),
         WITH_RULES(builtin_rules_can_be_left_out_and_changed),
         WITH_RULES(the_rule_and_the_message_of_high_usage_agree),
         WITH_RULES(switching_all_off_leaves_ones_own),
