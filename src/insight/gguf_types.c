@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Numbers and sizes as in llama.cpp's gguf-py/gguf/constants.py (GGML_QUANT_SIZES, autumn 2026). Numbers that are missing belong to
- * types that were taken back.
+ * Numbers and sizes as in llama.cpp's gguf-py/gguf/constants.py (GGML_QUANT_SIZES). Numbers that are missing belong to types
+ * that were taken back.
  */
 #include "insight/gguf_types.h"
 

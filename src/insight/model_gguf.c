@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The header of GGUF files, versions 2 and 3: metadata, and name, shape, type and place of each tensor. Reads no weights. Layout
- * and sizes after ggml's docs/gguf.md and llama.cpp's ggml/src/gguf.cpp and gguf-py/gguf/constants.py (autumn 2026); everything
- * that a file claims is checked against the file and against the limits below.
+ * after ggml's docs/gguf.md and llama.cpp's ggml/src/gguf.cpp (067d44f6c484); everything that a file claims is checked against the
+ * file and against the limits below.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The header of safetensors files: eight bytes of length, JSON with type, shape and place of each tensor. After the format's
- * README and safetensors/src/tensor.rs of huggingface/safetensors 0.6: sizes must agree with shapes, and places with the file.
+ * README and safetensors/src/tensor.rs of huggingface/safetensors: sizes must agree with shapes, and places with the file.
  */
 #include <errno.h>
 #include <jansson.h>

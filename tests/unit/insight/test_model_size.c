@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files made by hand, byte by byte, after ggml's docs/gguf.md, llama.cpp's gguf-py/gguf/constants.py and src/llama-kv-cache*.cpp
- * (autumn 2026) and the README and src/tensor.rs of safetensors 0.6. Sizes that llama.cpp prints for known models are the oracle.
+ * Files made by hand, byte by byte. GGUF after ggml's docs/gguf.md and llama.cpp's ggml/src/gguf.cpp (067d44f6c484), sizes of types
+ * after its gguf-py/gguf/constants.py, caches after its src/llama-kv-cache-iswa.cpp (02c28f533ebb) and src/llama-hparams.cpp
+ * (01b77b579398); safetensors after the README and safetensors/src/tensor.rs of huggingface/safetensors. Sizes that llama.cpp
+ * prints for known models are the oracle.
  */
 #include "insight/model_size.h"
 
