@@ -19,11 +19,6 @@ static void cleanup_forecast(struct forecast **f)
     forecast_free(*f);
 }
 
-static void cleanup_memory(struct forecast_memory **m)
-{
-    forecast_memory_free(*m);
-}
-
 static void write_answer(struct cli *cli, const struct forecast *f, const struct forecast_basis *basis, int only, struct buf *out)
 {
     if (cli->json) {
@@ -42,9 +37,9 @@ static void announce(const struct cli *cli, int64_t watch_ms)
                 (long long)(watch_ms / MS_PER_S));
 }
 
-/* Watches until the time is over; *last is the newest sample, *ret_s how long it was seen. */
+/* Watches until the time is over; *last is the newest sample. */
 static int watch(struct session *session, int64_t watch_ms, struct forecast_memory *memory, const struct snapshot **last,
-                 double *ret_s, struct error *err)
+                 struct error *err)
 {
     int64_t step = MAX_OF(STEP_MIN_MS, MIN_OF(STEP_MAX_MS, watch_ms / STEPS));
     struct mono began = (*last)->taken;
@@ -59,37 +54,57 @@ static int watch(struct session *session, int64_t watch_ms, struct forecast_memo
         if (!forecast_see(memory, next))
             return error_set(err, -ENOMEM, "out of memory");
     }
-    *ret_s = (double)mono_since_ms((*last)->taken, began) / 1000;
     return 0;
+}
+
+/* What this process has seen, without a daemon; with --watch it grows from frame to frame. */
+struct own_look {
+    struct forecast_memory *memory; /* NULL before the first frame */
+    double seen_s;                  /* before `since`, in the stored history */
+    struct mono since;
+};
+static struct own_look own;
+
+static void forget(void)
+{
+    forecast_memory_free(own.memory);
+    own = (struct own_look){0};
+}
+
+/* The first frame takes its time, those after it only add to what was seen. */
+static int first_look(struct cli *cli, struct session *session, const struct snapshot **now, struct error *err)
+{
+    int64_t watch_ms = WATCH_DEFAULT_MS;
+    own.memory = forecast_memory_new();
+    if (!own.memory)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (options_seconds(&cli->options, "watch-for", &watch_ms, err) < 0)
+        return err->code;
+    own.since = (*now)->taken;
+    /* A simulated or recorded machine has no history of its own. */
+    if (!options_has(&cli->options, "source") && !env_is_recorded(&cli->env))
+        own.seen_s = forecast_see_past(cli, *now, own.memory);
+    forecast_see(own.memory, *now);
+    if (own.seen_s > 0 && !options_has(&cli->options, "watch-for"))
+        return 0;
+    if ((*now)->gpu_count)
+        announce(cli, watch_ms);
+    return watch(session, watch_ms, own.memory, now, err);
 }
 
 static int alone(struct cli *cli, struct session *session, const struct snapshot *first, int only, struct buf *out,
                  struct error *err)
 {
-    __attribute__((cleanup(cleanup_memory))) struct forecast_memory *memory = forecast_memory_new();
     AUTO_SNAPSHOT const struct snapshot *now = snapshot_ref(first);
-    int64_t watch_ms = WATCH_DEFAULT_MS;
-    if (!memory)
-        return error_set(err, -ENOMEM, "out of memory");
-    if (options_seconds(&cli->options, "watch-for", &watch_ms, err) < 0)
+    if (own.memory)
+        forecast_see(own.memory, now);
+    else if (first_look(cli, session, &now, err) < 0)
         return err->code;
-    struct forecast_basis basis = {.host = now->host.name};
-    /* A simulated or recorded machine has no history of its own. */
-    if (!options_has(&cli->options, "source") && !env_is_recorded(&cli->env))
-        basis.watched_s = forecast_see_past(cli, now, memory);
-    forecast_see(memory, now);
-    if (basis.watched_s <= 0 || options_has(&cli->options, "watch-for")) {
-        double watched = 0;
-        if (now->gpu_count)
-            announce(cli, watch_ms);
-        if (watch(session, watch_ms, memory, &now, &watched, err) < 0)
-            return err->code;
-        basis.watched_s += watched;
-    }
-    basis.host = now->host.name;
+    struct forecast_basis basis = {.host = now->host.name,
+                                   .watched_s = own.seen_s + (double)mono_since_ms(now->taken, own.since) / 1000};
     for (size_t i = 0; i < now->gpu_count; i++)
         basis.simulated |= now->gpus[i].simulated;
-    __attribute__((cleanup(cleanup_forecast))) struct forecast *f = forecast_make(memory, now);
+    __attribute__((cleanup(cleanup_forecast))) struct forecast *f = forecast_make(own.memory, now);
     if (!f)
         return error_set(err, -ENOMEM, "out of memory");
     write_answer(cli, f, &basis, only, out);
@@ -123,7 +138,9 @@ static int run(struct cli *cli)
     if (watch_ms > WATCH_MAX_MS)
         return cli_usage(cli->command, "--watch-for takes at most an hour (%d seconds); a daemon watches all the time",
                          WATCH_MAX_MS / MS_PER_S);
-    return show(cli, render);
+    int status = show(cli, render);
+    forget();
+    return status;
 }
 
 static const struct option_spec options[] = {
