@@ -71,6 +71,7 @@ def test_a_leak_is_foreseen(start, tmp_path):
 
 
 def test_one_gpu_or_none(daemon):
+    eventually(lambda: daemon.json("/api/forecast")["gpus"])  # the first sample
     assert [g["gpu_index"] for g in daemon.json("/api/forecast?gpu=1")["gpus"]] == [1]
     reply = daemon.get("/api/forecast?gpu=99")
     assert reply.status == 404 and reply.json()["error"]["code"] == "no_such_gpu"
