@@ -75,6 +75,14 @@ static int must_be_idle(const struct way *way, struct way_context *c, struct err
     return working <= 0 ? working : error_set(err, -EBUSY, "%s works, and would not survive being unloaded now", way->name);
 }
 
+static bool is_listed(const struct journal_entry *now, const char *id)
+{
+    for (size_t i = 0; i < now->item_count; i++)
+        if (strcmp(now->items[i].id, id) == 0)
+            return true;
+    return false;
+}
+
 /* ---- evict ---- */
 
 /* A server refuses to unload what it has unloaded meanwhile by itself: that is fine. What it still shows as loaded is not. */
@@ -175,8 +183,17 @@ static int reload_items(const struct way *way, struct way_context *c, struct err
 {
     const struct http_way *row = way->row;
     int64_t limit_ms = limit(c->settings->resume_timeout_ms);
+    AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
+    if (!now)
+        return error_set(err, -ENOMEM, "out of memory");
+    /* Where an item is loaded by another name than its own, loading it twice would make two of it. */
+    int listed = is_set(row->name_key) ? http_list(row, c, now, err) : 0;
+    if (listed < 0)
+        return listed;
     for (size_t i = 0; i < c->entry->item_count; i++) {
         struct journal_item item = c->entry->items[i];
+        if (is_listed(now, item.id))
+            continue;
         int rc = http_ask(c, row->reload_method, row->reload_path, row->reload_body, &item, limit_ms, NULL, err);
         if (rc == -EACCES && item.extra[0]) { /* settings of another version: with the server's own, then */
             item.extra[0] = '\0';
@@ -221,17 +238,12 @@ static int resume(const struct way *way, struct way_context *c, struct error *er
 
 /* ---- after a restart ---- */
 
-static bool is_listed(const struct journal_entry *now, const char *id)
-{
-    for (size_t i = 0; i < now->item_count; i++)
-        if (strcmp(now->items[i].id, id) == 0)
-            return true;
-    return false;
-}
-
 static enum way_found find(const struct way *way, struct way_context *c, struct error *err)
 {
     const struct http_way *row = way->row;
+    /* A request to unload was under way: what the server shows now may be over in a moment. */
+    if (strcmp(c->entry->step, "unload") == 0)
+        return WAY_FOUND_EVICTED;
     if (is_set(row->asleep_path)) {
         json_t *root = NULL;
         int rc = http_ask(c, "GET", row->asleep_path, NULL, NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);

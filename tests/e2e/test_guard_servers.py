@@ -287,7 +287,7 @@ def test_killed_at_a_step_of_a_server_the_next_start_brings_everything_back(mach
     first.kill()
     first.wait()
     server.put(slow=0)
-    m.guard("attach", "--way", kind, server.url)
+    m.guard("attach", "--way", kind, "--clear-for", "1s", server.url)  # longer than the request that is still under way
     if other.poll() is None:
         m.end(other)
     wait_for(lambda: m.status()["state"] == "running" and sorted(server.get()["loaded"]) == sorted(before) and not server.get().get("paused"),
