@@ -10,7 +10,10 @@
 #include "base/file.h"
 #include "host/machine_parts.h"
 
-enum { WINDOW_MS = 200 }; /* rates over less are noise: the last ones are kept */
+enum {
+    WINDOW_MS = 200, /* rates over less are noise: the last ones are kept */
+    SLOW_MS = 4000,  /* averages over ten seconds and heat change slowly, and the kernel asks every core for them */
+};
 
 struct machine *machine_new(const struct env *env)
 {
@@ -45,6 +48,12 @@ static void read_name(const struct env *env, struct host *out)
         out->name[sizeof out->name - 1] = '\0';
 }
 
+static void keep(const struct host *last, struct host *out, const enum host_metric *which, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out->metric[which[i]] = last->metric[which[i]];
+}
+
 static void keep_flow(const struct host *last, struct host *out)
 {
     static const enum host_metric flow[] = {
@@ -52,8 +61,22 @@ static void keep_flow(const struct host *last, struct host *out)
         HOST_METRIC_disk_write_bytes_per_s, HOST_METRIC_disk_busy_permille, HOST_METRIC_swap_in_pages_per_s,
         HOST_METRIC_swap_out_pages_per_s,
     };
-    for (size_t i = 0; i < ARRAY_LEN(flow); i++)
-        out->metric[flow[i]] = last->metric[flow[i]];
+    keep(last, out, flow, ARRAY_LEN(flow));
+}
+
+static void read_slow(struct machine *m, struct host *out, struct mono now)
+{
+    static const enum host_metric slow[] = {
+        HOST_METRIC_cpu_temp_mdegc,     HOST_METRIC_cpu_pressure_permille, HOST_METRIC_mem_pressure_permille,
+        HOST_METRIC_mem_stall_permille, HOST_METRIC_io_pressure_permille,  HOST_METRIC_io_stall_permille,
+    };
+    if (m->measured && mono_since_ms(now, m->slow_at) < SLOW_MS) {
+        keep(&m->last, out, slow, ARRAY_LEN(slow));
+        return;
+    }
+    machine_read_temperature(m, out);
+    machine_read_pressure(m->env, out);
+    m->slow_at = now;
 }
 
 void machine_sample(struct machine *m, struct host *out)
@@ -64,10 +87,9 @@ void machine_sample(struct machine *m, struct host *out)
     bool new_window = !m->measured || elapsed_ms >= m->window_ms;
     read_name(m->env, out);
     machine_read_cpu(m, out, new_window);
-    machine_read_temperature(m, out);
     machine_read_memory(m->env, out);
     machine_read_load(m->env, out);
-    machine_read_pressure(m->env, out);
+    read_slow(m, out, now);
     if (new_window) {
         machine_read_flow(m, out, elapsed_ms);
         m->at = now;

@@ -18,7 +18,7 @@ struct machine {
     const struct env *env;
     int64_t window_ms;
     bool measured; /* there is a first sample */
-    struct mono at;
+    struct mono at, slow_at;
     struct cpu_time cpu, cores[CORES_MAX]; /* further cores count in the sum only */
     struct counters net, disks;
     uint64_t swapped_in, swapped_out; /* pages */

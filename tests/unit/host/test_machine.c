@@ -232,6 +232,23 @@ static void the_busiest_disk_counts_not_the_sum_of_all(void **state)
     machine_free(m);
 }
 
+static void without_swap_nothing_is_swapped(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/proc/meminfo", "MemTotal: 16384 kB\nMemAvailable: 8192 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
+    sysroot_write(&s, "/proc/vmstat", "pswpin 100\npswpout 1000\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    machine_sample(m, &h);
+    assert_int_equal(h.swap_in_pages_per_s.state, READING_UNSUPPORTED);
+    assert_int_equal(h.swap_total_bytes.value, 0);
+    machine_free(m);
+}
+
 static void the_hottest_package_is_the_cpus_temperature(void **state)
 {
     (void)state;
@@ -256,6 +273,10 @@ static void the_hottest_package_is_the_cpus_temperature(void **state)
     machine_sample(m, &h);
     assert_int_equal(h.cpu_temp_mdegc.value, 98000);
     sysroot_write(&s, "/sys/class/thermal/thermal_zone0/temp", "-274000\n");
+    clock_manual_advance_ms(&s.clock, 1000);
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_temp_mdegc.value, 98000); /* not asked again so soon */
+    clock_manual_advance_ms(&s.clock, 4000);
     machine_sample(m, &h);
     assert_int_equal(h.cpu_temp_mdegc.state, READING_FAILED);
     machine_free(m);
@@ -308,6 +329,7 @@ int main(void)
         TEST(the_busiest_core_and_waiting_are_told_apart_from_the_mean),
         TEST(pressure_is_the_kernels_own_average),
         TEST(the_busiest_disk_counts_not_the_sum_of_all),
+        TEST(without_swap_nothing_is_swapped),
         TEST(the_hottest_package_is_the_cpus_temperature),
         TEST(an_empty_machine_is_absent_not_zero),
         TEST(nonsense_is_absent),
