@@ -104,6 +104,7 @@ void alert_describe(struct alert *a, const struct alert_rule *rule, const struct
     if (s->gpu) {
         str_copy(a->gpu_uuid, sizeof a->gpu_uuid, str_from(s->gpu->id.uuid));
         str_copy_clean(a->gpu_name, sizeof a->gpu_name, str_from(s->gpu->id.name));
+        a->simulated = s->gpu->simulated;
     }
     if (s->process) {
         a->pid = s->process->pid;
@@ -172,6 +173,7 @@ void alert_notice(const struct alert *a, struct alert_notice *n)
     char pid[16], name[NOTICE_NOTIFIER_SIZE];
     *n = (struct alert_notice){.status = a->state.phase == ALERT_FIRING ? NOTICE_FIRING : NOTICE_RESOLVED,
                                .gpu_index = a->gpu_index,
+                               .simulated = a->simulated,
                                .has_value = a->has_value,
                                .value = a->value,
                                .started_at = a->state.started_at,

@@ -27,6 +27,7 @@ struct alert {
     enum alert_scope scope;
     int gpu_index; /* -1: about the host */
     char gpu_uuid[GPU_UUID_SIZE], gpu_name[GPU_NAME_SIZE];
+    bool simulated;
     char host[HOST_NAME_SIZE];
     int32_t pid; /* 0: not about a process */
     int64_t start_key;

@@ -44,6 +44,7 @@ static void write_alert(struct json_writer *j, const struct alert *a)
     jw_key_int(j, "gpu_index", a->gpu_index);
     jw_key_text(j, "gpu_uuid", a->gpu_uuid);
     jw_key_text(j, "gpu_name", a->gpu_name);
+    jw_key_bool(j, "simulated", a->simulated);
     jw_key_text(j, "host", a->host);
     jw_key_int(j, "pid", a->pid);
     jw_key_int(j, "start_key", a->start_key);
@@ -222,6 +223,7 @@ static void read_alert(struct alert_set *set, const json_t *o)
     a.start_key = get_int(o, "start_key");
     get_text(o, "gpu_uuid", a.gpu_uuid, sizeof a.gpu_uuid);
     get_text(o, "gpu_name", a.gpu_name, sizeof a.gpu_name);
+    a.simulated = json_is_true(json_object_get(o, "simulated"));
     get_text(o, "host", a.host, sizeof a.host);
     get_text(o, "process", a.process, sizeof a.process);
     get_text(o, "user", a.user, sizeof a.user);

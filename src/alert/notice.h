@@ -35,6 +35,7 @@ struct alert_notice {
     int gpu_index;                       /* -1: about the host or the daemon */
     char gpu_name[GPU_NAME_SIZE];        /* "" none */
     char gpu_uuid[GPU_UUID_SIZE];        /* "" none */
+    bool simulated;                      /* nobody need get up for it */
     char host[HOST_NAME_SIZE];
     bool has_value;
     double value; /* that decided: the left side of the condition */
@@ -50,6 +51,7 @@ struct alert_notice {
 
 /* "firing", "resolved" */
 const char *notice_status_name(enum notice_status status);
-/* A key that is there already gets the new value; a full list leaves it out. Values are cleaned of control characters and of what is not UTF-8. */
+/* A key that is there already gets the new value; a full list leaves it out. Values are cleaned of control characters and of what
+ * is not UTF-8. */
 void notice_add_label(struct alert_notice *n, const char *key, const char *value);
 void notice_add_notifier(struct alert_notice *n, const char *name);

@@ -31,6 +31,7 @@ void notice_json_members(struct json_writer *j, const struct alert_notice *n)
         jw_null(j);
     key_text_or_null(j, "gpu_name", n->gpu_name);
     key_text_or_null(j, "gpu_uuid", n->gpu_uuid);
+    jw_key_bool(j, "simulated", n->simulated);
     key_text_or_null(j, "host", n->host);
     jw_key_number(j, "value", n->has_value ? n->value : NAN);
     jw_key_text(j, "summary", n->summary);
@@ -78,6 +79,7 @@ bool notice_from_json(const json_t *object, struct alert_notice *ret)
     take_text(object, "fingerprint", n.fingerprint, sizeof n.fingerprint);
     take_time(object, "started_at", &n.started_at);
     take_time(object, "ended_at", &n.ended_at);
+    n.simulated = json_is_true(json_object_get(object, "simulated"));
     const json_t *index = json_object_get(object, "gpu_index"), *value = json_object_get(object, "value");
     json_int_t number = json_integer_value(index);
     if (json_is_integer(index) && number >= 0 && number < GPU_MAX)

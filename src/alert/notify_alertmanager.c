@@ -33,7 +33,7 @@ static void label_name(const char *key, char name[NOTICE_LABEL_KEY_SIZE + 1])
     name[at] = '\0';
 }
 
-static const char *const reserved[] = {"alertname", "severity", "host", "gpu", "gpu_uuid", "gpu_name", "source"};
+static const char *const reserved[] = {"alertname", "severity", "host", "gpu", "gpu_uuid", "gpu_name", "simulated", "source"};
 
 static void put_label(struct json_writer *j, const char *key, const char *value)
 {
@@ -53,6 +53,7 @@ static void put_labels(struct json_writer *j, const struct alert_notice *n)
     put_label(j, "gpu", index);
     put_label(j, "gpu_uuid", n->gpu_uuid);
     put_label(j, "gpu_name", n->gpu_name);
+    put_label(j, "simulated", n->simulated ? "true" : "");
     put_label(j, "source", "whirr");
     for (size_t i = 0; i < n->label_count; i++) {
         label_name(n->labels[i].key, names[i]);

@@ -49,7 +49,7 @@ void notice_title(const struct alert_notice *n, size_t count, struct buf *out)
 {
     buf_printf(out, "%s: %s", n->status == NOTICE_RESOLVED ? "RESOLVED" : "FIRING", n->alert);
     if (n->gpu_index >= 0)
-        buf_printf(out, " on GPU %d", n->gpu_index);
+        buf_printf(out, " on %sGPU %d", n->simulated ? "simulated " : "", n->gpu_index);
     if (n->host[0])
         buf_printf(out, "%s%s", n->gpu_index >= 0 ? " of " : " on ", n->host);
     if (n->status == NOTICE_FIRING && n->severity[0])

@@ -40,6 +40,7 @@ void json_alert(struct json_writer *j, const struct alert *a)
     key_int_or_null(j, "gpu_index", a->gpu_index >= 0, a->gpu_index);
     json_words(j, "gpu_name", a->gpu_name);
     json_words(j, "gpu_uuid", a->gpu_uuid);
+    jw_key_bool(j, "simulated", a->simulated);
     key_int_or_null(j, "pid", a->pid != 0, a->pid);
     json_words(j, "process", a->process);
     json_words(j, "user", a->user);

@@ -44,7 +44,7 @@ def test_a_webhook_gets_the_object_of_the_documentation(whirr, target, config):
     request, = hook.requests
     assert request.path == "/hook/s3cret" and request.headers["Content-Type"] == "application/json"
     body = request.json()
-    assert set(body) == {"status", "alert", "severity", "gpu_index", "gpu_name", "gpu_uuid", "host", "value", "summary", "started_at", "ended_at",
+    assert set(body) == {"status", "alert", "severity", "gpu_index", "gpu_name", "gpu_uuid", "simulated", "host", "value", "summary", "started_at", "ended_at",
                          "labels", "fingerprint", "title", "count", "alerts"}
     assert body["status"] == "firing" and body["severity"] == "warning" and body["alerts"][0]["alert"] == body["alert"]
 

@@ -165,8 +165,10 @@ static void slack_marks_in_values_are_escaped(void **state)
     json_decref(o);
     notify_message_done(&message);
     n.status = NOTICE_RESOLVED;
+    n.simulated = true;
     o = make(CONFIG_NOTIFY_SLACK, "http://h/x", "", &n, 1);
     assert_string_equal(text(json_array_get(json_object_get(o, "attachments"), 0), "color"), "good");
+    assert_string_equal(text(o, "text"), "RESOLVED: busy on simulated GPU 0 of node7");
     json_decref(o);
     notify_message_done(&message);
 }
