@@ -14,3 +14,5 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
 bool alert_is_direct(const struct cli *cli);
 /* The configuration and its rules; EXIT_FINE, or what was wrong was printed. */
 int alert_load(struct cli *cli, struct config **ret_config, struct alert_rules **ret);
+/* Indented, to stdout. */
+int alert_print_json(const json_t *json);

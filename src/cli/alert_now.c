@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "cli/show.h"
+#include "format/json.h"
 
 struct look {
     struct cli *cli;
@@ -17,6 +18,7 @@ struct look {
     struct json_writer *json;
     const struct alert_rule *rule;
     bool single; /* say also what does not hold */
+    int only;    /* position of the GPU that was asked for, or ALL_GPUS */
     size_t holds, unknown;
 };
 
@@ -123,6 +125,8 @@ static void judge_rule(struct look *l, const struct snapshot *s, const struct al
     if (l->rule->scope == SCOPE_HOST)
         judge(l, &subject);
     for (size_t i = 0; l->rule->scope != SCOPE_HOST && i < s->gpu_count; i++) {
+        if (l->only != ALL_GPUS && (int)i != l->only)
+            continue;
         subject.gpu = &s->gpus[i];
         subject.process = NULL;
         if (l->rule->scope == SCOPE_GPU)
@@ -165,11 +169,13 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
     struct session *session = session_open(cli, &err);
     AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_ALL, &err) : NULL;
     AUTO_FREE struct alert_facts *facts = calloc(1, sizeof *facts);
-    int status = EXIT_FINE;
+    int status = EXIT_FINE, only = ALL_GPUS;
+    if (s && session_only(session, s, &only, &err) < 0)
+        snapshot_unref(TAKE(s));
     if (!s || !facts) {
         status = err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", s ? "out of memory" : err.text);
     } else {
-        struct look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1};
+        struct look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
         alert_facts_from_snapshot(facts, s);
         if (cli->json) {
             jw_object(&j);

@@ -201,10 +201,14 @@ static int try_course(struct cli *cli, const struct config *config, const struct
     AUTO_BUF struct buf out = BUF(OUT_MAX);
     struct trial t;
     struct error err = {0};
-    int result = trial_init(&t, rules) ? past ? look_back(cli, config, rules, &t, &err) : play(cli, &t, &err)
-                                       : error_set(&err, -ENOMEM, "out of memory");
+    bool ready = trial_init(&t, rules);
+    t.which = options_value(&cli->options, "gpu", NULL);
+    int result =
+        ready ? past ? look_back(cli, config, rules, &t, &err) : play(cli, &t, &err) : error_set(&err, -ENOMEM, "out of memory");
     int status = EXIT_FINE;
-    if (result < 0 && !t.samples) {
+    if (t.which && t.samples && t.only < 0) {
+        status = cli_fail("there is no GPU '%s'", t.which);
+    } else if (result < 0 && !t.samples) {
         status = err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
     } else {
         if (result < 0)

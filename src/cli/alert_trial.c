@@ -109,6 +109,8 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
 {
     struct trial *t = user;
     (void)rule;
+    if (t->which && (a->gpu_index < 0 || a->gpu_index != t->only))
+        return;
     if (news == NEWS_FIRED)
         add_event(t, a);
     else if (news == NEWS_CALMED)
@@ -129,6 +131,8 @@ static void count_truths(struct trial *t, const struct snapshot *s)
     if (rule->scope == SCOPE_HOST)
         t->truths[expr_eval(rule->when, &subject)]++;
     for (size_t i = 0; rule->scope != SCOPE_HOST && i < s->gpu_count; i++) {
+        if (t->which && s->gpus[i].index != t->only)
+            continue;
         subject.gpu = &s->gpus[i];
         if (rule->scope == SCOPE_GPU)
             t->truths[expr_eval(rule->when, &subject)]++;
@@ -142,6 +146,11 @@ static void count_truths(struct trial *t, const struct snapshot *s)
 void trial_see(void *trial, const struct snapshot *s)
 {
     struct trial *t = trial;
+    int at = t->which ? snapshot_find_gpu(s, t->which) : -1;
+    if (t->which && !t->samples)
+        t->only = -1;
+    if (at >= 0)
+        t->only = s->gpus[at].index;
     *t->facts = (struct alert_facts){0};
     add_health(t, s);
     add_forecast(t, s);

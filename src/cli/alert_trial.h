@@ -19,6 +19,8 @@ struct trial {
     struct alert_facts *facts;
     struct health_history *health;
     struct forecast_memory *forecast;
+    const char *which; /* --gpu: only alerts of this one are told; NULL: all */
+    int only;          /* its index; -1 when it is not there */
     struct wall first, last;
     size_t samples, pending;
     size_t truths[3]; /* of the condition, for every subject and sample; for a single rule */

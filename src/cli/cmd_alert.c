@@ -7,69 +7,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/moment.h"
-#include "base/units.h"
 #include "cli/alert_ask.h"
+#include "cli/alert_silence.h"
 #include "cli/alert_test.h"
 #include "cli/alert_text.h"
-#include "cli/client.h"
 #include "cli/history_source.h"
 #include "cli/settings.h"
 #include "cli/show.h"
+#include "format/json.h"
 #include "format/json_alert.h"
 
-enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 5000 };
-
-json_t *alert_ask(struct cli *cli, const char *method, const char *path, const char *body, struct error *err)
-{
-    struct config *config = NULL;
-    struct config_problems problems;
-    struct client *client = NULL;
-    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
-    json_t *json = NULL;
-    settings_read(cli, NULL, 0, &config, &problems);
-    int result = client_open(config ? config->server.socket : "auto", &client, err);
-    config_free(config);
-    if (result == 0)
-        result = client_request(client, method, path, body, &answer, ANSWER_WITHIN_MS, err);
-    client_close(client);
-    if (result >= 400) {
-        char text[400];
-        client_error_text(buf_view(&answer), text, sizeof text);
-        error_set(err, -EREMOTEIO, "%s", text);
-    } else if (result > 0) {
-        json = json_loadb(answer.at, answer.len, 0, NULL);
-        if (!json)
-            error_set(err, -EPROTO, "the daemon's answer cannot be understood");
-    }
-    return json;
-}
-
-bool alert_is_direct(const struct cli *cli)
-{
-    const struct options *o = &cli->options;
-    return cli->direct || options_has(o, "direct") || options_has(o, "source") || env_is_recorded(&cli->env);
-}
-
-int alert_load(struct cli *cli, struct config **ret_config, struct alert_rules **ret)
-{
-    static struct config_problems problems; /* large */
-    int status = settings_load(cli, NULL, 0, ret_config);
-    if (status != EXIT_FINE)
-        return status;
-    if (alert_rules_new(*ret_config, &cli->env, &problems, ret) == 0)
-        return EXIT_FINE;
-    config_free(TAKE(*ret_config));
-    return cli_fail("the rules cannot be read: %s", problems.count ? problems.list[0].text : "out of memory");
-}
-
-static int print_json(const json_t *json)
-{
-    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
-    AUTO_FREE char *text = json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
-    buf_printf(&out, "%s\n", text ? text : "{}");
-    return show_text(&out);
-}
+enum { ANSWER_MAX = 64 << 20 };
 
 /* ---- list and rules ---- */
 
@@ -103,6 +51,35 @@ static json_t *look_once(struct cli *cli, struct error *err)
     return json;
 }
 
+/* --gpu: leaves only what is about it. */
+static int only_gpu(struct cli *cli, json_t *body, struct error *err)
+{
+    static const char *const states[] = {"pending", "firing", "resolved"};
+    struct session *session = session_open(cli, err);
+    AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_FAST, err) : NULL;
+    int at = ALL_GPUS, result = s ? session_only(session, s, &at, err) : -EIO;
+    json_t *list = json_object_get(body, "alerts"), *counts = json_object_get(body, "counts");
+    int64_t found[ARRAY_LEN(states)] = {0}, silenced = 0;
+    for (size_t i = 0; !result && at != ALL_GPUS && i < json_array_size(list);) {
+        const json_t *a = json_array_get(list, i), *index = json_object_get(a, "gpu_index");
+        if (!json_is_integer(index) || json_integer_value(index) != s->gpus[at].index) {
+            json_array_remove(list, i);
+            continue;
+        }
+        for (size_t k = 0; k < ARRAY_LEN(states); k++)
+            found[k] += strcmp(json_string_value(json_object_get(a, "state")), states[k]) == 0;
+        silenced +=
+            json_is_true(json_object_get(a, "silenced")) && strcmp(json_string_value(json_object_get(a, "state")), "firing") == 0;
+        i++;
+    }
+    for (size_t k = 0; !result && k < ARRAY_LEN(states); k++)
+        json_object_set_new(counts, states[k], json_integer(found[k]));
+    if (!result)
+        json_object_set_new(counts, "silenced", json_integer(silenced));
+    session_close(session);
+    return result;
+}
+
 static int list(struct cli *cli)
 {
     struct error err = {0};
@@ -115,8 +92,10 @@ static int list(struct cli *cli)
     if (!body)
         return err.text[0] ? cli_fail("%s", err.text) : EXIT_FAILED;
     int result;
-    if (cli->json) {
-        result = print_json(body);
+    if (options_has(&cli->options, "gpu") && only_gpu(cli, body, &err)) {
+        result = cli_fail("%s", err.text);
+    } else if (cli->json) {
+        result = alert_print_json(body);
     } else {
         AUTO_BUF struct buf out = BUF(ANSWER_MAX);
         alert_text(&out, &cli->page, body, options_has(&cli->options, "all"));
@@ -150,7 +129,7 @@ static int list_rules(struct cli *cli)
     }
     int result;
     if (cli->json) {
-        result = print_json(body);
+        result = alert_print_json(body);
     } else {
         alert_rules_text(&out, &cli->page, body);
         result = show_text(&out);
@@ -167,119 +146,6 @@ static int list_names(struct cli *cli)
     else
         alert_names_text(&out, &cli->page);
     return show_text(&out);
-}
-
-/* ---- silence ---- */
-
-static int say_end(struct cli *cli, struct json_writer *j)
-{
-    const char *length = options_value(&cli->options, "for", NULL), *until = options_value(&cli->options, "until", NULL);
-    struct wall now = clock_wall(cli->env.clock), end;
-    int64_t ms;
-    char text[WALL_TEXT_SIZE];
-    if (!length == !until)
-        return cli_usage(cli->command, "'alert silence' needs either --for DURATION or --until TIME");
-    if (length && (!duration_parse(str_from(length), &ms) || ms == 0))
-        return cli_usage(cli->command, "--for needs " DURATION_SYNTAX);
-    if (length) {
-        jw_key_number(j, "for_seconds", (double)ms / MS_PER_S);
-        return EXIT_FINE;
-    }
-    if (!moment_parse(str_from(until), now, MOMENT_LOCAL, &end))
-        return cli_usage(cli->command, "--until needs " MOMENT_SYNTAX);
-    if (end.ms < now.ms && strlen(until) <= 8 && strchr(until, ':'))
-        end.ms += 86400000; /* "18:00" lies ahead, not behind */
-    wall_format(end, text);
-    jw_key_text(j, "until", text);
-    return EXIT_FINE;
-}
-
-static int add_silence(struct cli *cli, const char *const *matchers, size_t count)
-{
-    AUTO_BUF struct buf body = BUF(16 << 10);
-    struct json_writer j = JSON_WRITER(&body);
-    struct error err = {0};
-    struct silence checked = {0};
-    const char *user = getenv("USER");
-    jw_object(&j);
-    jw_key_array(&j, "matchers");
-    for (size_t i = 0; i < count; i++) {
-        if (silence_add_matcher(&checked, str_from(matchers[i]), &err))
-            return cli_usage(cli->command, "%s", err.text);
-        jw_text(&j, matchers[i]);
-    }
-    jw_end(&j);
-    int status = say_end(cli, &j);
-    if (status != EXIT_FINE)
-        return status;
-    jw_key_text(&j, "comment", options_value(&cli->options, "comment", ""));
-    jw_key_text(&j, "created_by", user ? user : "");
-    jw_end(&j);
-    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
-    if (!answer)
-        return cli_fail("%s", err.text);
-    if (cli->json) {
-        status = print_json(answer);
-    } else {
-        AUTO_BUF struct buf out = BUF(64 << 10);
-        json_t *list = json_array();
-        json_array_append(list, json_object_get(answer, "silence"));
-        silences_text(&out, &cli->page, list);
-        json_decref(list);
-        status = show_text(&out);
-    }
-    json_decref(answer);
-    return status;
-}
-
-static int remove_silence(struct cli *cli, const char *id)
-{
-    AUTO_BUF struct buf body = BUF(1024);
-    struct json_writer j = JSON_WRITER(&body);
-    struct error err = {0};
-    jw_object(&j);
-    jw_key_text(&j, "remove", id);
-    jw_end(&j);
-    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
-    if (!answer)
-        return cli_fail("%s", err.text);
-    int status = cli->json ? print_json(answer) : EXIT_FINE;
-    json_decref(answer);
-    return status;
-}
-
-static int list_silences(struct cli *cli)
-{
-    struct error err = {0};
-    json_t *body = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
-    if (!body)
-        return cli_fail("%s", err.text);
-    int status;
-    if (cli->json) {
-        json_t *only = json_object();
-        json_object_set(only, "silences", json_object_get(body, "silences"));
-        status = print_json(only);
-        json_decref(only);
-    } else {
-        AUTO_BUF struct buf out = BUF(1 << 20);
-        silences_text(&out, &cli->page, json_object_get(body, "silences"));
-        status = show_text(&out);
-    }
-    json_decref(body);
-    return status;
-}
-
-static int silence(struct cli *cli, const char *const *words, size_t count)
-{
-    if (count == 0 || strcmp(words[0], "list") == 0)
-        return list_silences(cli);
-    if (strcmp(words[0], "remove") == 0)
-        return count == 2 ? remove_silence(cli, words[1])
-                          : cli_usage(cli->command, "'alert silence remove' needs the number of a silence, like s1");
-    bool add = strcmp(words[0], "add") == 0;
-    if (!add && !strchr(words[0], '='))
-        return cli_usage(cli->command, "'alert silence' takes add, list, remove, or conditions like alert=gpu_hot");
-    return add_silence(cli, words + add, count - add);
 }
 
 /* ---- check ---- */
@@ -321,7 +187,7 @@ static int run(struct cli *cli)
     const char *word = count ? arguments[0] : "list";
     cli->page.now = clock_wall(cli->env.clock);
     if (strcmp(word, "silence") == 0)
-        return silence(cli, arguments + 1, count - 1);
+        return alert_silence(cli, arguments + 1, count - 1);
     if (strcmp(word, "test") == 0)
         return count <= 2 ? alert_test(cli, count > 1 ? arguments[1] : NULL)
                           : cli_usage(cli->command, "a condition must stand in quotes, as one argument");

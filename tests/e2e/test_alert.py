@@ -108,6 +108,17 @@ def test_how_long_a_condition_must_hold_can_be_tried(sim):
     assert at_once["condition"]["true"] > 0 and at_once["condition"]["false"] > 0
 
 
+def test_one_gpu_can_be_asked_for(sim):
+    both = sim("training", "alert", "test", "utilization_percent > 10", "--json", gpus=2).json()
+    one = sim("training", "alert", "test", "utilization_percent > 10", "--gpu", "1", "--json", gpus=2).json()
+    assert {a["gpu_index"] for a in both["alerts"]} == {0, 1} and {a["gpu_index"] for a in one["alerts"]} == {1}
+    assert sum(both["condition"].values()) == 2 * sum(one["condition"].values())
+    assert sim("training", "alert", "test", "--gpu", "7", gpus=2).code == 1
+    assert sim("overheat", "alert", "list", "--gpu", "7", gpus=2).code == 1
+    listed = sim("overheat,start=300", "alert", "list", "--gpu", "0", "--json", gpus=2).json()
+    assert {a["gpu_index"] for a in listed["alerts"]} == {0} and sum(listed["counts"][s] for s in ("pending", "firing")) == len(listed["alerts"])
+
+
 def test_a_recording_is_looked_through(whirr, tmp_path):
     path = tmp_path / "busy.whirr"
     made = whirr("record", "--source", "sim:scenario=training,start=60,gpus=1", "--interval", "0.1", "--duration", "1", str(path))

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr alert silence: add, list, remove.
+ */
+#include "cli/alert_silence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alert/silence.h"
+#include "base/json_writer.h"
+#include "base/moment.h"
+#include "base/units.h"
+#include "cli/alert_ask.h"
+#include "cli/alert_text.h"
+#include "cli/show.h"
+
+static int say_end(struct cli *cli, struct json_writer *j)
+{
+    const char *length = options_value(&cli->options, "for", NULL), *until = options_value(&cli->options, "until", NULL);
+    struct wall now = clock_wall(cli->env.clock), end;
+    int64_t ms;
+    char text[WALL_TEXT_SIZE];
+    if (!length == !until)
+        return cli_usage(cli->command, "'alert silence' needs either --for DURATION or --until TIME");
+    if (length && (!duration_parse(str_from(length), &ms) || ms == 0))
+        return cli_usage(cli->command, "--for needs " DURATION_SYNTAX);
+    if (length) {
+        jw_key_number(j, "for_seconds", (double)ms / MS_PER_S);
+        return EXIT_FINE;
+    }
+    if (!moment_parse(str_from(until), now, MOMENT_LOCAL, &end))
+        return cli_usage(cli->command, "--until needs " MOMENT_SYNTAX);
+    if (end.ms < now.ms && strlen(until) <= 8 && strchr(until, ':'))
+        end.ms += 86400000; /* "18:00" lies ahead, not behind */
+    wall_format(end, text);
+    jw_key_text(j, "until", text);
+    return EXIT_FINE;
+}
+
+static int add_silence(struct cli *cli, const char *const *matchers, size_t count)
+{
+    AUTO_BUF struct buf body = BUF(16 << 10);
+    struct json_writer j = JSON_WRITER(&body);
+    struct error err = {0};
+    struct silence checked = {0};
+    const char *user = getenv("USER");
+    jw_object(&j);
+    jw_key_array(&j, "matchers");
+    for (size_t i = 0; i < count; i++) {
+        if (silence_add_matcher(&checked, str_from(matchers[i]), &err))
+            return cli_usage(cli->command, "%s", err.text);
+        jw_text(&j, matchers[i]);
+    }
+    jw_end(&j);
+    int status = say_end(cli, &j);
+    if (status != EXIT_FINE)
+        return status;
+    jw_key_text(&j, "comment", options_value(&cli->options, "comment", ""));
+    jw_key_text(&j, "created_by", user ? user : "");
+    jw_end(&j);
+    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
+    if (!answer)
+        return cli_fail("%s", err.text);
+    if (cli->json) {
+        status = alert_print_json(answer);
+    } else {
+        AUTO_BUF struct buf out = BUF(64 << 10);
+        json_t *list = json_array();
+        json_array_append(list, json_object_get(answer, "silence"));
+        silences_text(&out, &cli->page, list);
+        json_decref(list);
+        status = show_text(&out);
+    }
+    json_decref(answer);
+    return status;
+}
+
+static int remove_silence(struct cli *cli, const char *id)
+{
+    AUTO_BUF struct buf body = BUF(1024);
+    struct json_writer j = JSON_WRITER(&body);
+    struct error err = {0};
+    jw_object(&j);
+    jw_key_text(&j, "remove", id);
+    jw_end(&j);
+    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
+    if (!answer)
+        return cli_fail("%s", err.text);
+    int status = cli->json ? alert_print_json(answer) : EXIT_FINE;
+    json_decref(answer);
+    return status;
+}
+
+static int list_silences(struct cli *cli)
+{
+    struct error err = {0};
+    json_t *body = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+    if (!body)
+        return cli_fail("%s", err.text);
+    int status;
+    if (cli->json) {
+        json_t *only = json_object();
+        json_object_set(only, "silences", json_object_get(body, "silences"));
+        status = alert_print_json(only);
+        json_decref(only);
+    } else {
+        AUTO_BUF struct buf out = BUF(1 << 20);
+        silences_text(&out, &cli->page, json_object_get(body, "silences"));
+        status = show_text(&out);
+    }
+    json_decref(body);
+    return status;
+}
+
+int alert_silence(struct cli *cli, const char *const *words, size_t count)
+{
+    if (count == 0 || strcmp(words[0], "list") == 0)
+        return list_silences(cli);
+    if (strcmp(words[0], "remove") == 0)
+        return count == 2 ? remove_silence(cli, words[1])
+                          : cli_usage(cli->command, "'alert silence remove' needs the number of a silence, like s1");
+    bool add = strcmp(words[0], "add") == 0;
+    if (!add && !strchr(words[0], '='))
+        return cli_usage(cli->command, "'alert silence' takes add, list, remove, or conditions like alert=gpu_hot");
+    return add_silence(cli, words + add, count - add);
+}
