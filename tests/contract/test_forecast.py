@@ -44,7 +44,10 @@ def quiet(tmp_path_factory):
 
 def test_a_leak_is_foreseen(start, tmp_path):
     # Fast enough to be seen within the shortest stretch that is believed (10 s), slow enough not to be over by then.
-    d = start("--interval", "0.2", "--store", f"sqlite:{tmp_path}/whirr.db", source="sim:scenario=vram-leak,start=850,speed=10")
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[alert]]\nname = "filling"\nwhen = "vram_full_seconds < 10min"\nfor = "0s"\nseverity = "warning"\n')
+    d = start("--interval", "0.2", "--store", f"sqlite:{tmp_path}/whirr.db", "--config", str(rules),
+              source="sim:scenario=vram-leak,start=850,speed=10")
     first = shapes.check(d.json("/api/forecast"), FORECAST)
     assert first["remembered"] and all(g["memory"]["seconds"] is None for g in first["gpus"])
 
@@ -62,6 +65,9 @@ def test_a_leak_is_foreseen(start, tmp_path):
     metrics = d.get("/metrics").body.decode()
     assert re.search(r'^gpu_memory_full_seconds\{gpu="0",.*\} [\d.]+$', metrics, re.M), metrics[-2000:]
     assert "gpu_throttle_forecast_seconds{" not in metrics
+
+    firing = eventually(lambda: [a for a in d.json("/api/alerts")["alerts"] if a["alert"] == "filling" and a["state"] == "firing"])
+    assert firing[0]["gpu_index"] == 0
 
     # The command asks the daemon: no waiting, the same answer.
     text = d.whirr("forecast").stdout
