@@ -7,11 +7,12 @@ import json
 import re
 import socket
 import sqlite3
+import subprocess
 import time
 
 import pytest
 import shapes
-from conftest import Starter, eventually
+from conftest import WHIRR, Starter, eventually
 
 PATH = "/api/history"
 NUMBERS = [shapes.Null(shapes.NUMBER)]
@@ -19,6 +20,8 @@ SERIES = {"of": str, "host": str, "gpu_index": shapes.Null(int), "gpu_name": sha
           "pid": shapes.Null(int), "times": [shapes.NUMBER], "metrics": [{"name": str, "unit": shapes.Null(str), "mean": NUMBERS, "min": NUMBERS, "max": NUMBERS}]}
 HISTORY = {"since": shapes.Null(str), "until": str, "step_seconds": shapes.Null(shapes.NUMBER), "level": shapes.Null(str), "series": [SERIES]}
 BIG_ROWS = 150_000
+SANITIZED = "libasan" in subprocess.run(["ldd", WHIRR], capture_output=True, text=True).stdout
+ALLOWED_KIB = (32 if SANITIZED else 6) * 1024  # a slice or two on the way, far less than what is sent
 
 
 def begin(starter, folder, **more):
@@ -56,7 +59,7 @@ def big(tmp_path_factory):
         db.executemany("INSERT INTO samples (id, gpu_index, power_mw, temp_mdegc) VALUES (?, 0, ?, ?)",
                        (((first + i * 5000) << 14 | gpu, 100000 + i % 1000, 50000 + i % 7) for i in range(BIG_ROWS)))
         db.execute("UPDATE gpus SET first_seen_ms = ?", (first,))
-    d = starter("--interval", "1", "--store", f"sqlite:{before.file}", WHIRR_STORE_RAW_DAYS="3650")
+    d = starter("--interval", "1", "--store", f"sqlite:{before.file}", WHIRR_STORE_RAW_DAYS="3650", ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1")
     eventually(lambda: d.json("/api/health")["store"]["state"] == "ok")
     yield d
     starter.stop()
@@ -206,7 +209,7 @@ def test_a_long_download_streams_in_little_memory(big):
         most = max(most, resident(big))
     connection.close()
     assert count >= BIG_ROWS and length > 8 << 20 and tail.endswith(b"\n")
-    assert most - before < 6 * 1024, (before, most)
+    assert most - before < ALLOWED_KIB, (before, most)
 
 
 def test_a_client_that_stops_reading_holds_up_nobody(big):
@@ -223,7 +226,7 @@ def test_a_client_that_stops_reading_holds_up_nobody(big):
         begin = time.monotonic()
         assert big.json(f"{PATH}?metric=power&since=-1m")["series"]
         assert time.monotonic() - begin < 2
-    assert resident(big) - before < 6 * 1024
+    assert resident(big) - before < ALLOWED_KIB
     # One goes on, and gets the rest.
     s = stalled[0]
     s.settimeout(20)
