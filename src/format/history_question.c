@@ -95,6 +95,8 @@ static bool find_process(const char *name, struct history_metric *ret)
 
 static bool find_metric(bool of_process, const char *name, struct history_metric *ret)
 {
+    bool of_host = strncmp(name, "host.", 5) == 0;
+    name += of_host ? 5 : 0;
     const char *gpu = name, *process = name, *host = name;
     for (size_t i = 0; i < ARRAY_LEN(short_names); i++)
         if (strcmp(short_names[i].word, name) == 0) {
@@ -104,9 +106,7 @@ static bool find_metric(bool of_process, const char *name, struct history_metric
         }
     if (of_process)
         return process && find_process(process, ret);
-    if (strncmp(name, "host.", 5) == 0)
-        return find_series(OF_HOST, name + 5, ret);
-    return (gpu && find_series(OF_GPU, gpu, ret)) || (host && find_series(OF_HOST, host, ret));
+    return (gpu && !of_host && find_series(OF_GPU, gpu, ret)) || (host && find_series(OF_HOST, host, ret));
 }
 
 struct near {

@@ -117,10 +117,11 @@ static void wrong_questions_name_the_parameter(void **state)
 static void short_names_numbers_and_steps_are_understood(void **state)
 {
     (void)state;
-    const struct history_question *q = question(HISTORY_SERIES, "metric=util,vram,cpu&step=90s&process=");
+    const struct history_question *q = question(HISTORY_SERIES, "metric=util,vram,cpu,host.load&step=90s&process=");
     assert_string_equal(q->metrics[0].name, "utilization_percent");
     assert_string_equal(q->metrics[1].name, "memory_used_mb");
     assert_int_equal(q->metrics[2].of, OF_HOST);
+    assert_string_equal(q->metrics[3].name, "load_average_1m");
     assert_int_equal(q->step_ms, 120000); /* whole minutes */
     q = question(HISTORY_SERIES, "process=4711");
     assert_int_equal(q->pid, 4711);
