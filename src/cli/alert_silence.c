@@ -3,6 +3,7 @@
  */
 #include "cli/alert_silence.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,9 +48,11 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     jw_object(&j);
     jw_key_array(&j, "matchers");
     for (size_t i = 0; i < count; i++) {
-        if (silence_add_matcher(&checked, str_from(matchers[i]), &err))
+        char matcher[256];
+        snprintf(matcher, sizeof matcher, "%s%s", strchr(matchers[i], '=') ? "" : "alert=", matchers[i]);
+        if (silence_add_matcher(&checked, str_from(matcher), &err))
             return cli_usage(cli->command, "%s", err.text);
-        jw_text(&j, matchers[i]);
+        jw_text(&j, matcher);
     }
     jw_end(&j);
     int status = say_end(cli, &j);
@@ -120,7 +123,7 @@ int alert_silence(struct cli *cli, const char *const *words, size_t count)
         return count == 2 ? remove_silence(cli, words[1])
                           : cli_usage(cli->command, "'alert silence remove' needs the number of a silence, like s1");
     bool add = strcmp(words[0], "add") == 0;
-    if (!add && !strchr(words[0], '='))
-        return cli_usage(cli->command, "'alert silence' takes add, list, remove, or conditions like alert=gpu_hot");
+    if (add && count == 1)
+        return cli_usage(cli->command, "'alert silence add' needs the name of an alert, or conditions like severity=info");
     return add_silence(cli, words + add, count - add);
 }

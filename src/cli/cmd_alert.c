@@ -226,7 +226,7 @@ static const struct example examples[] = {
     {"whirr alert test gpu_hot", "would it fire now, and if not, why"},
     {"whirr alert test 'memory_used_mb > 20GiB' --since -1d", "when would it have fired since yesterday"},
     {"whirr alert test --source sim:scenario=overheat", "which rules fire when a card overheats"},
-    {"whirr alert silence alert=gpu_hot gpu=0 --for 2h --comment 'new fans'", "tell nobody for two hours"},
+    {"whirr alert silence gpu_hot gpu=0 --for 2h --comment 'new fans'", "tell nobody for two hours"},
     {"whirr alert silence remove s1", "tell them again"},
 };
 
@@ -234,7 +234,8 @@ const struct command command_alert = {
     .name = "alert",
     .summary = "What fires, the rules behind it, and silences",
     .details =
-        "Words: list (the default), rules, names, test [RULE|CONDITION], silence [add] KEY=VALUE..., silence list, silence remove "
+        "Words: list (the default), rules, names, test [RULE|CONDITION], silence [add] NAME|KEY=VALUE..., silence list, silence "
+        "remove "
         "ID, "
         "check. Conditions of a silence: alert, severity, gpu, gpu_uuid, gpu_name, host, process, pid, user, or a label of the "
         "rule; * and ? stand for anything.\n\nThe word test looks at the machine as it is now; with --source at a simulated "

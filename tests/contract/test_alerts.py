@@ -96,7 +96,7 @@ def test_clients_hear_of_alerts_behind_the_sample(house, node):
 def test_silences(house, ops):
     house.configure(AS_WRITTEN.replace("9000", str(ops.port)).replace('for = "0s"', 'for = "1s"') + 'labels = { team = "ml" }\n')
     d = house.start("sim:gpus=2,scenario=training,start=120")
-    made = d.whirr("alert", "silence", "alert=bus?", "gpu=1", "team=ML", "--for", "3s", "--comment", "new fans", "--json")
+    made = d.whirr("alert", "silence", "bus?", "gpu=1", "team=ML", "--for", "3s", "--comment", "new fans", "--json")
     assert made.returncode == 0, made.stderr
     silence = json.loads(made.stdout)["silence"]
     assert silence["matchers"] == {"alert": "bus?", "gpu": "1", "team": "ML"} and silence["comment"] == "new fans"
