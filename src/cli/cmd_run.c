@@ -86,7 +86,14 @@ static int run_program(const char *const *argv)
     posix_spawnattr_init(&attributes);
     sigfillset(&defaults);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    /* Held back until it is known to whom they are passed on. */
+    sigset_t held, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    posix_spawnattr_setsigmask(&attributes, &before);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     /* The program has the terminal: what is typed is meant for it, and we only wait. */
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
@@ -100,6 +107,7 @@ static int run_program(const char *const *argv)
     const struct sigaction passing = {.sa_handler = pass_on};
     sigaction(SIGTERM, &passing, NULL);
     sigaction(SIGHUP, &passing, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;

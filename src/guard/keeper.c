@@ -70,6 +70,8 @@ static void check_child(struct keeper *k)
     if (!k->has_child || k->child.pid == 0 || !child_ended(k->env, &k->child, &status))
         return;
     k->entry.leader = (struct claim_identity){0};
+    if (keeper_acted_through(k, "process"))
+        return; /* an earlier guard stopped it, and died before it had ended: it is started again when the GPU is free */
     k->entry.acted_count = 0;
     keeper_tell_end(k, status);
 }

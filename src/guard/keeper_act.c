@@ -44,6 +44,8 @@ static void write_journal(struct keeper *k)
     struct error err = {0};
     k->entry.state = k->policy.state;
     k->entry.held = k->policy.held || k->policy.evict_wanted;
+    if (k->has_child)
+        k->entry.leader = (struct claim_identity){k->child.pid, k->child.pid ? k->child.start_key : 0};
     if (journal_write(&k->journal, &k->entry, &err) < 0)
         keeper_problem(k, "%s", err.text);
 }

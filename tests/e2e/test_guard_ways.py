@@ -2,6 +2,7 @@
 """The guard's plain ways (command, signal, process), driver calls that hang, and the end of the guard in the middle of something."""
 import json
 import signal
+import subprocess
 import threading
 import time
 
@@ -174,6 +175,40 @@ def test_a_child_that_ignores_a_polite_end_is_killed_with_its_group(machine):
     assert time.monotonic() - begin < 8
     guard.terminate()
     guard.wait(20)
+
+
+@pytest.mark.parametrize("step", ["stop", "started"])
+def test_killed_while_a_child_is_stopped_or_started_there_is_one_child_in_the_end(machine, step):
+    m = machine
+    mark = f"whirr-test-{m.dir.name}"
+    script = f": {mark}; trap 'sleep 1; exit 0' TERM; while :; do sleep 0.05; done"
+    run = ("run", "--way", "process", "--", "sh", "-c", script)
+    guard = m.guard(*run)
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    m.hold(pid, 16000)
+    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    other = m.process(3000)
+    wait_for(lambda: m.journal()["step"] == "stop", m.log)
+    m.forget(pid)
+    if step == "started":
+        m.until("paused")
+        m.end(other)
+        m.until("running")
+        pid = wait_for(lambda: (p := m.status()["pid"]) != pid and p, "the new child")
+        wait_for(lambda: m.journal()["leader"][0] == pid, m.journal)
+    guard.kill()
+    guard.wait()
+    guard = m.guard(*run)
+    if step == "stop":
+        m.until("paused")
+        time.sleep(1.5)
+        assert guard.poll() is None and m.status()["state"] == "paused"
+        m.end(other)
+    m.until("running")
+    wait_for(lambda: len(subprocess.run(["pgrep", "-f", mark], capture_output=True, text=True).stdout.split()) == 2, m.log)  # the guard and the child
+    assert (m.status()["pid"] == pid) == (step == "started")
+    guard.terminate()
+    assert guard.wait(20) == 0
 
 
 # ---- driver calls that hang ----
