@@ -9,18 +9,16 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/gguf_reader.h"
 #include "insight/gguf_types.h"
 #include "insight/model_size.h"
 
 enum {
-    WINDOW = 1 << 16,
-    KEY_SIZE = 128, /* longer keys are none of ours */
     KEYS_MAX = 1 << 16,
     TENSORS_MAX = 1 << 18,
     DIMENSIONS_MAX = 4,
     ALIGNMENT = 32,
 };
-static const uint64_t HEADER_MAX = (uint64_t)512 << 20; /* vocabularies are a few MiB */
 
 enum value_type { U8, I8, U16, I16, U32, I32, F32, BOOL, TEXT, ARRAY, U64, I64, F64, VALUE_TYPES };
 static const size_t value_size[VALUE_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
@@ -32,93 +30,6 @@ struct tensor {
 };
 enum { TENSOR_OTHER = -1, TENSOR_INPUT = -2, TENSOR_TOKENS = -3, TENSOR_OUTPUT = -4 };
 
-struct reader {
-    const struct model_input *in;
-    struct model_facts *facts;
-    struct error *err;
-    uint64_t at, window_at;
-    size_t window_len;
-    uint64_t alignment;
-    int failed;
-    unsigned char window[WINDOW];
-};
-
-static int fail(struct reader *r, int code, const char *text)
-{
-    if (!r->failed)
-        r->failed = error_set(r->err, code, "%s (at byte %llu)", text, (unsigned long long)r->at);
-    return r->failed;
-}
-
-/* ---- bytes ---- */
-
-static bool load(struct reader *r)
-{
-    ssize_t got = r->in->read(r->in->user, r->at, r->window, WINDOW);
-    if (got < 0)
-        return fail(r, (int)got, strerror((int)-got)) == 0;
-    r->window_at = r->at;
-    r->window_len = (size_t)got;
-    return got > 0 || fail(r, -ENODATA, "the file ends within its header") == 0;
-}
-
-static bool take(struct reader *r, void *to, size_t size)
-{
-    unsigned char *out = to;
-    while (size && !r->failed) {
-        if (r->at < r->window_at || r->at >= r->window_at + r->window_len) {
-            if (!load(r))
-                return false;
-            continue;
-        }
-        size_t from = (size_t)(r->at - r->window_at), n = MIN_OF(size, r->window_len - from);
-        memcpy(out, r->window + from, n);
-        out += n;
-        r->at += n;
-        size -= n;
-    }
-    return !r->failed;
-}
-
-static bool skip(struct reader *r, uint64_t size)
-{
-    if (r->failed)
-        return false;
-    if (size > r->in->size || r->at > r->in->size - size)
-        return fail(r, -ENODATA, "the file ends within its header") == 0;
-    r->at += size;
-    if (r->at > HEADER_MAX)
-        return fail(r, -EFBIG, "the header is larger than 512 MiB") == 0;
-    return true;
-}
-
-static uint64_t number(struct reader *r, size_t size)
-{
-    unsigned char raw[8] = {0};
-    uint64_t value = 0;
-    if (!take(r, raw, size))
-        return 0;
-    for (size_t i = size; i-- > 0;)
-        value = value << 8 | raw[i];
-    return value;
-}
-
-/* A text into `to`, cut; the rest is passed over. */
-static void text(struct reader *r, char *to, size_t size)
-{
-    uint64_t len = number(r, 8);
-    size_t kept = (size_t)MIN_OF(len, (uint64_t)size - 1);
-    char raw[KEY_SIZE * 2];
-    kept = MIN_OF(kept, sizeof raw);
-    to[0] = '\0';
-    if (r->failed || len > r->in->size) {
-        fail(r, -EBADMSG, "a text is longer than the file");
-        return;
-    }
-    if (take(r, raw, kept) && skip(r, len - kept))
-        str_copy_clean(to, size, (struct str){raw, kept});
-}
-
 /* ---- values ---- */
 
 static bool is_whole(uint64_t type)
@@ -126,9 +37,9 @@ static bool is_whole(uint64_t type)
     return type < VALUE_TYPES && value_size[type] && type != F32 && type != F64;
 }
 
-static int64_t whole_value(struct reader *r, uint64_t type)
+static int64_t whole_value(struct gguf_reader *r, uint64_t type)
 {
-    uint64_t raw = number(r, value_size[type]);
+    uint64_t raw = gguf_number(r, value_size[type]);
     switch (type) {
     case I8: return (int8_t)raw;
     case I16: return (int16_t)raw;
@@ -137,33 +48,33 @@ static int64_t whole_value(struct reader *r, uint64_t type)
     }
 }
 
-static void pass_value(struct reader *r, uint64_t type)
+static void pass_value(struct gguf_reader *r, uint64_t type)
 {
     if (type == TEXT)
-        skip(r, number(r, 8));
+        gguf_skip(r, gguf_number(r, 8));
     else
-        skip(r, value_size[type]);
+        gguf_skip(r, value_size[type]);
 }
 
 /* An array, of which up to `max` whole numbers are kept; returns how many elements it has. */
-static uint64_t array(struct reader *r, int64_t *kept, size_t max)
+static uint64_t array(struct gguf_reader *r, int64_t *kept, size_t max)
 {
-    uint64_t type = number(r, 4), count = number(r, 8);
+    uint64_t type = gguf_number(r, 4), count = gguf_number(r, 8);
     if (r->failed)
         return 0;
     if (type >= VALUE_TYPES || type == ARRAY) {
-        fail(r, -EBADMSG, "a list has elements of an unknown type");
+        gguf_fail(r, -EBADMSG, "a list has elements of an unknown type");
         return 0;
     }
     if (count > r->in->size) {
-        fail(r, -EBADMSG, "a list is longer than the file");
+        gguf_fail(r, -EBADMSG, "a list is longer than the file");
         return 0;
     }
     for (uint64_t i = 0; i < count && i < max && is_whole(type) && !r->failed; i++)
         kept[i] = whole_value(r, type);
     uint64_t left = is_whole(type) ? count - MIN_OF(count, (uint64_t)max) : count;
     if (type != TEXT)
-        skip(r, left * value_size[type]);
+        gguf_skip(r, left * value_size[type]);
     for (; type == TEXT && left > 0 && !r->failed; left--)
         pass_value(r, TEXT);
     return is_whole(type) ? count : 0;
@@ -172,7 +83,7 @@ static uint64_t array(struct reader *r, int64_t *kept, size_t max)
 /* ---- metadata ---- */
 
 /* A number, or a list with one for each layer: the largest counts, where no more is asked for. */
-static struct reading numbers(struct reader *r, uint64_t type, int64_t *list, size_t *count)
+static struct reading numbers(struct gguf_reader *r, uint64_t type, int64_t *list, size_t *count)
 {
     *count = 0;
     if (type == ARRAY) {
@@ -235,29 +146,29 @@ static void keep_lists(struct model_facts *f, const struct reading *to, const in
     }
 }
 
-static void metadata(struct reader *r, bool first)
+static void metadata(struct gguf_reader *r, bool first)
 {
-    char key[KEY_SIZE];
+    char key[GGUF_KEY_SIZE];
     int64_t list[MODEL_LAYERS_MAX];
     size_t count;
     struct model_facts *f = r->facts;
-    text(r, key, sizeof key);
-    uint64_t type = number(r, 4);
+    gguf_text(r, key, sizeof key);
+    uint64_t type = gguf_number(r, 4);
     if (r->failed)
         return;
     if (type >= VALUE_TYPES) {
-        fail(r, -EBADMSG, "a value has an unknown type");
+        gguf_fail(r, -EBADMSG, "a value has an unknown type");
         return;
     }
     const char *dot = strchr(key, '.');
     struct reading *to = dot && strncmp(key, "general.", 8) != 0 ? field_of(f, dot + 1) : NULL;
     struct reading scratch;
     if (type == TEXT && strcmp(key, "general.architecture") == 0 && first) {
-        text(r, f->architecture, sizeof f->architecture);
+        gguf_text(r, f->architecture, sizeof f->architecture);
     } else if (type == TEXT && strcmp(key, "general.name") == 0 && first) {
-        text(r, f->name, sizeof f->name);
+        gguf_text(r, f->name, sizeof f->name);
     } else if (type == ARRAY && strcmp(key, "tokenizer.ggml.tokens") == 0) {
-        uint64_t element = number(r, 4), n = number(r, 8);
+        uint64_t element = gguf_number(r, 4), n = gguf_number(r, 8);
         if (element == TEXT && n <= r->in->size && first && f->vocabulary.state != READING_OK)
             f->vocabulary = reading_ok((int64_t)n);
         r->at -= 12;
@@ -265,7 +176,7 @@ static void metadata(struct reader *r, bool first)
     } else if (is_whole(type) && strcmp(key, "general.alignment") == 0) {
         r->alignment = (uint64_t)whole_value(r, type);
         if (r->alignment == 0 || r->alignment > 1 << 20 || (r->alignment & (r->alignment - 1)))
-            fail(r, -EBADMSG, "the alignment is not a power of two");
+            gguf_fail(r, -EBADMSG, "the alignment is not a power of two");
     } else if (is_whole(type) && strcmp(key, "split.count") == 0) {
         f->split_count = whole_value(r, type);
     } else if (is_whole(type) && strcmp(key, "split.no") == 0) {
@@ -303,27 +214,27 @@ static int kind_of(const char *name)
     return strcmp(name, "output.weight") == 0 ? TENSOR_OUTPUT : TENSOR_OTHER;
 }
 
-static void shape(struct reader *r, uint64_t *ret_row, uint64_t *ret_rows)
+static void shape(struct gguf_reader *r, uint64_t *ret_row, uint64_t *ret_rows)
 {
-    uint64_t dimensions = number(r, 4);
+    uint64_t dimensions = gguf_number(r, 4);
     *ret_row = *ret_rows = 1;
     if (!r->failed && dimensions > DIMENSIONS_MAX)
-        fail(r, -EBADMSG, "a tensor has more than 4 dimensions");
+        gguf_fail(r, -EBADMSG, "a tensor has more than 4 dimensions");
     for (uint64_t i = 0; i < dimensions && !r->failed; i++) {
-        uint64_t n = number(r, 8), *to = i == 0 ? ret_row : ret_rows;
+        uint64_t n = gguf_number(r, 8), *to = i == 0 ? ret_row : ret_rows;
         if (__builtin_mul_overflow(*to, n, to) || *to > INT64_MAX)
-            fail(r, -EBADMSG, "a tensor is larger than can be counted");
+            gguf_fail(r, -EBADMSG, "a tensor is larger than can be counted");
     }
 }
 
-static void read_tensor(struct reader *r, struct tensor *t)
+static void read_tensor(struct gguf_reader *r, struct tensor *t)
 {
-    char name[KEY_SIZE];
+    char name[GGUF_KEY_SIZE];
     uint64_t row, rows;
-    text(r, name, sizeof name);
+    gguf_text(r, name, sizeof name);
     shape(r, &row, &rows);
-    uint64_t type = number(r, 4);
-    t->offset = number(r, 8);
+    uint64_t type = gguf_number(r, 4);
+    t->offset = gguf_number(r, 8);
     t->kind = kind_of(name);
     if (r->failed)
         return;
@@ -332,10 +243,10 @@ static void read_tensor(struct reader *r, struct tensor *t)
         return; /* a type that came later: its place tells its size */
     uint64_t blocks;
     if (row % known->elements)
-        fail(r, -EBADMSG, "a tensor's rows are not made of whole blocks");
+        gguf_fail(r, -EBADMSG, "a tensor's rows are not made of whole blocks");
     else if (__builtin_mul_overflow(row / known->elements, rows, &blocks) ||
              __builtin_mul_overflow(blocks, (uint64_t)known->bytes, &t->bytes) || t->bytes > (uint64_t)MODEL_BYTES_MAX)
-        fail(r, -EBADMSG, "a tensor is larger than can be counted");
+        gguf_fail(r, -EBADMSG, "a tensor is larger than can be counted");
     t->sized = true;
 }
 
@@ -365,7 +276,7 @@ static void add(struct model_facts *f, const struct tensor *t)
 }
 
 /* Every tensor must lie within the file: a download that was cut short is found out here. */
-static void count_tensors(struct reader *r, struct tensor *tensors, size_t count)
+static void count_tensors(struct gguf_reader *r, struct tensor *tensors, size_t count)
 {
     uint64_t start = (r->at + r->alignment - 1) / r->alignment * r->alignment;
     uint64_t room = r->in->size > start ? r->in->size - start : 0;
@@ -382,17 +293,17 @@ static void count_tensors(struct reader *r, struct tensor *tensors, size_t count
         }
         add(r->facts, t);
         if (r->facts->tensor_bytes > MODEL_BYTES_MAX) {
-            fail(r, -EBADMSG, "the tensors are larger than can be counted");
+            gguf_fail(r, -EBADMSG, "the tensors are larger than can be counted");
             return;
         }
     }
 }
 
-static void read_tensors(struct reader *r, uint64_t count)
+static void read_tensors(struct gguf_reader *r, uint64_t count)
 {
     AUTO_FREE struct tensor *tensors = calloc(count ? count : 1, sizeof *tensors);
     if (!tensors) {
-        fail(r, -ENOMEM, "out of memory");
+        gguf_fail(r, -ENOMEM, "out of memory");
         return;
     }
     for (uint64_t i = 0; i < count && !r->failed; i++)
@@ -401,23 +312,23 @@ static void read_tensors(struct reader *r, uint64_t count)
         count_tensors(r, tensors, count);
 }
 
-static void read_all(struct reader *r, bool first)
+static void read_all(struct gguf_reader *r, bool first)
 {
     char magic[4] = {0};
-    take(r, magic, sizeof magic);
+    gguf_take(r, magic, sizeof magic);
     if (!r->failed && memcmp(magic, "GGUF", 4) != 0) {
         r->failed = error_set(r->err, -EBADMSG, "this is not a GGUF file");
         return;
     }
-    uint64_t version = number(r, 4), tensors = number(r, 8), keys = number(r, 8);
+    uint64_t version = gguf_number(r, 4), tensors = gguf_number(r, 8), keys = gguf_number(r, 8);
     if (r->failed)
         return;
     if ((version & 0xffff) == 0)
-        fail(r, -EBADMSG, "the file is in big-endian order, which is not supported");
+        gguf_fail(r, -EBADMSG, "the file is in big-endian order, which is not supported");
     else if (version < 2 || version > 3)
-        fail(r, -EBADMSG, "the file's version of GGUF is not supported (2 and 3 are)");
+        gguf_fail(r, -EBADMSG, "the file's version of GGUF is not supported (2 and 3 are)");
     else if (tensors > TENSORS_MAX || keys > KEYS_MAX)
-        fail(r, -EFBIG, "the file claims more tensors or keys than any model has");
+        gguf_fail(r, -EFBIG, "the file claims more tensors or keys than any model has");
     for (uint64_t i = 0; i < keys && !r->failed; i++)
         metadata(r, first);
     if (!r->failed)
@@ -426,7 +337,7 @@ static void read_all(struct reader *r, bool first)
 
 int gguf_read(const struct model_input *in, struct model_facts *facts, struct error *err)
 {
-    AUTO_FREE struct reader *r = calloc(1, sizeof *r);
+    AUTO_FREE struct gguf_reader *r = calloc(1, sizeof *r);
     if (!r)
         return error_set(err, -ENOMEM, "out of memory");
     bool first = facts->format == NULL;
