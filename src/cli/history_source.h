@@ -16,12 +16,12 @@ struct history_source;
 int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
 /* The store itself, also where a daemon is running. */
 int history_source_open_store(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
-void history_source_close(struct history_source *source); /* NULL is fine */
+void history_source_close(struct history_source *h); /* NULL is fine */
 
 /* The JSON document. */
-int history_source_get(struct history_source *source, const struct history_question *q, struct buf *out, struct error *err);
+int history_source_get(struct history_source *h, const struct history_question *q, struct buf *out, struct error *err);
 /* CSV or JSON lines. -EPIPE: nobody reads any more. */
-int history_source_download(struct history_source *source, const struct history_question *q, FILE *to, struct error *err);
+int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err);
 
 /* The parameter --store of the commands that read the history. */
 #define OPTION_STORE                                                                                                         \

@@ -43,7 +43,7 @@ struct history_value history_value_of(const struct history_metric *metric, const
 /* A download, slice by slice. Between two slices nothing is held open in the database: who reads slowly holds up nobody. */
 struct history_stream;
 struct history_stream *history_stream_new(const struct history_question *q); /* NULL: out of memory */
-void history_stream_free(struct history_stream *stream);                     /* NULL is fine */
+void history_stream_free(struct history_stream *t);                          /* NULL is fine */
 /* Appends the next slice (about HISTORY_SLICE bytes) to `out`. 1: there is more, 0: this was the last, -errno. */
 enum { HISTORY_SLICE = 256 * 1024 };
-int history_stream_next(struct history_stream *stream, struct store *s, struct buf *out, struct error *err);
+int history_stream_next(struct history_stream *t, struct store *s, struct buf *out, struct error *err);

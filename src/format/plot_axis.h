@@ -16,7 +16,7 @@ void axis_init(struct axis *axis, const struct plot *plot);
 /* The part of a row left of the field: a label where a tick is. */
 void axis_label(struct buf *out, const struct page *page, const struct axis *axis, int rows, int row, int margin);
 /* "now 71, mean 65, 40 to 83", or with several lines "GPU 0 now 71". */
-void axis_statistics(struct buf *out, const struct page *page, const struct plot *plot, size_t line, const struct axis *axis,
+void axis_statistics(struct buf *out, const struct page *page, const struct plot *plot, size_t which, const struct axis *axis,
                      bool whole);
 /* The line below the field; with times, also labels and marks. */
 void axis_times(struct buf *out, const struct page *page, const struct plot *plot, int columns);
