@@ -133,9 +133,16 @@ static int64_t get_int(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
+/* 0 for what cannot be a time: nobody calculates with it then. */
+static struct wall sane_time(int64_t ms)
+{
+    enum { YEARS = 1000 };
+    return (struct wall){ms > 0 && ms < YEARS * 366LL * 86400 * MS_PER_S ? ms : 0};
+}
+
 static struct wall get_time(const json_t *o, const char *key)
 {
-    return (struct wall){get_int(o, key)};
+    return sane_time(get_int(o, key));
 }
 
 static bool get_choice(const json_t *o, const char *key, const char *(*name)(int), int count, int *ret)
@@ -171,7 +178,7 @@ static bool read_state(const json_t *o, struct alert_state *s)
     s->ended_at = get_time(o, "ended_at");
     const json_t *fired = json_object_get(o, "fired");
     for (size_t i = 0; i < ALERT_FLAPS; i++)
-        s->fired[i].ms = json_integer_value(json_array_get(fired, i));
+        s->fired[i] = sane_time(json_integer_value(json_array_get(fired, i)));
     s->flapping = json_is_true(json_object_get(o, "flapping"));
     s->lapsed = json_is_true(json_object_get(o, "lapsed"));
     return (s->phase != ALERT_PENDING || s->pending_at.ms) && (s->phase != ALERT_FIRING || s->started_at.ms) &&

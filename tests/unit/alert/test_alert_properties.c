@@ -3,7 +3,7 @@
  */
 #include "course.h"
 
-enum { HISTORIES = 60, STEPS = 300, GPUS = 2 };
+enum { HISTORIES = 40, STEPS = 300, GPUS = 2 };
 
 #define RULES                                                                                               \
     "[alerts]\nenabled = false\n"                                                                           \
