@@ -186,7 +186,8 @@ static void finish(struct keeper *k)
 {
     bool person = (k->policy.held || k->policy.evict_wanted) && !k->let_go;
     bool wanted_off = person || k->fault || (k->hot && k->spec->limits.hot_pauses);
-    if (k->has_child || k->entry.acted_count == 0 || k->spec->dry_run || wanted_off)
+    bool stopped = keeper_acted_through(k, "process"); /* and is not started just to be ended */
+    if (stopped || k->entry.acted_count == 0 || k->spec->dry_run || wanted_off)
         return;
     k->finishing = true;
     keeper_look(k, 0);

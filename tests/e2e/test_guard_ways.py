@@ -309,6 +309,21 @@ def test_told_to_end_while_the_gpu_is_free_again_it_brings_the_worker_back_first
     assert guard.wait(20) == 0 and m.state(worker.pid) == 0 and m.journal()["acted"] == []
 
 
+def test_a_child_gets_its_memory_back_before_it_is_told_to_end(machine):
+    m = machine
+    saved = m.dir / "saved"
+    guard = m.guard("run", "--way", "checkpoint", "--clear-for", "60s", "--", "sh", "-c",
+                    f"trap 'cat {m.cuda}/$$.state > {saved}; exit 0' TERM; while :; do sleep 0.05; done")
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    m.hold(pid, 16000)
+    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    other = m.process(3000)
+    m.until("paused")
+    m.end(other)
+    guard.terminate()
+    assert guard.wait(20) == 0 and saved.read_text().strip() == "0"
+
+
 # ---- settings change while the daemon runs ----
 
 def test_settings_and_workers_change_at_a_reload(machine):

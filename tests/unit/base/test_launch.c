@@ -2,6 +2,7 @@
 #include "base/launch.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "test.h"
 
@@ -97,13 +98,31 @@ static void one_that_is_no_longer_wanted_is_killed_soon(void **state)
     assert_true(mono_since_ms(clock_mono(&clock_system), before) < 30000);
 }
 
+static void one_that_is_spared_lives_on_when_nobody_waits_for_it(void **state)
+{
+    (void)state;
+    static const _Atomic bool cancel = true;
+    char path[] = "/tmp/whirr-test-XXXXXX", script[128];
+    assert_true(close(mkstemp(path)) == 0 && unlink(path) == 0);
+    snprintf(script, sizeof script, "sleep 0.3; echo done > %s", path);
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct launch launch = {.argv = argv, .timeout_ms = 60000, .cancel = &cancel, .spared = true};
+    struct error err = {0};
+    assert_int_equal(launch_program(NULL, &launch, &err), -ECANCELED);
+    assert_int_not_equal(access(path, F_OK), 0);
+    for (int i = 0; i < 1000 && access(path, F_OK) != 0; i++)
+        usleep(10000);
+    assert_int_equal(access(path, F_OK), 0);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(gives_output_and_exit_status),          TEST(a_program_gets_its_input_and_its_end),
         TEST(a_program_may_leave_its_input_unread),  TEST(one_that_is_no_longer_wanted_is_killed_soon),
         TEST(kills_the_whole_group_at_the_deadline), TEST(a_flood_of_output_stays_bounded),
-        TEST(says_which_program_is_missing),
+        TEST(says_which_program_is_missing),         TEST(one_that_is_spared_lives_on_when_nobody_waits_for_it),
     };
     return RUN_TESTS(tests);
 }
