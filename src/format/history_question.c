@@ -35,8 +35,7 @@ static const struct {
 static const struct history_metric process_metrics[] = {
     {OF_PROCESS, PROCESS_MEMORY_BYTES, "memory_mb", "MiB", 1.0 / (1 << 20), false, false},
     {OF_PROCESS, PROCESS_SM_PERMILLE, "utilization_percent", "%", 0.1, false, false},
-    /* Millijoules a minute. */
-    {OF_PROCESS, PROCESS_ENERGY_MJ, "power_watts", "W", 1e-3 / 60, false, false},
+    {OF_PROCESS, PROCESS_POWER_MW, "power_watts", "W", 1e-3, false, false},
     {OF_PROCESS, PROCESS_ENERGY_MJ, "energy_joules", "J", 1e-3, false, true},
 };
 

@@ -8,7 +8,7 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, LIVES_LOOKED_UP = 500 };
+enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, LIVES_LOOKED_UP = 500, PASSED_LEAST_MS = 20000 };
 
 /* Lives that follow each other within a minute are joined as if they had run side by side for part of it: their samples are added,
  * and divided by those of the longest. */
@@ -17,7 +17,18 @@ static const char one_minute[] =
     "MAX(m.sm_count), SUM(m.energy_mj) FROM process_minutes m JOIN processes p ON p.id = m.process_id "
     "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2";
 
-static void read_minute(struct db_statement *q, struct aggregate minute[PROCESS_COLUMNS])
+/* The energy of a minute, spread over it. A minute that is not over is only spread over what has passed of it; of its beginning,
+ * nothing is said, because a sample brings the energy since the one before. */
+static struct aggregate power_of(int64_t energy_mj, int64_t minute, int64_t until_ms)
+{
+    int64_t passed_ms = MIN_OF(until_ms - minute * MINUTE_MS, (int64_t)MINUTE_MS);
+    if (passed_ms < PASSED_LEAST_MS)
+        return (struct aggregate){0};
+    int64_t power = energy_mj * MS_PER_S / passed_ms;
+    return (struct aggregate){power, power, power, 1};
+}
+
+static void read_minute(struct db_statement *q, int64_t until_ms, struct aggregate minute[PROCESS_COLUMNS])
 {
     int64_t memory_count = db_i64(q, 2), sm_count = db_i64(q, 5), energy = db_i64(q, 6);
     for (int i = 0; i < PROCESS_COLUMNS; i++)
@@ -31,6 +42,7 @@ static void read_minute(struct db_statement *q, struct aggregate minute[PROCESS_
         minute[PROCESS_SM_PERMILLE] = (struct aggregate){mean, mean, mean, 1};
     }
     minute[PROCESS_ENERGY_MJ] = (struct aggregate){energy, energy, energy, 1};
+    minute[PROCESS_POWER_MW] = power_of(energy, db_i64(q, 0), until_ms);
 }
 
 /* The numbers of the lives that are meant. Where they are few, their minutes are looked up; else all minutes are read. */
@@ -86,7 +98,7 @@ int store_process_series(struct store *s, const struct store_process_plot *plot,
             memset(step, 0, sizeof step);
         }
         current = at;
-        read_minute(q, minute);
+        read_minute(q, plot->until_ms, minute);
         for (int i = 0; i < PROCESS_COLUMNS; i++)
             aggregate_join(&step[i], &plain, &minute[i]);
     }

@@ -125,7 +125,7 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
 
 /* Processes over time, from minutes: what all lives that `lives` describes (its time, order and limit do not matter) had together.
  */
-enum process_column { PROCESS_MEMORY_BYTES, PROCESS_SM_PERMILLE, PROCESS_ENERGY_MJ, PROCESS_COLUMNS };
+enum process_column { PROCESS_MEMORY_BYTES, PROCESS_SM_PERMILLE, PROCESS_ENERGY_MJ, PROCESS_POWER_MW, PROCESS_COLUMNS };
 struct store_process_plot {
     struct store_span lives;
     int64_t since_ms, until_ms;

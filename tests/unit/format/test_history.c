@@ -228,6 +228,10 @@ static void processes_have_what_they_held_and_used(void **state)
         sum += json_number_value(json_array_get(energy, i));
     double told = json_number_value(json_object_get(life, "energy_joules"));
     assert_true(told > 0 && fabs(sum - told) < told * 1e-6 + 0.01);
+    /* It drew 80 W all the time, also in the hour that is not over. */
+    const json_t *power = json_object_get(json_array_get(metrics, 2), "mean");
+    for (size_t i = 1; i < json_array_size(power); i++)
+        assert_true(fabs(json_number_value(json_array_get(power, i)) - 80) < 2);
     assert_true(json_number_value(json_array_get(json_object_get(json_array_get(metrics, 0), "max"), 0)) <=
                 json_number_value(json_object_get(life, "memory_peak_mb")) + 0.001);
     json_decref(over_time);
