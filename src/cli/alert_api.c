@@ -115,12 +115,13 @@ static int silence(struct alert_set *set, struct wall now, struct str body, stru
     return status;
 }
 
-int alert_api(struct alert_set *set, struct wall now, const struct part_request *r, struct buf *out, bool *changed)
+int alert_api(struct alert_set *set, const struct alert_facts *facts, struct wall now, const struct part_request *r,
+              struct buf *out, bool *changed)
 {
     struct json_writer j = JSON_WRITER(out);
     if (str_is(r->path, "/api/alerts")) {
         alert_set_sort(set);
-        json_alerts(&j, set);
+        json_alerts(&j, set, facts);
     } else if (str_is(r->path, "/api/alerts/rules")) {
         json_alert_rules(&j, set->rules, set);
     } else if (str_is(r->path, "/api/alerts/silence")) {

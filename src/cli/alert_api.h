@@ -7,4 +7,5 @@
 #include "serve/part.h"
 
 /* The status of the answer, whose body is appended; 0: not one of these routes. `changed`: the silences are other ones now. */
-int alert_api(struct alert_set *set, struct wall now, const struct part_request *r, struct buf *out, bool *changed);
+int alert_api(struct alert_set *set, const struct alert_facts *facts, struct wall now, const struct part_request *r,
+              struct buf *out, bool *changed);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/show.h"
 #include "format/json.h"
+#include "format/json_alert.h"
 
 struct look {
     struct cli *cli;
@@ -161,6 +162,15 @@ static void judge_all(struct look *l, const struct alert_rules *rules, const str
         buf_printf(l->out, "%zu of %zu rules hold now; of %zu it is not known.\n", held, rules->count, unknown);
 }
 
+/* A daemon knows what health and forecasts found over time; one look knows less. */
+static void know_more(struct session *session, const struct snapshot *s, struct alert_facts *facts)
+{
+    AUTO_BUF struct buf answer = BUF(64 << 20);
+    if (session_asks_daemon(session) && session_get(session, "/api/alerts", &answer) == 200)
+        alert_facts_from_json(facts, buf_view(&answer));
+    alert_facts_from_snapshot(facts, s);
+}
+
 int alert_now(struct cli *cli, const struct alert_rules *rules)
 {
     AUTO_BUF struct buf out = BUF(16 << 20);
@@ -176,7 +186,7 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
         status = err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", s ? "out of memory" : err.text);
     } else {
         struct look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
-        alert_facts_from_snapshot(facts, s);
+        know_more(session, s, facts);
         if (cli->json) {
             jw_object(&j);
             jw_key_array(&j, "rules");

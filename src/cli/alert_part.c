@@ -25,7 +25,8 @@ struct alert_part {
     struct notify_part *notify;  /* who is to hear of it: notify_part_tell() */
     struct alert_rules *rules;
     struct alert_set set;
-    struct alert_file *file; /* NULL: nothing is kept */
+    struct alert_facts facts; /* of the last sample */
+    struct alert_file *file;  /* NULL: nothing is kept */
     struct wall kept_at;
 };
 
@@ -230,6 +231,7 @@ void alert_part_sampled(struct alert_part *p, const struct snapshot *s, struct a
 {
     know_the_store(p, facts);
     alert_set_step(&p->set, s, facts, on_news, p);
+    p->facts = *facts;
     int64_t age_ms = s->taken_at.ms - p->kept_at.ms;
     if (p->set.changed || (p->set.stirred && age_ms >= KEEP_SOON_MS) || (waits(&p->set) && age_ms >= KEEP_EVERY_MS))
         keep(p);
@@ -239,7 +241,7 @@ int alert_part_request(struct alert_part *p, const struct part_request *r, struc
 {
     struct wall now = clock_wall(p->env->clock);
     bool changed = false;
-    int status = alert_api(&p->set, now, r, out, &changed);
+    int status = alert_api(&p->set, &p->facts, now, r, out, &changed);
     if (changed) {
         alert_set_silence(&p->set, now, on_news, p);
         keep(p);

@@ -41,7 +41,7 @@ static json_t *look_once(struct cli *cli, struct error *err)
         struct json_writer j = JSON_WRITER(&text);
         alert_set_step(&set, s, facts, NULL, NULL);
         alert_set_sort(&set);
-        json_alerts(&j, &set);
+        json_alerts(&j, &set, facts);
         json = text.failed ? NULL : json_loadb(text.at, text.len, 0, NULL);
     }
     alert_set_done(&set);

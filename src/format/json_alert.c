@@ -3,6 +3,7 @@
  */
 #include "format/json_alert.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "format/json.h"
@@ -75,7 +76,65 @@ void json_silence(struct json_writer *j, const struct silence *s)
     jw_end(j);
 }
 
-void json_alerts(struct json_writer *j, const struct alert_set *set)
+static void key_fact(struct json_writer *j, const char *key, struct reading r)
+{
+    key_int_or_null(j, key, r.state == READING_OK, r.value);
+}
+
+static bool has_facts(const struct alert_gpu_facts *f)
+{
+    bool any = false;
+#define GPU_FACT(field, help) any |= f->field.state == READING_OK;
+#include "alert/facts.def"
+    return any;
+}
+
+void json_alert_facts(struct json_writer *j, const struct alert_facts *facts)
+{
+    jw_object(j);
+#define HOST_FACT(field, help) key_fact(j, #field, facts->field);
+#include "alert/facts.def"
+    jw_key_array(j, "gpus");
+    for (int i = 0; i < GPU_MAX; i++) {
+        const struct alert_gpu_facts *f = &facts->gpus[i];
+        if (!has_facts(f))
+            continue;
+        jw_object(j);
+        jw_key_int(j, "gpu_index", i);
+#define GPU_FACT(field, help) key_fact(j, #field, f->field);
+#include "alert/facts.def"
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
+static struct reading read_fact(const json_t *o, const char *key)
+{
+    const json_t *value = json_object_get(o, key);
+    return json_is_integer(value) ? reading_ok(json_integer_value(value)) : reading_absent(READING_UNREAD);
+}
+
+void alert_facts_from_json(struct alert_facts *facts, struct str body)
+{
+    json_t *root = json_loadb(body.at ? body.at : "", body.len, 0, NULL), *gpu;
+    const json_t *o = json_object_get(root, "facts");
+    size_t i;
+#define HOST_FACT(field, help) facts->field = read_fact(o, #field);
+#include "alert/facts.def"
+    json_array_foreach(json_object_get(o, "gpus"), i, gpu)
+    {
+        json_int_t index = json_integer_value(json_object_get(gpu, "gpu_index"));
+        if (index < 0 || index >= GPU_MAX)
+            continue;
+        struct alert_gpu_facts *f = &facts->gpus[index];
+#define GPU_FACT(field, help) f->field = read_fact(gpu, #field);
+#include "alert/facts.def"
+    }
+    json_decref(root);
+}
+
+void json_alerts(struct json_writer *j, const struct alert_set *set, const struct alert_facts *facts)
 {
     size_t counts[ALERT_RESOLVED + 1] = {0}, silenced = 0;
     jw_object(j);
@@ -98,6 +157,11 @@ void json_alerts(struct json_writer *j, const struct alert_set *set)
     for (size_t i = 0; i < set->silences.count; i++)
         json_silence(j, &set->silences.list[i]);
     jw_end(j);
+    jw_key(j, "facts");
+    if (facts)
+        json_alert_facts(j, facts);
+    else
+        jw_null(j);
     jw_end(j);
 }
 

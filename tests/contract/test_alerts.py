@@ -75,6 +75,9 @@ def test_what_fires_is_told_by_the_api_metrics_command_and_history(house, node):
     assert alert["labels"] == {"team": "ml"} and alert["value"] > 10 and alert["silenced"] is False and alert["ended_at"] is None
     body = d.json("/api/alerts")
     assert body["counts"]["firing"] >= 2 and body["silences"] == []
+    assert body["facts"]["source_down"] == 0 and body["facts"]["gpus"][1]["xid"] == 0 and body["facts"]["gpus"][0]["health_level"] == 0
+    known = json.loads(d.whirr("alert", "test", "health_level == 0 and xid == 0", "--json").stdout)["rules"]
+    assert [r["condition"] for r in known] == ["true", "true"]
     rules = {r["name"]: r for r in d.json("/api/alerts/rules")["rules"]}
     assert rules["busy"]["state"] == "firing" and rules["gpu_lost"]["builtin"] and rules["gpu_lost"]["state"] == "inactive"
     metrics = d.get("/metrics").body.decode()
