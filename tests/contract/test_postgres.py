@@ -4,11 +4,16 @@
 tools/with-postgres starts a server for these tests; without one they are skipped. WHIRR_DAEMON_KILLS says how often the daemon is
 killed; test_kills.py kills the part that writes 200 times.
 """
+import contextlib
 import os
 import pathlib
 import random
+import re
+import select
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -237,4 +242,61 @@ def test_rights_taken_away_in_flight(keeping, deny, allow):
     assert writing_again(d)["lost_total"] == 0
     d.stop()
     assert_whole()
+    assert longest_gap() < 20 * INTERVAL * 1000, "samples are missing in the middle"
+
+
+class Forgetful:
+    """Stands between whirr and the server, and now and then ends the connection when a commit is done but not yet answered."""
+
+    def __init__(self, folder, every=7):
+        self.every, self.commits, self.swallowed, self.on = every, 0, 0, True
+        self.server = re.search(r"host=([^&]+)", URL).group(1) + "/.s.PGSQL.5432"
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(f"{folder}/.s.PGSQL.5432")
+        self.listener.listen()
+        self.url = URL.replace(re.search(r"host=([^&]+)", URL).group(1), str(folder))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            server = socket.socket(socket.AF_UNIX)
+            try:
+                server.connect(self.server)
+            except OSError:
+                client.close()
+                continue
+            threading.Thread(target=self.carry, args=(client, server), daemon=True).start()
+
+    def carry(self, client, server):
+        with contextlib.suppress(OSError), client, server:
+            while True:
+                ready, _, _ = select.select([client, server], [], [])
+                if server in ready:
+                    data = server.recv(1 << 16)
+                    client.sendall(data)
+                    if not data:
+                        return
+                if client in ready:
+                    data = client.recv(1 << 16)
+                    server.sendall(data)
+                    if not data:
+                        return
+                    self.commits += b"COMMIT" in data
+                    if b"COMMIT" in data and self.on and self.commits % self.every == 0:
+                        server.recv(1 << 16)  # it is committed
+                        self.swallowed += 1
+                        return
+
+
+def test_an_answer_that_is_lost_does_not_make_a_row_twice(keeping, tmp_path):
+    between = Forgetful(tmp_path)
+    d = keeping(between.url)
+    eventually(lambda: between.swallowed >= 4, timeout=40, explain=d.log)
+    between.on = False
+    assert writing_again(d)["lost_total"] == 0
+    d.stop()
+    assert_whole()
+    doubles = number("SELECT COUNT(*) FROM (SELECT (id >> 14) - LAG(id >> 14) OVER (ORDER BY id) AS gap FROM samples WHERE (id & 16383) = 1) AS t WHERE gap <= 5")
+    assert doubles == 0, f"{doubles} samples were written twice after {between.swallowed} lost answers"
     assert longest_gap() < 20 * INTERVAL * 1000, "samples are missing in the middle"
