@@ -9,9 +9,9 @@
 #include "store/told.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { BATCH = 120, SEEDS = 1, MINUTES = 35 };
+enum { BATCH = 120, SEEDS = 1, MINUTES = 30, NIGHT = 330 };
 #else
-enum { BATCH = 120, SEEDS = 2, MINUTES = 45 };
+enum { BATCH = 120, SEEDS = 2, MINUTES = 45, NIGHT = 600 };
 #endif
 
 struct score {
@@ -259,7 +259,7 @@ static void the_past_is_explained_as_the_simulator_knows_it(void **state)
             snprintf(file, sizeof file, "score%zu-%d.db", i, seed);
             sim_history_open(&h, params);
             struct store *s = open_store(file);
-            write_history(s, &h, night ? 600 : MINUTES);
+            write_history(s, &h, night ? NIGHT : MINUTES);
             ask_often(s, &h, all[i].name, samples, LEVEL_RAW);
             keep_minutes_only(s, &h);
             ask_often(s, &h, all[i].name, minutes, LEVEL_MINUTE);
