@@ -115,7 +115,7 @@ static void episode(struct json_writer *j, const struct told_episode *e)
     json_words(j, "gpu_name", e->gpu_name);
     json_time(j, "since", e->since);
     json_time(j, "until", e->until);
-    jw_key_number(j, "duration_seconds", (double)(e->until.ms - e->since.ms) / MS_PER_S);
+    jw_key_number(j, "duration_seconds", (double)e->total_ms / MS_PER_S);
     jw_key_int(j, "times", (int64_t)e->times);
     json_time(j, "explained_at", e->at);
     jw_key(j, "pid");

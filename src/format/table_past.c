@@ -163,7 +163,9 @@ static void episode(struct buf *out, const struct page *page, const json_t *e, s
     snprintf(title, sizeof title, "  %s  %s  %s", util, heat, watts);
     page_ink(out, page, INK_FAINT, str_from(title));
     if (times > 1) {
-        snprintf(title, sizeof title, "  %lld times", (long long)times);
+        char total[NUMBER_SIZE];
+        show_age(total, page, (int64_t)(json_number_value(json_object_get(e, "duration_seconds")) * 1000));
+        snprintf(title, sizeof title, "  %lld times, %s in all", (long long)times, total);
         page_ink(out, page, INK_FAINT, str_from(title));
     }
     buf_text(out, "\n    ");

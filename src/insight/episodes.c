@@ -148,6 +148,45 @@ int episodes_find(const struct episode_point *points, size_t count, int64_t step
     return 0;
 }
 
+/* How much an episode may matter, before it is explained. */
+static double promise(const struct episode_group *g)
+{
+    static const double of_kind[EPISODE_KIND_COUNT] = {[EPISODE_HELD] = 10,  [EPISODE_WORK] = 30, [EPISODE_LIMIT] = 35,
+                                                       [EPISODE_NOISE] = 40, [EPISODE_DARK] = 60, [EPISODE_HOT] = 80};
+    return of_kind[g->shown.kind] * log2(2 + (double)g->total_ms / 60000);
+}
+
+static int by_promise(const void *a, const void *b)
+{
+    double left = promise(a), right = promise(b);
+    return (left < right) - (left > right);
+}
+
+size_t episodes_group(const struct episode *found, size_t count, const struct episode_point *points, int64_t step_ms, bool again,
+                      struct episode_group *ret)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct episode *e = &found[i];
+        int64_t since = points[e->first].at_ms, until = points[e->last].at_ms + step_ms;
+        size_t k = again ? 0 : used;
+        while (k < used && (ret[k].shown.kind != e->kind || ret[k].shown.worker != e->worker))
+            k++;
+        struct episode_group *g = &ret[k];
+        if (k == used) {
+            ret[used++] = (struct episode_group){*e, since, until, until - since, 1};
+            continue;
+        }
+        g->until_ms = until;
+        g->total_ms += until - since;
+        g->times++;
+        if (until - since > points[g->shown.last].at_ms - points[g->shown.first].at_ms + step_ms)
+            g->shown = *e;
+    }
+    qsort(ret, used, sizeof *ret, by_promise);
+    return used;
+}
+
 static double weight_of_code(enum why_code code)
 {
     switch (code) {

@@ -49,6 +49,17 @@ struct episode {
 int episodes_find(const struct episode_point *points, size_t count, int64_t step_ms, struct episode *ret, size_t max,
                   size_t *ret_count, size_t *left_out);
 
+/* Episodes that are told as one: over days, the same work again and again. */
+struct episode_group {
+    struct episode shown; /* the longest of them */
+    int64_t since_ms, until_ms, total_ms;
+    size_t times;
+};
+
+/* again: episodes of the same kind and worker are one. The most promising first; ret has room for `count`. Returns their number. */
+size_t episodes_group(const struct episode *found, size_t count, const struct episode_point *points, int64_t step_ms, bool again,
+                      struct episode_group *ret);
+
 /* How much an explained episode matters: what is wrong comes before what is merely busy, long before short. 0: not worth telling.
  */
 double episode_weight(const struct why_part *part, int64_t lasted_ms);

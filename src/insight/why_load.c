@@ -101,6 +101,22 @@ static void rule_several(const struct facts *f, struct why_part *part)
         cause_end(&d, "%s and %s share it.", first, second);
 }
 
+/* A miner among those who share the card is worth a line of its own. */
+static void rule_miner_among(const struct facts *f, struct why_part *part)
+{
+    const struct workers *w = &f->workers;
+    const struct process *p = words_miner(w->first) ? w->first : w->second && words_miner(w->second) ? w->second : NULL;
+    char who[NAME_WORDS];
+    struct cause_draft d;
+    if (!p)
+        return;
+    cause_begin(&d, part, WHY_MINING, 0.8);
+    cause_process(&d, p);
+    support_share(&d, f, p);
+    support(&d, 0.5, "it mines, by %s", words_miner(p));
+    cause_end(&d, "%s mines on it, beside others.", words_process(p, who));
+}
+
 static void rule_hidden(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
@@ -254,10 +270,12 @@ void rules_load(const struct facts *f, struct why_part *part)
         if (f->load == LOAD_BUSY || (works && stirred))
             rule_instances(f, part);
     } else if (works && w->first) {
-        if (one_dominates(w))
+        if (one_dominates(w)) {
             rule_one_process(f, part);
-        else
+        } else {
             rule_several(f, part);
+            rule_miner_among(f, part);
+        }
     } else if (f->load == LOAD_BUSY) {
         rule_hidden(f, part);
     }

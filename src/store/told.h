@@ -38,8 +38,9 @@ struct told_episode {
     int gpu_index;
     char gpu_name[GPU_NAME_SIZE];
     struct wall since, until;
-    struct wall at; /* the moment that was explained */
-    size_t times;   /* how often it came again within the time */
+    struct wall at;   /* the moment that was explained */
+    size_t times;     /* how often it came within the time */
+    int64_t total_ms; /* how long it lasted, all times together */
     bool simulated;
     struct why_part part; /* the explanation */
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_SIZE];

@@ -17,9 +17,11 @@ enum {
     MINUTE_MS = 60000,
     HOUR_MS = 3600000,
     STEPS_MOST = 1500,
-    EPISODES_A_GPU = 64,
-    MOMENTS_TRIED = 3,
-    AGAIN_MOST_MS = 1800000, /* the same thing after a longer pause is another episode */
+    FOUND_MAX = 4096,    /* of one GPU */
+    EXPLAINED_MOST = 64, /* of them: the most promising */
+    MOMENTS_TRIED = 5,
+    AGAIN_MOST_MS = 1800000,     /* the same thing after a longer pause is another episode */
+    DAYS_FROM_MS = 2 * 86400000, /* from here on, what comes again and again is told once */
 };
 
 /* The columns of a point, in this order. */
@@ -36,6 +38,7 @@ struct span {
     struct store_gpu gpus[GPU_MAX];
     size_t gpu_count;
     int64_t only_gpu;
+    bool days;                   /* so long that work which comes again and again is one thing */
     const struct store_gpu *gpu; /* being looked at */
     struct episode_point *points;
     size_t count, capacity;
@@ -124,23 +127,31 @@ static struct episode_point *point_at(struct span *p, size_t *from, int64_t at_m
     return *from < p->count && p->points[*from].at_ms == at_ms ? &p->points[*from] : NULL;
 }
 
+/* $1: minutes of a step, $2: the GPU, $3 to $4: minutes. */
+static const char workers_sql[] =
+    "SELECT m.minute / $1 AS step, m.process_id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
+    " SUM(m.samples) FROM process_minutes m JOIN processes p ON p.id = m.process_id AND p.gpu_id = $2"
+    " WHERE m.minute >= $3 AND m.minute < $4 GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+/* The same program of the same user is the same worker, whatever its number: that of its first life. */
+static const char same_workers_sql[] =
+    "SELECT m.minute / $1 AS step, w.id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
+    " SUM(m.samples) FROM (SELECT gpu_id, COALESCE(name, '') AS n, COALESCE(user_name, '') AS u, MIN(id) AS id FROM processes"
+    " WHERE gpu_id = $2 GROUP BY 1, 2, 3) w JOIN processes p ON p.gpu_id = w.gpu_id AND COALESCE(p.name, '') = w.n"
+    " AND COALESCE(p.user_name, '') = w.u JOIN process_minutes m ON m.process_id = p.id WHERE m.minute >= $3 AND m.minute < $4"
+    " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+
 /* Who did most in each step, from the minutes of processes. */
 static int read_workers(struct span *p, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int64_t step = p->told->step_ms / MINUTE_MS, bucket = -1, last_worker = 0;
-    int rc = db_prepare(p->s->db,
-                        "SELECT m.minute / $1 AS step, m.process_id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), "
-                        "SUM(m.memory_sum_bytes) AS memory, SUM(m.samples) FROM process_minutes m JOIN processes p "
-                        "ON p.id = m.process_id WHERE m.minute >= $2 AND m.minute < $3 AND p.gpu_id = $4 "
-                        "GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC",
-                        &q, err);
+    int rc = db_prepare(p->s->db, p->days ? same_workers_sql : workers_sql, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, step);
-    db_bind_i64(q, 2, p->told->since.ms / p->told->step_ms * step);
-    db_bind_i64(q, 3, (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS);
-    db_bind_i64(q, 4, p->gpu->id);
+    db_bind_i64(q, 2, p->gpu->id);
+    db_bind_i64(q, 3, p->told->since.ms / p->told->step_ms * step);
+    db_bind_i64(q, 4, (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS);
     struct part best = {0}, former = {0};
     size_t at = 0;
     for (;;) {
@@ -215,24 +226,25 @@ static void measure(struct told_episode *e, const struct span *p, const struct e
         e->power_mw = reading_ok(power / powers);
 }
 
-/* The moments of an episode that are asked about: its peak and two others. What shows most is what is told. */
+/* The moments of an episode that are asked about: its peak, and others spread over it. What shows most is what is told. */
 static int64_t moment_of(const struct span *p, const struct episode *found, int turn)
 {
     int64_t step_ms = p->told->step_ms;
     size_t spread = found->last - found->first;
-    size_t at = turn == 0 ? found->peak : turn == 1 ? found->first + spread / 3 : found->first + 2 * spread / 3;
+    size_t at = turn == 0 ? found->peak : found->first + spread * (size_t)turn / MOMENTS_TRIED;
     return p->points[at].at_ms + (spread == 0 ? step_ms * (turn + 1) / (MOMENTS_TRIED + 1) : step_ms / 2);
 }
 
-static int explain(struct span *p, const struct episode *found, struct told_episode *ret, bool *worth, struct error *err)
+static int explain(struct span *p, const struct episode_group *group, struct told_episode *ret, bool *worth, struct error *err)
 {
-    const struct episode_point *last = &p->points[found->last];
+    const struct episode *found = &group->shown;
     *ret = (struct told_episode){.gpu_id = p->gpu->id,
                                  .gpu_index = p->gpu->index,
                                  .simulated = p->gpu->simulated,
-                                 .since = {MAX_OF(p->points[found->first].at_ms, p->told->since.ms)},
-                                 .until = {MIN_OF(last->at_ms + p->told->step_ms, p->told->until.ms)},
-                                 .times = 1};
+                                 .since = {MAX_OF(group->since_ms, p->told->since.ms)},
+                                 .until = {MIN_OF(group->until_ms, p->told->until.ms)},
+                                 .times = group->times};
+    ret->total_ms = MIN_OF(group->total_ms, ret->until.ms - ret->since.ms);
     str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
     *worth = false;
     for (int turn = 0; turn < MOMENTS_TRIED; turn++) {
@@ -242,7 +254,7 @@ static int explain(struct span *p, const struct episode *found, struct told_epis
         if (rc < 0)
             return rc;
         const struct why_part *part = part_of(&m, p->gpu);
-        double weight = part ? episode_weight(part, ret->until.ms - ret->since.ms) : 0;
+        double weight = part ? episode_weight(part, ret->total_ms) : 0;
         if (weight > ret->weight) {
             *worth = true;
             ret->at = m.snapshot->taken_at;
@@ -257,21 +269,30 @@ static int explain(struct span *p, const struct episode *found, struct told_epis
     return 0;
 }
 
-/* The same thing again a short time later is the same thing. */
-static bool join_again(struct told_span *told, size_t from, const struct told_episode *e)
+/* The same thing again a short time later is the same thing; over days, also a long time later. */
+static bool is_again(const struct span *p, const struct told_episode *before, const struct told_episode *e)
 {
+    int64_t apart = MAX_OF(e->since.ms - before->until.ms, before->since.ms - e->until.ms);
+    return before->part.causes[0].code == e->part.causes[0].code && strcmp(before->process, e->process) == 0 &&
+           strcmp(before->user, e->user) == 0 && (p->days || (before->pid == e->pid && apart <= AGAIN_MOST_MS));
+}
+
+static bool join_again(const struct span *p, size_t from, const struct told_episode *e)
+{
+    struct told_span *told = p->told;
     for (size_t i = told->episode_count; i-- > from;) {
         struct told_episode *before = &told->episodes[i];
-        if (before->part.causes[0].code != e->part.causes[0].code || before->pid != e->pid ||
-            strcmp(before->process, e->process) != 0 || e->since.ms - before->until.ms > AGAIN_MOST_MS)
+        if (!is_again(p, before, e))
             continue;
-        before->until = e->until;
-        before->times++;
+        before->since = (struct wall){MIN_OF(before->since.ms, e->since.ms)};
+        before->until = (struct wall){MAX_OF(before->until.ms, e->until.ms)};
+        before->times += e->times;
+        before->total_ms += e->total_ms;
         if (e->weight > before->weight) {
             before->at = e->at;
             before->part = e->part;
         }
-        before->weight = episode_weight(&before->part, before->until.ms - before->since.ms);
+        before->weight = episode_weight(&before->part, before->total_ms);
         before->temp_max_mdegc =
             before->temp_max_mdegc.value > e->temp_max_mdegc.value ? before->temp_max_mdegc : e->temp_max_mdegc;
         return true;
@@ -295,27 +316,40 @@ static void keep(struct told_span *told, const struct told_episode *e)
         told->episodes[least] = *e;
 }
 
+/* Explains the most promising, and keeps what is worth it. */
+static int explain_all(struct span *p, const struct episode_group *groups, size_t count, struct error *err)
+{
+    size_t from = p->told->episode_count;
+    AUTO_FREE struct told_episode *one = malloc(sizeof *one);
+    int rc = one ? 0 : error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; rc == 0 && i < MIN_OF(count, (size_t)EXPLAINED_MOST); i++) {
+        bool worth;
+        rc = explain(p, &groups[i], one, &worth, err);
+        if (rc == 0 && worth && !join_again(p, from, one))
+            keep(p->told, one);
+    }
+    p->told->left_out += count > EXPLAINED_MOST ? count - EXPLAINED_MOST : 0;
+    return rc;
+}
+
 static int tell_gpu(struct span *p, struct error *err)
 {
     struct told_span *told = p->told;
-    struct episode found[EPISODES_A_GPU];
-    size_t count, left_out, from = told->episode_count;
-    AUTO_FREE struct told_episode *one = malloc(sizeof *one);
-    int rc = one ? read_points(p, err) : error_set(err, -ENOMEM, "out of memory");
+    size_t count, left_out;
+    int rc = read_points(p, err);
     if (rc < 0 || p->count == 0)
         return rc;
     told->gpu_count++;
     rc = read_workers(p, err);
-    if (rc == 0 && episodes_find(p->points, p->count, told->step_ms, found, EPISODES_A_GPU, &count, &left_out) < 0)
-        rc = error_set(err, -ENOMEM, "out of memory");
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        bool worth;
-        rc = explain(p, &found[i], one, &worth, err);
-        if (rc == 0 && worth && !join_again(told, from, one))
-            keep(told, one);
-    }
-    told->left_out += rc == 0 ? left_out : 0;
-    return rc;
+    if (rc < 0)
+        return rc;
+    AUTO_FREE struct episode *found = calloc(FOUND_MAX, sizeof *found);
+    AUTO_FREE struct episode_group *groups = calloc(FOUND_MAX, sizeof *groups);
+    if (!found || !groups || episodes_find(p->points, p->count, told->step_ms, found, FOUND_MAX, &count, &left_out) < 0)
+        return error_set(err, -ENOMEM, "out of memory");
+    told->left_out += left_out;
+    count = episodes_group(found, count, p->points, told->step_ms, p->days, groups);
+    return explain_all(p, groups, count, err);
 }
 
 static int by_weight(const void *a, const void *b)
@@ -347,7 +381,7 @@ int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall si
         told_span_done(ret);
         return error_set(err, -ENOMEM, "out of memory");
     }
-    *p = (struct span){.s = s, .host = host, .told = ret, .only_gpu = gpu_id};
+    *p = (struct span){.s = s, .host = host, .told = ret, .only_gpu = gpu_id, .days = until.ms - since.ms >= DAYS_FROM_MS};
     plan(p);
     int rc = store_gpus(s, host, note_gpu, p, err);
     for (size_t i = 0; rc == 0 && i < p->gpu_count; i++) {

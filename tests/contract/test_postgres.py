@@ -5,6 +5,7 @@ tools/with-postgres starts a server for these tests; without one they are skippe
 killed; test_kills.py kills the part that writes 200 times.
 """
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -17,7 +18,7 @@ import threading
 import time
 
 import pytest
-from conftest import eventually
+from conftest import BUILD, WHIRR, environment, eventually
 
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
 SMALL = os.environ.get("WHIRR_TEST_PGSMALL")
@@ -300,3 +301,29 @@ def test_an_answer_that_is_lost_does_not_make_a_row_twice(keeping, tmp_path):
     doubles = number("SELECT COUNT(*) FROM (SELECT (id >> 14) - LAG(id >> 14) OVER (ORDER BY id) AS gap FROM samples WHERE (id & 16383) = 1) AS t WHERE gap <= 5")
     assert doubles == 0, f"{doubles} samples were written twice after {between.swallowed} lost answers"
     assert longest_gap() < 20 * INTERVAL * 1000, "samples are missing in the middle"
+
+
+def test_the_past_is_told_from_a_server(tmp_path):
+    maker = BUILD / "tests" / "fakes" / "history" / "make_history"
+    if not maker.exists():
+        pytest.skip("make_history was not built")
+    file = f"sqlite:{tmp_path}/same.db"
+    for url in (URL, file):
+        subprocess.run([maker, url, "180", "scenario=night,start=16200", "30"], check=True, env=environment(tmp_path), timeout=120)
+
+    def ask(url, *args):
+        done = subprocess.run([WHIRR, *args, "--json", "--store", url], env=environment(tmp_path), capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    for args in (("why", "--at", "-100m"), ("why", "--since", "-3h"), ("why", "--since", "-3d"), ("report", "--since", "-1d", "--price", "0.3")):
+        there, here = ask(URL, *args), ask(file, *args)
+        for key in ("episodes", "gpus", "users", "containers", "commands", "idle_memory", "hot_spells", "processes"):
+            there_rows, here_rows = there.get(key, []), here.get(key, [])
+            names = [{k: row.get(k) for k in ("gpu_index", "name", "process", "user", "pid", "times")} for row in there_rows]
+            assert names == [{k: row.get(k) for k in ("gpu_index", "name", "process", "user", "pid", "times")} for row in here_rows], (args, key)
+            for a, b in zip(there_rows, here_rows):
+                for number_key in ("energy_joules", "hours", "busy_hours", "gib_hours", "duration_seconds", "weight"):
+                    if isinstance(a.get(number_key), (int, float)):
+                        assert a[number_key] == pytest.approx(b[number_key], rel=0.03, abs=0.1), (args, key, number_key)
+        assert "answer" in there and (there.get("gpus") or there.get("episodes"))
