@@ -80,7 +80,8 @@ static size_t join_breaks(const struct episode_point *points, int64_t step_ms, s
             int64_t lasts = lasts_ms(&runs[i], points, step_ms);
             bool is_break =
                 before && i + 1 < count && same_label(before, &runs[i + 1]) && before->kind != EPISODE_CALM &&
-                runs[i].kind <= before->kind && lasts <= BREAK_MOST_MS &&
+                runs[i].kind <= before->kind && (runs[i].kind < EPISODE_WORK || runs[i].worker == before->worker) &&
+                lasts <= BREAK_MOST_MS &&
                 lasts * 3 <= lasts_ms(before, points, step_ms) + lasts_ms(&runs[i + 1], points, step_ms) + 2 * step_ms &&
                 points[runs[i].first].at_ms - points[before->last].at_ms <= GAP_STEPS * step_ms &&
                 points[runs[i + 1].first].at_ms - points[runs[i].last].at_ms <= GAP_STEPS * step_ms;
