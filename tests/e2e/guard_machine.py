@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine for the guard's tests: a fake NVIDIA driver, a fake libcuda, and stand-ins for inference servers."""
 import contextlib
+import fcntl
 import http.client
 import json
 import pathlib
@@ -189,10 +190,12 @@ class Server:
         return json.loads(self.path.read_text())
 
     def put(self, **changes):
-        state = dict(self.get() if self.path.exists() else {}, **changes)
-        fresh = self.path.with_suffix(".t")
-        fresh.write_text(json.dumps(state))
-        fresh.rename(self.path)
+        with open(f"{self.path}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            state = dict(self.get() if self.path.exists() else {}, **changes)
+            fresh = self.path.with_suffix(".t")
+            fresh.write_text(json.dumps(state))
+            fresh.rename(self.path)
 
     def follow(self):
         held = 300 + 8000 * len(self.get()["loaded"])

@@ -26,6 +26,7 @@ Read in the servers' own source (repository, file, commit):
               model_repository_manager.cc (LoadUnloadModel)
 """
 import contextlib
+import fcntl
 import http.server
 import json
 import os
@@ -57,7 +58,8 @@ class Server:
             return json.load(open(self.path))
 
     def put(self, **changes):
-        with LOCK:
+        with LOCK, open(self.path + ".lock", "w") as lock:  # the tests write, too
+            fcntl.flock(lock, fcntl.LOCK_EX)
             state = dict(self.get(), **changes)
             with open(self.path + ".new", "w") as f:
                 json.dump(state, f)
@@ -351,8 +353,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         with open(sys.argv[3] + ".log", "a") as log:
             log.write(f"{self.command} {self.path} {raw.decode()}\n")
-        with self.counted(server):
-            self.answer_to(server, raw, url)
+        if server.get().get("dead"):
+            self.close_connection = True
+            return
+        with self.counted(server):  # over before the client can know that it is
+            status, out = self.find_answer(server, raw, url)
+        data = out.encode() if isinstance(out, Text) else json.dumps(out).encode()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it was killed meanwhile
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
     @contextlib.contextmanager
     def counted(self, server):
@@ -368,27 +380,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with LOCK:
                 IN_FLIGHT -= 1
 
-    def answer_to(self, server, raw, url):
+    def find_answer(self, server, raw, url):
         state = server.get()
-        if state.get("dead"):
-            self.close_connection = True
-            return
         time.sleep(state.get("slow", 0))
         try:
             need(not state.get("error"), 500, "internal error")
             body = json.loads(raw) if raw else None
             out = KINDS[sys.argv[1]](server, self.command, url.path, dict(urllib.parse.parse_qsl(url.query)), body, self.headers)
-            status, out = (200, out) if out is not None else (404, {"detail": "Not Found"})
+            return (200, out) if out is not None else (404, {"detail": "Not Found"})
         except Refused as refused:
-            status, out = refused.status, refused.body
+            return refused.status, refused.body
         except ValueError:
-            status, out = 400, {"error": "invalid JSON"}
-        data = out.encode() if isinstance(out, Text) else json.dumps(out).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+            return 400, {"error": "invalid JSON"}
 
     do_GET = do_POST = answer
 
