@@ -7,6 +7,7 @@
 #include "alert/rule.h"
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "insight/xid.h"
 
 static void write_gpu(struct buf *out, const struct subject *s)
 {
@@ -63,10 +64,11 @@ enum word {
     WORD_FOR,
     WORD_ERROR,
     WORD_HEALTH,
+    WORD_XID,
     WORD_COUNT
 };
-static const char *const words[WORD_COUNT] = {"gpu",   "gpu_index", "gpu_name", "host",          "process",      "value",
-                                              "alert", "severity",  "for",      "error_message", "health_reason"};
+static const char *const words[WORD_COUNT] = {"gpu",   "gpu_index", "gpu_name", "host",          "process",       "value",
+                                              "alert", "severity",  "for",      "error_message", "health_reason", "xid_meaning"};
 
 static enum word find_word(struct str name)
 {
@@ -81,6 +83,14 @@ static const char *health_reason(const struct subject *s)
     if (!s->facts || !s->gpu || s->gpu->index < 0 || s->gpu->index >= GPU_MAX || !s->facts->gpus[s->gpu->index].health_reason[0])
         return "see `whirr health`";
     return s->facts->gpus[s->gpu->index].health_reason;
+}
+
+static const char *xid_meaning(const struct subject *s)
+{
+    const struct xid_info *info = NULL;
+    if (s->facts && s->gpu && s->gpu->index >= 0 && s->gpu->index < GPU_MAX)
+        info = xid_find(reading_or(s->facts->gpus[s->gpu->index].xid, 0));
+    return info ? info->what : "a critical driver error";
 }
 
 static void write_word(struct buf *out, enum word word, const struct alert_rule *rule, const struct subject *s)
@@ -108,6 +118,7 @@ static void write_word(struct buf *out, enum word word, const struct alert_rule 
         break;
     case WORD_ERROR: buf_text(out, s->gpu && s->gpu->error_message[0] ? s->gpu->error_message : "no message"); break;
     case WORD_HEALTH: buf_text(out, health_reason(s)); break;
+    case WORD_XID: buf_text(out, xid_meaning(s)); break;
     case WORD_COUNT: break;
     }
 }

@@ -286,7 +286,7 @@ static const struct option_spec options[] = {
      .argument = "TOKENS",
      .help = "Length of the context of a model; default: 4096, or the model's own if less"},
     {.name = "kv-type", .argument = "TYPE", .values = model_cache_types, .help = "Type of the cache's values; default: f16"},
-    {.name = "overhead", .argument = "SIZE", .help = "What the driver needs for a program, on each GPU; default: 512MiB"},
+    {.name = "overhead", .argument = "SIZE", .help = "What the driver needs for a program, on each GPU; default: 640MiB"},
     {.name = "split", .argument = "HOW", .values = splits, .help = "Over several GPUs: by layers and room, or even shares"},
     {.name = "now", .help = "Only what is free now; nobody is evicted"},
     {.name = "env", .help = "Print CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK) and nothing else"},

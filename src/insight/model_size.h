@@ -59,7 +59,7 @@ struct model_options {
 #define MODEL_BYTES_MAX ((int64_t)1 << 50)
 
 enum { MODEL_CONTEXT_DEFAULT = 4096, MODEL_CONTEXT_MAX = 1 << 27 };
-#define MODEL_OVERHEAD_DEFAULT ((int64_t)512 << 20)
+#define MODEL_OVERHEAD_DEFAULT ((int64_t)640 << 20) /* an H200 takes 527 MiB for a context */
 
 struct model_need {
     int64_t weight_bytes;                 /* on the GPUs */
