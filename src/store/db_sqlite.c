@@ -2,6 +2,7 @@
  * SQLite behind the table of db.h.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -171,8 +172,16 @@ static const struct db_ops sqlite_ops = {
 static const char writer_pragmas[] = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
                                      "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;";
 
+/* Counting every allocation takes a lock each time, and nobody asks for the count. Without effect once SQLite is in use. */
+static void configure(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, configure);
     struct sqlite_db *db = calloc(1, sizeof *db);
     if (!db)
         return error_set(err, -ENOMEM, "out of memory");

@@ -120,6 +120,8 @@ struct store {
     bool over_size;        /* being cleaned because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
+    struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* what it has bound already, */
+    size_t bound_count[SERIES_COUNT];                       /* that many columns */
     struct db_statement *read_raw[SERIES_COUNT], *read_minutes[SERIES_COUNT];
     struct db_statement *insert_bucket[SERIES_COUNT][LEVEL_COUNT], *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
     unsigned prepared_generation;

@@ -69,8 +69,13 @@ struct reading series_value(enum series series, const void *subject, size_t colu
 
 void series_values(enum series series, const void *subject, struct reading values[SERIES_COLUMNS_MAX])
 {
-    for (size_t i = 0, count = series_count(series); i < count; i++)
-        values[i] = series_value(series, subject, i);
+    /* Once for each row of the history: no call for each column. */
+    const struct gpu *gpu = subject;
+    const struct host *host = subject;
+    for (size_t i = 0; series == SERIES_GPU && i < ARRAY_LEN(gpu_metrics); i++)
+        values[i] = gpu->metric[gpu_metrics[i]];
+    for (size_t i = 0; series != SERIES_GPU && i < ARRAY_LEN(host_metrics); i++)
+        values[i] = host->metric[host_metrics[i]];
 }
 
 const char *series_table(enum series series, enum level level)

@@ -184,6 +184,7 @@ static int prepare_insert(struct store *s, enum series series, struct error *err
     for (size_t i = 0; i < s->schema.count[series]; i++)
         buf_printf(&sql, ", $%zu", i + (gpu ? 3 : 2));
     buf_text(&sql, ") ON CONFLICT DO NOTHING");
+    s->bound_count[series] = 0;
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_sample[series], err);
 }
 
@@ -195,6 +196,17 @@ static void bind_value(struct db_statement *q, int at, struct reading r, bool wi
         db_bind_null(q, at);
     else
         db_bind_i64(q, at, value);
+}
+
+/* SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
+static bool still_bound(struct store *s, enum series series, size_t at, struct reading now)
+{
+    struct reading *last = &s->bound[series][at];
+    bool same = s->db->ops->kind == DB_SQLITE && s->bound_count[series] > at &&
+                (last->state == READING_OK) == (now.state == READING_OK) && (now.state != READING_OK || last->value == now.value);
+    *last = now;
+    s->bound_count[series] = MAX_OF(s->bound_count[series], at + 1);
+    return same;
 }
 
 /* The row of a GPU or host. Two rows of one cannot have the same moment: after a clock was set back, the next free millisecond
@@ -215,8 +227,9 @@ static int write_sample(struct store *s, enum series series, const void *subject
     int at = 2;
     if (series == SERIES_GPU)
         db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
-    for (size_t i = 0; i < s->schema.count[series]; i++)
-        bind_value(q, at++, values[s->schema.order[series][i]], s->schema.columns[series][i].wide);
+    for (size_t i = 0; i < s->schema.count[series]; i++, at++)
+        if (!still_bound(s, series, i, values[s->schema.order[series][i]]))
+            bind_value(q, at, values[s->schema.order[series][i]], s->schema.columns[series][i].wide);
     int64_t wanted_ms = at_ms;
     do {
         db_bind_i64(q, 1, raw_key(at_ms, subject_id));
