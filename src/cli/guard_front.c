@@ -37,7 +37,7 @@ struct front {
 const struct snapshot *guard_eyes_sample(void *user, int64_t max_age_ms)
 {
     struct guard_eyes *eyes = user;
-    unsigned groups = GROUP_QUICK;
+    unsigned groups = GROUP_QUICK | (eyes->lean ? GROUP_LEAN : 0);
     int64_t now_ms = clock_mono(&clock_system).ns / NS_PER_MS;
     if (now_ms - eyes->slow_at_ms >= (eyes->slow_every_ms ? eyes->slow_every_ms : SLOW_EVERY_MS)) {
         groups |= GROUP_SLOW;
@@ -227,7 +227,7 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
 {
     struct front f = {.main = pthread_self(),
                       .has_child = command != NULL,
-                      .eyes = {.slow_every_ms = MIN_OF(spec->health_interval_ms, SLOW_EVERY_MS)}};
+                      .eyes = {.lean = true, .slow_every_ms = MIN_OF(spec->health_interval_ms, SLOW_EVERY_MS)}};
     struct error err = {0};
     char state[STATE_DIR_SIZE], name[SPEC_NAME_SIZE];
     sigset_t set;

@@ -14,6 +14,7 @@ int guard_front_attach(struct cli *cli, const char *what);
 /* What keepers and probes need of the engine. */
 struct guard_eyes {
     struct engine *engine;
+    bool lean;             /* nobody else looks at what this engine samples: only what the guard needs is read */
     int64_t slow_every_ms; /* how often errors are read, too; 0: 10000 */
     _Atomic int64_t slow_at_ms;
 };

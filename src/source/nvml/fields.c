@@ -131,6 +131,8 @@ bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct 
     struct nvml_field_value values[NVML_FIELDS_MAX + COUNTER_COUNT];
     unsigned char which[NVML_FIELDS_MAX + COUNTER_COUNT];
     size_t count = 0;
+    if (groups & GROUP_LEAN)
+        return true;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (!(metric_table[rows[i].metric].group & groups))
             continue;

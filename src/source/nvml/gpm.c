@@ -128,7 +128,7 @@ static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gp
 
 static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml_gpm *gpm, unsigned groups, struct gpu *out)
 {
-    if (!(groups & GROUP_FAST) || gpm->refused)
+    if (!(groups & GROUP_FAST) || (groups & GROUP_LEAN) || gpm->refused)
         return NVML_OK;
     /* A quick one-shot ends before a second sample could come: it should not pay for the first. */
     bool quick = !card->sampled && !(groups & ~(unsigned)GROUP_QUICK);

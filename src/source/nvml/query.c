@@ -83,11 +83,27 @@ static bool run_one(struct nvml *n, struct nvml_card *card, const struct query *
     return true;
 }
 
+/* Who only wants to decide, not to show, leaves the rest out: each call costs up to a millisecond of CPU. */
+static bool is_needed(enum metric metric, unsigned groups)
+{
+    if (!(groups & GROUP_LEAN) || (metric_table[metric].group & (GROUP_STATIC | GROUP_ENERGY)))
+        return true;
+    switch (metric) {
+    case METRIC_mem_total_bytes:
+    case METRIC_temp_mdegc: return true;
+    case METRIC_util_permille:
+    case METRIC_power_mw: return groups & GROUP_SLOW;
+    case METRIC_ecc_corrected:
+    case METRIC_ecc_uncorrected: return true;
+    default: return false;
+    }
+}
+
 static bool run_table(struct nvml *n, struct nvml_card *card, const struct query *table, size_t count, int *refused,
                       unsigned groups, struct gpu *out)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!(metric_table[table[i].metrics[0]].group & groups))
+        if (!(metric_table[table[i].metrics[0]].group & groups) || !is_needed(table[i].metrics[0], groups))
             continue;
         if (!run_one(n, card, &table[i], &refused[i], out))
             return false;
