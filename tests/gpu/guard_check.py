@@ -269,7 +269,8 @@ def case_killed(tools, options):
             guard = g.guard("attach", "--way", "checkpoint", "--name", "worker", worker.pid)
             g.until("running", 60)
             time.sleep(g.options.interval + 1)
-            claimant = g.claim(1024, 3 if step in ("restore", "unlock") else 8)
+            # Long enough to be seen: an interval and the second look.
+            claimant = g.claim(1024, g.options.interval + (2 if step in ("restore", "unlock") else 6))
             kill_at(g, guard, step, delay)
             claimant.wait(60)
             guard = g.guard("attach", "--way", "checkpoint", "--name", "worker", worker.pid)
