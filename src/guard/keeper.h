@@ -58,7 +58,7 @@ struct keeper {
     bool reserved; /* holds shared->resuming */
     bool unseen;   /* the driver's processes cannot be told apart */
     struct mono acted_at;
-    char failure[384]; /* of the last way that failed, and why */
+    char failure[384];   /* of the last way that failed, and why */
     struct wall noticed; /* the last event that was a fault */
     bool finishing;      /* bringing the worker back as the last thing */
 
