@@ -97,7 +97,8 @@ static bool only_periodic(const struct engine *e)
 static void on_request(struct engine *e, const struct ask *a)
 {
     const struct snapshot *s = e->latest;
-    bool fresh = s && (s->groups & a->groups) == a->groups && mono_since_ms(engine_now(e), s->taken) <= a->number;
+    unsigned wanted = a->groups & GROUP_ALL;
+    bool fresh = s && (s->groups & wanted) == wanted && mono_since_ms(engine_now(e), s->taken) <= a->number;
     if (fresh || (s && only_periodic(e))) {
         mailbox_put(a->mailbox, (void *)snapshot_ref(s));
         return;

@@ -25,7 +25,8 @@ static void answer_waiters(struct engine *e, const struct snapshot *s)
     size_t left = 0;
     for (size_t i = 0; i < e->waiter_count; i++) {
         struct waiter w = e->waiters[i];
-        if ((s->groups & w.groups) == w.groups || w.waited_on) {
+        unsigned wanted = w.groups & GROUP_ALL;
+        if ((s->groups & wanted) == wanted || w.waited_on) {
             mailbox_put(w.reply, (void *)snapshot_ref(s));
         } else {
             w.waited_on = true;
