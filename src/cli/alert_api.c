@@ -9,21 +9,9 @@
 
 #include "base/units.h"
 #include "format/json_alert.h"
+#include "serve/part.h"
 
 enum { SILENCE_LONGEST_S = 366 * 86400 };
-
-static int say_error(struct buf *out, int status, const char *code, const char *message)
-{
-    struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_object(&j, "error");
-    jw_key_text(&j, "code", code);
-    jw_key_text(&j, "message", message);
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
-    return status;
-}
 
 /* {"alert": "gpu_hot", "gpu": 0} or ["alert=gpu_hot", "gpu=0"] */
 static int read_matchers(const json_t *matchers, struct silence *s, struct error *err)
@@ -79,7 +67,7 @@ static int add_silence(struct alert_set *set, struct wall now, const json_t *bod
     if (result) {
         char sentence[sizeof err.text + 2];
         snprintf(sentence, sizeof sentence, "%s.", err.text);
-        return say_error(out, result == -ENOSPC ? 503 : 400, result == -ENOSPC ? "too_many" : "bad_body", sentence);
+        return part_error(out, result == -ENOSPC ? 503 : 400, result == -ENOSPC ? "too_many" : "bad_body", sentence);
     }
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
@@ -93,7 +81,7 @@ static int add_silence(struct alert_set *set, struct wall now, const json_t *bod
 static int remove_silence(struct alert_set *set, const char *id, struct buf *out)
 {
     if (!silences_remove(&set->silences, id))
-        return say_error(out, 404, "no_such_silence", "There is no silence of that number.");
+        return part_error(out, 404, "no_such_silence", "There is no silence of that number.");
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
     jw_key_text(&j, "removed", id);
@@ -106,11 +94,11 @@ static int silence(struct alert_set *set, struct wall now, struct str body, stru
 {
     json_t *json = json_loadb(body.at ? body.at : "", body.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *remove = json_object_get(json, "remove");
-    int status = !json_is_object(json) ? say_error(out, 400, "bad_body", "The body must be a JSON object.")
+    int status = !json_is_object(json) ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
                  : !remove             ? add_silence(set, now, json, out)
                  : json_is_string(remove)
                      ? remove_silence(set, json_string_value(remove), out)
-                     : say_error(out, 400, "bad_body", "\"remove\" must be the number of a silence, like \"s1\".");
+                     : part_error(out, 400, "bad_body", "\"remove\" must be the number of a silence, like \"s1\".");
     json_decref(json);
     return status;
 }

@@ -224,19 +224,6 @@ void capacity_part_metrics(struct capacity_part *p, const struct snapshot *s, st
 
 /* ---- requests ---- */
 
-static int refuse(struct buf *out, int status, const char *code, const char *message)
-{
-    struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_object(&j, "error");
-    jw_key_text(&j, "code", code);
-    jw_key_text(&j, "message", message);
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
-    return status;
-}
-
 static bool number(const struct part_request *r, const char *key, int64_t most, int *ret)
 {
     char text[32];
@@ -254,25 +241,25 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
     struct placement_wish wish = {.count = 1, .only = -1};
     char text[GPU_UUID_SIZE];
     if (!part_query(r, "bytes", text, sizeof text))
-        return refuse(out, 400, "bad_parameter", "bytes is missing: the size of what is to be placed, in bytes or like 24GiB.");
+        return part_error(out, 400, "bad_parameter", "bytes is missing: the size of what is to be placed, in bytes or like 24GiB.");
     if (!bytes_parse(str_from(text), &wish.bytes) || wish.bytes <= 0 || wish.bytes > MODEL_BYTES_MAX)
-        return refuse(out, 400, "bad_parameter", "bytes must be a number above 0, or an amount like 24GiB.");
+        return part_error(out, 400, "bad_parameter", "bytes must be a number above 0, or an amount like 24GiB.");
     if (!number(r, "gpus", PLACEMENT_GPUS_MAX, &wish.gpus) || !number(r, "count", PLACEMENT_COPIES_MAX, &wish.count))
-        return refuse(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
+        return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
     if (part_query(r, "evict", text, sizeof text)) {
         wish.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
         if (!wish.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))
-            return refuse(out, 400, "bad_parameter", "evict must be true or false.");
+            return part_error(out, 400, "bad_parameter", "evict must be true or false.");
     }
     if (part_query(r, "gpu", text, sizeof text)) {
         int at = snapshot_find_gpu(r->latest, text);
         if (at < 0)
-            return refuse(out, 404, "no_such_gpu", "There is no such GPU.");
+            return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
         wish.only = r->latest->gpus[at].index;
     }
     AUTO_FREE struct placement *found = placement_find(c, &wish);
     if (!found)
-        return refuse(out, 500, "out_of_memory", "There is not enough memory to answer.");
+        return part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
     struct json_writer j = JSON_WRITER(out);
     json_placement(&j, c, &wish, found, &(struct fit_subject){.context_wanted = -1});
     buf_char(out, '\n');
@@ -286,7 +273,7 @@ int capacity_part_request(struct capacity_part *p, const struct part_request *r,
         return 0;
     AUTO_FREE struct capacity *c = measure(p, r->latest);
     if (!c)
-        return refuse(out, 500, "out_of_memory", "There is not enough memory to answer.");
+        return part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
     if (!capacity)
         return place(r, c, out);
     struct json_writer j = JSON_WRITER(out);

@@ -9,19 +9,7 @@
 
 #include "base/cleanup.h"
 #include "format/json_guard.h"
-
-static int say_error(struct buf *out, int status, const char *code, const char *message)
-{
-    struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_object(&j, "error");
-    jw_key_text(&j, "code", code);
-    jw_key_text(&j, "message", message);
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
-    return status;
-}
+#include "serve/part.h"
 
 static int say_workers(struct guard *g, struct buf *out, int status)
 {
@@ -39,16 +27,16 @@ static int announce(struct guard *g, struct str what, const json_t *json, struct
     const json_t *pid = json_object_get(json, "pid");
     json_int_t number = json_integer_value(pid);
     if (!json_is_integer(pid) || number <= 0 || number > INT32_MAX)
-        return say_error(out, 400, "bad_body", "The body must be {\"pid\": N}.");
+        return part_error(out, 400, "bad_body", "The body must be {\"pid\": N}.");
     if (str_is(what, "unannounce")) {
         guard_unannounce(g, (int32_t)number);
         return say_workers(g, out, 202);
     }
     int rc = guard_announce(g, (int32_t)number);
     if (rc == -ESRCH)
-        return say_error(out, 404, "no_such_process", "There is no process of that number here.");
+        return part_error(out, 404, "no_such_process", "There is no process of that number here.");
     if (rc < 0)
-        return say_error(out, 503, "too_many", "Too many programs are announced.");
+        return part_error(out, 503, "too_many", "Too many programs are announced.");
     return say_workers(g, out, 202);
 }
 
@@ -60,15 +48,15 @@ static int wish(struct guard *g, struct str what, const json_t *json, struct buf
     } wishes[] = {{"hold", WISH_HOLD}, {"release", WISH_RELEASE}, {"evict", WISH_EVICT}, {"resume", WISH_RESUME}};
     const json_t *worker = json_object_get(json, "worker");
     if (worker && !json_is_string(worker) && !json_is_null(worker))
-        return say_error(out, 400, "bad_body", "\"worker\" must be the name of a worker.");
+        return part_error(out, 400, "bad_body", "\"worker\" must be the name of a worker.");
     for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
         if (!str_is(what, wishes[i].name))
             continue;
         if (guard_wish(g, json_string_value(worker), wishes[i].wish) < 0)
-            return say_error(out, 404, "no_such_worker", "No worker of that name is under guard.");
+            return part_error(out, 404, "no_such_worker", "No worker of that name is under guard.");
         return say_workers(g, out, 202);
     }
-    return say_error(out, 404, "not_found", "There is no such request.");
+    return part_error(out, 404, "not_found", "There is no such request.");
 }
 
 int guard_api(struct guard *g, const char *method, struct str path, struct str body, struct buf *out)
@@ -76,16 +64,16 @@ int guard_api(struct guard *g, const char *method, struct str path, struct str b
     static const char prefix[] = "/api/guard";
     bool get = strcmp(method, "GET") == 0;
     if (!str_starts(path, prefix))
-        return say_error(out, 404, "not_found", "There is no such path.");
+        return part_error(out, 404, "not_found", "There is no such path.");
     struct str what = {path.at + sizeof prefix - 1, path.len - (sizeof prefix - 1)};
     if (what.len == 0)
-        return get ? say_workers(g, out, 200) : say_error(out, 405, "method_not_allowed", "Only GET is possible here.");
+        return get ? say_workers(g, out, 200) : part_error(out, 405, "method_not_allowed", "Only GET is possible here.");
     if (what.at[0] != '/' || get)
-        return say_error(out, get ? 405 : 404, get ? "method_not_allowed" : "not_found", "Only POST is possible there.");
+        return part_error(out, get ? 405 : 404, get ? "method_not_allowed" : "not_found", "Only POST is possible there.");
     what = (struct str){what.at + 1, what.len - 1};
     body = str_trim(body);
     json_t *json = body.len ? json_loadb(body.at, body.len, JSON_REJECT_DUPLICATES, NULL) : json_object();
-    int status = !json_is_object(json)        ? say_error(out, 400, "bad_body", "The body must be a JSON object.")
+    int status = !json_is_object(json)        ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
                  : str_ends(what, "announce") ? announce(g, what, json, out)
                                               : wish(g, what, json, out);
     json_decref(json);

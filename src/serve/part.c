@@ -3,6 +3,7 @@
  */
 #include "serve/part.h"
 
+#include "base/json_writer.h"
 #include "serve/core.h"
 #include "serve/exchange.h"
 #include "serve/ready.h"
@@ -12,6 +13,19 @@ enum { ANSWER_MAX = 4 << 20 };
 bool part_query(const struct part_request *r, const char *key, char *value, size_t size)
 {
     return http_query(r->http, key, value, size);
+}
+
+int part_error(struct buf *out, int status, const char *code, const char *message)
+{
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key_object(&j, "error");
+    jw_key_text(&j, "code", code);
+    jw_key_text(&j, "message", message);
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+    return status;
 }
 
 void handle_part(struct exchange *x)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 
 struct exchange;
@@ -23,6 +24,9 @@ struct part_request {
 
 /* The decoded value of a query parameter; false when absent, too long or badly encoded. */
 bool part_query(const struct part_request *r, const char *key, char *value, size_t size);
+
+/* The body of an answer that says no: {"error": {"code", "message"}}. Returns the status. */
+int part_error(struct buf *out, int status, const char *code, const char *message);
 
 void handle_part(struct exchange *x);
 /* The same for what must not be answered from an old sample: waits for one that is young enough. */
