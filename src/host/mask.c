@@ -27,13 +27,15 @@ enum expectation {
     EXPECT_SCHEME,     /* behind "Authorization:": "Bearer" and then the secret */
     EXPECT_ALL,        /* behind "Cookie:": everything up to the end of the argument */
     EXPECT_IDENTIFIER, /* behind --revision: a hash is fine */
+    EXPECT_EQUAL,      /* behind `password` in a script: "= SECRET" may follow */
 };
 
 struct masker {
     struct buf *out;
     enum expectation expect;
     char name[SECRET_NAME_SIZE]; /* of the option that raised the expectation */
-    struct str program;          /* without its folder */
+    struct str program;          /* without its directory */
+    char open_quote;             /* a secret began behind it and goes on until it comes again; 0: none */
 };
 
 static void expect(struct masker *m, enum expectation what, struct str name)
@@ -79,11 +81,50 @@ static void write_secret(struct masker *m, struct str name, struct str value)
     else
         buf_str(m->out, core);
     buf_add(m->out, value.at + end, value.len - end);
+    char quote = front ? value.at[front - 1] : '\0';
+    if ((quote == '"' || quote == '\'') && !memchr(value.at + front, quote, value.len - front))
+        m->open_quote = quote; /* "two words", or with a comma in it */
+}
+
+/* Inside a quoted secret: nothing is shown up to its closing quote. What follows that one is left in `s`. */
+static void skip_quoted(struct masker *m, struct str *s)
+{
+    const char *end = s->len ? memchr(s->at, m->open_quote, s->len) : NULL;
+    size_t hidden = end ? (size_t)(end - s->at) : s->len;
+    if (end)
+        m->open_quote = '\0';
+    *s = (struct str){s->at + hidden, s->len - hidden};
+}
+
+/* URLs whose path is the secret: whoever knows it may post. */
+static const char *const webhooks[] = {
+    "hooks.slack.com/services/",      "hooks.slack.com/workflows/",    "hooks.slack.com/triggers/",   "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",   "webhook.office.com/webhookb2/", "outlook.office.com/webhook/", "api.telegram.org/bot",
+    "chat.googleapis.com/v1/spaces/", "hooks.zapier.com/hooks/catch/", "maker.ifttt.com/trigger/"};
+
+static bool write_webhook(struct masker *m, struct str s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(webhooks); i++) {
+        const char *at = memmem(s.at, s.len, webhooks[i], strlen(webhooks[i]));
+        if (!at)
+            continue;
+        size_t shown = (size_t)(at - s.at) + strlen(webhooks[i]), end = shown;
+        while (end < s.len && !strchr("\"'<>(){}[],;", s.at[end]))
+            end++;
+        buf_add(m->out, s.at, shown);
+        if (end > shown)
+            buf_text(m->out, MASK);
+        write_by_looks(m, (struct str){s.at + end, s.len - end}, false);
+        return true;
+    }
+    return false;
 }
 
 /* "scheme://user:secret@host/...": false when there is nothing of the kind. */
 static bool write_url(struct masker *m, struct str s)
 {
+    if (write_webhook(m, s))
+        return true;
     const char *mark = memmem(s.at, s.len, "://", 3);
     if (!mark)
         return false;
@@ -109,56 +150,123 @@ static bool write_url(struct masker *m, struct str s)
     return true;
 }
 
-/* One part of a word between ? & ; and the like: "name=value", "name:value" or anything. */
-static void write_part(struct masker *m, struct str s)
+/* Of an Authorization header: what kind of secret follows. */
+static bool is_scheme(struct str word)
+{
+    static const char *const schemes[] = {"bearer", "basic", "token", "digest", "apikey", "key"};
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+        if (str_is_any_case(word, schemes[i]))
+            return true;
+    return false;
+}
+
+/* The name in front of the first '=' or ':', without what scripts put around names: {"password":, environ['TOKEN']=. */
+static struct str name_of(struct str s, size_t *ret_cut)
 {
     size_t cut = 0;
     while (cut < s.len && s.at[cut] != '=' && s.at[cut] != ':')
         cut++;
+    *ret_cut = cut;
     struct str name = {s.at, cut};
-    while (name.len && strchr("\"'", name.at[name.len - 1])) /* {"password":"x"} */
+    while (name.len && strchr("\"'])", name.at[name.len - 1]))
         name.len--;
-    if (cut < s.len && secret_name(name)) {
-        buf_add(m->out, s.at, cut + 1);
-        struct str value = {s.at + cut + 1, s.len - cut - 1};
-        char room[SECRET_NAME_SIZE];
-        bool header = s.at[cut] == ':' && str_is(secret_normal_name(name, room), "authorization");
-        if (value.len == 0 && s.at[cut] == ':')
-            expect(m,
-                   header                                                   ? EXPECT_SCHEME
-                   : str_contains(secret_normal_name(name, room), "cookie") ? EXPECT_ALL
-                                                                            : EXPECT_SECRET,
-                   name);
-        else
-            write_secret(m, name, value);
+    return name;
+}
+
+static void write_named_secret(struct masker *m, struct str name, char sign, struct str value)
+{
+    char room[SECRET_NAME_SIZE];
+    struct str normal = secret_normal_name(name, room);
+    bool header = sign == ':' && (str_is(normal, "authorization") || str_ends(normal, "-authorization"));
+    if (value.len == 0 && sign == ':') {
+        expect(m, header ? EXPECT_SCHEME : str_contains(normal, "cookie") ? EXPECT_ALL : EXPECT_SECRET, name);
+    } else if (header && is_scheme(value)) {
+        buf_str(m->out, value);
+        expect(m, EXPECT_ALL, name);
+    } else {
+        write_secret(m, name, value);
+    }
+}
+
+/* One part of a word between ? & ; and the like: "name=value", "name:value" or anything. */
+static void write_part(struct masker *m, struct str s)
+{
+    if (m->open_quote)
+        skip_quoted(m, &s);
+    if (str_starts(s, "-H") && s.len > 2) { /* curl's header, attached */
+        buf_add(m->out, s.at, 2);
+        s = (struct str){s.at + 2, s.len - 2};
+    }
+    size_t cut, inner;
+    struct str name = name_of(s, &cut);
+    if (cut == s.len) {
+        write_by_looks(m, s, false);
         return;
     }
-    struct str value = {s.at + cut + 1, cut < s.len ? s.len - cut - 1 : 0};
+    struct str value = {s.at + cut + 1, s.len - cut - 1};
+    if (secret_name(name)) {
+        buf_add(m->out, s.at, cut + 1);
+        write_named_secret(m, name, s.at[cut], value);
+        return;
+    }
+    struct str nested = name_of(value, &inner);
+    /* --header=Authorization: ..., --config={"password":...}, {"db":{"password":...}} */
+    bool holds_pairs = value.len && inner < value.len && (strchr("{[\"'", value.at[0]) || secret_name(nested));
     bool padding = value.len == 0 || str_is(value, "="); /* the end of a base64 text */
-    if (cut < s.len && s.at[cut] == '=' && !padding) {
+    if (holds_pairs) {
+        write_by_looks(m, (struct str){s.at, cut}, true);
+        buf_char(m->out, s.at[cut]);
+        write_part(m, value);
+    } else if (s.at[cut] == '=' && !padding) {
         write_by_looks(m, (struct str){s.at, cut}, true);
         buf_char(m->out, '=');
-        if (value.len && memchr(value.at, '=', value.len) && !secret_is_random(value, true))
+        if (memchr(value.at, '=', value.len) && !secret_is_random(value, true))
             write_part(m, value); /* -e NAME=VALUE, --env=NAME=VALUE */
         else
             write_by_looks(m, value, secret_identifier_name(name));
-        return;
+    } else {
+        write_by_looks(m, s, false);
     }
-    write_by_looks(m, s, false);
+}
+
+/* putenv("TOKEN", : the next argument of the call is the secret. */
+static bool calls_with_secret_name(struct str part)
+{
+    struct str name = part;
+    const char *bracket = part.len ? memrchr(part.at, '(', part.len) : NULL;
+    if (!bracket || !strchr("\"'", part.at[part.len - 1]))
+        return false;
+    name = (struct str){bracket + 1, part.len - (size_t)(bracket + 1 - part.at) - 1};
+    return secret_name(name);
 }
 
 static void write_parts(struct masker *m, struct str word)
 {
+    if (m->open_quote)
+        skip_quoted(m, &word);
     if (write_url(m, word))
         return;
     for (size_t i = 0; i < word.len;) {
         size_t len = 0;
         while (i + len < word.len && !strchr("?&;,", word.at[i + len]))
             len++;
-        write_part(m, (struct str){word.at + i, len});
+        struct str part = {word.at + i, len};
+        write_part(m, part);
         i += len;
-        if (i < word.len)
-            buf_char(m->out, word.at[i++]);
+        if (i == word.len)
+            break;
+        if (word.at[i] == ',' && calls_with_secret_name(part)) {
+            buf_char(m->out, ',');
+            struct str rest = {word.at + i + 1, word.len - i - 1};
+            if (rest.len)
+                write_secret(m, STR("secret"), rest);
+            else
+                expect(m, EXPECT_SECRET, STR("secret"));
+            return;
+        }
+        if (!m->open_quote)
+            buf_char(m->out, word.at[i]);
+        i++;
     }
 }
 
@@ -206,7 +314,8 @@ static bool may_be_password(struct str value, bool attached)
     return false;
 }
 
-static bool write_short_option(struct masker *m, struct str word, struct str next)
+/* `in_script`: a word of a whole command line in one argument, where only programs that we know are trusted to mean it. */
+static bool write_short_option(struct masker *m, struct str word, struct str next, bool in_script)
 {
     if (word.len < 2 || word.at[0] != '-' || word.at[1] == '-')
         return false;
@@ -214,6 +323,8 @@ static bool write_short_option(struct masker *m, struct str word, struct str nex
         if (word.at[1] != short_options[i].option || !str_starts(m->program, short_options[i].program))
             continue;
         bool known = short_options[i].program[0];
+        if (in_script && !known)
+            return false;
         struct str value = {word.at + 2, word.len - 2};
         if (value.len == 0) {
             if (short_options[i].apart && (known || short_options[i].means == EXPECT_USER || may_be_password(next, false)))
@@ -252,16 +363,6 @@ static bool write_long_option(struct masker *m, struct str word)
     return true;
 }
 
-/* Of an Authorization header: what kind of secret follows. */
-static bool is_scheme(struct str word)
-{
-    static const char *const schemes[] = {"bearer", "basic", "token", "digest", "apikey", "key"};
-    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
-        if (str_is_any_case(word, schemes[i]))
-            return true;
-    return false;
-}
-
 /* Returns whether the word was what was expected. */
 static bool write_expected(struct masker *m, struct str word)
 {
@@ -273,6 +374,13 @@ static bool write_expected(struct masker *m, struct str word)
         return true;
     }
     m->expect = EXPECT_NOTHING;
+    if (what == EXPECT_EQUAL) {
+        if (!str_is(word, "=") && !str_is(word, ":") && !str_is(word, ":="))
+            return false;
+        buf_str(m->out, word);
+        m->expect = EXPECT_SECRET;
+        return true;
+    }
     if (str_starts(word, "--") && what != EXPECT_SCHEME)
         return false; /* the option had no value */
     switch (what) {
@@ -292,6 +400,60 @@ static bool write_expected(struct masker *m, struct str word)
     }
 }
 
+static struct str base_name(struct str path)
+{
+    const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
+    size_t directory = slash ? (size_t)(slash + 1 - path.at) : 0;
+    return (struct str){path.at + directory, path.len - directory};
+}
+
+/* sh -c "mysql -pSECRET": the words of a script have programs of their own. */
+struct script {
+    bool at_command; /* the next word names a program */
+};
+
+static void note_program(struct masker *m, struct script *script, struct str word)
+{
+    static const char *const in_front[] = {"sudo", "exec", "env", "nohup", "time", "nice", "then", "do", "else"};
+    static const char *const between[] = {"&&", "||", "|", "&", ";"};
+    for (size_t i = 0; i < ARRAY_LEN(between); i++)
+        if (str_is(word, between[i])) {
+            script->at_command = true;
+            return;
+        }
+    bool skipped = memchr(word.at, '=', word.len) || word.at[0] == '-';
+    for (size_t i = 0; i < ARRAY_LEN(in_front); i++)
+        skipped |= str_is(word, in_front[i]);
+    if (script->at_command && !skipped) {
+        while (word.len && strchr("\"'(`$", word.at[0]))
+            word = (struct str){word.at + 1, word.len - 1};
+        m->program = base_name(word);
+        script->at_command = false;
+    }
+    if (word.len && word.at[word.len - 1] == ';')
+        script->at_command = true;
+}
+
+static void write_word(struct masker *m, struct str word, struct str next, bool in_script)
+{
+    if (m->open_quote) {
+        skip_quoted(m, &word);
+        if (m->open_quote || word.len == 0)
+            return;
+    } else if (write_expected(m, word) || write_short_option(m, word, next, in_script) || write_long_option(m, word)) {
+        return;
+    }
+    write_parts(m, word);
+    if (!in_script || m->expect != EXPECT_NOTHING)
+        return;
+    size_t cut;
+    struct str name = name_of(word, &cut);
+    if (str_is_any_case(word, "bearer"))
+        m->expect = EXPECT_SECRET;
+    else if (cut == word.len && word.at[0] != '-' && secret_name(name))
+        expect(m, EXPECT_EQUAL, name);
+}
+
 static void write_argument(struct masker *m, struct str arg, struct str next)
 {
     bool alone = !memchr(arg.at, ' ', arg.len);
@@ -304,22 +466,25 @@ static void write_argument(struct masker *m, struct str arg, struct str next)
         buf_text(m->out, MASK);
         return;
     }
+    struct str program = m->program;
+    struct script script = {.at_command = true};
     while (arg.len) {
         size_t len = 0;
         while (len < arg.len && !isspace((unsigned char)arg.at[len]))
             len++;
         struct str word = {arg.at, len};
-        if (len && !write_expected(m, word) && !(alone && write_short_option(m, word, next)) && !write_long_option(m, word)) {
-            write_parts(m, word);
-            if (!alone && str_is_any_case(word, "bearer"))
-                m->expect = EXPECT_SECRET;
-        }
-        if (len < arg.len)
+        if (len && !alone)
+            note_program(m, &script, word);
+        if (len)
+            write_word(m, word, next, !alone);
+        if (len < arg.len && !m->open_quote)
             buf_char(m->out, ' ');
         len = MIN_OF(len + 1, arg.len);
         arg = (struct str){arg.at + len, arg.len - len};
     }
-    if (m->expect == EXPECT_ALL)
+    m->program = program;
+    m->open_quote = '\0';
+    if (m->expect == EXPECT_ALL || m->expect == EXPECT_EQUAL)
         m->expect = EXPECT_NOTHING;
 }
 
@@ -327,11 +492,8 @@ void mask_arguments(const struct str *args, size_t count, char *to, size_t size)
 {
     AUTO_BUF struct buf out = BUF(COMMAND_MAX);
     struct masker m = {.out = &out};
-    if (count) {
-        const char *slash = args[0].len ? memrchr(args[0].at, '/', args[0].len) : NULL;
-        size_t folder = slash ? (size_t)(slash + 1 - args[0].at) : 0;
-        m.program = (struct str){args[0].at + folder, args[0].len - folder};
-    }
+    if (count)
+        m.program = base_name(args[0]);
     for (size_t i = 0; i < count; i++) {
         if (i)
             buf_char(&out, ' ');

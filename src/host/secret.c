@@ -63,7 +63,7 @@ static bool in_list(struct str s, const char *const *list, size_t count)
     return false;
 }
 
-/* "--HF_Token" -> "hf-token", into the caller's room. */
+/* "--HF_Token" -> "hf-token", "environ['TOKEN" -> "environ--token", into the caller's room. */
 struct str secret_normal_name(struct str name, char room[SECRET_NAME_SIZE])
 {
     while (name.len && !isalnum((unsigned char)name.at[0]))
@@ -74,7 +74,7 @@ struct str secret_normal_name(struct str name, char room[SECRET_NAME_SIZE])
         /* camelCase, as Java and JSON have it */
         if (isupper((unsigned char)c) && i && islower((unsigned char)name.at[i - 1]) && len < SECRET_NAME_SIZE - 1)
             room[len++] = '-';
-        room[len++] = c == '_' || c == '.' ? '-' : (char)tolower((unsigned char)c);
+        room[len++] = (unsigned char)c < 0x80 && !isalnum((unsigned char)c) ? '-' : (char)tolower((unsigned char)c);
     }
     return (struct str){room, len};
 }

@@ -103,6 +103,36 @@ static void secrets_in_their_places_are_masked(void **state)
     check(examples, ARRAY_LEN(examples));
 }
 
+static void secrets_inside_of_scripts_and_documents_are_masked(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {{"sh", "-c", "mysql -pS3cret -u root db"}, "sh -c mysql -p*** -u root db"},
+        {{"bash", "-c", "cd /x && /usr/bin/mysqldump -psecret db"}, "bash -c cd /x && /usr/bin/mysqldump -p*** db"},
+        {{"bash", "-c", "sleep 1; sshpass -p secret ssh h"}, "bash -c sleep 1; sshpass -p *** ssh h"},
+        {{"sh", "-c", "MYSQL_PWD=abc mysql -u root"}, "sh -c MYSQL_PWD=*** mysql -u root"},
+        {{"x", "https://hooks.slack.com/services/T0/B0/low"}, "x https://hooks.slack.com/services/***"},
+        {{"x", "--url=https://hooks.slack.com/services/T0/B0/low"}, "x --url=https://hooks.slack.com/services/***"},
+        {{"x", "{\"url\":\"https://discord.com/api/webhooks/1/abc\"}"}, "x {\"url\":\"https://discord.com/api/webhooks/***\"}"},
+        {{"x", "--config={\"password\":\"hunter2\"}"}, "x --config={\"password\":\"***\"}"},
+        {{"x", "--config={\"db\":{\"password\":\"hunter2\",\"port\":1}}"}, "x --config={\"db\":{\"password\":\"***\",\"port\":1}}"},
+        {{"x", "{\"password\":\"a,b\",\"n\":1}"}, "x {\"password\":\"***\",\"n\":1}"},
+        {{"x", "{\"password\": \"two words\", \"n\": 1}"}, "x {\"password\": \"***\", \"n\": 1}"},
+        {{"curl", "--header=Authorization: Basic abc"}, "curl --header=Authorization: Basic ***"},
+        {{"curl", "-HAuthorization: Basic abc"}, "curl -HAuthorization: Basic ***"},
+        {{"curl", "-H", "Authorization:Bearer abc"}, "curl -H Authorization:Bearer ***"},
+        {{"python3", "-c", "import os; os.environ['HF_TOKEN']='low'; run()"},
+         "python3 -c import os; os.environ['HF_TOKEN']='***'; run()"},
+        {{"python3", "-c", "os.environ[\"HF_TOKEN\"] = \"low\""}, "python3 -c os.environ[\"HF_TOKEN\"] = \"***\""},
+        {{"python3", "-c", "os.environ['TOKEN']='low'"}, "python3 -c os.environ['TOKEN']='***'"},
+        {{"python3", "-c", "os.putenv('HF_TOKEN','low')"}, "python3 -c os.putenv('HF_TOKEN','***')"},
+        {{"python3", "-c", "login(token='low')"}, "python3 -c login(token='***')"},
+        {{"sh", "-c", "ssh -p 22 h; mkdir -p abc1; llama-cli -p hello2"}, NULL},
+        {{"llama-cli", "-p", "what is my password ?"}, NULL},
+    };
+    check(examples, ARRAY_LEN(examples));
+}
+
 static void secrets_are_known_by_their_looks(void **state)
 {
     (void)state;
@@ -199,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(secrets_behind_names_are_masked),
         TEST(secrets_in_their_places_are_masked),
+        TEST(secrets_inside_of_scripts_and_documents_are_masked),
         TEST(secrets_are_known_by_their_looks),
         TEST(what_is_no_secret_stays),
         TEST(long_command_lines_are_cut_without_leaking),
