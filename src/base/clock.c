@@ -132,6 +132,11 @@ bool wall_parse(struct str text, struct wall *ret)
         return false;
     tm.tm_year -= 1900;
     tm.tm_mon -= 1;
-    ret->ms = (int64_t)timegm(&tm) * MS_PER_S + ms + offset_ms;
+    int month = tm.tm_mon, day = tm.tm_mday;
+    bool leap_second = tm.tm_sec == 60;
+    time_t seconds = timegm(&tm);
+    if (!leap_second && (tm.tm_mon != month || tm.tm_mday != day)) /* there is no 30th of February: it became March */
+        return false;
+    ret->ms = (int64_t)seconds * MS_PER_S + ms + offset_ms;
     return true;
 }

@@ -36,15 +36,25 @@ void machine_free(struct machine *m)
     free(m);
 }
 
+/* The kernel answers with the name of whoever asks: below a sysroot (a recording, a host mounted into a container) its own file is
+ * asked first, and a machine that does not tell its name goes by that of the directory. */
 static void read_name(const struct env *env, struct host *out)
 {
+    static const char *const files[] = {"/proc/sys/kernel/hostname", "/etc/hostname"};
     char text[256];
-    ssize_t len = file_read_head(env, "/proc/sys/kernel/hostname", text, sizeof text);
-    if (len <= 0)
-        len = file_read_head(env, "/etc/hostname", text, sizeof text);
-    if (len > 0)
-        str_copy_clean(out->name, sizeof out->name, str_trim((struct str){text, (size_t)len}));
-    else if (!env_is_recorded(env) && gethostname(out->name, sizeof out->name) == 0)
+    ssize_t len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(files) && len <= 0; i++)
+        len = file_read_head(env, files[env_is_recorded(env) ? 1 - i : i], text, sizeof text);
+    struct str name = len > 0 ? str_trim((struct str){text, (size_t)len}) : (struct str){0};
+    if (!name.len && env_is_recorded(env)) {
+        struct str rest = str_from(env->sysroot), part;
+        while (str_cut(&rest, '/', &part))
+            if (part.len && !str_is(part, "."))
+                name = part;
+    }
+    if (name.len)
+        str_copy_clean(out->name, sizeof out->name, name);
+    else if (gethostname(out->name, sizeof out->name) == 0)
         out->name[sizeof out->name - 1] = '\0';
 }
 

@@ -2,9 +2,13 @@
  * SQLite behind the table of db.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "store/db.h"
@@ -178,6 +182,24 @@ static void configure(void)
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+/* Who ran what, and when, is nobody else's business: the file is for its owner (and a group that it was given to). SQLite makes its
+ * companions with the mode of the file. An existing file is not opened here: closing it again would drop the locks that another
+ * connection of this process holds. What goes wrong is told by the opening that follows. */
+static void keep_private(const char *path)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    struct stat st;
+    if (stat(path, &st)) {
+        AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ends) && S_ISREG(st.st_mode) && (st.st_mode & 07); i++) { /* made by an earlier version */
+        char name[4096];
+        if (snprintf(name, sizeof name, "%s%s", path, ends[i]) < (int)sizeof name)
+            (void)!chmod(name, st.st_mode & 0770);
+    }
+}
+
 int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -186,6 +208,8 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     if (!db)
         return error_set(err, -ENOMEM, "out of memory");
     db->db.ops = &sqlite_ops;
+    if (!read_only)
+        keep_private(path);
     int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
     if (code != SQLITE_OK) {

@@ -135,3 +135,15 @@ def test_a_store_that_cannot_be_opened_does_not_stop_the_daemon(start):
     assert store["state"] == "failing" and "/nonexistent" in store["message"]
     assert d.json("/api/gpu/devices")["count"] == 2
     assert d.get(PATH).status in (200, 503)
+
+
+@pytest.mark.parametrize("before", [None, 0o644, 0o640])
+def test_the_database_is_for_its_owner(start, tmp_path, before):
+    file = tmp_path / "private.db"
+    if before:  # made by an earlier version; a group that somebody gave it to keeps it
+        sqlite3.connect(file).executescript("CREATE TABLE x (y)")
+        file.chmod(before)
+    daemon = start("--interval", "0.2", "--store", f"sqlite:{file}")
+    eventually(lambda: daemon.json(PATH)["count"] >= 2, explain=daemon.log)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("private.db*")}
+    assert "private.db-wal" in modes and set(modes.values()) == {0o640 if before else 0o600}, modes

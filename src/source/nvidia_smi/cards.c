@@ -56,7 +56,7 @@ void smi_cards_look_asleep(struct smi *s)
         if (!card && seen[i].asleep) {
             /* nvidia-smi would wake it; what can be known of it lies in files. */
             sleep_identify(s->env, seen[i].address, &id);
-            if (visible_card(s->env->visible_devices, count, (int)i, id.uuid))
+            if (visible_card(s->env->visible_devices, count, (int)i, id.uuid, NULL))
                 card = add(s, &id, -1);
         }
         if (card)
@@ -119,13 +119,13 @@ static bool in_report(const struct smi_report *r, const struct card *card)
     return false;
 }
 
-static struct card *find_or_add(struct smi *s, const struct smi_card *said, size_t total)
+static struct card *find_or_add(struct smi *s, const struct smi_card *said, const struct visible_uuids *all)
 {
     const struct gpu_id *id = &said->gpu.id;
     struct card *card = smi_card_find(s, id);
     if (card)
         return card;
-    if (!visible_card(s->env->visible_devices, total, said->index, id->uuid)) {
+    if (!visible_card(s->env->visible_devices, all->count, said->index, id->uuid, all)) {
         s->hidden++;
         return NULL;
     }
@@ -144,9 +144,12 @@ static void learn_identity(struct card *card, const struct gpu_id *id)
 
 void smi_cards_update(struct smi *s, struct smi_report *r)
 {
+    struct visible_uuids all = {.count = MIN_OF(r->count, (size_t)GPU_MAX)};
+    for (size_t i = 0; i < all.count; i++)
+        all.at[i] = r->cards[i].gpu.id.uuid;
     s->hidden = 0;
     for (size_t i = 0; i < r->count; i++) {
-        struct card *card = find_or_add(s, &r->cards[i], r->count);
+        struct card *card = find_or_add(s, &r->cards[i], &all);
         if (!card)
             continue;
         learn_identity(card, &r->cards[i].gpu.id);

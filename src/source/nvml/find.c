@@ -28,7 +28,7 @@ static void hide_last_card(struct nvml *n)
 /* A list of MIG UUIDs shows the cards that hold one of them. */
 static bool shows_card(struct nvml *n, struct nvml_card *card)
 {
-    if (visible_card(n->env->visible_devices, n->total, card->nvml_index, card->id.uuid))
+    if (visible_card(n->env->visible_devices, n->total, card->nvml_index, card->id.uuid, NULL))
         return true;
     if (!card->handle || !strstr(n->env->visible_devices, "MIG-"))
         return false;
@@ -45,7 +45,7 @@ static int find_running(struct nvml *n, struct error *err)
         return error_set(err, -ENODEV, "the NVIDIA driver is loaded but finds no GPU");
     n->total = count;
     for (unsigned i = 0; i < count && n->card_count < GPU_MAX; i++) {
-        if (!visible_card(n->env->visible_devices, count, (int)i, "")) {
+        if (!visible_card(n->env->visible_devices, count, (int)i, "", NULL)) {
             n->hidden++;
             continue;
         }
@@ -97,6 +97,28 @@ static int find_mixed(struct nvml *n, struct error *err)
     return 0;
 }
 
+/* Now that all UUIDs are known: an abbreviation of several of them shows none. */
+static void hide_ambiguous(struct nvml *n)
+{
+    struct visible_uuids all = {0};
+    bool hides[GPU_MAX] = {0};
+    if (n->visible != VISIBLE_LISTED)
+        return;
+    for (size_t i = 0; i < n->card_count; i++)
+        all.at[all.count++] = n->cards[i].id.uuid;
+    for (size_t i = 0; i < n->card_count; i++) /* one with instances was shown for these */
+        hides[i] = !n->cards[i].instance_count && n->cards[i].id.uuid[0] &&
+                   !visible_card(n->env->visible_devices, n->total, n->cards[i].nvml_index, n->cards[i].id.uuid, &all);
+    for (size_t i = n->card_count; i-- > 0;) {
+        if (!hides[i])
+            continue;
+        struct nvml_card card = n->cards[i];
+        memmove(&n->cards[i], &n->cards[i + 1], (n->card_count - i - 1) * sizeof card);
+        n->cards[n->card_count - 1] = card;
+        hide_last_card(n);
+    }
+}
+
 int find_cards(struct nvml *n, struct error *err)
 {
     size_t asleep = 0;
@@ -113,6 +135,8 @@ int find_cards(struct nvml *n, struct error *err)
     int rc = asleep ? find_mixed(n, err) : find_running(n, err);
     if (rc == 0 && !asleep)
         name_unopened(n);
+    if (rc == 0)
+        hide_ambiguous(n);
     return rc;
 }
 

@@ -20,6 +20,11 @@ void sleep_identify(const struct env *env, const char *address, struct gpu_id *i
 enum nvml_visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LISTED };
 
 enum nvml_visible_kind visible_kind(const char *list);
-/* Whether the list shows the card; uuid "" while unknown: then true unless the index alone decides. */
-bool visible_card(const char *list, size_t card_count, int index, const char *uuid);
+struct visible_uuids {
+    const char *at[GPU_MAX];
+    size_t count;
+};
+/* Whether the list shows the card; uuid "" while unknown: then true unless the index alone decides. `all`: the UUIDs of the cards,
+ * which tell whether an abbreviation is unique; NULL while they are not known. */
+bool visible_card(const char *list, size_t card_count, int index, const char *uuid, const struct visible_uuids *all);
 bool visible_instance(const char *list, size_t card_count, int index, const char *uuid, int instance, const char *instance_uuid);

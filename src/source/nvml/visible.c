@@ -37,14 +37,22 @@ static bool applied_already(const char *list, size_t card_count)
     return entries_of(list, &numbers) == card_count && numbers;
 }
 
-/* A UUID, or a unique beginning of it as NVIDIA's own tools take. */
-static bool names_uuid(struct str entry, const char *uuid)
+static bool begins_uuid(struct str entry, const char *uuid)
 {
     return uuid[0] && entry.len >= 8 && str_starts(str_from(uuid), "GPU-") && entry.len <= strlen(uuid) &&
            strncasecmp(entry.at, uuid, entry.len) == 0;
 }
 
-bool visible_card(const char *list, size_t card_count, int index, const char *uuid)
+/* A UUID, or a unique beginning of it as NVIDIA's own tools take: one that several cards share names none of them. */
+static bool names_uuid(struct str entry, const char *uuid, const struct visible_uuids *all)
+{
+    size_t matches = 0;
+    for (size_t i = 0; all && i < all->count; i++)
+        matches += begins_uuid(entry, all->at[i]);
+    return begins_uuid(entry, uuid) && (matches <= 1 || entry.len == strlen(uuid));
+}
+
+bool visible_card(const char *list, size_t card_count, int index, const char *uuid, const struct visible_uuids *all)
 {
     if (visible_kind(list) != VISIBLE_LISTED)
         return visible_kind(list) == VISIBLE_ALL;
@@ -54,7 +62,7 @@ bool visible_card(const char *list, size_t card_count, int index, const char *uu
     while (str_cut(&rest, ',', &part)) {
         struct str entry = str_trim(part), instance = entry, card;
         int64_t number;
-        if (str_is(entry, "all") || names_uuid(entry, uuid))
+        if (str_is(entry, "all") || names_uuid(entry, uuid, all))
             return true;
         if (!uuid[0] && (str_starts(entry, "MIG-") || str_starts(entry, "GPU-")))
             return true; /* decided later, when its UUID and its instances are known */
@@ -74,7 +82,7 @@ bool visible_instance(const char *list, size_t card_count, int index, const char
     while (str_cut(&rest, ',', &part)) {
         struct str entry = str_trim(part), which = entry, card;
         int64_t number, wanted;
-        if (str_is(entry, "all") || names_uuid(entry, uuid))
+        if (str_is(entry, "all") || names_uuid(entry, uuid, NULL))
             return true;
         if (str_starts(entry, "MIG-") && str_equal(entry, str_from(instance_uuid)))
             return true;

@@ -25,9 +25,20 @@ static void reads_what_it_writes_and_the_usual_variants(void **state)
     }
     struct wall w = {5};
     assert_true(wall_parse(STR("2026-11-15"), &w));
-    const char *bad[] = {
-        "", "2026", "2026-13-01", "2026-11-15T25:00", "2026-11-15T00:00:00x", "tomorrow", "2026-11-15T00:00+25:00"};
-    for (size_t i = 0; i < 7; i++)
+    assert_true(wall_parse(STR("2028-02-29"), &w));
+    assert_true(wall_parse(STR("2016-12-31T23:59:60Z"), &w)); /* a leap second */
+    const char *bad[] = {"",
+                         "2026",
+                         "2026-13-01",
+                         "2026-11-15T25:00",
+                         "2026-11-15T00:00:00x",
+                         "tomorrow",
+                         "2026-11-15T00:00+25:00",
+                         "2026-02-30",
+                         "2026-02-29",
+                         "2026-04-31",
+                         "2026-02-30T12:00:00Z"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(wall_parse(str_from(bad[i]), &w));
 }
 

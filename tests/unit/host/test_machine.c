@@ -56,6 +56,24 @@ static void the_first_sample_has_levels_and_pending_rates(void **state)
     machine_free(m);
 }
 
+static void a_machine_that_does_not_tell_its_name_goes_by_its_directory(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h = {0};
+    machine_sample(m, &h);
+    assert_string_equal(h.name, strrchr(s.env.sysroot, '/') + 1);
+    machine_free(m);
+    sysroot_write(&s, "/proc/sys/kernel/hostname", "container\n"); /* of whoever reads it */
+    sysroot_write(&s, "/etc/hostname", "host\n");
+    m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_string_equal(h.name, "host");
+    machine_free(m);
+}
+
 static void rates_are_taken_between_samples_and_count_hardware_once(void **state)
 {
     (void)state;
@@ -290,7 +308,6 @@ static void an_empty_machine_is_absent_not_zero(void **state)
     struct machine *m = machine_new(&s.env);
     struct host h;
     machine_sample(m, &h);
-    assert_string_equal(h.name, "");
     for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
         assert_int_not_equal(h.metric[i].state, READING_OK);
         assert_int_not_equal(h.metric[i].state, READING_UNREAD);
@@ -321,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_first_sample_has_levels_and_pending_rates),
+        TEST(a_machine_that_does_not_tell_its_name_goes_by_its_directory),
         TEST(rates_are_taken_between_samples_and_count_hardware_once),
         TEST(a_new_interface_or_a_reset_counter_is_no_burst),
         TEST(a_synthetic_card_and_the_one_below_it_count_once),

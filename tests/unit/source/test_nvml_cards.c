@@ -390,6 +390,9 @@ static void shows_what_the_environment_allows(void **state)
         {"GPU-00000001-1111-2222-3333-444444444444", "B"},
         {"GPU-00000002", "C"},
         {"GPU-00000002,0", "AC"},
+        {"GPU-0000", ""}, /* begins all of them: names none, as in NVIDIA's own tools */
+        {"GPU-0000,1", "B"},
+        {"GPU-0000,GPU-00000002", "C"},
         {"7", ""},
         {"3,4,5", "ABC"}, /* the host's numbers of the three cards in this container */
         {"GPU-ffffffff-1111-2222-3333-444444444444", ""},
