@@ -246,6 +246,7 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
         return part_error(out, 400, "bad_parameter", "bytes must be a number above 0, or an amount like 24GiB.");
     if (!number(r, "gpus", PLACEMENT_GPUS_MAX, &wish.gpus) || !number(r, "count", PLACEMENT_COPIES_MAX, &wish.count))
         return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
+    wish.whole = wish.gpus == 0; /* nobody said that it can be divided */
     if (part_query(r, "evict", text, sizeof text)) {
         wish.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
         if (!wish.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))

@@ -40,6 +40,18 @@ static int number_option(struct cli *cli, const char *name, int64_t least, int64
                      (long long)most, text);
 }
 
+/* "24": nobody means bytes. A large number is one of bytes, as programs write them. */
+static bool is_bare_number(const char *text)
+{
+    double number;
+    return str_to_double(str_trim(str_from(text)), &number) && number != 0 && number < 1 << 20;
+}
+
+static int bare_number(struct cli *cli, const char *text)
+{
+    return cli_usage(cli->command, "the size '%s' has no unit; write %sGiB, %sMiB or %sB", text, text, text, text);
+}
+
 static int read_options(struct cli *cli)
 {
     const struct options *o = &cli->options;
@@ -52,6 +64,8 @@ static int read_options(struct cli *cli)
     const char *overhead = options_value(o, "overhead", NULL);
     fit.model_options = (struct model_options){
         .context = context, .cache_type = options_value(o, "kv-type", "f16"), .overhead_bytes = MODEL_OVERHEAD_DEFAULT};
+    if (!status && overhead && is_bare_number(overhead))
+        status = bare_number(cli, overhead);
     if (!status && overhead && !bytes_parse(str_from(overhead), &fit.model_options.overhead_bytes))
         status = cli_usage(cli->command, "--overhead must be " BYTES_SYNTAX ", not '%s'", overhead);
     fit.wish = (struct placement_wish){.gpus = (int)gpus,
@@ -99,8 +113,11 @@ static int read_subject(struct cli *cli)
     fit.what = cli->options.argument_count ? cli->options.arguments[0] : NULL;
     if (!fit.what)
         return EXIT_FINE;
+    if (is_bare_number(fit.what) && access(fit.what, F_OK) != 0)
+        return bare_number(cli, fit.what);
     if (!bytes_parse(str_from(fit.what), &fit.wish.bytes))
         return read_model(cli);
+    fit.wish.whole = fit.wish.gpus == 0 && !options_has(&cli->options, "split");
     return fit.wish.bytes > 0 ? EXIT_FINE : cli_usage(cli->command, "a size must be above 0, not '%s'", fit.what);
 }
 
@@ -250,6 +267,11 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
             json_placement(&j, c, &fit.wish, p, &subject);
         else
             table_placement(out, &cli->page, c, &fit.wish, p, &subject);
+        if (!cli->json && p->could_split) {
+            char hint[256];
+            snprintf(hint, sizeof hint, "For a program that splits its memory: whirr fit %s --split even", fit.what);
+            page_wrap(out, &cli->page, INK_PLAIN, hint, 2, 0);
+        }
         if (!cli->json && !fit.is_model && fit.model_options.context > 0)
             page_wrap(out, &cli->page, INK_WARN,
                       "Mind: a size alone says nothing about the context; name the model's file for that.", 2, 0);
@@ -287,7 +309,10 @@ static const struct option_spec options[] = {
      .help = "Length of the context of a model; default: 4096, or the model's own if less"},
     {.name = "kv-type", .argument = "TYPE", .values = model_cache_types, .help = "Type of the cache's values; default: f16"},
     {.name = "overhead", .argument = "SIZE", .help = "What the driver needs for a program, on each GPU; default: 640MiB"},
-    {.name = "split", .argument = "HOW", .values = splits, .help = "Over several GPUs: by layers and room, or even shares"},
+    {.name = "split",
+     .argument = "HOW",
+     .values = splits,
+     .help = "Over several GPUs: by layers and room, or even shares. A SIZE is kept on one GPU without it"},
     {.name = "now", .help = "Only what is free now; nobody is evicted"},
     {.name = "env", .help = "Print CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK) and nothing else"},
 };
@@ -303,7 +328,8 @@ static const struct example examples[] = {
 const struct command command_fit = {
     .name = "fit",
     .summary = "Does it fit? Which GPU, what would have to be evicted, what is missing",
-    .details = "SIZE is an amount of memory like 24GiB; FILE a GGUF model (any of its parts) or a safetensors file; FOLDER holds "
+    .details = "SIZE is an amount of memory with its unit, like 24GiB, and stays on one GPU unless --split or --gpus say "
+               "otherwise; FILE a GGUF model (any of its parts) or a safetensors file; FOLDER holds "
                "safetensors "
                "with their config.json. Only headers are read. What can be had on a GPU is what the driver calls free, less "
                "worker.reserve; what workers of the guard hold counts as a second choice. The estimate for models is weights, "

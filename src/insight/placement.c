@@ -78,7 +78,8 @@ static void measure(struct search *s)
 static void counts(const struct search *s, size_t *from, size_t *to)
 {
     *from = s->wish->gpus > 0 ? (size_t)s->wish->gpus : 1;
-    *to = s->wish->gpus > 0 ? *from : MIN_OF(MAX_OF(split_largest_group(s->c, s->rooms), 1), (size_t)PLACEMENT_GPUS_MAX);
+    *to = s->wish->gpus > 0 || s->wish->whole ? *from
+                                              : MIN_OF(MAX_OF(split_largest_group(s->c, s->rooms), 1), (size_t)PLACEMENT_GPUS_MAX);
 }
 
 static bool find(struct search *s, struct placement *out)
@@ -145,6 +146,19 @@ static bool has_sense(const struct placement_wish *w)
            w->gpus <= PLACEMENT_GPUS_MAX && w->count >= 0 && w->count <= PLACEMENT_COPIES_MAX;
 }
 
+/* Over how many GPUs it would fit, as things are, if it can be divided; 0: over none. */
+static size_t divided(const struct search *s)
+{
+    struct placement_wish wish = *s->wish;
+    wish.whole = false;
+    struct search parted = *s;
+    parted.wish = &wish;
+    for (size_t i = 0; i < parted.worker_count; i++)
+        parted.workers[i].evicted = false;
+    AUTO_FREE struct placement *p = calloc(1, sizeof *p);
+    return p && find(&parted, p) ? p->copies[0].share_count : 0;
+}
+
 struct placement *placement_find(const struct capacity *c, const struct placement_wish *wish)
 {
     struct search s = {.c = c, .wish = wish};
@@ -161,6 +175,7 @@ struct placement *placement_find(const struct capacity *c, const struct placemen
         p->missing_bytes = -1;
     } else {
         p->missing_bytes = least_missing(&s);
+        p->could_split = wish->whole ? divided(&s) : 0;
     }
     placement_words(c, wish, p);
     return TAKE(p);

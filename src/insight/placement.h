@@ -18,9 +18,10 @@ struct placement_wish {
     int64_t fixed_bytes;   /* besides, on every GPU that takes part: context, buffers */
     const int64_t *layers; /* parts that stay whole, in order; they add up to `bytes`. NULL: it can be cut anywhere */
     size_t layer_count;
-    int gpus;  /* exactly so many a copy; 0: as few as possible */
-    int count; /* copies; 0: one */
-    bool even; /* equal shares (tensor parallel); else in proportion to the room */
+    int gpus;   /* exactly so many a copy; 0: as few as possible */
+    int count;  /* copies; 0: one */
+    bool even;  /* equal shares (tensor parallel); else in proportion to the room */
+    bool whole; /* one GPU a copy: nothing is known about how it could be divided. Not with `gpus` */
     bool no_eviction;
     int only; /* index of the one card that may be used, with its instances; -1: all */
 };
@@ -45,6 +46,7 @@ struct placement {
     size_t evicted_count; /* 0: it fits as things are */
     char evicted[CAPACITY_WORKERS_MAX][CAPACITY_WORKER_SIZE];
     int64_t missing_bytes; /* 0 when it fits; -1 unknown */
+    size_t could_split;    /* `whole` does not fit, but over so many GPUs it would; 0: not even so */
     char reason[PLACEMENT_REASON_SIZE];
 };
 

@@ -139,6 +139,8 @@ static void say_missing(struct say *t, const struct capacity *c, const struct pl
         say(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are", cards);
         return;
     }
+    if (wish->whole && largest_group(c, wish) > 1)
+        say(t, "it does not fit on one GPU: ");
     say(t, "%s are missing", words_bytes(p->missing_bytes, size));
     if (wish->gpus > 1)
         say(t, " for %d GPUs%s", wish->gpus, wish->even ? " with equal shares" : "");
@@ -150,6 +152,8 @@ static void say_missing(struct say *t, const struct capacity *c, const struct pl
         held += c->holds[i].evictable ? c->holds[i].bytes : 0;
     if (held && !wish->no_eviction)
         say(t, "; evicting every worker under guard (%s) would not be enough", words_bytes(held, size));
+    if (p->could_split)
+        say(t, "; split over %zu GPUs it would fit, if it can be split", p->could_split);
 }
 
 void placement_words(const struct capacity *c, const struct placement_wish *wish, struct placement *p)

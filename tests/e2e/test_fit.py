@@ -50,7 +50,7 @@ def test_copies_and_exactly_so_many_gpus(fit):
     split = fit("30GiB", "--gpus", 3, source=source)
     assert split["fits"] and len(split["gpus"]) == 3
     assert sum(g["memory_mb"] for g in split["placements"][0]["gpus"]) == pytest.approx(30 * GIB, abs=0.01)
-    assert fit("200GiB", source=source)["gpus"] == [0, 1, 2]
+    assert fit("200GiB", "--split", "layer", source=source)["gpus"] == [0, 1, 2]
 
 
 def test_without_a_gpu_nothing_fits_and_that_is_said(whirr):
@@ -254,3 +254,23 @@ def test_a_worker_under_guard_counts_as_room_that_can_be_made(machine):
     assert capacity["reclaimable_mb"] == 16300 and capacity["workers"] == [{"worker": "ollama", "memory_mb": 16300, "evictable": True}]
     env = m.whirr("fit", "30GiB", "--env")
     assert env.stdout.startswith("CUDA_VISIBLE_DEVICES=GPU-") and "whirr guard evict ollama" in env.stderr
+
+
+@pytest.mark.parametrize("args", [("24",), ("1.5",), ("1GiB", "--overhead", "640")])
+def test_a_size_needs_its_unit(whirr, args):
+    done = whirr("--source", "sim:scenario=idle,gpus=1", "fit", *args)
+    assert done.code == 2 and done.out == ""
+    assert f"'{args[-1]}' has no unit; write {args[-1]}GiB" in done.err
+
+
+def test_a_size_alone_is_never_split(whirr, fit):
+    source = "sim:scenario=idle,gpus=2,model=h100"
+    alone = fit("100GiB", source=source, code=1)
+    assert alone["fits"] is False and alone["gpus"] == []
+    assert "does not fit on one GPU" in alone["reason"] and "split over 2 GPUs it would fit" in alone["reason"]
+    told = whirr("--source", source, "fit", "100GiB")
+    assert told.code == 1 and "whirr fit 100GiB --split even" in told.out
+    assert fit("100GiB", "--split", "even", source=source)["gpus"] == [0, 1]
+    assert fit("100GiB", "--gpus", "2", source=source)["gpus"] == [0, 1]
+    beyond = fit("900GiB", source=source, code=1)
+    assert "split over" not in beyond["reason"]

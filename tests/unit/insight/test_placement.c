@@ -403,9 +403,26 @@ static void no_worker_is_evicted_without_need(void **state)
     }
 }
 
+static void what_nobody_said_can_be_divided_stays_whole(void **state)
+{
+    (void)state;
+    AUTO_FREE struct capacity *c = machine(2, (int64_t[]){20, 16});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 24 * GIB, .whole = true, ALL});
+    assert_int_equal(p->verdict, PLACEMENT_DOES_NOT_FIT);
+    assert_int_equal(p->missing_bytes, 4 * GIB); /* on the roomiest one */
+    assert_int_equal(p->could_split, 2);
+    assert_non_null(strstr(p->reason, "does not fit on one GPU"));
+    assert_non_null(strstr(p->reason, "split over 2 GPUs it would fit"));
+    AUTO_FREE struct placement *large = placement_find(c, &(struct placement_wish){.bytes = 40 * GIB, .whole = true, ALL});
+    assert_int_equal(large->could_split, 0);
+    AUTO_FREE struct placement *small = placement_find(c, &(struct placement_wish){.bytes = 18 * GIB, .whole = true, ALL});
+    assert_int_equal(small->verdict, PLACEMENT_FITS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(what_nobody_said_can_be_divided_stays_whole),
         TEST(the_tightest_gpu_that_is_enough_is_taken),
         TEST(a_gpu_at_rest_is_taken_before_a_busy_one),
         TEST(what_no_gpu_can_hold_alone_is_split_over_as_few_as_possible),
