@@ -104,6 +104,7 @@ static bool last_time_parse(struct str s, struct wall now, enum moment_zone zone
     return true;
 }
 
+/* "2h ago", "-2h", and "2h" alone: everything that asks for a moment asks about the past. */
 static bool ago_parse(struct str s, struct wall now, struct wall *ret)
 {
     int64_t ago;
@@ -112,7 +113,7 @@ static bool ago_parse(struct str s, struct wall now, struct wall *ret)
         s = (struct str){s.at + 1, len - 1};
     else if (len > 4 && strncasecmp(s.at + len - 4, " ago", 4) == 0)
         s = (struct str){s.at, len - 4};
-    else
+    else if (str_is(s, "0")) /* a number without a unit is a mistake, not now */
         return false;
     if (!duration_parse(s, &ago))
         return false;

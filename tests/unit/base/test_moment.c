@@ -35,6 +35,8 @@ static void how_long_ago_is_counted_back_from_now(void **state)
     (void)state;
     expect("now", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-15T05:00:00Z");
     expect("-2h", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-15T03:00:00Z");
+    expect("2h", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-15T03:00:00Z");
+    expect("1h30m", "2026-11-15T05:00:00Z", MOMENT_UTC, "2026-11-15T03:30:00Z");
     expect(" -1h30m ", "2026-11-15T05:00:00Z", MOMENT_UTC, "2026-11-15T03:30:00Z");
     expect("7d ago", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-08T05:00:00Z");
 }
@@ -73,7 +75,7 @@ static void a_date_without_a_zone_is_in_the_zone_of_who_asks(void **state)
 static void what_is_no_moment_is_refused(void **state)
 {
     (void)state;
-    const char *wrong[] = {"",        "-",      "2h",          "-2x",      "24:00",    "12:60", "12:5",
+    const char *wrong[] = {"",        "-",      "0",           "-2x",      "24:00",    "12:60", "12:5",
                            "1:2:3",   "todays", "today 25:00", "tomorrow", "- 2h ago", "ago",   "1969-01-01T00:00Z",
                            "03:10 pm"};
     struct wall at = {7};
