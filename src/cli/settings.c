@@ -21,14 +21,7 @@ static void judge(const struct cli *cli, const struct config *config, struct con
         if (notifier_check(n, &err) < 0)
             config_problem_add(problems, false, &n->entry.at, "notify.%s: %s", n->entry.name, err.text);
     }
-    for (size_t i = 0; i < config->guard_worker_count; i++) {
-        struct error err = {0};
-        struct guard_spec spec;
-        if (spec_from_config(config, i, &spec, &err) < 0)
-            config_problem_add(problems, true, &config->guard_worker[i].entry.at, "%s; it is not guarded", err.text);
-        else
-            spec_done(&spec);
-    }
+    spec_check_config(config, problems);
     /* The built-in rules are known to be right; a quick command need not read them. */
     struct alert_rules *rules = NULL;
     if (config->alert_count || config->alerts.disabled.count)

@@ -100,12 +100,39 @@ static void check_notify(const struct config *config, struct config_problems *pr
                            problems);
 }
 
+/* A worker that is let go above the limit would be caught again at once. 0 is five degrees below. */
+static void check_release(const struct config_entry *entry, const char *section, double threshold, double release,
+                          struct config_problems *problems)
+{
+    const struct config_origin *origin = config_origin_of(entry, section, "temperature_release_celsius");
+    if (origin->kind == CONFIG_FROM_DEFAULT) /* taken from [worker]: then the limit was lowered here */
+        origin = config_origin_of(entry, section, "temperature_threshold_celsius");
+    if (release > threshold)
+        problem_add(problems, false, origin, "%s%s%s.temperature_release_celsius (%g) is above temperature_threshold_celsius (%g)",
+                    section, entry->name[0] ? "." : "", entry->name, release, threshold);
+}
+
+static void check_releases(const struct config *config, struct config_problems *problems)
+{
+    const struct config_worker *shared = &config->worker;
+    bool wrong = shared->temperature_release_celsius > shared->temperature_threshold_celsius;
+    check_release(&shared->entry, "worker", shared->temperature_threshold_celsius, shared->temperature_release_celsius, problems);
+    for (size_t i = 0; i < config->guard_worker_count; i++) {
+        const struct config_guard_worker *w = &config->guard_worker[i];
+        bool inherited = wrong && w->temperature_release_celsius == shared->temperature_release_celsius &&
+                         w->temperature_threshold_celsius == shared->temperature_threshold_celsius;
+        if (!inherited) /* said once */
+            check_release(&w->entry, "guard.worker", w->temperature_threshold_celsius, w->temperature_release_celsius, problems);
+    }
+}
+
 void config_check(const struct config *config, struct config_problems *problems)
 {
     for (size_t i = 0; i < config_section_count; i++)
         if (config_sections[i].kind != SECTION_PLAIN)
             check_required(config, &config_sections[i], problems);
     check_notify(config, problems);
+    check_releases(config, problems);
 
     const struct config_server *server = &config->server;
     if (!server->tls_certificate[0] != !server->tls_key[0])

@@ -2,7 +2,7 @@
  * The settings: typed, checked, with the origin of each. Layers, later wins:
  *
  *   defaults ─▶ profile ─▶ /etc/whirr/whirr.toml ─▶ the user's whirr.toml ─▶ environment ─▶ flags
- *                          └────────── or --config FILE alone ──────────┘
+ *                          └── or --config FILE (WHIRR_CONFIG) alone ────┘
  *
  * A struct config is built once and never edited; a reload builds a new one and compares. Knows no I/O but reading the files.
  */
@@ -111,11 +111,12 @@ struct config_flag {
 
 struct config_inputs {
     const struct env *env;
-    const char *file; /* --config: read this one alone; NULL: those of the system and the user */
+    const char *file; /* --config: read this one alone; NULL: that of WHIRR_CONFIG, else those of the system and the user */
     const char *const
         *environment; /* "NAME=value", NULL-terminated, like environ; NULL: none. Also tells where the user's file is */
     const struct config_flag *flags;
     size_t flag_count;
+    bool forgiving; /* mistakes in files that nobody named are reported, and what is wrong there stays at its default */
 };
 
 struct config_problem {
@@ -130,10 +131,15 @@ struct config_problem {
 struct config_problems {
     struct config_problem list[CONFIG_PROBLEMS_MAX];
     size_t count, errors;
+    size_t fatal;    /* of the errors: those for which a forgiving reader does not go on either */
     size_t left_out; /* over CONFIG_PROBLEMS_MAX */
 };
 
-/* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors: *ret is then left as it is. */
+/* The file that a person named, by --config or WHIRR_CONFIG; NULL: none. */
+const char *config_named_file(const struct config_inputs *inputs);
+
+/* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors (of a forgiving reader: fatal
+ * ones): *ret is then left as it is. */
 int config_load(const struct config_inputs *inputs, struct config **ret, struct config_problems *problems);
 void config_free(struct config *config);
 

@@ -25,6 +25,8 @@ static struct config_problem *add_problem(struct config_problems *problems, bool
 {
     if (!warning)
         problems->errors++;
+    if (!warning && origin->kind != CONFIG_FROM_FILE)
+        problems->fatal++;
     if (problems->count == CONFIG_PROBLEMS_MAX) {
         problems->left_out++;
         return NULL;
@@ -78,14 +80,20 @@ static const char *variable(const struct config_inputs *inputs, const char *name
     return NULL;
 }
 
+const char *config_named_file(const struct config_inputs *inputs)
+{
+    return inputs->file ? inputs->file : variable(inputs, "WHIRR_CONFIG");
+}
+
 static void read_files(struct loader *l)
 {
     const struct config_inputs *in = l->inputs;
     /* What a person names is a path of this machine, also when /etc is taken from a recorded one. */
     struct env here = *in->env;
     here.sysroot = "";
-    if (in->file) {
-        loader_read_file(l, &here, in->file, true);
+    const char *named = config_named_file(in);
+    if (named) {
+        loader_read_file(l, &here, named, true);
         return;
     }
     loader_read_file(l, in->env, CONFIG_SYSTEM_FILE, false);
@@ -238,7 +246,8 @@ int config_load(const struct config_inputs *inputs, struct config **ret, struct 
     load_layers(&l);
     if (l.out_of_memory)
         problem_add(problems, false, &nowhere, "out of memory");
-    if (problems->errors) {
+    bool forgive = inputs->forgiving && !config_named_file(inputs);
+    if (forgive ? problems->fatal : problems->errors) {
         config_free(&owned->config);
         return l.out_of_memory ? -ENOMEM : -EINVAL;
     }

@@ -197,26 +197,62 @@ int spec_add_way(struct guard_spec *spec, const struct config *config, const cha
     return rc;
 }
 
+/* "127.0.0.1:80", "[::1]:80", "name": where something listens. */
+struct place {
+    struct str host;
+    int64_t port;
+};
+
+static bool place_read(struct str text, int64_t port, struct place *ret)
+{
+    const char *colon = memrchr(text.at, ':', text.len), *bracket = memrchr(text.at, ']', text.len);
+    *ret = (struct place){text, port};
+    if (!colon || (bracket && colon < bracket))
+        return true;
+    ret->host.len = (size_t)(colon - text.at);
+    return str_to_i64((struct str){colon + 1, text.len - ret->host.len - 1}, &ret->port) && ret->port > 0 && ret->port <= 65535;
+}
+
+static bool place_of_url(const char *url, struct place *ret)
+{
+    const char *host = strstr(url, "://") + 3;
+    return place_read((struct str){host, strcspn(host, "/?#")}, strncmp(url, "https", 5) == 0 ? 443 : 80, ret);
+}
+
+static bool is_loopback(const struct place *p)
+{
+    return str_starts(p->host, "127.") || str_is(p->host, "localhost") || str_is(p->host, "[::1]");
+}
+
+static bool is_everywhere(const struct place *p)
+{
+    return str_is(p->host, "0.0.0.0") || str_is(p->host, "[::]") || str_is(p->host, "*");
+}
+
+/* Would a listener on `gate` take what is sent to `other`, or its place? */
+static bool place_covers(const struct place *gate, const struct place *other)
+{
+    bool same = gate->host.len == other->host.len && memcmp(gate->host.at, other->host.at, gate->host.len) == 0;
+    bool local = is_loopback(other) || is_everywhere(other);
+    bool names_loopback = str_is(gate->host, "localhost") || str_is(other->host, "localhost");
+    return gate->port == other->port && (same || (is_everywhere(gate) && local) || (is_everywhere(other) && is_loopback(gate)) ||
+                                         (names_loopback && is_loopback(gate) && is_loopback(other)));
+}
+
 int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
 {
+    struct place place;
     if (strlen(url) >= sizeof spec->settings.url)
         return error_set(err, -ENAMETOOLONG, "the URL is too long");
     str_copy(spec->settings.url, sizeof spec->settings.url, str_from(url));
-    const char *host = strstr(url, "://");
-    if (!host)
+    if (!strstr(url, "://"))
         return error_set(err, -EINVAL, "'%s' is no URL", url);
-    host += 3;
-    size_t len = strcspn(host, "/?#");
-    const char *colon = memrchr(host, ':', len), *bracket = memrchr(host, ']', len);
-    int64_t port = strncmp(url, "https", 5) == 0 ? 443 : 80;
-    if (colon && (!bracket || colon > bracket) &&
-        (!str_to_i64((struct str){colon + 1, len - (size_t)(colon + 1 - host)}, &port) || port <= 0 || port > 65535))
+    if (!place_of_url(url, &place))
         return error_set(err, -EINVAL, "'%s' has no valid port", url);
-    bool local = strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost", 9) == 0 || strncmp(host, "[::1]", 5) == 0;
     bool matched =
         spec->match.leader.pid || spec->match.name[0] || spec->match.unit[0] || spec->match.cgroup[0] || spec->match.port;
-    if (local && !matched)
-        spec->match.port = (int)port;
+    if (is_loopback(&place) && !matched)
+        spec->match.port = (int)place.port;
     return 0;
 }
 
@@ -296,7 +332,45 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
     }
     if (spec->gate.listen[0] && !spec->settings.url[0])
         return error_set(err, -EINVAL, "a gate needs the url of the server behind it");
+    struct place gate, server;
+    if (spec->gate.listen[0] && place_read(str_from(spec->gate.listen), 0, &gate) && place_of_url(spec->settings.url, &server) &&
+        place_covers(&gate, &server))
+        return error_set(err, -EINVAL, "the gate %s is the address of the url itself: choose another port, clients connect there",
+                         spec->gate.listen);
     return 0;
+}
+
+/* The position of an earlier worker with the same gate; i: none. */
+static size_t same_gate(const struct config *config, size_t i)
+{
+    struct place gate, other;
+    const char *listen = config->guard_worker[i].gate;
+    if (strcmp(listen, "none") == 0 || !place_read(str_from(listen), 0, &gate))
+        return i;
+    for (size_t k = 0; k < i; k++) {
+        const char *its = config->guard_worker[k].gate;
+        if (strcmp(its, "none") != 0 && place_read(str_from(its), 0, &other) && place_covers(&gate, &other))
+            return k;
+    }
+    return i;
+}
+
+void spec_check_config(const struct config *config, struct config_problems *problems)
+{
+    for (size_t i = 0; i < config->guard_worker_count; i++) {
+        const struct config_guard_worker *w = &config->guard_worker[i];
+        struct error err = {0};
+        struct guard_spec spec;
+        if (spec_from_config(config, i, &spec, &err) < 0)
+            config_problem_add(problems, false, &w->entry.at, "%s; the worker would not be guarded", err.text);
+        else
+            spec_done(&spec);
+        size_t other = same_gate(config, i);
+        if (other != i)
+            config_problem_add(problems, false, config_origin_of(&w->entry, "guard.worker", "gate"),
+                               "guard.worker.%s: the gate %s is that of guard.worker.%s already", w->entry.name, w->gate,
+                               config->guard_worker[other].entry.name);
+    }
 }
 
 void spec_done(struct guard_spec *spec)

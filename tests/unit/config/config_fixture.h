@@ -38,6 +38,16 @@ static inline int load(const char *file, const char *const *environment, const s
     return config_load(&inputs, ret, &problems);
 }
 
+/* As a command that only looks reads it. */
+static inline int load_forgiving(const char *file, const char *const *environment, struct config **ret)
+{
+    struct env env;
+    env_init_system(&env);
+    env.sysroot = config_folder;
+    const struct config_inputs inputs = {.env = &env, .file = file, .environment = environment, .forgiving = true};
+    return config_load(&inputs, ret, &problems);
+}
+
 static inline void print_problems(void)
 {
     for (size_t i = 0; i < problems.count; i++)

@@ -318,6 +318,57 @@ static void a_rule_of_the_users_file_replaces_the_systems_of_the_same_name(void 
     remove(write_file("etc/whirr/whirr.toml", ""));
 }
 
+static void a_named_file_that_cannot_be_read_is_an_error_for_everybody(void **state)
+{
+    (void)state;
+    struct config *c = NULL;
+    const char *environment[] = {"WHIRR_CONFIG=/nope/whirr.toml", NULL};
+    assert_int_equal(load_forgiving("/nope/whirr.toml", NULL, &c), -EINVAL);
+    assert_int_equal(load_forgiving(NULL, environment, &c), -EINVAL);
+    assert_non_null(strstr(problems.list[0].where, "/nope/whirr.toml"));
+    assert_int_equal(load_forgiving(write_file("broken.toml", "[server\n"), NULL, &c), -EINVAL);
+    assert_null(c);
+}
+
+static void a_file_that_nobody_named_costs_only_what_is_wrong_in_it(void **state)
+{
+    (void)state;
+    char path[256], xdg[300];
+    snprintf(path, sizeof path, "%s/wrong", config_folder);
+    mkdir(path, 0755);
+    snprintf(xdg, sizeof xdg, "XDG_CONFIG_HOME=%s", path);
+    snprintf(path, sizeof path, "%s/wrong/whirr", config_folder);
+    mkdir(path, 0755);
+    write_file("wrong/whirr/whirr.toml", "[server]\nmax_age_ms = 7\n[sampling]\ninterval_seconds = -1\n");
+    const char *environment[] = {xdg, "WHIRR_SERVER_SOCKET=/somewhere/whirr.sock", NULL};
+    struct config *c = NULL;
+    assert_int_equal(load(NULL, environment, NULL, 0, &c), -EINVAL);
+    assert_int_equal(load_forgiving(NULL, environment, &c), 0);
+    assert_int_equal(problems.errors, 1);
+    assert_string_equal(c->server.socket, "/somewhere/whirr.sock");
+    assert_int_equal(c->server.max_age_ms, 7);
+    assert_true(c->sampling.interval_seconds == 5.0);
+    config_free(c);
+    c = NULL;
+    write_file("wrong/whirr/whirr.toml", "[server\n");
+    assert_int_equal(load_forgiving(NULL, environment, &c), 0);
+    assert_string_equal(c->server.socket, "/somewhere/whirr.sock");
+    config_free(c);
+    c = NULL;
+    const char *wrong[] = {"WHIRR_LOG_LEVEL=loud", NULL};
+    assert_int_equal(load_forgiving(NULL, wrong, &c), -EINVAL); /* the environment was meant as it is */
+}
+
+static void a_release_above_its_limit_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("[worker]\ntemperature_threshold_celsius = 80\ntemperature_release_celsius = 90\n",
+                   "3:31: worker.temperature_release_celsius (90) is above temperature_threshold_celsius (80)");
+    assert_refused("[worker]\ntemperature_release_celsius = 80\n[guard.worker.x]\ntemperature_threshold_celsius = 75\n",
+                   "4:33: guard.worker.x.temperature_release_celsius (80) is above temperature_threshold_celsius (75)");
+    config_free(loaded("[worker]\ntemperature_threshold_celsius = 80\ntemperature_release_celsius = 80\n"));
+}
+
 int main(void)
 {
     make_config_folder();
@@ -335,6 +386,9 @@ int main(void)
         TEST(profiles_set_what_they_imply),
         TEST(a_reload_tells_what_it_applies_and_what_needs_a_restart),
         TEST(too_many_tables_are_refused),
+        TEST(a_named_file_that_cannot_be_read_is_an_error_for_everybody),
+        TEST(a_file_that_nobody_named_costs_only_what_is_wrong_in_it),
+        TEST(a_release_above_its_limit_is_refused),
         TEST(a_rule_of_the_users_file_replaces_the_systems_of_the_same_name),
     };
     return RUN_TESTS(tests);

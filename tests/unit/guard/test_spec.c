@@ -87,6 +87,12 @@ static void mistakes_name_the_worker_and_what_is_missing(void **state)
         {"[guard.worker.x]\nways = [\"checkpoint\"]\nmatch = { colour = \"a\" }\n", "matches nothing"},
         {"[guard.worker.x]\nways = [\"signal\"]\nmatch = { name = \"a\" }\nevict_signal = \"SIGSTOP\"\n", "no signal"},
         {"[guard.worker.x]\nways = [\"checkpoint\"]\nmatch = { name = \"a\" }\ngate = \"127.0.0.1:1\"\n", "a gate needs the url"},
+        {"[guard.worker.x]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1:9\"\ngate = \"127.0.0.1:9\"\n",
+         "is the address of the url"},
+        {"[guard.worker.x]\nways = [\"ollama\"]\nurl = \"http://localhost:9/v1\"\ngate = \"0.0.0.0:9\"\n",
+         "is the address of the url"},
+        {"[guard.worker.x]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1\"\ngate = \"localhost:80\"\n",
+         "is the address of the url"},
         {"[guard.way.m]\nunload = \"nonsense\"\n[guard.worker.x]\nways = [\"m\"]\nurl = \"http://127.0.0.1:1\"\n", "not a method"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -114,6 +120,43 @@ static void a_url_tells_the_port_of_a_local_server_only(void **state)
     assert_int_equal(spec_set_url(&s, "http://127.0.0.1:99999", NULL), -EINVAL);
 }
 
+static void workers_are_checked_together(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *second_gate, *said;
+    } cases[] = {{"127.0.0.1:9", "the gate 127.0.0.1:9 is that of guard.worker.a already"},
+                 {"0.0.0.0:9", "is that of guard.worker.a already"},
+                 {"127.0.0.1:10", NULL},
+                 {"127.0.0.2:9", NULL},
+                 {"none", NULL}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "[guard.worker.a]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1:1\"\ngate = \"127.0.0.1:9\"\n"
+                 "[guard.worker.b]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1:2\"\ngate = \"%s\"\n",
+                 cases[i].second_gate);
+        struct config *c = loaded(text);
+        problems = (struct config_problems){0};
+        spec_check_config(c, &problems);
+        assert_int_equal(problems.errors, cases[i].said != NULL);
+        if (cases[i].said)
+            assert_non_null(strstr(problems.list[0].text, cases[i].said));
+        config_free(c);
+    }
+}
+
+static void a_worker_that_would_not_be_guarded_is_an_error(void **state)
+{
+    (void)state;
+    struct config *c = loaded("[guard.worker.x]\nways = [\"checkpoint\"]\n");
+    problems = (struct config_problems){0};
+    spec_check_config(c, &problems);
+    assert_int_equal(problems.errors, 1);
+    assert_non_null(strstr(problems.list[0].text, "would not be guarded"));
+    config_free(c);
+}
+
 int main(void)
 {
     make_config_folder();
@@ -123,6 +166,8 @@ int main(void)
         TEST(a_way_of_the_users_own_is_a_row),
         TEST(mistakes_name_the_worker_and_what_is_missing),
         TEST(a_url_tells_the_port_of_a_local_server_only),
+        TEST(workers_are_checked_together),
+        TEST(a_worker_that_would_not_be_guarded_is_an_error),
     };
     return RUN_TESTS(tests);
 }
