@@ -95,13 +95,13 @@ void silences_text(struct buf *out, const struct page *page, const json_t *silen
 {
     static const struct grid_column columns[] = {
         {"SILENCE", LEFT, 0}, {"ABOUT", LEFT, 0}, {"ENDS IN", RIGHT, 0}, {"BY", LEFT, 2}, {"COMMENT", LEFT, 1}};
-    AUTO_GRID struct grid g;
     const json_t *s;
     size_t i;
     if (json_array_size(silences) == 0) {
-        buf_text(out, "Nothing is silenced.\n");
+        buf_text(out, "No silences.\n");
         return;
     }
+    AUTO_GRID struct grid g;
     grid_init(&g, columns, ARRAY_LEN(columns));
     json_array_foreach(silences, i, s)
     {
