@@ -279,13 +279,18 @@ void queued_done(struct queued *item)
     *item = (struct queued){0};
 }
 
+/* They lie at the front, one after the other: only those that go are looked at, however long the queue is. */
 int queue_remove(struct queue *q, int64_t run, int64_t up_to, struct error *err)
 {
-    int rc = db_execf(q->db, err, "DELETE FROM queue WHERE run = %lld AND number <= %lld", (long long)run, (long long)up_to);
+    char sql[256];
+    int64_t kept;
+    snprintf(sql, sizeof sql, "SELECT place FROM queue WHERE run <> %lld OR number > %lld ORDER BY place LIMIT 1", (long long)run,
+             (long long)up_to);
+    int rc = db_query_i64(q->db, sql, INT64_MAX, &kept, err);
+    if (rc == 0)
+        rc = db_execf(q->db, err, "DELETE FROM queue WHERE place < %lld", (long long)kept);
     if (rc < 0)
         return rc;
-    rc = db_query_i64(q->db, "SELECT COUNT(*) FROM queue", 0, &q->count, err);
-    if (rc == 0 && q->count == 0)
-        rc = db_exec(q->db, "PRAGMA incremental_vacuum", err);
-    return rc;
+    q->count -= q->db->ops->changes(q->db);
+    return q->count == 0 ? db_exec(q->db, "PRAGMA incremental_vacuum", err) : 0;
 }

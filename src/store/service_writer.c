@@ -15,6 +15,7 @@ enum {
     RETRY_LAST_MS = 60000,
     RETRY_SERVER_LAST_MS = 5000, /* a server that is back should not be kept waiting */
     CLEAN_BUDGET_MS = 100,
+    SPILL_AT = BACKLOG_MEMORY_MAX / 2, /* while a long queue is written, what comes meanwhile joins it */
 };
 
 void service_drop_order(void *item)
@@ -216,6 +217,29 @@ static void spill(struct store_service *v)
         say(v, LOG_WARNING, "store: the queue cannot be written: %s", err.text);
 }
 
+static void take_inbox(struct store_service *v, const struct snapshot *first)
+{
+    for (const struct snapshot *s = first; s; s = mailbox_take(v->inbox, 0))
+        backlog_add_snapshot(&v->backlog, s);
+}
+
+/* Writes what waits. A long queue takes minutes: meanwhile samples keep coming, and people want to see it shrink. */
+static void write_all(struct store_service *v)
+{
+    struct error err = {0};
+    struct mono told = clock_mono(&clock_system);
+    while (write_some(v)) {
+        take_inbox(v, mailbox_take(v->inbox, 0));
+        take_orders(v);
+        if (v->backlog.queue && v->backlog.count >= SPILL_AT && backlog_spill(&v->backlog, &err) < 0)
+            say(v, LOG_WARNING, "store: the queue cannot be written: %s", err.text);
+        if (mono_since_ms(clock_mono(&clock_system), told) < LOOK_MS)
+            continue;
+        publish(v, v->status.state, NULL);
+        told = clock_mono(&clock_system);
+    }
+}
+
 static void clean_some(struct store_service *v)
 {
     struct mono begin = clock_mono(&clock_system);
@@ -241,15 +265,13 @@ void *service_writer(void *arg)
     for (bool open = true; open;) {
         const struct snapshot *s = mailbox_take(v->inbox, LOOK_MS);
         bool came = s != NULL;
-        for (; s; s = mailbox_take(v->inbox, 0))
-            backlog_add_snapshot(&v->backlog, s);
+        take_inbox(v, s);
         take_orders(v);
         open = !mailbox_closed(v->inbox);
         if (!open)
             v->retry_ms = 0; /* the last chance */
         bool due = backlog_count(&v->backlog) > 0;
-        while (write_some(v))
-            ;
+        write_all(v);
         spill(v);
         if (came && open)
             clean_some(v);

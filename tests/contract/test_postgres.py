@@ -13,6 +13,7 @@ import re
 import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -106,6 +107,40 @@ def test_rows_and_history(keeping):
     assert number("SELECT COUNT(*) FROM gpu_stats WHERE gpu_utilization_percent IS NOT NULL AND recorded_at > now() - interval '1 hour'") >= 20
     d.stop()
     assert_whole()
+
+
+def lengthen(queue, wanted):
+    """As if the server had been away for longer: what waits, again and again under new numbers."""
+    with contextlib.closing(sqlite3.connect(queue)) as db:
+        count, last = db.execute("SELECT COUNT(*), MAX(number) FROM queue").fetchone()
+        for n in range(1, wanted // count + 1):
+            db.execute("INSERT INTO queue (run, number, kind, schema, body) SELECT run, number + ?, kind, schema, body FROM queue "
+                       "WHERE number <= ? ORDER BY place", (n * last, last))
+        db.commit()
+        return db.execute("SELECT COUNT(*) FROM queue").fetchone()[0]
+
+
+def test_a_long_queue_shrinks_visibly_and_nothing_that_comes_meanwhile_is_lost(keeping):
+    control("stop", "fast")
+    d = keeping()
+    eventually(lambda: store(d)["state"] == "away" and store(d)["queued_rows"] >= 40, explain=d.log)
+    d.stop()
+    waiting = lengthen(d.folder / "whirr" / "queue.db", 4000)
+    control("start")
+    again = keeping(XDG_STATE_HOME=str(d.folder))
+    seen = set()
+
+    def drained():
+        now = store(again)
+        seen.add(now["queued_rows"] // 250)
+        return now["queued_rows"] < 5 and now["written_total"] >= waiting
+
+    eventually(drained, timeout=60, explain=again.log)
+    assert store(again)["lost_total"] == 0
+    assert len(seen) > 3, "the queue was never seen to shrink"
+    began = store(again)["written_total"]
+    eventually(lambda: store(again)["written_total"] > began + 20, explain=again.log)
+    assert store(again)["lost_total"] == 0
 
 
 @pytest.mark.parametrize("how", ["fast", "immediate", "kill"])
