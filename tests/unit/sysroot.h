@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 
 #include "base/env.h"
+#include "base/file.h"
+#include "format/machine_text.h"
 #include "test.h"
 
 struct sysroot {
@@ -82,4 +84,40 @@ static inline void sysroot_remove(struct sysroot *s, const char *path)
     char whole[512];
     snprintf(whole, sizeof whole, "%s%s", s->path, path);
     nftw(whole, sysroot_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Makes tests/machines/NAME.machine in `dir`. */
+static inline void machine_make(const char *name, const char *dir)
+{
+    char path[PATH_SIZE];
+    const char *root = getenv("WHIRR_SOURCE_ROOT");
+    struct env here = {.sysroot = ""};
+    struct error err = {0};
+    AUTO_BUF struct buf text = BUF(MACHINE_TEXT_MAX);
+    snprintf(path, sizeof path, "%s/tests/machines/%s.machine", root ? root : ".", name);
+    if (file_read_all(&here, path, &text) < 0)
+        fail_msg("cannot read %s", path);
+    if (machine_expand(buf_view(&text), dir, &err) < 0)
+        fail_msg("%s: %s", name, err.text);
+}
+
+/* A sysroot that is one of the recorded machines. */
+static inline void sysroot_machine(struct sysroot *s, const char *name)
+{
+    sysroot_init(s);
+    machine_make(name, s->path);
+}
+
+/* One file of a recorded machine, for the caller to free; NULL: it has none. */
+static inline char *machine_file(const char *name, const char *path, size_t *ret_len)
+{
+    AUTO_SYSROOT struct sysroot machine;
+    struct buf text = BUF(MACHINE_TEXT_MAX);
+    sysroot_machine(&machine, name);
+    if (file_read_all(&machine.env, path, &text) < 0)
+        return NULL;
+    if (ret_len)
+        *ret_len = text.len;
+    buf_text(&text, ""); /* an empty file is a text, too */
+    return buf_take(&text);
 }

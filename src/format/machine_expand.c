@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads a machine and makes its files. Every directory is entered without following links, and links are made last, so that no
+ * line can lead out of the directory.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "format/machine_text.h"
+
+enum { LINKS_MAX = 20000, NAME_SIZE = 64 };
+
+struct link {
+    char *path, *target;
+    size_t line;
+};
+
+struct reader {
+    int root;
+    size_t line;
+    struct error *err;
+    char section[PATH_SIZE]; /* where relative paths begin */
+    /* The file whose lines are being read; no path: none. */
+    char path[PATH_SIZE];
+    bool hex;
+    struct buf bytes;
+    /* The process whose block this is; 0: none. */
+    int64_t pid, uid, start;
+    char comm[NAME_SIZE];
+    bool has_stat, has_status;
+    struct link *links;
+    size_t link_count;
+};
+
+static int bad(struct reader *r, const char *what)
+{
+    return error_set(r->err, -EINVAL, "line %zu: %s", r->line, what);
+}
+
+/* ---- making things ---- */
+
+/* Opens the directory that holds the last part of `path`, making those on the way; `name` is that part. */
+static int open_parent(struct reader *r, const char *path, struct str *name)
+{
+    int at = dup(r->root);
+    struct str rest = str_from(path + (path[0] == '/')), part;
+    while (at >= 0 && str_cut(&rest, '/', &part)) {
+        char text[PATH_SIZE];
+        str_copy(text, sizeof text, part);
+        if (part.len == 0 || str_is(part, ".") || str_is(part, "..")) {
+            close(at);
+            return bad(r, "a path must not have empty parts, '.' or '..'");
+        }
+        if (rest.len == 0) {
+            *name = part;
+            return at;
+        }
+        if (mkdirat(at, text, 0755) < 0 && errno != EEXIST)
+            break;
+        int next = openat(at, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int problem = errno;
+        close(at);
+        at = next;
+        errno = problem;
+    }
+    int problem = at < 0 ? errno : EINVAL;
+    if (at >= 0)
+        close(at);
+    return error_set(r->err, -problem, "line %zu: cannot make '%s': %s", r->line, path, strerror(problem));
+}
+
+static int make(struct reader *r, enum machine_kind kind, const char *path, struct str bytes)
+{
+    struct str part;
+    AUTO_CLOSE int parent = open_parent(r, path, &part);
+    if (parent < 0)
+        return parent;
+    char name[PATH_SIZE], target[PATH_SIZE];
+    str_copy(name, sizeof name, part);
+    str_copy(target, sizeof target, bytes);
+    AUTO_CLOSE int fd = -1;
+    bool made = false;
+    if (kind == MACHINE_LINK) {
+        made = symlinkat(target, parent, name) == 0;
+    } else if (kind == MACHINE_FOLDER) {
+        made = mkdirat(parent, name, 0755) == 0 || errno == EEXIST;
+    } else {
+        fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        made = fd >= 0 && write(fd, bytes.at, bytes.len) == (ssize_t)bytes.len;
+    }
+    return made ? 0 : error_set(r->err, -errno, "line %zu: cannot make '%s': %s", r->line, path, strerror(errno));
+}
+
+static int finish_file(struct reader *r)
+{
+    if (!r->path[0])
+        return 0;
+    int rc = r->bytes.failed ? bad(r, "a file is too large") : make(r, MACHINE_FILE, r->path, buf_view(&r->bytes));
+    r->path[0] = '\0';
+    buf_done(&r->bytes);
+    r->bytes = BUF(MACHINE_TEXT_MAX);
+    return rc;
+}
+
+/* What every process has, and a block need not say. */
+static int finish_process(struct reader *r)
+{
+    int rc = finish_file(r);
+    char path[PATH_SIZE], text[512];
+    if (rc == 0 && r->pid && !r->has_stat) {
+        snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", r->pid);
+        snprintf(text, sizeof text,
+                 "%" PRId64 " (%s) S 1 %" PRId64 " %" PRId64 " 0 -1 4194304 0 0 0 0 10 5 0 0 20 0 1 0 %" PRId64 " 1000000 300\n",
+                 r->pid, r->comm, r->pid, r->pid, r->start);
+        rc = make(r, MACHINE_FILE, path, str_from(text));
+    }
+    if (rc == 0 && r->pid && !r->has_status) {
+        snprintf(path, sizeof path, "/proc/%" PRId64 "/status", r->pid);
+        snprintf(text, sizeof text, "Name:\t%s\nPid:\t%" PRId64 "\nUid:\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n",
+                 r->comm, r->pid, r->uid, r->uid, r->uid, r->uid);
+        rc = make(r, MACHINE_FILE, path, str_from(text));
+    }
+    r->pid = 0;
+    return rc;
+}
+
+/* ---- reading lines ---- */
+
+static int whole_path(struct reader *r, struct str path, char out[PATH_SIZE])
+{
+    const char *before = path.len && path.at[0] == '/' ? "" : r->section, *slash = before[0] ? "/" : "";
+    if (path.len == 0 || (!before[0] && path.at[0] != '/'))
+        return bad(r, "a path must begin with '/' or stand below a [directory]");
+    if ((size_t)snprintf(out, PATH_SIZE, "%s%s" STR_FMT, before, slash, STR_ARG(path)) >= PATH_SIZE)
+        return bad(r, "a path is too long");
+    return 0;
+}
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789abcdef", *at = strchr(digits, tolower((unsigned char)c));
+    return c && at ? (int)(at - digits) : -1;
+}
+
+/* "780001ff ff*12": bytes in any grouping, and one byte many times. */
+static int add_hex(struct reader *r, struct str text)
+{
+    struct str word;
+    while (str_word(&text, &word)) {
+        const char *star = memchr(word.at, '*', word.len);
+        size_t digits = star ? (size_t)(star - word.at) : word.len;
+        uint64_t times = 1;
+        bool counted = !star || (digits == 2 && str_to_u64((struct str){star + 1, word.len - digits - 1}, &times));
+        if (digits % 2 || !counted || times > MACHINE_TEXT_MAX)
+            return bad(r, "hex bytes are pairs of digits, as in 00ff 07*12");
+        for (size_t i = 0; i < digits; i += 2) {
+            int high = hex_digit(word.at[i]), low = hex_digit(word.at[i + 1]);
+            if (high < 0 || low < 0)
+                return bad(r, "hex bytes are pairs of digits, as in 00ff 07*12");
+            for (uint64_t n = 0; n < times && !r->bytes.failed; n++)
+                buf_char(&r->bytes, (char)(high << 4 | low));
+        }
+    }
+    return 0;
+}
+
+static int add_line(struct reader *r, struct str text)
+{
+    if (!r->path[0])
+        return bad(r, "'|' continues a file, but none was begun");
+    if (r->hex)
+        return add_hex(r, text);
+    buf_str(&r->bytes, text);
+    buf_char(&r->bytes, '\n');
+    return 0;
+}
+
+static int begin_file(struct reader *r, struct str path, struct str value, bool hex)
+{
+    int rc = whole_path(r, path, r->path);
+    r->hex = hex;
+    if (rc < 0)
+        r->path[0] = '\0';
+    return rc == 0 && value.len ? add_line(r, value) : rc;
+}
+
+static int add_link(struct reader *r, const char *path, struct str target)
+{
+    if (target.len == 0 || target.len >= PATH_SIZE)
+        return bad(r, "a link needs a target");
+    struct link *more = r->link_count < LINKS_MAX ? realloc(r->links, (r->link_count + 1) * sizeof *more) : NULL;
+    if (!more)
+        return bad(r, "too many links");
+    r->links = more;
+    more[r->link_count++] = (struct link){strdup(path), strndup(target.at, target.len), r->line};
+    return 0;
+}
+
+static int begin_process(struct reader *r, struct str text)
+{
+    struct str pid;
+    if (!str_word(&text, &pid) || !str_to_i64(pid, &r->pid) || r->pid <= 0 || r->pid > INT32_MAX) {
+        r->pid = 0;
+        return bad(r, "a process needs its number and its name, as in 'process 4242 python3'");
+    }
+    r->uid = r->start = 0;
+    r->has_stat = r->has_status = false;
+    str_copy(r->comm, sizeof r->comm, str_trim(text));
+    snprintf(r->section, sizeof r->section, "/proc/%" PRId64, r->pid);
+    return r->comm[0] ? begin_file(r, STR("comm"), str_from(r->comm), false) : 0;
+}
+
+/* "fd 5 = /dev/dri/renderD128"; the lines behind it are its fdinfo. */
+static int begin_descriptor(struct reader *r, struct str number, struct str target)
+{
+    char path[PATH_SIZE];
+    int64_t fd;
+    if (!str_to_i64(number, &fd) || fd < 0)
+        return bad(r, "a descriptor is a number, as in 'fd 5 = /dev/dri/renderD128'");
+    snprintf(path, sizeof path, "%s/fd/%" PRId64, r->section, fd);
+    int rc = add_link(r, path, target);
+    snprintf(path, sizeof path, "fdinfo/%" PRId64, fd);
+    return rc < 0 ? rc : begin_file(r, str_from(path), (struct str){0}, false);
+}
+
+/* Lines of a process block that are more than a file; 1: this is none of them. */
+static int read_process_line(struct reader *r, struct str path, struct str value)
+{
+    struct str word, rest = path;
+    if (str_is(path, "uid") || str_is(path, "start"))
+        return str_to_i64(value, str_is(path, "uid") ? &r->uid : &r->start) ? 0 : bad(r, "not a number");
+    if (str_is(path, "cmdline")) {
+        int rc = begin_file(r, path, (struct str){0}, false);
+        while (rc == 0 && str_word(&value, &word)) {
+            buf_str(&r->bytes, word);
+            buf_char(&r->bytes, '\0');
+        }
+        return rc;
+    }
+    if (str_word(&rest, &word) && str_is(word, "fd") && str_word(&rest, &word))
+        return begin_descriptor(r, word, value);
+    return 1;
+}
+
+/* "PATH = VALUE"; VALUE may be missing. */
+static bool cut_at_equals(struct str line, struct str *path, struct str *value)
+{
+    const char *mark = memmem(line.at, line.len, " = ", 3);
+    if (!mark && str_ends(line, " =")) {
+        *path = (struct str){line.at, line.len - 2};
+        *value = (struct str){0};
+        return true;
+    }
+    if (!mark)
+        return false;
+    *path = (struct str){line.at, (size_t)(mark - line.at)};
+    *value = (struct str){mark + 3, line.len - path->len - 3};
+    return true;
+}
+
+static bool keyword(struct str *line, const char *word)
+{
+    size_t len = strlen(word);
+    if (!str_starts(*line, word) || line->len < len + 2 || line->at[len] != ' ' || line->at[len + 1] == '=')
+        return false;
+    *line = (struct str){line->at + len + 1, line->len - len - 1};
+    return true;
+}
+
+static int begin_section(struct reader *r, struct str line)
+{
+    r->section[0] = '\0';
+    if (line.at[line.len - 1] != ']' || line.len < 3)
+        return bad(r, "a [directory] needs its closing bracket");
+    struct str path = {line.at + 1, line.len - 2};
+    char whole[PATH_SIZE];
+    int rc = whole_path(r, path, whole);
+    if (rc == 0)
+        str_copy(r->section, sizeof r->section, str_from(whole));
+    return rc;
+}
+
+static int read_entry(struct reader *r, struct str line)
+{
+    char whole[PATH_SIZE];
+    struct str path, value;
+    bool link = keyword(&line, "link"), hex = !link && keyword(&line, "hex"), folder = !link && !hex && keyword(&line, "folder");
+    if (folder) {
+        int rc = whole_path(r, line, whole);
+        return rc < 0 ? rc : make(r, MACHINE_FOLDER, whole, (struct str){0});
+    }
+    if (!cut_at_equals(line, &path, &value))
+        return bad(r, "expected 'PATH = VALUE'");
+    if (link) {
+        int rc = whole_path(r, path, whole);
+        return rc < 0 ? rc : add_link(r, whole, value);
+    }
+    r->has_stat |= str_is(path, "stat");
+    r->has_status |= str_is(path, "status");
+    int rc = r->pid && !hex ? read_process_line(r, path, value) : 1;
+    return rc == 1 ? begin_file(r, path, value, hex) : rc;
+}
+
+static int read_line(struct reader *r, struct str line)
+{
+    while (line.len && (line.at[0] == ' ' || line.at[0] == '\t'))
+        line = (struct str){line.at + 1, line.len - 1};
+    if (line.len && line.at[0] == '|') {
+        size_t skip = line.len > 1 && line.at[1] == ' ' ? 2 : 1;
+        return add_line(r, (struct str){line.at + skip, line.len - skip});
+    }
+    if (line.len == 0 || line.at[0] == '#')
+        return 0;
+    bool process = keyword(&line, "process");
+    int rc = process || line.at[0] == '[' ? finish_process(r) : finish_file(r);
+    if (rc < 0)
+        return rc;
+    return process ? begin_process(r, line) : line.at[0] == '[' ? begin_section(r, line) : read_entry(r, line);
+}
+
+static int open_empty(const char *dir, struct error *err)
+{
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+        return error_set(err, -errno, "cannot create '%s': %s", dir, strerror(errno));
+    AUTO_DIR DIR *there = opendir(dir);
+    if (!there)
+        return error_set(err, -errno, "cannot open '%s': %s", dir, strerror(errno));
+    for (struct dirent *entry; (entry = readdir(there));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            return error_set(err, -ENOTEMPTY, "'%s' is not empty", dir);
+    int fd = openat(dirfd(there), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? error_set(err, -errno, "cannot open '%s': %s", dir, strerror(errno)) : fd;
+}
+
+int machine_expand(struct str text, const char *dir, struct error *err)
+{
+    AUTO_FREE struct reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(err, -ENOMEM, "out of memory");
+    AUTO_CLOSE int root = open_empty(dir, err);
+    if (root < 0)
+        return root;
+    r->root = root;
+    r->err = err;
+    r->bytes = BUF(MACHINE_TEXT_MAX);
+    int rc = 0;
+    for (struct str line; rc == 0 && str_cut(&text, '\n', &line);) {
+        r->line++;
+        rc = read_line(r, line);
+    }
+    if (rc == 0)
+        rc = finish_process(r);
+    for (size_t i = 0; i < r->link_count; i++) {
+        r->line = r->links[i].line;
+        if (rc == 0)
+            rc = r->links[i].path && r->links[i].target ? make(r, MACHINE_LINK, r->links[i].path, str_from(r->links[i].target))
+                                                        : error_set(err, -ENOMEM, "out of memory");
+        free(r->links[i].path);
+        free(r->links[i].target);
+    }
+    free(r->links);
+    buf_done(&r->bytes);
+    return rc;
+}
