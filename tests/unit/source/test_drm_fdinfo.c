@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "sysroot.h"
 #include "test.h"
 
 static bool parse(const char *text, struct fdinfo *info)
@@ -12,17 +13,13 @@ static bool parse(const char *text, struct fdinfo *info)
     return fdinfo_parse(str_from(text), info);
 }
 
-static bool parse_recorded(const char *name, struct fdinfo *info)
+static bool parse_recorded(int pid, struct fdinfo *info)
 {
-    char path[PATH_SIZE], text[FDINFO_SIZE];
-    if (!fixtures_dir())
-        skip();
-    snprintf(path, sizeof path, "%s/fdinfo/%s/fdinfo", fixtures_dir(), name);
-    struct env env;
-    env_init_system(&env);
-    ssize_t len = file_read(&env, path, text, sizeof text);
-    assert_true(len > 0);
-    return fdinfo_parse((struct str){text, (size_t)len}, info);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/5", pid);
+    AUTO_FREE char *text = machine_file("drm-clients", path, NULL);
+    assert_non_null(text);
+    return parse(text, info);
 }
 
 static const struct fdinfo_engine *engine(const struct fdinfo *info, const char *name)
@@ -37,7 +34,7 @@ static void amdgpu_memory_is_counted_once_though_it_has_two_names(void **state)
 {
     (void)state;
     struct fdinfo info;
-    assert_true(parse_recorded("amdgpu-6.12-all-regions", &info));
+    assert_true(parse_recorded(101, &info));
     assert_string_equal(info.driver, "amdgpu");
     assert_string_equal(info.pdev, "0000:04:00.0");
     assert_int_equal(info.client_id, 30);
@@ -52,7 +49,7 @@ static void amdgpu_compute_engine_is_told_from_graphics(void **state)
 {
     (void)state;
     struct fdinfo info;
-    assert_true(parse_recorded("amdgpu-6.11-compute", &info));
+    assert_true(parse_recorded(102, &info));
     assert_int_equal(info.client_id, 4);
     assert_int_equal(info.vram_bytes, 44564LL * 1024);
     assert_int_equal(info.system_bytes, 2392LL * 1024);
@@ -65,7 +62,7 @@ static void i915_capacity_is_a_count_and_not_a_time(void **state)
 {
     (void)state;
     struct fdinfo info;
-    assert_true(parse_recorded("i915-tgl-man-page", &info));
+    assert_true(parse_recorded(103, &info));
     assert_int_equal(info.client_id, 39);
     assert_int_equal(info.engine_count, 4);
     assert_int_equal(engine(&info, "render")->ns, 346249);
@@ -80,7 +77,7 @@ static void xe_cycles_are_not_taken_for_memory(void **state)
 {
     (void)state;
     struct fdinfo info;
-    assert_true(parse_recorded("xe-dg2-kernel-doc", &info));
+    assert_true(parse_recorded(104, &info));
     assert_string_equal(info.pdev, "0000:03:00.0");
     assert_int_equal(info.engine_count, 5);
     const struct fdinfo_engine *rcs = engine(&info, "rcs"), *ccs = engine(&info, "ccs");
@@ -97,7 +94,7 @@ static void msm_has_no_pci_device_and_prefers_time_to_cycles(void **state)
 {
     (void)state;
     struct fdinfo info;
-    assert_true(parse_recorded("msm-glmark2", &info));
+    assert_true(parse_recorded(105, &info));
     assert_string_equal(info.pdev, "");
     assert_int_equal(info.client_id, 7);
     assert_int_equal(info.engine_count, 1);
@@ -110,7 +107,7 @@ static void other_files_are_no_clients(void **state)
 {
     (void)state;
     struct fdinfo info;
-    assert_false(parse_recorded("not-drm", &info));
+    assert_false(parse_recorded(106, &info));
 }
 
 static void sizes_have_units_or_are_bytes(void **state)

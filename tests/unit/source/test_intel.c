@@ -13,12 +13,22 @@
 static void reads_every_recorded_card_as_its_files_say(void **state)
 {
     (void)state;
+    static const char *const machines[] = {"arc-a380-i915", "arc-a380-xe", "cometlake-i915", "vega10-procfs"};
+    for (size_t i = 0; i < ARRAY_LEN(machines); i++) {
+        struct tree t;
+        char name[PATH_SIZE];
+        tree_machine(&t, machines[i]);
+        AUTO_FREE char *text = source_write(&intel_source, &t.env);
+        snprintf(name, sizeof name, "intel-%s.txt", machines[i]);
+        assert_golden(name, text);
+        tree_done(&t);
+    }
     static const char *const trees[] = {"intel/arc-a380-i915", "intel/arc-a380-xe", "intel/cometlake-i915", "amd/vega10-procfs"};
     for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
         struct tree t;
         char name[PATH_SIZE];
         if (!tree_recorded(&t, trees[i]))
-            skip();
+            continue;
         AUTO_FREE char *text = source_write(&intel_source, &t.env);
         snprintf(name, sizeof name, "intel-%s.txt", strrchr(trees[i], '/') + 1);
         assert_golden(name, text);

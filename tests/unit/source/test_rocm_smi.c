@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "source/rocm_smi/parse.h"
+#include "sysroot.h"
 #include "test.h"
 #include "tree.h"
 
@@ -47,33 +48,23 @@ static void fake_init(struct fake *f)
     f->env.user = f;
 }
 
-static char *recorded(const char *name)
-{
-    char path[PATH_SIZE];
-    struct env env;
-    env_init_system(&env);
-    if (!fixtures_dir())
-        skip();
-    snprintf(path, sizeof path, "%s/amd/%s", fixtures_dir(), name);
-    struct buf text = BUF(1024 * 1024);
-    assert_int_equal(file_read_all(&env, path, &text), 0);
-    return buf_take(&text);
-}
-
 static void every_recorded_release_reads_as_its_text_says(void **state)
 {
     (void)state;
-    static const char *const files[] = {"rocm-smi-rx6700xt/rx6700xt_rocm430.json", "rocm-smi-rx6700xt/rx6700xt_rocm571.json",
-                                        "rocm-smi-rx6700xt/rx6700xt_rocm602.json", "rocm-smi-rx6700xt/rx6700xt_rocm612.json",
-                                        "rocm-smi-mi100/mi100_rocm571.json",       "rocm-smi-mi100/mi100_rocm602.json"};
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+    static const char *const answers[][2] = {{"rx6700xt", "rocm430.json"}, {"rx6700xt", "rocm571.json"},
+                                             {"rx6700xt", "rocm602.json"}, {"rx6700xt", "rocm612.json"},
+                                             {"mi100", "rocm571.json"},    {"mi100", "rocm602.json"}};
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
         struct fake f;
-        char name[PATH_SIZE];
+        char name[PATH_SIZE], path[PATH_SIZE];
         fake_init(&f);
-        AUTO_FREE char *json = recorded(files[i]);
+        snprintf(name, sizeof name, "%s-rocm-smi", answers[i][0]);
+        snprintf(path, sizeof path, "/rocm-smi/%s", answers[i][1]);
+        AUTO_FREE char *json = machine_file(name, path, NULL);
+        assert_non_null(json);
         f.text = json;
         AUTO_FREE char *text = source_write(&rocm_smi_source, &f.env);
-        snprintf(name, sizeof name, "rocm-smi-%s.txt", strrchr(files[i], '/') + 1);
+        snprintf(name, sizeof name, "rocm-smi-%s_%s.txt", answers[i][0], answers[i][1]);
         assert_golden(name, text);
     }
 }

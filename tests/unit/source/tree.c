@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "sysroot.h"
 #include "test.h"
 
 static void init_env(struct tree *t)
@@ -26,6 +27,12 @@ void tree_init(struct tree *t)
     snprintf(t->root, sizeof t->root, "/tmp/whirr-tree-XXXXXX");
     assert_non_null(mkdtemp(t->root));
     init_env(t);
+}
+
+void tree_machine(struct tree *t, const char *name)
+{
+    tree_init(t);
+    machine_make(name, t->root);
 }
 
 bool tree_recorded(struct tree *t, const char *name)
@@ -291,6 +298,12 @@ void assert_golden(const char *name, const char *text)
     AUTO_BUF struct buf golden = BUF(1024 * 1024);
     struct env env;
     env_init_system(&env);
+    if (getenv("WHIRR_WRITE_GOLDEN")) {
+        AUTO_FCLOSE FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        assert_true(fputs(text, f) >= 0);
+        return;
+    }
     int rc = file_read_all(&env, path, &golden);
     if (rc < 0 || strcmp(golden.at ? golden.at : "", text) != 0)
         printf("--- %s\n%s+++ read now\n%s\n", path, golden.at ? golden.at : "(missing)\n", text);

@@ -18,7 +18,9 @@ struct tree {
 
 /* A new empty directory, removed by tree_done. */
 void tree_init(struct tree *t);
-/* A recorded machine below the folder of fixtures; false where there are none. Read only: tree_done leaves it alone. */
+/* The same with the files of tests/machines/NAME.machine in it. */
+void tree_machine(struct tree *t, const char *name);
+/* A tree below the folder of fixtures, an extra; false where there is none. Read only: tree_done leaves it alone. */
 bool tree_recorded(struct tree *t, const char *name);
 void tree_done(struct tree *t);
 
@@ -43,7 +45,8 @@ void watch_opens(void);
 void gpu_write(const struct gpu *gpu, const char *indent, struct buf *out);
 /* Opens a source, lists and samples everything once, and writes all of it down. */
 char *source_write(const struct source_ops *ops, const struct env *env);
-/* Compares with tests/golden/source/NAME; shows both when they differ. */
+/* Compares with tests/golden/source/NAME; shows both when they differ. With WHIRR_WRITE_GOLDEN=1 it writes the file instead: then
+ * check each line by hand against the machine. */
 void assert_golden(const char *name, const char *text);
 
 /* A card as a driver shows it at least: uevent and a render node. `vendor_device` is "1002:744C". */
