@@ -217,7 +217,7 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
         nvml_errors += (double)s->sources[i].errors_total;
         nvml_init_failures += (double)s->sources[i].init_failures_total;
     }
-    plain(out, "gpu_count", "gauge", "GPUs of this host", (double)s->gpu_count);
+    plain(out, "gpu_devices", "gauge", "GPUs of this host", (double)s->gpu_count);
     plain(out, "gpu_evictions_total", "counter", "Times that a worker's models were evicted for others",
           (double)extra->evictions_total);
     plain(out, "nvml_query_errors_total", "counter", "Queries to NVML that failed", nvml_errors);

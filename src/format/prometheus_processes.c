@@ -84,9 +84,9 @@ void prometheus_processes(struct buf *out, const struct snapshot *s)
     for (size_t i = 0; i < s->gpu_count; i++)
         count += sum_up(&s->gpus[i], sums + count);
 
-    prometheus_head(out, "gpu_process_count", "gauge", "Processes of this name on the card");
+    prometheus_head(out, "gpu_processes", "gauge", "Processes of this name on the card");
     for (size_t i = 0; i < count; i++)
-        series(out, "gpu_process_count", &sums[i], (double)sums[i].count);
+        series(out, "gpu_processes", &sums[i], (double)sums[i].count);
     for (size_t m = 0; m < ARRAY_LEN(exported); m++) {
         bool first = true;
         for (size_t i = 0; i < count; i++) {

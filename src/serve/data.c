@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "format/json.h"
 #include "format/json_why.h"
+#include "format/openmetrics.h"
 #include "format/process_rows.h"
 #include "format/prometheus.h"
 #include "format/record.h"
@@ -180,6 +181,14 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
             out->failed = true;
         break;
     case BODY_PROMETHEUS: write_prometheus(d, out); return;
+    case BODY_OPENMETRICS: {
+        struct blob *text = data_body(d, BODY_PROMETHEUS);
+        if (text)
+            openmetrics_from_prometheus((struct str){text->at, text->len}, out);
+        else
+            out->failed = true;
+        return;
+    }
     case BODY_PAGE: page_write(out, s, why); return;
     case BODY_SNAPSHOT: record_one(out, s, NULL); return;
     case BODY_COUNT: break;

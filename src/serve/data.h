@@ -27,6 +27,7 @@ enum body_kind {
     BODY_PROCESSES,
     BODY_WHY,
     BODY_PROMETHEUS,
+    BODY_OPENMETRICS,
     BODY_PAGE,
     BODY_SNAPSHOT, /* for commands on this host */
     BODY_COUNT,

@@ -52,6 +52,17 @@ int accept_quality(struct str accept, const char *type)
     return best;
 }
 
+bool accept_names(struct str accept, const char *type)
+{
+    struct str rest = accept, item;
+    size_t len = strcspn(type, ";");
+    int quality;
+    while (rest.len && str_cut(&rest, ',', &item))
+        if (same(split_quality(item, &quality), type, len) && quality > 0)
+            return true;
+    return false;
+}
+
 bool accepts_type(struct str accept, const char *type)
 {
     return accept_quality(accept, type) > 0;

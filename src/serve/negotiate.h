@@ -11,6 +11,8 @@
 bool accepts_type(struct str accept, const char *type);
 /* Quality 0 to 1000 that `accept` gives the type; for a choice between several. */
 int accept_quality(struct str accept, const char *type);
+/* Whether `accept` names the type itself, not only as part of a range. */
+bool accept_names(struct str accept, const char *type);
 /* Whether gzip is at least as welcome as no encoding. */
 bool accepts_gzip(struct str accept_encoding);
 /* Whether If-None-Match names the tag (without quotes), weak or strong, or is "*". */

@@ -31,12 +31,27 @@ static void add(json_t *schema, const char *key, json_t *value)
     json_array_append_new(json_object_get(schema, "required"), json_string(key));
 }
 
+/* The example is written by hand and names what matters; whatever else the table knows is absent in it. */
+static void complete_example(json_t *gpu, const char *key)
+{
+    if (!gpu || json_object_get(gpu, key))
+        return;
+    json_object_set_new(gpu, key, json_null());
+    json_object_set_new(json_object_get(gpu, "absent"), key, json_string("unsupported"));
+}
+
 void openapi_write(struct buf *out)
 {
     const struct asset *template = asset_find("openapi.json");
     json_t *doc = template ? json_loadb(template->at, template->len, 0, NULL) : NULL;
     json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
     json_t *gpu = json_object_get(schemas, "Gpu"), *process = json_object_get(schemas, "Process");
+    json_t *example = json_array_get(json_object_get(json_object_get(schemas, "Metrics"), "examples"), 0);
+    json_t *shown = json_array_get(json_object_get(example, "gpus"), 0);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        complete_example(shown, metric_table[i].json);
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        complete_example(shown, property_table[i].json);
     for (size_t i = 0; i < METRIC_COUNT; i++)
         add(gpu, metric_table[i].json, metric_schema(&metric_table[i]));
     for (size_t i = 0; i < PROPERTY_COUNT; i++)

@@ -78,7 +78,7 @@ static void write_head(struct buf *head, const struct exchange *x, const struct 
     if (zipped && status != 304)
         buf_text(head, "Content-Encoding: gzip\r\n");
     if (body && (status == 200 || status == 304))
-        buf_printf(head, "ETag: \"%s\"\r\nVary: Accept-Encoding, Authorization, Cookie%s\r\n", blob_etag((struct blob *)body),
+        buf_printf(head, "ETag: \"%s\"\r\nVary: Accept, Accept-Encoding, Authorization, Cookie%s\r\n", blob_etag((struct blob *)body),
                    x->server->options.cors_origin_count ? ", Origin" : "");
     if (r->has_age)
         buf_printf(head, "Age: %lld\r\nX-Sample-Age-Ms: %lld\r\n", (long long)(r->age_ms / 1000), (long long)r->age_ms);

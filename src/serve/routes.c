@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "format/json.h"
 #include "format/json_why.h"
+#include "format/openmetrics.h"
 #include "format/prometheus.h"
 #include "serve/assets.h"
 #include "serve/core.h"
@@ -15,6 +16,7 @@
 #include "serve/http.h"
 #include "serve/live.h"
 #include "serve/login.h"
+#include "serve/negotiate.h"
 #include "serve/page.h"
 #include "serve/part.h"
 #include "serve/past.h"
@@ -122,7 +124,15 @@ static void get_health(struct exchange *x)
 
 static void get_prometheus(struct exchange *x)
 {
-    if (ready_young_enough(x, -1))
+    if (!ready_young_enough(x, -1))
+        return;
+    struct str accept = http_field(x->request, "accept");
+    /* Only who names it gets it: Prometheus does, a browser or curl (anything) reads the older text. */
+    bool open = accept_names(accept, OPENMETRICS_TYPE) &&
+                accept_quality(accept, OPENMETRICS_TYPE) >= accept_quality(accept, PROMETHEUS_CONTENT_TYPE);
+    if (open)
+        ready_reply(x, data_body(&x->server->data, BODY_OPENMETRICS), OPENMETRICS_CONTENT_TYPE);
+    else
         ready_reply(x, data_body(&x->server->data, BODY_PROMETHEUS), PROMETHEUS_CONTENT_TYPE);
 }
 

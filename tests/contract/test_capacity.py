@@ -129,7 +129,7 @@ def test_the_machine_is_the_same_in_every_interface(start, tmp_path):
     assert 0 <= machine["cpu_percent"] <= 100 and machine["cpu_percent"] <= machine["cpu_core_max_percent"] + 0.2
     assert flat["memory_total_gb"] == pytest.approx(machine["memory_total_mb"] / 1024, abs=1e-3) and flat["cpu_count"] == machine["cpu_count"]
     found = series(d)
-    assert found["host_memory_total_bytes"] == pytest.approx(machine["memory_total_mb"] * 2**20, rel=1e-9) and found["host_cpu_count"] == machine["cpu_count"]
+    assert found["host_memory_total_bytes"] == pytest.approx(machine["memory_total_mb"] * 2**20, rel=1e-9) and found["host_cpus"] == machine["cpu_count"]
     assert "host_cpu_percent" in found and "host_load_average_1m" in found
 
     def sql(text):

@@ -136,7 +136,7 @@ static void without_gpu_the_counters_still_exist(void **state)
     (void)state;
     struct snapshot *s = snapshot_new(0);
     AUTO_BUF struct buf b = exposition(s, NULL);
-    assert_has(&b, "gpu_count 0\n");
+    assert_has(&b, "gpu_devices 0\n");
     assert_has(&b, "nvml_query_errors_total 0\n");
     assert_lacks(&b, "gpu_temperature");
     snapshot_unref(s);

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "format/json.h"
 #include "model/metric.h"
 #include "serve/router.h"
 #include "test.h"
@@ -72,8 +73,25 @@ static void every_metric_is_described(void **state)
     assert_string_equal(json_string_value(json_object_get(json_object_get(doc, "info"), "version")), WHIRR_VERSION);
 }
 
+static void a_process_is_described_whole(void **state)
+{
+    (void)state;
+    json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
+    json_t *described = json_object_get(json_object_get(schemas, "Process"), "properties");
+    AUTO_BUF struct buf out = BUF(1 << 16);
+    struct json_writer j = JSON_WRITER(&out);
+    json_process(&j, NULL, &(struct process){.pid = 1, .instance = -1});
+    json_t *written = json_loadb(out.at, out.len, 0, NULL), *value;
+    const char *key;
+    assert_non_null(written);
+    json_object_foreach(written, key, value) if (!json_object_get(described, key))
+        fail_msg("Process in openapi.json lacks '%s'", key);
+    json_decref(written);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(every_route_is_described_and_nothing_else), TEST(every_metric_is_described)};
+    const struct CMUnitTest tests[] = {TEST(every_route_is_described_and_nothing_else), TEST(every_metric_is_described),
+                                       TEST(a_process_is_described_whole)};
     return cmocka_run_group_tests(tests, read_description, forget_description);
 }
