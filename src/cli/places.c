@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/config.h"
+
 #define SYSTEM_STATE "/var/lib/whirr"
 #define SYSTEM_RUNTIME "/run/whirr"
 #define SYSTEM_SOCKET SYSTEM_RUNTIME "/whirr.sock"
@@ -17,6 +19,13 @@
 static bool join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
     return folder && folder[0] == '/' && snprintf(path, PLACE_SIZE, "%s%s", folder, name) < PLACE_SIZE;
+}
+
+/* A path of the system, below WHIRR_SYSTEM_ROOT where that is set. */
+static bool join_system(char path[PLACE_SIZE], const char *name)
+{
+    const char *root = getenv(CONFIG_SYSTEM_ROOT);
+    return join(path, root && root[0] ? root : name, root && root[0] ? name : "");
 }
 
 /* Makes the folder and those above it. */
@@ -37,9 +46,9 @@ static int make_folders(char *path, struct error *err)
 }
 
 /* A folder of root that everybody may look into: what lies there has modes of its own. */
-static bool make_public(const char *path)
+static bool make_public(char path[PLACE_SIZE])
 {
-    return (mkdir(path, 0755) == 0 || errno == EEXIST) && chmod(path, 0755) == 0;
+    return make_folders(path, NULL) == 0 && chmod(path, 0755) == 0;
 }
 
 int place_state(char path[PLACE_SIZE], struct error *err)
@@ -50,7 +59,7 @@ int place_state(char path[PLACE_SIZE], struct error *err)
     if (!found)
         found = join(path, getenv("XDG_STATE_HOME"), "/whirr");
     if (!found && geteuid() == 0)
-        found = join(path, SYSTEM_STATE, "");
+        found = join_system(path, SYSTEM_STATE);
     if (!found)
         found = join(path, getenv("HOME"), "/.local/state/whirr");
     if (!found)
@@ -76,7 +85,7 @@ bool place_socket(const char *configured, char path[PLACE_SIZE])
     if (join(path, getenv("RUNTIME_DIRECTORY"), "/whirr.sock"))
         return true;
     if (geteuid() == 0)
-        return make_public(SYSTEM_RUNTIME) && join(path, SYSTEM_SOCKET, "");
+        return join_system(path, SYSTEM_RUNTIME) && make_public(path) && join_system(path, SYSTEM_SOCKET);
     return join(path, getenv("XDG_RUNTIME_DIR"), "/whirr.sock");
 }
 
@@ -88,14 +97,14 @@ bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE])
     bool own = join(path, getenv("XDG_RUNTIME_DIR"), "/whirr.sock");
     if (n == 0 && own)
         return true;
-    return n == (own ? 1 : 0) && join(path, SYSTEM_SOCKET, "");
+    return n == (own ? 1 : 0) && join_system(path, SYSTEM_SOCKET);
 }
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
     if (join(path, getenv("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
         return 0;
-    if (geteuid() == 0 && make_public(SYSTEM_RUNTIME) && join(path, SYSTEM_RUNTIME, ""))
+    if (geteuid() == 0 && join_system(path, SYSTEM_RUNTIME) && make_public(path))
         return 0;
     if (geteuid() != 0 && join(path, getenv("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
         return 0;

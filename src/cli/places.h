@@ -5,7 +5,7 @@
  *   state        $STATE_DIRECTORY (/var/lib/whirr)    /var/lib/whirr           ~/.local/state/whirr
  *   socket       $RUNTIME_DIRECTORY (/run/whirr)      /run/whirr/whirr.sock    $XDG_RUNTIME_DIR/whirr.sock
  *
- * An $XDG_STATE_HOME that is set goes before the last two.
+ * An $XDG_STATE_HOME that is set goes before the last two. WHIRR_SYSTEM_ROOT, where it is set, stands before /var/lib and /run.
  */
 #pragma once
 

@@ -19,6 +19,10 @@
 enum { CONFIG_ENTRIES_MAX = 128, CONFIG_PROBLEMS_MAX = 64, CONFIG_CHANGES_MAX = 256, CONFIG_KEY_SIZE = 160 };
 
 #define CONFIG_SYSTEM_FILE "/etc/whirr/whirr.toml"
+/* Environment variable: the directory under which the system's /etc/whirr, /run/whirr and /var/lib/whirr are. Unset: the root.
+ * Tests point it at a directory of their own, so that nothing of theirs reaches a daemon, a configuration or a database of the
+ * host. */
+#define CONFIG_SYSTEM_ROOT "WHIRR_SYSTEM_ROOT"
 
 /* Positions of CHOICE settings, in the order of their words in config.def. log.level is an enum log_level. */
 enum config_log_format { CONFIG_LOG_AUTO, CONFIG_LOG_TEXT, CONFIG_LOG_JSON, CONFIG_LOG_JOURNAL };

@@ -96,7 +96,11 @@ static void read_files(struct loader *l)
         loader_read_file(l, &here, named, true);
         return;
     }
-    loader_read_file(l, in->env, CONFIG_SYSTEM_FILE, false);
+    struct env system = *in->env;
+    const char *root = variable(in, CONFIG_SYSTEM_ROOT);
+    if (root && !env_is_recorded(&system))
+        system.sysroot = root;
+    loader_read_file(l, &system, CONFIG_SYSTEM_FILE, false);
     char path[PATH_SIZE];
     const char *base = variable(in, "XDG_CONFIG_HOME"), *home = variable(in, "HOME");
     if (base && base[0] == '/')

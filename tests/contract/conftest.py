@@ -1,181 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the daemon as users do, on ports and in folders of the test's own, and asks it with clients that others wrote."""
+"""Daemons for the tests of this folder, and clients that others wrote."""
 import contextlib
-import http.client
+import fcntl
 import json
 import os
 import pathlib
-import re
 import shutil
-import signal
-import socket
 import subprocess
 import threading
-import time
 
 import pytest
+from daemons import Starter
+from isolation import BUILD
+from waiting import eventually
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-WHIRR = os.environ.get("WHIRR_BIN", str(ROOT / "build" / "whirr"))
-BUILD = pathlib.Path(WHIRR).resolve().parent
-CLIENTS = HERE / "clients"
-
-
-def environment(folder, **changes):
-    """A machine without GPU libraries and without a daemon, whatever this one has."""
-    env = {
-        "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(folder), "TZ": "UTC",
-        "XDG_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"),
-        "WHIRR_SERVER_SOCKET": str(folder / "whirr.sock"),
-        "WHIRR_NVML_LIBRARY": "libnvidia-ml-not-here.so", "WHIRR_CUDA_LIBRARY": "libcuda-not-here.so",
-        "WHIRR_NVIDIA_SMI": "/nonexistent/nvidia-smi",
-    }
-    for name in ("UBSAN_OPTIONS", "LSAN_OPTIONS"):
-        if name in os.environ:
-            env[name] = os.environ[name]
-    # Looking for leaks takes seconds at the end of each process; test_soundness.py does it once for all.
-    env["ASAN_OPTIONS"] = "detect_leaks=0"
-    env.update(changes)
-    return {name: value for name, value in env.items() if value is not None}
-
-
-class Reply:
-    def __init__(self, response):
-        self.status = response.status
-        self.body = response.read()
-        self.headers = {name.lower(): value for name, value in response.getheaders()}
-
-    def json(self):
-        assert self.headers["content-type"].startswith("application/json"), self.headers
-        return json.loads(self.body)
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=10)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10)
-        self.sock.connect(self.path)
-
-
-class Daemon:
-    def __init__(self, folder, args, env):
-        self.folder, self.env, self.lines, self.address = folder, environment(folder, **env), [], None
-        self.started = time.monotonic()
-        self.process = subprocess.Popen([WHIRR, "serve", "--store", "none", *args], env=self.env, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.ready = threading.Event()
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-        assert self.ready.wait(30), self.log()
-
-    def read(self):
-        for line in self.process.stderr:
-            self.lines.append(line.rstrip("\n"))
-            found = re.search(r'listening.*?((?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+)', line)
-            if found:
-                self.address = found.group(1)
-            if "listening" in line and "sock" in line or "--socket none" in line:
-                self.ready.set()
-        self.ready.set()
-
-    def log(self):
-        return "\n".join(self.lines)
-
-    @property
-    def port(self):
-        return int(self.address.rsplit(":", 1)[1])
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def sock(self):
-        return self.env["WHIRR_SERVER_SOCKET"]
-
-    def connection(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-
-    def ask(self, method, path, body=None, unix=False, **headers):
-        connection = UnixConnection(self.sock) if unix else self.connection()
-        with contextlib.closing(connection):
-            connection.request(method, path, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
-            return Reply(connection.getresponse())
-
-    def get(self, path, **headers):
-        return self.ask("GET", path, **headers)
-
-    def json(self, path, **headers):
-        reply = self.get(path, **headers)
-        assert reply.status == 200, (path, reply.status, reply.body)
-        return reply.json()
-
-    def raw(self, data, timeout=10, finish=False):
-        """What comes back for these bytes, until the server closes the connection or the time is over."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
-            s.sendall(data)
-            if finish:
-                s.shutdown(socket.SHUT_WR)
-            answer = b""
-            with contextlib.suppress(socket.timeout, ConnectionResetError):
-                while piece := s.recv(65536):
-                    answer += piece
-            return answer
-
-    def wait_log(self, pattern, timeout=20):
-        return eventually(lambda: next((l for l in list(self.lines) if re.search(pattern, l)), None), timeout, self.log)
-
-    def whirr(self, *args, **more):
-        return subprocess.run([WHIRR, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more)
-
-    def stop(self, how=signal.SIGTERM, within=20):
-        """The exit status, and how long it took."""
-        begin = time.monotonic()
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        try:
-            code = self.process.wait(within)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise AssertionError("does not stop:\n" + self.log())
-        took = time.monotonic() - begin
-        self.reader.join(10)
-        assert "Sanitizer" not in self.log() and "runtime error" not in self.log(), self.log()
-        return code, took
-
-
-def eventually(look, timeout=20, explain=lambda: ""):
-    """The first true answer of look(); no longer than timeout seconds."""
-    end = time.monotonic() + timeout
-    while True:
-        found = look()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise AssertionError(f"did not happen within {timeout} s: {explain()}")
-        time.sleep(0.02)
-
-
-class Starter:
-    def __init__(self, folder):
-        self.folder, self.running = folder, []
-
-    def __call__(self, *args, source="sim:gpus=2,scenario=training", listen="127.0.0.1:0", **env):
-        folder = self.folder / f"daemon{len(self.running)}"
-        (folder / "config").mkdir(parents=True)
-        more = ["--source", source] if source else []
-        daemon = Daemon(folder, ["--listen", listen, *more, *args], env)
-        self.running.append(daemon)
-        return daemon
-
-    def stop(self):
-        for daemon in self.running:
-            daemon.stop()
+CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
 
 
 @pytest.fixture
@@ -214,10 +53,15 @@ def node():
     """Runs a client of clients/ with node; its packages come from the registry, at the versions of package-lock.json."""
     if not shutil.which("node") or not shutil.which("npm"):
         pytest.skip("node and npm are not installed (tools/deps test)")
-    if not (CLIENTS / "node_modules" / ".package-lock.json").exists():
-        done = subprocess.run(["npm", "ci", "--silent"], cwd=CLIENTS, capture_output=True, text=True)
-        if done.returncode:
-            pytest.skip("npm ci failed: " + (done.stderr or done.stdout).strip()[-300:])
+    folder = os.open(CLIENTS, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)  # tests that run beside these want them as well
+    try:
+        if not (CLIENTS / "node_modules" / ".package-lock.json").exists():
+            done = subprocess.run(["npm", "ci", "--silent"], cwd=CLIENTS, capture_output=True, text=True)
+            if done.returncode:
+                pytest.skip("npm ci failed: " + (done.stderr or done.stdout).strip()[-300:])
+    finally:
+        os.close(folder)
 
     @contextlib.contextmanager
     def run(script, *args):

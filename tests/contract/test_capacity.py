@@ -8,7 +8,7 @@ import pytest
 import shapes
 from conftest import eventually
 
-from test_postgres import URL as POSTGRES
+from .test_postgres import URL as POSTGRES
 
 N, NULL = shapes.NUMBER, shapes.Null
 CAPACITY = {"timestamp": shapes.TIME, "host": NULL(str), "tracking": bool, "guard": bool, "gpus": [{
@@ -145,7 +145,7 @@ def test_the_machine_is_the_same_in_every_interface(start, tmp_path):
 
 @pytest.mark.skipif(not POSTGRES, reason="no PostgreSQL server (tools/with-postgres starts one)")
 def test_postgresql_shows_the_machine_too(start):
-    from test_postgres import number, sql
+    from .test_postgres import number, sql
     sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
     d = start("--interval", "0.2", "--store", POSTGRES)
     eventually(lambda: d.json("/api/health")["store"]["state"] == "ok" and number("SELECT COUNT(*) FROM hosts"), explain=d.log)

@@ -12,7 +12,7 @@ import time
 
 import pytest
 from conftest import WHIRR, environment, eventually
-from test_live import GOOD, handshake
+from .test_live import GOOD, handshake
 
 
 def new_token(d, name="test"):

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-from test_live import GOOD, frame, handshake
+from .test_live import GOOD, frame, handshake
 
 PATHS = ["/", "/api/gpu/devices", "/api/gpu/devices?max_age_ms=0", "/api/gpu/driver", "/api/gpu/summary", "/api/gpu/metrics", "/api/gpu/metrics?gpu=1",
          "/api/processes", "/api/processes?user=alice&sort=memory", "/api/why", "/api/why?gpu=0", "/api/resources", "/api/system/gpu-stats", "/api/health",

@@ -1,18 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the program as people and scripts do. WHIRR_BIN names it; nothing outside the test's own folders is touched."""
+"""Runs the program as people and scripts do."""
 import json
-import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("WHIRR_BIN", ROOT / "build" / "whirr")).resolve().parent
-sys.path.insert(0, str(ROOT / "tests" / "contract"))
-
-WHIRR = os.environ.get("WHIRR_BIN", str(BUILD / "whirr"))
+from isolation import BUILD, run_whirr
 
 
 class Result:
@@ -24,31 +15,9 @@ class Result:
         return json.loads(self.out)
 
 
-def environment(**changes):
-    """A machine without GPU libraries, whatever this one has."""
-    env = {
-        "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "TZ": "UTC", "COLUMNS": "80",
-        "WHIRR_NVML_LIBRARY": "libnvidia-ml-not-here.so", "WHIRR_CUDA_LIBRARY": "libcuda-not-here.so",
-        "WHIRR_NVIDIA_SMI": "/nonexistent/nvidia-smi",
-    }
-    for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
-        if name in os.environ:
-            env[name] = os.environ[name]
-    # Looking for leaks takes seconds a run on some processors; test_leaks.py does it for all commands once.
-    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    env.update(changes)
-    return {name: value for name, value in env.items() if value is not None}
-
-
 @pytest.fixture
 def whirr():
-    def run(*args, timeout=60, stdin=None, **env):
-        done = subprocess.run([WHIRR, *args], env=environment(**env), capture_output=True, text=True, timeout=timeout,
-                              stdin=subprocess.DEVNULL if stdin is None else stdin, errors="surrogateescape")
-        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
-        return Result(done)
-
-    return run
+    return lambda *args, **more: Result(run_whirr(*args, **more))
 
 
 @pytest.fixture

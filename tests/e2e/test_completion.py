@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from conftest import environment
-from test_usage import COMMANDS
+from .test_usage import COMMANDS
 
 
 def complete_in_bash(script, line):

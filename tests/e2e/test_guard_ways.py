@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+import uuid
 
 import pytest
 from guard_machine import FAST, Server, attach, machine, needs_fakes, wait_for  # noqa: F401
@@ -194,7 +195,7 @@ def test_a_child_that_ignores_a_polite_end_is_killed_with_its_group(machine):
 @pytest.mark.parametrize("step", ["stop", "started"])
 def test_killed_while_a_child_is_stopped_or_started_there_is_one_child_in_the_end(machine, step):
     m = machine
-    mark = f"whirr-test-{m.dir.name}"
+    mark = f"mark-{uuid.uuid4()}"  # other tests run beside this one
     script = f": {mark}; trap 'sleep 1; exit 0' TERM; while :; do sleep 0.05; done"
     run = ("run", "--way", "process", "--", "sh", "-c", script)
     guard = m.guard(*run)

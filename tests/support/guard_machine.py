@@ -9,26 +9,19 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
-from conftest import BUILD, ROOT, WHIRR, environment
+from isolation import BUILD, ROOT, WHIRR, environment
+from waiting import PATIENCE, eventually  # noqa: F401
 
 NVML = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
 CUDA = BUILD / "tests" / "fakes" / "cuda" / "libcuda-fake.so"
 SERVERS = ROOT / "tests" / "fakes" / "servers" / "servers.py"
 needs_fakes = pytest.mark.skipif(not NVML.exists() or not CUDA.exists(), reason="the fake libraries were not built")
-PATIENCE = 30  # seconds: a busy machine is slow, and nothing waits so long when all is well
 
 
 def wait_for(condition, what):
-    begin = time.monotonic()
-    while time.monotonic() - begin < PATIENCE:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.03)
-    pytest.fail(f"never: {what() if callable(what) else what}")
+    return eventually(condition, explain=what)
 
 
 class Machine:
@@ -40,10 +33,8 @@ class Machine:
         self.cuda.mkdir()
         self.held, self.children, self.servers, self.temperature, self.total, self.more = {}, [], [], 50, 40000, ""
         self.lock = threading.RLock()
-        self.env = environment(HOME=str(folder), XDG_RUNTIME_DIR=str(folder), XDG_STATE_HOME=str(folder / "state"),
-                               WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
-                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"),
-                               DBUS_SESSION_BUS_ADDRESS="disabled:")
+        self.env = environment(folder, XDG_STATE_HOME=str(folder / "state"), WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
+                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"))
         self.config = folder / "whirr.toml"
         self.config.write_text("")
         self.show()

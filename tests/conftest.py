@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every test: a home of its own, and a watch over the socket of the host's daemon. Tests import from here what is
+in support/."""
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+
+import decoy  # noqa: E402
+import isolation  # noqa: E402
+from daemons import Daemon, Starter  # noqa: E402, F401
+from isolation import BUILD, ROOT, WHIRR, environment, run_whirr  # noqa: E402, F401
+from waiting import PATIENCE, eventually, throughout  # noqa: E402, F401
+
+
+def pytest_configure(config):
+    config.whirr_decoy = decoy.start()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Where tests run side by side (--dist loadgroup), those of the PostgreSQL server take turns: they stop it and fill it."""
+    url = os.environ.get("WHIRR_TEST_POSTGRES")
+    for item in items:
+        if url and url in [value for value in vars(item.module).values() if isinstance(value, str)]:
+            item.add_marker(pytest.mark.xdist_group("postgres"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    isolation.enter_home()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown():
+    isolation.leave_home()
+
+
+@pytest.fixture
+def host_daemon(pytestconfig):
+    """The decoy that stands where a daemon of the host would."""
+    if not pytestconfig.whirr_decoy:
+        pytest.skip("only root can put a decoy where the daemon of the host would be")
+    return pytestconfig.whirr_decoy
+
+
+@pytest.fixture(autouse=True)
+def nobody_asks_the_host(pytestconfig):
+    yield
+    if pytestconfig.whirr_decoy:
+        asked = pytestconfig.whirr_decoy.taken()
+        assert not asked, f"this test reached the daemon of the host: {asked}"

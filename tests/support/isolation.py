@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program under test, and an environment in which it reaches nothing of the host: no home, socket, configuration, database,
+port or GPU library but the test's own."""
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WHIRR = os.path.abspath(os.environ.get("WHIRR_BIN", ROOT / "build" / "whirr"))
+BUILD = pathlib.Path(WHIRR).resolve().parent
+
+_home = None  # of the test that runs now
+
+
+def enter_home():
+    """A home for the test that begins. Short, because the path of a Unix socket has at most 107 bytes."""
+    global _home
+    _home = tempfile.TemporaryDirectory(prefix="whirr-test-", ignore_cleanup_errors=True)
+
+
+def leave_home():
+    _home.cleanup()
+
+
+def environment(folder=None, **changes):
+    """The whole environment of a process: a machine without GPU libraries and without a daemon, whatever this one has. Everything
+    is below `folder`, or below the home of the running test."""
+    folder = pathlib.Path(folder or _home.name)
+    env = {
+        "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "HOME": str(folder),
+        "XDG_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"),
+        "WHIRR_SYSTEM_ROOT": str(folder / "system"), "WHIRR_SERVER_LISTEN": "127.0.0.1:0", "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        "WHIRR_NVML_LIBRARY": "libnvidia-ml-not-here.so", "WHIRR_CUDA_LIBRARY": "libcuda-not-here.so",
+        "WHIRR_NVIDIA_SMI": "/nonexistent/nvidia-smi", "WHIRR_ROCM_SMI": "/nonexistent/rocm-smi",
+    }
+    for name in ("UBSAN_OPTIONS", "LSAN_OPTIONS"):
+        if name in os.environ:
+            env[name] = os.environ[name]
+    # Looking for leaks takes seconds at the end of each process; test_leaks.py and test_soundness.py do it once for all.
+    env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    env.update(changes)
+    return {name: value for name, value in env.items() if value is not None}
+
+
+def run_whirr(*args, folder=None, timeout=60, stdin=subprocess.DEVNULL, **env):
+    done = subprocess.run([WHIRR, *map(str, args)], env=environment(folder, **env), capture_output=True, text=True, timeout=timeout,
+                          stdin=stdin, errors="surrogateescape")
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
+    return done

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tests wait: for what they can see, never for a time that is hoped to be long enough."""
+import time
+
+PATIENCE = 30  # seconds: a busy machine is slow, and nothing waits so long when all is well
+
+
+def eventually(look, timeout=PATIENCE, explain=""):
+    """The first true answer of look(); no longer than timeout seconds."""
+    end = time.monotonic() + timeout
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"did not happen within {timeout} s: {explain() if callable(explain) else explain}")
+        time.sleep(0.02)
+
+
+def throughout(seconds, look, explain=""):
+    """look() holds now and for so many seconds: for what must not happen although there is time for it."""
+    end = time.monotonic() + seconds
+    while True:
+        assert look(), explain() if callable(explain) else explain
+        if time.monotonic() > end:
+            return
+        time.sleep(0.02)
