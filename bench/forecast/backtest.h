@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "insight/forecast.h"
+#include "insight/forecast/forecast.h"
 
 enum kind { KIND_VRAM, KIND_HEAT, KINDS };
 enum method { METHOD_WHIRR, METHOD_LINE, METHOD_PERSISTENCE, METHODS };

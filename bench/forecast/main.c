@@ -9,7 +9,7 @@
 
 #include "backtest.h"
 #include "base/cleanup.h"
-#include "insight/forecast_fit.h"
+#include "insight/forecast/fit.h"
 
 /* Constants of the forecasts were chosen by looking at the tuning seeds only. */
 static const int tuning_seeds[] = {1, 2, 3};

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "alert/expr.h"
-#include "alert/notice.h"
+#include "alert/expr/expr.h"
+#include "alert/notify/notice.h"
 #include "base/env.h"
 #include "config/config.h"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "alert/expr_node.h"
+#include "alert/expr/node.h"
 
 int silence_add_matcher(struct silence *s, struct str text, struct error *err)
 {

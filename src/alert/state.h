@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "alert/expr.h"
+#include "alert/expr/expr.h"
 #include "base/clock.h"
 
 enum {

@@ -3,11 +3,11 @@
  */
 #include <errno.h>
 
-#include "alert/expr_node.h"
+#include "alert/expr/node.h"
 #include "alert/rule.h"
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "insight/xid.h"
+#include "insight/health/xid.h"
 
 static void write_gpu(struct buf *out, const struct subject *s)
 {

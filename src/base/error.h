@@ -3,6 +3,9 @@
  */
 #pragma once
 
+/* How the program ends. */
+enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
 struct error {
     int code;       /* 0 or -errno */
     char text[512]; /* whole sentence without a full stop; empty when there is none */

@@ -10,8 +10,8 @@
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/json_alert.h"
+#include "format/json/alert.h"
+#include "format/json/json.h"
 
 struct look {
     struct cli *cli;
@@ -183,7 +183,7 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
     if (s && session_only(session, s, &only, &err) < 0)
         snapshot_unref(TAKE(s));
     if (!s || !facts) {
-        status = err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", s ? "out of memory" : err.text);
+        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", s ? "out of memory" : err.text);
     } else {
         struct look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
         know_more(session, s, facts);

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "alert/silence.h"
+#include "ask/alert.h"
 #include "base/json_writer.h"
 #include "base/moment.h"
 #include "base/units.h"
-#include "cli/alert_ask.h"
 #include "cli/alert_text.h"
 #include "cli/show.h"
 
@@ -22,15 +22,15 @@ static int say_end(struct cli *cli, struct json_writer *j)
     int64_t ms;
     char text[WALL_TEXT_SIZE];
     if (!length == !until)
-        return cli_usage(cli->command, "'alert silence' needs either --for DURATION or --until TIME");
+        return cli_usage(cli, "'alert silence' needs either --for DURATION or --until TIME");
     if (length && (!duration_parse(str_from(length), &ms) || ms == 0))
-        return cli_usage(cli->command, "--for needs " DURATION_SYNTAX);
+        return cli_usage(cli, "--for needs " DURATION_SYNTAX);
     if (length) {
         jw_key_number(j, "for_seconds", (double)ms / MS_PER_S);
         return EXIT_FINE;
     }
     if (!moment_parse(str_from(until), now, MOMENT_LOCAL, &end))
-        return cli_usage(cli->command, "--until needs " MOMENT_SYNTAX);
+        return cli_usage(cli, "--until needs " MOMENT_SYNTAX);
     if (end.ms < now.ms && strlen(until) <= 8 && strchr(until, ':'))
         end.ms += 86400000; /* "18:00" lies ahead, not behind */
     wall_format(end, text);
@@ -51,7 +51,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
         char matcher[256];
         snprintf(matcher, sizeof matcher, "%s%s", strchr(matchers[i], '=') ? "" : "alert=", matchers[i]);
         if (silence_add_matcher(&checked, str_from(matcher), &err))
-            return cli_usage(cli->command, "%s", err.text);
+            return cli_usage(cli, "%s", err.text);
         jw_text(&j, matcher);
     }
     jw_end(&j);
@@ -121,9 +121,9 @@ int alert_silence(struct cli *cli, const char *const *words, size_t count)
         return list_silences(cli);
     if (strcmp(words[0], "remove") == 0)
         return count == 2 ? remove_silence(cli, words[1])
-                          : cli_usage(cli->command, "'alert silence remove' needs the number of a silence, like s1");
+                          : cli_usage(cli, "'alert silence remove' needs the number of a silence, like s1");
     bool add = strcmp(words[0], "add") == 0;
     if (add && count == 1)
-        return cli_usage(cli->command, "'alert silence add' needs the name of an alert, or conditions like severity=info");
+        return cli_usage(cli, "'alert silence add' needs the name of an alert, or conditions like severity=info");
     return add_silence(cli, words + add, count - add);
 }

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/alert.h"
+#include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/units.h"
-#include "cli/alert_ask.h"
 #include "cli/alert_course.h"
 #include "cli/alert_now.h"
 #include "cli/alert_trial.h"
-#include "cli/history_source.h"
 #include "cli/show.h"
 #include "store/query.h"
 
@@ -66,11 +66,11 @@ static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
     const char *hold = options_value(&cli->options, "for", NULL);
     int64_t hold_ms = 0;
     if (hold && !duration_parse(str_from(hold), &hold_ms))
-        return cli_usage(cli->command, "--for needs " DURATION_SYNTAX);
+        return cli_usage(cli, "--for needs " DURATION_SYNTAX);
     for (size_t i = 0; !what && i < rules->count; i++)
         rules->list[i].enabled &= !rules->list[i].every_rise; /* every rise of the load: too much to read */
     if (!what)
-        return hold ? cli_usage(cli->command, "--for needs a rule or a condition") : EXIT_FINE;
+        return hold ? cli_usage(cli, "--for needs a rule or a condition") : EXIT_FINE;
     struct alert_rule only = {0};
     const struct alert_rule *found = alert_rules_find(rules, what);
     if (!found && is_a_word(what))
@@ -209,7 +209,7 @@ static int try_course(struct cli *cli, const struct config *config, const struct
     if (t.which && t.samples && t.only < 0) {
         status = cli_fail("there is no GPU '%s'", t.which);
     } else if (result < 0 && !t.samples) {
-        status = err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     } else {
         if (result < 0)
             fprintf(stderr, "whirr: it could not be read to its end: %s\n", err.text);
@@ -233,7 +233,7 @@ int alert_test(struct cli *cli, const char *what)
     bool past = options_has(&cli->options, "since") || options_has(&cli->options, "until") || options_has(&cli->options, "store");
     bool played = only_source(cli) && course_plays(only_source(cli));
     if (past && options_has(&cli->options, "source"))
-        return cli_usage(cli->command, "--since looks at the history, --source at something else: only one of them is possible");
+        return cli_usage(cli, "--since looks at the history, --source at something else: only one of them is possible");
     int status = alert_load(cli, &config, &rules);
     if (status != EXIT_FINE)
         return status;

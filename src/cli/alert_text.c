@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-#include "alert/name.h"
+#include "alert/expr/name.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/units.h"
-#include "format/grid.h"
+#include "format/table/grid.h"
 
 static const char *text_of(const json_t *o, const char *key)
 {

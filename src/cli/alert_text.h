@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "format/page.h"
+#include "format/table/page.h"
 
 /* The body of GET /api/alerts. `all`: also those that are over. */
 void alert_text(struct buf *out, const struct page *page, const json_t *body, bool all);

@@ -9,11 +9,11 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "format/grid.h"
-#include "format/json.h"
-#include "format/json_alert.h"
-#include "insight/forecast.h"
-#include "insight/health.h"
+#include "format/json/alert.h"
+#include "format/json/json.h"
+#include "format/table/grid.h"
+#include "insight/forecast/forecast.h"
+#include "insight/health/health.h"
 
 bool trial_init(struct trial *t, const struct alert_rules *rules)
 {

@@ -5,7 +5,7 @@
 
 #include "alert/alert.h"
 #include "base/json_writer.h"
-#include "format/page.h"
+#include "format/table/page.h"
 
 enum { TRIAL_EVENTS_MAX = 10000 };
 

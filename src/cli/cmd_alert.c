@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/alert.h"
+#include "ask/history_source.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
-#include "cli/alert_ask.h"
 #include "cli/alert_silence.h"
 #include "cli/alert_test.h"
 #include "cli/alert_text.h"
-#include "cli/history_source.h"
-#include "cli/settings.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/json_alert.h"
+#include "format/json/alert.h"
+#include "format/json/json.h"
 
 enum { ANSWER_MAX = 64 << 20 };
 
@@ -190,11 +190,11 @@ static int run(struct cli *cli)
         return alert_silence(cli, arguments + 1, count - 1);
     if (strcmp(word, "test") == 0)
         return count <= 2 ? alert_test(cli, count > 1 ? arguments[1] : NULL)
-                          : cli_usage(cli->command, "a condition must stand in quotes, as one argument");
+                          : cli_usage(cli, "a condition must stand in quotes, as one argument");
     const char *near = nearest_name(word, names, ARRAY_LEN(names));
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(word, names[i]) == 0 && count > 1)
-            return cli_usage(cli->command, "'alert %s' does not take '%s'", word, arguments[1]);
+            return cli_usage(cli, "'alert %s' does not take '%s'", word, arguments[1]);
     if (strcmp(word, "list") == 0)
         return list(cli);
     if (strcmp(word, "rules") == 0)
@@ -203,8 +203,7 @@ static int run(struct cli *cli)
         return list_names(cli);
     if (strcmp(word, "check") == 0)
         return check(cli);
-    return cli_usage(cli->command, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "");
+    return cli_usage(cli, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static const struct option_spec options[] = {

@@ -272,7 +272,7 @@ static int run(struct cli *cli)
         }
     }
     const char *near = nearest_name(asked, names, ARRAY_LEN(names));
-    return cli_usage(cli->command, "unknown shell '%s'%s%s%s (known: bash, zsh, fish)", asked, near ? "; did you mean '" : "",
+    return cli_usage(cli, "unknown shell '%s'%s%s%s (known: bash, zsh, fish)", asked, near ? "; did you mean '" : "",
                      near ? near : "", near ? "'?" : "");
 }
 

@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
+#include "ask/settings.h"
 #include "base/cleanup.h"
-#include "cli/settings.h"
 #include "cli/show.h"
 
 enum { TEXT_MAX = 4 << 20 };
@@ -80,8 +80,8 @@ static int run(struct cli *cli)
         if (strcmp(word, words[i].word) == 0)
             return words[i].run(cli);
     const char *near = nearest_name(word, names, ARRAY_LEN(names));
-    return near ? cli_usage(cli->command, "unknown word '%s'; did you mean '%s'?", word, near)
-                : cli_usage(cli->command, "unknown word '%s'; check, show or default was expected", word);
+    return near ? cli_usage(cli, "unknown word '%s'; did you mean '%s'?", word, near)
+                : cli_usage(cli, "unknown word '%s'; check, show or default was expected", word);
 }
 
 static const struct option_spec options[] = {

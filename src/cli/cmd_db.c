@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/history_source.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "cli/db_status.h"
-#include "cli/history_source.h"
-#include "cli/places.h"
-#include "cli/settings.h"
 #include "cli/show.h"
+#include "config/places.h"
 #include "store/admin.h"
 
 /* What a verb works with. */
@@ -189,7 +189,7 @@ static int export(struct job *job)
         known++;
     if (!exports[known])
         return cli_usage(
-            job->cli->command,
+            job->cli,
             "'%s' cannot be exported: samples, minutes, hours, host-samples, host-minutes, host-hours, processes or events",
             wish.what);
     AUTO_FREE struct history_question *q = malloc(sizeof *q);
@@ -199,7 +199,7 @@ static int export(struct job *job)
                              : strcmp(wish.what, "events") == 0  ? HISTORY_EVENTS
                                                                  : HISTORY_SERIES;
     if (history_question_read(q, kind, parameter, &wish, clock_wall(job->cli->env.clock), MOMENT_LOCAL, &err) < 0)
-        return cli_usage(job->cli->command, "%s", err.text);
+        return cli_usage(job->cli, "%s", err.text);
     q->finest = true;
     struct history_source *source = NULL;
     int rc = history_source_open_store(job->cli, job->config, &source, &err);
@@ -235,9 +235,9 @@ static int run(struct cli *cli)
     while (which < ARRAY_LEN(verbs) && strcmp(verbs[which].name, verb) != 0)
         which++;
     if (which == ARRAY_LEN(verbs))
-        return cli_usage(cli->command, "'%s' is neither status, migrate, export nor vacuum", verb);
+        return cli_usage(cli, "'%s' is neither status, migrate, export nor vacuum", verb);
     if (cli->options.argument_count > 1 && verbs[which].run != export)
-        return cli_usage(cli->command, "'%s' does not take '%s'", verb, cli->options.arguments[1]);
+        return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options.arguments[1]);
     tzset();
     struct job job = {.cli = cli};
     struct error err = {0};

@@ -3,8 +3,8 @@
  */
 #include "base/cleanup.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/table.h"
+#include "format/json/json.h"
+#include "format/table/table.h"
 
 static int render_devices(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {

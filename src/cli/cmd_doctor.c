@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/bundle.h"
-#include "cli/doctor.h"
 #include "cli/show.h"
+#include "doctor/bundle.h"
+#include "doctor/doctor.h"
 
 enum { RATE_MS = 300 };
 
@@ -46,7 +46,7 @@ static int run(struct cli *cli)
 {
     const char *bundle = options_value(&cli->options, "bundle", NULL);
     if (options_has(&cli->options, "with-private") && !bundle)
-        return cli_usage(cli->command, "'--with-private' goes with '--bundle'");
+        return cli_usage(cli, "'--with-private' goes with '--bundle'");
     cli->direct = true; /* what this user may see is the question, not what the daemon sees */
     return bundle ? bundle_write(cli, bundle) : show(cli, render);
 }

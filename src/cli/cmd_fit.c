@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/guard.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "cli/guard_ask.h"
 #include "cli/model_files.h"
-#include "cli/settings.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/json_capacity.h"
+#include "format/json/capacity.h"
+#include "format/json/json.h"
 
 enum { FRESH_MS = 500 }; /* an answer about memory that was free some seconds ago helps nobody */
 
@@ -36,8 +36,7 @@ static int number_option(struct cli *cli, const char *name, int64_t least, int64
     const char *text = options_value(&cli->options, name, NULL);
     if (!text || (str_to_i64(str_from(text), ret) && *ret >= least && *ret <= most))
         return EXIT_FINE;
-    return cli_usage(cli->command, "--%s must be a whole number from %lld to %lld, not '%s'", name, (long long)least,
-                     (long long)most, text);
+    return cli_usage(cli, "--%s must be a whole number from %lld to %lld, not '%s'", name, (long long)least, (long long)most, text);
 }
 
 /* "24": nobody means bytes. A large number is one of bytes, as programs write them. */
@@ -49,7 +48,7 @@ static bool is_bare_number(const char *text)
 
 static int bare_number(struct cli *cli, const char *text)
 {
-    return cli_usage(cli->command, "the size '%s' has no unit; write %sGiB, %sMiB or %sB", text, text, text, text);
+    return cli_usage(cli, "the size '%s' has no unit; write %sGiB, %sMiB or %sB", text, text, text, text);
 }
 
 static int read_options(struct cli *cli)
@@ -67,14 +66,14 @@ static int read_options(struct cli *cli)
     if (!status && overhead && is_bare_number(overhead))
         status = bare_number(cli, overhead);
     if (!status && overhead && !bytes_parse(str_from(overhead), &fit.model_options.overhead_bytes))
-        status = cli_usage(cli->command, "--overhead must be " BYTES_SYNTAX ", not '%s'", overhead);
+        status = cli_usage(cli, "--overhead must be " BYTES_SYNTAX ", not '%s'", overhead);
     fit.wish = (struct placement_wish){.gpus = (int)gpus,
                                        .count = (int)count,
                                        .even = strcmp(options_value(o, "split", "layer"), "even") == 0,
                                        .no_eviction = options_has(o, "now"),
                                        .only = -1};
     if (!status && options_has(o, "env") && cli->json)
-        status = cli_usage(cli->command, "--env and --json cannot be had together");
+        status = cli_usage(cli, "--env and --json cannot be had together");
     return status;
 }
 
@@ -90,7 +89,7 @@ static int read_model(struct cli *cli)
 {
     struct error err = {0};
     if (!looks_like_a_path(fit.what))
-        return cli_usage(cli->command, "'%s' is neither a file nor " BYTES_SYNTAX, fit.what);
+        return cli_usage(cli, "'%s' is neither a file nor " BYTES_SYNTAX, fit.what);
     fit.facts = calloc(1, sizeof *fit.facts);
     fit.need = calloc(1, sizeof *fit.need);
     if (!fit.facts || !fit.need)
@@ -118,7 +117,7 @@ static int read_subject(struct cli *cli)
     if (!bytes_parse(str_from(fit.what), &fit.wish.bytes))
         return read_model(cli);
     fit.wish.whole = fit.wish.gpus == 0 && !options_has(&cli->options, "split");
-    return fit.wish.bytes > 0 ? EXIT_FINE : cli_usage(cli->command, "a size must be above 0, not '%s'", fit.what);
+    return fit.wish.bytes > 0 ? EXIT_FINE : cli_usage(cli, "a size must be above 0, not '%s'", fit.what);
 }
 
 /* ---- the answer ---- */

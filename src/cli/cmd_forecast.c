@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "ask/forecast.h"
 #include "base/cleanup.h"
-#include "cli/forecast_past.h"
 #include "cli/show.h"
 #include "format/forecast.h"
-#include "format/json.h"
+#include "format/json/json.h"
 
 /* Without a daemon and a fresh history it looks for itself. */
 enum { WATCH_DEFAULT_MS = 20000, WATCH_MAX_MS = 3600000, STEP_MIN_MS = 100, STEP_MAX_MS = 1000, STEPS = 40 };
@@ -134,9 +134,9 @@ static int run(struct cli *cli)
     struct error err = {0};
     int64_t watch_ms = WATCH_DEFAULT_MS;
     if (options_seconds(&cli->options, "watch-for", &watch_ms, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     if (watch_ms > WATCH_MAX_MS)
-        return cli_usage(cli->command, "--watch-for takes at most an hour (%d seconds); a daemon watches all the time",
+        return cli_usage(cli, "--watch-for takes at most an hour (%d seconds); a daemon watches all the time",
                          WATCH_MAX_MS / MS_PER_S);
     int status = show(cli, render);
     forget();

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/guard.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
-#include "cli/guard_ask.h"
 #include "cli/guard_front.h"
 #include "cli/guard_probe.h"
 #include "cli/guard_text.h"
@@ -126,7 +126,7 @@ static int tell(struct cli *cli, const char *what, const char *name)
     int64_t wait_ms = WAIT_DEFAULT_MS;
     bool off = strcmp(what, "evict") == 0 || strcmp(what, "hold") == 0, failed = false;
     if (options_seconds(&cli->options, "wait", &wait_ms, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     AUTO_BUF struct buf body = BUF(1024);
     struct json_writer j = JSON_WRITER(&body);
@@ -155,24 +155,22 @@ static int run(struct cli *cli)
     size_t count = cli->options.argument_count;
     const char *word = count ? arguments[0] : "status";
     if (strcmp(word, "run") == 0)
-        return count > 1 ? guard_front_run(cli, arguments + 1, count - 1)
-                         : cli_usage(cli->command, "'guard run' needs -- COMMAND...");
+        return count > 1 ? guard_front_run(cli, arguments + 1, count - 1) : cli_usage(cli, "'guard run' needs -- COMMAND...");
     if (count > 2)
-        return cli_usage(cli->command, "'guard %s' does not take '%s'", word, arguments[2]);
+        return cli_usage(cli, "'guard %s' does not take '%s'", word, arguments[2]);
     const char *what = count > 1 ? arguments[1] : NULL;
     if (strcmp(word, "status") == 0)
         return status(cli, what);
     if (strcmp(word, "attach") == 0 || strcmp(word, "probe") == 0) {
         if (!what)
-            return cli_usage(cli->command, "'guard %s' needs a PID, a unit, a URL or a name", word);
+            return cli_usage(cli, "'guard %s' needs a PID, a unit, a URL or a name", word);
         return strcmp(word, "attach") == 0 ? guard_front_attach(cli, what) : guard_probe_command(cli, what);
     }
     for (size_t i = 1; i < 5; i++)
         if (strcmp(word, words[i]) == 0)
             return tell(cli, word, what);
     const char *near = nearest_name(word, words, ARRAY_LEN(words));
-    return cli_usage(cli->command, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "");
+    return cli_usage(cli, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static const char *const profiles[] = {"desktop", "server", NULL};

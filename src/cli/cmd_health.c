@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ask/client.h"
 #include "base/cleanup.h"
-#include "cli/client.h"
-#include "cli/health_watch.h"
 #include "cli/show.h"
-#include "format/json.h"
+#include "daemon/health_watch.h"
+#include "format/json/json.h"
 
 static void cleanup_health(struct health **health)
 {
@@ -76,9 +76,9 @@ static int run(struct cli *cli)
 {
     bool plugin = options_has(&cli->options, "nagios");
     if (plugin && cli->json)
-        return cli_usage(cli->command, "--json and --nagios cannot be had together");
+        return cli_usage(cli, "--json and --nagios cannot be had together");
     if (plugin && options_has(&cli->options, "watch"))
-        return cli_usage(cli->command, "--nagios is one line and does not go with --watch");
+        return cli_usage(cli, "--nagios is one line and does not go with --watch");
     cli->failure_status = plugin ? health_exit_code(HEALTH_UNKNOWN) : 0;
     return show(cli, render);
 }

@@ -8,10 +8,10 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "ask/history_source.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "cli/history_show.h"
-#include "cli/history_source.h"
-#include "cli/settings.h"
 #include "cli/show.h"
 
 enum { ANSWER_MAX = 64 << 20, HEIGHT_MOST = 13, HEIGHT_USUAL = 9, WIDTH_MOST = 900, MARKS_LOOKED_AT = 1000 };
@@ -152,13 +152,13 @@ static int run(struct cli *cli)
                                                            : HISTORY_SERIES;
     if (number_option(cli, "width", PLOT_WIDTH_LEAST, WIDTH_MOST, &look.width, &err) < 0 ||
         number_option(cli, "height", PLOT_HEIGHT_LEAST, 100, &look.height, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     if (cli->json + options_has(o, "csv") + options_has(o, "jsonl") > 1)
-        return cli_usage(cli->command, "--json, --csv and --jsonl are different forms: choose one");
+        return cli_usage(cli, "--json, --csv and --jsonl are different forms: choose one");
     /* One point a column of dots. */
     asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (look.width - 6), 20);
     if (history_question_read(q, kind, parameter, &asked, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     look.since = (double)q->since_ms / MS_PER_S;
     look.until = (double)q->until_ms / MS_PER_S;
     if (!look.height)

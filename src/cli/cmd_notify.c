@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alert/notify.h"
+#include "alert/notify/notify.h"
+#include "ask/client.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/json_writer.h"
-#include "cli/client.h"
-#include "cli/settings.h"
 #include "cli/show.h"
-#include "format/notifiers.h"
+#include "format/table/notifiers.h"
 
 enum { ANSWER_WITHIN_MS = 3000 };
 
@@ -149,13 +149,12 @@ static int run(struct cli *cli)
     bool testing = strcmp(word, "test") == 0;
     if (!testing && strcmp(word, "list") != 0) {
         const char *near = nearest_name(word, words, ARRAY_LEN(words));
-        return cli_usage(cli->command, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
-                         near ? "'?" : "");
+        return cli_usage(cli, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     if (testing && !name)
-        return cli_usage(cli->command, "'notify test' needs the NAME of a [notify.NAME] table");
+        return cli_usage(cli, "'notify test' needs the NAME of a [notify.NAME] table");
     if (!testing && name)
-        return cli_usage(cli->command, "'notify list' does not take '%s'", name);
+        return cli_usage(cli, "'notify list' does not take '%s'", name);
     struct config *config = NULL;
     int result = settings_load(cli, NULL, 0, &config);
     if (result == EXIT_FINE)

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/table.h"
+#include "format/json/json.h"
+#include "format/table/table.h"
 
 /* CPU time, and on some cards the load, of a process is a rate: measured between two samples. */
 enum { RATE_MS = 300 };

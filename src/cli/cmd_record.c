@@ -64,12 +64,12 @@ static int run(struct cli *cli)
     int64_t every_ms = INTERVAL_DEFAULT_MS, duration_ms = 0;
     if (options_seconds(&cli->options, "interval", &every_ms, &err) < 0 ||
         options_seconds(&cli->options, "duration", &duration_ms, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     cli->direct = true;            /* every sample is a new one */
     told_to_end((struct mono){0}); /* blocks the signals before threads are started, which inherit it */
     struct session *session = session_open(cli, &err);
     if (!session)
-        return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     session_set_max_age(session, every_ms / 2);
     struct recorder *recorder = recorder_open(path, &err);
     int status = EXIT_FAILED;

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/client.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "cli/client.h"
-#include "cli/settings.h"
 #include "cli/show.h"
 
 enum { DEFAULT_MS = 5 * 60 * 1000, ANSWER_WITHIN_MS = 5000 };
@@ -18,7 +18,7 @@ static int run(struct cli *cli)
     const char *text = options_value(&cli->options, "for", NULL);
     int64_t for_ms = DEFAULT_MS;
     if (text && (!duration_parse(str_from(text), &for_ms) || for_ms <= 0))
-        return cli_usage(cli->command, "'--for %s' is not %s", text, DURATION_SYNTAX);
+        return cli_usage(cli, "'--for %s' is not %s", text, DURATION_SYNTAX);
     if (options_has(&cli->options, "end"))
         for_ms = 0;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr report: who used the GPUs, for how long, and what it cost.
  */
-#include "cli/past_ask.h"
+#include "ask/past.h"
+#include "cli/command.h"
 
 #include "base/cleanup.h"
 
@@ -12,8 +13,8 @@ static int run(struct cli *cli)
     struct past_question q = {0};
     struct error err = {0};
     if (options_has(&cli->options, "source") || options_has(&cli->options, "sysroot"))
-        return cli_usage(cli->command, "a report is made from the history, not from a source: --store names another one");
-    return past_report_of(cli, &q, &err) < 0 ? cli_usage(cli->command, "%s", err.text) : past_show(cli, &q);
+        return cli_usage(cli, "a report is made from the history, not from a source: --store names another one");
+    return past_report_of(cli, &q, &err) < 0 ? cli_usage(cli, "%s", err.text) : past_show(cli, &q);
 }
 
 static const struct option_spec options[] = {

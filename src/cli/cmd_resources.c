@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/table.h"
+#include "format/json/json.h"
+#include "format/table/table.h"
 #include "host/machine.h"
 
 /* The CPU is looked at before and after the GPUs are read, at least so far apart. Programs get their answer within 50 ms, for

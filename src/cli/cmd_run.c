@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask/guard.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cli/guard_ask.h"
 #include "cli/show.h"
 
 enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000 };
@@ -120,7 +120,7 @@ static int run(struct cli *cli)
     struct error err = {0};
     int64_t wait_ms = WAIT_DEFAULT_MS;
     if (options_seconds(&cli->options, "wait", &wait_ms, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     for (size_t i = 0; i < cli->options.argument_count; i++)
         argv[i] = cli->options.arguments[i];
     size_t guards = announce(cli, "announce", NULL);

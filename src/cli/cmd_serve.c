@@ -7,10 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "cli/daemon.h"
-#include "cli/settings.h"
+#include "cli/command.h"
+#include "daemon/daemon.h"
 
 enum { SOURCE_OPTIONS_MAX = 16, FLAGS_MAX = 24, LISTEN_OPTIONS_MAX = 8 };
 
@@ -44,11 +45,11 @@ static int gather(struct serve *s)
         const char *name = o->given[i].spec->name, *value = o->given[i].value;
         if (strcmp(name, "listen") == 0) {
             if (s->listen_count++ == LISTEN_OPTIONS_MAX)
-                return cli_usage(s->cli->command, "more than %d times '--listen'", LISTEN_OPTIONS_MAX);
+                return cli_usage(s->cli, "more than %d times '--listen'", LISTEN_OPTIONS_MAX);
             add_flag(s, "server.listen", value, "--listen"); /* several make a list */
         } else if (strcmp(name, "source") == 0) {
             if (s->source_count == SOURCE_OPTIONS_MAX)
-                return cli_usage(s->cli->command, "more than %d times '--source'", SOURCE_OPTIONS_MAX);
+                return cli_usage(s->cli, "more than %d times '--source'", SOURCE_OPTIONS_MAX);
             s->sources[s->source_count++] = value;
         }
     }

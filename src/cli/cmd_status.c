@@ -3,8 +3,8 @@
  */
 #include "base/cleanup.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/table.h"
+#include "format/json/json.h"
+#include "format/table/table.h"
 
 /* Rates (PCIe traffic, profiling counters) are taken between two samples. */
 enum { RATE_MS = 1000 };

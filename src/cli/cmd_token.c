@@ -9,16 +9,16 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
-#include "cli/places.h"
 #include "cli/show.h"
-#include "serve/token.h"
+#include "config/places.h"
+#include "serve/http/token.h"
 
 static int new_token(struct cli *cli, struct token_file *f, const char *name)
 {
     struct error err = {0};
     char text[TOKEN_TEXT_SIZE];
     if (token_file_add(f, name, clock_wall(&clock_system), text, &err))
-        return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     if (cli->json) {
         AUTO_BUF struct buf out = BUF(4096);
         struct json_writer j = JSON_WRITER_PRETTY(&out);
@@ -80,9 +80,9 @@ static int run(struct cli *cli)
     if (strcmp(verb, "list") == 0)
         return list_tokens(cli, f);
     if (strcmp(verb, "remove") != 0)
-        return cli_usage(cli->command, "'%s' is neither new, list nor remove", verb);
+        return cli_usage(cli, "'%s' is neither new, list nor remove", verb);
     if (!name)
-        return cli_usage(cli->command, "which one? `whirr token list` shows their names");
+        return cli_usage(cli, "which one? `whirr token list` shows their names");
     return token_file_remove(f, name, &err) ? cli_fail("%s", err.text) : EXIT_FINE;
 }
 

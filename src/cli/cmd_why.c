@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ask/past.h"
 #include "base/cleanup.h"
-#include "cli/past_ask.h"
 #include "cli/show.h"
-#include "format/json.h"
-#include "format/json_why.h"
-#include "format/table.h"
+#include "format/json/json.h"
+#include "format/json/why.h"
+#include "format/table/table.h"
 #include "model/recent.h"
 
 /* Alone, without a daemon that remembers: a little past of our own. */
@@ -70,14 +70,14 @@ static int run(struct cli *cli)
     const struct options *o = &cli->options;
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
         if (options_has(o, "store") || options_has(o, "host"))
-            return cli_usage(cli->command, "--store and --host are about the past: --at or --since say when");
+            return cli_usage(cli, "--store and --host are about the past: --at or --since say when");
         return show(cli, render);
     }
     if (options_has(o, "watch"))
-        return cli_usage(cli->command, "the past does not change: --watch cannot be combined with it");
+        return cli_usage(cli, "the past does not change: --watch cannot be combined with it");
     if (options_has(o, "source") || options_has(o, "sysroot"))
-        return cli_usage(cli->command, "the past is in the history, not in a source: --store names another one");
-    return past_question_of(cli, &q, &err) < 0 ? cli_usage(cli->command, "%s", err.text) : past_show(cli, &q);
+        return cli_usage(cli, "the past is in the history, not in a source: --store names another one");
+    return past_question_of(cli, &q, &err) < 0 ? cli_usage(cli, "%s", err.text) : past_show(cli, &q);
 }
 
 static const struct option_spec options[] = {

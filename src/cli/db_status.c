@@ -9,15 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ask/client.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/units.h"
-#include "cli/client.h"
-#include "cli/history.h"
-#include "cli/places.h"
 #include "cli/show.h"
-#include "format/grid.h"
-#include "format/json.h"
+#include "config/places.h"
+#include "daemon/history_part.h"
+#include "format/json/json.h"
+#include "format/table/grid.h"
 #include "store/admin.h"
 
 enum { HEALTH_WITHIN_MS = 3000 };

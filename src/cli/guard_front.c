@@ -12,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/guard_socket.h"
-#include "cli/places.h"
-#include "cli/settings.h"
+#include "config/places.h"
 #include "engine/engine.h"
 #include "guard/target.h"
 
-enum { SAMPLE_WITHIN_MS = 6000, SLOW_EVERY_MS = 10000, FLAGS_MAX = 8, SOURCE_OPTIONS_MAX = 16, STATE_DIR_SIZE = 480 };
+enum { FLAGS_MAX = 8, SOURCE_OPTIONS_MAX = 16, STATE_DIR_SIZE = 480 };
 
 struct front {
     struct guard_eyes eyes;
@@ -33,24 +33,6 @@ struct front {
 };
 
 /* ---- samples ---- */
-
-const struct snapshot *guard_eyes_sample(void *user, int64_t max_age_ms)
-{
-    struct guard_eyes *eyes = user;
-    unsigned groups = GROUP_QUICK | (eyes->lean ? GROUP_LEAN : 0);
-    int64_t now_ms = clock_mono(&clock_system).ns / NS_PER_MS;
-    if (now_ms - eyes->slow_at_ms >= (eyes->slow_every_ms ? eyes->slow_every_ms : SLOW_EVERY_MS)) {
-        groups |= GROUP_SLOW;
-        eyes->slow_at_ms = now_ms;
-    }
-    const struct snapshot *s = engine_sample(eyes->engine, groups, max_age_ms, SAMPLE_WITHIN_MS);
-    /* A driver that hangs leaves an old snapshot behind: that is not how things are. */
-    if (s && mono_since_ms(clock_mono(&clock_system), s->taken) > SAMPLE_WITHIN_MS + MAX_OF(max_age_ms, 0)) {
-        snapshot_unref(s);
-        return NULL;
-    }
-    return s;
-}
 
 struct engine *guard_open_engine(struct cli *cli, struct error *err)
 {
@@ -288,7 +270,7 @@ int guard_front_run(struct cli *cli, const char *const *command, size_t count)
     if (rc == 0)
         return guard_one(cli, spec, argv);
     free_spec(spec);
-    return cli_usage(cli->command, "%s", err.text);
+    return cli_usage(cli, "%s", err.text);
 }
 
 int guard_front_attach(struct cli *cli, const char *what)
@@ -305,5 +287,5 @@ int guard_front_attach(struct cli *cli, const char *what)
         free_spec(spec);
         return cli_fail("%s", err.text);
     }
-    return spec ? guard_one(cli, spec, NULL) : cli_usage(cli->command, "%s", err.text);
+    return spec ? guard_one(cli, spec, NULL) : cli_usage(cli, "%s", err.text);
 }

@@ -8,13 +8,13 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "ask/guard.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "cli/guard_ask.h"
 #include "cli/guard_front.h"
-#include "cli/places.h"
-#include "cli/settings.h"
 #include "cli/show.h"
+#include "config/places.h"
 #include "engine/engine.h"
 #include "guard/probe.h"
 
@@ -123,7 +123,7 @@ int guard_probe_command(struct cli *cli, const char *what)
     struct guard_spec *spec = guard_spec_of(cli, config, what, &err);
     config_free(config);
     if (!spec)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     char name[SPEC_NAME_SIZE];
     hold_signals(SIG_BLOCK); /* threads inherit it */
     if (is_guarded(cli, spec->match.leader.pid, name))

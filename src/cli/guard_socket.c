@@ -17,8 +17,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cli/guard_api.h"
-#include "cli/places.h"
+#include "config/places.h"
+#include "daemon/guard_routes.h"
 
 enum { REQUEST_MAX = 65536, ANSWER_MAX = 1 << 20, CLIENT_MS = 2000 };
 

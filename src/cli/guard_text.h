@@ -5,6 +5,6 @@
 
 #include <jansson.h>
 
-#include "format/page.h"
+#include "format/table/page.h"
 
 void guard_text(struct buf *out, const struct page *page, const json_t *workers);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "cli/history_show.h"
-#include "format/grid.h"
+#include "format/table/grid.h"
 
 void history_title(const char *metric, char *text, size_t size)
 {

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "format/plot.h"
+#include "format/plot/plot.h"
 
 enum { MARK_TEXT_SIZE = 256 };
 

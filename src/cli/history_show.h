@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "format/plot.h"
+#include "format/plot/plot.h"
 
 struct history_look {
     int width, height;

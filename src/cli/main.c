@@ -19,31 +19,6 @@
 
 enum { WIDTH_UNKNOWN = 80 };
 
-int cli_fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("whirr: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    return EXIT_FAILED;
-}
-
-int cli_usage(const struct command *command, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("whirr: ", stderr);
-    vfprintf(stderr, format, args);
-    if (command)
-        fprintf(stderr, "\nTry `whirr %s --help`.\n", command->name);
-    else
-        fputs("\nTry `whirr --help`.\n", stderr);
-    va_end(args);
-    return EXIT_USAGE;
-}
-
 /* The position of the first word that is neither an option nor the argument of a global one; argc when there is none. */
 static int find_command_word(int argc, char **argv)
 {
@@ -141,9 +116,9 @@ static int run(struct cli *cli, bool named)
     }
     const struct command *command = cli->command;
     if (cli->options.argument_count < command->arguments_min)
-        return cli_usage(command, "'%s' needs %s", command->name, command->arguments);
+        return cli_usage(cli, "'%s' needs %s", command->name, command->arguments);
     if (cli->options.argument_count > command->arguments_max)
-        return cli_usage(command, "'%s' does not take '%s'", command->name, cli->options.arguments[command->arguments_max]);
+        return cli_usage(cli, "'%s' does not take '%s'", command->name, cli->options.arguments[command->arguments_max]);
     int status = setup_world(cli);
     return status == EXIT_FINE ? command->run(cli) : status;
 }
@@ -156,13 +131,14 @@ int main(int argc, char **argv)
     int word = find_command_word(argc, argv);
     bool named = word < argc;
     cli.command = command_find(named ? argv[word] : "status");
+    cli.name = cli.command ? cli.command->name : NULL;
     if (!cli.command)
         return unknown_command(argv[word]);
     for (int i = word; named && i + 1 < argc; i++)
         argv[i] = argv[i + 1];
     struct option_table tables[] = {{cli.command->options, cli.command->option_count}, global_options};
     if (options_parse(&cli.options, tables, ARRAY_LEN(tables), argc - named, argv, &err) < 0)
-        return cli_usage(named ? cli.command : NULL, "%s", err.text);
+        return cli_usage(named ? &cli : NULL, "%s", err.text);
     cli.json = options_has(&cli.options, "json");
     setup_page(&cli);
     return run(&cli, named);

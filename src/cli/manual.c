@@ -2,6 +2,7 @@
  * The man pages. What the table knows is not written a second time.
  */
 #include "cli/manual.h"
+#include "cli/command.h"
 
 #include <ctype.h>
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "insight/model_size.h"
+#include "insight/fit/model_size.h"
 
 /* -errno and a sentence that names the file. */
 int model_files_read(const char *path, struct model_facts *facts, struct error *err);

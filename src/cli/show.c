@@ -37,38 +37,6 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-void pause_ms(int64_t ms)
-{
-    struct timespec left = {.tv_sec = ms / MS_PER_S, .tv_nsec = (ms % MS_PER_S) * NS_PER_MS};
-    while (nanosleep(&left, &left) < 0 && errno == EINTR)
-        continue;
-}
-
-/* 0, or -errno. */
-static int write_all(const char *at, size_t len)
-{
-    while (len) {
-        ssize_t put = write(STDOUT_FILENO, at, len);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return -errno;
-        at += put;
-        len -= (size_t)put;
-    }
-    return 0;
-}
-
-int show_text(const struct buf *text)
-{
-    if (text->failed)
-        return cli_fail("the answer is too large, or memory is out");
-    int rc = write_all(text->at ? text->at : "", text->len);
-    if (rc == -EPIPE)
-        return EXIT_FINE;
-    return rc < 0 ? cli_fail("cannot write to stdout: %s", strerror(-rc)) : EXIT_FINE;
-}
-
 struct json_writer show_json(const struct cli *cli, struct buf *out)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
@@ -103,7 +71,7 @@ static int draw_over(const struct buf *frame, int rows, int *lines_drawn)
     buf_text(&out, "\033[J");
     cursor_hidden = 1;
     *lines_drawn = lines;
-    return out.failed ? -ENOMEM : write_all(out.at, out.len);
+    return out.failed ? -ENOMEM : write_stdout(out.at, out.len);
 }
 
 static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, int rows, int *lines_drawn)
@@ -112,10 +80,10 @@ static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, in
         return -E2BIG;
     if (in_place)
         return draw_over(frame, rows, lines_drawn);
-    int rc = write_all(frame->at ? frame->at : "", frame->len);
+    int rc = write_stdout(frame->at ? frame->at : "", frame->len);
     /* An empty line between answers for people; JSON has one line each. */
     if (rc == 0 && !cli->json)
-        rc = write_all("\n", 1);
+        rc = write_stdout("\n", 1);
     return rc;
 }
 
@@ -166,7 +134,7 @@ int show(struct cli *cli, render_fn *render)
     int64_t every_ms = WATCH_DEFAULT_MS;
     bool again = options_has(&cli->options, "watch");
     if (options_seconds(&cli->options, "watch", &every_ms, &err) < 0)
-        return cli_usage(cli->command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     if (again)
         catch_signals();
     struct session *session = session_open(cli, &err);
@@ -175,7 +143,7 @@ int show(struct cli *cli, render_fn *render)
         return cli->failure_status;
     }
     if (!session)
-        return err.code == -EINVAL ? cli_usage(cli->command, "%s", err.text) : cli_fail("%s", err.text);
+        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     if (!again) {
         AUTO_BUF struct buf frame = BUF(FRAME_MAX);
         cli->page.now = clock_wall(cli->env.clock);

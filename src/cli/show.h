@@ -3,10 +3,10 @@
  */
 #pragma once
 
+#include "ask/session.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/session.h"
 
 enum { FRAME_MAX = 512 * 1024 * 1024 };
 
@@ -16,11 +16,5 @@ typedef int render_fn(struct cli *cli, struct session *session, struct buf *out,
 /* Opens a session, shows what `render` writes, and returns the exit status. */
 int show(struct cli *cli, render_fn *render);
 
-/* Writes text to stdout, whole. A reader that has gone is not a failure. */
-int show_text(const struct buf *text);
-
 /* Pretty for one answer, one line for each with --watch. */
 struct json_writer show_json(const struct cli *cli, struct buf *out);
-
-/* Waits without losing signals. */
-void pause_ms(int64_t ms);

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "format/page.h"
-#include "insight/forecast.h"
+#include "format/table/page.h"
+#include "insight/forecast/forecast.h"
 
 /* What a forecast rests on. */
 struct forecast_basis {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "format/page.h"
-#include "insight/health.h"
+#include "format/table/page.h"
+#include "insight/health/health.h"
 
 /* What a verdict rests on. */
 struct health_basis {

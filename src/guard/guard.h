@@ -9,7 +9,7 @@
 #pragma once
 
 #include "guard/spec.h"
-#include "insight/capacity.h"
+#include "insight/fit/capacity.h"
 
 enum { GUARD_WORKERS_MAX = 64, GUARD_ANNOUNCED_MAX = 32, GUARD_TEXT_SIZE = 512 };
 

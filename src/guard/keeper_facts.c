@@ -8,7 +8,7 @@
 #include "guard/keeper.h"
 #include "guard/target.h"
 #include "guard/way_checkpoint.h"
-#include "insight/xid.h"
+#include "insight/health/xid.h"
 
 /* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)

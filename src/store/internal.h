@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "insight/energy.h"
+#include "model/energy.h"
 #include "store/db.h"
 #include "store/schema.h"
 #include "store/store.h"

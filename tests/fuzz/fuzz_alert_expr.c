@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "alert/expr.h"
+#include "alert/expr/expr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

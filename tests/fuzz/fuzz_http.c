@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/access.h"
-#include "serve/http_request.h"
-#include "serve/negotiate.h"
-#include "serve/socketio.h"
+#include "net/http_message.h"
+#include "serve/http/access.h"
+#include "serve/http/negotiate.h"
+#include "serve/live/socketio.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,10 +3,10 @@
  */
 #include <stdlib.h>
 
-#include "alert/notify_outbox.h"
+#include "alert/notify/outbox.h"
 #include "base/cleanup.h"
-#include "insight/driver_fault.h"
-#include "insight/health_file.h"
+#include "insight/health/driver_fault.h"
+#include "insight/health/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

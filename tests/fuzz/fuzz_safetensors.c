@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/model_size.h"
+#include "insight/fit/model_size.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

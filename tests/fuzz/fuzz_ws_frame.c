@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/socketio.h"
-#include "serve/ws_frame.h"
+#include "serve/live/socketio.h"
+#include "serve/live/ws_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "alert/name.h"
+#include "alert/expr/name.h"
 #include "test.h"
 
 static inline struct snapshot *machine_new(size_t gpus)

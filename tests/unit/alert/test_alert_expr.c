@@ -5,7 +5,7 @@
 
 #include "subject.h"
 
-#include "alert/expr.h"
+#include "alert/expr/expr.h"
 
 static struct snapshot *machine;
 static struct alert_facts facts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/notify_body.h"
+#include "alert/notify/body.h"
 
 #include <errno.h>
 #include <jansson.h>

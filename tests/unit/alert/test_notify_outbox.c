@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/notify_outbox.h"
+#include "alert/notify/outbox.h"
 
 #include <errno.h>
 #include <stdio.h>

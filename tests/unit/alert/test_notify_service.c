@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/notify.h"
+#include "alert/notify/notify.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "format/json.h"
+#include "format/json/json.h"
 #include "model/snapshot.h"
 #include "test.h"
 

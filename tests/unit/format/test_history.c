@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Questions about the past, and answers that are the same in one piece and in slices.
  */
-#include "format/history_answer.h"
+#include "past/history_answer.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/json.h"
+#include "format/json/json.h"
 
 #include <math.h>
 
-#include "format/json_why.h"
+#include "format/json/why.h"
 #include "sample.h"
 
 static json_t *at(json_t *root, const char *key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/page.h"
+#include "format/table/page.h"
 
-#include "format/grid.h"
+#include "format/table/grid.h"
 #include "test.h"
 
 static const struct page plain = {.width = 20, .utf8 = true}, ascii = {.width = 20},

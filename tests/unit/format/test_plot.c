@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/plot.h"
+#include "format/plot/plot.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/prometheus.h"
+#include "format/prometheus/prometheus.h"
 
 #include "sample.h"
 

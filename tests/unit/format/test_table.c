@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/table.h"
+#include "format/table/table.h"
 
 #include "sample.h"
 

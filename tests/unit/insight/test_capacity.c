@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/capacity_course.h"
+#include "insight/fit/capacity_trend.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "format/json_capacity.h"
+#include "format/json/capacity.h"
 #include "test.h"
 
 #define GIB ((int64_t)1 << 30)

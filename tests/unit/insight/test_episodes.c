@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/episodes.h"
+#include "insight/why/episodes.h"
 
 #include <string.h>
 

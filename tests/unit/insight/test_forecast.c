@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
-#include "insight/forecast.h"
+#include "insight/forecast/forecast.h"
 #include "sim_snapshot.h"
 
 #define GIB 1073741824.0

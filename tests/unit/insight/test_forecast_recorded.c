@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "insight/forecast.h"
+#include "insight/forecast/forecast.h"
 #include "source/replay/reader.h"
 
 struct watched {

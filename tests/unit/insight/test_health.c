@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/health.h"
-#include "insight/xid.h"
+#include "insight/health/health.h"
+#include "insight/health/xid.h"
 #include "test.h"
 
 enum { CARDS = 4 };

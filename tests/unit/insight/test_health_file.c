@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/health_file.h"
+#include "insight/health/file.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "insight/driver_fault.h"
+#include "insight/health/driver_fault.h"
 #include "test.h"
 
 #define BOOT "11111111-1111-1111-1111-111111111111"

@@ -4,14 +4,14 @@
  * (01b77b579398); safetensors after the README and safetensors/src/tensor.rs of huggingface/safetensors. Sizes that llama.cpp
  * prints for known models are the oracle.
  */
-#include "insight/model_size.h"
+#include "insight/fit/model_size.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "gguf_writer.h"
-#include "insight/gguf_types.h"
+#include "insight/fit/gguf_types.h"
 #include "test.h"
 
 #define MIB ((int64_t)1 << 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/placement.h"
+#include "insight/fit/placement.h"
 
 #include <stdio.h>
 

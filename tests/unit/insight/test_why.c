@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "insight/why.h"
+#include "insight/why/why.h"
 #include "test.h"
 #include "why_scenario.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/why.h"
+#include "insight/why/why.h"
 #include "test.h"
 
 enum { MACHINES = 1500, GPUS = 6, PROCESSES = 6 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/access.h"
+#include "serve/http/access.h"
 
 #include <arpa/inet.h>
 
-#include "serve/limiter.h"
+#include "serve/http/limiter.h"
 #include "test.h"
 
 static void only_names_of_this_machine_are_hosts(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/http_request.h"
+#include "net/http_message.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/hub.h"
+#include "serve/live/hub.h"
 
 #include <stdio.h>
 
-#include "serve/compose.h"
-#include "serve/socketio.h"
+#include "serve/live/compose.h"
+#include "serve/live/socketio.h"
 #include "test.h"
 
 struct listener_fake {

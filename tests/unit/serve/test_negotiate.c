@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/negotiate.h"
+#include "serve/http/negotiate.h"
 
 #include "test.h"
 

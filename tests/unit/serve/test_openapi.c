@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/openapi.h"
+#include "serve/api/openapi.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
-#include "format/json.h"
+#include "format/json/json.h"
 #include "model/metric.h"
-#include "serve/router.h"
+#include "serve/http/router.h"
 #include "test.h"
 
 static json_t *doc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/token.h"
+#include "serve/http/token.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/ws_frame.h"
+#include "serve/live/ws_frame.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/energy.h"
+#include "model/energy.h"
 
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a command is called in a report. Its sums are checked by tests/e2e/test_report.py.
  */
-#include "store/report.h"
+#include "past/report.h"
 
 #include "test.h"
 

@@ -3,8 +3,8 @@
  */
 #include <errno.h>
 
+#include "past/moment.h"
 #include "sim_history.h"
-#include "store/past.h"
 #include "store/query.h"
 
 static const char *server;

@@ -3,8 +3,8 @@
  */
 #include <errno.h>
 
+#include "past/moment.h"
 #include "sql.h"
-#include "store/past.h"
 #include "store/query.h"
 
 enum { DAY_SAMPLES = 17280 };

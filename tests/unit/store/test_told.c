@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "past/explain.h"
 #include "sim_history.h"
-#include "store/told.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { BATCH = 120, SEEDS = 1, MINUTES = 30, NIGHT = 330 };

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The tables of names joined, and the search for the one that was meant.
+ */
+#include "alert/expr/name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct fact_info {
+    const char *name, *help;
+};
+
+static const struct fact_info gpu_facts[] = {
+#define GPU_FACT(field, help) {#field, help},
+#include "alert/facts.def"
+};
+static const struct fact_info host_facts[] = {
+#define HOST_FACT(field, help) {#field, help},
+#include "alert/facts.def"
+};
+
+/* What is not a row of another table. The order is that of enum other_* in name_read.c. */
+struct other_info {
+    const char *name;
+    enum value_type type;
+    const char *help;
+};
+
+static const struct other_info gpu_others[] = {
+    {"index", VALUE_NUMBER, "Index of the GPU"},
+    {"name", VALUE_TEXT, "Name of the GPU"},
+    {"uuid", VALUE_TEXT, "UUID of the GPU"},
+    {"pci_address", VALUE_TEXT, "PCI address of the GPU"},
+    {"vendor", VALUE_TEXT, "Maker of the GPU"},
+    {"source", VALUE_TEXT, "Source that it was read from"},
+    {"simulated", VALUE_BOOL, "It exists only in the simulator"},
+    {"state", VALUE_TEXT, "\"ok\", \"asleep\", \"error\" or \"lost\""},
+    {"process_count", VALUE_NUMBER, "Processes on the GPU"},
+    {"memory_used_percent", VALUE_NUMBER, "Memory in use, of all"},
+    {"slowed_down", VALUE_BOOL, "The card would run faster but may not: heat, power or another limit"},
+};
+static const struct other_info process_others[] = {
+    {"pid", VALUE_NUMBER, "Number of the process"},
+    {"name", VALUE_TEXT, "Name of the process"},
+    {"user", VALUE_TEXT, "Whose it is"},
+    {"command", VALUE_TEXT, "Its command line, secrets masked"},
+    {"container", VALUE_TEXT, "Container it runs in"},
+    {"model", VALUE_TEXT, "Model that its command line names"},
+    {"type", VALUE_TEXT, "\"compute\", \"graphics\" or \"both\""},
+    {"age_seconds", VALUE_NUMBER, "Time since it was started"},
+};
+static const struct other_info host_others[] = {
+    {"name", VALUE_TEXT, "Name of the machine"},
+    {"gpu_count", VALUE_NUMBER, "GPUs of the machine"},
+};
+
+static enum value_type type_of(enum metric_kind kind)
+{
+    switch (kind) {
+    case KIND_NUMBER: return VALUE_NUMBER;
+    case KIND_BOOL: return VALUE_BOOL;
+    case KIND_THROTTLE: return VALUE_WORDS;
+    case KIND_PSTATE:
+    case KIND_COMPUTE_MODE:
+    case KIND_RECOVERY: return VALUE_TEXT;
+    }
+    return VALUE_NUMBER;
+}
+
+static size_t count_of(enum name_kind kind)
+{
+    static const size_t counts[NAME_KINDS] = {
+        [NAME_GPU_METRIC] = METRIC_COUNT,
+        [NAME_GPU_FACT] = ARRAY_LEN(gpu_facts),
+        [NAME_GPU_PROPERTY] = PROPERTY_COUNT,
+        [NAME_GPU_OTHER] = ARRAY_LEN(gpu_others),
+        [NAME_PROCESS_METRIC] = PROCESS_METRIC_COUNT,
+        [NAME_PROCESS_OTHER] = ARRAY_LEN(process_others),
+        [NAME_HOST_METRIC] = HOST_METRIC_COUNT,
+        [NAME_HOST_FACT] = ARRAY_LEN(host_facts),
+        [NAME_HOST_OTHER] = ARRAY_LEN(host_others),
+    };
+    return counts[kind];
+}
+
+static struct alert_name make(enum name_kind kind, size_t i)
+{
+    struct alert_name n = {.kind = kind, .index = i, .scope = SCOPE_GPU, .type = VALUE_NUMBER};
+    const char *prefix = "", *name = "";
+    const struct other_info *other = NULL;
+    switch (kind) {
+    case NAME_GPU_METRIC: name = metric_table[i].json, n.help = metric_table[i].help, n.type = type_of(metric_table[i].kind); break;
+    case NAME_GPU_FACT: name = gpu_facts[i].name, n.help = gpu_facts[i].help; break;
+    case NAME_GPU_PROPERTY: name = property_table[i].json, n.help = property_table[i].help, n.type = VALUE_TEXT; break;
+    case NAME_GPU_OTHER: other = &gpu_others[i]; break;
+    case NAME_PROCESS_METRIC: name = process_metric_table[i].json, n.help = process_metric_table[i].help; break;
+    case NAME_PROCESS_OTHER: other = &process_others[i]; break;
+    case NAME_HOST_METRIC: name = host_metric_table[i].json, n.help = host_metric_table[i].help; break;
+    case NAME_HOST_FACT: name = host_facts[i].name, n.help = host_facts[i].help; break;
+    case NAME_HOST_OTHER: other = &host_others[i]; break;
+    case NAME_KINDS: break;
+    }
+    if (other)
+        name = other->name, n.help = other->help, n.type = other->type;
+    if (kind == NAME_PROCESS_METRIC || kind == NAME_PROCESS_OTHER)
+        prefix = "process.", n.scope = SCOPE_PROCESS;
+    else if (kind == NAME_HOST_METRIC || kind == NAME_HOST_OTHER)
+        prefix = "host.", n.scope = SCOPE_HOST;
+    else if (kind == NAME_HOST_FACT)
+        n.scope = SCOPE_HOST;
+    n.unit = n.type == VALUE_NUMBER ? unit_of_name(name) : UNIT_COUNT;
+    snprintf(n.text, sizeof n.text, "%s%s", prefix, name);
+    return n;
+}
+
+bool name_at(size_t position, struct alert_name *ret)
+{
+    for (int kind = 0; kind < NAME_KINDS; kind++) {
+        if (position < count_of((enum name_kind)kind)) {
+            *ret = make((enum name_kind)kind, position);
+            return true;
+        }
+        position -= count_of((enum name_kind)kind);
+    }
+    return false;
+}
+
+/* The bare name in its table, without making the whole entry: this is asked for every word of every rule. */
+static const char *bare_name(enum name_kind kind, size_t i)
+{
+    switch (kind) {
+    case NAME_GPU_METRIC: return metric_table[i].json;
+    case NAME_GPU_FACT: return gpu_facts[i].name;
+    case NAME_GPU_PROPERTY: return property_table[i].json;
+    case NAME_GPU_OTHER: return gpu_others[i].name;
+    case NAME_PROCESS_METRIC: return process_metric_table[i].json;
+    case NAME_PROCESS_OTHER: return process_others[i].name;
+    case NAME_HOST_METRIC: return host_metric_table[i].json;
+    case NAME_HOST_FACT: return host_facts[i].name;
+    case NAME_HOST_OTHER: return host_others[i].name;
+    case NAME_KINDS: break;
+    }
+    return "";
+}
+
+bool name_find(struct str text, struct alert_name *ret)
+{
+    struct str rest = text;
+    bool gpu = str_starts(text, "gpu."), host = str_starts(text, "host."), process = str_starts(text, "process.");
+    size_t prefix = gpu ? 4 : host ? 5 : process ? 8 : 0;
+    rest = (struct str){text.at + prefix, text.len - prefix};
+    for (int kind = 0; kind < NAME_KINDS; kind++) {
+        bool of_process = kind == NAME_PROCESS_METRIC || kind == NAME_PROCESS_OTHER;
+        bool of_host = kind == NAME_HOST_METRIC || kind == NAME_HOST_OTHER, fact = kind == NAME_HOST_FACT;
+        if (of_process != process || (of_host && !host) || (host && !of_host && !fact) || (gpu && fact))
+            continue;
+        for (size_t i = 0; i < count_of((enum name_kind)kind); i++)
+            if (str_is(rest, bare_name((enum name_kind)kind, i))) {
+                *ret = make((enum name_kind)kind, i);
+                return true;
+            }
+    }
+    return false;
+}
+
+enum { ELSEWHERE = 300, HOLDS = 400, FAR = 1000 };
+
+/* Names that begin with what was typed are nearest, the shortest first; then those a few letters off; then those that hold it. */
+static size_t distance(const char *typed, const char *name)
+{
+    size_t len = strlen(typed), other = strlen(name), near = len >= 6 ? len / 3 : len >= 5 ? 2 : 1;
+    const char *dot = strchr(name, '.');
+    if (dot && strcmp(typed, dot + 1) == 0)
+        return 0; /* only the prefix is missing */
+    if (len >= 3 && strncmp(name, typed, len) == 0)
+        return (strlen(name) - len < 90 ? strlen(name) - len : 90);
+    /* Distances are dear: names of quite another length are not asked for theirs. */
+    if ((len > other ? len - other : other - len) <= near) {
+        size_t off = str_distance(typed, name);
+        if (off <= near)
+            return off * 2;
+    }
+    size_t behind = dot ? strlen(dot + 1) : 0;
+    if (dot && behind + 2 >= len && len + 2 >= behind && str_distance(typed, dot + 1) <= 2)
+        return ELSEWHERE;
+    return len >= 4 && strstr(name, typed) ? HOLDS + strlen(name) : FAR;
+}
+
+bool name_nearest(struct str text, char ret[NAME_SIZE])
+{
+    char typed[NAME_SIZE];
+    struct alert_name n;
+    size_t best = FAR;
+    if (text.len == 0 || text.len >= sizeof typed)
+        return false;
+    str_copy(typed, sizeof typed, text);
+    for (size_t i = 0; name_at(i, &n); i++) {
+        size_t d = distance(typed, n.text) + (n.type == VALUE_TEXT ? 20 : 0); /* numbers are asked for more often */
+        if (d < best) {
+            best = d;
+            memcpy(ret, n.text, sizeof n.text);
+        }
+    }
+    return best < FAR;
+}
+
+const char *scope_name(enum alert_scope scope)
+{
+    static const char *const names[] = {"host", "gpu", "process"};
+    return names[scope];
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The names that expressions may use: every metric of GPUs, processes and the host, their states and words, and the facts. All come
+ * from tables that exist anyway; this joins them, and reads a name's value off a subject.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "alert/expr/unit.h"
+#include "alert/facts.h"
+#include "model/snapshot.h"
+
+enum { NAME_SIZE = 64 };
+
+/* What a rule is evaluated for: the widest of its names decides. */
+enum alert_scope { SCOPE_HOST, SCOPE_GPU, SCOPE_PROCESS };
+
+enum value_type {
+    VALUE_UNKNOWN, /* absent: neither 0 nor false */
+    VALUE_BOOL,
+    VALUE_NUMBER,
+    VALUE_TEXT,
+    VALUE_WORDS, /* a set: throttle_reasons */
+};
+
+struct value {
+    enum value_type type;
+    bool truth;
+    double number;   /* in the unit of its name */
+    struct str text; /* points into the subject */
+    unsigned words;  /* bits of enum throttle */
+};
+
+enum name_kind {
+    NAME_GPU_METRIC,
+    NAME_GPU_FACT,
+    NAME_GPU_PROPERTY,
+    NAME_GPU_OTHER,
+    NAME_PROCESS_METRIC,
+    NAME_PROCESS_OTHER,
+    NAME_HOST_METRIC,
+    NAME_HOST_FACT,
+    NAME_HOST_OTHER,
+    NAME_KINDS
+};
+
+struct alert_name {
+    char text[NAME_SIZE]; /* "temperature_celsius", "process.memory_mb", "host.cpu_percent" */
+    enum name_kind kind;
+    size_t index; /* in its table */
+    enum alert_scope scope;
+    enum value_type type;
+    struct unit unit;
+    const char *help;
+};
+
+/* What an expression is evaluated on. */
+struct subject {
+    const struct snapshot *snapshot;
+    const struct alert_facts *facts; /* may be NULL */
+    const struct gpu *gpu;           /* NULL: the host alone */
+    const struct process *process;   /* NULL: no process */
+};
+
+/* All names in order; false behind the last. */
+bool name_at(size_t position, struct alert_name *ret);
+/* "gpu." in front of a GPU's name and "host." in front of a host's fact are fine. */
+bool name_find(struct str text, struct alert_name *ret);
+/* The name that was probably meant; false when none is near. */
+bool name_nearest(struct str text, char ret[NAME_SIZE]);
+struct value name_read(const struct alert_name *name, const struct subject *subject);
+
+/* Words that a text may be, in order; NULL behind the last or when it may be anything: for typing errors in `state == "lsot"`. */
+const char *name_word(const struct alert_name *name, size_t position);
+const char *scope_name(enum alert_scope scope); /* "host", "gpu", "process" */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A condition as a tree, and its words: what the files of the expression language share. Private to alert/.
+ */
+#pragma once
+
+#include "alert/expr/expr.h"
+
+enum expr_op {
+    OP_NUMBER,
+    OP_TEXT,
+    OP_BOOL,
+    OP_NAME,
+    OP_OR,
+    OP_AND,
+    OP_NOT,
+    OP_LESS,
+    OP_LESS_EQUAL,
+    OP_MORE,
+    OP_MORE_EQUAL,
+    OP_EQUAL,
+    OP_UNEQUAL,
+    OP_CONTAINS,
+    OP_MATCHES,
+    OP_ADD,
+    OP_SUBTRACT,
+    OP_MULTIPLY,
+    OP_DIVIDE,
+    OP_NEGATE,
+    OP_ABS,
+    OP_MIN,
+    OP_MAX,
+    OP_KNOWN,
+};
+
+struct expr_node {
+    enum expr_op op;
+    enum value_type type; /* of what it evaluates to */
+    struct unit unit;     /* of a number */
+    double scale[2];      /* of the operands, to bring them to one unit */
+    uint16_t child[2];
+    bool truth;
+    double number;
+    struct str text; /* a literal, in the copy of the text */
+    struct alert_name name;
+    size_t at, len; /* where it stands in the text, for messages */
+};
+
+struct expr {
+    char *text;
+    size_t count;
+    uint16_t root;
+    enum alert_scope scope;
+    struct expr_node nodes[];
+};
+
+enum token_kind {
+    TOKEN_END,
+    TOKEN_NUMBER,
+    TOKEN_TEXT,
+    TOKEN_NAME,
+    TOKEN_OPERATOR, /* op says which */
+    TOKEN_OPEN,
+    TOKEN_CLOSE,
+    TOKEN_COMMA,
+};
+
+struct token {
+    enum token_kind kind;
+    enum expr_op op;
+    double number;
+    struct unit unit;
+    struct str text; /* of a name or literal; without the quotes */
+    size_t at, len;
+};
+
+/* The token at `at`. -EINVAL and the error when there is none. */
+int expr_token(struct str text, size_t at, struct token *ret, struct expr_error *err);
+/* The place as a person counts, and the sentence. Returns -EINVAL. */
+int expr_fail(struct str text, size_t at, size_t len, struct expr_error *err, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+bool glob_matches(struct str pattern, struct str text); /* '*' and '?', A and a are the same */

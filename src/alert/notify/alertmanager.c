@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From notices to POST /api/v2/alerts.
+ */
+#include "alert/notify/alertmanager.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+
+#define ALERTS_PATH "/api/v2/alerts"
+
+void alertmanager_url(const char *given, char url[NOTIFY_URL_SIZE])
+{
+    const char *query = strchr(given, '?');
+    struct str base = {given, query ? (size_t)(query - given) : strlen(given)};
+    while (base.len && base.at[base.len - 1] == '/')
+        base.len--;
+    const char *rest = str_ends(base, ALERTS_PATH) ? "" : str_ends(base, "/api/v2") ? "/alerts" : ALERTS_PATH;
+    snprintf(url, NOTIFY_URL_SIZE, STR_FMT "%s%s", STR_ARG(base), rest, query ? query : "");
+}
+
+/* Names of labels there are [a-zA-Z_][a-zA-Z0-9_]*. */
+static void label_name(const char *key, char name[NOTICE_LABEL_KEY_SIZE + 1])
+{
+    size_t at = 0;
+    if (isdigit((unsigned char)key[0]))
+        name[at++] = '_';
+    for (; *key && at < NOTICE_LABEL_KEY_SIZE; key++)
+        name[at++] = (char)(isalnum((unsigned char)*key) && (unsigned char)*key < 128 ? *key : '_');
+    name[at] = '\0';
+}
+
+static const char *const reserved[] = {"alertname", "severity", "host", "gpu", "gpu_uuid", "gpu_name", "simulated", "source"};
+
+static void put_label(struct json_writer *j, const char *key, const char *value)
+{
+    if (value[0])
+        jw_key_text(j, key, value);
+}
+
+static void put_labels(struct json_writer *j, const struct alert_notice *n)
+{
+    char index[16] = "", names[NOTICE_LABELS_MAX][NOTICE_LABEL_KEY_SIZE + 1];
+    if (n->gpu_index >= 0)
+        snprintf(index, sizeof index, "%d", n->gpu_index);
+    jw_key_object(j, "labels");
+    put_label(j, "alertname", n->alert);
+    put_label(j, "severity", n->severity);
+    put_label(j, "host", n->host);
+    put_label(j, "gpu", index);
+    put_label(j, "gpu_uuid", n->gpu_uuid);
+    put_label(j, "gpu_name", n->gpu_name);
+    put_label(j, "simulated", n->simulated ? "true" : "");
+    put_label(j, "source", "whirr");
+    for (size_t i = 0; i < n->label_count; i++) {
+        label_name(n->labels[i].key, names[i]);
+        bool taken = !names[i][0];
+        for (size_t k = 0; k < ARRAY_LEN(reserved); k++)
+            taken |= strcmp(names[i], reserved[k]) == 0;
+        for (size_t k = 0; k < i; k++)
+            taken |= strcmp(names[i], names[k]) == 0;
+        if (!taken)
+            put_label(j, names[i], n->labels[i].value);
+    }
+    jw_end(j);
+}
+
+static void put_alert(struct json_writer *j, const struct alert_notice *n, struct wall now)
+{
+    char from[WALL_TEXT_SIZE], to[WALL_TEXT_SIZE], value[40];
+    struct wall ends = n->status == NOTICE_RESOLVED ? n->ended_at : (struct wall){now.ms + ALERTMANAGER_ENDS_MS};
+    wall_format(n->started_at, from);
+    wall_format(ends.ms ? ends : now, to);
+    snprintf(value, sizeof value, "%g", n->value);
+    jw_object(j);
+    put_labels(j, n);
+    jw_key_object(j, "annotations");
+    put_label(j, "summary", n->summary);
+    put_label(j, "value", n->has_value ? value : "");
+    jw_end(j);
+    jw_key_text(j, "startsAt", from);
+    jw_key_text(j, "endsAt", to);
+    jw_end(j);
+}
+
+void alertmanager_body(const struct notice_group *group, struct wall now, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER(out);
+    jw_array(&j);
+    for (size_t i = 0; i < group->count; i++)
+        put_alert(&j, group->list[i], now);
+    jw_end(&j);
+}

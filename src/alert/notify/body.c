@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Bodies for webhooks, programs, Slack, Discord and ntfy.
+ */
+#include "alert/notify/body.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alert/notify/alertmanager.h"
+#include "alert/notify/notice_json.h"
+#include "base/cleanup.h"
+
+/* Limits of the services, from their documentation. Bytes are counted where they count characters: never too long. */
+enum {
+    SLACK_ATTACHMENTS = 20,
+    SLACK_TEXT = 2900,
+    DISCORD_EMBEDS = 10,
+    DISCORD_CONTENT = 1900,
+    DISCORD_TITLE = 256,
+    DISCORD_DESCRIPTION = 4096,
+    DISCORD_TOGETHER = 6000,
+    NTFY_MESSAGE = 4096,
+    NTFY_TITLE = 250,
+    MANY = 100,
+};
+
+void notify_message_done(struct notify_message *m)
+{
+    buf_done(&m->body);
+}
+
+const char *notify_type_name(enum config_notify_type type)
+{
+    static const char *const names[] = {"webhook", "slack", "discord", "ntfy", "alertmanager", "command"};
+    return names[type];
+}
+
+size_t notify_group_max(enum config_notify_type type)
+{
+    switch (type) {
+    case CONFIG_NOTIFY_SLACK: return SLACK_ATTACHMENTS;
+    case CONFIG_NOTIFY_DISCORD: return DISCORD_EMBEDS;
+    default: return MANY;
+    }
+}
+
+void notice_title(const struct alert_notice *n, size_t count, struct buf *out)
+{
+    buf_printf(out, "%s: %s", n->status == NOTICE_RESOLVED ? "RESOLVED" : "FIRING", n->alert);
+    if (n->gpu_index >= 0)
+        buf_printf(out, " on %sGPU %d", n->simulated ? "simulated " : "", n->gpu_index);
+    if (n->host[0])
+        buf_printf(out, "%s%s", n->gpu_index >= 0 ? " of " : " on ", n->host);
+    if (n->status == NOTICE_FIRING && n->severity[0])
+        buf_printf(out, " (%s)", n->severity);
+    if (count > 1)
+        buf_printf(out, " and %zu more", count - 1);
+}
+
+/* Cuts text that grew beyond a limit, between characters, and shows that it was cut. */
+static void put_cut(struct json_writer *j, const char *key, struct str text, size_t max)
+{
+    AUTO_BUF struct buf cut = BUF(max + 8);
+    if (text.len > max) {
+        size_t len = max - 3;
+        while (len && ((unsigned char)text.at[len] & 0xc0) == 0x80)
+            len--;
+        buf_add(&cut, text.at, len);
+        buf_text(&cut, "...");
+        text = buf_view(&cut);
+    }
+    jw_key(j, key);
+    jw_str(j, text);
+}
+
+static void put_title(struct json_writer *j, const char *key, const struct notice_group *group, size_t max)
+{
+    AUTO_BUF struct buf title = BUF(4096);
+    notice_title(group->list[0], group->count, &title);
+    put_cut(j, key, buf_view(&title), max);
+}
+
+/* "12m 5s", as far as it is known. */
+static void put_lasted(const struct alert_notice *n, struct buf *out)
+{
+    int64_t s = (n->ended_at.ms - n->started_at.ms) / MS_PER_S;
+    if (n->status != NOTICE_RESOLVED || !n->ended_at.ms || !n->started_at.ms || s < 0)
+        return;
+    buf_text(out, ", after ");
+    if (s >= 3600)
+        buf_printf(out, "%lld h %lld min", (long long)s / 3600, (long long)s % 3600 / 60);
+    else if (s >= 60)
+        buf_printf(out, "%lld min %lld s", (long long)s / 60, (long long)s % 60);
+    else
+        buf_printf(out, "%lld s", (long long)s);
+}
+
+/* The second line: which card, since when, how long. */
+static void put_details(const struct alert_notice *n, struct buf *out)
+{
+    char since[WALL_TEXT_SIZE];
+    wall_format(n->started_at, since);
+    since[19] = '\0'; /* seconds are fine enough */
+    since[10] = ' ';
+    if (n->gpu_index >= 0)
+        buf_printf(out, "GPU %d%s%s, ", n->gpu_index, n->gpu_name[0] ? " " : "", n->gpu_name);
+    buf_printf(out, "since %s UTC", since);
+    put_lasted(n, out);
+    for (size_t i = 0; i < n->label_count; i++)
+        buf_printf(out, ", %s=%s", n->labels[i].key, n->labels[i].value);
+}
+
+/* ---- webhook and command ---- */
+
+static void webhook_body(const struct notice_group *group, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER(out);
+    AUTO_BUF struct buf title = BUF(4096);
+    notice_title(group->list[0], group->count, &title);
+    jw_object(&j);
+    notice_json_members(&j, group->list[0]);
+    jw_key(&j, "title");
+    jw_str(&j, buf_view(&title));
+    jw_key_int(&j, "count", (int64_t)group->count);
+    jw_key_array(&j, "alerts");
+    for (size_t i = 0; i < group->count; i++)
+        notice_json(&j, group->list[i]);
+    jw_end(&j);
+    jw_end(&j);
+}
+
+/* ---- Slack ---- */
+
+/* Slack reads &, < and > as its own marks. */
+static void slack_text(struct buf *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        switch (text.at[i]) {
+        case '&': buf_text(out, "&amp;"); break;
+        case '<': buf_text(out, "&lt;"); break;
+        case '>': buf_text(out, "&gt;"); break;
+        default: buf_char(out, text.at[i]);
+        }
+}
+
+static const char *slack_color(const struct alert_notice *n)
+{
+    if (n->status == NOTICE_RESOLVED)
+        return "good";
+    return strcmp(n->severity, "critical") == 0 ? "danger" : strcmp(n->severity, "info") == 0 ? "#439fe0" : "warning";
+}
+
+static void slack_attachment(struct json_writer *j, const struct alert_notice *n)
+{
+    AUTO_BUF struct buf title = BUF(4096), plain = BUF(16384), text = BUF(65536);
+    notice_title(n, 1, &title);
+    buf_printf(&plain, "%s\n", n->summary);
+    put_details(n, &plain);
+    slack_text(&text, buf_view(&plain));
+    jw_object(j);
+    jw_key_text(j, "color", slack_color(n));
+    jw_key(j, "fallback");
+    jw_str(j, buf_view(&title));
+    jw_key(j, "title");
+    jw_str(j, buf_view(&title));
+    put_cut(j, "text", buf_view(&text), SLACK_TEXT);
+    jw_key_int(j, "ts", (n->ended_at.ms ? n->ended_at.ms : n->started_at.ms) / MS_PER_S);
+    jw_end(j);
+}
+
+static void slack_body(const struct notice_group *group, const char *own, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER(out);
+    AUTO_BUF struct buf title = BUF(4096), text = BUF(65536);
+    notice_title(group->list[0], group->count, &title);
+    slack_text(&text, own ? str_from(own) : buf_view(&title));
+    jw_object(&j);
+    put_cut(&j, "text", buf_view(&text), SLACK_TEXT);
+    if (!own) {
+        jw_key_array(&j, "attachments");
+        for (size_t i = 0; i < MIN_OF(group->count, (size_t)SLACK_ATTACHMENTS); i++)
+            slack_attachment(&j, group->list[i]);
+        jw_end(&j);
+    }
+    jw_end(&j);
+}
+
+/* ---- Discord ---- */
+
+static int64_t discord_color(const struct alert_notice *n)
+{
+    if (n->status == NOTICE_RESOLVED)
+        return 0x2eb67d;
+    return strcmp(n->severity, "critical") == 0 ? 0xe01e5a : strcmp(n->severity, "info") == 0 ? 0x439fe0 : 0xecb22e;
+}
+
+static void discord_embed(struct json_writer *j, const struct alert_notice *n, size_t budget)
+{
+    AUTO_BUF struct buf title = BUF(4096), text = BUF(16384);
+    char at[WALL_TEXT_SIZE];
+    notice_title(n, 1, &title);
+    buf_printf(&text, "%s\n", n->summary);
+    put_details(n, &text);
+    wall_format(n->ended_at.ms ? n->ended_at : n->started_at, at);
+    size_t head = MIN_OF(MIN_OF(title.len, (size_t)DISCORD_TITLE), budget / 2);
+    jw_object(j);
+    put_cut(j, "title", buf_view(&title), head);
+    put_cut(j, "description", buf_view(&text), MIN_OF(budget - head, (size_t)DISCORD_DESCRIPTION));
+    jw_key_int(j, "color", discord_color(n));
+    jw_key_text(j, "timestamp", at);
+    jw_end(j);
+}
+
+static void discord_body(const struct notice_group *group, const char *own, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER(out);
+    size_t count = MIN_OF(group->count, (size_t)DISCORD_EMBEDS);
+    jw_object(&j);
+    jw_key_text(&j, "username", "whirr");
+    if (own)
+        put_cut(&j, "content", str_from(own), DISCORD_CONTENT);
+    else
+        put_title(&j, "content", group, DISCORD_CONTENT);
+    jw_key_array(&j, "embeds");
+    for (size_t i = 0; i < count && !own; i++)
+        discord_embed(&j, group->list[i], DISCORD_TOGETHER / count);
+    jw_end(&j);
+    /* Names of processes and hosts must not call anybody: "@everyone" stays text. */
+    jw_key_object(&j, "allowed_mentions");
+    jw_key_array(&j, "parse");
+    jw_end(&j);
+    jw_end(&j);
+    jw_end(&j);
+}
+
+/* ---- ntfy ---- */
+
+/* https://ntfy.sh/topic?auth=...: the server's root, and the topic. */
+static int split_topic(const char *url, char root[NOTIFY_URL_SIZE], char topic[128], struct error *err)
+{
+    const char *host = strstr(url, "://"), *query = strchr(url, '?');
+    size_t len = query ? (size_t)(query - url) : strlen(url);
+    while (len && url[len - 1] == '/')
+        len--;
+    size_t at = len;
+    while (at && url[at - 1] != '/')
+        at--;
+    if (!host || url + at <= host + 3 || at == len || len - at >= 128)
+        return error_set(err, -EINVAL, "the URL of an ntfy server must end with a topic, like https://ntfy.sh/my-topic");
+    str_copy(topic, 128, (struct str){url + at, len - at});
+    snprintf(root, NOTIFY_URL_SIZE, "%.*s%s", (int)at, url, query ? query : "");
+    return 0;
+}
+
+static void ntfy_looks(struct json_writer *j, const struct alert_notice *n)
+{
+    bool over = n->status == NOTICE_RESOLVED;
+    bool critical = strcmp(n->severity, "critical") == 0, info = strcmp(n->severity, "info") == 0;
+    jw_key_int(j, "priority", over ? 3 : critical ? 5 : info ? 3 : 4);
+    jw_key_array(j, "tags");
+    jw_text(j, over ? "white_check_mark" : critical ? "rotating_light" : info ? "information_source" : "warning");
+    jw_end(j);
+}
+
+static void ntfy_body(const char *topic, const struct notice_group *group, const char *own, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER(out);
+    AUTO_BUF struct buf text = BUF(MANY * 8192);
+    for (size_t i = 0; i < group->count && !own; i++) {
+        const struct alert_notice *n = group->list[i];
+        if (group->count > 1) {
+            notice_title(n, 1, &text);
+            buf_char(&text, '\n');
+        }
+        buf_printf(&text, "%s\n", n->summary);
+        put_details(n, &text);
+        buf_text(&text, i + 1 < group->count ? "\n\n" : "");
+    }
+    jw_object(&j);
+    jw_key_text(&j, "topic", topic);
+    put_title(&j, "title", group, NTFY_TITLE);
+    put_cut(&j, "message", own ? str_from(own) : buf_view(&text), NTFY_MESSAGE);
+    ntfy_looks(&j, group->list[0]);
+    jw_end(&j);
+}
+
+int notify_message(enum config_notify_type type, const char *url, const char *template_text, const struct notice_group *group,
+                   struct wall now, struct notify_message *ret, struct error *err)
+{
+    *ret = (struct notify_message){.body = BUF(NOTIFY_BODY_MAX), .content_type = "application/json"};
+    if (strlen(url) >= sizeof ret->url)
+        return error_set(err, -EINVAL, "its URL is too long");
+    snprintf(ret->url, sizeof ret->url, "%s", url);
+    AUTO_BUF struct buf own = BUF(NOTIFY_BODY_MAX);
+    bool templated = template_text[0] && type != CONFIG_NOTIFY_ALERTMANAGER;
+    int rc = templated ? template_render(template_text, group, &own, err) : 0;
+    if (rc < 0)
+        return rc;
+    const char *text = templated ? (own.at ? own.at : "") : NULL;
+    char topic[128];
+    switch (type) {
+    case CONFIG_NOTIFY_WEBHOOK:
+    case CONFIG_NOTIFY_COMMAND:
+        if (text) {
+            buf_text(&ret->body, text);
+            ret->content_type = template_is_json(template_text) ? "application/json" : "text/plain; charset=utf-8";
+        } else {
+            webhook_body(group, &ret->body);
+        }
+        break;
+    case CONFIG_NOTIFY_SLACK: slack_body(group, text, &ret->body); break;
+    case CONFIG_NOTIFY_DISCORD: discord_body(group, text, &ret->body); break;
+    case CONFIG_NOTIFY_NTFY:
+        rc = split_topic(url, ret->url, topic, err);
+        if (rc == 0)
+            ntfy_body(topic, group, text, &ret->body);
+        break;
+    case CONFIG_NOTIFY_ALERTMANAGER:
+        alertmanager_url(url, ret->url);
+        alertmanager_body(group, now, &ret->body);
+        break;
+    }
+    if (rc == 0 && ret->body.failed)
+        rc = error_set(err, -EFBIG, "the message is longer than %d bytes", NOTIFY_BODY_MAX);
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Filling a notice.
+ */
+#include "alert/notify/notice.h"
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+const char *notice_status_name(enum notice_status status)
+{
+    return status == NOTICE_RESOLVED ? "resolved" : "firing";
+}
+
+void notice_add_label(struct alert_notice *n, const char *key, const char *value)
+{
+    char clean[NOTICE_LABEL_KEY_SIZE];
+    size_t at = 0;
+    str_copy_clean(clean, sizeof clean, str_from(key));
+    while (at < n->label_count && strcmp(n->labels[at].key, clean) != 0)
+        at++;
+    if (at == NOTICE_LABELS_MAX)
+        return;
+    n->label_count = MAX_OF(n->label_count, at + 1);
+    memcpy(n->labels[at].key, clean, sizeof clean);
+    str_copy_clean(n->labels[at].value, sizeof n->labels[at].value, str_from(value));
+}
+
+void notice_add_notifier(struct alert_notice *n, const char *name)
+{
+    if (n->notifier_count < NOTICE_NOTIFIERS_MAX)
+        str_copy(n->notifiers[n->notifier_count++], NOTICE_NOTIFIER_SIZE, str_from(name));
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The queue of one target.
+ */
+#include "alert/notify/outbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const struct mono never = {INT64_MAX};
+
+void outbox_done(struct outbox *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        free(o->items[i]);
+    for (size_t i = 0; i < o->heard_count; i++)
+        free(o->heard[i]);
+    free(o->items);
+    free(o->heard);
+    *o = (struct outbox){0};
+}
+
+static bool same(const struct alert_notice *a, const struct alert_notice *b)
+{
+    return strcmp(a->fingerprint, b->fingerprint) == 0;
+}
+
+/* Appends to a growing array of pointers; false: out of memory. */
+static bool append(void ***list, size_t *count, size_t *capacity, void *item)
+{
+    if (*count == *capacity) {
+        size_t more = *capacity ? *capacity * 2 : 16;
+        void **grown = realloc(*list, more * sizeof *grown);
+        if (!grown)
+            return false;
+        *list = grown;
+        *capacity = more;
+    }
+    (*list)[(*count)++] = item;
+    return true;
+}
+
+/* ---- what was heard ---- */
+
+static size_t heard_at(const struct outbox *o, const struct alert_notice *n)
+{
+    size_t i = 0;
+    while (i < o->heard_count && !same(&o->heard[i]->notice, n))
+        i++;
+    return i;
+}
+
+static void forget(struct outbox *o, size_t at)
+{
+    if (at >= o->heard_count)
+        return;
+    free(o->heard[at]);
+    memmove(&o->heard[at], &o->heard[at + 1], (o->heard_count - at - 1) * sizeof o->heard[0]);
+    o->heard_count--;
+    o->changed = true;
+}
+
+static void remember(struct outbox *o, const struct alert_notice *n)
+{
+    forget(o, heard_at(o, n));
+    if (o->heard_count == OUTBOX_HEARD_MAX)
+        forget(o, 0);
+    struct outbox_heard *copy = malloc(sizeof *copy);
+    if (!copy)
+        return;
+    *copy = (struct outbox_heard){*n, true};
+    if (!append((void ***)&o->heard, &o->heard_count, &o->heard_capacity, copy))
+        free(copy);
+    o->changed = true;
+}
+
+/* ---- the queue ---- */
+
+static void remove_front(struct outbox *o, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(o->items[i]);
+    memmove(o->items, o->items + count, (o->count - count) * sizeof o->items[0]);
+    o->count -= count;
+    o->changed |= count > 0;
+}
+
+/* The newest of this alert in the queue; NULL: none. */
+static const struct alert_notice *queued(const struct outbox *o, const struct alert_notice *n)
+{
+    for (size_t i = o->count; i-- > 0;)
+        if (same(&o->items[i]->notice, n))
+            return &o->items[i]->notice;
+    return NULL;
+}
+
+/* A firing one that is told again (after a restart of the rules), or a resolved one whose beginning was not heard. */
+static bool superfluous(struct outbox *o, const struct alert_notice *n)
+{
+    const struct alert_notice *waits = queued(o, n);
+    size_t at = heard_at(o, n);
+    const struct alert_notice *heard = at < o->heard_count ? &o->heard[at]->notice : NULL;
+    if (heard && n->status == NOTICE_FIRING)
+        o->heard[at]->confirmed = true;
+    if (n->status == NOTICE_FIRING)
+        return (waits && waits->status == NOTICE_FIRING && waits->started_at.ms == n->started_at.ms) ||
+               (!waits && heard && heard->started_at.ms == n->started_at.ms);
+    if (!o->rules.tell_resolved) {
+        forget(o, at);
+        return true;
+    }
+    return waits ? waits->status == NOTICE_RESOLVED : !heard;
+}
+
+bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono now, struct wall today)
+{
+    if (superfluous(o, notice))
+        return false;
+    if (o->count == NOTIFIER_QUEUE_MAX) {
+        remove_front(o, 1);
+        o->given_up++;
+    }
+    struct outbox_item *item = malloc(sizeof *item);
+    if (!item)
+        return false;
+    *item = (struct outbox_item){.notice = *notice, .due = {now.ns + o->rules.group_wait_ms * NS_PER_MS}, .queued_at = today};
+    item->notice.notifier_count = 0;
+    if (!append((void ***)&o->items, &o->count, &o->capacity, item)) {
+        free(item);
+        return false;
+    }
+    o->changed = true;
+    return true;
+}
+
+void outbox_roll_begin(struct outbox *o)
+{
+    for (size_t i = 0; i < o->heard_count; i++)
+        o->heard[i]->confirmed = false;
+}
+
+void outbox_roll_end(struct outbox *o, struct mono now, struct wall today)
+{
+    for (size_t i = o->heard_count; i-- > 0;) {
+        if (o->heard[i]->confirmed)
+            continue;
+        struct alert_notice over = o->heard[i]->notice;
+        over.status = NOTICE_RESOLVED;
+        over.ended_at = today;
+        outbox_put(o, &over, now, today); /* where the end is not told, it is forgotten there */
+    }
+}
+
+static struct mono later(struct mono a, struct mono b)
+{
+    return a.ns > b.ns ? a : b;
+}
+
+static struct mono repeat_due(const struct outbox *o)
+{
+    return o->rules.repeat_ms && o->heard_count ? o->repeat_at : never;
+}
+
+static struct mono queue_due(const struct outbox *o)
+{
+    if (o->count == 0)
+        return never;
+    struct mono rested = {o->last_sent.ns ? o->last_sent.ns + o->rules.min_interval_ms * NS_PER_MS : 0};
+    return later(o->items[0]->due, rested);
+}
+
+struct mono outbox_due(const struct outbox *o)
+{
+    struct mono queue = queue_due(o), repeat = repeat_due(o);
+    struct mono due = queue.ns < repeat.ns ? queue : repeat;
+    return due.ns == never.ns ? never : later(due, o->not_before);
+}
+
+/* ---- a batch ---- */
+
+/* A resolved one whose firing was given up in the meantime has nothing to say any more. */
+static bool is_orphan(const struct outbox *o, const struct alert_notice *n)
+{
+    return n->status == NOTICE_RESOLVED && heard_at(o, n) == o->heard_count;
+}
+
+static int rank(const struct alert_notice *n)
+{
+    int severity = strcmp(n->severity, "critical") == 0 ? 3 : strcmp(n->severity, "info") == 0 ? 1 : 2;
+    return n->status == NOTICE_FIRING ? severity + 3 : severity;
+}
+
+/* Of one alert only the newest word is told: it knows when the alert began, too. */
+static void add_newest(const struct outbox *o, struct outbox_batch *batch, const struct alert_notice *n)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (same(batch->list[i], n)) {
+            batch->list[i] = n;
+            return;
+        }
+    if (!is_orphan(o, n))
+        batch->list[batch->count++] = n;
+}
+
+static void lead_with_worst(struct outbox_batch *batch)
+{
+    size_t worst = 0;
+    for (size_t i = 1; i < batch->count; i++)
+        if (rank(batch->list[i]) > rank(batch->list[worst]))
+            worst = i;
+    const struct alert_notice *first = batch->list[worst];
+    memmove(&batch->list[1], &batch->list[0], worst * sizeof batch->list[0]);
+    batch->list[0] = first;
+}
+
+bool outbox_take(struct outbox *o, struct mono now, struct outbox_batch *batch)
+{
+    *batch = (struct outbox_batch){0};
+    while (o->count && is_orphan(o, &o->items[0]->notice))
+        remove_front(o, 1);
+    if (outbox_due(o).ns > now.ns)
+        return false;
+    if (later(queue_due(o), o->not_before).ns <= now.ns) {
+        size_t most = o->rules.group ? MIN_OF(o->rules.group_max, (size_t)OUTBOX_GROUP_MAX) : 1;
+        while (batch->taken < o->count && batch->taken < MAX_OF(most, (size_t)1))
+            add_newest(o, batch, &o->items[batch->taken++]->notice);
+        lead_with_worst(batch);
+        return true;
+    }
+    batch->repeat = true;
+    for (size_t i = 0; i < o->heard_count; i++)
+        batch->list[batch->count++] = &o->heard[i]->notice;
+    return batch->count > 0;
+}
+
+static int64_t growing_pause(uint32_t failures, uint32_t dice)
+{
+    int64_t pause = OUTBOX_PAUSE_LEAST_MS;
+    for (uint32_t i = 1; i < failures && pause < OUTBOX_PAUSE_MOST_MS; i++)
+        pause *= 2;
+    pause = MIN_OF(pause, (int64_t)OUTBOX_PAUSE_MOST_MS);
+    return pause * 3 / 4 + (int64_t)(dice % 1000) * pause / 2000; /* 75 to 125 %: targets of many machines are not asked at once */
+}
+
+static void settle_sent(struct outbox *o, const struct outbox_batch *batch, struct mono now, struct wall today)
+{
+    for (size_t i = 0; i < batch->taken; i++) {
+        const struct alert_notice *n = &o->items[i]->notice;
+        if (n->status == NOTICE_FIRING)
+            remember(o, n);
+        else
+            forget(o, heard_at(o, n));
+    }
+    remove_front(o, batch->taken);
+    o->failures = 0;
+    o->not_before = (struct mono){0};
+    if (!batch->repeat) {
+        o->last_sent = now;
+        o->last_sent_at = today;
+    }
+    if (batch->repeat || !o->repeat_at.ns)
+        o->repeat_at = (struct mono){now.ns + o->rules.repeat_ms * NS_PER_MS};
+}
+
+int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum outbox_result result, int64_t pause_ms,
+                      uint32_t dice, struct mono now, struct wall today)
+{
+    if (result == OUTBOX_CANCELLED)
+        return 0;
+    if (result == OUTBOX_SENT) {
+        settle_sent(o, batch, now, today);
+        return 0;
+    }
+    size_t gone = 0;
+    for (size_t i = 0; i < batch->taken; i++) {
+        o->items[i]->refusals += result == OUTBOX_REFUSED;
+        gone += i == gone &&
+                (o->items[i]->refusals >= OUTBOX_REFUSALS_MAX || today.ms - o->items[i]->queued_at.ms > OUTBOX_AGE_MOST_MS);
+    }
+    o->given_up += gone;
+    remove_front(o, gone);
+    o->changed = true;
+    o->failures++;
+    int64_t pause = MAX_OF(growing_pause(o->failures, dice), MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MOST_MS));
+    if (gone) {
+        o->failures = 0; /* the next one has its own chance */
+        pause = MAX_OF((int64_t)OUTBOX_PAUSE_LEAST_MS, pause_ms);
+    }
+    o->not_before = (struct mono){now.ns + pause * NS_PER_MS};
+    return pause;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * HTTP and programs, and what their answers mean.
+ */
+#include "alert/notify/send.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "net/http.h"
+
+enum { ANSWER_MAX = 256 * 1024, TRY_AGAIN = 75 /* EX_TEMPFAIL of sysexits.h */ };
+
+/* ---- nothing secret is repeated ---- */
+
+/* A server's page often repeats the path that was asked for, and with it the token in it. */
+static void hide(char *text, const char *secret, size_t len)
+{
+    if (len < 4)
+        return;
+    for (char *at = text; *at;) {
+        if (strncmp(at, secret, len) != 0) {
+            at++;
+            continue;
+        }
+        memcpy(at, "...", 3);
+        memmove(at + 3, at + len, strlen(at + len) + 1);
+        at += 3;
+    }
+}
+
+static void hide_secrets(char *text, const struct notify_target *t)
+{
+    const char *host = strstr(t->url, "://");
+    host = host ? host + 3 : t->url;
+    const char *path = host + strcspn(host, "/?#");
+    const char *at = memchr(host, '@', (size_t)(path - host));
+    if (at)
+        hide(text, host, (size_t)(at - host));
+    hide(text, path, strlen(path));
+    /* The parts of the path one by one, too: "Unknown webhook 123/abc". */
+    for (const char *part = path; *part;) {
+        size_t len = strcspn(part, "/?&=#");
+        if (len >= 8)
+            hide(text, part, len);
+        part += len + (part[len] != '\0');
+    }
+    for (size_t i = 0; t->headers[i]; i++) {
+        const char *value = strstr(t->headers[i], ": ");
+        const char *last = value ? strrchr(value, ' ') : NULL; /* "Bearer TOKEN" */
+        if (last)
+            hide(text, last + 1, strlen(last + 1));
+    }
+}
+
+static void keep_answer(struct notify_attempt *a, const struct notify_target *t, const struct buf *answer)
+{
+    char text[2048];
+    str_copy_clean(text, sizeof text, str_trim(buf_view(answer)));
+    hide_secrets(text, t);
+    str_copy(a->answer, sizeof a->answer, str_from(text));
+}
+
+/* ---- HTTP ---- */
+
+/* Discord says in its body how long to wait, in seconds with a fraction. */
+static int64_t pause_in_body(struct str body)
+{
+    static const char key[] = "\"retry_after\":";
+    for (size_t i = 0; i + sizeof key - 1 < body.len; i++) {
+        if (strncmp(body.at + i, key, sizeof key - 1) != 0)
+            continue;
+        struct str rest = str_trim((struct str){body.at + i + sizeof key - 1, body.len - i - (sizeof key - 1)});
+        double seconds = 0;
+        rest.len = strspn(rest.at, "0123456789.");
+        return str_to_double(rest, &seconds) && seconds < 86400 ? (int64_t)(seconds * MS_PER_S) + 1 : 0;
+    }
+    return 0;
+}
+
+static const char *meaning(int status)
+{
+    switch (status) {
+    case 401:
+    case 403: return "not permitted: check the token or the URL";
+    case 404:
+    case 410: return "nothing is there: check the URL";
+    case 413: return "too long for it";
+    case 429: return "too many messages";
+    default: break;
+    }
+    if (status >= 300 && status < 400)
+        return "moved elsewhere: write the new URL";
+    return status >= 500 ? "an error of its own" : "refused";
+}
+
+static void judge_status(struct notify_attempt *a, int status, int64_t pause_ms, const struct notify_target *t,
+                         const struct buf *body)
+{
+    a->status = status;
+    keep_answer(a, t, body);
+    if (status >= 200 && status < 300) {
+        a->result = OUTBOX_SENT;
+        return;
+    }
+    bool later = status >= 500 || status == 408 || status == 425 || status == 429;
+    a->result = later ? OUTBOX_FAILED : OUTBOX_REFUSED;
+    a->pause_ms = later ? pause_ms : 0;
+    if (status == 429 && !a->pause_ms)
+        a->pause_ms = pause_in_body(buf_view(body));
+    snprintf(a->error, sizeof a->error, "it answered %d (%s)%s%.120s", status, meaning(status), a->answer[0] ? ": " : "",
+             a->answer);
+}
+
+static void post(const struct env *env, const struct notify_target *t, const struct notify_message *m, const _Atomic bool *cancel,
+                 struct notify_attempt *a)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    struct error err = {0};
+    int64_t pause_ms = 0;
+    const struct http_request request = {
+        .method = "POST",
+        .url = m->url,
+        .body = m->body.at,
+        .content_type = t->content_type ? t->content_type : m->content_type,
+        .headers = (const char *const *)t->headers,
+        .timeout_ms = t->timeout_ms,
+        .connect_timeout_ms = MIN_OF(t->timeout_ms, (int64_t)5000),
+        .secret_url = true,
+        .retry_after_ms = &pause_ms,
+        .cancel = cancel,
+    };
+    int status = http_call(env, &request, &answer, &err);
+    if (status >= 100) {
+        judge_status(a, status, pause_ms, t, &answer);
+        return;
+    }
+    a->result = status == -ECANCELED ? OUTBOX_CANCELLED : status == -EINVAL ? OUTBOX_REFUSED : OUTBOX_FAILED;
+    char text[sizeof err.text];
+    str_copy_clean(text, sizeof text, str_from(err.text));
+    hide_secrets(text, t);
+    str_copy(a->error, sizeof a->error, str_from(text));
+}
+
+/* ---- programs ---- */
+
+static void run(const struct env *env, const struct notify_target *t, const struct notify_message *m, const _Atomic bool *cancel,
+                struct notify_attempt *a)
+{
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX), diag = BUF(ANSWER_MAX);
+    struct error err = {0};
+    const struct launch launch = {.argv = (const char *const *)t->command,
+                                  .timeout_ms = t->timeout_ms,
+                                  .out = &out,
+                                  .err = &diag,
+                                  .in = buf_view(&m->body),
+                                  .cancel = cancel};
+    int status = env->launch(env, &launch, &err);
+    keep_answer(a, t, diag.len ? &diag : &out);
+    if (status < 0) {
+        a->result = status == -ECANCELED ? OUTBOX_CANCELLED : OUTBOX_REFUSED;
+        str_copy(a->error, sizeof a->error, str_from(err.text));
+        return;
+    }
+    a->status = status;
+    a->result = status == 0 ? OUTBOX_SENT : status == TRY_AGAIN ? OUTBOX_FAILED : OUTBOX_REFUSED;
+    if (status > 128)
+        snprintf(a->error, sizeof a->error, "it was ended by signal %d%s%.120s", status - 128, a->answer[0] ? ": " : "", a->answer);
+    else if (status)
+        snprintf(a->error, sizeof a->error, "it ended with %d%s%.120s", status, a->answer[0] ? ": " : "", a->answer);
+}
+
+void notify_attempt(const struct env *env, const struct notify_target *target, const struct notice_group *group, struct wall now,
+                    const _Atomic bool *cancel, struct notify_attempt *ret)
+{
+    *ret = (struct notify_attempt){.result = OUTBOX_REFUSED};
+    struct notify_message message;
+    struct error err = {0};
+    if (notify_message(target->type, target->url, target->template_text, group, now, &message, &err) < 0)
+        str_copy(ret->error, sizeof ret->error, str_from(err.text));
+    else if (target->type == CONFIG_NOTIFY_COMMAND)
+        run(env, target, &message, cancel, ret);
+    else
+        post(env, target, &message, cancel, ret);
+    notify_message_done(&message);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One attempt to tell one target. Blocking, for a thread that may wait. Nothing secret of the settings is in what it says.
+ */
+#pragma once
+
+#include "alert/notify/body.h"
+#include "alert/notify/outbox.h"
+
+enum { NOTIFY_HEADERS_MAX = 32, NOTIFY_ARGUMENTS_MAX = 64 };
+
+/* A [notify.NAME] table, copied: the configuration may be gone while a message is under way. */
+struct notify_target {
+    char name[NOTICE_NOTIFIER_SIZE];
+    enum config_notify_type type;
+    char *url, *template_text;
+    char *headers[NOTIFY_HEADERS_MAX + 1]; /* "Name: value" */
+    char *content_type;                    /* from the headers; NULL: that of the body */
+    char *command[NOTIFY_ARGUMENTS_MAX + 1];
+    int64_t timeout_ms;
+    struct outbox_rules rules;
+    char shown[NOTIFIER_TARGET_SIZE]; /* for people */
+};
+
+/* NULL: out of memory. */
+struct notify_target *notify_target_new(const struct config_notify *c);
+void notify_target_free(struct notify_target *t); /* NULL is fine */
+
+struct notify_attempt {
+    enum outbox_result result;
+    int status;       /* of HTTP or of the program; 0: no answer */
+    int64_t pause_ms; /* that the target asked for; 0: none */
+    char answer[512]; /* the beginning of what came back, on one line */
+    char error[NOTIFIER_ERROR_SIZE];
+};
+
+void notify_attempt(const struct env *env, const struct notify_target *target, const struct notice_group *group, struct wall now,
+                    const _Atomic bool *cancel, struct notify_attempt *ret);

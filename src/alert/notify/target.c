@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From a table of the configuration to a target that outlives it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alert/notify/send.h"
+#include "base/cleanup.h"
+
+/* The least pause between two messages that a service asks its users for; what comes faster is told together. */
+static int64_t polite_interval_ms(enum config_notify_type type)
+{
+    switch (type) {
+    case CONFIG_NOTIFY_SLACK: return 1000;  /* one message a second */
+    case CONFIG_NOTIFY_DISCORD: return 500; /* five in two seconds */
+    default: return 0;
+    }
+}
+
+/* scheme://host:port/...: path, query, user and password stay out. */
+static void show_url(const char *url, char shown[NOTIFIER_TARGET_SIZE])
+{
+    const char *host = strstr(url, "://");
+    size_t scheme = host ? (size_t)(host - url) + 3 : 0;
+    size_t len = strcspn(url + scheme, "/?#");
+    const char *at = memchr(url + scheme, '@', len), *from = at ? at + 1 : url + scheme;
+    size_t rest = len - (size_t)(from - (url + scheme));
+    snprintf(shown, NOTIFIER_TARGET_SIZE, "%.*s%.*s%s", (int)scheme, url, (int)MIN_OF(rest, (size_t)120), from,
+             url[scheme + len] ? "/..." : "");
+}
+
+static bool copy_headers(struct notify_target *t, const struct config_map *map)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < map->count && count < NOTIFY_HEADERS_MAX; i++) {
+        const struct config_pair *pair = &map->pairs[i];
+        size_t size = strlen(pair->key) + strlen(pair->value) + 3;
+        if (strpbrk(pair->key, "\r\n:") || strpbrk(pair->value, "\r\n"))
+            continue; /* cannot be a header; `whirr config check` says so */
+        if (str_is_any_case(str_from(pair->key), "content-type")) {
+            free(t->content_type);
+            t->content_type = strdup(pair->value);
+            if (!t->content_type)
+                return false;
+            continue;
+        }
+        t->headers[count] = malloc(size);
+        if (!t->headers[count])
+            return false;
+        snprintf(t->headers[count++], size, "%s: %s", pair->key, pair->value);
+    }
+    return true;
+}
+
+static bool copy_command(struct notify_target *t, const struct config_list *list)
+{
+    for (size_t i = 0; i < MIN_OF(list->count, (size_t)NOTIFY_ARGUMENTS_MAX); i++)
+        if (!(t->command[i] = strdup(list->items[i])))
+            return false;
+    return true;
+}
+
+struct notify_target *notify_target_new(const struct config_notify *c)
+{
+    struct notify_target *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    str_copy(t->name, sizeof t->name, str_from(c->entry.name));
+    t->type = (enum config_notify_type)c->type;
+    t->timeout_ms = c->timeout_ms;
+    int64_t interval = MAX_OF(c->min_interval_ms, polite_interval_ms(t->type));
+    bool alertmanager = t->type == CONFIG_NOTIFY_ALERTMANAGER;
+    t->rules = (struct outbox_rules){
+        .tell_resolved = c->resolved || alertmanager, /* it decides itself whom it tells */
+        .group = c->group_wait_ms > 0 || interval > 0 || alertmanager,
+        .group_max = notify_group_max(t->type),
+        .group_wait_ms = c->group_wait_ms,
+        .min_interval_ms = interval,
+        .repeat_ms = alertmanager ? ALERTMANAGER_RESEND_MS : 0,
+    };
+    t->url = strdup(c->url);
+    t->template_text = strdup(c->template);
+    bool good = t->url && t->template_text && copy_headers(t, &c->headers) && copy_command(t, &c->command);
+    if (!good) {
+        notify_target_free(t);
+        return NULL;
+    }
+    if (t->type == CONFIG_NOTIFY_COMMAND)
+        str_copy(t->shown, sizeof t->shown, str_from(t->command[0] ? t->command[0] : ""));
+    else
+        show_url(t->url, t->shown);
+    return t;
+}
+
+void notify_target_free(struct notify_target *t)
+{
+    if (!t)
+        return;
+    free(t->url);
+    free(t->template_text);
+    free(t->content_type);
+    for (size_t i = 0; i < NOTIFY_HEADERS_MAX; i++)
+        free(t->headers[i]);
+    for (size_t i = 0; i < NOTIFY_ARGUMENTS_MAX; i++)
+        free(t->command[i]);
+    free(t);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread of one notifier: takes letters, keeps its queue on disk, sends what is due.
+ */
+#include "alert/notify/thread.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/keep.h"
+#include "base/mailbox.h"
+
+enum { LETTERS_MAX = 256 };
+
+/* What comes in by mail: one of these. */
+enum roll { ROLL_NONE, ROLL_BEGINS, ROLL_ENDS };
+struct letter {
+    struct alert_notice *notice;
+    struct notify_target *target; /* new settings */
+    enum roll roll;
+};
+
+struct notifier {
+    struct notifier_setup setup;
+    char name[NOTICE_NOTIFIER_SIZE], path[NOTIFIER_PATH_SIZE];
+    struct mailbox *mail;
+    _Atomic bool stop;
+    pthread_t thread;
+    bool runs;
+    /* The thread's own */
+    struct notify_target *target;
+    struct outbox outbox;
+    uint64_t seed;
+    bool keeping_fails;
+    bool rolling;
+    uint64_t lost_before_roll; /* letters that did not fit: a roll call with gaps proves nothing */
+    /* For others to look at */
+    pthread_mutex_t lock;
+    struct notifier_stats stats;
+};
+
+static void drop_letter(void *item)
+{
+    struct letter *l = item;
+    free(l->notice);
+    notify_target_free(l->target);
+    free(l);
+}
+
+static void say(struct notifier *n, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say(struct notifier *n, enum log_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n->setup.say)
+        n->setup.say(n->setup.user, level, text);
+}
+
+/* xorshift: only so that many machines do not ask a server at the same moment. */
+static uint32_t dice(struct notifier *n)
+{
+    n->seed ^= n->seed << 13;
+    n->seed ^= n->seed >> 7;
+    n->seed ^= n->seed << 17;
+    return (uint32_t)(n->seed >> 32);
+}
+
+/* ---- on disk ---- */
+
+/* Names that are no names of files get a number instead. */
+static void set_path(struct notifier *n)
+{
+    char file[80];
+    bool plain = n->name[0] != '\0';
+    for (const char *c = n->name; *c; c++)
+        plain &= isalnum((unsigned char)*c) || *c == '-' || *c == '_';
+    uint8_t digest[SHA256_SIZE];
+    sha256(str_from(n->name), digest);
+    if (plain)
+        str_copy(file, sizeof file, str_from(n->name));
+    else
+        hex_encode(digest, 8, file);
+    if (n->setup.folder)
+        snprintf(n->path, sizeof n->path, "%.4096s/%.80s.json", n->setup.folder, file);
+}
+
+static void load(struct notifier *n)
+{
+    AUTO_BUF struct buf text = BUF(OUTBOX_FILE_MAX);
+    struct error err = {0};
+    const struct clock *clock = n->setup.env->clock;
+    int rc = n->path[0] ? keep_read(n->path, &text, &err) : -ENOENT;
+    if (rc == 0)
+        rc = outbox_read(&n->outbox, buf_view(&text), clock_mono(clock), clock_wall(clock), &err);
+    if (rc == -EINVAL || rc == -EFBIG) {
+        struct error moved = {0};
+        keep_aside(n->path, &moved);
+        say(n, LOG_WARNING, "notifier %s: its queue '%s' was damaged and is now '%s.damaged'; it begins anew", n->name, n->path,
+            n->path);
+    } else if (rc < 0 && rc != -ENOENT) {
+        say(n, LOG_WARNING, "notifier %s: its queue cannot be read: %s", n->name, err.text);
+    }
+    n->outbox.changed = false;
+}
+
+static void save(struct notifier *n)
+{
+    struct outbox *o = &n->outbox;
+    if (!n->path[0] || !o->changed)
+        return;
+    o->changed = false;
+    AUTO_BUF struct buf text = BUF(OUTBOX_FILE_MAX);
+    struct error err = {0};
+    outbox_write(o, n->name, &text);
+    int rc = text.failed ? error_set(&err, -EFBIG, "it is too large") : keep_write(n->path, buf_view(&text), &err);
+    if (rc < 0 && !n->keeping_fails)
+        say(n, LOG_WARNING, "notifier %s: its queue does not survive a restart: %s", n->name, err.text);
+    n->keeping_fails = rc < 0;
+}
+
+/* ---- for others to look at ---- */
+
+static void publish(struct notifier *n, enum notifier_state state)
+{
+    const struct outbox *o = &n->outbox;
+    pthread_mutex_lock(&n->lock);
+    struct notifier_stats *s = &n->stats;
+    s->state = state;
+    s->type = notify_type_name(n->target->type);
+    str_copy(s->target, sizeof s->target, str_from(n->target->shown));
+    s->queued = o->count;
+    s->failed_total = o->given_up + mailbox_dropped(n->mail);
+    s->last_sent_at = o->last_sent_at;
+    s->next_try_at = (struct wall){0};
+    if (o->failures) {
+        int64_t left = mono_since_ms(o->not_before, clock_mono(n->setup.env->clock));
+        s->next_try_at.ms = clock_wall(n->setup.env->clock).ms + MAX_OF(left, (int64_t)0);
+    }
+    pthread_mutex_unlock(&n->lock);
+}
+
+static void publish_attempt(struct notifier *n, const struct notify_attempt *a, size_t notices)
+{
+    pthread_mutex_lock(&n->lock);
+    n->stats.attempts_total++;
+    n->stats.queued = n->outbox.count; /* all figures of one look belong together */
+    n->stats.errors_total += a->result != OUTBOX_SENT;
+    n->stats.sent_total += a->result == OUTBOX_SENT ? notices : 0;
+    str_copy(n->stats.last_error, sizeof n->stats.last_error, str_from(a->error));
+    pthread_mutex_unlock(&n->lock);
+}
+
+void notifier_get_stats(struct notifier *n, struct notifier_stats *ret)
+{
+    pthread_mutex_lock(&n->lock);
+    *ret = n->stats;
+    pthread_mutex_unlock(&n->lock);
+}
+
+/* ---- sending ---- */
+
+/* The first failure is told, then silence until something changes: one line an outage, not one an attempt. */
+static void tell_outcome(struct notifier *n, const struct notify_attempt *a, uint32_t failures_before, uint64_t given_up_before,
+                         int64_t pause_ms)
+{
+    uint64_t given_up = n->outbox.given_up - given_up_before;
+    if (a->result == OUTBOX_SENT && failures_before)
+        say(n, LOG_INFO, "notifier %s: %s can be told again", n->name, n->target->shown);
+    if (given_up)
+        say(n, LOG_ERROR, "notifier %s: %llu notice%s given up: %s", n->name, (unsigned long long)given_up,
+            given_up == 1 ? "" : "s", a->error);
+    else if (a->result != OUTBOX_SENT && !failures_before)
+        say(n, LOG_WARNING, "notifier %s: %s could not be told, trying again in %.1f s: %s", n->name, n->target->shown,
+            (double)pause_ms / MS_PER_S, a->error);
+}
+
+static void send_due(struct notifier *n)
+{
+    static _Thread_local struct outbox_batch batch; /* large */
+    const struct clock *clock = n->setup.env->clock;
+    while (!atomic_load(&n->stop) && outbox_take(&n->outbox, clock_mono(clock), &batch)) {
+        const struct notice_group group = {batch.list, batch.count};
+        uint32_t failures = n->outbox.failures;
+        uint64_t given_up = n->outbox.given_up;
+        struct notify_attempt attempt;
+        publish(n, NOTIFIER_SENDING);
+        notify_attempt(n->setup.env, n->target, &group, clock_wall(clock), &n->stop, &attempt);
+        if (attempt.result == OUTBOX_CANCELLED)
+            return;
+        int64_t pause_ms =
+            outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, dice(n), clock_mono(clock), clock_wall(clock));
+        publish_attempt(n, &attempt, batch.taken);
+        save(n);
+        tell_outcome(n, &attempt, failures, given_up, pause_ms);
+    }
+}
+
+static void open_letter(struct notifier *n, struct letter *l)
+{
+    const struct clock *clock = n->setup.env->clock;
+    if (l->notice)
+        outbox_put(&n->outbox, l->notice, clock_mono(clock), clock_wall(clock));
+    if (l->roll == ROLL_BEGINS) {
+        outbox_roll_begin(&n->outbox);
+        n->rolling = true;
+        n->lost_before_roll = mailbox_dropped(n->mail);
+    }
+    if (l->roll == ROLL_ENDS && n->rolling && mailbox_dropped(n->mail) == n->lost_before_roll)
+        outbox_roll_end(&n->outbox, clock_mono(clock), clock_wall(clock));
+    n->rolling &= l->roll != ROLL_ENDS;
+    if (l->target) {
+        notify_target_free(n->target);
+        n->target = TAKE(l->target);
+        n->outbox.rules = n->target->rules;
+        n->outbox.not_before = (struct mono){0}; /* new settings have a chance at once */
+    }
+    drop_letter(l);
+}
+
+static int64_t until_due_ms(const struct notifier *n)
+{
+    struct mono due = outbox_due(&n->outbox);
+    if (due.ns == INT64_MAX)
+        return -1;
+    int64_t left = due.ns - clock_mono(n->setup.env->clock).ns;
+    return left <= 0 ? 0 : left / NS_PER_MS + 1;
+}
+
+static void *live(void *arg)
+{
+    struct notifier *n = arg;
+    for (;;) {
+        send_due(n);
+        enum notifier_state state = n->outbox.failures ? NOTIFIER_RETRYING : n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE;
+        publish(n, state);
+        int64_t wait = until_due_ms(n);
+        struct letter *l = mailbox_take(n->mail, wait); /* after its close only what is left, which goes to the disk */
+        while (l) {
+            open_letter(n, l);
+            l = mailbox_take(n->mail, 0);
+        }
+        save(n);
+        if (atomic_load(&n->stop))
+            return NULL;
+    }
+}
+
+/* ---- from outside ---- */
+
+struct notifier *notifier_new(const struct notifier_setup *setup, const struct config_notify *settings, struct error *err)
+{
+    struct notifier *n = calloc(1, sizeof *n);
+    if (!n) {
+        error_set(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    n->setup = *setup;
+    pthread_mutex_init(&n->lock, NULL);
+    str_copy(n->name, sizeof n->name, str_from(settings->entry.name));
+    str_copy(n->stats.name, sizeof n->stats.name, str_from(n->name));
+    n->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)n) | 1;
+    n->mail = mailbox_new(LETTERS_MAX, drop_letter);
+    n->target = notify_target_new(settings);
+    if (n->mail && n->target) {
+        n->outbox.rules = n->target->rules;
+        set_path(n);
+        load(n);
+        n->setup.folder = NULL;
+        publish(n, n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE);
+        n->runs = pthread_create(&n->thread, NULL, live, n) == 0;
+    }
+    if (n->runs)
+        return n;
+    error_set(err, -EAGAIN, "no memory or threads for notifier '%s'", n->name);
+    notifier_free(n);
+    return NULL;
+}
+
+const char *notifier_name(const struct notifier *n)
+{
+    return n->name;
+}
+
+static void post_letter(struct notifier *n, struct letter letter)
+{
+    struct letter *l = malloc(sizeof *l);
+    if (l) {
+        *l = letter;
+        mailbox_put(n->mail, l);
+        return;
+    }
+    free(letter.notice);
+    notify_target_free(letter.target);
+}
+
+void notifier_tell(struct notifier *n, const struct alert_notice *notice)
+{
+    struct alert_notice *copy = malloc(sizeof *copy);
+    if (!copy)
+        return;
+    *copy = *notice;
+    post_letter(n, (struct letter){.notice = copy});
+}
+
+void notifier_roll(struct notifier *n, bool begins)
+{
+    post_letter(n, (struct letter){.roll = begins ? ROLL_BEGINS : ROLL_ENDS});
+}
+
+int notifier_change(struct notifier *n, const struct config_notify *settings, struct error *err)
+{
+    struct notify_target *target = notify_target_new(settings);
+    if (!target)
+        return error_set(err, -ENOMEM, "out of memory");
+    post_letter(n, (struct letter){.target = target});
+    return 0;
+}
+
+void notifier_stop(struct notifier *n)
+{
+    atomic_store(&n->stop, true);
+    mailbox_close(n->mail);
+}
+
+void notifier_free(struct notifier *n)
+{
+    if (n->runs) {
+        notifier_stop(n);
+        pthread_join(n->thread, NULL);
+    }
+    outbox_done(&n->outbox);
+    notify_target_free(n->target);
+    mailbox_free(n->mail);
+    pthread_mutex_destroy(&n->lock);
+    free(n);
+}

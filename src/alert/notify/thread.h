@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One notifier: a thread with the queue of one target. Private to notify*.c.
+ */
+#pragma once
+
+#include "alert/notify/send.h"
+
+enum { NOTIFIER_PATH_SIZE = 4224 };
+
+struct notifier;
+
+struct notifier_setup {
+    const struct env *env;
+    const char *folder; /* NULL: the queue is not kept */
+    void (*say)(void *user, enum log_level level, const char *message);
+    void *user;
+};
+
+/* Reads its queue and starts its thread. */
+struct notifier *notifier_new(const struct notifier_setup *setup, const struct config_notify *settings, struct error *err);
+const char *notifier_name(const struct notifier *n);
+void notifier_tell(struct notifier *n, const struct alert_notice *notice);
+/* See outbox_roll_begin(). */
+void notifier_roll(struct notifier *n, bool begins);
+/* New settings for the same name. */
+int notifier_change(struct notifier *n, const struct config_notify *settings, struct error *err);
+/* Asks it to end, and gives up what is under way. */
+void notifier_stop(struct notifier *n);
+/* Waits for its end. */
+void notifier_free(struct notifier *n);
+void notifier_get_stats(struct notifier *n, struct notifier_stats *ret);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Asks the daemon about alerts, and reads the rules of the configuration.
+ */
+#include "ask/alert.h"
+
+#include <errno.h>
+
+#include "ask/cli.h"
+#include "ask/client.h"
+#include "ask/settings.h"
+#include "base/cleanup.h"
+
+enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 5000 };
+
+json_t *alert_ask(struct cli *cli, const char *method, const char *path, const char *body, struct error *err)
+{
+    struct config *config = NULL;
+    struct config_problems problems;
+    struct client *client = NULL;
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    json_t *json = NULL;
+    settings_read(cli, NULL, 0, &config, &problems);
+    int result = client_open(config ? config->server.socket : "auto", &client, err);
+    config_free(config);
+    if (result == 0)
+        result = client_request(client, method, path, body, &answer, ANSWER_WITHIN_MS, err);
+    client_close(client);
+    if (result >= 400) {
+        char text[400];
+        client_error_text(buf_view(&answer), text, sizeof text);
+        error_set(err, -EREMOTEIO, "%s", text);
+    } else if (result > 0) {
+        json = json_loadb(answer.at, answer.len, 0, NULL);
+        if (!json)
+            error_set(err, -EPROTO, "the daemon's answer cannot be understood");
+    }
+    return json;
+}
+
+bool alert_is_direct(const struct cli *cli)
+{
+    const struct options *o = &cli->options;
+    return cli->direct || options_has(o, "direct") || options_has(o, "source") || env_is_recorded(&cli->env);
+}
+
+int alert_load(struct cli *cli, struct config **ret_config, struct alert_rules **ret)
+{
+    static struct config_problems problems; /* large */
+    int status = settings_load(cli, NULL, 0, ret_config);
+    if (status != EXIT_FINE)
+        return status;
+    if (alert_rules_new(*ret_config, &cli->env, &problems, ret) == 0)
+        return EXIT_FINE;
+    config_free(TAKE(*ret_config));
+    return cli_fail("the rules cannot be read: %s", problems.count ? problems.list[0].text : "out of memory");
+}
+
+int alert_print_json(const json_t *json)
+{
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
+    AUTO_FREE char *text = json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
+    buf_printf(&out, "%s\n", text ? text : "{}");
+    return show_text(&out);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Answers to stdout, messages to stderr.
+ */
+#include "ask/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+int cli_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("whirr: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+int cli_usage(const struct cli *cli, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("whirr: ", stderr);
+    vfprintf(stderr, format, args);
+    if (cli)
+        fprintf(stderr, "\nTry `whirr %s --help`.\n", cli->name);
+    else
+        fputs("\nTry `whirr --help`.\n", stderr);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+void pause_ms(int64_t ms)
+{
+    struct timespec left = {.tv_sec = ms / MS_PER_S, .tv_nsec = (ms % MS_PER_S) * NS_PER_MS};
+    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+        continue;
+}
+
+int write_stdout(const char *at, size_t len)
+{
+    while (len) {
+        ssize_t put = write(STDOUT_FILENO, at, len);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -errno;
+        at += put;
+        len -= (size_t)put;
+    }
+    return 0;
+}
+
+int show_text(const struct buf *text)
+{
+    if (text->failed)
+        return cli_fail("the answer is too large, or memory is out");
+    int rc = write_stdout(text->at ? text->at : "", text->len);
+    if (rc == -EPIPE)
+        return EXIT_FINE;
+    return rc < 0 ? cli_fail("cannot write to stdout: %s", strerror(-rc)) : EXIT_FINE;
+}

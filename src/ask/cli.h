@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a command runs with, and how it says that something failed. Which commands there are is not known here.
+ */
+#pragma once
+
+#include "ask/options.h"
+#include "base/buf.h"
+#include "base/env.h"
+#include "format/table/page.h"
+
+struct command;
+
+struct cli {
+    const struct command *command;
+    const char *name; /* of the command, for messages */
+    struct options options;
+    struct env env;
+    struct page page;
+    bool terminal; /* stdout is one that can be drawn on */
+    bool json;
+    bool direct;        /* this command samples by itself in any case */
+    int status;         /* of an answer that was shown: check plugins have their own codes */
+    int failure_status; /* of one that could not be; 0: EXIT_FAILED */
+};
+
+/* Messages to stderr, with "whirr: " in front; they return the exit status. */
+int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* `cli` may be NULL: no command is known yet. */
+int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes text to stdout, whole. A reader that has gone is not a failure. */
+int show_text(const struct buf *text);
+
+/* 0, or -errno. */
+int write_stdout(const char *at, size_t len);
+
+/* Waits without losing signals. */
+void pause_ms(int64_t ms);

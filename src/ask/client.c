@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The client's side of the socket.
+ */
+#include "ask/client.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "config/places.h"
+#include "source/replay/reader.h"
+
+enum { HEAD_MAX = 16384, ANSWER_MAX = 64 << 20, SNAPSHOT_TIMEOUT_MS = 1500, PIECE_TIMEOUT_MS = 60000, LINE_MAX_BYTES = 64 };
+
+struct client {
+    int fd;
+    char path[sizeof((struct sockaddr_un){0}.sun_path)];
+};
+
+/* ---- connecting ---- */
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return -ENAMETOOLONG;
+    memcpy(address.sun_path, path, strlen(path));
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    /* EAGAIN: its queue is full. It will not be quicker than sampling ourselves. */
+    if (connect(fd, (struct sockaddr *)&address, sizeof address))
+        return -errno;
+    int connected = fd;
+    fd = -1;
+    return connected;
+}
+
+int client_open(const char *configured, struct client **ret, struct error *err)
+{
+    char path[PLACE_SIZE];
+    for (int n = 0; place_of_daemon(configured, n, path); n++) {
+        int fd = connect_to(path);
+        if (fd < 0)
+            continue;
+        struct client *c = calloc(1, sizeof *c);
+        if (!c) {
+            close(fd);
+            return error_set(err, -ENOMEM, "out of memory");
+        }
+        c->fd = fd;
+        str_copy(c->path, sizeof c->path, str_from(path));
+        *ret = c;
+        return 0;
+    }
+    return error_set(err, -ENOENT, "no daemon is running (start one with `whirr serve`)");
+}
+
+void client_close(struct client *c)
+{
+    if (!c)
+        return;
+    if (c->fd >= 0)
+        close(c->fd);
+    free(c);
+}
+
+/* ---- one request ---- */
+
+static int wait_for(int fd, short events, struct mono until)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    for (;;) {
+        int64_t left_ms = mono_since_ms(until, clock_mono(&clock_system));
+        if (left_ms <= 0)
+            return -ETIMEDOUT;
+        int n = poll(&p, 1, (int)MIN_OF(left_ms, (int64_t)60000));
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+static int send_all(int fd, struct str bytes, struct mono until)
+{
+    while (bytes.len) {
+        ssize_t n = send(fd, bytes.at, bytes.len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EAGAIN) {
+            int result = wait_for(fd, POLLOUT, until);
+            if (result)
+                return result;
+            continue;
+        }
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0)
+            bytes = (struct str){bytes.at + n, bytes.len - (size_t)n};
+    }
+    return 0;
+}
+
+/* More bytes behind what is there: how many, 0 at the end. */
+static ssize_t receive(int fd, struct buf *to, struct mono until)
+{
+    char piece[65536];
+    for (;;) {
+        ssize_t n = recv(fd, piece, sizeof piece, 0);
+        if (n >= 0) {
+            buf_add(to, piece, (size_t)n);
+            return to->failed ? -E2BIG : n;
+        }
+        if (errno == EAGAIN) {
+            int result = wait_for(fd, POLLIN, until);
+            if (result)
+                return result;
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+}
+
+struct answer_head {
+    int status;
+    size_t head_len;
+    int64_t body_len;
+};
+
+/* 1 when the head is there, 0 while it is not, -EPROTO for something else than HTTP. */
+static int parse_head(struct str text, struct answer_head *ret)
+{
+    const char *end = text.len ? memmem(text.at, text.len, "\r\n\r\n", 4) : NULL;
+    if (!end)
+        return text.len > HEAD_MAX ? -EPROTO : 0;
+    *ret = (struct answer_head){.head_len = (size_t)(end - text.at) + 4, .body_len = -1};
+    struct str rest = {text.at, (size_t)(end - text.at)}, line, number;
+    if (!str_cut(&rest, '\n', &line) || !str_starts(line, "HTTP/1.1 ") || line.len < 12)
+        return -EPROTO;
+    number = (struct str){line.at + 9, 3};
+    int64_t status;
+    if (!str_to_i64(number, &status))
+        return -EPROTO;
+    ret->status = (int)status;
+    while (str_cut(&rest, '\n', &line))
+        if (line.len > 15 && strncasecmp(line.at, "content-length:", 15) == 0)
+            str_to_i64(str_trim((struct str){line.at + 15, line.len - 15}), &ret->body_len);
+    if (ret->body_len < 0)
+        ret->body_len = 0;
+    return ret->body_len <= ANSWER_MAX ? 1 : -E2BIG;
+}
+
+static int exchange(struct client *c, struct str request, struct buf *answer, struct mono until)
+{
+    int result = send_all(c->fd, request, until);
+    if (result)
+        return result;
+    AUTO_BUF struct buf input = BUF(ANSWER_MAX + HEAD_MAX);
+    struct answer_head head;
+    for (;;) {
+        int there = parse_head(buf_view(&input), &head);
+        if (there < 0)
+            return there;
+        if (there && input.len >= head.head_len + (size_t)head.body_len)
+            break;
+        ssize_t n = receive(c->fd, &input, until);
+        if (n < 0)
+            return (int)n;
+        if (n == 0)
+            return -ECONNRESET;
+    }
+    buf_add(answer, input.at + head.head_len, (size_t)head.body_len);
+    return head.status;
+}
+
+int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
+                   int64_t timeout_ms, struct error *err)
+{
+    struct mono until = {clock_mono(&clock_system).ns + timeout_ms * NS_PER_MS};
+    AUTO_BUF struct buf request = BUF(1 << 20);
+    buf_printf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: whirr/" WHIRR_VERSION "\r\n", method, target);
+    if (body)
+        buf_printf(&request, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+    else
+        buf_text(&request, "\r\n");
+    if (request.failed)
+        return error_set(err, -E2BIG, "the request is too large");
+    int result = c->fd < 0 ? -ECONNRESET : exchange(c, buf_view(&request), answer, until);
+    if (result == -ECONNRESET || result == -EPIPE) {
+        /* It went away between two requests, or was restarted: once more on a new connection. */
+        if (c->fd >= 0)
+            close(c->fd);
+        c->fd = connect_to(c->path);
+        result = c->fd < 0 ? c->fd : exchange(c, buf_view(&request), answer, until);
+    }
+    if (result >= 0)
+        return result;
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    return error_set(err, result, "the daemon at %s did not answer: %s", c->path, strerror(-result));
+}
+
+/* ---- an answer of any length ---- */
+
+struct chunks {
+    client_piece_fn *each;
+    void *user;
+    size_t left; /* of the chunk at hand */
+    char line[LINE_MAX_BYTES];
+    size_t line_len;
+    bool behind; /* a chunk has ended: its CRLF follows */
+    bool ended;
+};
+
+static int end_of_line(struct chunks *k)
+{
+    k->line[k->line_len] = '\0';
+    k->line_len = 0;
+    if (k->behind) {
+        k->behind = false;
+        return 0;
+    }
+    char *end;
+    unsigned long size = strtoul(k->line, &end, 16);
+    if (end == k->line || (*end && *end != '\r' && *end != ';') || size > ANSWER_MAX)
+        return -EPROTO;
+    k->left = size;
+    k->ended = size == 0;
+    return 0;
+}
+
+static int take_chunks(struct chunks *k, struct str input)
+{
+    int result = 0;
+    while (result == 0 && input.len && !k->ended) {
+        size_t used = 1;
+        if (k->left) {
+            used = MIN_OF(k->left, input.len);
+            result = k->each(k->user, (struct str){input.at, used});
+            k->left -= used;
+            k->behind = k->left == 0;
+        } else if (input.at[0] == '\n') {
+            result = end_of_line(k);
+        } else if (k->line_len + 1 == sizeof k->line) {
+            result = -EPROTO;
+        } else {
+            k->line[k->line_len++] = input.at[0];
+        }
+        input = (struct str){input.at + used, input.len - used};
+    }
+    return result;
+}
+
+static int refused(struct client *c, const struct answer_head *head, struct buf *input, struct buf *refusal, struct mono until)
+{
+    while (input->len < head->head_len + (size_t)head->body_len)
+        if (receive(c->fd, input, until) <= 0)
+            return -ECONNRESET;
+    buf_add(refusal, input->at + head->head_len, (size_t)head->body_len);
+    return head->status;
+}
+
+static int download(struct client *c, struct str request, struct chunks *k, struct buf *refusal)
+{
+    struct mono until = {clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
+    AUTO_BUF struct buf input = BUF(ANSWER_MAX);
+    struct answer_head head;
+    int result = send_all(c->fd, request, until), there;
+    while (result == 0 && (there = parse_head(buf_view(&input), &head)) != 1) {
+        ssize_t n = there < 0 ? there : receive(c->fd, &input, until);
+        result = n > 0 ? 0 : n < 0 ? (int)n : -ECONNRESET;
+    }
+    if (result < 0)
+        return result;
+    if (head.status != 200)
+        return refused(c, &head, &input, refusal, until);
+    bool chunked = memmem(input.at, head.head_len, "chunked", 7) != NULL;
+    size_t used = head.head_len;
+    if (!chunked) { /* nothing, or little */
+        k->left = (size_t)head.body_len;
+        k->ended = head.body_len == 0;
+    }
+    for (;;) {
+        result = take_chunks(k, (struct str){input.at + used, input.len - used});
+        if (result < 0 || k->ended || (!chunked && k->left == 0))
+            return result < 0 ? result : head.status;
+        input.len = used = 0;
+        until = (struct mono){clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
+        ssize_t n = receive(c->fd, &input, until);
+        if (n <= 0)
+            return n < 0 ? (int)n : -ECONNRESET;
+    }
+}
+
+int client_download(struct client *c, const char *target, client_piece_fn *each, void *user, struct buf *refusal, struct error *err)
+{
+    AUTO_BUF struct buf request = BUF(1 << 16);
+    buf_printf(&request, "GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: whirr/" WHIRR_VERSION "\r\n\r\n", target);
+    if (request.failed)
+        return error_set(err, -E2BIG, "the request is too large");
+    struct chunks k = {.each = each, .user = user};
+    int result = c->fd < 0 ? -ECONNRESET : download(c, buf_view(&request), &k, refusal);
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    return result >= 0 ? result
+                       : error_set(err, result, "the daemon at %s did not answer to the end: %s", c->path, strerror(-result));
+}
+
+void client_error_text(struct str answer, char *text, size_t size)
+{
+    json_t *json = json_loadb(answer.at, answer.len, 0, NULL);
+    const char *message = json_string_value(json_object_get(json_object_get(json, "error"), "message"));
+    str_copy(text, size, message ? str_from(message) : str_trim(answer));
+    json_decref(json);
+}
+
+int client_snapshot(struct client *c, unsigned groups, int64_t max_age_ms, const struct snapshot **ret, struct error *err)
+{
+    char target[96];
+    snprintf(target, sizeof target, "/api/snapshot?groups=%u&max_age_ms=%lld", groups, (long long)max_age_ms);
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    int status = client_request(c, "GET", target, NULL, &answer, SNAPSHOT_TIMEOUT_MS, err);
+    if (status < 0)
+        return status;
+    if (status != 200)
+        return error_set(err, -EPROTO, "the daemon at %s is of another version and does not hand out snapshots", c->path);
+    struct replay_reader *reader;
+    int result = replay_reader_open_memory(buf_view(&answer).at, answer.len, &reader, err);
+    if (result)
+        return error_prefix(err, "the daemon at %s is of another version", c->path);
+    result = replay_reader_next(reader, ret, err);
+    replay_reader_close(reader);
+    if (result == 1)
+        return 0;
+    return error_set(err, -EPROTO, "the daemon at %s sent a snapshot that cannot be read", c->path);
+}

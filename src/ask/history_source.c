@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Questions about the past, put to whoever can answer.
+ */
+#include "ask/history_source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ask/client.h"
+#include "base/cleanup.h"
+#include "config/places.h"
+
+enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 60000 };
+
+struct history_source {
+    struct client *client; /* else: */
+    struct store *store;
+    char own_host[HOST_NAME_SIZE];
+};
+
+int history_url(const struct cli *cli, const struct config *config, char url[HISTORY_URL_SIZE], struct error *err)
+{
+    const char *given = options_value(&cli->options, "store", config->store.url);
+    char folder[PLACE_SIZE];
+    if (strcmp(given, "none") == 0)
+        return error_set(err, -ENOENT, "no history is kept: store.url is \"none\"");
+    if (strcmp(given, "auto") != 0) {
+        bool file = !strstr(given, "://") && strncmp(given, "sqlite:", 7) != 0;
+        snprintf(url, HISTORY_URL_SIZE, "%s%s", file ? "sqlite:" : "", given);
+        return 0;
+    }
+    int rc = place_state(folder, err);
+    if (rc == 0)
+        snprintf(url, HISTORY_URL_SIZE, "sqlite:%s/whirr.db", folder);
+    return rc;
+}
+
+static int open_store(const struct cli *cli, const struct config *config, struct history_source *h, struct error *err)
+{
+    char url[HISTORY_URL_SIZE];
+    int rc = history_url(cli, config, url, err);
+    if (rc < 0)
+        return rc;
+    rc = store_open_read_only(&cli->env, url, &h->store, err);
+    if (rc == -ENOENT)
+        return error_set(err, rc, "there is no history at '%s' yet: `whirr serve` writes one",
+                         strncmp(url, "sqlite:", 7) == 0 ? url + 7 : "the server");
+    return rc;
+}
+
+static int open_source(const struct cli *cli, const struct config *config, bool direct, struct history_source **ret,
+                       struct error *err)
+{
+    struct history_source *h = calloc(1, sizeof *h);
+    if (!h)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (config->store.host[0])
+        str_copy(h->own_host, sizeof h->own_host, str_from(config->store.host));
+    else if (gethostname(h->own_host, sizeof h->own_host - 1) != 0)
+        h->own_host[0] = '\0';
+    struct error none;
+    int rc = 0;
+    if (direct || client_open(config->server.socket, &h->client, &none) < 0)
+        rc = open_store(cli, config, h, err);
+    if (rc < 0) {
+        history_source_close(h);
+        return rc;
+    }
+    *ret = h;
+    return 0;
+}
+
+int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
+{
+    return open_source(cli, config, options_has(&cli->options, "store") || options_has(&cli->options, "direct"), ret, err);
+}
+
+int history_source_open_store(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
+{
+    return open_source(cli, config, true, ret, err);
+}
+
+void history_source_close(struct history_source *h)
+{
+    if (!h)
+        return;
+    client_close(h->client);
+    store_close(h->store);
+    free(h);
+}
+
+/* ---- as a request ---- */
+
+static void add_encoded(struct buf *out, const char *key, const char *value)
+{
+    buf_printf(out, "&%s=", key);
+    for (const unsigned char *p = (const unsigned char *)value; *p; p++) {
+        bool plain = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || strchr("-_.~,:*", *p);
+        buf_printf(out, plain ? "%c" : "%%%02X", *p);
+    }
+}
+
+static void add_number(struct buf *out, const char *key, int64_t value)
+{
+    if (value)
+        buf_printf(out, "&%s=%lld", key, (long long)value);
+}
+
+static void add_metrics(struct buf *out, const struct history_question *q)
+{
+    AUTO_BUF struct buf names = BUF(4096);
+    if (q->all_metrics)
+        buf_text(&names, q->metrics[0].of == OF_HOST ? "host.all" : "all");
+    for (size_t i = 0; i < q->metric_count; i++)
+        buf_printf(&names, "%s%s%s", i ? "," : "", q->metrics[i].of == OF_HOST ? "host." : "", q->metrics[i].name);
+    add_encoded(out, "metric", buf_view(&names).at);
+}
+
+static void add_time(struct buf *out, const char *key, int64_t ms)
+{
+    char text[WALL_TEXT_SIZE];
+    wall_format((struct wall){ms}, text);
+    add_encoded(out, key, ms > 0 ? text : "all");
+}
+
+static void write_target(const struct history_question *q, struct buf *out)
+{
+    static const char *const formats[] = {"json", "csv", "jsonl"};
+    static const char *const paths[] = {"", "/processes", "/events"};
+    buf_printf(out, "/api/history%s?format=%s", paths[q->kind], formats[q->format]);
+    add_time(out, "since", q->since_ms);
+    add_time(out, "until", q->until_ms);
+    if (q->gpus[0])
+        add_encoded(out, "gpu", q->gpus);
+    if (q->host[0])
+        add_encoded(out, "host", q->host);
+    if (q->process[0])
+        add_encoded(out, "process", q->process);
+    add_number(out, "pid", q->pid);
+    add_number(out, "life", q->life);
+    if (q->kind == HISTORY_SERIES) {
+        add_metrics(out, q);
+        add_number(out, "points", (int64_t)q->points);
+        if (q->raw)
+            add_encoded(out, "step", "raw");
+        else if (q->step_ms)
+            buf_printf(out, "&step=%lldms", (long long)q->step_ms);
+        return;
+    }
+    add_number(out, "limit", (int64_t)q->limit);
+    if (q->event[0])
+        add_encoded(out, "kind", q->event);
+    if (q->by_energy)
+        add_encoded(out, "sort", "energy");
+}
+
+static int check_status(int status, const struct buf *answer, struct error *err)
+{
+    char message[480];
+    if (status < 0 || status == 200)
+        return status < 0 ? status : 0;
+    client_error_text(buf_view(answer), message, sizeof message);
+    size_t len = strlen(message);
+    if (len && message[len - 1] == '.')
+        message[len - 1] = '\0';
+    return error_set(err, status == 404 ? -ENODEV : -EIO, "%s", message);
+}
+
+int history_source_get(struct history_source *h, const struct history_question *q, struct buf *out, struct error *err)
+{
+    if (h->client) {
+        AUTO_BUF struct buf target = BUF(8192);
+        write_target(q, &target);
+        return check_status(client_request(h->client, "GET", buf_view(&target).at, NULL, out, ANSWER_WITHIN_MS, err), out, err);
+    }
+    struct history_question own = *q;
+    memcpy(own.own_host, h->own_host, sizeof own.own_host);
+    return history_answer(h->store, &own, out, err);
+}
+
+static int write_piece(void *user, struct str piece)
+{
+    return fwrite(piece.at, 1, piece.len, user) == piece.len ? 0 : errno ? -errno : -EIO;
+}
+
+static int download_own(struct history_source *h, const struct history_question *q, FILE *to, struct error *err)
+{
+    struct history_question own = *q;
+    memcpy(own.own_host, h->own_host, sizeof own.own_host);
+    struct history_stream *stream = history_stream_new(&own);
+    int more = stream ? 1 : error_set(err, -ENOMEM, "out of memory");
+    while (more == 1) {
+        AUTO_BUF struct buf slice = BUF(ANSWER_MAX);
+        more = history_stream_next(stream, h->store, &slice, err);
+        int rc = more >= 0 ? write_piece(to, buf_view(&slice)) : 0;
+        if (rc < 0)
+            more = error_set(err, rc, "cannot write: %s", strerror(-rc));
+    }
+    history_stream_free(stream);
+    return more;
+}
+
+int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err)
+{
+    if (!h->client)
+        return download_own(h, q, to, err);
+    AUTO_BUF struct buf target = BUF(8192), refusal = BUF(65536);
+    write_target(q, &target);
+    return check_status(client_download(h->client, buf_view(&target).at, write_piece, to, &refusal, err), &refusal, err);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where a command's answers about the past come from: a running daemon, asked over its Unix socket; else, or with --store or
+ * --direct, the store itself, which is only read.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "config/config.h"
+#include "past/history_answer.h"
+
+/* The store's URL from --store, else from the settings. -ENOENT: the settings want none. */
+enum { HISTORY_URL_SIZE = 4200 };
+int history_url(const struct cli *cli, const struct config *config, char url[HISTORY_URL_SIZE], struct error *err);
+
+struct history_source;
+int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
+/* The store itself, also where a daemon is running. */
+int history_source_open_store(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
+void history_source_close(struct history_source *h); /* NULL is fine */
+
+/* The JSON document. */
+int history_source_get(struct history_source *h, const struct history_question *q, struct buf *out, struct error *err);
+/* CSV or JSON lines. -EPIPE: nobody reads any more. */
+int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err);
+
+/* The parameter --store of the commands that read the history. */
+#define OPTION_STORE                                                                                                         \
+    {                                                                                                                        \
+        .name = "store", .argument = "URL", .complete = COMPLETE_FILE,                                                       \
+        .help = "Read this history: a file, sqlite:PATH or postgresql://...; default: the daemon's, or that of the settings" \
+    }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parsing of options with getopt_long() behind our own table, so that wrong usage gets a helpful sentence.
+ */
+#include "ask/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+enum { FIRST_VALUE = 1000 }; /* above all letters */
+
+struct known {
+    const struct option_spec *specs[OPTIONS_MAX];
+    struct option longs[OPTIONS_MAX + 1];
+    char letters[3 * OPTIONS_MAX + 3];
+    size_t count;
+};
+
+static void learn(struct known *k, const struct option_table *tables, size_t table_count)
+{
+    size_t used = 0;
+    k->letters[used++] = ':'; /* tells a missing argument from an unknown option */
+    for (size_t t = 0; t < table_count; t++) {
+        for (size_t i = 0; i < tables[t].count && k->count < OPTIONS_MAX; i++) {
+            const struct option_spec *spec = &tables[t].specs[i];
+            int argument = !spec->argument ? no_argument : spec->optional ? optional_argument : required_argument;
+            k->longs[k->count] = (struct option){spec->name, argument, NULL, FIRST_VALUE + (int)k->count};
+            k->specs[k->count++] = spec;
+            if (spec->letter) {
+                k->letters[used++] = spec->letter;
+                for (int colon = 0; colon < (argument == required_argument ? 1 : argument == optional_argument ? 2 : 0); colon++)
+                    k->letters[used++] = ':';
+            }
+        }
+    }
+    k->letters[used] = '\0';
+}
+
+static const struct option_spec *found(const struct known *k, int value)
+{
+    if (value >= FIRST_VALUE && (size_t)(value - FIRST_VALUE) < k->count)
+        return k->specs[value - FIRST_VALUE];
+    for (size_t i = 0; i < k->count; i++)
+        if (k->specs[i]->letter && k->specs[i]->letter == value)
+            return k->specs[i];
+    return NULL;
+}
+
+const char *nearest_name(const char *typed, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = str_distance(typed, names[i]);
+        /* What was typed so far may be the beginning of a longer name. */
+        if (strlen(typed) >= 2 && strncmp(typed, names[i], strlen(typed)) == 0)
+            distance = 1;
+        if (distance < least) {
+            least = distance;
+            best = names[i];
+        }
+    }
+    return best && least <= MAX_OF((size_t)1, strlen(typed) / 3 + 1) ? best : NULL;
+}
+
+static int unknown_option(const struct known *k, const char *word, struct error *err)
+{
+    const char *names[OPTIONS_MAX];
+    char typed[64];
+    size_t count = 0;
+    if (strncmp(word, "--", 2) != 0)
+        return error_set(err, -EINVAL, "unknown option '%s'", word);
+    const char *equals = strchr(word, '=');
+    str_copy(typed, sizeof typed, (struct str){word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2)});
+    for (size_t i = 0; i < k->count; i++)
+        if (!k->specs[i]->hidden)
+            names[count++] = k->specs[i]->name;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], typed) == 0)
+            return error_set(err, -EINVAL, "option '--%s' takes no argument", typed);
+    const char *near = nearest_name(typed, names, count);
+    return near ? error_set(err, -EINVAL, "unknown option '--%s'; did you mean '--%s'?", typed, near)
+                : error_set(err, -EINVAL, "unknown option '--%s'", typed);
+}
+
+static int check_value(const struct option_spec *spec, const char *value, struct error *err)
+{
+    if (!spec->values || !value)
+        return 0;
+    size_t count = 0;
+    AUTO_BUF struct buf list = BUF(1024);
+    for (; spec->values[count]; count++) {
+        if (strcmp(spec->values[count], value) == 0)
+            return 0;
+        buf_printf(&list, "%s%s", count ? ", " : "", spec->values[count]);
+    }
+    const char *near = nearest_name(value, spec->values, count);
+    return error_set(err, -EINVAL, "'%s' is no value for '--%s'%s%s%s (known: %s)", value, spec->name,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", list.at ? list.at : "");
+}
+
+static int note(struct options *o, const struct option_spec *spec, const char *value, struct error *err)
+{
+    if (o->given_count == OPTIONS_MAX)
+        return error_set(err, -EINVAL, "more than %d options", OPTIONS_MAX);
+    o->given[o->given_count].spec = spec;
+    o->given[o->given_count++].value = value;
+    return check_value(spec, value, err);
+}
+
+int options_parse(struct options *o, const struct option_table *tables, size_t table_count, int argc, char **argv,
+                  struct error *err)
+{
+    struct known known = {.count = 0};
+    learn(&known, tables, table_count);
+    opterr = 0;
+    optind = 0;
+    for (;;) {
+        int before = optind ? optind : 1;
+        int value = getopt_long(argc, argv, known.letters, known.longs, NULL);
+        if (value == -1)
+            break;
+        const struct option_spec *spec = found(&known, value);
+        if (spec) {
+            int rc = note(o, spec, optarg, err);
+            if (rc < 0)
+                return rc;
+            continue;
+        }
+        const char *word = argv[optind - 1];
+        const struct option_spec *asked = found(&known, optopt);
+        if (value == ':' && asked)
+            return error_set(err, -EINVAL, "option '--%s' needs an argument: %s", asked->name, asked->argument);
+        if (optopt && optopt < FIRST_VALUE) {
+            char letter[3] = {'-', (char)optopt, '\0'};
+            return unknown_option(&known, letter, err);
+        }
+        return unknown_option(&known, strncmp(word, "--", 2) == 0 ? word : argv[before], err);
+    }
+    for (int i = optind; i < argc; i++) {
+        if (o->argument_count == ARGUMENTS_MAX)
+            return error_set(err, -EINVAL, "more than %d arguments", ARGUMENTS_MAX);
+        o->arguments[o->argument_count++] = argv[i];
+    }
+    return 0;
+}
+
+bool options_has(const struct options *o, const char *name)
+{
+    return options_times(o, name) > 0;
+}
+
+size_t options_times(const struct options *o, const char *name)
+{
+    size_t times = 0;
+    for (size_t i = 0; i < o->given_count; i++)
+        times += strcmp(o->given[i].spec->name, name) == 0;
+    return times;
+}
+
+const char *options_value(const struct options *o, const char *name, const char *fallback)
+{
+    for (size_t i = o->given_count; i > 0; i--)
+        if (strcmp(o->given[i - 1].spec->name, name) == 0)
+            return o->given[i - 1].value ? o->given[i - 1].value : fallback;
+    return fallback;
+}
+
+int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, struct error *err)
+{
+    const char *text = options_value(o, name, NULL);
+    int64_t ms;
+    if (!text)
+        return 0;
+    struct str number = str_from(text);
+    if (str_ends(number, "s"))
+        number.len--;
+    if (!str_to_scaled(number, MS_PER_S, &ms) || ms <= 0 || ms > 86400LL * MS_PER_S * 366)
+        return error_set(err, -EINVAL, "'%s' is no time for '--%s': a number of seconds above 0 is needed", text, name);
+    *ret_ms = ms;
+    return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Asks the daemon, or the history itself.
+ */
+#include "ask/past.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/cli.h"
+#include "ask/client.h"
+#include "ask/settings.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "config/places.h"
+#include "format/table/table.h"
+
+/* A month of many GPUs takes a while on a small machine. */
+enum { ANSWER_MAX = 64 << 20, DAEMON_WITHIN_MS = 60000 };
+
+static bool parameter(void *user, const char *key, char *value, size_t size)
+{
+    const struct cli *cli = user;
+    const char *given = options_value(&cli->options, key, NULL);
+    if (!given)
+        return false;
+    str_copy(value, size, str_from(given));
+    return true;
+}
+
+int past_question_of(struct cli *cli, struct past_question *q, struct error *err)
+{
+    struct error inner = {0};
+    int rc = past_question_read(q, parameter, cli, clock_wall(cli->env.clock), MOMENT_LOCAL, &inner);
+    /* The parameter's name is the option's. */
+    return rc < 0 ? error_set(err, rc, "--%s", inner.text) : 0;
+}
+
+int past_report_of(struct cli *cli, struct past_question *q, struct error *err)
+{
+    struct error inner = {0};
+    int rc = past_report_read(q, parameter, cli, clock_wall(cli->env.clock), MOMENT_LOCAL, &inner);
+    return rc < 0 ? error_set(err, rc, "--%s", inner.text) : 0;
+}
+
+/* ---- the daemon ---- */
+
+static void add_parameter(struct buf *out, const char *key, const char *value)
+{
+    if (!value[0])
+        return;
+    buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', key);
+    for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
+        bool plain = (*c >= '0' && *c <= '9') || ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z') || strchr("-._:", *c);
+        buf_printf(out, plain ? "%c" : "%%%02X", *c);
+    }
+}
+
+static void add_time(struct buf *out, const char *key, struct wall at)
+{
+    char text[WALL_TEXT_SIZE];
+    wall_format(at, text);
+    add_parameter(out, key, text);
+}
+
+static void write_target(const struct cli *cli, const struct past_question *q, struct buf *out)
+{
+    static const char *const passed_on[] = {"price", "currency", "hot"}; /* what is not given is the daemon's to know */
+    buf_text(out, q->kind == PAST_REPORT ? "/api/report" : "/api/why");
+    for (size_t i = 0; q->kind == PAST_REPORT && i < ARRAY_LEN(passed_on); i++)
+        add_parameter(out, passed_on[i], options_value(&cli->options, passed_on[i], ""));
+    if (q->kind == PAST_MOMENT) {
+        add_time(out, "at", q->at);
+    } else {
+        add_time(out, "since", q->since);
+        add_time(out, "until", q->until);
+    }
+    add_parameter(out, "gpu", q->gpu);
+    add_parameter(out, "host", q->host);
+}
+
+/* 1: answered; 0: there is nobody to ask; -errno: it was asked, and this is the answer. */
+static int ask_daemon(const struct cli *cli, const struct config *config, const struct past_question *q, struct buf *answer,
+                      struct error *err)
+{
+    struct client *client = NULL;
+    struct error quiet = {0};
+    if (client_open(config ? config->server.socket : "auto", &client, &quiet) < 0) {
+        log_debug("reading the history here", LOG_TEXT("reason", quiet.text));
+        return 0;
+    }
+    AUTO_BUF struct buf target = BUF(2048);
+    write_target(cli, q, &target);
+    int status = target.failed ? -ENOMEM : client_request(client, "GET", target.at, NULL, answer, DAEMON_WITHIN_MS, &quiet);
+    client_close(client);
+    if (status == 200)
+        return 1;
+    if (status < 0) {
+        log_warn("reading the history without the daemon", LOG_TEXT("reason", quiet.text));
+        return 0;
+    }
+    char text[512];
+    client_error_text(buf_view(answer), text, sizeof text);
+    size_t len = strlen(text);
+    if (len && text[len - 1] == '.')
+        text[len - 1] = '\0';
+    return error_set(err, status == 404 ? -ENODEV : status == 400 ? -EINVAL : -EIO, "%s", text);
+}
+
+/* ---- the history itself ---- */
+
+static int find_url(const struct cli *cli, const struct config *config, char *url, size_t size, struct error *err)
+{
+    char folder[PLACE_SIZE];
+    const char *given = options_value(&cli->options, "store", config ? config->store.url : "auto");
+    if (strcmp(given, "none") == 0)
+        return error_set(err, -ENOENT, "no history is kept: store.url is \"none\"");
+    if (strcmp(given, "auto") != 0) {
+        str_copy(url, size, str_from(given));
+        return 0;
+    }
+    int rc = place_state(folder, err);
+    snprintf(url, size, "sqlite:%s/whirr.db", folder);
+    return rc;
+}
+
+static int read_here(const struct cli *cli, const struct config *config, struct past_question *q, struct buf *answer,
+                     struct error *err)
+{
+    char url[PLACE_SIZE + 32];
+    struct store *s = NULL;
+    int rc = find_url(cli, config, url, sizeof url, err);
+    if (rc == 0)
+        rc = store_open_read_only(&cli->env, url, &s, err);
+    if (rc == -ENOENT) {
+        struct error why = *err;
+        return error_set(err, rc, "there is no history yet, `whirr serve` keeps one: %s", why.text);
+    }
+    if (rc < 0)
+        return rc;
+    if (config && config->store.host[0])
+        str_copy(q->own_host, sizeof q->own_host, str_from(config->store.host));
+    else if (gethostname(q->own_host, sizeof q->own_host - 1) < 0)
+        q->own_host[0] = '\0';
+    if (config && !options_has(&cli->options, "price"))
+        q->price_per_kwh = config->energy.price_per_kwh;
+    if (config && !options_has(&cli->options, "currency"))
+        str_copy(q->currency, sizeof q->currency, str_from(config->energy.currency));
+    rc = past_answer(s, q, answer, err);
+    store_close(s);
+    return rc;
+}
+
+int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct error *err)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    struct config *config = NULL;
+    struct config_problems problems;
+    settings_read(cli, NULL, 0, &config, &problems);
+    bool here = options_has(&cli->options, "direct") || options_has(&cli->options, "store");
+    int rc = here ? 0 : ask_daemon(cli, config, q, &answer, err);
+    if (rc == 0)
+        rc = read_here(cli, config, q, &answer, err);
+    config_free(config);
+    if (rc < 0)
+        return rc;
+    *ret = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
+    return *ret ? 0 : error_set(err, -EPROTO, "the answer cannot be understood");
+}
+
+static int print(struct cli *cli, json_t *body, bool report)
+{
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
+    if (cli->json) {
+        char *text = json_dumps(body, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+        buf_text(&out, text ? text : "");
+        buf_char(&out, '\n');
+        out.failed |= !text;
+        free(text);
+    } else if ((report ? table_report(&out, &cli->page, body, options_value(&cli->options, "by", NULL))
+                       : table_past(&out, &cli->page, body)) < 0) {
+        return cli_fail("the answer cannot be understood");
+    }
+    return show_text(&out);
+}
+
+int past_show(struct cli *cli, struct past_question *q)
+{
+    struct error err = {0};
+    json_t *body = NULL;
+    cli->page.now = q->now;
+    int rc = past_ask(cli, q, &body, &err);
+    if (rc == -EINVAL)
+        return cli_usage(cli, "%s", err.text);
+    if (rc < 0)
+        return cli_fail("%s", err.text);
+    int status = print(cli, body, q->kind == PAST_REPORT);
+    json_decref(body);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Questions about the past for commands: the daemon is asked first; else, or when --direct or --store say so, the history is read
+ * here, without changing it.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "past/answer.h"
+
+struct json_t;
+
+/* The options that such commands share. */
+#define PAST_OPTION_HOST                                                                            \
+    {                                                                                               \
+        .name = "host", .argument = "NAME", .help = "Of this host, where the history is of several" \
+    }
+#define PAST_OPTION_STORE                                                                                           \
+    {                                                                                                               \
+        .name = "store", .argument = "URL",                                                                         \
+        .help = "Read this history (sqlite:PATH, postgresql://...) instead of asking the daemon or using store.url" \
+    }
+
+/* The parameters of a question from the command's options, times in the zone of this machine. -EINVAL: wrong usage. */
+int past_question_of(struct cli *cli, struct past_question *q, struct error *err);
+
+/* The same of a report. */
+int past_report_of(struct cli *cli, struct past_question *q, struct error *err);
+
+/* The body of the answer, to be given back with json_decref. -ENODEV: there is no such GPU or host. */
+int past_ask(struct cli *cli, struct past_question *q, struct json_t **ret, struct error *err);
+
+/* Asks and prints, as text or JSON; the exit status. */
+int past_show(struct cli *cli, struct past_question *q);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Asks the daemon, or samples through the engine.
+ */
+#include "ask/session.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ask/client.h"
+#include "ask/settings.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "format/json/json.h"
+#include "format/json/why.h"
+
+/* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
+enum { ANSWER_WITHIN_MS = 8000, DAEMON_WITHIN_MS = 1500, MAX_AGE_MS = 5000 };
+
+struct session {
+    struct cli *cli;
+    struct client *client; /* NULL: no daemon, or not asked */
+    int64_t max_age_ms;    /* of its samples */
+    struct engine *engine; /* NULL while a daemon answers */
+    const char *sources[SOURCES_MAX];
+    size_t source_count;
+    char replay[PATH_SIZE + 32];
+};
+
+static int gather_sources(struct session *s, struct error *err)
+{
+    const struct options *o = &s->cli->options;
+    for (size_t i = 0; i < o->given_count; i++) {
+        if (strcmp(o->given[i].spec->name, "source") != 0)
+            continue;
+        if (s->source_count == SOURCES_MAX)
+            return error_set(err, -EINVAL, "more than %d times '--source'", SOURCES_MAX);
+        s->sources[s->source_count++] = o->given[i].value;
+    }
+    return 0;
+}
+
+/* A bundle of `whirr doctor` brings what its drivers said as a recording, beside the files for those that are read from files. */
+static void add_recording_of_bundle(struct session *s)
+{
+    const struct env *env = &s->cli->env;
+    if (s->source_count || !env_is_recorded(env) || !file_exists(env, "/whirr/recording"))
+        return;
+    snprintf(s->replay, sizeof s->replay, "replay:%s/whirr/recording", env->sysroot);
+    s->sources[s->source_count++] = s->replay;
+    s->sources[s->source_count++] = "auto";
+}
+
+static bool wants_daemon(const struct session *s)
+{
+    const struct options *o = &s->cli->options;
+    return !s->cli->direct && !s->source_count && !env_is_recorded(&s->cli->env) && !options_has(o, "direct") &&
+           !options_has(o, "show-secrets");
+}
+
+static void open_client(struct session *s)
+{
+    struct config *config = NULL;
+    struct config_problems problems;
+    struct error err = {0};
+    /* A file with mistakes must not keep anybody from looking at GPUs; `whirr config check` tells them. */
+    settings_read(s->cli, NULL, 0, &config, &problems);
+    if (client_open(config ? config->server.socket : "auto", &s->client, &err))
+        log_debug("sampling by itself", LOG_TEXT("reason", err.text));
+    config_free(config);
+}
+
+static int open_engine(struct session *s, struct error *err)
+{
+    struct engine_options options = {
+        .env = &s->cli->env,
+        .sources = s->source_count ? s->sources : NULL,
+        .source_count = s->source_count,
+        .show_secrets = options_has(&s->cli->options, "show-secrets"),
+    };
+    s->engine = engine_new(&options, err);
+    return s->engine ? 0 : err->code ? err->code : -EIO;
+}
+
+struct session *session_open(struct cli *cli, struct error *err)
+{
+    struct session *s = calloc(1, sizeof *s);
+    if (!s) {
+        error_set(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    s->cli = cli;
+    s->max_age_ms = MAX_AGE_MS;
+    int result = gather_sources(s, err);
+    add_recording_of_bundle(s);
+    if (!result && wants_daemon(s))
+        open_client(s);
+    if (!result && !s->client)
+        result = open_engine(s, err);
+    if (!result)
+        return s;
+    session_close(s);
+    return NULL;
+}
+
+void session_close(struct session *s)
+{
+    if (!s)
+        return;
+    client_close(s->client);
+    engine_free(s->engine);
+    free(s);
+}
+
+bool session_asks_daemon(const struct session *s)
+{
+    return s->client != NULL;
+}
+
+void session_set_max_age(struct session *s, int64_t max_age_ms)
+{
+    s->max_age_ms = max_age_ms;
+}
+
+/* The daemon went away, hangs, or speaks another language: from now on we sample ourselves. */
+static void give_up_daemon(struct session *s, const struct error *why)
+{
+    log_warn("sampling without the daemon", LOG_TEXT("reason", why->text));
+    client_close(TAKE(s->client));
+}
+
+const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err)
+{
+    const struct snapshot *snapshot;
+    struct error why = {0};
+    if (s->client && client_snapshot(s->client, groups, s->max_age_ms, &snapshot, &why) == 0)
+        return snapshot;
+    if (s->client)
+        give_up_daemon(s, &why);
+    if (!s->engine && open_engine(s, err))
+        return NULL;
+    snapshot = engine_sample(s->engine, groups, 0, ANSWER_WITHIN_MS);
+    if (!snapshot)
+        error_set(err, -ETIMEDOUT, "no source answered within %d s", ANSWER_WITHIN_MS / MS_PER_S);
+    return snapshot;
+}
+
+struct why *session_why(struct session *s, const struct snapshot *snapshot)
+{
+    AUTO_BUF struct buf answer = BUF(16 << 20);
+    if (!s->client || client_request(s->client, "GET", "/api/why", NULL, &answer, DAEMON_WITHIN_MS, NULL) != 200)
+        return NULL;
+    json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
+    struct why *why = why_from_json(json, snapshot);
+    json_decref(json);
+    return why;
+}
+
+int session_get(struct session *s, const char *target, struct buf *answer)
+{
+    return s->client ? client_request(s->client, "GET", target, NULL, answer, DAEMON_WITHIN_MS, NULL) : -ENOTCONN;
+}
+
+int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)
+{
+    const char *which = options_value(&s->cli->options, "gpu", NULL);
+    if (!which) {
+        *ret_only = ALL_GPUS;
+        return 0;
+    }
+    int found = snapshot_find_gpu(snapshot, which);
+    if (found >= 0) {
+        *ret_only = found;
+        return 0;
+    }
+    if (snapshot->gpu_count == 0)
+        return error_set(err, -ENODEV, "no GPU matches '%s': none was found on this host", which);
+    if (snapshot->gpu_count == 1)
+        return error_set(err, -ENODEV, "no GPU matches '%s': there is one, with index %d", which, snapshot->gpus[0].index);
+    return error_set(err, -ENODEV, "no single GPU matches '%s': indexes go from %d to %d, see `whirr devices`", which,
+                     snapshot->gpus[0].index, snapshot->gpus[snapshot->gpu_count - 1].index);
+}
+
+void session_describe(struct session *s, struct buf *out)
+{
+    if (s->engine)
+        engine_describe(s->engine, out, ANSWER_WITHIN_MS);
+}

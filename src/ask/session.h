@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where a command's answers come from: a running daemon, asked over its Unix socket; else, or when --source, --sysroot or --direct
+ * say so, the engine of this process. Commands see snapshots only and need not know the difference.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "base/error.h"
+#include "insight/why/why.h"
+#include "model/snapshot.h"
+
+struct session;
+
+/* NULL and a sentence on failure. -EINVAL in err: wrong usage. */
+struct session *session_open(struct cli *cli, struct error *err);
+void session_close(struct session *s); /* NULL is fine */
+
+/* A fresh snapshot that has at least `groups`. NULL and a sentence when nothing answered in time. */
+const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err);
+
+/* True: a daemon answers. Its rates and its past are there at once, no second sample is needed for them. */
+bool session_asks_daemon(const struct session *s);
+/* How old a daemon's sample may be; 5 s unless told otherwise. */
+void session_set_max_age(struct session *s, int64_t max_age_ms);
+/* The daemon's explanation of a snapshot that it gave, with the past that it remembers; NULL when there is none. */
+struct why *session_why(struct session *s, const struct snapshot *snapshot);
+
+/* Asks the daemon for something else: the status of its answer, whose body is appended. -ENOTCONN: no daemon answers here. */
+int session_get(struct session *s, const char *target, struct buf *answer);
+
+/* The position of the GPU that --gpu names, ALL_GPUS without --gpu; -ENODEV and a sentence when it is not there. */
+int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err);
+
+/* For doctor: what the sources say about themselves. */
+void session_describe(struct session *s, struct buf *out);

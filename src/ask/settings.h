@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The configuration as a command sees it: files, environment, and the flags that it was given.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "config/config.h"
+
+/* Reads the configuration of --config, or the usual ones. `flags` may be NULL. */
+int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
+                  struct config_problems *problems);
+
+/* The same for commands that need it to go on: problems are printed to stderr, one a line. EXIT_FINE, or the exit status. */
+int settings_load(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret);
+
+/* The problems for `check`: with excerpts for people, as an object for machines. `config` may be NULL. */
+void settings_problems_text(const struct config_problems *problems, struct buf *out);
+void settings_problems_json(const struct config *config, const struct config_problems *problems, struct buf *out);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes the newest state of the alerts, whenever there is one.
+ */
+#include "daemon/alert_file.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/keep.h"
+#include "base/log.h"
+#include "base/mailbox.h"
+
+struct alert_file {
+    char *path;
+    struct mailbox *texts; /* of char *: one waits at most, an older one is dropped */
+    pthread_t thread;
+    bool running;
+};
+
+static void *write_texts(void *arg)
+{
+    struct alert_file *f = arg;
+    bool told = false;
+    for (char *text; (text = mailbox_take(f->texts, -1));) {
+        struct error err = {0};
+        int result = keep_write(f->path, str_from(text), &err);
+        if (result && !told)
+            log_error("the state of alerts cannot be kept, a restart forgets it", LOG_TEXT("error", err.text));
+        told = result != 0;
+        free(text);
+    }
+    return NULL;
+}
+
+struct alert_file *alert_file_open(const char *path)
+{
+    struct alert_file *f = calloc(1, sizeof *f);
+    if (!f)
+        return NULL;
+    f->path = strdup(path);
+    f->texts = mailbox_new(1, free);
+    f->running = f->path && f->texts && pthread_create(&f->thread, NULL, write_texts, f) == 0;
+    if (f->running)
+        return f;
+    alert_file_close(f);
+    return NULL;
+}
+
+int alert_file_read(struct alert_file *f, struct buf *text, struct error *err)
+{
+    return keep_read(f->path, text, err);
+}
+
+void alert_file_set_aside(struct alert_file *f)
+{
+    struct error err = {0};
+    if (keep_aside(f->path, &err))
+        log_warn("the damaged state of alerts cannot be moved away", LOG_TEXT("error", err.text));
+}
+
+void alert_file_write(struct alert_file *f, struct buf *text)
+{
+    char *taken = buf_take(text);
+    if (taken)
+        mailbox_put(f->texts, taken);
+}
+
+void alert_file_close(struct alert_file *f)
+{
+    if (!f)
+        return;
+    if (f->running) {
+        mailbox_close(f->texts); /* what is inside is still taken */
+        pthread_join(f->thread, NULL);
+    }
+    if (f->texts)
+        mailbox_free(f->texts);
+    free(f->path);
+    free(f);
+}

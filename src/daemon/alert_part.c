@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Judges the rules with every sample, keeps their state, tells whoever is to hear of it, and answers for them.
+ */
+#include "daemon/alert_part.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "alert/keep.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "config/places.h"
+#include "daemon/alert_file.h"
+#include "daemon/alert_routes.h"
+#include "daemon/notify_part.h"
+#include "format/json/alert.h"
+
+enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };
+
+struct alert_part {
+    const struct env *env;
+    struct server *server;
+    struct store_service *store; /* NULL: no history is kept */
+    struct notify_part *notify;  /* who is to hear of it: notify_part_tell() */
+    struct alert_rules *rules;
+    struct alert_set set;
+    struct alert_facts facts; /* of the last sample */
+    struct alert_file *file;  /* NULL: nothing is kept */
+    struct wall kept_at;
+};
+
+/* ---- what changes ---- */
+
+static void log_news(enum alert_news news, const struct alert *a)
+{
+    struct log_field name = LOG_TEXT("alert", a->rule), gpu = LOG_INT("gpu", a->gpu_index),
+                     severity = LOG_TEXT("severity", severity_name(a->severity));
+    char text[ALERT_SUMMARY_SIZE + 32];
+    bool begins = news == NEWS_FIRED || news == NEWS_HEARD;
+    snprintf(text, sizeof text, "alert %s: %s", begins ? "fires" : "is over, which was", a->summary);
+    if (begins && a->severity != CONFIG_SEVERITY_INFO)
+        log_warn(text, name, severity, gpu);
+    else
+        log_info(text, name, severity, gpu);
+}
+
+static void store_news(struct alert_part *p, enum alert_news news, const struct alert *a, const char *json)
+{
+    char text[ALERT_SUMMARY_SIZE + NOTICE_ALERT_SIZE + 32];
+    if (!p->store || news == NEWS_HEARD)
+        return;
+    snprintf(text, sizeof text, "%s %s: %s", a->rule, news == NEWS_FIRED ? "fires" : "is over, which was", a->summary);
+    store_service_event(p->store, &(struct store_event){.at = news == NEWS_FIRED ? a->state.started_at : a->state.ended_at,
+                                                        .gpu_index = a->gpu_index,
+                                                        .kind = "alert",
+                                                        .severity = severity_name(a->severity),
+                                                        .text = text,
+                                                        .data = json});
+}
+
+static void tell_notifiers(struct alert_part *p, const struct alert *a)
+{
+    struct alert_notice notice;
+    alert_notice(a, &notice);
+    if (notice.notifier_count)
+        notify_part_tell(p->notify, &notice);
+}
+
+static void on_news(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *a)
+{
+    struct alert_part *p = user;
+    if (news == NEWS_PENDING || news == NEWS_CALMED)
+        return;
+    AUTO_BUF struct buf text = BUF(ALERT_TEXT_MAX);
+    struct json_writer j = JSON_WRITER(&text);
+    json_alert(&j, a);
+    /* A load that goes up and down makes thousands of these a day: clients hear of it, the log and the history stay readable. */
+    bool often = rule && rule->every_rise;
+    if (!often) {
+        log_news(news, a);
+        store_news(p, news, a, text.failed ? NULL : text.at);
+    }
+    if (p->server && !text.failed)
+        server_announce(p->server, TOPIC_ALERT, buf_view(&text));
+    if (news == NEWS_RESOLVED ? a->told : !a->silenced_by[0])
+        tell_notifiers(p, a);
+}
+
+/* ---- over restarts ---- */
+
+static void restore(struct alert_part *p)
+{
+    AUTO_BUF struct buf text = BUF(ALERT_KEEP_MAX);
+    struct error err = {0};
+    int result = alert_file_read(p->file, &text, &err);
+    if (result == -ENOENT)
+        return;
+    if (!result)
+        result = alert_keep_read(&p->set, buf_view(&text), &err);
+    if (result == 0)
+        return;
+    log_error("the state of alerts cannot be read, all begin anew", LOG_TEXT("error", err.text));
+    if (result == -EINVAL)
+        alert_file_set_aside(p->file);
+}
+
+static void open_file(struct alert_part *p)
+{
+    char folder[PLACE_SIZE], path[PLACE_SIZE + 16];
+    struct error err = {0};
+    if (place_state(folder, &err) < 0) {
+        log_warn("alerts do not survive a restart", LOG_TEXT("error", err.text));
+        return;
+    }
+    snprintf(path, sizeof path, "%s/alerts.json", folder);
+    p->file = alert_file_open(path);
+    if (p->file)
+        restore(p);
+}
+
+static void keep(struct alert_part *p)
+{
+    AUTO_BUF struct buf text = BUF(ALERT_KEEP_MAX);
+    if (!p->file || !p->set.last_at.ms)
+        return;
+    alert_keep_write(&text, &p->set);
+    if (text.failed)
+        return;
+    alert_file_write(p->file, &text);
+    p->set.changed = p->set.stirred = false;
+    p->kept_at = p->set.last_at;
+}
+
+/* Times that are waited for need the time of the last look; without them, nothing changes between changes. */
+static bool waits(const struct alert_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct alert_state *s = &set->list[i]->state;
+        if (s->phase == ALERT_PENDING || s->calm_at.ms || s->known_at.ms)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the part ---- */
+
+static struct alert_rules *read_rules(const struct env *env, const struct config *config)
+{
+    static struct config_problems problems; /* large */
+    struct alert_rules *rules = NULL;
+    problems = (struct config_problems){0};
+    alert_rules_new(config, env, &problems, &rules);
+    for (size_t i = 0; i < problems.count; i++) /* were told when the configuration was read, and kept it from being used */
+        log_error(problems.list[i].text, LOG_TEXT("where", problems.list[i].where));
+    return rules;
+}
+
+struct alert_part *alert_part_new(const struct env *env, const struct config *config)
+{
+    struct alert_part *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (struct alert_part){.env = env, .notify = notify_part_new(env, config), .rules = read_rules(env, config)};
+    if (!p->notify || !p->rules) {
+        alert_part_free(p);
+        return NULL;
+    }
+    alert_set_init(&p->set, p->rules);
+    open_file(p);
+    return p;
+}
+
+/* Notifiers know what they were told already: nobody hears it twice, and nothing is lost that a crash left unsaid. */
+static void tell_again(struct alert_part *p)
+{
+    notify_part_roll_begin(p->notify);
+    for (size_t i = 0; i < p->set.count; i++) {
+        struct alert *a = p->set.list[i];
+        if (a->state.phase == ALERT_FIRING && a->told)
+            tell_notifiers(p, a);
+    }
+    notify_part_roll_end(p->notify); /* what they heard of and no longer fires is over */
+}
+
+void alert_part_start(struct alert_part *p, struct server *server, struct store_service *store)
+{
+    p->server = server;
+    p->store = store;
+    tell_again(p);
+}
+
+void alert_part_reload(struct alert_part *p, const struct config *config)
+{
+    notify_part_reload(p->notify, config);
+    struct alert_rules *rules = read_rules(p->env, config);
+    if (!rules) {
+        log_error("the alert rules cannot be changed, the old ones stay");
+        return;
+    }
+    alert_set_rules(&p->set, rules, clock_wall(p->env->clock), on_news, p);
+    alert_rules_free(p->rules);
+    p->rules = rules;
+    tell_again(p);
+    keep(p);
+}
+
+void alert_part_free(struct alert_part *p)
+{
+    if (!p)
+        return;
+    keep(p);
+    alert_file_close(p->file);
+    notify_part_free(p->notify);
+    alert_set_done(&p->set);
+    alert_rules_free(p->rules);
+    free(p);
+}
+
+static void know_the_store(struct alert_part *p, struct alert_facts *facts)
+{
+    struct store_status status;
+    if (!p->store || facts->store_failing.state == READING_OK)
+        return;
+    store_service_status(p->store, &status);
+    if (status.state != STORE_OPENING)
+        facts->store_failing = reading_ok(status.state != STORE_OK);
+}
+
+void alert_part_sampled(struct alert_part *p, const struct snapshot *s, struct alert_facts *facts)
+{
+    know_the_store(p, facts);
+    alert_set_step(&p->set, s, facts, on_news, p);
+    p->facts = *facts;
+    int64_t age_ms = s->taken_at.ms - p->kept_at.ms;
+    if (p->set.changed || (p->set.stirred && age_ms >= KEEP_SOON_MS) || (waits(&p->set) && age_ms >= KEEP_EVERY_MS))
+        keep(p);
+}
+
+int alert_part_request(struct alert_part *p, const struct part_request *r, struct buf *out)
+{
+    struct wall now = clock_wall(p->env->clock);
+    bool changed = false;
+    int status = alert_api(&p->set, &p->facts, now, r, out, &changed);
+    if (changed) {
+        alert_set_silence(&p->set, now, on_news, p);
+        keep(p);
+    }
+    return status ? status : notify_part_request(p->notify, r, out);
+}
+
+void alert_part_metrics(struct alert_part *p, const struct snapshot *s, struct buf *out)
+{
+    (void)s;
+    prometheus_alerts(out, &p->set);
+    notify_part_metrics(p->notify, out);
+}

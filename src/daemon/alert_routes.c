@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GET /api/alerts, GET /api/alerts/rules, POST /api/alerts/silence.
+ */
+#include "daemon/alert_routes.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "format/json/alert.h"
+#include "serve/api/part.h"
+
+enum { SILENCE_LONGEST_S = 366 * 86400 };
+
+/* {"alert": "gpu_hot", "gpu": 0} or ["alert=gpu_hot", "gpu=0"] */
+static int read_matchers(const json_t *matchers, struct silence *s, struct error *err)
+{
+    char text[256];
+    const char *key;
+    json_t *value;
+    size_t i;
+    int result = 0;
+    json_array_foreach(matchers, i, value)
+    {
+        const char *one = json_string_value(value);
+        result = result ? result : silence_add_matcher(s, str_from(one ? one : ""), err);
+    }
+    if (!json_is_object(matchers))
+        return result;
+    json_object_foreach((json_t *)matchers, key, value)
+    {
+        if (json_is_integer(value))
+            snprintf(text, sizeof text, "%s=%lld", key, (long long)json_integer_value(value));
+        else
+            snprintf(text, sizeof text, "%s=%s", key, json_is_string(value) ? json_string_value(value) : "");
+        result = result ? result : silence_add_matcher(s, str_from(text), err);
+    }
+    return result;
+}
+
+/* "for_seconds": 3600, or "until": "2026-11-15T12:00:00Z" */
+static int read_end(const json_t *body, struct wall now, struct silence *s, struct error *err)
+{
+    const json_t *seconds = json_object_get(body, "for_seconds"), *until = json_object_get(body, "until");
+    double length = json_number_value(seconds);
+    if (json_is_number(seconds) && length > 0 && length <= SILENCE_LONGEST_S)
+        s->until.ms = now.ms + (int64_t)(length * MS_PER_S);
+    else if (seconds || !json_is_string(until) || !wall_parse(str_from(json_string_value(until)), &s->until))
+        return error_set(err, -EINVAL, "\"for_seconds\" (up to a year) or \"until\" (a time like 2026-11-15T12:00:00Z) is needed");
+    return 0;
+}
+
+static int add_silence(struct alert_set *set, struct wall now, const json_t *body, struct buf *out)
+{
+    struct silence s = {0};
+    struct error err = {0};
+    const char *comment = json_string_value(json_object_get(body, "comment"));
+    const char *by = json_string_value(json_object_get(body, "created_by"));
+    str_copy_clean(s.comment, sizeof s.comment, str_from(comment ? comment : ""));
+    str_copy_clean(s.created_by, sizeof s.created_by, str_from(by ? by : ""));
+    int result = read_matchers(json_object_get(body, "matchers"), &s, &err);
+    if (!result)
+        result = read_end(body, now, &s, &err);
+    if (!result)
+        result = silences_add(&set->silences, &s, now, &err);
+    if (result) {
+        char sentence[sizeof err.text + 2];
+        snprintf(sentence, sizeof sentence, "%s.", err.text);
+        return part_error(out, result == -ENOSPC ? 503 : 400, result == -ENOSPC ? "too_many" : "bad_body", sentence);
+    }
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key(&j, "silence");
+    json_silence(&j, &s);
+    jw_end(&j);
+    buf_char(out, '\n');
+    return 201;
+}
+
+static int remove_silence(struct alert_set *set, const char *id, struct buf *out)
+{
+    if (!silences_remove(&set->silences, id))
+        return part_error(out, 404, "no_such_silence", "There is no silence of that number.");
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key_text(&j, "removed", id);
+    jw_end(&j);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static int silence(struct alert_set *set, struct wall now, struct str body, struct buf *out)
+{
+    json_t *json = json_loadb(body.at ? body.at : "", body.len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *remove = json_object_get(json, "remove");
+    int status = !json_is_object(json) ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
+                 : !remove             ? add_silence(set, now, json, out)
+                 : json_is_string(remove)
+                     ? remove_silence(set, json_string_value(remove), out)
+                     : part_error(out, 400, "bad_body", "\"remove\" must be the number of a silence, like \"s1\".");
+    json_decref(json);
+    return status;
+}
+
+int alert_api(struct alert_set *set, const struct alert_facts *facts, struct wall now, const struct part_request *r,
+              struct buf *out, bool *changed)
+{
+    struct json_writer j = JSON_WRITER(out);
+    if (str_is(r->path, "/api/alerts")) {
+        alert_set_sort(set);
+        json_alerts(&j, set, facts);
+    } else if (str_is(r->path, "/api/alerts/rules")) {
+        json_alert_rules(&j, set->rules, set);
+    } else if (str_is(r->path, "/api/alerts/silence")) {
+        int status = silence(set, now, r->body, out);
+        *changed = status < 300;
+        return status;
+    } else {
+        return 0;
+    }
+    buf_char(out, '\n');
+    return 200;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs capacity inside the daemon. The history is asked once, in the store's thread; its answer comes through a mailbox that is
+ * looked into with each sample.
+ */
+#include "daemon/capacity_part.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "format/json/capacity.h"
+#include "store/query.h"
+
+enum { ASK_AGAIN_MS = 10000, DAY_MS = 86400000, MINUTE_MS = 60000, PAST_MAX = COURSE_MINUTES * 64 };
+
+/* What the history knows: shared with the store's thread, which may end after us. */
+struct past_box {
+    _Atomic int refs;
+    struct mailbox *mailbox; /* of struct past */
+};
+
+struct past {
+    size_t gpu_count, count;
+    struct gpu_id gpus[GPU_MAX];
+    struct past_minute {
+        size_t gpu; /* of these */
+        struct wall at;
+        int64_t least_bytes;
+    } minutes[];
+};
+
+struct past_question {
+    struct past_box *box;
+    char host[HOST_NAME_SIZE];
+    struct wall now;
+};
+
+struct capacity_part {
+    const struct config *config;
+    struct guard_part *guard; /* NULL: there is none */
+    struct store_service *store;
+    struct capacity_courses *courses;
+    struct past_box *box;
+    bool past_known;
+    int64_t asked_at_ms;
+};
+
+static void box_unref(struct past_box *box)
+{
+    if (!box || atomic_fetch_sub(&box->refs, 1) > 1)
+        return;
+    if (box->mailbox)
+        mailbox_free(box->mailbox);
+    free(box);
+}
+
+struct capacity_part *capacity_part_new(const struct config *config)
+{
+    struct capacity_part *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->config = config;
+    p->courses = courses_new();
+    p->box = calloc(1, sizeof *p->box);
+    if (p->box) {
+        p->box->refs = 1;
+        p->box->mailbox = mailbox_new(2, free);
+    }
+    if (p->courses && p->box && p->box->mailbox)
+        return p;
+    capacity_part_free(p);
+    return NULL;
+}
+
+void capacity_part_start(struct capacity_part *p, struct store_service *store)
+{
+    p->store = store;
+}
+
+void capacity_part_set_guard(struct capacity_part *p, struct guard_part *guard)
+{
+    p->guard = guard;
+}
+
+void capacity_part_reload(struct capacity_part *p, const struct config *config)
+{
+    p->config = config;
+}
+
+void capacity_part_free(struct capacity_part *p)
+{
+    if (!p)
+        return;
+    courses_free(p->courses);
+    box_unref(p->box);
+    free(p);
+}
+
+/* ---- the day before, from the history; in the store's thread ---- */
+
+struct gathering {
+    struct past *past;
+    int64_t ids[GPU_MAX]; /* in the database */
+    size_t gpu;           /* being read */
+};
+
+static int on_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct gathering *g = user;
+    if (g->past->gpu_count == GPU_MAX)
+        return 1;
+    g->past->gpus[g->past->gpu_count] = gpu->identity;
+    g->ids[g->past->gpu_count++] = gpu->id;
+    return 0;
+}
+
+static int on_point(void *user, const struct store_point *point)
+{
+    struct gathering *g = user;
+    if (point->values[0].count && g->past->count < PAST_MAX)
+        g->past->minutes[g->past->count++] = (struct past_minute){g->gpu, point->at, point->values[0].min};
+    return 0;
+}
+
+static struct past *gather(struct store *s, const struct past_question *q)
+{
+    struct error err = {0};
+    struct gathering g = {0};
+    AUTO_FREE struct past *past = calloc(1, sizeof *past + PAST_MAX * sizeof past->minutes[0]);
+    int column = series_find(SERIES_GPU, "mem_free_bytes");
+    g.past = past;
+    if (!past || column < 0 || store_gpus(s, q->host, on_gpu, &g, &err) < 0)
+        return NULL;
+    for (g.gpu = 0; g.gpu < past->gpu_count; g.gpu++) {
+        const struct store_plot plot = {.series = SERIES_GPU,
+                                        .subject = g.ids[g.gpu],
+                                        .since_ms = q->now.ms - DAY_MS,
+                                        .until_ms = q->now.ms,
+                                        .step_ms = MINUTE_MS,
+                                        .points = COURSE_MINUTES + 2,
+                                        .columns = &(size_t){(size_t)column},
+                                        .column_count = 1};
+        if (store_series(s, &plot, on_point, &g, &err) < 0)
+            return NULL;
+    }
+    return TAKE(past);
+}
+
+static void answer_past(struct store *s, const struct error *err, void *arg)
+{
+    struct past_question *q = arg;
+    (void)err;
+    struct past *past = s ? gather(s, q) : NULL;
+    if (past)
+        mailbox_put(q->box->mailbox, past);
+    box_unref(q->box);
+    free(q);
+}
+
+static void ask_past(struct capacity_part *p, const struct snapshot *s)
+{
+    struct past_question *q = calloc(1, sizeof *q);
+    if (!q)
+        return;
+    *q = (struct past_question){.box = p->box, .now = s->taken_at};
+    const char *name = p->config->store.host[0] ? p->config->store.host : s->host.name;
+    str_copy(q->host, sizeof q->host, str_from(name));
+    atomic_fetch_add(&p->box->refs, 1);
+    p->asked_at_ms = s->taken_at.ms;
+    if (store_service_ask(p->store, answer_past, q))
+        return;
+    box_unref(q->box);
+    free(q);
+}
+
+static void take_past(struct capacity_part *p, const struct snapshot *s)
+{
+    for (struct past *past; (past = mailbox_take(p->box->mailbox, 0));) {
+        for (size_t i = 0; i < past->count; i++)
+            courses_add(p->courses, &past->gpus[past->minutes[i].gpu], past->minutes[i].at, past->minutes[i].least_bytes);
+        p->past_known = true;
+        free(past);
+    }
+    if (!p->past_known && p->store && (!p->asked_at_ms || s->taken_at.ms - p->asked_at_ms >= ASK_AGAIN_MS))
+        ask_past(p, s);
+}
+
+/* ---- while it runs ---- */
+
+static bool tracks(const struct capacity_part *p)
+{
+    return p->config->worker.capacity_tracking;
+}
+
+void capacity_part_sampled(struct capacity_part *p, const struct snapshot *s)
+{
+    if (!tracks(p)) {
+        courses_forget(p->courses);
+        p->past_known = false;
+        return;
+    }
+    take_past(p, s);
+    courses_add_snapshot(p->courses, s);
+}
+
+static struct capacity *measure(struct capacity_part *p, const struct snapshot *s)
+{
+    AUTO_FREE struct capacity_hold *holds = calloc(CAPACITY_HOLDS_MAX, sizeof *holds);
+    size_t count = holds && p->guard ? guard_part_holds(p->guard, s, holds, CAPACITY_HOLDS_MAX) : 0;
+    const struct capacity_settings settings = {.reserve_bytes = p->config->worker.reserve_bytes};
+    struct capacity *c = capacity_new(s, &settings, p->guard ? holds : NULL, count);
+    if (c && tracks(p))
+        courses_fill(p->courses, s->taken_at, c);
+    return c;
+}
+
+void capacity_part_metrics(struct capacity_part *p, const struct snapshot *s, struct buf *out)
+{
+    AUTO_FREE struct capacity *c = measure(p, s);
+    if (c)
+        prometheus_capacity(out, s, c);
+}
+
+/* ---- requests ---- */
+
+static bool number(const struct part_request *r, const char *key, int64_t most, int *ret)
+{
+    char text[32];
+    int64_t value;
+    if (!part_query(r, key, text, sizeof text))
+        return true;
+    if (!str_to_i64(str_from(text), &value) || value < 1 || value > most)
+        return false;
+    *ret = (int)value;
+    return true;
+}
+
+static int place(const struct part_request *r, const struct capacity *c, struct buf *out)
+{
+    struct placement_wish wish = {.count = 1, .only = -1};
+    char text[GPU_UUID_SIZE];
+    if (!part_query(r, "bytes", text, sizeof text))
+        return part_error(out, 400, "bad_parameter", "bytes is missing: the size of what is to be placed, in bytes or like 24GiB.");
+    if (!bytes_parse(str_from(text), &wish.bytes) || wish.bytes <= 0 || wish.bytes > MODEL_BYTES_MAX)
+        return part_error(out, 400, "bad_parameter", "bytes must be a number above 0, or an amount like 24GiB.");
+    if (!number(r, "gpus", PLACEMENT_GPUS_MAX, &wish.gpus) || !number(r, "count", PLACEMENT_COPIES_MAX, &wish.count))
+        return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
+    wish.whole = wish.gpus == 0; /* nobody said that it can be divided */
+    if (part_query(r, "evict", text, sizeof text)) {
+        wish.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
+        if (!wish.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))
+            return part_error(out, 400, "bad_parameter", "evict must be true or false.");
+    }
+    if (part_query(r, "gpu", text, sizeof text)) {
+        int at = snapshot_find_gpu(r->latest, text);
+        if (at < 0)
+            return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
+        wish.only = r->latest->gpus[at].index;
+    }
+    AUTO_FREE struct placement *found = placement_find(c, &wish);
+    if (!found)
+        return part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
+    struct json_writer j = JSON_WRITER(out);
+    json_placement(&j, c, &wish, found, &(struct fit_subject){.context_wanted = -1});
+    buf_char(out, '\n');
+    return 200;
+}
+
+int capacity_part_request(struct capacity_part *p, const struct part_request *r, struct buf *out)
+{
+    bool capacity = str_is(r->path, "/api/capacity");
+    if (!capacity && !str_is(r->path, "/api/placement"))
+        return 0;
+    AUTO_FREE struct capacity *c = measure(p, r->latest);
+    if (!c)
+        return part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
+    if (!capacity)
+        return place(r, c, out);
+    struct json_writer j = JSON_WRITER(out);
+    json_capacity(&j, r->latest, c, tracks(p) ? p->courses : NULL);
+    buf_char(out, '\n');
+    return 200;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Starts the parts in order, follows signals, stops them in reverse order.
+ */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "config/places.h"
+#include "daemon/alert_part.h"
+#include "daemon/guard_part.h"
+#include "daemon/history_part.h"
+#include "daemon/insight_part.h"
+#include "daemon/log_changes.h"
+#include "daemon/privileges.h"
+#include "daemon/sd_notify.h"
+#include "engine/engine.h"
+#include "serve/http/server.h"
+#include "source/source.h"
+
+enum { STORE_END_MS = 1000 };
+
+struct daemon {
+    const struct daemon_options *options;
+    struct config *first;   /* the one at the start: sockets and files come from it */
+    struct config *current; /* of the last reload, or the first */
+    const char *sources[SOURCES_MAX];
+    size_t source_count;
+    struct engine *engine;
+    struct server *server;
+    struct store_service *store; /* NULL: no history is kept */
+    struct guard_part *guard;
+    struct insight_part *insight;
+    struct alert_part *alerts;
+    struct story story;
+    char socket[PLACE_SIZE], tokens[PLACE_SIZE];
+    bool seen_sample;
+    bool failed, wrong_usage;
+};
+
+/* ---- from settings to options ---- */
+
+static size_t copy_list(const struct config_list *list, const char **to, size_t max)
+{
+    size_t count = MIN_OF(list->count, max);
+    for (size_t i = 0; i < count; i++)
+        to[i] = list->items[i];
+    return count;
+}
+
+static struct server_options server_options(struct daemon *d, const struct config *c)
+{
+    struct server_options o = {
+        .engine = d->engine,
+        .env = d->options->env,
+        .socket_path = d->socket[0] ? d->socket : NULL,
+        .insecure = c->server.insecure,
+        .tls_certificate = c->server.tls_certificate[0] ? c->server.tls_certificate : NULL,
+        .tls_key = c->server.tls_key[0] ? c->server.tls_key : NULL,
+        .token_file = d->tokens[0] ? d->tokens : NULL,
+        .interval_ms = config_interval_ms(c),
+        .max_age_ms = c->server.max_age_ms,
+        .connections_max = (size_t)c->server.max_clients,
+        .high_usage_percent = c->alerts.high_usage_percent,
+        .price_per_kwh = c->energy.price_per_kwh,
+    };
+    str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
+    if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))
+        o.listen_count = copy_list(&c->server.listen, o.listen, SERVER_LISTEN_MAX);
+    o.allowed_host_count = copy_list(&c->server.allowed_hosts, o.allowed_hosts, SERVER_NAMES_MAX);
+    o.cors_origin_count = copy_list(&c->server.cors_origins, o.cors_origins, SERVER_NAMES_MAX);
+    return o;
+}
+
+/* --source wins; then sampling.sources; "auto" is the engine's own choice, less NVML where worker.enable_nvml is off. */
+static void choose_sources(struct daemon *d)
+{
+    const struct config *c = d->first;
+    if (d->options->source_count) {
+        for (size_t i = 0; i < d->options->source_count && i < SOURCES_MAX; i++)
+            d->sources[d->source_count++] = d->options->sources[i];
+        return;
+    }
+    bool automatic =
+        c->sampling.sources.count == 0 || (c->sampling.sources.count == 1 && strcmp(c->sampling.sources.items[0], "auto") == 0);
+    if (!automatic)
+        d->source_count = copy_list(&c->sampling.sources, d->sources, SOURCES_MAX);
+    else if (!c->worker.enable_nvml)
+        for (size_t i = 0; i < source_registry_count && d->source_count < SOURCES_MAX; i++)
+            if (source_registry[i]->automatic && strcmp(source_registry[i]->name, "nvml") != 0)
+                d->sources[d->source_count++] = source_registry[i]->name;
+}
+
+/* ---- while it runs ---- */
+
+static void on_stop(void *user)
+{
+    struct daemon *d = user;
+    log_info("stopping", LOG_INT("clients", (int64_t)server_clients(d->server)));
+    sd_notify_send("STOPPING=1\nSTATUS=Telling %zu clients", server_clients(d->server));
+    server_stop(d->server);
+}
+
+static void on_watchdog(void *user)
+{
+    (void)user;
+    sd_notify_send("WATCHDOG=1");
+}
+
+/* worker.require_nvml: better no daemon than one that guards nothing. */
+static void check_required(struct daemon *d, const struct snapshot *s)
+{
+    if (d->seen_sample || !d->first->worker.require_nvml)
+        return;
+    for (size_t i = 0; i < s->source_count; i++)
+        if (strcmp(s->sources[i].name, "nvml") == 0 && s->sources[i].state != SOURCE_OFF)
+            return;
+    log_error("NVML is required (worker.require_nvml) and not there, stopping", LOG_TEXT("error", s->driver.error_message));
+    d->failed = true;
+    server_stop(d->server);
+}
+
+static void on_sample(void *user, const struct snapshot *s)
+{
+    static struct alert_facts facts; /* large */
+    struct daemon *d = user;
+    story_follow(&d->story, s);
+    guard_part_sampled(d->guard, s);
+    insight_part_sampled(d->insight, s);
+    facts = (struct alert_facts){0};
+    insight_part_facts(d->insight, &facts);
+    alert_part_sampled(d->alerts, s, &facts);
+    check_required(d, s);
+    d->seen_sample = true;
+    size_t clients = server_clients(d->server);
+    sd_notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
+}
+
+static void tell_problems(const struct config_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct config_problem *p = &problems->list[i];
+        if (p->warning)
+            log_warn(p->text, LOG_TEXT("where", p->where));
+        else
+            log_error(p->text, LOG_TEXT("where", p->where));
+    }
+}
+
+static void apply(struct daemon *d, const struct config *fresh)
+{
+    struct config_changes changes = {0};
+    struct error err = {0};
+    config_compare(d->current, fresh, &changes);
+    for (size_t i = 0; i < changes.count; i++)
+        if (changes.list[i].needs_restart)
+            log_warn("setting changed, but needs a restart", LOG_TEXT("setting", changes.list[i].key));
+    if (config_interval_ms(fresh) != config_interval_ms(d->current))
+        engine_set_interval(d->engine, config_interval_ms(fresh));
+    log_set_level((enum log_level)fresh->log.level);
+    if (d->store) {
+        struct store_limits limits = history_limits(fresh);
+        store_service_set_limits(d->store, &limits);
+    }
+    guard_part_reload(d->guard, fresh);
+    insight_part_reload(d->insight, fresh);
+    alert_part_reload(d->alerts, fresh);
+    struct server_options o = server_options(d, fresh);
+    if (server_reload(d->server, &o, &err))
+        log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
+    log_info("reloaded", LOG_INT("applied", (int64_t)changes.applied),
+             LOG_INT("needing_restart", (int64_t)changes.needing_restart));
+}
+
+static void on_reload(void *user)
+{
+    struct daemon *d = user;
+    static struct config_problems problems; /* large */
+    struct config *fresh = NULL;
+    sd_notify_reloading();
+    int result = d->options->load(d->options->user, &fresh, &problems);
+    tell_problems(&problems);
+    if (result) {
+        log_error("the configuration has mistakes, the old settings stay");
+    } else {
+        apply(d, fresh);
+        if (d->current != d->first)
+            config_free(d->current);
+        d->current = fresh;
+    }
+    sd_notify_send("READY=1");
+}
+
+/* ---- start and end ---- */
+
+/* Threads inherit the mask: signals are for this thread, which has them in its event loop. */
+static void block_signals(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(how, &set, NULL);
+}
+
+static int watch(struct daemon *d)
+{
+    int result = server_on_signal(d->server, SIGTERM, on_stop, d);
+    if (!result)
+        result = server_on_signal(d->server, SIGINT, on_stop, d);
+    if (!result)
+        result = server_on_signal(d->server, SIGHUP, on_reload, d);
+    int64_t watchdog = sd_notify_watchdog_ms();
+    if (!result && watchdog)
+        result = server_on_timer(d->server, watchdog, on_watchdog, d);
+    return result;
+}
+
+static void write_store_health(void *user, struct json_writer *j)
+{
+    history_health(((struct daemon *)user)->store, j);
+}
+
+/* A history that cannot be kept is no reason not to watch. */
+static void start_store(struct daemon *d)
+{
+    struct error err;
+    d->store = history_start(d->first, d->options->env, &err);
+    if (d->store && engine_subscribe(d->engine, store_service_inbox(d->store)) < 0) {
+        error_set(&err, -ENOSPC, "too many subscribers");
+        store_service_free(d->store, 0);
+        d->store = NULL;
+    }
+    if (!d->store && err.text[0])
+        log_error("no history is kept", LOG_TEXT("error", err.text));
+}
+
+/* Each part knows its own routes. */
+static int part_request(void *user, const struct part_request *r, struct buf *out)
+{
+    struct daemon *d = user;
+    int status = guard_part_request(d->guard, r, out);
+    if (!status)
+        status = insight_part_request(d->insight, r, out);
+    if (!status)
+        status = alert_part_request(d->alerts, r, out);
+    return status;
+}
+
+static void part_metrics(void *user, const struct snapshot *s, struct buf *out)
+{
+    struct daemon *d = user;
+    insight_part_metrics(d->insight, s, out);
+    alert_part_metrics(d->alerts, s, out);
+}
+
+static void guard_health(void *user, struct json_writer *j)
+{
+    guard_part_health(((struct daemon *)user)->guard, j);
+}
+
+static void guard_counters(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others)
+{
+    guard_part_counts(((struct daemon *)user)->guard, s, evictions_total, others);
+}
+
+static int start(struct daemon *d, struct error *err)
+{
+    const struct config *c = d->first;
+    if (!place_socket(c->server.socket, d->socket))
+        d->socket[0] = '\0';
+    if (place_tokens(d->tokens, err)) {
+        log_warn("tokens are not available", LOG_TEXT("error", err->text));
+        *err = (struct error){0};
+        d->tokens[0] = '\0';
+    }
+    choose_sources(d);
+    d->engine = engine_new(&(struct engine_options){.env = d->options->env,
+                                                    .sources = d->source_count ? d->sources : NULL,
+                                                    .source_count = d->source_count},
+                           err);
+    if (!d->engine) {
+        d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
+        return err->code ? err->code : -EIO;
+    }
+    start_store(d);
+    struct server_options o = server_options(d, c);
+    d->guard = guard_part_new(d->options->env, d->engine);
+    d->insight = insight_part_new(d->options->env, c);
+    d->alerts = alert_part_new(d->options->env, c);
+    if (!d->guard || !d->insight || !d->alerts)
+        return error_set(err, -ENOMEM, "out of memory");
+    const struct server_parts parts = {.sampled = on_sample,
+                                       .store_health = write_store_health,
+                                       .store = d->store,
+                                       .guard_health = guard_health,
+                                       .request = part_request,
+                                       .metrics = part_metrics,
+                                       .guard_counts = guard_counters,
+                                       .user = d};
+    int result = server_new(&o, &parts, &d->server, err);
+    if (!result && watch(d))
+        result = error_set(err, -ENOMEM, "cannot watch signals");
+    if (!result && guard_part_start(d->guard, c, d->server, d->store))
+        result = error_set(err, -ENOMEM, "cannot start the guard");
+    if (!result) {
+        insight_part_set_guard(d->insight, d->guard);
+        insight_part_start(d->insight, d->server, d->store);
+        alert_part_start(d->alerts, d->server, d->store);
+    }
+    if (!result) /* only now: everybody who wants to hear of the first sample is listening */
+        engine_set_interval(d->engine, config_interval_ms(c));
+    return result;
+}
+
+static void tell_start(const struct daemon *d)
+{
+    const char *address;
+    for (size_t i = 0; (address = server_address(d->server, i)); i++)
+        log_info("listening", LOG_TEXT("address", address));
+    if (d->first->server.insecure)
+        log_warn("everyone who reaches these addresses may read: no token is asked for (--insecure)");
+    sd_notify_send("READY=1\nSTATUS=Waiting for the first sample");
+}
+
+int daemon_run(const struct daemon_options *options)
+{
+    struct daemon d = {.options = options, .first = options->config, .current = options->config};
+    struct error err = {0};
+    int given_up = privileges_drop();
+    if (given_up > 0)
+        log_debug("capabilities given up", LOG_INT("count", given_up));
+    else if (given_up < 0)
+        log_warn("capabilities could not be given up", LOG_TEXT("error", strerror(-given_up)));
+    block_signals(SIG_BLOCK);
+    int result = start(&d, &err);
+    block_signals(SIG_UNBLOCK);
+    if (result) {
+        log_error("cannot start", LOG_TEXT("error", err.text));
+    } else {
+        tell_start(&d);
+        server_run(d.server);
+    }
+    /* The engine first: it puts samples into mailboxes that the server owns. */
+    server_end_work(d.server);
+    guard_part_stop(d.guard);
+    engine_free(d.engine);
+    store_service_free(d.store, STORE_END_MS); /* before the server, which waits for its answers */
+    server_free(d.server);
+    guard_part_free(d.guard);
+    alert_part_free(d.alerts);
+    insight_part_free(d.insight);
+    story_done(&d.story);
+    if (d.current != d.first)
+        config_free(d.current);
+    config_free(d.first);
+    if (!result)
+        log_info("stopped");
+    if (d.wrong_usage)
+        return EXIT_USAGE;
+    return result || d.failed ? EXIT_FAILED : EXIT_FINE;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Feeds the daemon's samples and the size of its store to the forecasts, and answers for them.
+ */
+#include "daemon/forecast_part.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/cleanup.h"
+#include "config/places.h"
+#include "daemon/history_part.h"
+#include "format/forecast.h"
+#include "format/json/json.h"
+#include "store/query.h"
+
+/* The size of a store changes slowly. */
+enum { STORE_EVERY_MS = 30000 };
+
+/* How far back the store reaches, found by its reader's thread; whoever lets go last frees it. */
+struct reach {
+    _Atomic int refs;
+    _Atomic int64_t first_ms; /* 0: not known (yet) */
+};
+
+struct forecast_part {
+    const struct env *env;
+    const struct config *config;
+    struct store_service *store; /* NULL: no history is kept */
+    struct reach *reach;
+    bool asked;
+    struct mono store_seen;
+    struct forecast_memory *memory;
+    struct forecast *latest;     /* NULL before the first sample */
+    const struct snapshot *last; /* that it was made for */
+    struct mono began;
+};
+
+/* Free space where the SQLite database lies (or would); absent for other ones. */
+static struct reading disk_free(const struct config *config)
+{
+    char url[PLACE_STORE_SIZE];
+    struct statvfs fs;
+    place_store(config, url);
+    if (strncmp(url, "sqlite:", 7) != 0)
+        return reading_absent(READING_UNSUPPORTED);
+    /* The folder: the file may not be there yet. */
+    char *slash = strrchr(url, '/');
+    if (slash)
+        slash[slash == url + 7] = '\0';
+    if (statvfs(slash ? url + 7 : ".", &fs) < 0)
+        return reading_absent(reading_state_from_errno(-errno));
+    return reading_ok((int64_t)fs.f_bavail * (int64_t)fs.f_frsize);
+}
+
+static void reach_unref(struct reach *r)
+{
+    if (r && atomic_fetch_sub(&r->refs, 1) == 1)
+        free(r);
+}
+
+struct forecast_part *forecast_part_new(const struct env *env, const struct config *config)
+{
+    struct forecast_part *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (struct forecast_part){
+        .env = env, .config = config, .memory = forecast_memory_new(), .reach = calloc(1, sizeof(struct reach))};
+    if (!p->memory || !p->reach) {
+        free(p->reach);
+        forecast_memory_free(p->memory);
+        free(p);
+        return NULL;
+    }
+    atomic_store(&p->reach->refs, 1);
+    return p;
+}
+
+void forecast_part_start(struct forecast_part *p, struct store_service *store)
+{
+    p->store = store;
+}
+
+void forecast_part_reload(struct forecast_part *p, const struct config *config)
+{
+    p->config = config;
+}
+
+void forecast_part_free(struct forecast_part *p)
+{
+    if (!p)
+        return;
+    reach_unref(p->reach);
+    snapshot_unref(p->last);
+    forecast_free(p->latest);
+    forecast_memory_free(p->memory);
+    free(p);
+}
+
+static int oldest(void *user, const struct store_gpu *gpu)
+{
+    int64_t *first = user;
+    if (gpu->first_seen.ms > 0 && (!*first || gpu->first_seen.ms < *first))
+        *first = gpu->first_seen.ms;
+    return 0;
+}
+
+static void find_reach(struct store *s, const struct error *err, void *arg)
+{
+    struct reach *r = arg;
+    int64_t first = 0;
+    (void)err;
+    if (s && store_gpus(s, NULL, oldest, &first, NULL) == 0)
+        atomic_store(&r->first_ms, first);
+    reach_unref(r);
+}
+
+static void see_store(struct forecast_part *p, const struct snapshot *s)
+{
+    if (!p->store || (p->store_seen.ns && mono_since_ms(s->taken, p->store_seen) < STORE_EVERY_MS))
+        return;
+    if (!p->asked) {
+        atomic_fetch_add(&p->reach->refs, 1);
+        p->asked = store_service_ask(p->store, find_reach, p->reach);
+        if (!p->asked)
+            reach_unref(p->reach);
+    }
+    struct store_status status;
+    store_service_status(p->store, &status);
+    struct store_limits limits = history_limits(p->config);
+    bool file = strcmp(status.kind, "sqlite") == 0;
+    int64_t first = atomic_load(&p->reach->first_ms);
+    struct forecast_store_facts facts = {.at = s->taken,
+                                         .used_bytes = status.used_bytes >= 0 ? reading_ok(status.used_bytes)
+                                                                              : reading_absent(READING_FAILED),
+                                         .cap_bytes = file ? reading_ok(limits.max_bytes) : reading_absent(READING_UNSUPPORTED),
+                                         .disk_free_bytes = file ? disk_free(p->config) : reading_absent(READING_UNSUPPORTED),
+                                         .retention_ms = limits.raw_ms,
+                                         .kept_ms = first > 0 ? MAX_OF(s->taken_at.ms - first, 1) : 0};
+    forecast_see_store(p->memory, &facts);
+    if (status.used_bytes >= 0)
+        p->store_seen = s->taken;
+}
+
+void forecast_part_sampled(struct forecast_part *p, const struct snapshot *s)
+{
+    if (!p->began.ns)
+        p->began = s->taken;
+    forecast_see(p->memory, s);
+    see_store(p, s);
+    struct forecast *f = forecast_make(p->memory, s);
+    if (!f)
+        return; /* out of memory: the one before stands, with its time */
+    forecast_free(p->latest);
+    p->latest = f;
+    snapshot_unref(p->last);
+    p->last = snapshot_ref(s);
+}
+
+/* Absent without a time: rules about it do not fire. */
+static struct reading seconds(const struct forecast_when *w)
+{
+    if (w->verdict == FORECAST_REACHED)
+        return reading_ok(0);
+    if (w->verdict == FORECAST_EXPECTED)
+        return reading_ok((int64_t)w->likely_s);
+    return reading_absent(w->verdict == FORECAST_UNKNOWN ? READING_PENDING : READING_UNSUPPORTED);
+}
+
+void forecast_part_facts(struct forecast_part *p, struct alert_facts *facts)
+{
+    for (size_t i = 0; p->latest && i < p->latest->count; i++) {
+        const struct forecast_gpu *g = &p->latest->gpus[i];
+        if (g->gpu_index < 0 || g->gpu_index >= GPU_MAX)
+            continue;
+        facts->gpus[g->gpu_index].vram_full_seconds = seconds(&g->vram.when);
+        facts->gpus[g->gpu_index].throttle_seconds = seconds(&g->heat.when);
+    }
+    /* A store at its cap gives up its oldest samples, as it was told to: nothing to be alarmed about any more. */
+    const struct forecast_store *store = p->latest && p->latest->has_store ? &p->latest->store : NULL;
+    if (store && (store->of_disk || store->when.verdict != FORECAST_REACHED))
+        facts->store_full_seconds = seconds(&store->when);
+}
+
+static struct forecast_basis basis_of(const struct forecast_part *p)
+{
+    struct forecast_basis basis = {.remembered = true};
+    if (!p->last)
+        return basis;
+    basis.host = p->last->host.name;
+    basis.watched_s = (double)mono_since_ms(p->last->taken, p->began) / 1000;
+    for (size_t i = 0; i < p->last->gpu_count; i++)
+        basis.simulated |= p->last->gpus[i].simulated;
+    return basis;
+}
+
+int forecast_part_request(struct forecast_part *p, const struct part_request *r, struct buf *out)
+{
+    if (!str_is(r->path, "/api/forecast"))
+        return 0;
+    static const struct forecast nothing;
+    char which[GPU_UUID_SIZE];
+    int only = ALL_GPUS;
+    if (part_query(r, "gpu", which, sizeof which)) {
+        only = p->last ? snapshot_find_gpu(p->last, which) : -1;
+        if (only < 0) {
+            buf_text(out, "{\"error\":{\"code\":\"no_such_gpu\",\"message\":\"There is no such GPU.\"}}\n");
+            return 404;
+        }
+    }
+    struct forecast_basis basis = basis_of(p);
+    struct json_writer j = JSON_WRITER(out);
+    json_forecast(&j, p->latest ? p->latest : &nothing, &basis, only);
+    buf_char(out, '\n');
+    return 200;
+}
+
+void forecast_part_metrics(struct forecast_part *p, struct buf *out)
+{
+    if (p->latest)
+        prometheus_forecast(out, p->latest);
+}

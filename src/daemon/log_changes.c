@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Compares each sample with the one before and logs the difference.
+ */
+#include "daemon/log_changes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+
+static const struct source_status *find(const struct snapshot *s, const char *name)
+{
+    for (size_t i = 0; s && i < s->source_count; i++)
+        if (strcmp(s->sources[i].name, name) == 0)
+            return &s->sources[i];
+    return NULL;
+}
+
+static void tell_source(const struct source_status *now, const struct source_status *before)
+{
+    enum source_state was = before ? before->state : SOURCE_OFF;
+    bool new_failure = now->consecutive_errors == 1 && (!before || before->errors_total != now->errors_total);
+    if (now->state == was && !new_failure)
+        return;
+    struct log_field name = LOG_TEXT("source", now->name), why = LOG_TEXT("error", now->message);
+    struct log_field count = LOG_INT("consecutive_errors", now->consecutive_errors),
+                     total = LOG_INT("errors_total", (int64_t)now->errors_total);
+    switch (now->state) {
+    case SOURCE_OK:
+        if (was == SOURCE_FAILING || was == SOURCE_SET_ASIDE || was == SOURCE_HUNG)
+            log_info("source works again", name, LOG_INT("count", now->gpu_count), total);
+        else
+            log_info("source started", name, LOG_INT("count", now->gpu_count));
+        break;
+    case SOURCE_FAILING: log_error("query failed, trying again at the next sample", name, why, count, total); break;
+    case SOURCE_SET_ASIDE:
+        log_error("source set aside after repeated failures, trying again with growing pauses", name, why, count, total);
+        break;
+    case SOURCE_HUNG: log_error("source hangs in its driver and was given up, the rest goes on", name, why); break;
+    case SOURCE_RELEASED: log_info("source let go on request", name); break;
+    case SOURCE_ASLEEP: log_info("source closed, all of its GPUs sleep", name); break;
+    case SOURCE_OFF: log_debug("source is not in use", name, why); break;
+    }
+}
+
+static void tell_gpu(const struct gpu *now, const struct gpu *before)
+{
+    enum gpu_state was = before ? before->state : GPU_OK;
+    if (now->state == was)
+        return;
+    struct log_field gpu = LOG_INT("gpu", now->index), name = LOG_TEXT("name", now->id.name),
+                     why = LOG_TEXT("error", now->error_message);
+    switch (now->state) {
+    case GPU_OK: log_info("GPU can be read again", gpu, name); break;
+    case GPU_ASLEEP: log_debug("GPU sleeps", gpu, name); break;
+    case GPU_ERROR: log_error("GPU cannot be read", gpu, name, why); break;
+    case GPU_LOST: log_error("GPU is lost", gpu, name, why); break;
+    }
+}
+
+/* Once at the start, and again when the last source stopped working. */
+static void tell_nothing(struct story *story, const struct snapshot *s)
+{
+    AUTO_BUF struct buf why = BUF(4096);
+    for (size_t i = 0; i < s->source_count; i++) {
+        if (s->sources[i].state != SOURCE_OFF) {
+            story->told_nothing = false;
+            return;
+        }
+        buf_printf(&why, "%s%s: %s", why.len ? "; " : "", s->sources[i].name, s->sources[i].message);
+    }
+    if (!story->told_nothing)
+        log_warn("GPU features disabled: no source", LOG_TEXT("reason", buf_view(&why).at));
+    story->told_nothing = true;
+}
+
+static void tell_events(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->event_count; i++) {
+        const struct event *e = &s->events[i];
+        if (e->kind == EVENT_GPU_LOST || e->kind == EVENT_GPU_BACK)
+            continue; /* told as a change of state */
+        log_warn(e->text, LOG_TEXT("event", event_kind_name(e->kind)), LOG_INT("gpu", e->gpu_index), LOG_INT("code", e->code));
+    }
+}
+
+void story_follow(struct story *story, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->source_count; i++)
+        tell_source(&s->sources[i], find(story->last, s->sources[i].name));
+    for (size_t i = 0; i < s->gpu_count; i++)
+        tell_gpu(&s->gpus[i], story->last && i < story->last->gpu_count ? &story->last->gpus[i] : NULL);
+    tell_nothing(story, s);
+    tell_events(s);
+    if (s->gpu_count == 0)
+        log_debug("no GPUs in this sample");
+    snapshot_unref(story->last);
+    story->last = snapshot_ref(s);
+}
+
+void story_done(struct story *story)
+{
+    snapshot_unref(TAKE(story->last));
+}

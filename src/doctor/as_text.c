@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The doctor's report, for people and as data.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "doctor/doctor.h"
+#include "format/json/json.h"
+#include "format/table/grid.h"
+#include "source/source.h"
+
+static void title(struct buf *out, const struct page *page, const char *text)
+{
+    buf_char(out, '\n');
+    page_wrap(out, page, INK_STRONG, text, 0, 0);
+}
+
+static void pair(struct buf *out, const struct page *page, enum ink ink, const char *key, const char *value)
+{
+    buf_text(out, "  ");
+    page_cell(out, page, INK_PLAIN, LEFT, key, 20);
+    buf_text(out, " ");
+    page_wrap(out, page, ink, value, 23, 23);
+}
+
+static const char *vendor_word(const char *id)
+{
+    return strcmp(id, "10de") == 0 ? "NVIDIA" : strcmp(id, "1002") == 0 ? "AMD" : strcmp(id, "8086") == 0 ? "Intel" : id;
+}
+
+/* ---- sources ---- */
+
+static void source_words(char *text, size_t size, const struct source_status *source)
+{
+    switch (source->state) {
+    case SOURCE_OK: snprintf(text, size, "in use, %d GPU%s", source->gpu_count, source->gpu_count == 1 ? "" : "s"); break;
+    case SOURCE_OFF: snprintf(text, size, "not in use: %s", source->message[0] ? source->message : "not on this host"); break;
+    default:
+        snprintf(text, size, "%s, %d GPUs%s%s", source_state_name(source->state), source->gpu_count, source->message[0] ? ": " : "",
+                 source->message);
+    }
+}
+
+static void text_sources(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    title(out, page, "Sources");
+    for (size_t i = 0; i < s->source_count; i++) {
+        char text[SOURCE_MESSAGE_SIZE + 64];
+        source_words(text, sizeof text, &s->sources[i]);
+        enum ink ink = s->sources[i].state == SOURCE_OK ? INK_GOOD : s->sources[i].state == SOURCE_OFF ? INK_FAINT : INK_BAD;
+        pair(out, page, ink, s->sources[i].name, text);
+    }
+    for (size_t i = 0; i < source_registry_count; i++) {
+        bool tried = false;
+        for (size_t k = 0; k < s->source_count; k++)
+            tried |= strcmp(s->sources[k].name, source_registry[i]->name) == 0;
+        if (!tried)
+            pair(out, page, INK_FAINT, source_registry[i]->name, "not asked for");
+    }
+}
+
+/* ---- machine ---- */
+
+static void text_versions(struct buf *out, const struct page *page, const struct doctor_facts *f, const struct snapshot *s)
+{
+    const char *unknown = page_dash(page);
+    title(out, page, "Versions");
+    pair(out, page, INK_PLAIN, "Linux", f->kernel[0] ? f->kernel : unknown);
+    pair(out, page, INK_PLAIN, "nvidia module", f->nvidia_module[0] ? f->nvidia_module : "not loaded");
+    pair(out, page, INK_PLAIN, "NVIDIA driver", s->driver.driver_version[0] ? s->driver.driver_version : unknown);
+    pair(out, page, INK_PLAIN, "NVML", s->driver.nvml_version[0] ? s->driver.nvml_version : unknown);
+    pair(out, page, INK_PLAIN, "CUDA up to", s->driver.cuda_version[0] ? s->driver.cuda_version : unknown);
+}
+
+static void text_cards(struct buf *out, const struct page *page, const struct doctor_facts *f)
+{
+    static const struct grid_column columns[] = {
+        {"  PCI", LEFT, 0}, {"CARD", LEFT, 0}, {"DRIVER", LEFT, 0}, {"POWER", LEFT, 2}, {"SHOWN AS", LEFT, 0},
+    };
+    title(out, page, "Cards on the PCI bus");
+    if (!f->card_count) {
+        buf_text(out, "  ");
+        page_wrap(out, page, INK_FAINT, "none", 2, 2);
+        return;
+    }
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < f->card_count; i++) {
+        const struct doctor_card *card = &f->cards[i];
+        char text[64];
+        snprintf(text, sizeof text, "  %s", card->pci_address);
+        grid_add(&g, INK_PLAIN, text);
+        snprintf(text, sizeof text, "%s %s:%s", vendor_word(card->vendor_id), card->vendor_id, card->device_id);
+        grid_add(&g, INK_PLAIN, text);
+        grid_add(&g, card->driver[0] ? INK_PLAIN : INK_WARN, card->driver[0] ? card->driver : "none");
+        grid_add(&g, INK_PLAIN, card->power_state[0] ? card->power_state : page_dash(page));
+        snprintf(text, sizeof text, card->gpu_index >= 0 ? "GPU %d" : "not shown", card->gpu_index);
+        grid_add(&g, card->gpu_index >= 0 ? INK_GOOD : INK_WARN, text);
+    }
+    grid_write(out, page, &g);
+}
+
+static void text_rights(struct buf *out, const struct page *page, const struct doctor_facts *f)
+{
+    char text[160];
+    title(out, page, "Permissions");
+    pair(out, page, INK_PLAIN, "user", f->root ? "root" : "not root");
+    snprintf(text, sizeof text, "CAP_PERFMON %s, CAP_SYS_PTRACE %s", f->cap_perfmon ? "yes" : "no", f->cap_ptrace ? "yes" : "no");
+    pair(out, page, INK_PLAIN, "capabilities", text);
+    pair(out, page, f->hidepid ? INK_WARN : INK_PLAIN, "/proc", f->hidepid ? "hides processes of others" : "shows all processes");
+    for (size_t i = 0; i < f->node_count; i++) {
+        const struct doctor_node *node = &f->nodes[i];
+        snprintf(text, sizeof text, node->usable ? "may be used" : "may not be opened (mode %04o%s%s)", node->mode,
+                 node->group[0] ? ", group " : "", node->group);
+        pair(out, page, node->usable ? INK_GOOD : INK_WARN, node->path, text);
+    }
+    title(out, page, "Container");
+    pair(out, page, INK_PLAIN, "runtime", f->container[0] ? f->container : "none recognised");
+    pair(out, page, INK_PLAIN, "PID namespace",
+         f->own_pid_namespace ? "its own: processes outside have no names" : "the machine's");
+    if (f->visible_devices[0])
+        pair(out, page, INK_PLAIN, "visible devices", f->visible_devices);
+}
+
+/* ---- GPUs ---- */
+
+static void text_absent(struct buf *out, const struct page *page, const struct gpu *gpu, enum reading_state why)
+{
+    AUTO_BUF struct buf names = BUF(16384);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (gpu->metric[i].state == why)
+            buf_printf(&names, "%s ", metric_table[i].json);
+    if (gpu->processes_state == why)
+        buf_text(&names, "processes ");
+    if (names.len && !names.failed)
+        pair(out, page, INK_FAINT, reading_state_name(why), names.at);
+}
+
+static void text_gpus(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        char text[GPU_NAME_SIZE + 64];
+        snprintf(text, sizeof text, "GPU %d %s (%s)%s", gpu->index, gpu->id.name, gpu->source, gpu->simulated ? ", SIMULATED" : "");
+        title(out, page, text);
+        snprintf(text, sizeof text, "%s%s", gpu_state_name(gpu->state), gpu->state == GPU_ASLEEP ? ": left alone" : "");
+        pair(out, page, gpu->state == GPU_OK ? INK_GOOD : gpu->state == GPU_ASLEEP ? INK_FAINT : INK_BAD, "state", text);
+        if (gpu->error_message[0])
+            pair(out, page, INK_BAD, "driver says", gpu->error_message);
+        for (int why = READING_UNREAD; why <= READING_PENDING; why++)
+            if (why != READING_OK && gpu->state == GPU_OK)
+                text_absent(out, page, gpu, (enum reading_state)why);
+    }
+}
+
+static void text_described(struct buf *out, const struct page *page, const char *described)
+{
+    struct str rest = str_from(described), line;
+    if (!rest.len)
+        return;
+    title(out, page, "What the sources say");
+    while (str_cut(&rest, '\n', &line)) {
+        char text[2048];
+        int indent = 2;
+        while (line.len && line.at[0] == ' ') {
+            line = (struct str){line.at + 1, line.len - 1};
+            indent++;
+        }
+        if (!line.len)
+            continue;
+        str_copy(text, sizeof text, line);
+        buf_printf(out, "%*s", indent, "");
+        page_wrap(out, page, INK_FAINT, text, indent + 2, indent);
+    }
+}
+
+static void text_findings(struct buf *out, const struct page *page, const struct findings *findings)
+{
+    size_t number = 0;
+    title(out, page, "What to fix");
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *f = &findings->list[i];
+        if (f->urgency == NOTE)
+            continue;
+        buf_printf(out, "  %zu. ", ++number);
+        page_wrap(out, page, f->urgency == URGENT ? INK_BAD : INK_WARN, f->what, 5, 5);
+        if (f->fix[0]) {
+            buf_text(out, "     ");
+            page_wrap(out, page, INK_PLAIN, f->fix, 5, 5);
+        }
+    }
+    if (!number) {
+        buf_text(out, "  ");
+        page_wrap(out, page, INK_GOOD, "Nothing.", 2, 2);
+    }
+    bool first = true;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *f = &findings->list[i];
+        if (f->urgency != NOTE)
+            continue;
+        if (first)
+            title(out, page, "Good to know");
+        first = false;
+        buf_text(out, page->utf8 ? "  • " : "  - ");
+        char text[sizeof f->what + sizeof f->fix + 2];
+        snprintf(text, sizeof text, "%s %s", f->what, f->fix);
+        page_wrap(out, page, INK_PLAIN, text, 4, 4);
+    }
+}
+
+void doctor_text(struct buf *out, const struct page *page, const struct doctor_facts *facts, const struct snapshot *s,
+                 const struct findings *findings, const char *described)
+{
+    char text[128];
+    snprintf(text, sizeof text, "whirr %s on %s%s%s", WHIRR_VERSION, s->host.name[0] ? s->host.name : "this host",
+             facts->machine[0] ? ", " : "", facts->machine);
+    page_wrap(out, page, INK_STRONG, text, 0, 0);
+    text_sources(out, page, s);
+    text_versions(out, page, facts, s);
+    text_cards(out, page, facts);
+    text_rights(out, page, facts);
+    text_gpus(out, page, s);
+    text_described(out, page, described);
+    text_findings(out, page, findings);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The doctor's bundle: a machine in an archive that can be sent with a bug report and replayed with --sysroot.
+ *
+ *   sys/, proc/, etc/    the files that were read, with their links
+ *   whirr/recording      some samples of the GPUs that are not read from files (NVML), for the source `replay`
+ *   whirr/doctor.txt     the report
+ *   whirr/status.json    what was seen
+ */
+#pragma once
+
+#include "ask/cli.h"
+
+/* Returns the exit status. */
+int bundle_write(struct cli *cli, const char *path);

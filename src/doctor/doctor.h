@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The doctor: looks at everything that decides what whirr can see, and tells what to fix, in order.
+ *
+ *   machine ──doctor_look()──▶ facts ──doctor_judge()──▶ findings ──▶ text or JSON
+ *
+ * Judging is a pure function of the facts and the snapshot.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "base/json_writer.h"
+#include "format/table/page.h"
+#include "model/snapshot.h"
+
+enum { DOCTOR_CARDS_MAX = 64, DOCTOR_NODES_MAX = 96, DOCTOR_FINDINGS_MAX = 48 };
+
+/* A display controller or accelerator on the PCI bus, whether a source shows it or not. */
+struct doctor_card {
+    char pci_address[GPU_PCI_SIZE];
+    char vendor_id[8], device_id[8]; /* "10de" */
+    char driver[32];                 /* kernel driver; "" none is bound */
+    char power_state[16];            /* "active", "suspended"; "" unknown */
+    int gpu_index;                   /* -1: no source shows it */
+};
+
+/* A device file that drivers are reached through. */
+struct doctor_node {
+    char path[64];
+    char group[33]; /* that owns it; "" unknown */
+    unsigned mode;
+    bool usable; /* we may read and write it */
+    bool member; /* we are in its group */
+};
+
+struct doctor_facts {
+    char kernel[64];
+    char machine[16];
+    char nvidia_module[32]; /* version of the loaded kernel module; "" not loaded */
+    bool nouveau_loaded;
+    size_t card_count;
+    struct doctor_card cards[DOCTOR_CARDS_MAX];
+    size_t node_count;
+    struct doctor_node nodes[DOCTOR_NODES_MAX];
+    bool root, cap_perfmon, cap_ptrace;
+    int hidepid;               /* of /proc; 0: processes of others can be seen */
+    int64_t perf_paranoid;     /* -1000: unknown */
+    char container[32];        /* "docker", ...; "" none was recognised */
+    bool own_pid_namespace;    /* pids of the host are not ours */
+    char visible_devices[128]; /* NVIDIA_VISIBLE_DEVICES; "" unset */
+};
+
+enum urgency { URGENT, USEFUL, NOTE };
+
+struct finding {
+    enum urgency urgency;
+    char what[256]; /* a sentence */
+    char fix[384];  /* what to do; "" nothing needs to be done */
+};
+
+struct findings {
+    size_t count;
+    struct finding list[DOCTOR_FINDINGS_MAX];
+};
+
+void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts);
+/* Urgent ones first. */
+void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings);
+
+/* described: what the sources say about themselves. */
+void doctor_text(struct buf *out, const struct page *page, const struct doctor_facts *facts, const struct snapshot *s,
+                 const struct findings *findings, const char *described);
+void doctor_json(struct json_writer *j, const struct doctor_facts *facts, const struct snapshot *s, const struct findings *findings,
+                 const char *described);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What was read, by path.
+ */
+#include "doctor/files_read.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+enum { LINKS_MAX = 40 };
+
+struct caught {
+    pthread_mutex_t lock;
+    struct caught_entry *entries;
+    size_t count, capacity, bytes, lost;
+};
+
+struct caught *caught_new(void)
+{
+    struct caught *c = calloc(1, sizeof *c);
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+static void forget(struct caught_entry *e)
+{
+    free((char *)e->path);
+    free((char *)e->bytes.at);
+}
+
+void caught_free(struct caught *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        forget(&c->entries[i]);
+    free(c->entries);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static bool make_room(struct caught *c)
+{
+    if (c->count < c->capacity)
+        return true;
+    size_t capacity = MAX_OF((size_t)256, c->capacity * 2);
+    struct caught_entry *more = realloc(c->entries, capacity * sizeof *more);
+    if (!more)
+        return false;
+    c->entries = more;
+    c->capacity = capacity;
+    return true;
+}
+
+/* Samples repeat themselves: an entry of the same path takes the new bytes. The search is a walk; a machine has some hundred. */
+static void add(struct caught *c, enum env_read kind, const char *path, struct str bytes)
+{
+    struct caught_entry *at = NULL;
+    for (size_t i = c->count; i > 0 && !at; i--)
+        if (strcmp(c->entries[i - 1].path, path) == 0)
+            at = &c->entries[i - 1];
+    if (at && kind > at->kind)
+        return; /* that it exists is known already, and more */
+    char *copy = malloc(bytes.len + 1), *name = at ? NULL : strdup(path);
+    if (!copy || (!at && !name) || c->bytes + bytes.len > CAUGHT_BYTES_MAX || (!at && (c->count == CAUGHT_MAX || !make_room(c)))) {
+        free(copy);
+        free(name);
+        c->lost++;
+        return;
+    }
+    if (bytes.len)
+        memcpy(copy, bytes.at, bytes.len);
+    copy[bytes.len] = '\0';
+    if (!at) {
+        at = &c->entries[c->count++];
+        *at = (struct caught_entry){.path = name};
+    }
+    c->bytes += bytes.len - at->bytes.len;
+    free((char *)at->bytes.at);
+    at->kind = kind;
+    at->bytes = (struct str){copy, bytes.len};
+}
+
+static void on_read(const struct env *env, enum env_read kind, const char *path, struct str bytes)
+{
+    struct caught *c = env->user;
+    pthread_mutex_lock(&c->lock);
+    add(c, kind, path, bytes);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void caught_watch(struct caught *c, struct env *env)
+{
+    env->user = c;
+    env->on_read = on_read;
+}
+
+/* ---- resolving ---- */
+
+/* Removes the last part of a path that begins with a slash. */
+static void go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+}
+
+/* Goes down from `at` along `rest`, part by part; links that are met are kept, and followed unless they are the end. */
+static int resolve(struct caught *links, const struct env *env, char at[PATH_SIZE], const char *rest, int *links_left)
+{
+    while (*rest) {
+        rest += strspn(rest, "/");
+        size_t len = strcspn(rest, "/");
+        struct str part = {rest, len};
+        rest += len;
+        if (!len || str_is(part, "."))
+            continue;
+        if (str_is(part, "..")) {
+            go_up(at);
+            continue;
+        }
+        size_t used = strlen(at);
+        if (used + len + 2 > PATH_SIZE)
+            return -ENAMETOOLONG;
+        snprintf(at + used, PATH_SIZE - used, "/" STR_FMT, STR_ARG(part));
+        char target[PATH_SIZE], next[PATH_SIZE];
+        bool last = rest[strspn(rest, "/")] == '\0';
+        ssize_t is_link = last ? -1 : file_read_link(env, at, target, sizeof target);
+        if (is_link < 0)
+            continue;
+        /* A link out of the machine's own tree would lead into another one when it is unpacked. */
+        if (target[0] == '/' || --*links_left < 0)
+            return -ELOOP;
+        add(links, READ_LINK, at, str_from(target));
+        go_up(at);
+        str_copy(next, sizeof next, str_from(target));
+        int rc = resolve(links, env, at, next, links_left);
+        if (rc < 0)
+            return rc;
+        /* The target itself may be a link. */
+        while ((is_link = file_read_link(env, at, target, sizeof target)) >= 0) {
+            if (target[0] == '/' || --*links_left < 0)
+                return -ELOOP;
+            add(links, READ_LINK, at, str_from(target));
+            go_up(at);
+            str_copy(next, sizeof next, str_from(target));
+            rc = resolve(links, env, at, next, links_left);
+            if (rc < 0)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+static bool is_folder(const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    struct stat info;
+    return env_path(env, whole, "%s", path) == 0 && stat(whole, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct caught_entry *)a)->path, ((const struct caught_entry *)b)->path);
+}
+
+size_t caught_finish(struct caught *c, struct env *env, const struct caught_entry **ret)
+{
+    env->on_read = NULL;
+    env->user = NULL;
+    struct caught resolved = {.count = 0};
+    for (size_t i = 0; i < c->count; i++) {
+        const struct caught_entry *e = &c->entries[i];
+        char at[PATH_SIZE] = "";
+        int links_left = LINKS_MAX;
+        if (resolve(&resolved, env, at, e->path, &links_left) < 0) {
+            c->lost++;
+            continue;
+        }
+        bool folder = e->kind == READ_FOLDER || (e->kind == READ_EXISTS && is_folder(env, at));
+        char target[PATH_SIZE];
+        if (e->kind != READ_LINK && file_read_link(env, at, target, sizeof target) > 0)
+            continue; /* a folder behind a link, of which nothing was read */
+        add(&resolved, folder ? READ_FOLDER : e->kind == READ_EXISTS ? READ_FILE : e->kind, at, folder ? STR("") : e->bytes);
+    }
+    for (size_t i = 0; i < c->count; i++)
+        forget(&c->entries[i]);
+    free(c->entries);
+    c->lost += resolved.lost;
+    c->entries = resolved.entries;
+    c->count = resolved.count;
+    c->capacity = resolved.capacity;
+    if (c->count)
+        qsort(c->entries, c->count, sizeof *c->entries, by_path);
+    *ret = c->entries;
+    return c->count;
+}
+
+size_t caught_lost(const struct caught *c)
+{
+    return c->lost;
+}

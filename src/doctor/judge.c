@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The doctor's judgement: each rule looks at the facts and says what is wrong and what to do about it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "doctor/doctor.h"
+
+struct patient {
+    const struct doctor_facts *facts;
+    const struct snapshot *s;
+    struct findings *findings;
+};
+
+static void found(struct patient *p, enum urgency urgency, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void found(struct patient *p, enum urgency urgency, const char *fix, const char *format, ...)
+{
+    if (p->findings->count == DOCTOR_FINDINGS_MAX)
+        return;
+    struct finding *f = &p->findings->list[p->findings->count++];
+    f->urgency = urgency;
+    str_copy(f->fix, sizeof f->fix, str_from(fix));
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f->what, sizeof f->what, format, args);
+    va_end(args);
+}
+
+static const struct source_status *source_named(const struct snapshot *s, const char *name)
+{
+    for (size_t i = 0; i < s->source_count; i++)
+        if (strcmp(s->sources[i].name, name) == 0)
+            return &s->sources[i];
+    return NULL;
+}
+
+static bool says(const struct source_status *source, const char *word)
+{
+    return source && str_contains(str_from(source->message), word);
+}
+
+/* ---- NVIDIA ---- */
+
+static bool is_nvidia(const struct doctor_card *card)
+{
+    return strcmp(card->vendor_id, "10de") == 0;
+}
+
+static void nvidia_card_without_driver(struct patient *p, const struct doctor_card *card)
+{
+    if (strcmp(card->driver, "nouveau") == 0)
+        found(p, USEFUL,
+              "Install NVIDIA's driver (Debian: nvidia-driver) and reboot; nouveau tells next to nothing about load and processes.",
+              "The NVIDIA card at %s runs with nouveau.", card->pci_address);
+    else if (strcmp(card->driver, "vfio-pci") == 0)
+        found(p, NOTE, "", "The NVIDIA card at %s is lent to a virtual machine (vfio-pci) and cannot be read from here.",
+              card->pci_address);
+    else if (!card->driver[0])
+        found(p, URGENT, "Install NVIDIA's driver (Debian: nvidia-driver), or load it with `sudo modprobe nvidia`.",
+              "The NVIDIA card at %s has no driver.", card->pci_address);
+}
+
+/* The card is driven by nvidia, and still NVML does not work. */
+static void nvml_does_not_work(struct patient *p, const struct source_status *nvml)
+{
+    const struct doctor_facts *f = p->facts;
+    const char *words = nvml ? nvml->message : "it was not tried";
+    if (says(nvml, "recorded machine"))
+        return;
+    if (says(nvml, "mismatch"))
+        found(p, URGENT,
+              "Reboot. Without a reboot: stop everything that uses the GPU, then `sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset "
+              "nvidia && "
+              "sudo modprobe nvidia`.",
+              "The kernel still runs another version of the driver (%s) than the one that is installed: %s.",
+              f->nvidia_module[0] ? f->nvidia_module : "unknown", words);
+    else if (f->container[0])
+        found(p, URGENT, "Start the container with `--gpus all` (docker) and NVIDIA_DRIVER_CAPABILITIES=utility.",
+              "The driver's library does not work in this container: %s.", words);
+    else if (says(nvml, "cannot open shared object") || says(nvml, "No such file"))
+        found(p, URGENT,
+              "Install the library that belongs to the driver (Debian: libnvidia-ml1), or name it with WHIRR_NVML_LIBRARY.",
+              "The kernel module nvidia %s is loaded, but its library is missing: %s.", f->nvidia_module, words);
+    else
+        found(p, URGENT, "Look into the kernel log: `sudo dmesg | grep -i nvrm`.", "NVML does not start: %s.", words);
+}
+
+static void nvidia(struct patient *p)
+{
+    const struct source_status *nvml = source_named(p->s, "nvml"), *smi = source_named(p->s, "nvidia-smi");
+    bool driven = p->facts->nvidia_module[0] != '\0';
+    for (size_t i = 0; i < p->facts->card_count; i++) {
+        const struct doctor_card *card = &p->facts->cards[i];
+        if (!is_nvidia(card))
+            continue;
+        driven |= strcmp(card->driver, "nvidia") == 0;
+        if (card->gpu_index < 0)
+            nvidia_card_without_driver(p, card);
+    }
+    if (driven && (!nvml || nvml->state == SOURCE_OFF))
+        nvml_does_not_work(p, nvml);
+    if (smi && smi->state == SOURCE_OK)
+        found(p, USEFUL, "",
+              "GPUs are read by the nvidia-smi program because NVML does not work: slower, and with fewer readings.");
+    const char *visible = p->facts->visible_devices;
+    if (strcmp(visible, "none") == 0 || strcmp(visible, "void") == 0)
+        found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES=%s hides every NVIDIA GPU.", visible);
+    else if (visible[0] && strcmp(visible, "all") != 0)
+        found(p, NOTE, "", "NVIDIA_VISIBLE_DEVICES=%s limits what is shown.", visible);
+}
+
+/* ---- every vendor ---- */
+
+static void sources(struct patient *p)
+{
+    for (size_t i = 0; i < p->s->source_count; i++) {
+        const struct source_status *source = &p->s->sources[i];
+        switch (source->state) {
+        case SOURCE_FAILING:
+        case SOURCE_SET_ASIDE:
+            found(p, URGENT, "Look into the kernel log with `sudo dmesg`; whirr tries again by itself.",
+                  "%s %s after %u failures: %s.", source->name, source->state == SOURCE_FAILING ? "fails" : "was set aside",
+                  source->consecutive_errors, source->message);
+            break;
+        case SOURCE_HUNG:
+            found(p, URGENT, "The driver does not come back: save your work, then reset the GPU or reboot.",
+                  "%s hangs in the driver.", source->name);
+            break;
+        case SOURCE_RELEASED: found(p, NOTE, "", "%s was let go on request and comes back by itself.", source->name); break;
+        default: break;
+        }
+    }
+}
+
+static void nodes(struct patient *p)
+{
+    for (size_t i = 0; i < p->facts->node_count; i++) {
+        const struct doctor_node *node = &p->facts->nodes[i];
+        char fix[256] = "Start the container with this device.";
+        if (node->usable)
+            continue;
+        if (node->group[0] && !node->member)
+            snprintf(fix, sizeof fix, "Join its group: `sudo usermod -aG %s $USER`, then log in again.", node->group);
+        else if (!p->facts->container[0])
+            snprintf(fix, sizeof fix, "Make it readable and writable for a group of yours (a udev rule), or run whirr as root.");
+        found(p, str_contains(str_from(node->path), "caps") ? NOTE : USEFUL, fix, "%s may not be opened by this user.", node->path);
+    }
+}
+
+static void cards_of_others(struct patient *p)
+{
+    for (size_t i = 0; i < p->facts->card_count; i++) {
+        const struct doctor_card *card = &p->facts->cards[i];
+        if (card->gpu_index >= 0 || is_nvidia(card))
+            continue;
+        if (strcmp(card->vendor_id, "1002") != 0 && strcmp(card->vendor_id, "8086") != 0)
+            found(p, NOTE, "", "The display controller at %s (%s:%s, driver %s) is of a kind that whirr does not read.",
+                  card->pci_address, card->vendor_id, card->device_id, card->driver[0] ? card->driver : "none");
+        else if (!card->driver[0])
+            found(p, URGENT,
+                  strcmp(card->vendor_id, "1002") == 0 ? "Load its driver: `sudo modprobe amdgpu`."
+                                                       : "Load its driver: `sudo modprobe i915`, or xe for new cards.",
+                  "The card at %s (%s:%s) has no driver.", card->pci_address, card->vendor_id, card->device_id);
+        else
+            found(p, NOTE, "", "The card at %s (driver %s) is shown by no source.", card->pci_address, card->driver);
+    }
+}
+
+static void gpus(struct patient *p)
+{
+    size_t hidden = 0, denied = 0;
+    for (size_t i = 0; i < p->s->gpu_count; i++) {
+        const struct gpu *gpu = &p->s->gpus[i];
+        int64_t value;
+        hidden += gpu->processes_hidden;
+        denied += gpu->processes_state == READING_DENIED;
+        if (gpu->state == GPU_LOST)
+            found(p, URGENT,
+                  "Reboot; if it comes again, look at power cables, the slot and the temperature, and `sudo dmesg | grep -i xid`.",
+                  "GPU %d (%s) is lost: %s.", gpu->index, gpu->id.name, gpu->error_message);
+        else if (gpu->state == GPU_ERROR)
+            found(p, URGENT, "Look into the kernel log with `sudo dmesg`.", "GPU %d (%s) cannot be read: %s.", gpu->index,
+                  gpu->id.name, gpu->error_message);
+        else if (gpu->state == GPU_ASLEEP)
+            found(p, NOTE, "", "GPU %d (%s) sleeps; whirr does not wake it.", gpu->index, gpu->id.name);
+        if (reading_get(gpu->recovery_action, &value) && value != 0)
+            found(p, URGENT, "Do so when its work is done.", "GPU %d needs this, its driver says: %s.", gpu->index,
+                  recovery_action_name(value));
+        if (reading_or(gpu->remapped_rows_failed, 0))
+            found(p, URGENT, "Have the card replaced.", "GPU %d could not remap bad memory.", gpu->index);
+        if (reading_or(gpu->remapped_rows_pending, 0) || reading_or(gpu->retired_pages_pending, 0))
+            found(p, USEFUL, "Reset the GPU or reboot.", "GPU %d waits for a reset to put bad memory aside.", gpu->index);
+    }
+    if (hidden || denied)
+        found(p, USEFUL,
+              "Run whirr as root, or give it the right: `sudo setcap cap_sys_ptrace,cap_perfmon=ep $(command -v whirr)`.",
+              "Processes of other users cannot be seen on %zu GPUs.", denied ? denied : (size_t)1);
+}
+
+static void rights(struct patient *p)
+{
+    const struct doctor_facts *f = p->facts;
+    bool intel = false;
+    for (size_t i = 0; i < p->s->gpu_count; i++)
+        intel |= strcmp(p->s->gpus[i].id.vendor, "intel") == 0;
+    if (f->hidepid && !f->root && !f->cap_ptrace)
+        found(p, USEFUL, "Join the group that the mount option gid= of /proc names, or run whirr as root.",
+              "/proc is mounted with hidepid=%d: processes of other users have no names.", f->hidepid);
+    if (intel && !f->root && !f->cap_perfmon && f->perf_paranoid > 0)
+        found(p, USEFUL, "`sudo setcap cap_perfmon=ep $(command -v whirr)`.",
+              "Counters of Intel GPUs need CAP_PERFMON (kernel.perf_event_paranoid is %lld).", (long long)f->perf_paranoid);
+    if (f->own_pid_namespace && p->s->gpu_count && !p->s->gpus[0].simulated)
+        found(p, NOTE, "Start the container with `--pid=host` to see all names.",
+              "This is a PID namespace of its own%s%s: processes outside are numbers without names.", f->container[0] ? " in " : "",
+              f->container);
+}
+
+static void no_gpu(struct patient *p)
+{
+    if (p->s->gpu_count || p->facts->card_count)
+        return;
+    found(p, NOTE, "Try whirr on a simulated machine: `whirr --source sim`.",
+          p->facts->container[0] ? "No GPU is handed into this container." : "There is no GPU on the PCI bus of this machine.");
+}
+
+void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings)
+{
+    *findings = (struct findings){0};
+    struct patient p = {facts, s, findings};
+    sources(&p);
+    nvidia(&p);
+    cards_of_others(&p);
+    gpus(&p);
+    nodes(&p);
+    rights(&p);
+    no_gpu(&p);
+    /* Within one urgency the order of the rules stays. */
+    struct finding sorted[DOCTOR_FINDINGS_MAX];
+    size_t count = 0;
+    for (int urgency = URGENT; urgency <= NOTE; urgency++)
+        for (size_t i = 0; i < findings->count; i++)
+            if (findings->list[i].urgency == (enum urgency)urgency)
+                sorted[count++] = findings->list[i];
+    memcpy(findings->list, sorted, count * sizeof sorted[0]);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The doctor's eyes: PCI bus, device files, capabilities, namespaces. Reads only, below the sysroot.
+ */
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "doctor/doctor.h"
+
+enum { CAP_SYS_PTRACE_BIT = 19, CAP_PERFMON_BIT = 38 };
+
+/* One line of a small file, trimmed; "" when there is none. */
+static void read_line(const struct env *env, char *text, size_t size, const char *path)
+{
+    char raw[256];
+    ssize_t len = file_read_head(env, path, raw, sizeof raw);
+    str_copy_clean(text, size, len > 0 ? str_trim((struct str){raw, (size_t)len}) : STR(""));
+}
+
+static void look_at_kernel(const struct env *env, struct doctor_facts *f)
+{
+    struct utsname name;
+    read_line(env, f->kernel, sizeof f->kernel, "/proc/sys/kernel/osrelease");
+    if (!env_is_recorded(env) && uname(&name) == 0)
+        str_copy(f->machine, sizeof f->machine, str_from(name.machine));
+    read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
+    f->nouveau_loaded = file_exists(env, "/sys/module/nouveau");
+    int64_t paranoid;
+    f->perf_paranoid = file_read_i64(env, "/proc/sys/kernel/perf_event_paranoid", &paranoid) == 0 ? paranoid : -1000;
+}
+
+/* ---- the PCI bus ---- */
+
+static void read_hex_id(const struct env *env, char id[8], const char *address, const char *file)
+{
+    char path[PATH_SIZE], text[16];
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", address, file);
+    read_line(env, text, sizeof text, path);
+    str_copy(id, 8, str_from(str_starts(str_from(text), "0x") ? text + 2 : text));
+}
+
+static void read_driver(const struct env *env, char driver[32], const char *address)
+{
+    char path[PATH_SIZE], target[PATH_SIZE];
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", address);
+    ssize_t len = file_read_link(env, path, target, sizeof target);
+    const char *slash = len > 0 ? strrchr(target, '/') : NULL;
+    str_copy_clean(driver, 32, len > 0 ? str_from(slash ? slash + 1 : target) : STR(""));
+}
+
+static int shown_as(const struct snapshot *s, const char *address)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (strcmp(s->gpus[i].id.pci_address, address) == 0)
+            return s->gpus[i].index;
+    return -1;
+}
+
+/* 0x03....: display controllers; 0x12....: processing accelerators, as some server cards call themselves. */
+static bool is_gpu_class(const struct env *env, const char *address)
+{
+    char path[PATH_SIZE], text[16];
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/class", address);
+    read_line(env, text, sizeof text, path);
+    return str_starts(str_from(text), "0x03") || str_starts(str_from(text), "0x12");
+}
+
+static int by_address(const void *a, const void *b)
+{
+    return strcmp(((const struct doctor_card *)a)->pci_address, ((const struct doctor_card *)b)->pci_address);
+}
+
+static void look_at_bus(const struct env *env, const struct snapshot *s, struct doctor_facts *f)
+{
+    AUTO_DIR DIR *bus = dir_open(env, "/sys/bus/pci/devices");
+    for (struct dirent *entry; bus && f->card_count < DOCTOR_CARDS_MAX && (entry = readdir(bus));) {
+        if (strlen(entry->d_name) >= GPU_PCI_SIZE || !strchr(entry->d_name, ':') || !is_gpu_class(env, entry->d_name))
+            continue;
+        struct doctor_card *card = &f->cards[f->card_count++];
+        char path[PATH_SIZE];
+        str_copy(card->pci_address, sizeof card->pci_address, str_from(entry->d_name));
+        read_hex_id(env, card->vendor_id, entry->d_name, "vendor");
+        read_hex_id(env, card->device_id, entry->d_name, "device");
+        read_driver(env, card->driver, entry->d_name);
+        snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/power/runtime_status", entry->d_name);
+        read_line(env, card->power_state, sizeof card->power_state, path);
+        card->gpu_index = shown_as(s, card->pci_address);
+    }
+    qsort(f->cards, f->card_count, sizeof f->cards[0], by_address);
+}
+
+/* ---- device files ---- */
+
+static bool in_group(gid_t group)
+{
+    gid_t groups[256];
+    int count = getgroups(ARRAY_LEN(groups), groups);
+    for (int i = 0; i < count; i++)
+        if (groups[i] == group)
+            return true;
+    return getegid() == group;
+}
+
+static void add_node(struct doctor_facts *f, const char *path)
+{
+    struct stat info;
+    if (f->node_count == DOCTOR_NODES_MAX || stat(path, &info) < 0 || !S_ISCHR(info.st_mode))
+        return;
+    struct doctor_node *node = &f->nodes[f->node_count++];
+    str_copy(node->path, sizeof node->path, str_from(path));
+    node->mode = info.st_mode & 07777;
+    node->usable = access(path, R_OK | W_OK) == 0;
+    node->member = in_group(info.st_gid);
+    struct group *group = node->usable ? NULL : getgrgid(info.st_gid);
+    str_copy_clean(node->group, sizeof node->group, str_from(group ? group->gr_name : ""));
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct doctor_node *)a)->path, ((const struct doctor_node *)b)->path);
+}
+
+static void look_at_nodes(const struct env *env, struct doctor_facts *f)
+{
+    /* A recorded machine's device files are not here. */
+    if (env_is_recorded(env))
+        return;
+    static const char *const folders[][2] = {{"/dev", "nvidia"}, {"/dev/dri", "renderD"}, {"/dev", "kfd"}};
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        AUTO_DIR DIR *folder = dir_open(env, folders[i][0]);
+        for (struct dirent *entry; folder && (entry = readdir(folder));) {
+            char path[PATH_SIZE];
+            if (!str_starts(str_from(entry->d_name), folders[i][1]))
+                continue;
+            snprintf(path, sizeof path, "%s/%s", folders[i][0], entry->d_name);
+            add_node(f, path);
+        }
+    }
+    qsort(f->nodes, f->node_count, sizeof f->nodes[0], by_path);
+}
+
+/* ---- what we may do ---- */
+
+static void look_at_rights(const struct env *env, struct doctor_facts *f)
+{
+    AUTO_BUF struct buf status = BUF(65536);
+    f->root = geteuid() == 0;
+    if (env_is_recorded(env) || file_read_all(env, "/proc/self/status", &status) < 0)
+        return;
+    struct str rest = buf_view(&status), line;
+    while (str_cut(&rest, '\n', &line)) {
+        if (!str_starts(line, "CapEff:"))
+            continue;
+        char hex[32] = "0x";
+        uint64_t bits;
+        str_copy(hex + 2, sizeof hex - 2, str_trim((struct str){line.at + 7, line.len - 7}));
+        if (str_to_u64(str_from(hex), &bits)) {
+            f->cap_perfmon = bits & (1ULL << CAP_PERFMON_BIT);
+            f->cap_ptrace = bits & (1ULL << CAP_SYS_PTRACE_BIT);
+        }
+    }
+}
+
+/* "proc /proc proc rw,nosuid,hidepid=2 0 0"; newer kernels write the word. */
+static int hidepid_of(struct str options)
+{
+    struct str option;
+    while (str_cut(&options, ',', &option)) {
+        if (!str_starts(option, "hidepid="))
+            continue;
+        struct str value = {option.at + 8, option.len - 8};
+        if (str_is(value, "off") || str_is(value, "0"))
+            return 0;
+        return str_is(value, "noaccess") || str_is(value, "1") ? 1 : 2;
+    }
+    return 0;
+}
+
+static void look_at_proc(const struct env *env, struct doctor_facts *f)
+{
+    AUTO_BUF struct buf mounts = BUF(4 * 1024 * 1024);
+    if (file_read_all(env, "/proc/self/mounts", &mounts) < 0 && file_read_all(env, "/proc/mounts", &mounts) < 0)
+        return;
+    struct str rest = buf_view(&mounts), line;
+    while (str_cut(&rest, '\n', &line)) {
+        struct str what, where, kind, options;
+        if (str_word(&line, &what) && str_word(&line, &where) && str_word(&line, &kind) && str_word(&line, &options) &&
+            str_is(where, "/proc") && str_is(kind, "proc"))
+            f->hidepid = hidepid_of(options);
+    }
+}
+
+static void look_at_container(const struct env *env, struct doctor_facts *f)
+{
+    static const struct {
+        const char *sign, *name;
+    } groups[] = {{"docker", "docker"},
+                  {"kubepods", "kubernetes"},
+                  {"libpod", "podman"},
+                  {"/lxc", "lxc"},
+                  {"machine.slice", "systemd-nspawn"}};
+    const char *name = "";
+    char text[4096];
+    if (file_exists(env, "/.dockerenv"))
+        name = "docker";
+    else if (file_exists(env, "/run/.containerenv"))
+        name = "podman";
+    else if (file_read_head(env, "/proc/self/cgroup", text, sizeof text) > 0 ||
+             file_read_head(env, "/proc/1/cgroup", text, sizeof text) > 0)
+        for (size_t i = 0; i < ARRAY_LEN(groups) && !name[0]; i++)
+            if (strstr(text, groups[i].sign))
+                name = groups[i].name;
+    str_copy(f->container, sizeof f->container, str_from(name));
+    /* The first PID namespace of a machine has a fixed number; any other is one of a container. */
+    ssize_t len = file_read_link(env, "/proc/self/ns/pid", text, sizeof text);
+    f->own_pid_namespace = len > 0 && strcmp(text, "pid:[4026531836]") != 0;
+    if (env->visible_devices)
+        str_copy_clean(f->visible_devices, sizeof f->visible_devices, str_from(env->visible_devices));
+}
+
+void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts)
+{
+    *facts = (struct doctor_facts){0};
+    look_at_kernel(env, facts);
+    look_at_bus(env, s, facts);
+    look_at_nodes(env, facts);
+    look_at_rights(env, facts);
+    look_at_proc(env, facts);
+    look_at_container(env, facts);
+}

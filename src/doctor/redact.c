@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Secrets and their stand-ins.
+ */
+#include "doctor/redact.h"
+
+#include <ctype.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static const char *stand_in_of(const struct privacy *p, const char *secret)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strcmp(p->list[i].secret, secret) == 0)
+            return p->list[i].stand_in;
+    return NULL;
+}
+
+static void learn(struct privacy *p, const char *secret, const char *stand_in)
+{
+    /* Words so short stand for other things, too; replacing them would spoil the text. */
+    if (strlen(secret) < 2 || strlen(secret) >= SECRET_SIZE || p->count == SECRETS_MAX || stand_in_of(p, secret))
+        return;
+    str_copy(p->list[p->count].secret, SECRET_SIZE, str_from(secret));
+    str_copy(p->list[p->count++].stand_in, SECRET_SIZE, str_from(stand_in));
+}
+
+static void learn_user(struct privacy *p, const char *name)
+{
+    char stand_in[32];
+    if (!name || !name[0] || strcmp(name, "root") == 0 || stand_in_of(p, name))
+        return;
+    snprintf(stand_in, sizeof stand_in, "user%zu", ++p->users);
+    learn(p, name, stand_in);
+}
+
+/* The same shape, all digits zero but the last three, which count. */
+static void learn_id(struct privacy *p, const char *id, size_t *counter)
+{
+    char stand_in[SECRET_SIZE], number[8];
+    if (!id[0] || stand_in_of(p, id))
+        return;
+    str_copy(stand_in, sizeof stand_in, str_from(id));
+    char *digits = strncmp(stand_in, "GPU-", 4) == 0 || strncmp(stand_in, "MIG-", 4) == 0 ? stand_in + 4 : stand_in;
+    for (char *c = digits; *c; c++)
+        if (isalnum((unsigned char)*c))
+            *c = '0';
+    size_t len = strlen(digits);
+    snprintf(number, sizeof number, "%03zu", ++*counter % 1000);
+    if (len >= 3)
+        memcpy(digits + len - 3, number, 3);
+    learn(p, id, stand_in);
+}
+
+static void learn_gpu(struct privacy *p, const struct gpu *gpu)
+{
+    learn_id(p, gpu->id.uuid, &p->uuids);
+    if (gpu->serial.state == READING_OK)
+        learn_id(p, gpu->serial.value, &p->serials);
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        char stand_in[32];
+        const char *container = gpu->processes[i].container;
+        learn_user(p, gpu->processes[i].user);
+        if (!container[0] || stand_in_of(p, container))
+            continue;
+        snprintf(stand_in, sizeof stand_in, "container%zu", ++p->containers);
+        learn(p, container, stand_in);
+    }
+    for (size_t i = 0; i < gpu->instance_count; i++)
+        learn_gpu(p, &gpu->instances[i]);
+}
+
+void privacy_learn(struct privacy *p, const struct snapshot *s)
+{
+    char short_name[HOST_NAME_SIZE];
+    struct str rest = str_from(s->host.name), first;
+    learn(p, s->host.name, "host");
+    if (str_cut(&rest, '.', &first)) {
+        str_copy(short_name, sizeof short_name, first);
+        learn(p, short_name, "host");
+    }
+    const struct passwd *me = getpwuid(geteuid());
+    learn_user(p, me ? me->pw_name : NULL);
+    for (size_t i = 0; i < s->gpu_count; i++)
+        learn_gpu(p, &s->gpus[i]);
+}
+
+static bool part_of_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t secret_at(const struct privacy *p, struct str text, size_t at)
+{
+    if (at > 0 && part_of_word(text.at[at - 1]))
+        return SECRETS_MAX;
+    size_t best = SECRETS_MAX, longest = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t len = strlen(p->list[i].secret);
+        if (len <= longest || len > text.len - at || memcmp(text.at + at, p->list[i].secret, len) != 0)
+            continue;
+        if (at + len < text.len && part_of_word(text.at[at + len]))
+            continue;
+        best = i;
+        longest = len;
+    }
+    return best;
+}
+
+void privacy_text(const struct privacy *p, struct buf *out, struct str text)
+{
+    if (p->off) {
+        buf_str(out, text);
+        return;
+    }
+    size_t plain = 0;
+    for (size_t at = 0; at < text.len;) {
+        size_t found = secret_at(p, text, at);
+        if (found == SECRETS_MAX) {
+            at++;
+            continue;
+        }
+        buf_add(out, text.at + plain, at - plain);
+        buf_text(out, p->list[found].stand_in);
+        at += strlen(p->list[found].secret);
+        plain = at;
+    }
+    buf_add(out, text.at + plain, text.len - plain);
+}
+
+static void clean(const struct privacy *p, char *text, size_t size)
+{
+    AUTO_BUF struct buf out = BUF(65536);
+    privacy_text(p, &out, str_from(text));
+    str_copy(text, size, buf_view(&out));
+}
+
+static void clean_process(const struct privacy *p, struct process *process)
+{
+    clean(p, process->name, sizeof process->name);
+    clean(p, process->user, sizeof process->user);
+    clean(p, process->container, sizeof process->container);
+    /* What a program was told to do is not needed to see what the GPU did. */
+    str_copy(process->command, sizeof process->command, str_from(process->name));
+    process->model[0] = '\0';
+}
+
+static void clean_gpu(const struct privacy *p, struct gpu *gpu)
+{
+    clean(p, gpu->id.uuid, sizeof gpu->id.uuid);
+    clean(p, gpu->error_message, sizeof gpu->error_message);
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        clean(p, gpu->property[i].value, sizeof gpu->property[i].value);
+    for (size_t i = 0; i < gpu->process_count; i++)
+        clean_process(p, &gpu->processes[i]);
+    for (size_t i = 0; i < gpu->instance_count; i++)
+        clean_gpu(p, &gpu->instances[i]);
+}
+
+void privacy_snapshot(const struct privacy *p, struct snapshot *s)
+{
+    if (p->off)
+        return;
+    clean(p, s->host.name, sizeof s->host.name);
+    clean(p, s->driver.error_message, sizeof s->driver.error_message);
+    for (size_t i = 0; i < s->source_count; i++)
+        clean(p, s->sources[i].message, sizeof s->sources[i].message);
+    for (size_t i = 0; i < s->event_count; i++)
+        clean(p, s->events[i].text, sizeof s->events[i].text);
+    for (size_t i = 0; i < s->gpu_count; i++)
+        clean_gpu(p, &s->gpus[i]);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Capacity and placement as the API and `whirr fit` show them.
+ */
+#pragma once
+
+#include "base/json_writer.h"
+#include "format/table/page.h"
+#include "insight/fit/capacity_trend.h"
+#include "insight/fit/model_size.h"
+#include "insight/fit/placement.h"
+
+/* GET /api/capacity. courses: NULL when nobody follows them. */
+void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,
+                   const struct capacity_courses *courses);
+/* What json_capacity wrote, as far as a placement needs it; NULL: not to be understood, or out of memory. */
+struct capacity *capacity_from_json(struct str text);
+
+/* What was asked: a size, or a model with its need. */
+struct fit_subject {
+    const char *path;                /* of the model; NULL: a size was given */
+    const struct model_facts *facts; /* NULL with it */
+    const struct model_need *need;
+    const char *cache_type;
+    int64_t context_wanted; /* -1: none was given */
+};
+
+/* The body of GET /api/placement and of `whirr fit --json`. */
+void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_wish *wish, const struct placement *p,
+                    const struct fit_subject *subject);
+
+/* "CUDA_VISIBLE_DEVICES=GPU-...,GPU-...", one variable a line, for a program that is to use the GPUs of this copy; false: nobody
+ * knows how to tell a program for these. */
+bool placement_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy);
+
+void table_capacity(struct buf *out, const struct page *page, const struct capacity *c);
+void table_placement(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_wish *wish,
+                     const struct placement *p, const struct fit_subject *subject);
+/* gpu_memory_available_bytes and its siblings. */
+void prometheus_capacity(struct buf *out, const struct snapshot *s, const struct capacity *c);

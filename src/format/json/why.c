@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The explanation as data: the body of GET /api/why.
+ */
+#include "format/json/why.h"
+
+static void cause(struct json_writer *j, const struct why_cause *c)
+{
+    jw_object(j);
+    jw_key_text(j, "code", why_code_name(c->code));
+    jw_key_text(j, "text", c->text);
+    jw_key_number(j, "confidence", c->confidence);
+    jw_key_array(j, "evidence");
+    for (size_t i = 0; i < c->evidence_count; i++)
+        jw_text(j, c->evidence[i]);
+    jw_end(j);
+    jw_key(j, "pid");
+    if (c->pid)
+        jw_int(j, c->pid);
+    else
+        jw_null(j);
+    json_words(j, "process", c->process);
+    jw_end(j);
+}
+
+/* The keys that the machine and each GPU have in common. */
+void json_why_part(struct json_writer *j, const struct why_part *p)
+{
+    jw_key_text(j, "answer", p->answer);
+    jw_key_array(j, "causes");
+    for (size_t i = 0; i < p->cause_count; i++)
+        cause(j, &p->causes[i]);
+    jw_end(j);
+    jw_key_array(j, "suggestions");
+    for (size_t i = 0; i < p->suggestion_count; i++)
+        jw_text(j, p->suggestions[i]);
+    jw_end(j);
+}
+
+void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
+{
+    bool simulated = false;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        simulated |= s->gpus[i].simulated;
+    jw_key_text(j, "answer", only >= 0 && only < (int)why->gpu_count ? why->gpus[only].answer : why->answer);
+    json_time(j, "timestamp", s->taken_at);
+    jw_key_bool(j, "simulated", simulated);
+    jw_key_array(j, "gpus");
+    for (size_t i = 0; i < why->gpu_count; i++) {
+        if (only != ALL_GPUS && only != (int)i)
+            continue;
+        jw_object(j);
+        jw_key_int(j, "gpu_index", why->gpus[i].gpu_index);
+        json_words(j, "gpu_name", i < s->gpu_count ? s->gpus[i].id.name : "");
+        json_why_part(j, &why->gpus[i]);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_key_object(j, "machine");
+    json_why_part(j, &why->machine);
+    jw_end(j);
+}
+
+void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
+{
+    jw_object(j);
+    json_why_keys(j, s, why, only);
+    jw_end(j);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * An explanation from its JSON form. What is longer than our room is cut, what is more than our lists hold is left out.
+ */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "format/json/why.h"
+
+static void copy_text(char *to, size_t size, const json_t *text)
+{
+    const char *value = json_string_value(text);
+    str_copy(to, size, value ? (struct str){value, json_string_length(text)} : STR(""));
+}
+
+static enum why_code code_from_name(const char *name)
+{
+    for (int i = 0; name && i < WHY_CODE_COUNT; i++)
+        if (strcmp(why_code_name((enum why_code)i), name) == 0)
+            return (enum why_code)i;
+    return (enum why_code)0; /* of a newer version: its text still says it */
+}
+
+static void read_cause(const json_t *json, struct why_cause *ret)
+{
+    ret->code = code_from_name(json_string_value(json_object_get(json, "code")));
+    ret->confidence = json_number_value(json_object_get(json, "confidence"));
+    ret->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
+    copy_text(ret->text, sizeof ret->text, json_object_get(json, "text"));
+    copy_text(ret->process, sizeof ret->process, json_object_get(json, "process"));
+    const json_t *evidence = json_object_get(json, "evidence");
+    for (size_t i = 0; i < json_array_size(evidence) && i < WHY_EVIDENCE_MAX; i++)
+        copy_text(ret->evidence[ret->evidence_count++], WHY_LINE_SIZE, json_array_get(evidence, i));
+}
+
+static void read_part(const json_t *json, struct why_part *ret)
+{
+    copy_text(ret->answer, sizeof ret->answer, json_object_get(json, "answer"));
+    const json_t *causes = json_object_get(json, "causes"), *suggestions = json_object_get(json, "suggestions");
+    for (size_t i = 0; i < json_array_size(causes) && i < WHY_CAUSES_MAX; i++)
+        read_cause(json_array_get(causes, i), &ret->causes[ret->cause_count++]);
+    for (size_t i = 0; i < json_array_size(suggestions) && i < WHY_SUGGESTIONS_MAX; i++)
+        copy_text(ret->suggestions[ret->suggestion_count++], WHY_LINE_SIZE, json_array_get(suggestions, i));
+}
+
+struct why *why_from_json(const json_t *json, const struct snapshot *s)
+{
+    const json_t *gpus = json_object_get(json, "gpus");
+    if (!json_is_array(gpus) || json_array_size(gpus) != s->gpu_count)
+        return NULL;
+    struct why *why = calloc(1, sizeof *why + s->gpu_count * sizeof why->gpus[0]);
+    if (!why)
+        return NULL;
+    copy_text(why->answer, sizeof why->answer, json_object_get(json, "answer"));
+    why->machine.gpu_index = -1;
+    read_part(json_object_get(json, "machine"), &why->machine);
+    why->gpu_count = s->gpu_count;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        why->gpus[i].gpu_index = s->gpus[i].index;
+        read_part(json_array_get(gpus, i), &why->gpus[i]);
+    }
+    return why;
+}

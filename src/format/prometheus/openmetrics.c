@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the Prometheus text to OpenMetrics: one writer knows the series, this knows how the two formats differ.
+ */
+#include "format/prometheus/openmetrics.h"
+
+#include "base/cleanup.h"
+
+/* A family ends in its unit, and says so once more. */
+static struct str unit_of(struct str family)
+{
+    static const char *const units[] = {"seconds", "bytes", "celsius", "watts", "joules", "volts", "hertz", "percent", "ratio"};
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        size_t len = strlen(units[i]);
+        if (str_ends(family, units[i]) && family.len > len + 1 && family.at[family.len - len - 1] == '_' &&
+            !str_ends(family, "_per_second"))
+            return str_from(units[i]);
+    }
+    return (struct str){0};
+}
+
+/* Text in which backslashes and line ends are escaped already; quotes are not. */
+static void write_help(struct buf *out, struct str help)
+{
+    for (size_t i = 0; i < help.len; i++) {
+        if (help.at[i] == '"')
+            buf_char(out, '\\');
+        buf_char(out, help.at[i]);
+    }
+}
+
+static void write_head(struct buf *out, struct str name, struct str type, struct str help)
+{
+    struct str family = name;
+    if (str_is(type, "counter") && str_ends(family, "_total"))
+        family.len -= strlen("_total"); /* the samples keep it */
+    buf_printf(out, "# TYPE " STR_FMT " " STR_FMT "\n", STR_ARG(family), STR_ARG(type));
+    struct str unit = unit_of(family);
+    if (unit.len)
+        buf_printf(out, "# UNIT " STR_FMT " " STR_FMT "\n", STR_ARG(family), STR_ARG(unit));
+    buf_printf(out, "# HELP " STR_FMT " ", STR_ARG(family));
+    write_help(out, help);
+    buf_char(out, '\n');
+}
+
+void openmetrics_from_prometheus(struct str text, struct buf *out)
+{
+    struct str line, help = {0}, word, name;
+    while (text.len && str_cut(&text, '\n', &line)) {
+        struct str rest = line;
+        if (str_starts(line, "# HELP ")) {
+            rest = (struct str){line.at + 7, line.len - 7};
+            help = str_cut(&rest, ' ', &word) ? rest : (struct str){0};
+        } else if (str_starts(line, "# TYPE ")) {
+            rest = (struct str){line.at + 7, line.len - 7};
+            if (str_cut(&rest, ' ', &name))
+                write_head(out, name, rest, help);
+        } else if (line.len) {
+            buf_str(out, line);
+            buf_char(out, '\n');
+        }
+    }
+    buf_text(out, "# EOF\n");
+}

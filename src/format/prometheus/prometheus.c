@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Prometheus text from the metric table. HELP and TYPE stand once in front of all series of a name.
+ */
+#include "format/prometheus/prometheus.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "format/prometheus/processes.h"
+
+void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_printf(out, "# HELP %s ", name);
+    for (; *help; help++) {
+        if (*help == '\\')
+            buf_text(out, "\\\\");
+        else if (*help == '\n')
+            buf_text(out, "\\n");
+        else
+            buf_char(out, *help);
+    }
+    buf_printf(out, "\n# TYPE %s %s\n", name, type);
+}
+
+void prometheus_label(struct buf *out, bool first, const char *name, const char *value)
+{
+    buf_printf(out, "%s%s=\"", first ? "" : ",", name);
+    struct str s = str_from(value);
+    while (s.len) {
+        size_t len = str_utf8(s);
+        if (s.at[0] == '\\' || s.at[0] == '"')
+            buf_printf(out, "\\%c", s.at[0]);
+        else if (s.at[0] == '\n')
+            buf_text(out, "\\n");
+        else if (len == 0)
+            buf_text(out, "\xef\xbf\xbd");
+        else
+            buf_add(out, s.at, len);
+        len = len ? len : 1;
+        s = (struct str){s.at + len, s.len - len};
+    }
+    buf_char(out, '"');
+}
+
+void prometheus_value(struct buf *out, double value)
+{
+    if (value == floor(value) && fabs(value) < 9.0e15)
+        buf_printf(out, " %lld\n", (long long)value);
+    else
+        buf_printf(out, " %.12g\n", value);
+}
+
+void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct gpu *instance)
+{
+    char index[16];
+    snprintf(index, sizeof index, "%d", card->index);
+    prometheus_label(out, true, "gpu", index);
+    prometheus_label(out, false, "uuid", card->id.uuid);
+    prometheus_label(out, false, "name", card->id.name);
+    if (instance) {
+        prometheus_label(out, false, "mig_uuid", instance->id.uuid);
+        prometheus_label(out, false, "profile", instance->profile);
+    }
+    if (card->simulated)
+        prometheus_label(out, false, "simulated", "true");
+}
+
+static void series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
+{
+    buf_printf(out, "%s{", name);
+    prometheus_gpu_labels(out, card, instance);
+    buf_char(out, '}');
+    prometheus_value(out, value);
+}
+
+static bool have_metric(const struct snapshot *s, size_t metric)
+{
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (s->gpus[i].metric[metric].state == READING_OK)
+            return true;
+        for (size_t k = 0; k < s->gpus[i].instance_count; k++)
+            if (s->gpus[i].instances[k].metric[metric].state == READING_OK)
+                return true;
+    }
+    return false;
+}
+
+static void metrics(struct buf *out, const struct snapshot *s)
+{
+    for (size_t m = 0; m < METRIC_COUNT; m++) {
+        const struct metric_info *info = &metric_table[m];
+        if (!info->prometheus[0] || !have_metric(s, m))
+            continue;
+        prometheus_head(out, info->prometheus, info->type == TYPE_COUNTER ? "counter" : "gauge", info->help);
+        for (size_t i = 0; i < s->gpu_count; i++) {
+            const struct gpu *gpu = &s->gpus[i];
+            if (gpu->metric[m].state == READING_OK)
+                series(out, info->prometheus, gpu, NULL, (double)gpu->metric[m].value * info->prometheus_scale);
+            for (size_t k = 0; k < gpu->instance_count; k++)
+                if (gpu->instances[k].metric[m].state == READING_OK)
+                    series(out, info->prometheus, gpu, &gpu->instances[k],
+                           (double)gpu->instances[k].metric[m].value * info->prometheus_scale);
+        }
+    }
+}
+
+/* Every reason is a series while the card tells reasons at all, so that a graph shows when one begins and ends. */
+static void throttle(struct buf *out, const struct snapshot *s)
+{
+    if (!have_metric(s, METRIC_throttle_bits))
+        return;
+    prometheus_head(out, "gpu_throttle_reason", "gauge", "1 while the clocks are lowered for this reason");
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        int64_t bits;
+        if (!reading_get(s->gpus[i].throttle_bits, &bits))
+            continue;
+        for (unsigned b = 0; b < THROTTLE_COUNT; b++) {
+            buf_text(out, "gpu_throttle_reason{");
+            prometheus_gpu_labels(out, &s->gpus[i], NULL);
+            prometheus_label(out, false, "reason", throttle_name(b));
+            buf_printf(out, "} %d\n", bits & (1 << b) ? 1 : 0);
+        }
+    }
+}
+
+static void info(struct buf *out, const struct snapshot *s)
+{
+    prometheus_head(out, "gpu_info", "gauge", "What is known about the card, in labels");
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        buf_text(out, "gpu_info{");
+        prometheus_gpu_labels(out, gpu, NULL);
+        prometheus_label(out, false, "vendor", gpu->id.vendor);
+        prometheus_label(out, false, "pci_address", gpu->id.pci_address);
+        prometheus_label(out, false, "source", gpu->source);
+        for (size_t p = 0; p < PROPERTY_COUNT; p++)
+            if (gpu->property[p].state == READING_OK)
+                prometheus_label(out, false, property_table[p].json, gpu->property[p].value);
+        buf_text(out, "} 1\n");
+    }
+    prometheus_head(out, "gpu_up", "gauge", "1 while the card can be read or sleeps, 0 when it is lost or fails");
+    for (size_t i = 0; i < s->gpu_count; i++)
+        series(out, "gpu_up", &s->gpus[i], NULL, s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
+    prometheus_head(out, "gpu_asleep", "gauge", "1 while the card sleeps and is left alone");
+    for (size_t i = 0; i < s->gpu_count; i++)
+        series(out, "gpu_asleep", &s->gpus[i], NULL, s->gpus[i].state == GPU_ASLEEP);
+}
+
+static void other_processes(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
+{
+    prometheus_head(out, "gpu_other_processes_count", "gauge", "Processes on the card that are neither whirr nor its worker");
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        if (gpu->processes_state != READING_OK)
+            continue;
+        int64_t count = (int64_t)(gpu->process_count + gpu->processes_left_out);
+        if (extra->other_processes)
+            count = extra->other_processes[i];
+        else if (extra->own_pid && gpu_find_process(gpu, extra->own_pid))
+            count--;
+        series(out, "gpu_other_processes_count", gpu, NULL, (double)count);
+    }
+}
+
+static void plain(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+    prometheus_head(out, name, type, help);
+    buf_text(out, name);
+    prometheus_value(out, value);
+}
+
+static void source_series(struct buf *out, const struct snapshot *s, const char *name, const char *type, const char *help,
+                          double (*value)(const struct source_status *))
+{
+    prometheus_head(out, name, type, help);
+    for (size_t i = 0; i < s->source_count; i++) {
+        if (s->sources[i].state == SOURCE_OFF && !s->sources[i].init_failures_total)
+            continue;
+        buf_printf(out, "%s{", name);
+        prometheus_label(out, true, "source", s->sources[i].name);
+        buf_char(out, '}');
+        prometheus_value(out, value(&s->sources[i]));
+    }
+}
+
+static double source_up(const struct source_status *source)
+{
+    return source->state == SOURCE_OK || source->state == SOURCE_ASLEEP;
+}
+
+static double source_errors(const struct source_status *source)
+{
+    return (double)source->errors_total;
+}
+
+static double source_init_failures(const struct source_status *source)
+{
+    return (double)source->init_failures_total;
+}
+
+static void machine(struct buf *out, const struct host *host)
+{
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
+        const struct metric_info *info = &host_metric_table[i];
+        if (info->prometheus[0] && host->metric[i].state == READING_OK)
+            plain(out, info->prometheus, "gauge", info->help, (double)host->metric[i].value * info->prometheus_scale);
+    }
+}
+
+static void sources_and_self(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
+{
+    double nvml_errors = 0, nvml_init_failures = 0;
+    for (size_t i = 0; i < s->source_count; i++) {
+        if (strcmp(s->sources[i].name, "nvml") != 0)
+            continue;
+        nvml_errors += (double)s->sources[i].errors_total;
+        nvml_init_failures += (double)s->sources[i].init_failures_total;
+    }
+    plain(out, "gpu_devices", "gauge", "GPUs of this host", (double)s->gpu_count);
+    plain(out, "gpu_evictions_total", "counter", "Times that a worker's models were evicted for others",
+          (double)extra->evictions_total);
+    plain(out, "nvml_query_errors_total", "counter", "Queries to NVML that failed", nvml_errors);
+    plain(out, "nvml_init_failures_total", "counter", "Times that NVML could not be started", nvml_init_failures);
+    source_series(out, s, "whirr_source_up", "gauge", "1 while the source answers", source_up);
+    source_series(out, s, "whirr_source_errors_total", "counter", "Queries that failed, by source", source_errors);
+    source_series(out, s, "whirr_source_init_failures_total", "counter", "Starts that failed, by source", source_init_failures);
+    plain(out, "whirr_last_sample_timestamp_seconds", "gauge", "When the readings were taken", (double)s->taken_at.ms / MS_PER_S);
+    prometheus_head(out, "whirr_build_info", "gauge", "The program that answers");
+    buf_text(out, "whirr_build_info{");
+    prometheus_label(out, true, "version", WHIRR_VERSION);
+    buf_text(out, "} 1\n");
+}
+
+void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
+{
+    static const struct prometheus_extra nothing;
+    extra = extra ? extra : &nothing;
+    if (s->gpu_count) {
+        info(out, s);
+        metrics(out, s);
+        throttle(out, s);
+        other_processes(out, s, extra);
+        prometheus_processes(out, s);
+    }
+    machine(out, &s->host);
+    sources_and_self(out, s, extra);
+}

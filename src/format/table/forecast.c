@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Forecasts as lines for people, and as series for Prometheus.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "format/forecast.h"
+#include "format/json/json.h"
+#include "format/prometheus/prometheus.h"
+
+/* What happens, in three forms: the column, the verdict of one that is there, the sentence. */
+struct event_words {
+    const char *what, *will, *is, *sentence;
+};
+static const struct event_words memory_words = {"memory", "full in", "full", "memory full"};
+static const struct event_words heat_words = {"temperature", "throttles in", "throttles", "slows itself down for heat"};
+static const struct event_words store_words = {"store", "cap hit in", "at its cap", "the store at its cap"};
+static const struct event_words disk_words = {"disk", "full in", "full", "the store's disk full"};
+
+/* "06:12", "Tue 06:12", "2026-11-24": as much as is needed. */
+static void clock_text(struct wall at, struct wall now, char *text, size_t size)
+{
+    time_t seconds = (time_t)(at.ms / MS_PER_S);
+    struct tm tm;
+    double ahead = (double)(at.ms - now.ms) / 1000;
+    if (!localtime_r(&seconds, &tm))
+        text[0] = '\0';
+    else
+        strftime(text, size,
+                 ahead < 10 * 60     ? "%H:%M:%S"
+                 : ahead < 12 * 3600 ? "%H:%M"
+                 : ahead < 6 * 86400 ? "%a %H:%M"
+                                     : "%F",
+                 &tm);
+}
+
+static struct wall later(const struct forecast *f, double seconds)
+{
+    return (struct wall){f->at.ms + (int64_t)(seconds * 1000)};
+}
+
+static void verdict_text(const struct forecast_when *w, const struct event_words *words, char *text, size_t size)
+{
+    char span[32];
+    switch (w->verdict) {
+    case FORECAST_UNKNOWN: snprintf(text, size, "not known"); return;
+    case FORECAST_NO_TREND: snprintf(text, size, "no trend"); return;
+    case FORECAST_NEVER: snprintf(text, size, "never"); return;
+    case FORECAST_REACHED: snprintf(text, size, "%s", words->is); return;
+    case FORECAST_EXPECTED: break;
+    }
+    forecast_span_text(w->likely_s, span);
+    snprintf(text, size, "%s %s", words->will, span);
+}
+
+static void interval_text(const struct forecast *f, const struct forecast_when *w, const struct page *page, char *text, size_t size)
+{
+    char at[32], early[32], late[32];
+    clock_text(later(f, w->likely_s), f->at, at, sizeof at);
+    clock_text(later(f, w->earliest_s), f->at, early, sizeof early);
+    if (!isfinite(w->latest_s)) {
+        snprintf(text, size, "%s (%s or later)", at, early);
+        return;
+    }
+    clock_text(later(f, w->latest_s), f->at, late, sizeof late);
+    snprintf(text, size, "%s (%s%s%s)", at, early, page->utf8 ? "–" : "-", late);
+}
+
+static enum ink ink_of(const struct forecast_when *w)
+{
+    if (w->verdict == FORECAST_REACHED)
+        return INK_BAD;
+    if (w->verdict == FORECAST_EXPECTED)
+        return w->likely_s < 600 ? INK_BAD : INK_WARN;
+    return w->verdict == FORECAST_UNKNOWN ? INK_FAINT : INK_GOOD;
+}
+
+static void line(struct buf *out, const struct page *page, const struct forecast *f, const char *gpu,
+                 const struct event_words *words, const struct forecast_when *w)
+{
+    enum { GPU_WIDTH = 6, WHAT_WIDTH = 11, VERDICT_WIDTH = 19, INDENT = GPU_WIDTH + WHAT_WIDTH + VERDICT_WIDTH + 6 };
+    char verdict[64], why[FORECAST_TEXT_SIZE + 64], interval[80];
+    verdict_text(w, words, verdict, sizeof verdict);
+    page_cell(out, page, INK_LABEL, LEFT, gpu, GPU_WIDTH);
+    buf_text(out, "  ");
+    page_cell(out, page, INK_PLAIN, LEFT, words->what, WHAT_WIDTH);
+    buf_text(out, "  ");
+    page_cell(out, page, ink_of(w), LEFT, verdict, VERDICT_WIDTH);
+    buf_text(out, "  ");
+    if (w->verdict == FORECAST_EXPECTED) {
+        interval_text(f, w, page, interval, sizeof interval);
+        snprintf(why, sizeof why, "%s: %s", interval, w->reason);
+    } else {
+        snprintf(why, sizeof why, "%s", w->reason);
+    }
+    page_wrap(out, page, w->verdict == FORECAST_EXPECTED || w->verdict == FORECAST_REACHED ? INK_PLAIN : INK_FAINT, why, INDENT,
+              INDENT);
+}
+
+void table_forecast(struct buf *out, const struct page *page, const struct forecast *f, const struct forecast_basis *basis,
+                    int only)
+{
+    char text[512];
+    if (basis->simulated) {
+        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+        buf_char(out, '\n');
+    }
+    forecast_answer(f, only, text, sizeof text);
+    page_wrap(out, page, INK_STRONG, text, 0, 0);
+    if (f->count || f->has_store)
+        buf_char(out, '\n');
+    for (size_t i = 0; i < f->count; i++) {
+        if (only != ALL_GPUS && only != (int)i)
+            continue;
+        const struct forecast_gpu *g = &f->gpus[i];
+        snprintf(text, sizeof text, "GPU %d", g->gpu_index);
+        line(out, page, f, text, &memory_words, &g->vram.when);
+        line(out, page, f, "", &heat_words, &g->heat.when);
+    }
+    if (f->has_store && only == ALL_GPUS)
+        line(out, page, f, "host", f->store.of_disk ? &disk_words : &store_words, &f->store.when);
+    if (!basis->remembered && f->count) {
+        char span[32];
+        forecast_span_text(basis->watched_s, span);
+        snprintf(text, sizeof text, "Seen for %s. A running daemon (`whirr serve`) looks further back and so further ahead.", span);
+        buf_char(out, '\n');
+        page_wrap(out, page, INK_FAINT, text, 0, 0);
+    }
+}
+
+/* ---- the sentence ---- */
+
+struct soonest {
+    const struct forecast_when *when;
+    const struct event_words *words;
+    int gpu; /* -1: the host */
+    size_t expected, known;
+};
+
+static void consider(struct soonest *s, const struct forecast_when *w, const struct event_words *words, int gpu)
+{
+    bool coming = w->verdict == FORECAST_EXPECTED || w->verdict == FORECAST_REACHED;
+    s->known += w->verdict != FORECAST_UNKNOWN;
+    s->expected += coming;
+    double seconds = w->verdict == FORECAST_REACHED ? 0 : w->likely_s;
+    if (!coming || (s->when && (s->when->verdict == FORECAST_REACHED ? 0 : s->when->likely_s) <= seconds))
+        return;
+    s->when = w;
+    s->words = words;
+    s->gpu = gpu;
+}
+
+void forecast_answer(const struct forecast *f, int only, char *text, size_t size)
+{
+    struct soonest s = {.gpu = -1};
+    char who[32] = "", more[32] = "", span[32];
+    for (size_t i = 0; i < f->count; i++) {
+        if (only != ALL_GPUS && only != (int)i)
+            continue;
+        consider(&s, &f->gpus[i].vram.when, &memory_words, f->gpus[i].gpu_index);
+        consider(&s, &f->gpus[i].heat.when, &heat_words, f->gpus[i].gpu_index);
+    }
+    /* A store at its cap does what it was told to: no news. */
+    if (f->has_store && only == ALL_GPUS && (f->store.of_disk || f->store.when.verdict != FORECAST_REACHED))
+        consider(&s, &f->store.when, f->store.of_disk ? &disk_words : &store_words, -1);
+    if (!s.when) {
+        snprintf(text, size, "%s",
+                 s.known    ? "Nothing points to full memory or throttling."
+                 : f->count ? "Too little was seen to say anything."
+                            : "There is no GPU to foresee anything for.");
+        return;
+    }
+    if (s.gpu >= 0)
+        snprintf(who, sizeof who, "GPU %d: ", s.gpu);
+    if (s.expected > 1)
+        snprintf(more, sizeof more, " (and %zu more)", s.expected - 1);
+    forecast_span_text(s.when->likely_s, span);
+    if (s.when->verdict == FORECAST_REACHED)
+        snprintf(text, size, "%s%s now%s: %s.", who, s.words->sentence, more, s.when->reason);
+    else
+        snprintf(text, size, "%s%s in %s%s: %s.", who, s.words->sentence, span, more, s.when->reason);
+    if (text[0] >= 'a' && text[0] <= 'z')
+        text[0] = (char)(text[0] - 'a' + 'A');
+}
+
+/* ---- Prometheus ---- */
+
+static void series(struct buf *out, const char *name, const struct forecast_gpu *g, double value)
+{
+    char index[16];
+    snprintf(index, sizeof index, "%d", g->gpu_index);
+    buf_text(out, name);
+    buf_char(out, '{');
+    prometheus_label(out, true, "gpu", index);
+    prometheus_label(out, false, "uuid", g->id.uuid);
+    prometheus_label(out, false, "name", g->id.name);
+    if (g->simulated)
+        prometheus_label(out, false, "simulated", "true");
+    buf_char(out, '}');
+    prometheus_value(out, value);
+}
+
+static const struct forecast_when *vram_when(const struct forecast_gpu *g)
+{
+    return &g->vram.when;
+}
+
+static const struct forecast_when *heat_when(const struct forecast_gpu *g)
+{
+    return &g->heat.when;
+}
+
+static double seconds_of(const struct forecast_when *w)
+{
+    return w->verdict == FORECAST_REACHED ? 0 : w->verdict == FORECAST_EXPECTED ? round(w->likely_s * 10) / 10 : NAN;
+}
+
+static void gpu_gauge(struct buf *out, const struct forecast *f, const char *name, const char *help,
+                      const struct forecast_when *(*when)(const struct forecast_gpu *))
+{
+    bool head = false;
+    for (size_t i = 0; i < f->count; i++) {
+        double seconds = seconds_of(when(&f->gpus[i]));
+        if (isnan(seconds))
+            continue;
+        if (!head)
+            prometheus_head(out, name, "gauge", help);
+        head = true;
+        series(out, name, &f->gpus[i], seconds);
+    }
+}
+
+void prometheus_forecast(struct buf *out, const struct forecast *f)
+{
+    gpu_gauge(out, f, "gpu_memory_full_seconds", "Forecast: memory is full in so many seconds; no series without a trend",
+              vram_when);
+    gpu_gauge(out, f, "gpu_throttle_forecast_seconds",
+              "Forecast: slows itself down for heat in so many seconds; no series when it stays below", heat_when);
+    bool head = false;
+    for (size_t i = 0; i < f->count; i++) {
+        if (isnan(f->gpus[i].heat.final_c) || f->gpus[i].heat.when.verdict == FORECAST_UNKNOWN)
+            continue;
+        if (!head)
+            prometheus_head(out, "gpu_temperature_final_celsius", "gauge",
+                            "Forecast: where the temperature settles under the load of now");
+        head = true;
+        series(out, "gpu_temperature_final_celsius", &f->gpus[i], round(f->gpus[i].heat.final_c * 10) / 10);
+    }
+    if (f->has_store && !isnan(seconds_of(&f->store.when))) {
+        prometheus_head(out, "whirr_store_full_seconds", "gauge",
+                        "Forecast: the history reaches its cap, or its disk is full, in so many seconds");
+        buf_text(out, "whirr_store_full_seconds");
+        prometheus_value(out, seconds_of(&f->store.when));
+    }
+}

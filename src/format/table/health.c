@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The health of the GPUs for people, for check plugins and for Prometheus.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/health.h"
+#include "format/prometheus/prometheus.h"
+
+static enum ink ink_of(enum health_state state)
+{
+    switch (state) {
+    case HEALTH_HEALTHY: return INK_GOOD;
+    case HEALTH_DEGRADED: return INK_WARN;
+    case HEALTH_FAILING:
+    case HEALTH_LOST: return INK_BAD;
+    case HEALTH_ASLEEP:
+    case HEALTH_UNKNOWN: break;
+    }
+    return INK_FAINT;
+}
+
+static bool shown(const struct health_verdict *v, int only)
+{
+    return only == HEALTH_ALL || v->gpu_index == only;
+}
+
+static void paragraph(struct buf *out, const struct page *page, enum ink ink, const char *title, const char *text)
+{
+    buf_text(out, "  ");
+    page_cell(out, page, INK_FAINT, LEFT, title, 11);
+    page_wrap(out, page, ink, text, 13, 13);
+}
+
+/* The verdict, then what else was found. The worst finding is the verdict itself and is not said twice. */
+static void one(struct buf *out, const struct page *page, const struct health_verdict *v)
+{
+    char head[64], age[NUMBER_SIZE];
+    snprintf(head, sizeof head, "GPU %d", v->gpu_index);
+    page_ink(out, page, INK_STRONG, str_from(head));
+    if (v->id.name[0])
+        buf_printf(out, " %s", v->id.name);
+    if (v->simulated) {
+        buf_char(out, ' ');
+        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+    }
+    buf_text(out, "  ");
+    page_ink(out, page, ink_of(v->state), str_from(health_state_name(v->state)));
+    if (v->since.ms && page->now.ms - v->since.ms >= 60000) {
+        show_age(age, page, page->now.ms - v->since.ms);
+        buf_text(out, " for ");
+        buf_text(out, age);
+    }
+    buf_char(out, '\n');
+    paragraph(out, page, INK_PLAIN, "reason", v->reason);
+    bool nothing = strcmp(v->action, health_advice_text(ADVICE_NONE)) == 0;
+    if (!nothing)
+        paragraph(out, page, INK_STRONG, "what to do", v->action);
+    for (size_t i = 1; i < v->finding_count; i++)
+        paragraph(out, page, ink_of(v->findings[i].state), "also", v->findings[i].reason);
+}
+
+static void limits(struct buf *out, const struct page *page, const struct health_basis *basis, size_t count)
+{
+    if (!basis->remembered && !basis->watched_since.ms && count)
+        page_wrap(
+            out, page, INK_FAINT,
+            "One look: what must last to count (slowdowns, heat, a narrow link, a fan that stands still), PCIe errors, and what "
+            "happened before and came back after a reset, only a running `whirr serve` can know.",
+            0, 0);
+    if (basis->log_message[0])
+        page_wrap(out, page, INK_FAINT, basis->log_message, 0, 0);
+}
+
+void table_health(struct buf *out, const struct page *page, const struct health *health, const struct health_basis *basis, int only)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < health->count; i++) {
+        if (!shown(&health->verdicts[i], only))
+            continue;
+        one(out, page, &health->verdicts[i]);
+        count++;
+    }
+    if (count == 0)
+        buf_text(out, "No GPU was found. `whirr doctor` says why.\n");
+    else
+        buf_char(out, '\n');
+    limits(out, page, basis, count);
+}
+
+/* ---- check plugins ---- */
+
+/* A '|' would end the text, a line feed the first line. */
+static void plugin_text(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        buf_char(out, *text == '|' ? '/' : *text == '\n' ? ' ' : *text);
+}
+
+static int worst_code(const struct health *health, int only, size_t counts[HEALTH_LOST + 1])
+{
+    static const int rank[] = {0, 2, 3, 1}; /* of the codes 0 to 3: critical, warning, unknown, fine */
+    int code = -1;
+    for (size_t i = 0; i < health->count; i++) {
+        if (!shown(&health->verdicts[i], only))
+            continue;
+        int its = health_exit_code(health->verdicts[i].state);
+        counts[health->verdicts[i].state]++;
+        if (code < 0 || rank[its] > rank[code])
+            code = its;
+    }
+    return code < 0 ? 3 : code;
+}
+
+int nagios_health(struct buf *out, const struct health *health, const struct health_basis *basis, int only)
+{
+    static const char *const words[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+    size_t counts[HEALTH_LOST + 1] = {0}, total = 0, told = 0;
+    int code = worst_code(health, only, counts);
+    for (size_t i = 0; i <= HEALTH_LOST; i++)
+        total += counts[i];
+    buf_printf(out, "GPU HEALTH %s - ", words[code]);
+    for (size_t i = 0; i < health->count; i++) {
+        const struct health_verdict *v = &health->verdicts[i];
+        if (!shown(v, only) || health_exit_code(v->state) == 0)
+            continue;
+        buf_printf(out, "%s%sGPU %d %s: ", told++ ? " " : "", v->simulated ? "simulated " : "", v->gpu_index,
+                   health_state_name(v->state));
+        plugin_text(out, v->reason);
+    }
+    if (total == 0)
+        buf_text(out, "no GPU was found");
+    else if (told == 0)
+        buf_printf(out, "%zu GPU%s, no fault was found", total, total == 1 ? "" : "s");
+    if (!basis->remembered)
+        buf_text(out, " (one look, no daemon)");
+    buf_text(out, " |");
+    for (size_t i = HEALTH_HEALTHY; i <= HEALTH_LOST; i++)
+        buf_printf(out, " %s=%zu%s", health_state_name((enum health_state)i), counts[i],
+                   i == HEALTH_DEGRADED  ? ";0"
+                   : i > HEALTH_DEGRADED ? ";;0"
+                                         : "");
+    buf_printf(out, " asleep=%zu unknown=%zu\n", counts[HEALTH_ASLEEP], counts[HEALTH_UNKNOWN]);
+    return code;
+}
+
+/* ---- metrics ---- */
+
+void prometheus_health(struct buf *out, const struct health *health)
+{
+    if (health->count == 0)
+        return;
+    prometheus_head(out, "whirr_gpu_health", "gauge", "Health of the card: 1 for the state that holds, 0 for the others");
+    for (size_t i = 0; i < health->count; i++)
+        for (enum health_state state = HEALTH_UNKNOWN; state <= HEALTH_LOST; state++) {
+            const struct health_verdict *v = &health->verdicts[i];
+            char index[16];
+            snprintf(index, sizeof index, "%d", v->gpu_index);
+            buf_text(out, "whirr_gpu_health{");
+            prometheus_label(out, true, "gpu", index);
+            prometheus_label(out, false, "uuid", v->id.uuid);
+            prometheus_label(out, false, "name", v->id.name);
+            if (v->simulated)
+                prometheus_label(out, false, "simulated", "true");
+            prometheus_label(out, false, "state", health_state_name(state));
+            buf_printf(out, "} %d\n", v->state == state);
+        }
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Small tables: devices, driver, resources.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "format/resources.h"
+#include "format/table/grid.h"
+#include "format/table/table.h"
+
+static void label_simulated(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (s->gpus[i].simulated) {
+            page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+            buf_char(out, '\n');
+            return;
+        }
+    }
+}
+
+static const struct grid_column device_columns[] = {
+    {"GPU", RIGHT, 0}, {"NAME", LEFT, 0},   {"MEMORY", RIGHT, 0}, {"STATE", LEFT, 0},
+    {"PCI", LEFT, 3},  {"SOURCE", LEFT, 4}, {"UUID", LEFT, 5},
+};
+
+void table_devices(struct buf *out, const struct page *page, const struct snapshot *s, int only)
+{
+    if (s->gpu_count == 0) {
+        table_no_gpu(out, page, s);
+        return;
+    }
+    label_simulated(out, page, s);
+    AUTO_GRID struct grid g;
+    grid_init(&g, device_columns, ARRAY_LEN(device_columns));
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        char text[NUMBER_SIZE];
+        if (only != ALL_GPUS && only != (int)i)
+            continue;
+        snprintf(text, sizeof text, "%d", gpu->index);
+        grid_add(&g, INK_STRONG, text);
+        grid_add(&g, INK_PLAIN, gpu->id.name[0] ? gpu->id.name : "unknown GPU");
+        show_bytes(text, page, gpu->mem_total_bytes);
+        grid_add(&g, INK_PLAIN, text);
+        grid_add(&g, gpu->state == GPU_OK ? INK_GOOD : gpu->state == GPU_ASLEEP ? INK_FAINT : INK_BAD, gpu_state_name(gpu->state));
+        grid_add(&g, INK_PLAIN, gpu->id.pci_address[0] ? gpu->id.pci_address : page_dash(page));
+        grid_add(&g, INK_PLAIN, gpu->source);
+        grid_add(&g, INK_FAINT, gpu->id.uuid[0] ? gpu->id.uuid : page_dash(page));
+    }
+    grid_write(out, page, &g);
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (!s->gpus[i].error_message[0] || (only != ALL_GPUS && only != (int)i))
+            continue;
+        char text[GPU_ERROR_SIZE + 32];
+        snprintf(text, sizeof text, "GPU %d: %s", s->gpus[i].index, s->gpus[i].error_message);
+        page_wrap(out, page, INK_WARN, text, 2, 0);
+    }
+}
+
+static void pair(struct buf *out, const struct page *page, const char *key, const char *value)
+{
+    page_cell(out, page, INK_FAINT, LEFT, key, 16);
+    page_wrap(out, page, INK_PLAIN, value[0] ? value : page_dash(page), 16, 16);
+}
+
+void table_driver(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    label_simulated(out, page, s);
+    pair(out, page, "Driver", s->driver.driver_version);
+    pair(out, page, "CUDA up to", s->driver.cuda_version);
+    pair(out, page, "NVML", s->driver.nvml_version);
+    if (s->driver.error_message[0])
+        pair(out, page, "Problem", s->driver.error_message);
+    for (size_t i = 0; i < s->source_count; i++) {
+        const struct source_status *source = &s->sources[i];
+        if (source->state != SOURCE_OFF && strcmp(source->name, "nvml") != 0)
+            pair(out, page, "Source", source->name);
+        else if (!s->driver.driver_version[0] && !s->driver.error_message[0] && source->message[0])
+            pair(out, page, source->name, source->message);
+    }
+}
+
+static void resource_bar(struct buf *out, const struct page *page, const char *title, enum ink ink, struct reading permille,
+                         const char *behind)
+{
+    char text[NUMBER_SIZE];
+    show_percent(text, page, permille);
+    page_cell(out, page, INK_FAINT, LEFT, title, 9);
+    page_bar(out, page, ink, permille, 20);
+    buf_char(out, ' ');
+    page_cell(out, page, INK_PLAIN, RIGHT, text, 6);
+    if (behind[0]) {
+        buf_text(out, "  ");
+        page_ink(out, page, INK_PLAIN, str_from(behind));
+    }
+    buf_char(out, '\n');
+}
+
+static struct reading permille_of(struct reading part, struct reading whole)
+{
+    int64_t a, b;
+    if (!reading_get(part, &a) || !reading_get(whole, &b) || b <= 0)
+        return reading_absent(READING_UNSUPPORTED);
+    return reading_ok((int64_t)((double)a * 1000.0 / (double)b));
+}
+
+/* "cores wait 12 %, memory 3 %, disks 40 %": where work had to wait within the last ten seconds; nothing when nothing did. */
+static void pressure_line(struct buf *out, const struct page *page, const struct host *host)
+{
+    enum { WORTH_SAYING_PERMILLE = 50 };
+    const struct {
+        const char *what;
+        struct reading permille;
+    } parts[] = {
+        {"CPU", host->cpu_pressure_permille}, {"memory", host->mem_pressure_permille}, {"disks", host->io_pressure_permille}};
+    AUTO_BUF struct buf text = BUF(256);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (reading_or(parts[i].permille, 0) >= WORTH_SAYING_PERMILLE)
+            buf_printf(&text, "%s%lld %% of the time for %s", text.len ? ", " : "work waits ",
+                       (long long)(parts[i].permille.value / 10), parts[i].what);
+    if (!text.len || text.failed)
+        return;
+    page_cell(out, page, INK_FAINT, LEFT, "Pressure", 9);
+    page_wrap(out, page, INK_WARN, text.at, 9, 9);
+}
+
+void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host)
+{
+    char text[NUMBER_SIZE], more[128] = "";
+    int64_t cores = 0, total, available;
+    label_simulated(out, page, s);
+    if (reading_get(host->cpu_count, &cores))
+        snprintf(more, sizeof more, "%lld cores, load %.2f", (long long)cores, (double)reading_or(host->load1_milli, 0) / 1000);
+    if (more[0] && host->cpu_core_max_permille.state == READING_OK && cores > 1) {
+        show_percent(text, page, host->cpu_core_max_permille);
+        snprintf(more + strlen(more), sizeof more - strlen(more), ", busiest %s", text);
+    }
+    resource_bar(out, page, "CPU", INK_LOAD, host->cpu_permille, more);
+    struct reading used = reading_get(host->mem_total_bytes, &total) && reading_get(host->mem_available_bytes, &available)
+                              ? reading_ok(total - available)
+                              : reading_absent(READING_UNSUPPORTED);
+    show_bytes_of(text, page, used, host->mem_total_bytes);
+    resource_bar(out, page, "Memory", INK_MEMORY, resources_memory_permille(host), text);
+    if (reading_or(host->swap_total_bytes, 0) > 0) {
+        show_bytes_of(text, page, host->swap_used_bytes, host->swap_total_bytes);
+        resource_bar(out, page, "Swap", INK_MEMORY, permille_of(host->swap_used_bytes, host->swap_total_bytes), text);
+    }
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        char title[16];
+        snprintf(title, sizeof title, "GPU %d", gpu->index);
+        resource_bar(out, page, title, INK_LOAD, gpu->util_permille,
+                     gpu->state == GPU_OK ? gpu->id.name : gpu_state_name(gpu->state));
+        show_bytes_of(text, page, gpu->mem_used_bytes, gpu->mem_total_bytes);
+        resource_bar(out, page, "  VRAM", INK_MEMORY, permille_of(gpu->mem_used_bytes, gpu->mem_total_bytes), text);
+    }
+    if (s->gpu_count == 0)
+        pair(out, page, "GPU", "none found");
+    char in[NUMBER_SIZE], out_text[NUMBER_SIZE];
+    if (host->net_rx_bytes_per_s.state == READING_OK) {
+        show_rate(in, page, host->net_rx_bytes_per_s);
+        show_rate(out_text, page, host->net_tx_bytes_per_s);
+        snprintf(more, sizeof more, "%s in, %s out", in, out_text);
+        page_cell(out, page, INK_FAINT, LEFT, "Network", 9);
+        page_wrap(out, page, INK_PLAIN, more, 9, 9);
+    }
+    if (host->disk_read_bytes_per_s.state == READING_OK) {
+        show_rate(in, page, host->disk_read_bytes_per_s);
+        show_rate(out_text, page, host->disk_write_bytes_per_s);
+        show_percent(text, page, host->disk_busy_permille);
+        snprintf(more, sizeof more, "%s read, %s written", in, out_text);
+        if (host->disk_busy_permille.state == READING_OK)
+            snprintf(more + strlen(more), sizeof more - strlen(more), ", busiest %s", text);
+        page_cell(out, page, INK_FAINT, LEFT, "Disk", 9);
+        page_wrap(out, page, INK_PLAIN, more, 9, 9);
+    }
+    pressure_line(out, page, host);
+}

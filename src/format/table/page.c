@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Text on a terminal: inks, cells, bars, wrapping.
+ */
+#include "format/table/page.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+/* Only the 16 colours that every terminal theme chooses itself, so that light backgrounds stay readable. */
+static const char *const inks[] = {
+    [INK_PLAIN] = "",  [INK_STRONG] = "1", [INK_FAINT] = "2",  [INK_LOAD] = "32", [INK_MEMORY] = "36",
+    [INK_GOOD] = "32", [INK_WARN] = "33",  [INK_BAD] = "1;31", [INK_LABEL] = "7",
+};
+
+const char *page_dash(const struct page *page)
+{
+    return page->utf8 ? "–" : "-";
+}
+
+const char *page_dot(const struct page *page)
+{
+    return page->utf8 ? " · " : " | ";
+}
+
+const char *page_degrees(const struct page *page)
+{
+    return page->utf8 ? " °C" : " C";
+}
+
+/* The few signs of our own texts that have an ASCII form; the rest (names of others) becomes '?'. Returns the columns used. */
+static int add_ascii(struct buf *out, struct str sign)
+{
+    static const struct {
+        const char *utf8, *ascii;
+    } forms[] = {{"–", "-"}, {"…", "~"}, {"·", "|"}, {"°", ""}, {"→", "->"}, {"≥", ">="}, {"×", "x"}};
+    if (sign.len == 1) {
+        buf_str(out, sign);
+        return 1;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        if (str_is(sign, forms[i].utf8)) {
+            buf_text(out, forms[i].ascii);
+            return (int)strlen(forms[i].ascii);
+        }
+    }
+    buf_char(out, '?');
+    return 1;
+}
+
+static struct str first_sign(struct str s)
+{
+    size_t len = str_utf8(s);
+    return (struct str){s.at, len ? len : 1};
+}
+
+int page_fit(struct buf *out, const struct page *page, struct str text, int width)
+{
+    int needed = text_width(text), used = 0;
+    bool cut = width > 0 && needed > width;
+    while (text.len) {
+        struct str sign = first_sign(text);
+        int columns = text_width(sign);
+        if (cut && used + columns > width - 1)
+            break;
+        /* Whatever a process calls itself, it does not move our cursor. */
+        if (sign.len == 1 && ((unsigned char)sign.at[0] < 0x20 || (unsigned char)sign.at[0] >= 0x7f))
+            buf_char(out, '?');
+        else if (page->utf8)
+            buf_str(out, sign);
+        else
+            columns = add_ascii(out, sign);
+        used += columns;
+        text = (struct str){text.at + sign.len, text.len - sign.len};
+    }
+    if (cut && used < width) {
+        buf_text(out, page->utf8 ? "…" : "~");
+        used++;
+    }
+    return used;
+}
+
+static void begin_ink(struct buf *out, const struct page *page, enum ink ink)
+{
+    if (page->color && ink != INK_PLAIN)
+        buf_printf(out, "\033[%sm", inks[ink]);
+}
+
+static void end_ink(struct buf *out, const struct page *page, enum ink ink)
+{
+    if (page->color && ink != INK_PLAIN)
+        buf_text(out, "\033[0m");
+}
+
+void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str text)
+{
+    begin_ink(out, page, ink);
+    page_fit(out, page, text, 0);
+    end_ink(out, page, ink);
+}
+
+void page_cell(struct buf *out, const struct page *page, enum ink ink, enum align align, const char *text, int width)
+{
+    AUTO_BUF struct buf fitted = BUF(4096);
+    int used = page_fit(&fitted, page, str_from(text), width);
+    int blanks = MAX_OF(width - used, 0);
+    if (align == RIGHT)
+        buf_printf(out, "%*s", blanks, "");
+    begin_ink(out, page, ink);
+    buf_str(out, buf_view(&fitted));
+    end_ink(out, page, ink);
+    if (align == LEFT)
+        buf_printf(out, "%*s", blanks, "");
+}
+
+void page_bar(struct buf *out, const struct page *page, enum ink ink, struct reading permille, int width)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    if (width <= 0)
+        return;
+    if (permille.state != READING_OK) {
+        buf_printf(out, "%*s", width, ""); /* an empty track would be a zero that nobody measured */
+        return;
+    }
+    int64_t value = MIN_OF(MAX_OF(reading_or(permille, 0), (int64_t)0), (int64_t)1000);
+    int64_t parts = (value * width * 8 + 500) / 1000;
+    /* A little is never nothing: the smallest sign stands for it. */
+    if (value > 0 && parts == 0)
+        parts = 1;
+    int full = page->utf8 ? (int)(parts / 8) : (int)((parts + 4) / 8), used = full;
+    begin_ink(out, page, ink);
+    for (int i = 0; i < full; i++)
+        buf_text(out, page->utf8 ? "█" : "#");
+    if (page->utf8 && parts % 8) {
+        buf_text(out, eighths[parts % 8]);
+        used++;
+    }
+    end_ink(out, page, ink);
+    begin_ink(out, page, INK_FAINT);
+    for (; used < width; used++)
+        buf_text(out, page->utf8 ? "░" : ".");
+    end_ink(out, page, INK_FAINT);
+}
+
+void page_wrap(struct buf *out, const struct page *page, enum ink ink, const char *text, int indent, int used)
+{
+    struct str rest = str_from(text), word;
+    bool first = true;
+    begin_ink(out, page, ink);
+    while (str_word(&rest, &word)) {
+        int columns = text_width(word);
+        if (!first && page->width > 0 && used + 1 + columns > page->width) {
+            end_ink(out, page, ink);
+            buf_printf(out, "\n%*s", indent, "");
+            begin_ink(out, page, ink);
+            used = indent;
+        } else if (!first) {
+            buf_char(out, ' ');
+            used++;
+        }
+        page_fit(out, page, word, 0);
+        used += columns;
+        first = false;
+    }
+    end_ink(out, page, ink);
+    buf_char(out, '\n');
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Answers about the past for people, made from their JSON form.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "format/json/json.h"
+#include "format/json/why.h"
+#include "format/table/grid.h"
+#include "format/table/table.h"
+
+enum { EPISODES_SHOWN = 12, EVIDENCE_SHOWN = 4 };
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static struct wall time_of(const json_t *object, const char *key)
+{
+    struct wall at = {0};
+    wall_parse(str_from(text_of(object, key)), &at);
+    return at;
+}
+
+static struct reading number_of(const json_t *object, const char *key, double scale)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? reading_ok((int64_t)(json_number_value(value) * scale + 0.5)) : reading_absent(READING_UNREAD);
+}
+
+/* "22:10 – 01:40 (3h30m)" */
+static void show_span(const json_t *object, const struct page *page, char *text, size_t size)
+{
+    struct wall since = time_of(object, "since"), until = time_of(object, "until");
+    char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE];
+    moment_format(since, page->now, from);
+    moment_format(until, page->now, to);
+    show_age(lasted, page, until.ms - since.ms);
+    snprintf(text, size, "%s %s %s (%s)", from, page_dash(page), to, lasted);
+}
+
+static void simulated_badge(struct buf *out, const struct page *page, const json_t *body)
+{
+    if (!json_is_true(json_object_get(body, "simulated")))
+        return;
+    page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+    buf_char(out, '\n');
+}
+
+static void faint_line(struct buf *out, const struct page *page, const char *text)
+{
+    if (text[0])
+        page_wrap(out, page, INK_FAINT, text, 0, 0);
+}
+
+static void evidence_of(struct buf *out, const struct page *page, const json_t *part)
+{
+    const json_t *cause = json_array_get(json_object_get(part, "causes"), 0), *list = json_object_get(cause, "evidence");
+    for (size_t i = 0; i < json_array_size(list) && i < EVIDENCE_SHOWN; i++) {
+        buf_text(out, page->utf8 ? "     · " : "     - ");
+        page_wrap(out, page, INK_FAINT, json_string_value(json_array_get(list, i)), 7, 7);
+    }
+}
+
+/* ---- a moment ---- */
+
+static void moment_title(struct buf *out, const struct page *page, const json_t *body)
+{
+    char at[MOMENT_TEXT_SIZE], title[MOMENT_TEXT_SIZE + HOST_NAME_SIZE + 64];
+    const char *detail = text_of(body, "detail"), *host = text_of(body, "host");
+    moment_format(time_of(body, "at"), page->now, at);
+    snprintf(title, sizeof title, "%s%s%s%s%s", at, host[0] ? "  " : "", host, detail[0] ? "  from " : "", detail);
+    page_wrap(out, page, INK_LOAD, title, 0, 0);
+}
+
+/* The parts of the explanation, by the code that shows those of today. */
+static void moment_parts(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *gpus = json_object_get(body, "gpus");
+    size_t count = json_array_size(gpus);
+    struct snapshot *s = snapshot_new(count);
+    if (!s) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *gpu = json_array_get(gpus, i);
+        s->gpus[i].index = (int)json_integer_value(json_object_get(gpu, "gpu_index"));
+        s->gpus[i].simulated = json_is_true(json_object_get(body, "simulated"));
+        str_copy(s->gpus[i].id.name, sizeof s->gpus[i].id.name, str_from(text_of(gpu, "gpu_name")));
+    }
+    struct why *why = why_from_json(body, s);
+    if (why)
+        table_why(out, page, s, why, ALL_GPUS);
+    else
+        out->failed = true;
+    why_free(why);
+    snapshot_unref(s);
+}
+
+static void moment_processes(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *list = json_object_get(body, "processes");
+    if (json_array_size(list) == 0)
+        return;
+    buf_char(out, '\n');
+    page_ink(out, page, INK_STRONG, STR("  Who was there"));
+    buf_char(out, '\n');
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *p = json_array_get(list, i);
+        char memory[NUMBER_SIZE], share[NUMBER_SIZE], line[320];
+        const char *name = text_of(p, "name"), *user = text_of(p, "user"), *container = text_of(p, "container");
+        show_bytes(memory, page, number_of(p, "memory_mb", 1048576));
+        show_percent(share, page, number_of(p, "utilization_percent", 10));
+        snprintf(line, sizeof line, "  GPU %lld  %9s  %6s  %s (pid %lld%s%s%s%s)",
+                 (long long)json_integer_value(json_object_get(p, "gpu_index")), memory, share, name[0] ? name : "?",
+                 (long long)json_integer_value(json_object_get(p, "pid")), user[0] ? ", " : "", user,
+                 container[0] ? ", container " : "", container);
+        page_fit(out, page, str_from(line), page->width);
+        buf_char(out, '\n');
+    }
+}
+
+static void moment(struct buf *out, const struct page *page, const json_t *body)
+{
+    moment_title(out, page, body);
+    if (json_array_size(json_object_get(body, "gpus"))) {
+        moment_parts(out, page, body);
+        moment_processes(out, page, body);
+    } else {
+        page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+    }
+    if (text_of(body, "note")[0])
+        buf_char(out, '\n');
+    faint_line(out, page, text_of(body, "note"));
+}
+
+/* ---- a span ---- */
+
+static void episode(struct buf *out, const struct page *page, const json_t *e, size_t number)
+{
+    char span[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE], title[400], util[NUMBER_SIZE], watts[NUMBER_SIZE], heat[NUMBER_SIZE];
+    struct reading temp = number_of(e, "temperature_max_celsius", 1);
+    int64_t times = json_integer_value(json_object_get(e, "times"));
+    show_span(e, page, span, sizeof span);
+    show_percent(util, page, number_of(e, "utilization_percent", 10));
+    show_watts(watts, page, number_of(e, "power_watts", 1000));
+    if (temp.state == READING_OK)
+        snprintf(heat, sizeof heat, "%lld%s", (long long)temp.value, page_degrees(page));
+    else
+        snprintf(heat, sizeof heat, "%s", page_dash(page));
+    snprintf(title, sizeof title, "%2zu  GPU %lld  %s", number, (long long)json_integer_value(json_object_get(e, "gpu_index")),
+             span);
+    buf_char(out, '\n');
+    page_ink(out, page, INK_LOAD, str_from(title));
+    snprintf(title, sizeof title, "  %s  %s  %s", util, heat, watts);
+    page_ink(out, page, INK_FAINT, str_from(title));
+    if (times > 1) {
+        char total[NUMBER_SIZE];
+        show_age(total, page, (int64_t)(json_number_value(json_object_get(e, "duration_seconds")) * 1000));
+        snprintf(title, sizeof title, "  %lld times, %s in all", (long long)times, total);
+        page_ink(out, page, INK_FAINT, str_from(title));
+    }
+    buf_text(out, "\n    ");
+    page_wrap(out, page, INK_PLAIN, text_of(e, "answer"), 4, 4);
+    evidence_of(out, page, e);
+}
+
+static void span_gaps(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *gaps = json_object_get(body, "gaps");
+    if (json_array_size(gaps) == 0)
+        return;
+    buf_char(out, '\n');
+    page_ink(out, page, INK_STRONG, STR("  Not known"));
+    buf_char(out, '\n');
+    for (size_t i = 0; i < json_array_size(gaps); i++) {
+        buf_text(out, page->utf8 ? "    • " : "    - ");
+        page_wrap(out, page, INK_FAINT, text_of(json_array_get(gaps, i), "text"), 6, 6);
+    }
+}
+
+static void span(struct buf *out, const struct page *page, const json_t *body)
+{
+    char title[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE];
+    const json_t *episodes = json_object_get(body, "episodes");
+    size_t count = json_array_size(episodes), shown = MIN_OF(count, (size_t)EPISODES_SHOWN);
+    size_t more = count - shown + (size_t)json_integer_value(json_object_get(body, "episodes_left_out"));
+    simulated_badge(out, page, body);
+    show_span(body, page, title, sizeof title);
+    page_wrap(out, page, INK_LOAD, title, 0, 0);
+    page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+    for (size_t i = 0; i < shown; i++)
+        episode(out, page, json_array_get(episodes, i), i + 1);
+    if (more) {
+        snprintf(title, sizeof title, "    and %zu more; --json has %zu of them", more, count - shown);
+        buf_char(out, '\n');
+        page_wrap(out, page, INK_FAINT, title, 4, 0);
+    }
+    span_gaps(out, page, body);
+    if (text_of(body, "note")[0])
+        buf_char(out, '\n');
+    faint_line(out, page, text_of(body, "note"));
+}
+
+int table_past(struct buf *out, const struct page *page, const json_t *body)
+{
+    if (json_is_array(json_object_get(body, "episodes")))
+        span(out, page, body);
+    else if (json_is_array(json_object_get(body, "gpus")) && json_object_get(body, "at"))
+        moment(out, page, body);
+    else
+        return -EPROTO;
+    return 0;
+}

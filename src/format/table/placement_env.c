@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How a program is told which GPUs to use.
+ *
+ * CUDA counts devices by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID, which is the driver's order; UUIDs mean the same card in
+ * any order, so they are preferred. HIP and Level Zero count the cards of their maker, in the order of PCI addresses.
+ */
+#include <string.h>
+
+#include "format/json/capacity.h"
+
+static bool all_have_uuids(const struct capacity *c, const struct placement_copy *copy)
+{
+    for (size_t i = 0; i < copy->share_count; i++) {
+        const char *uuid = c->gpus[copy->shares[i].gpu].id.uuid;
+        if (strncmp(uuid, "GPU-", 4) != 0 && strncmp(uuid, "MIG-", 4) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The how-manieth card of its maker. */
+static int position(const struct capacity *c, size_t gpu)
+{
+    int before = 0;
+    for (size_t i = 0; i < gpu; i++)
+        before += c->gpus[i].instance < 0 && strcmp(c->gpus[i].id.vendor, c->gpus[gpu].id.vendor) == 0;
+    return before;
+}
+
+static void positions(struct buf *out, const struct capacity *c, const struct placement_copy *copy)
+{
+    for (size_t i = 0; i < copy->share_count; i++)
+        buf_printf(out, "%s%d", i ? "," : "", position(c, copy->shares[i].gpu));
+    buf_char(out, '\n');
+}
+
+bool placement_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy)
+{
+    if (copy->share_count == 0)
+        return false;
+    const struct capacity_gpu *first = &c->gpus[copy->shares[0].gpu];
+    if (strcmp(first->id.vendor, "nvidia") == 0) {
+        bool uuids = all_have_uuids(c, copy);
+        if (!uuids && first->instance >= 0)
+            return false;
+        buf_text(out, uuids ? "CUDA_VISIBLE_DEVICES=" : "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=");
+        if (!uuids) {
+            positions(out, c, copy);
+            return true;
+        }
+        for (size_t i = 0; i < copy->share_count; i++)
+            buf_printf(out, "%s%s", i ? "," : "", c->gpus[copy->shares[i].gpu].id.uuid);
+        buf_char(out, '\n');
+        return true;
+    }
+    const char *variable = strcmp(first->id.vendor, "amd") == 0     ? "HIP_VISIBLE_DEVICES="
+                           : strcmp(first->id.vendor, "intel") == 0 ? "ZE_AFFINITY_MASK="
+                                                                    : NULL;
+    if (!variable || first->instance >= 0)
+        return false;
+    buf_text(out, variable);
+    positions(out, c, copy);
+    return true;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Filtering and sorting of processes.
+ */
+#include "format/table/process_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+
+/* Numbers sort from the biggest down, words from a to z; absent ones come last either way. */
+enum sort_by { BY_GPU, BY_PID, BY_USER, BY_NAME, BY_AGE, BY_METRIC };
+
+static const struct {
+    const char *key;
+    enum sort_by by;
+    enum process_metric metric;
+} sorts[] = {
+    {"gpu", BY_GPU, 0},
+    {"memory", BY_METRIC, PROCESS_METRIC_mem_bytes},
+    {"utilization", BY_METRIC, PROCESS_METRIC_util_permille},
+    {"power", BY_METRIC, PROCESS_METRIC_power_mw},
+    {"cpu", BY_METRIC, PROCESS_METRIC_cpu_permille},
+    {"host-memory", BY_METRIC, PROCESS_METRIC_host_mem_bytes},
+    {"pid", BY_PID, 0},
+    {"user", BY_USER, 0},
+    {"name", BY_NAME, 0},
+    {"age", BY_AGE, 0},
+};
+
+const char *const process_sort_keys[] = {"gpu", "memory", "utilization", "power", "cpu", "host-memory",
+                                         "pid", "user",   "name",        "age",   NULL};
+
+static size_t find_sort(const char *key)
+{
+    size_t i = 0;
+    while (i < ARRAY_LEN(sorts) && strcmp(sorts[i].key, key) != 0)
+        i++;
+    return i;
+}
+
+bool process_sort_known(const char *key)
+{
+    return find_sort(key) < ARRAY_LEN(sorts);
+}
+
+static int order_of(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_metric(const struct process *a, const struct process *b, enum process_metric metric)
+{
+    return order_of(reading_or(b->metric[metric], -1), reading_or(a->metric[metric], -1));
+}
+
+static int by_word(const char *a, const char *b)
+{
+    if (!a[0] || !b[0])
+        return order_of(!a[0], !b[0]);
+    return strcasecmp(a, b);
+}
+
+struct sorting {
+    size_t which;
+    bool reverse;
+};
+
+static int compare(const void *left, const void *right, void *context)
+{
+    const struct process_row *x = left, *y = right;
+    const struct sorting *sorting = context;
+    const struct process *a = x->process, *b = y->process;
+    int order = 0;
+    switch (sorts[sorting->which].by) {
+    case BY_GPU: order = order_of(x->gpu->index, y->gpu->index); break;
+    case BY_PID: order = order_of(a->pid, b->pid); break;
+    case BY_USER: order = by_word(a->user, b->user); break;
+    case BY_NAME: order = by_word(a->name, b->name); break;
+    case BY_AGE:
+        order = order_of(a->started_at.ms ? a->started_at.ms : INT64_MAX, b->started_at.ms ? b->started_at.ms : INT64_MAX);
+        break;
+    case BY_METRIC: order = by_metric(a, b, sorts[sorting->which].metric); break;
+    }
+    if (sorting->reverse)
+        order = -order;
+    /* Equal ones stay in an order that does not jump from one sample to the next. */
+    order = order ? order : by_metric(a, b, PROCESS_METRIC_util_permille);
+    order = order ? order : by_metric(a, b, PROCESS_METRIC_mem_bytes);
+    order = order ? order : order_of(x->gpu->index, y->gpu->index);
+    return order ? order : order_of(a->pid, b->pid);
+}
+
+static bool wanted(const struct process *p, const struct process_filter *filter)
+{
+    if (filter->user && strcmp(p->user, filter->user) != 0)
+        return false;
+    if (filter->name && !strcasestr(p->name, filter->name) && !strcasestr(p->command, filter->name))
+        return false;
+    if (filter->type && !(p->type & (enum process_type)filter->type))
+        return false;
+    return !filter->pid || p->pid == filter->pid;
+}
+
+int process_rows_init(struct process_rows *rows, const struct snapshot *s, const struct process_filter *filter)
+{
+    *rows = (struct process_rows){0};
+    size_t most = 0;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        most += s->gpus[i].process_count;
+    if (most) {
+        rows->rows = malloc(most * sizeof *rows->rows);
+        if (!rows->rows)
+            return -ENOMEM;
+    }
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        if (filter->only != ALL_GPUS && filter->only != (int)i)
+            continue;
+        rows->hidden += gpu->processes_hidden;
+        rows->unknown += gpu->processes_state != READING_OK;
+        for (size_t p = 0; p < gpu->process_count; p++)
+            if (wanted(&gpu->processes[p], filter))
+                rows->rows[rows->count++] = (struct process_row){gpu, &gpu->processes[p]};
+    }
+    struct sorting sorting = {filter->sort ? find_sort(filter->sort) : 0, filter->reverse};
+    if (rows->count && sorting.which < ARRAY_LEN(sorts))
+        qsort_r(rows->rows, rows->count, sizeof *rows->rows, compare, &sorting);
+    return 0;
+}
+
+void process_rows_done(struct process_rows *rows)
+{
+    free(rows->rows);
+    *rows = (struct process_rows){0};
+}
+
+static int biggest(const void *left, const void *right)
+{
+    const struct process *a = *(const struct process *const *)left, *b = *(const struct process *const *)right;
+    /* As gpu_top_process() sees it: a load that is not known counts as none. */
+    int order = order_of(reading_or(b->util_permille, 0), reading_or(a->util_permille, 0));
+    order = order ? order : by_metric(a, b, PROCESS_METRIC_mem_bytes);
+    return order ? order : order_of(a->pid, b->pid);
+}
+
+size_t process_biggest_first(const struct gpu *gpu, const struct process **sorted)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        sorted[i] = &gpu->processes[i];
+    if (gpu->process_count)
+        qsort(sorted, gpu->process_count, sizeof *sorted, biggest);
+    return gpu->process_count;
+}
+
+void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
+{
+    jw_object(j);
+    jw_key_array(j, "processes");
+    for (size_t i = 0; i < rows->count; i++)
+        json_process(j, rows->rows[i].gpu, rows->rows[i].process);
+    jw_end(j);
+    jw_key_int(j, "count", (int64_t)rows->count);
+    jw_key_int(j, "hidden", (int64_t)rows->hidden);
+    json_time(j, "timestamp", s->taken_at);
+    jw_end(j);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Processes as a table: one row for each (process, GPU).
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "format/table/grid.h"
+#include "format/table/table.h"
+
+static const struct grid_column columns[] = {
+    {"GPU", RIGHT, 0}, {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},   {"VRAM", RIGHT, 0},   {"SM", RIGHT, 0},
+    {"MEM", RIGHT, 8}, {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3}, {"BY", LEFT, 11},     {"CPU", RIGHT, 4},
+    {"RAM", RIGHT, 7}, {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"MODEL", LEFT, 9},  {"COMMAND", LEFT, 0},
+};
+
+static void add_number(struct grid *g, const struct page *page, struct reading r,
+                       void (*show)(char[NUMBER_SIZE], const struct page *, struct reading))
+{
+    char text[NUMBER_SIZE];
+    show(text, page, r);
+    grid_add(g, r.state != READING_OK || r.value == 0 ? INK_FAINT : INK_PLAIN, text);
+}
+
+static void add_words(struct grid *g, const struct page *page, const char *text)
+{
+    grid_add(g, text[0] ? INK_PLAIN : INK_FAINT, text[0] ? text : page_dash(page));
+}
+
+/* How the watts were attributed, in one word. */
+static const char *basis_word(enum power_basis basis)
+{
+    switch (basis) {
+    case POWER_BASIS_NONE: return "";
+    case POWER_BASIS_UTILIZATION: return "load";
+    case POWER_BASIS_MEMORY: return "memory";
+    case POWER_BASIS_ONLY_PROCESS: return "alone";
+    }
+    return "";
+}
+
+static const char *type_word(enum process_type type)
+{
+    switch (type) {
+    case PROCESS_COMPUTE: return "compute";
+    case PROCESS_GRAPHICS: return "graphics";
+    case PROCESS_BOTH: return "both";
+    }
+    return "";
+}
+
+static const char *what(const struct process *p)
+{
+    if (p->command[0])
+        return p->command;
+    if (p->name[0])
+        return p->name;
+    return p->visible ? "" : "(not visible in this PID namespace)";
+}
+
+/* A container is known by its short id, as `docker ps` shows it. */
+static void container_words(char *text, size_t size, const char *container)
+{
+    const char *id = container + (strrchr(container, '/') ? strrchr(container, '/') - container + 1 : 0);
+    bool hex = strlen(id) >= 64 && strspn(id, "0123456789abcdef") == strlen(id);
+    str_copy(text, size, (struct str){id, hex ? 12 : strlen(id)});
+}
+
+static void add_row(struct grid *g, const struct page *page, const struct process_row *row)
+{
+    const struct process *p = row->process;
+    char text[64];
+    if (p->instance >= 0)
+        snprintf(text, sizeof text, "%d:%d", row->gpu->index, p->instance);
+    else
+        snprintf(text, sizeof text, "%d", row->gpu->index);
+    grid_add(g, INK_STRONG, text);
+    snprintf(text, sizeof text, "%d", p->pid);
+    grid_add(g, INK_PLAIN, text);
+    add_words(g, page, p->user);
+    add_words(g, page, type_word(p->type));
+    add_number(g, page, p->mem_bytes, show_bytes);
+    add_number(g, page, p->util_permille, show_percent);
+    add_number(g, page, p->mem_util_permille, show_percent);
+    add_number(g, page, p->encoder_permille, show_percent);
+    add_number(g, page, p->decoder_permille, show_percent);
+    add_number(g, page, p->power_mw, show_watts);
+    add_words(g, page, basis_word(p->power_basis));
+    add_number(g, page, p->cpu_permille, show_percent);
+    add_number(g, page, p->host_mem_bytes, show_bytes);
+    show_age(text, page, p->started_at.ms ? MAX_OF(page->now.ms - p->started_at.ms, (int64_t)0) : -1);
+    grid_add(g, INK_FAINT, text);
+    container_words(text, sizeof text, p->container);
+    add_words(g, page, text);
+    add_words(g, page, p->model);
+    add_words(g, page, what(p));
+}
+
+static bool any_simulated(const struct process_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->rows[i].gpu->simulated)
+            return true;
+    return false;
+}
+
+void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows)
+{
+    char text[96];
+    if (any_simulated(rows)) {
+        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+        buf_text(out, "\n");
+    }
+    if (rows->count) {
+        AUTO_GRID struct grid g;
+        grid_init(&g, columns, ARRAY_LEN(columns));
+        for (size_t i = 0; i < rows->count; i++)
+            add_row(&g, page, &rows->rows[i]);
+        grid_write(out, page, &g);
+        if (g.failed)
+            out->failed = true;
+    } else if (rows->unknown < s->gpu_count) {
+        page_wrap(out, page, INK_PLAIN, "No process is there, or none matches.", 0, 0);
+    }
+    if (rows->hidden) {
+        snprintf(text, sizeof text, "%zu more are not visible without privileges.", rows->hidden);
+        page_wrap(out, page, INK_WARN, text, 0, 0);
+    }
+    if (rows->unknown) {
+        snprintf(text, sizeof text, "%zu GPU%s not tell %s processes; `whirr doctor` says why.", rows->unknown,
+                 rows->unknown == 1 ? " does" : "s do", rows->unknown == 1 ? "its" : "their");
+        page_wrap(out, page, INK_WARN, text, 0, 0);
+    }
+}

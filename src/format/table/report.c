@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The report for people, made from its JSON form.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "format/table/grid.h"
+#include "format/table/table.h"
+
+enum { ROWS_OF_ALL = 6, ROWS_OF_ONE = 200, LISTED = 6 };
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static bool has_number(const json_t *object, const char *key)
+{
+    return json_is_number(json_object_get(object, key));
+}
+
+static void title(struct buf *out, const struct page *page, const char *text)
+{
+    buf_char(out, '\n');
+    page_ink(out, page, INK_STRONG, str_from(text));
+    buf_char(out, '\n');
+}
+
+static void cell(struct grid *g, const struct page *page, const json_t *row, const char *key, const char *format_kind)
+{
+    char text[NUMBER_SIZE];
+    double value = number_of(row, key);
+    if (!has_number(row, key))
+        snprintf(text, sizeof text, "%s", page_dash(page));
+    else if (strcmp(format_kind, "hours") == 0)
+        snprintf(text, sizeof text, "%.1f", value);
+    else if (strcmp(format_kind, "kwh") == 0)
+        snprintf(text, sizeof text, value < 10 ? "%.3f" : "%.1f", value);
+    else if (strcmp(format_kind, "money") == 0)
+        snprintf(text, sizeof text, "%.2f", value);
+    else if (strcmp(format_kind, "percent") == 0)
+        snprintf(text, sizeof text, "%.1f %%", value);
+    else
+        snprintf(text, sizeof text, "%.0f", value);
+    grid_add(g, INK_PLAIN, text);
+}
+
+static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)
+{
+    const struct grid_column columns[] = {{what, LEFT, 0},     {"HOURS", RIGHT, 0},      {"BUSY", RIGHT, 3},
+                                          {"KWH", RIGHT, 0},   {"SHARE", RIGHT, 2},      {"COST", RIGHT, 1},
+                                          {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}};
+    const json_t *rows = json_object_get(body, key);
+    size_t count = json_array_size(rows);
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = json_array_get(rows, i);
+        const char *name = text_of(row, "name"), *kind = text_of(row, "kind");
+        bool none = strcmp(kind, "unattributed") == 0;
+        /* The last row says what no process was given: without it the rows would not add up. */
+        if (i >= most && !none)
+            continue;
+        grid_add(&g, none || !name[0] ? INK_FAINT : INK_PLAIN,
+                 none                          ? "(no process)"
+                 : strcmp(kind, "others") == 0 ? "(others)"
+                 : name[0]                     ? name
+                                               : "(none)");
+        cell(&g, page, row, "hours", "hours");
+        cell(&g, page, row, "busy_hours", "hours");
+        cell(&g, page, row, "energy_kwh", "kwh");
+        cell(&g, page, row, "share_percent", "percent");
+        cell(&g, page, row, "cost", "money");
+        cell(&g, page, row, "memory_gib_hours", "hours");
+        cell(&g, page, row, "idle_gib_hours", "hours");
+        cell(&g, page, row, "processes", "");
+    }
+    buf_char(out, '\n');
+    grid_write(out, page, &g);
+    if (count > most + 1) {
+        char text[64];
+        snprintf(text, sizeof text, "and %zu more", count - most - 1);
+        page_wrap(out, page, INK_FAINT, text, 0, 0);
+    }
+}
+
+static void cards(struct buf *out, const struct page *page, const json_t *body)
+{
+    static const struct grid_column columns[] = {{"GPU", RIGHT, 0},  {"NAME", LEFT, 4},     {"HOURS", RIGHT, 0},
+                                                 {"BUSY", RIGHT, 0}, {"UTIL", RIGHT, 3},    {"KWH", RIGHT, 0},
+                                                 {"COST", RIGHT, 1}, {"HOTTEST", RIGHT, 2}, {"ENERGY FROM", LEFT, 5}};
+    const json_t *rows = json_object_get(body, "gpus");
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        char heat[NUMBER_SIZE];
+        snprintf(heat, sizeof heat, "%.0f%s", number_of(row, "temperature_max_celsius"), page_degrees(page));
+        cell(&g, page, row, "gpu_index", "");
+        grid_add(&g, INK_PLAIN, text_of(row, "gpu_name"));
+        cell(&g, page, row, "hours", "hours");
+        cell(&g, page, row, "busy_hours", "hours");
+        cell(&g, page, row, "utilization_percent", "percent");
+        cell(&g, page, row, "energy_kwh", "kwh");
+        cell(&g, page, row, "cost", "money");
+        grid_add(&g, INK_PLAIN, has_number(row, "temperature_max_celsius") ? heat : page_dash(page));
+        grid_add(&g, INK_PLAIN, text_of(row, "energy_from")[0] ? text_of(row, "energy_from") : page_dash(page));
+    }
+    buf_char(out, '\n');
+    grid_write(out, page, &g);
+}
+
+static void bullet(struct buf *out, const struct page *page, const char *text)
+{
+    buf_text(out, page->utf8 ? "  • " : "  - ");
+    page_wrap(out, page, INK_PLAIN, text, 4, 4);
+}
+
+static void show_time(const json_t *object, const char *key, const struct page *page, char text[MOMENT_TEXT_SIZE])
+{
+    struct wall at = {0};
+    wall_parse(str_from(text_of(object, key)), &at);
+    moment_format(at, page->now, text);
+}
+
+static void idle_memory(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *rows = json_object_get(body, "idle_memory");
+    for (size_t i = 0; i < json_array_size(rows) && i < LISTED; i++) {
+        const json_t *row = json_array_get(rows, i);
+        char line[512], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
+        const char *user = text_of(row, "user"), *container = text_of(row, "container");
+        if (i == 0)
+            title(out, page, "Held without computing");
+        show_time(row, "since", page, since);
+        show_time(row, "until", page, until);
+        snprintf(line, sizeof line, "%.1f GiB·h on GPU %.0f by %s (pid %.0f%s%s%s%s): %.1f GiB for %.1f h, %s %s %s",
+                 number_of(row, "gib_hours"), number_of(row, "gpu_index"), text_of(row, "name")[0] ? text_of(row, "name") : "?",
+                 number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", container " : "", container,
+                 number_of(row, "gib_hours") / (number_of(row, "hours") > 0 ? number_of(row, "hours") : 1), number_of(row, "hours"),
+                 since, page_dash(page), until);
+        bullet(out, page, line);
+    }
+}
+
+static void hot_spells(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *rows = json_object_get(body, "hot_spells");
+    for (size_t i = 0; i < json_array_size(rows) && i < LISTED; i++) {
+        const json_t *row = json_array_get(rows, i);
+        char line[400], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE], slowed[64] = "", heading[64];
+        const char *process = text_of(row, "process"), *user = text_of(row, "user");
+        if (i == 0) {
+            snprintf(heading, sizeof heading, "Longest at %.0f%s or more", number_of(body, "hot_celsius"), page_degrees(page));
+            title(out, page, heading);
+        }
+        show_time(row, "since", page, since);
+        show_time(row, "until", page, until);
+        show_age(lasted, page, (int64_t)(number_of(row, "duration_seconds") * 1000));
+        if (number_of(row, "slowed_percent") > 0)
+            snprintf(slowed, sizeof slowed, ", slowed down for %.0f %% of it", number_of(row, "slowed_percent"));
+        snprintf(line, sizeof line, "GPU %.0f for %s, %s %s %s, up to %.0f%s%s%s%s%s%s%s", number_of(row, "gpu_index"), lasted,
+                 since, page_dash(page), until, number_of(row, "temperature_max_celsius"), page_degrees(page), slowed,
+                 process[0] ? "; mostly " : "", process, process[0] && user[0] ? " (" : "", process[0] ? user : "",
+                 process[0] && user[0] ? ")" : "");
+        bullet(out, page, line);
+    }
+}
+
+static void energy_origin(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *t = json_object_get(body, "totals");
+    double all = number_of(t, "energy_joules"), counted = number_of(t, "counter_joules"), given = number_of(t, "attributed_joules");
+    char line[320];
+    if (all <= 0)
+        return;
+    snprintf(line, sizeof line,
+             "Energy: %.0f %% from the cards' own counters, %.0f %% integrated from power readings; %.0f %% went to processes, the "
+             "rest to "
+             "nobody (idle cards, or no process was seen).",
+             100 * counted / all, 100 - 100 * counted / all, 100 * given / all);
+    buf_char(out, '\n');
+    page_wrap(out, page, INK_FAINT, line, 0, 0);
+}
+
+static void notes(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *gaps = json_object_get(body, "gaps");
+    char line[320], from[MOMENT_TEXT_SIZE];
+    energy_origin(out, page, body);
+    if (text_of(body, "processes_from")[0]) {
+        show_time(body, "processes_from", page, from);
+        snprintf(line, sizeof line, "What processes used before %s is not kept any more; the cards' energy is.", from);
+        page_wrap(out, page, INK_FAINT, line, 0, 0);
+    }
+    if (json_array_size(gaps)) {
+        snprintf(line, sizeof line, "%.1f hours are not known: %s%s", number_of(body, "missing_seconds") / 3600,
+                 text_of(json_array_get(gaps, 0), "text"), json_array_size(gaps) > 1 ? " And others." : "");
+        page_wrap(out, page, INK_FAINT, line, 0, 0);
+    }
+}
+
+int table_report(struct buf *out, const struct page *page, const json_t *body, const char *by)
+{
+    static const struct {
+        const char *by, *key, *title;
+    } kinds[] = {{"user", "users", "USER"}, {"container", "containers", "CONTAINER"}, {"command", "commands", "COMMAND"}};
+    char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], line[200];
+    if (!json_is_object(json_object_get(body, "totals")))
+        return -EPROTO;
+    if (json_is_true(json_object_get(body, "simulated"))) {
+        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+        buf_char(out, '\n');
+    }
+    show_time(body, "since", page, since);
+    show_time(body, "until", page, until);
+    snprintf(line, sizeof line, "%s %s %s  %s", since, page_dash(page), until, text_of(body, "host"));
+    page_wrap(out, page, INK_LOAD, line, 0, 0);
+    page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+    if (json_array_size(json_object_get(body, "gpus")) == 0)
+        return 0;
+    cards(out, page, body);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (!by || strcmp(by, kinds[i].by) == 0)
+            groups(out, page, body, kinds[i].key, kinds[i].title, by ? ROWS_OF_ONE : ROWS_OF_ALL);
+    idle_memory(out, page, body);
+    hot_spells(out, page, body);
+    notes(out, page, body);
+    return 0;
+}

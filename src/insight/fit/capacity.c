@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the driver's numbers to what can be had.
+ */
+#include "insight/fit/capacity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "insight/why/words.h"
+
+struct capacity *capacity_alloc(size_t gpu_count)
+{
+    struct capacity *c = calloc(1, sizeof *c + gpu_count * sizeof c->gpus[0]);
+    if (c)
+        c->gpu_count = gpu_count;
+    return c;
+}
+
+const char *capacity_gpu_words(const struct capacity_gpu *gpu, char out[CAPACITY_WORDS])
+{
+    if (gpu->instance < 0)
+        snprintf(out, CAPACITY_WORDS, "GPU %d", gpu->index);
+    else
+        snprintf(out, CAPACITY_WORDS, "instance %d of GPU %d", gpu->instance, gpu->index);
+    return out;
+}
+
+/* Workers are known by processes, and those by card: what is held in one instance cannot be told from the others. */
+static struct reading reclaimable(const struct capacity *c, const struct capacity_gpu *gpu)
+{
+    if (!c->guard_known)
+        return reading_absent(READING_UNREAD);
+    int64_t bytes = 0;
+    for (size_t i = 0; gpu->instance < 0 && i < c->hold_count; i++)
+        if (c->holds[i].gpu_index == gpu->index && c->holds[i].evictable)
+            bytes += c->holds[i].bytes;
+    return reading_ok(bytes);
+}
+
+static void judge(struct capacity_gpu *out, const struct gpu *gpu)
+{
+    out->usable = gpu->state == GPU_OK || gpu->state == GPU_ASLEEP;
+    if (!out->usable)
+        snprintf(out->problem, sizeof out->problem, "%s", gpu->error_message[0] ? gpu->error_message : gpu_state_name(gpu->state));
+    else if (out->free_bytes.state == READING_ASLEEP)
+        snprintf(out->problem, sizeof out->problem, "it sleeps, and asking for its memory would wake it");
+    else if (out->free_bytes.state != READING_OK)
+        snprintf(out->problem, sizeof out->problem, "its free memory is %s", words_absent(out->free_bytes.state));
+}
+
+static void fill(struct capacity *c, struct capacity_gpu *out, const struct gpu *card, const struct gpu *gpu, int instance,
+                 const struct capacity_settings *settings)
+{
+    *out = (struct capacity_gpu){
+        .index = card->index,
+        .instance = instance,
+        .id = gpu->id,
+        .simulated = card->simulated,
+        .total_bytes = gpu->mem_total_bytes,
+        .free_bytes = gpu->mem_free_bytes,
+        .reserve_bytes = settings->reserve_bytes,
+        .util_permille = gpu->util_permille,
+    };
+    if (!out->id.vendor[0])
+        str_copy(out->id.vendor, sizeof out->id.vendor, str_from(card->id.vendor));
+    int64_t free_bytes;
+    out->available_bytes = reading_get(out->free_bytes, &free_bytes) ? reading_ok(MAX_OF(free_bytes - out->reserve_bytes, 0))
+                                                                     : reading_absent(out->free_bytes.state);
+    out->reclaimable_bytes = reclaimable(c, out);
+    judge(out, gpu);
+    if (instance >= 0 && card->state != GPU_OK)
+        judge(out, card);
+}
+
+struct capacity *capacity_new(const struct snapshot *s, const struct capacity_settings *settings, const struct capacity_hold *holds,
+                              size_t hold_count)
+{
+    size_t count = s->gpu_count;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        count += s->gpus[i].instance_count;
+    struct capacity *c = capacity_alloc(count);
+    if (!c)
+        return NULL;
+    c->guard_known = holds != NULL;
+    c->hold_count = holds ? MIN_OF(hold_count, (size_t)CAPACITY_HOLDS_MAX) : 0;
+    for (size_t i = 0; i < c->hold_count; i++)
+        c->holds[i] = holds[i];
+    size_t at = 0;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *card = &s->gpus[i];
+        struct capacity_gpu *whole_card = &c->gpus[at++];
+        fill(c, whole_card, card, card, -1, settings);
+        bool divided = card->instance_count || reading_or(card->mig_enabled, 0);
+        if (divided && whole_card->usable) {
+            whole_card->usable = false;
+            snprintf(whole_card->problem, sizeof whole_card->problem, "it is divided into instances (MIG)");
+        }
+        for (size_t k = 0; k < card->instance_count; k++)
+            fill(c, &c->gpus[at++], card, &card->instances[k], (int)k, settings);
+    }
+    return c;
+}

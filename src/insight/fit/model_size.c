@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Weights, cache, buffers. What the files do not say is not guessed: the estimate then is a lower bound, and says so.
+ */
+#include "insight/fit/model_size.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/fit/gguf_types.h"
+#include "insight/why/words.h"
+
+enum { BATCH = 512 /* tokens at once: llama.cpp's n_ubatch */, PAD = 256, NUMBER_MAX = 1 << 24 };
+
+const char *const model_cache_types[] = {"f16", "q8_0", "q4_0", "bf16", "f32", "q4_1", "q5_0", "q5_1", "iq4_nl", NULL};
+
+int64_t model_cache_bytes(const char *type, int64_t n)
+{
+    const struct gguf_type *t = NULL;
+    for (size_t i = 0; type && model_cache_types[i]; i++)
+        if (strcmp(model_cache_types[i], type) == 0)
+            t = gguf_type_named(type);
+    return t ? (n + t->elements - 1) / t->elements * t->bytes : -1;
+}
+
+/* A number of the metadata that a model can have. */
+static bool sane(struct reading r, int64_t *ret)
+{
+    return reading_get(r, ret) && *ret > 0 && *ret <= NUMBER_MAX;
+}
+
+static size_t layers_of(const struct model_facts *f)
+{
+    int64_t layers = 0;
+    if (!sane(f->layers, &layers) || layers > MODEL_LAYERS_MAX)
+        layers = 0;
+    return MAX_OF((size_t)layers, f->layers_seen);
+}
+
+/* ---- cache ---- */
+
+/* Which layer sees everything is not always in the file: llama.cpp's own table (set_swa_pattern of src/llama-model.cpp). */
+static void window_pattern(const struct model_facts *f, int64_t *window, int64_t *every, bool *first)
+{
+    static const struct {
+        const char *architecture;
+        int every, window;
+        bool first;
+    } known[] = {
+        {"gemma2", 2, 4096, false}, {"gemma3", 6, 0, false},    {"gemma3n", 5, 0, false}, {"cohere2", 4, 0, false},
+        {"gpt-oss", 2, 0, false},   {"llama4", 4, 8192, false}, {"exaone4", 4, 0, false}, {"smallthinker", 4, 0, true},
+    };
+    *every = 0;
+    *first = false;
+    if (!sane(f->window, window))
+        *window = 0;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(known[i].architecture, f->architecture) == 0) {
+            *every = known[i].every;
+            *first = known[i].first;
+            if (f->window.state != READING_OK)
+                *window = known[i].window;
+        }
+    sane(f->window_every, every);
+}
+
+static bool is_windowed(const struct model_facts *f, size_t layer, int64_t every, bool first)
+{
+    if (layer < f->windowed_count)
+        return f->windowed_of[layer];
+    if (every <= 1)
+        return false;
+    return first ? layer % (size_t)every != 0 : layer % (size_t)every != (size_t)every - 1;
+}
+
+static int64_t padded(int64_t tokens)
+{
+    return (tokens + PAD - 1) / PAD * PAD;
+}
+
+/* Two states of floats, whatever the context: (conv - 1) * (inner + 2 groups * state) and state * inner. */
+static int64_t state_bytes(const struct model_facts *f)
+{
+    int64_t conv, inner, state, groups = 0;
+    if (!sane(f->state_conv, &conv) || !sane(f->state_inner, &inner) || !sane(f->state_size, &state) || conv > 64 ||
+        inner > 1 << 20 || state > 1 << 16)
+        return 0;
+    sane(f->state_groups, &groups);
+    return 4 * ((conv - 1) * (inner + 2 * MIN_OF(groups, (int64_t)1024) * state) + state * inner);
+}
+
+struct cache {
+    int64_t heads_kv, key, value, latent; /* of one layer */
+    int64_t window, every;
+    bool first;
+    int64_t state;
+};
+
+static bool cache_shape(const struct model_facts *f, struct cache *c)
+{
+    int64_t heads = 0, embedding = 0;
+    *c = (struct cache){.state = state_bytes(f)};
+    window_pattern(f, &c->window, &c->every, &c->first);
+    bool attention = sane(f->heads, &heads);
+    if (!sane(f->heads_kv, &c->heads_kv))
+        c->heads_kv = heads;
+    sane(f->embedding, &embedding);
+    if (!sane(f->key_length, &c->key))
+        c->key = heads ? embedding / heads : 0;
+    if (!sane(f->value_length, &c->value))
+        c->value = heads ? embedding / heads : 0;
+    sane(f->latent, &c->latent);
+    if (c->heads_kv > 1 << 12 || c->key > 1 << 16 || c->value > 1 << 16 || c->latent > 1 << 20)
+        return false;
+    if (!attention)
+        return c->state > 0; /* only states, or nothing is known */
+    return c->latent > 0 || (c->key > 0 && c->value > 0);
+}
+
+static bool has_no_cache(const struct model_facts *f)
+{
+    static const char *const encoders[] = {"bert",         "nomic-bert",      "nomic-bert-moe", "jina-bert-v2",
+                                           "jina-bert-v3", "neo-bert",        "modern-bert",    "t5encoder",
+                                           "clip",         "gemma-embedding", "roberta",        "xlm-roberta"};
+    for (size_t i = 0; i < ARRAY_LEN(encoders); i++)
+        if (strcmp(encoders[i], f->architecture) == 0)
+            return true;
+    return false;
+}
+
+static int64_t cache_of_layer(const struct model_facts *f, const struct cache *c, size_t layer, int64_t context, const char *type)
+{
+    int64_t heads_kv = layer < f->heads_kv_count ? MIN_OF(f->heads_kv_of[layer], 1 << 12) : c->heads_kv;
+    int64_t tokens = padded(context);
+    if (c->window && is_windowed(f, layer, c->every, c->first))
+        tokens = padded(MIN_OF(context, c->window + BATCH));
+    int64_t bytes = heads_kv == 0 || f->heads_kv_count == 0 ? c->state : 0;
+    if (heads_kv == 0)
+        return bytes;
+    if (c->latent)
+        return bytes + model_cache_bytes(type, c->latent * tokens);
+    return bytes + model_cache_bytes(type, heads_kv * c->key * tokens) + model_cache_bytes(type, heads_kv * c->value * tokens);
+}
+
+static void add_cache(const struct model_facts *f, const char *type, struct model_need *n, struct say *notes)
+{
+    struct cache c;
+    if (n->context == 0 || has_no_cache(f)) {
+        n->cache_bytes = reading_ok(0);
+        return;
+    }
+    if (!cache_shape(f, &c) || layers_of(f) == 0) {
+        n->complete = false;
+        say(notes, "%sthe files do not say how large the cache for the context is (--context 0 leaves it out)",
+            notes->len ? "; " : "");
+        return;
+    }
+    int64_t sum = 0;
+    for (size_t i = 0; i < layers_of(f) && sum <= MODEL_BYTES_MAX; i++)
+        sum += MIN_OF(cache_of_layer(f, &c, i, n->context, type), MODEL_BYTES_MAX);
+    if (sum > MODEL_BYTES_MAX) {
+        n->complete = false;
+        say(notes, "%sthe cache for the context is larger than can be counted", notes->len ? "; " : "");
+        return;
+    }
+    for (size_t i = 0; i < layers_of(f); i++)
+        n->layers[i] += cache_of_layer(f, &c, i, n->context, type);
+    n->cache_bytes = reading_ok(sum);
+    if (c.window && !f->windowed_count && c.every <= 1)
+        say(notes, "%sthe sliding window is not counted with, since the file does not say in which layers it is",
+            notes->len ? "; " : "");
+}
+
+/* ---- the rest ---- */
+
+static void add_compute(const struct model_facts *f, struct model_need *n, struct say *notes)
+{
+    int64_t vocabulary = 0, embedding = 0, feed_forward = 0, expert = 0, experts = 0;
+    sane(f->vocabulary, &vocabulary);
+    sane(f->feed_forward, &feed_forward);
+    if (sane(f->expert_feed_forward, &expert) && sane(f->experts_used, &experts) && experts <= 1024)
+        feed_forward = MAX_OF(feed_forward, expert * experts);
+    if (!sane(f->embedding, &embedding)) {
+        n->complete = n->complete && n->context == 0;
+        say(notes, "%sbuffers for computing are not counted: the files do not say the width of the model", notes->len ? "; " : "");
+        return;
+    }
+    n->compute_bytes = reading_ok(4 * BATCH * (vocabulary + 2 * embedding + 2 * feed_forward + padded(n->context)));
+}
+
+static int64_t choose_context(const struct model_facts *f, int64_t wanted)
+{
+    int64_t most;
+    if (wanted >= 0)
+        return MIN_OF(wanted, (int64_t)MODEL_CONTEXT_MAX);
+    return sane(f->context, &most) ? MIN_OF(most, (int64_t)MODEL_CONTEXT_DEFAULT) : MODEL_CONTEXT_DEFAULT;
+}
+
+void model_need(const struct model_facts *f, const struct model_options *options, struct model_need *n)
+{
+    const char *type = options->cache_type ? options->cache_type : "f16";
+    bool gguf = f->format && strcmp(f->format, "gguf") == 0;
+    size_t layers = layers_of(f);
+    int64_t most;
+    *n = (struct model_need){
+        .complete = true, .context = choose_context(f, options->context), .overhead_bytes = options->overhead_bytes};
+    struct say notes = SAY(n->notes);
+    for (size_t i = 0; i < layers; i++)
+        n->layers[i] = f->layer_bytes[i];
+    n->layer_count = layers + 1;
+    n->layers[layers] = f->output_bytes + f->other_bytes;
+    if (!gguf)
+        n->layers[0] += f->input_bytes;
+    else if (!f->has_output)
+        n->layers[layers] += f->token_bytes; /* the embeddings serve as output: a second copy, on the GPU */
+    n->host_bytes = gguf ? f->input_bytes : 0;
+    for (size_t i = 0; i < n->layer_count; i++)
+        n->weight_bytes += n->layers[i];
+    add_cache(f, type, n, &notes);
+    add_compute(f, n, &notes);
+    if (sane(f->context, &most) && n->context > most)
+        say(&notes, "%sthe model was made for %lld tokens", notes.len ? "; " : "", (long long)most);
+    for (size_t i = 0; i < n->layer_count; i++)
+        n->bytes += n->layers[i];
+    n->fixed_bytes = n->overhead_bytes + reading_or(n->compute_bytes, 0);
+}

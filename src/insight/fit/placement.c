@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * First as things are, then with workers evicted, then what is missing.
+ */
+#include "insight/fit/placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/fit/placement_split.h"
+#include "insight/fit/placement_words.h"
+
+struct worker {
+    const char *name;
+    int64_t bytes;
+    bool evicted;
+};
+
+struct search {
+    const struct capacity *c;
+    const struct placement_wish *wish;
+    struct worker workers[CAPACITY_WORKERS_MAX]; /* those that could be evicted; most memory first */
+    size_t worker_count;
+    int64_t *rooms;
+};
+
+static void list_workers(struct search *s)
+{
+    for (size_t i = 0; i < s->c->hold_count; i++) {
+        const struct capacity_hold *h = &s->c->holds[i];
+        size_t w = 0;
+        if (!h->evictable)
+            continue;
+        while (w < s->worker_count && strcmp(s->workers[w].name, h->worker) != 0)
+            w++;
+        if (w == CAPACITY_WORKERS_MAX)
+            continue;
+        if (w == s->worker_count)
+            s->workers[s->worker_count++] = (struct worker){.name = h->worker};
+        s->workers[w].bytes += h->bytes;
+    }
+    for (size_t i = 1; i < s->worker_count; i++)
+        for (size_t k = i; k > 0 && s->workers[k - 1].bytes < s->workers[k].bytes; k--) {
+            struct worker w = s->workers[k];
+            s->workers[k] = s->workers[k - 1];
+            s->workers[k - 1] = w;
+        }
+}
+
+static bool is_evicted(const struct search *s, const char *worker)
+{
+    for (size_t i = 0; i < s->worker_count; i++)
+        if (s->workers[i].evicted && strcmp(s->workers[i].name, worker) == 0)
+            return true;
+    return false;
+}
+
+/* The room on each GPU with those workers gone; -1 where nothing may be placed, or where it is not known. */
+static void measure(struct search *s)
+{
+    for (size_t i = 0; i < s->c->gpu_count; i++) {
+        const struct capacity_gpu *gpu = &s->c->gpus[i];
+        int64_t room;
+        s->rooms[i] = -1;
+        if (!gpu->usable || (s->wish->only >= 0 && s->wish->only != gpu->index) || !reading_get(gpu->free_bytes, &room))
+            continue;
+        room -= gpu->reserve_bytes;
+        for (size_t h = 0; gpu->instance < 0 && h < s->c->hold_count; h++)
+            if (s->c->holds[h].gpu_index == gpu->index && is_evicted(s, s->c->holds[h].worker))
+                room += s->c->holds[h].bytes;
+        int64_t total = reading_or(gpu->total_bytes, INT64_MAX);
+        s->rooms[i] = MAX_OF(MIN_OF(room, total), 0);
+    }
+}
+
+/* How many GPUs a copy may take: from, to. */
+static void counts(const struct search *s, size_t *from, size_t *to)
+{
+    *from = s->wish->gpus > 0 ? (size_t)s->wish->gpus : 1;
+    *to = s->wish->gpus > 0 || s->wish->whole ? *from
+                                              : MIN_OF(MAX_OF(split_largest_group(s->c, s->rooms), 1), (size_t)PLACEMENT_GPUS_MAX);
+}
+
+static bool find(struct search *s, struct placement *out)
+{
+    size_t from, to;
+    measure(s);
+    counts(s, &from, &to);
+    for (size_t n = from; n <= to; n++)
+        if (split_try(s->c, s->wish, s->rooms, n, out)) {
+            out->copy_count = (size_t)MAX_OF(s->wish->count, 1);
+            return true;
+        }
+    return false;
+}
+
+/* All of them first; then each, the largest first, stays if it fits in spite of that: no worker goes without need. */
+static bool find_with_eviction(struct search *s, struct placement *out)
+{
+    for (size_t i = 0; i < s->worker_count; i++)
+        s->workers[i].evicted = true;
+    if (s->worker_count == 0 || !find(s, out))
+        return false;
+    for (size_t i = 0; i < s->worker_count; i++) {
+        s->workers[i].evicted = false;
+        s->workers[i].evicted = !find(s, out);
+    }
+    find(s, out);
+    for (size_t i = 0; i < s->worker_count; i++)
+        if (s->workers[i].evicted)
+            str_copy(out->evicted[out->evicted_count++], CAPACITY_WORKER_SIZE, str_from(s->workers[i].name));
+    return true;
+}
+
+/* Could a GPU that cannot be read have made the difference? */
+static bool something_is_unknown(const struct search *s)
+{
+    for (size_t i = 0; i < s->c->gpu_count; i++) {
+        const struct capacity_gpu *gpu = &s->c->gpus[i];
+        if (gpu->usable && gpu->free_bytes.state != READING_OK && (s->wish->only < 0 || s->wish->only == gpu->index))
+            return true;
+    }
+    return false;
+}
+
+/* At best: with everybody evicted that could be. */
+static int64_t least_missing(struct search *s)
+{
+    size_t from, to;
+    for (size_t i = 0; i < s->worker_count; i++)
+        s->workers[i].evicted = !s->wish->no_eviction;
+    measure(s);
+    counts(s, &from, &to);
+    int64_t least = INT64_MAX;
+    for (size_t n = from; n <= to; n++)
+        least = MIN_OF(least, split_shortage(s->c, s->wish, s->rooms, n));
+    return least;
+}
+
+static bool has_sense(const struct placement_wish *w)
+{
+    enum { SIZE_MAX_BYTES_LOG = 50 }; /* a PiB: beyond, sums of copies could overflow */
+    int64_t most = (int64_t)1 << SIZE_MAX_BYTES_LOG;
+    return w->bytes >= 0 && w->bytes <= most && w->fixed_bytes >= 0 && w->fixed_bytes <= most && w->gpus >= 0 &&
+           w->gpus <= PLACEMENT_GPUS_MAX && w->count >= 0 && w->count <= PLACEMENT_COPIES_MAX;
+}
+
+/* Over how many GPUs it would fit, as things are, if it can be divided; 0: over none. */
+static size_t divided(const struct search *s)
+{
+    struct placement_wish wish = *s->wish;
+    wish.whole = false;
+    struct search parted = *s;
+    parted.wish = &wish;
+    for (size_t i = 0; i < parted.worker_count; i++)
+        parted.workers[i].evicted = false;
+    AUTO_FREE struct placement *p = calloc(1, sizeof *p);
+    return p && find(&parted, p) ? p->copies[0].share_count : 0;
+}
+
+struct placement *placement_find(const struct capacity *c, const struct placement_wish *wish)
+{
+    struct search s = {.c = c, .wish = wish};
+    AUTO_FREE int64_t *rooms = calloc(c->gpu_count ? c->gpu_count : 1, sizeof *rooms);
+    AUTO_FREE struct placement *p = calloc(1, sizeof *p);
+    if (!rooms || !p || !has_sense(wish))
+        return NULL;
+    s.rooms = rooms;
+    list_workers(&s);
+    if (find(&s, p) || (!wish->no_eviction && find_with_eviction(&s, p))) {
+        p->verdict = PLACEMENT_FITS;
+    } else if (something_is_unknown(&s)) {
+        p->verdict = PLACEMENT_UNKNOWN;
+        p->missing_bytes = -1;
+    } else {
+        p->missing_bytes = least_missing(&s);
+        p->could_split = wish->whole ? divided(&s) : 0;
+    }
+    placement_words(c, wish, p);
+    return TAKE(p);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Why there, why not.
+ */
+#include "insight/fit/placement_words.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/fit/placement_split.h"
+#include "insight/why/words.h"
+
+static void say_gpus(struct say *t, const struct capacity *c, const struct placement_copy *copy)
+{
+    char words[CAPACITY_WORDS];
+    if (copy->share_count == 1) {
+        say(t, "%s", capacity_gpu_words(&c->gpus[copy->shares[0].gpu], words));
+        return;
+    }
+    say(t, "GPUs ");
+    for (size_t i = 0; i < copy->share_count; i++)
+        say(t, "%s%d", i == 0 ? "" : i + 1 == copy->share_count ? " and " : ", ", c->gpus[copy->shares[i].gpu].index);
+}
+
+/* The room on GPUs together, as things are. */
+static int64_t room_of(const struct capacity *c, const struct placement_copy *copy)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < copy->share_count; i++)
+        sum += reading_or(c->gpus[copy->shares[i].gpu].available_bytes, 0);
+    return sum;
+}
+
+static const struct capacity_gpu *roomiest(const struct capacity *c, const struct placement_wish *wish)
+{
+    const struct capacity_gpu *best = NULL;
+    for (size_t i = 0; i < c->gpu_count; i++) {
+        const struct capacity_gpu *gpu = &c->gpus[i];
+        if (!gpu->usable || gpu->available_bytes.state != READING_OK || (wish->only >= 0 && wish->only != gpu->index))
+            continue;
+        if (!best || gpu->available_bytes.value > best->available_bytes.value)
+            best = gpu;
+    }
+    return best;
+}
+
+/* Another GPU had room too: why not that one? */
+static void say_choice(struct say *t, const struct capacity *c, const struct placement_wish *wish,
+                       const struct placement_copy *copy)
+{
+    const struct capacity_gpu *chosen = &c->gpus[copy->shares[0].gpu];
+    char words[CAPACITY_WORDS];
+    bool larger = false;
+    for (size_t i = 0; i < c->gpu_count; i++) {
+        const struct capacity_gpu *gpu = &c->gpus[i];
+        int64_t room;
+        if (gpu == chosen || !gpu->usable || strcmp(gpu->id.vendor, chosen->id.vendor) != 0 ||
+            !reading_get(gpu->available_bytes, &room) || room < wish->bytes + wish->fixed_bytes)
+            continue;
+        if (reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE && reading_or(chosen->util_permille, 0) < BUSY_PERMILLE) {
+            say(t, "; %s has room too but is busy (%lld %%)", capacity_gpu_words(gpu, words), percent(gpu->util_permille.value));
+            return;
+        }
+        larger = larger || room > reading_or(chosen->available_bytes, 0);
+    }
+    if (larger)
+        say(t, "; that is the tightest room that is enough");
+}
+
+static void say_fits(struct say *t, const struct capacity *c, const struct placement_wish *wish, const struct placement *p)
+{
+    char size[SHORT_WORDS], room[SHORT_WORDS], words[CAPACITY_WORDS];
+    const struct placement_copy *copy = &p->copies[0];
+    int64_t need = wish->bytes + wish->fixed_bytes * (int64_t)copy->share_count;
+    if (p->copy_count > 1)
+        say(t, "%zu copies of %s fit, the first on ", p->copy_count, words_bytes(need, size));
+    else
+        say(t, "%s fit on ", words_bytes(need, size));
+    say_gpus(t, c, copy);
+    say(t, ", where %s are available", words_bytes(room_of(c, copy), room));
+    const struct capacity_gpu *most = roomiest(c, wish);
+    if (copy->share_count > 1 && wish->gpus == 0 && most)
+        say(t, " together; no single GPU has enough (most: %s with %s)", capacity_gpu_words(most, words),
+            words_bytes(most->available_bytes.value, room));
+    if (p->evicted_count) {
+        say(t, ", once ");
+        for (size_t i = 0; i < p->evicted_count; i++)
+            say(t, "%s%s", i == 0 ? "" : i + 1 == p->evicted_count ? " and " : ", ", p->evicted[i]);
+        say(t, p->evicted_count > 1 ? " are evicted" : " is evicted");
+    } else if (copy->share_count == 1 && p->copy_count == 1) {
+        say_choice(t, c, wish, copy);
+    }
+}
+
+static void say_unknown(struct say *t, const struct capacity *c, const struct placement_wish *wish)
+{
+    char words[CAPACITY_WORDS];
+    say(t, "it cannot be known");
+    const char *before = ": ";
+    for (size_t i = 0; i < c->gpu_count; i++) {
+        const struct capacity_gpu *gpu = &c->gpus[i];
+        if (!gpu->usable || gpu->free_bytes.state == READING_OK || (wish->only >= 0 && wish->only != gpu->index))
+            continue;
+        say(t, "%s%s does not tell (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
+        before = ", ";
+    }
+    if (roomiest(c, wish))
+        say(t, "; on the others it does not fit");
+}
+
+/* The most cards of one maker on which something could be placed: only these can share a copy. */
+static int largest_group(const struct capacity *c, const struct placement_wish *wish)
+{
+    int most = 0;
+    for (size_t i = 0; i < c->gpu_count; i++) {
+        int count = 0;
+        for (size_t k = 0; k < c->gpu_count; k++)
+            count += c->gpus[k].usable && c->gpus[k].instance < 0 && c->gpus[k].free_bytes.state == READING_OK &&
+                     (wish->only < 0 || wish->only == c->gpus[k].index) && strcmp(c->gpus[i].id.vendor, c->gpus[k].id.vendor) == 0;
+        most = MAX_OF(most, count);
+    }
+    return most;
+}
+
+static void say_missing(struct say *t, const struct capacity *c, const struct placement_wish *wish, const struct placement *p)
+{
+    char size[SHORT_WORDS], room[SHORT_WORDS], words[CAPACITY_WORDS];
+    const struct capacity_gpu *most = roomiest(c, wish);
+    if (c->gpu_count == 0) {
+        say(t, "there is no GPU here");
+        return;
+    }
+    if (!most) {
+        for (size_t i = 0; i < c->gpu_count; i++)
+            say(t, "%s%s cannot be used (%s)", i ? ", " : "", capacity_gpu_words(&c->gpus[i], words), c->gpus[i].problem);
+        return;
+    }
+    int cards = largest_group(c, wish), wanted = wish->gpus * MAX_OF(wish->count, 1);
+    if (wish->gpus > 1 && cards < wanted) {
+        say(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are", cards);
+        return;
+    }
+    if (wish->whole && largest_group(c, wish) > 1)
+        say(t, "it does not fit on one GPU: ");
+    say(t, "%s are missing", words_bytes(p->missing_bytes, size));
+    if (wish->gpus > 1)
+        say(t, " for %d GPUs%s", wish->gpus, wish->even ? " with equal shares" : "");
+    say(t, "; the most room is on %s with %s", capacity_gpu_words(most, words), words_bytes(most->available_bytes.value, room));
+    if (most->reserve_bytes)
+        say(t, " (%s are reserved)", words_bytes(most->reserve_bytes, size));
+    int64_t held = 0;
+    for (size_t i = 0; i < c->hold_count; i++)
+        held += c->holds[i].evictable ? c->holds[i].bytes : 0;
+    if (held && !wish->no_eviction)
+        say(t, "; evicting every worker under guard (%s) would not be enough", words_bytes(held, size));
+    if (p->could_split)
+        say(t, "; split over %zu GPUs it would fit, if it can be split", p->could_split);
+}
+
+void placement_words(const struct capacity *c, const struct placement_wish *wish, struct placement *p)
+{
+    struct say t = SAY(p->reason);
+    switch (p->verdict) {
+    case PLACEMENT_FITS: say_fits(&t, c, wish, p); break;
+    case PLACEMENT_UNKNOWN: say_unknown(&t, c, wish); break;
+    case PLACEMENT_DOES_NOT_FIT: say_missing(&t, c, wish, p); break;
+    }
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * When is the memory of a card full, and who fills it?
+ */
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "insight/forecast/internal.h"
+
+/* Memory is taken in pages of 2 MiB. */
+#define PAGE_BYTES (2.0 * 1048576)
+/* A process that gained most of its memory in a stretch that is as young as this is loading, not leaking. */
+#define LOADING_S 180.0
+/* The process that grows is named when it makes up that much of the growth. */
+#define BLAME_SHARE 0.5
+/* and it is heeded instead of the card when it was seen to grow for so many times as long. */
+#define LONGER 1.5
+
+static bool loads(const struct track *t)
+{
+    return track_span_s(t) < LOADING_S && t->last.value - t->first.value > 0.5 * t->last.value;
+}
+
+/* The process whose memory grows most; NULL: none is known to. */
+static const struct forecast_process *grower(const struct forecast_card *card, struct rise *ret)
+{
+    const struct forecast_process *found = NULL;
+    for (size_t i = 0; i < FORECAST_PROCESSES_MAX; i++) {
+        const struct forecast_process *p = card->processes[i];
+        struct rise rise;
+        if (!p || !p->seen || (p->track.stretch_count == 0 && p->track.highest <= p->track.first.value))
+            continue; /* has not grown at all: spares the fit */
+        if (rise_find(&p->track, card->room_bytes, PAGE_BYTES, &rise) != RISE_FOUND)
+            continue;
+        if (found && rise.line.slope <= ret->line.slope)
+            continue;
+        found = p;
+        *ret = rise;
+    }
+    return found;
+}
+
+static void name_process(struct forecast_vram *v, const struct forecast_process *p)
+{
+    v->pid = p->pid;
+    str_copy(v->name, sizeof v->name, str_from(p->name));
+    str_copy(v->user, sizeof v->user, str_from(p->user));
+}
+
+static void who_text(const struct forecast_vram *v, char text[PROCESS_NAME_SIZE + 32])
+{
+    if (v->pid)
+        snprintf(text, PROCESS_NAME_SIZE + 32, "%s (pid %d)", v->name[0] ? v->name : "a process", v->pid);
+    else
+        snprintf(text, PROCESS_NAME_SIZE + 32, "the memory in use");
+}
+
+static void say_rise(struct forecast_vram *v, const struct rise *rise)
+{
+    char who[PROCESS_NAME_SIZE + 32], rate[32], span[32];
+    who_text(v, who);
+    forecast_bytes_text(rise->line.slope * 60, rate);
+    forecast_span_text(rise->basis_s, span);
+    if (v->when.verdict == FORECAST_NO_TREND)
+        forecast_say(&v->when, FORECAST_NO_TREND, "%s grows by %s a minute, too little seen to say when it would be full", who,
+                     rate);
+    else if (rise->cyclic)
+        forecast_say(&v->when, v->when.verdict, "the peaks of %s grow by %s a minute, for %s", v->pid ? who : "the memory in use",
+                     rate, span);
+    else
+        forecast_say(&v->when, v->when.verdict, "%s grows by %s a minute, for %s", who, rate, span);
+}
+
+static void say_swings(struct forecast_vram *v, const struct track *t)
+{
+    char low[32], high[32];
+    double least = t->last.value, most = t->highest;
+    for (size_t i = 0; i < t->stretch_count; i++) {
+        least = MIN_OF(least, t->stretches[i].first);
+        most = MAX_OF(most, t->stretches[i].highest);
+    }
+    forecast_bytes_text(least, low);
+    forecast_bytes_text(most, high);
+    forecast_say(&v->when, FORECAST_NO_TREND, "rises and falls between %s and %s", low, high);
+}
+
+static void say_none(struct forecast_vram *v, const struct rise *rise, double room)
+{
+    char span[32], used[32];
+    forecast_span_text(rise->basis_s, span);
+    forecast_bytes_text(rise->line.level, used);
+    if (rise->line.slope < 0 && -rise->line.slope * rise->line.span > 0.01 * room && -rise->line.slope > 3 * rise->line.slope_error)
+        forecast_say(&v->when, FORECAST_NO_TREND, "falls, now %s", used);
+    else
+        forecast_say(&v->when, FORECAST_NO_TREND, "stays about %s for %s", used, span);
+}
+
+/* A process that has grown all along tells more than a card that was cut off from its past by somebody who came or went. */
+static void judge_by_process(const struct forecast_card *card, const struct forecast_process *p, struct rise rise,
+                             struct forecast_vram *v)
+{
+    /* From the level of the card now, at the slope of the process. */
+    double now = card->vram.last.value;
+    rise.line.level += now - p->track.last.value;
+    v->bytes_per_s = rise.line.slope;
+    rise_when(&rise, &card->vram, FORECAST_FULL_SHARE * card->room_bytes, &v->when);
+    say_rise(v, &rise);
+}
+
+static void say_too_short(const struct track *t, struct forecast_when *when)
+{
+    char span[32];
+    forecast_span_text(track_span_s(t), span);
+    if (t->began_by == CUT_START || t->began_by == CUT_GAP)
+        forecast_say(when, FORECAST_UNKNOWN, "seen for too short a time");
+    else
+        forecast_say(when, FORECAST_UNKNOWN, "%s %s ago, too little seen since",
+                     t->began_by == CUT_PROCESSES ? "a process came or went" : "the memory in use changed at once", span);
+}
+
+static void judge(const struct forecast_card *card, struct forecast_vram *v)
+{
+    const struct track *t = &card->vram;
+    struct rise rise = {0}, of_process = {0};
+    enum rise_result found = rise_find(t, card->room_bytes, PAGE_BYTES, &rise);
+    bool cut = t->began_by != CUT_START && t->began_by != CUT_GAP;
+    const struct forecast_process *p = found == RISE_FOUND || cut ? grower(card, &of_process) : NULL;
+    bool by_process = p && found != RISE_SWINGS && of_process.basis_s > LONGER * rise.basis_s;
+    if (!by_process && found != RISE_FOUND) {
+        if (found == RISE_UNKNOWN)
+            say_too_short(t, &v->when);
+        else if (found == RISE_SWINGS)
+            say_swings(v, t);
+        else
+            say_none(v, &rise, card->room_bytes);
+        return;
+    }
+    if (by_process || (p && of_process.line.slope >= BLAME_SHARE * rise.line.slope))
+        name_process(v, p);
+    if (loads(v->pid ? &p->track : t)) {
+        char who[PROCESS_NAME_SIZE + 32];
+        who_text(v, who);
+        forecast_say(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s began to grow just now: loading, or a leak", who);
+        return;
+    }
+    if (by_process) {
+        judge_by_process(card, p, of_process, v);
+        return;
+    }
+    rise_when(&rise, t, FORECAST_FULL_SHARE * card->room_bytes, &v->when);
+    v->bytes_per_s = rise.line.slope;
+    say_rise(v, &rise);
+}
+
+void forecast_judge_vram(const struct forecast_card *card, const struct gpu *gpu, struct forecast_vram *ret)
+{
+    *ret = (struct forecast_vram){.used_bytes = gpu->mem_used_bytes, .room_bytes = reading_absent(READING_UNREAD)};
+    const struct track *t = &card->vram;
+    if (gpu->state != GPU_OK || gpu->mem_used_bytes.state != READING_OK || !t->samples || card->room_bytes <= 0) {
+        forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
+                     gpu->state == GPU_ASLEEP ? "the card sleeps"
+                     : gpu->state == GPU_OK   ? "the memory in use cannot be read"
+                                              : "the card cannot be read");
+        return;
+    }
+    ret->room_bytes = reading_ok((int64_t)card->room_bytes);
+    if (t->last.value >= FORECAST_FULL_SHARE * card->room_bytes)
+        forecast_say(&ret->when, FORECAST_REACHED, "no memory is left");
+    else
+        judge(card, ret);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The checks that readings decide. A reading that is absent judges nothing: neither that all is well nor that it is not.
+ */
+#include "insight/health/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "insight/why/words.h"
+
+static void clear(struct health_look *l)
+{
+    if (l->look == LOOK_UNJUDGED)
+        l->look = LOOK_CLEAR;
+}
+
+/* The first that is present stays: checks look for the worst first. */
+__attribute__((format(printf, 5, 6))) static void present(struct health_look *l, enum health_state state, enum health_advice advice,
+                                                          int64_t hold_ms, const char *format, ...)
+{
+    if (l->look == LOOK_PRESENT)
+        return;
+    *l = (struct health_look){.look = LOOK_PRESENT, .state = state, .advice = advice, .hold_ms = hold_ms};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(l->reason, sizeof l->reason, format, args);
+    va_end(args);
+}
+
+static void look_driver_verdict(const struct gpu *gpu, struct health_look *l)
+{
+    int64_t action;
+    if (!reading_get(gpu->recovery_action, &action))
+        return;
+    switch (action) {
+    case 0: clear(l); break;
+    case 1: present(l, HEALTH_FAILING, ADVICE_RESET, 0, "the driver says that the card must be reset"); break;
+    case 2: present(l, HEALTH_FAILING, ADVICE_REBOOT, 0, "the driver says that the machine must be rebooted"); break;
+    case 3: present(l, HEALTH_DEGRADED, ADVICE_DRAIN, 0, "the driver says that work must be drained from the card"); break;
+    default: present(l, HEALTH_FAILING, ADVICE_RESET, 0, "the driver says that the card must be drained and reset"); break;
+    }
+}
+
+static void look_memory(const struct gpu *gpu, struct health_look *looks)
+{
+    struct health_look *ecc = &looks[HEALTH_CHECK_ECC], *rows = &looks[HEALTH_CHECK_ROW_REMAP];
+    struct health_look *pages = &looks[HEALTH_CHECK_RETIRED_PAGES];
+    int64_t n;
+    if (reading_get(gpu->ecc_uncorrected, &n)) {
+        clear(ecc);
+        if (n > 0)
+            present(ecc, HEALTH_FAILING, ADVICE_RESET, 0, "%lld memory error%s not corrected since the driver was loaded",
+                    (long long)n, n == 1 ? " was" : "s were");
+    }
+    if (reading_get(gpu->remapped_rows_failed, &n)) {
+        clear(rows);
+        if (n)
+            present(rows, HEALTH_FAILING, ADVICE_REPLACE, 0, "a bad row of its memory could not be exchanged for a spare one");
+    }
+    if (reading_get(gpu->remapped_rows_uncorrected, &n)) {
+        clear(rows);
+        if (n >= HEALTH_ROWS_MOST)
+            present(rows, HEALTH_FAILING, ADVICE_REPLACE, 0, "%lld rows of its memory had errors that could not be corrected",
+                    (long long)n);
+    }
+    if (reading_get(gpu->remapped_rows_pending, &n)) {
+        clear(rows);
+        if (n)
+            present(rows, HEALTH_DEGRADED, ADVICE_RESET, 0,
+                    "a bad row of its memory is exchanged for a spare one at the next reset");
+    }
+    int64_t single = reading_or(gpu->retired_pages_sbe, 0), twice = reading_or(gpu->retired_pages_dbe, 0);
+    if (gpu->retired_pages_sbe.state == READING_OK || gpu->retired_pages_dbe.state == READING_OK) {
+        clear(pages);
+        if (single + twice >= HEALTH_PAGES_MOST)
+            present(pages, HEALTH_FAILING, ADVICE_REPLACE, 0, "%lld pages of its memory are retired", (long long)(single + twice));
+    }
+    if (reading_get(gpu->retired_pages_pending, &n)) {
+        clear(pages);
+        if (n)
+            present(pages, HEALTH_DEGRADED, ADVICE_REBOOT, 0, "a bad page of its memory is retired at the next reboot");
+    }
+}
+
+static void look_slowdown(const struct gpu *gpu, struct health_look *l)
+{
+    const int64_t braked = THROTTLE_POWER_BRAKE | THROTTLE_CURRENT, slowed = THROTTLE_HOT | THROTTLE_HW_SLOWDOWN | braked;
+    int64_t bits;
+    if (!reading_get(gpu->throttle_bits, &bits))
+        return;
+    clear(l);
+    if (!(bits & slowed))
+        return;
+    char words[96] = "";
+    struct say s = SAY(words);
+    for (unsigned i = 0; i < THROTTLE_COUNT; i++)
+        if (bits & slowed & (1 << i))
+            say(&s, "%s%s", s.len ? ", " : "", throttle_name(i));
+    present(l, HEALTH_DEGRADED, bits & braked ? ADVICE_POWER : ADVICE_COOL, HOLD_HEAT_MS, "it is slowed down (%s)", words);
+}
+
+static void look_temperature(const struct gpu *gpu, struct health_look *l)
+{
+    int64_t temp, limit, margin;
+    if (!reading_get(gpu->temp_mdegc, &temp))
+        return;
+    clear(l);
+    if (reading_get(gpu->temp_shutdown_mdegc, &limit) && limit > 0 && temp >= limit - HEALTH_MARGIN)
+        present(l, HEALTH_FAILING, ADVICE_COOL, 0, "it is at %lld C and switches itself off at %lld C", whole(temp, 1000),
+                whole(limit, 1000));
+    if (reading_get(gpu->temp_margin_mdegc, &margin)) {
+        if (margin <= HEALTH_MARGIN)
+            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is only %lld C below where it slows itself down",
+                    whole(margin, 1000));
+    } else if (reading_get(gpu->temp_limit_mdegc, &limit) && limit > 0) {
+        if (temp >= limit - HEALTH_MARGIN)
+            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld C and slows itself down at %lld C",
+                    whole(temp, 1000), whole(limit, 1000));
+    } else if (temp >= HEALTH_HOTTEST) {
+        present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld C", whole(temp, 1000));
+    }
+    if (reading_get(gpu->temp_memory_mdegc, &temp) && reading_get(gpu->temp_memory_limit_mdegc, &limit) && limit > 0 &&
+        temp >= limit)
+        present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "its memory is at %lld C, the limit is %lld C", whole(temp, 1000),
+                whole(limit, 1000));
+}
+
+/* Links of idle cards rest: only a working card shows what its link can do. */
+static void look_link(const struct gpu *gpu, struct health_look *l)
+{
+    int64_t load, now, most;
+    if (!reading_get(gpu->util_permille, &load) || load < HEALTH_LOAD)
+        return;
+    if (reading_get(gpu->pcie_width, &now) && reading_get(gpu->pcie_width_max, &most) && now > 0) {
+        clear(l);
+        if (now < most)
+            present(l, HEALTH_DEGRADED, ADVICE_SEAT, HOLD_LINK_MS, "its PCIe link has %lld of %lld lanes under load",
+                    (long long)now, (long long)most);
+    }
+    if (reading_get(gpu->pcie_generation, &now) && reading_get(gpu->pcie_generation_max, &most) && now > 0) {
+        clear(l);
+        if (now < most)
+            present(l, HEALTH_DEGRADED, ADVICE_SEAT, HOLD_LINK_MS, "its PCIe link runs at generation %lld of %lld under load",
+                    (long long)now, (long long)most);
+    }
+}
+
+static void look_replays(const struct gpu *gpu, struct wall now, struct health_card *card, struct health_look *l)
+{
+    int64_t count, before, passed = now.ms - card->replays_at.ms;
+    if (!reading_get(gpu->pcie_replays, &count))
+        return;
+    bool counted = reading_get(card->replays, &before) && count >= before && passed > 0;
+    if (counted && passed < HEALTH_REPLAYS_WINDOW_MS)
+        return; /* too short to be a rate: the window goes on */
+    card->replays = gpu->pcie_replays;
+    card->replays_at = now;
+    clear(l);
+    double rate = counted ? (double)(count - before) * 60000 / (double)passed : 0;
+    if (rate > HEALTH_REPLAYS_PER_MIN)
+        present(l, HEALTH_DEGRADED, ADVICE_SEAT, 0, "its PCIe link sends packets again, %.0f a minute", rate);
+}
+
+static void look_nvlink(const struct gpu *gpu, struct health_card *card, struct health_look *l)
+{
+    int64_t active;
+    if (!reading_get(gpu->nvlink_links_active, &active))
+        return;
+    clear(l);
+    /* Links without a bridge are never up, so the card itself is the measure. */
+    if (active < card->nvlinks_most)
+        present(l, HEALTH_DEGRADED, ADVICE_LINKS, 0, "%lld of %lld links to other cards are up", (long long)active,
+                (long long)card->nvlinks_most);
+    card->nvlinks_most = MAX_OF(card->nvlinks_most, active);
+}
+
+static void look_fan(const struct gpu *gpu, struct health_look *l)
+{
+    int64_t speed = 0, rpm = 0, target, temp, limit;
+    bool has_speed = reading_get(gpu->fan_permille, &speed), has_rpm = reading_get(gpu->fan_rpm, &rpm);
+    if (!has_speed && !has_rpm)
+        return;
+    clear(l);
+    bool still = has_rpm ? rpm == 0 : speed == 0;
+    if (still && has_speed && speed >= 200)
+        present(l, HEALTH_FAILING, ADVICE_FAN, HOLD_FAN_MS, "its fan is driven at %lld %% but does not turn", percent(speed));
+    if (reading_get(gpu->fan_target_permille, &target)) {
+        if (still && target > 0)
+            present(l, HEALTH_FAILING, ADVICE_FAN, HOLD_FAN_MS, "its fan should turn at %lld %% but stands still", percent(target));
+        else if (has_speed && target >= speed + 250)
+            present(l, HEALTH_DEGRADED, ADVICE_FAN, HOLD_HEAT_MS, "its fan should turn at %lld %% but turns at %lld %%",
+                    percent(target), percent(speed));
+    }
+    if (!still || !reading_get(gpu->temp_mdegc, &temp))
+        return;
+    bool hot =
+        reading_get(gpu->temp_limit_mdegc, &limit) && limit > 0 ? temp >= limit - 3 * HEALTH_MARGIN : temp >= HEALTH_FAN_NEEDED;
+    if (hot)
+        present(l, HEALTH_FAILING, ADVICE_FAN, HOLD_FAN_MS, "its fan stands still at %lld C", whole(temp, 1000));
+}
+
+void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *card, struct health_look looks[HEALTH_CHECK_COUNT])
+{
+    for (size_t i = 0; i < HEALTH_CHECK_COUNT; i++)
+        looks[i] = (struct health_look){.look = LOOK_UNJUDGED};
+    const char *message = gpu->error_message[0] ? gpu->error_message : "no message";
+    looks[HEALTH_CHECK_LOST].look = gpu->state == GPU_ASLEEP ? LOOK_UNJUDGED : LOOK_CLEAR;
+    looks[HEALTH_CHECK_ERROR].look = gpu->state == GPU_OK ? LOOK_CLEAR : LOOK_UNJUDGED;
+    if (gpu->state == GPU_LOST)
+        present(&looks[HEALTH_CHECK_LOST], HEALTH_LOST, ADVICE_REBOOT, 0, "the machine can no longer reach it (%.100s)", message);
+    if (gpu->state == GPU_ERROR)
+        present(&looks[HEALTH_CHECK_ERROR], HEALTH_FAILING, ADVICE_RESET, 0, "it cannot be read (%.100s)", message);
+    if (gpu->state != GPU_OK)
+        return;
+    look_driver_verdict(gpu, &looks[HEALTH_CHECK_DRIVER_VERDICT]);
+    look_memory(gpu, looks);
+    look_slowdown(gpu, &looks[HEALTH_CHECK_SLOWDOWN]);
+    look_temperature(gpu, &looks[HEALTH_CHECK_TEMPERATURE]);
+    look_link(gpu, &looks[HEALTH_CHECK_PCIE_LINK]);
+    look_replays(gpu, now, card, &looks[HEALTH_CHECK_PCIE_REPLAYS]);
+    look_nvlink(gpu, card, &looks[HEALTH_CHECK_NVLINK]);
+    look_fan(gpu, &looks[HEALTH_CHECK_FAN]);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules for a card at rest, for one whose readings do not suffice, and for one that is asleep, lost or in error.
+ */
+#include "base/cleanup.h"
+#include "insight/why/rules.h"
+
+static bool quiet(const struct facts *f)
+{
+    return f->fan == FAN_OFF || f->fan == FAN_LOW || f->fan == FAN_NONE || f->fan == FAN_UNKNOWN;
+}
+
+/* Something is left to explain when a cause is likely that is neither a little work nor memory that is merely held. */
+static bool explained(const struct facts *f, const struct why_part *part)
+{
+    for (size_t i = 0; i < part->cause_count; i++) {
+        const struct why_cause *cause = &part->causes[i];
+        bool little = f->load == LOAD_LIGHT && f->power <= POWER_LOW &&
+                      (cause->code == WHY_COMPUTE_LOAD || cause->code == WHY_GRAPHICS_LOAD || cause->code == WHY_SHARED_LOAD);
+        if (!little && cause->confidence >= CONFIDENCE_ANSWER)
+            return true;
+    }
+    return false;
+}
+
+static void rule_nothing(const struct facts *f, struct why_part *part)
+{
+    char since[SHORT_WORDS];
+    struct cause_draft d;
+    cause_begin(&d, part, WHY_NOTHING_UNUSUAL, 0.97);
+    support_load(&d, f, f->load == LOAD_IDLE ? 0.5 : 0.4);
+    support_temperature(&d, f, f->heat == HEAT_COOL ? 0.5 : 0.35);
+    support_power(&d, f, f->power == POWER_LOW ? 0.4 : 0);
+    support_fan(&d, f, f->fan == FAN_NONE ? 0.1 : 0.4);
+    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
+        support(&d, 0.3, "idle for the last %s", words_ago(f->past.calm_ms, since));
+    if (f->power == POWER_RAISED)
+        doubt(&d, 0.8, "but it draws more than idle cards usually do");
+    if (f->load == LOAD_UNKNOWN)
+        doubt(&d, 0.7, "its load cannot be read");
+    cause_end(&d, "The card is at rest, as it should be.");
+}
+
+static void support_missing(struct cause_draft *d, const char *what, struct reading reading, double weight)
+{
+    if (reading.state != READING_OK)
+        support(d, weight, "%s: %s", what, words_absent(reading.state));
+}
+
+static void rule_cannot_know(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    struct cause_draft d;
+    cause_begin(&d, part, WHY_CANNOT_KNOW, 0.95);
+    if (f->load_basis != BASIS_UTIL)
+        support_missing(&d, "utilization", gpu->util_permille, 0.5);
+    support_missing(&d, "temperature", gpu->temp_mdegc, 0.5);
+    support_missing(&d, "power", gpu->power_mw, 0.4);
+    if (f->fan == FAN_UNKNOWN)
+        support_missing(&d, "fan", gpu->fan_permille, 0.4);
+    if (gpu->processes_state != READING_OK)
+        support(&d, 0.3, "processes: %s", words_absent(gpu->processes_state));
+    if (!f->past.known)
+        support(&d, 0.5, "the minutes before are not known");
+    support(&d, 0.4, "no cause fits what can be read");
+    /* It is the answer only where nothing better is; what else was thought of stays below it. */
+    d.cause.confidence = MAX_OF(d.cause.confidence, best_confidence(part) + 0.01);
+    cause_end(&d, "What can be read does not tell.");
+}
+
+void rules_calm(const struct facts *f, struct why_part *part)
+{
+    if (explained(f, part))
+        return;
+    size_t known = (f->load != LOAD_UNKNOWN && f->load_basis != BASIS_POWER) + (f->heat != HEAT_UNKNOWN) +
+                   (f->power != POWER_UNKNOWN) + (f->fan == FAN_OFF || f->fan == FAN_LOW);
+    bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && f->fan != FAN_UNKNOWN);
+    if (known >= 2 && feels && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM && f->power <= POWER_RAISED)
+        rule_nothing(f, part);
+    else
+        rule_cannot_know(f, part);
+}
+
+void rules_state(const struct gpu *gpu, struct why_part *part)
+{
+    static const struct {
+        enum why_code code;
+        const char *evidence, *text;
+    } of[] = {
+        [GPU_ASLEEP] = {WHY_ASLEEP, "the kernel has suspended the card", "The card is asleep and is not woken for this."},
+        [GPU_ERROR] = {WHY_ERROR, "the card cannot be read", "The card cannot be read."},
+        [GPU_LOST] = {WHY_LOST, "the card does not answer any more", "The card was lost: the machine can no longer reach it."},
+    };
+    struct cause_draft d;
+    cause_begin(&d, part, of[gpu->state].code, 0.95);
+    support(&d, 0.95, "%s", of[gpu->state].evidence);
+    if (gpu->error_message[0])
+        support(&d, 0, "the driver says: %s", gpu->error_message);
+    cause_end(&d, "%s", of[gpu->state].text);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules about the heat itself, the fan that should carry it away, and the limits of the card.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "insight/why/rules.h"
+
+static bool recently_busy(const struct facts *f)
+{
+    return f->past.ended_left > 0.1 || f->past.fell_left > 0.1;
+}
+
+static bool draws_little(const struct facts *f)
+{
+    return f->power == POWER_LOW || f->power == POWER_UNKNOWN;
+}
+
+/* Several rules lean on the same calm past, or doubt themselves without one. */
+static void weigh_past(struct cause_draft *d, const struct facts *f, double known, double unknown)
+{
+    char since[SHORT_WORDS];
+    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
+        support(d, known, "idle for the last %s", words_ago(f->past.calm_ms, since));
+    else if (!f->past.known)
+        doubt(d, unknown, "the minutes before are not known, so work that just ended cannot be ruled out");
+    double left = MAX_OF(f->past.ended_left, f->past.fell_left);
+    if (left > 0.1)
+        doubt(d, 1 - left, NULL);
+}
+
+static void rule_airflow(const struct facts *f, struct why_part *part)
+{
+    bool suspect = f->past.calm_ms >= CALM_LEAST_MS || reading_or(f->gpu->temp_mdegc, 0) >= HEAT_SUSPECT_FROM;
+    bool lukewarm = f->heat == HEAT_LUKEWARM && f->fan >= FAN_RAISED && suspect;
+    struct cause_draft d;
+    if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < HEAT_WARM && !lukewarm))
+        return;
+    cause_begin(&d, part, WHY_AIRFLOW, 0.95);
+    support_load(&d, f, 0.45);
+    support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.55 : 0.4);
+    if (f->power == POWER_LOW)
+        support_power(&d, f, 0.4);
+    else
+        doubt(&d, 0.9, NULL);
+    support_fan(&d, f, f->fan >= FAN_RAISED ? 0.15 : 0);
+    weigh_past(&d, f, 0.6, 0.8);
+    if (lukewarm)
+        doubt(&d, 0.6, "this is warm, not hot");
+    if (f->neighbour)
+        doubt(&d, 0.6, NULL);
+    cause_end(&d, "The heat does not come from work: airflow, dust, a warm room or case.");
+}
+
+/* A card is built to carry away the heat of its power limit. One that is too hot below it, with its fan at full speed, cannot. */
+static void rule_overwhelmed(const struct facts *f, struct why_part *part)
+{
+    int64_t fan, power, limit, bits = reading_or(f->gpu->throttle_bits, 0);
+    struct cause_draft d;
+    if (!(bits & THROTTLE_HOT) || !reading_get(f->gpu->fan_permille, &fan) || fan < FAN_FULL ||
+        !reading_get(f->gpu->power_mw, &power) || !reading_get(f->gpu->power_limit_mw, &limit) || power > limit - limit / 10)
+        return;
+    cause_begin(&d, part, WHY_AIRFLOW, 0.7);
+    support_power(&d, f, 0.3);
+    support_fan(&d, f, 0.2);
+    support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
+    cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", whole(power, 1000));
+}
+
+static void rule_neighbour(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *other = f->neighbour;
+    char name[SHORT_WORDS];
+    int64_t temp, power;
+    struct cause_draft d;
+    if (!other || f->load != LOAD_IDLE || !draws_little(f) || f->heat < HEAT_LUKEWARM || !reading_get(other->temp_mdegc, &temp))
+        return;
+    cause_begin(&d, part, WHY_NEIGHBOUR_HEAT, 0.85);
+    words_gpu(other, false, name);
+    if (reading_get(other->power_mw, &power))
+        support(&d, 0.5, "%s works in the same machine at %lld C and %lld W", name, whole(temp, 1000), whole(power, 1000));
+    else
+        support(&d, 0.45, "%s works in the same machine at %lld C", name, whole(temp, 1000));
+    support_load(&d, f, 0.3);
+    support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0.1);
+    support_power(&d, f, 0.2);
+    support_fan(&d, f, 0);
+    weigh_past(&d, f, 0.3, 0.85);
+    cause_end(&d, "It does nothing itself; %s in the same machine works and warms it.", name);
+}
+
+static void rule_limit(const struct facts *f, struct why_part *part)
+{
+    int64_t bits = reading_or(f->gpu->throttle_bits, 0), temp;
+    char why[64] = "";
+    struct cause_draft d;
+    if (f->heat != HEAT_LIMIT && !(bits & THROTTLE_HOT))
+        return;
+    cause_begin(&d, part, WHY_HEAT_LIMIT, 0.75);
+    support_temperature(&d, f, f->heat == HEAT_LIMIT ? 0.5 : 0.1);
+    for (unsigned i = 0; i < THROTTLE_COUNT; i++)
+        if (bits & THROTTLE_HOT & (1 << i)) {
+            support(&d, 0.5, "slowed down: %s", throttle_name(i));
+            snprintf(why, sizeof why, "%s", throttle_name(i));
+        }
+    support_fan(&d, f, 0);
+    if (why[0])
+        cause_end(&d, "The card slows itself down because it is too hot (%s).", why);
+    else if (reading_get(f->gpu->temp_mdegc, &temp))
+        cause_end(&d, "At %lld C it is close to where it slows itself down.", whole(temp, 1000));
+}
+
+static void rule_memory_hot(const struct facts *f, struct why_part *part)
+{
+    int64_t temp, limit, chip;
+    struct cause_draft d;
+    if (!reading_get(f->gpu->temp_memory_mdegc, &temp))
+        return;
+    bool limited = reading_get(f->gpu->temp_memory_limit_mdegc, &limit) && limit > 0;
+    if (temp < (limited ? limit - HEAT_LIMIT_MARGIN : (int64_t)MEMORY_HOT_FROM))
+        return;
+    cause_begin(&d, part, WHY_MEMORY_HOT, 0.85);
+    if (limited)
+        support(&d, 0.6, "memory at %lld C, its limit is %lld C", whole(temp, 1000), whole(limit, 1000));
+    else
+        support(&d, 0.4, "memory at %lld C", whole(temp, 1000));
+    if (reading_get(f->gpu->temp_mdegc, &chip) && chip + 15000 <= temp)
+        support(&d, 0.3, "the chip is at %lld C only", whole(chip, 1000));
+    support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
+    cause_end(&d, "The memory is hot (%lld C), and the fan cools it too.", whole(temp, 1000));
+}
+
+static void rule_hotspot(const struct facts *f, struct why_part *part)
+{
+    int64_t spot, chip;
+    struct cause_draft d;
+    if (!reading_get(f->gpu->temp_hotspot_mdegc, &spot) || !reading_get(f->gpu->temp_mdegc, &chip) || spot < HOTSPOT_FROM ||
+        spot - chip < HOTSPOT_GAP)
+        return;
+    cause_begin(&d, part, WHY_HOTSPOT, 0.7);
+    support(&d, 0.5, "hottest spot at %lld C, the chip as a whole at %lld C", whole(spot, 1000), whole(chip, 1000));
+    support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
+    cause_end(&d, "One spot of the chip is much hotter than the rest (%lld C): the cooler may not sit well.", whole(spot, 1000));
+}
+
+static void rule_fan_stopped(const struct facts *f, struct why_part *part)
+{
+    int64_t temp;
+    struct cause_draft d;
+    if (f->fan != FAN_OFF || !reading_get(f->gpu->temp_mdegc, &temp) || (temp < FAN_NEEDED_FROM && f->heat < HEAT_HOT))
+        return;
+    cause_begin(&d, part, WHY_FAN_STOPPED, 0.97);
+    support_fan(&d, f, 0.7);
+    support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
+    support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
+    if (reading_or(f->gpu->fan_target_permille, 0) > 0)
+        support(&d, 0.5, "the card asks for %lld %%", percent(f->gpu->fan_target_permille.value));
+    cause_end(&d, "The fan stands still although the card is at %lld C.", whole(temp, 1000));
+}
+
+static void rule_fan_failing(const struct facts *f, struct why_part *part)
+{
+    struct cause_draft d;
+    if (!f->fan_stuck && !f->fan_slow)
+        return;
+    cause_begin(&d, part, WHY_FAN_FAILING, 0.97);
+    support(&d, 0.4, "fan at %lld %%", percent(f->gpu->fan_permille.value));
+    if (f->fan_stuck)
+        support(&d, 0.85, "it turns at 0 rpm");
+    if (f->fan_slow)
+        support(&d, 0.8, "the card asks for %lld %%", percent(f->gpu->fan_target_permille.value));
+    support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0);
+    cause_end(&d, f->fan_stuck ? "The fan is driven but does not turn." : "The fan turns far slower than the card asks for.");
+}
+
+static void rule_fan_setting(const struct facts *f, struct why_part *part)
+{
+    struct cause_draft d;
+    if (f->fan < FAN_RAISED || f->heat != HEAT_COOL || f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST ||
+        !draws_little(f) || recently_busy(f) || find_cause(part, WHY_MEMORY_HOT) || find_cause(part, WHY_HOTSPOT))
+        return;
+    cause_begin(&d, part, WHY_FAN_SETTING, 0.93);
+    support_fan(&d, f, 0.4);
+    support_temperature(&d, f, 0.4);
+    support_load(&d, f, 0.3);
+    if (f->power == POWER_LOW)
+        support_power(&d, f, 0.3);
+    weigh_past(&d, f, 0.5, 0.75);
+    cause_end(&d, "The fan turns fast on a cool card: a fan curve or a fixed speed, not heat.");
+}
+
+static void rule_power_limit(const struct facts *f, struct why_part *part)
+{
+    int64_t bits = reading_or(f->gpu->throttle_bits, 0), limit;
+    struct cause_draft d;
+    if (f->load == LOAD_IDLE || (!f->at_power_limit && !(bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE | THROTTLE_CURRENT))))
+        return;
+    cause_begin(&d, part, WHY_POWER_LIMIT, 0.6);
+    support_power(&d, f, f->at_power_limit ? 0.4 : 0);
+    for (unsigned i = 0; i < THROTTLE_COUNT; i++)
+        if (bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE | THROTTLE_CURRENT) & (1 << i))
+            support(&d, 0.4, "slowed down: %s", throttle_name(i));
+    if (bits & THROTTLE_POWER_BRAKE)
+        cause_end(&d, "The machine holds the card back (power brake).");
+    else if (reading_get(f->gpu->power_limit_mw, &limit))
+        cause_end(&d, "It runs at its power limit of %lld W, which also bounds its heat.", whole(limit, 1000));
+    else
+        cause_end(&d, "It runs at its power limit, which also bounds its heat.");
+}
+
+void rules_heat(const struct facts *f, struct why_part *part)
+{
+    rule_neighbour(f, part);
+    rule_airflow(f, part);
+    if (!find_cause(part, WHY_AIRFLOW))
+        rule_overwhelmed(f, part);
+    rule_limit(f, part);
+    rule_memory_hot(f, part);
+    rule_hotspot(f, part);
+    rule_fan_stopped(f, part);
+    rule_fan_failing(f, part);
+    rule_fan_setting(f, part);
+    rule_power_limit(f, part);
+}

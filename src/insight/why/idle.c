@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules for a card that has nothing to do and is not at rest: work that ended, clocks that are held, memory that is held.
+ */
+#include "base/cleanup.h"
+#include "insight/why/rules.h"
+
+static bool at_ease(const struct facts *f)
+{
+    bool little = f->load == LOAD_IDLE || (f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MOST) ||
+                  (f->load_basis == BASIS_PROCESSES && f->load_permille <= AWAKE_MOST);
+    return little && f->video_permille < VIDEO_LEAST;
+}
+
+static void support_calm(struct cause_draft *d, const struct facts *f, double weight)
+{
+    char since[SHORT_WORDS];
+    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
+        support(d, weight, "idle for the last %s", words_ago(f->past.calm_ms, since));
+}
+
+static void support_cooling(struct cause_draft *d, const struct facts *f)
+{
+    const struct past_work *past = &f->past;
+    int64_t temp, fan;
+    if (past->temp_falls && reading_get(f->gpu->temp_mdegc, &temp))
+        support(d, 0.4, "the temperature falls: %lld C then, %lld C now", whole(past->peak_temp_mdegc, 1000), whole(temp, 1000));
+    else if (past->known && past->fell && past->fell_ago_ms > 60000)
+        doubt(d, 0.6, "but the temperature does not fall");
+    if (past->fan_falls && reading_get(f->gpu->fan_permille, &fan))
+        support(d, 0.2, "the fan slows down: %lld %% then, %lld %% now", percent(past->peak_fan_permille), percent(fan));
+}
+
+static void rule_recent(const struct facts *f, struct why_part *part)
+{
+    const struct past_work *past = &f->past;
+    char who[NAME_WORDS], ago[SHORT_WORDS], ran[SHORT_WORDS];
+    int64_t share;
+    struct cause_draft d;
+    if (!past->ended && !past->fell)
+        return;
+    cause_begin(&d, part, WHY_RECENT_LOAD, 0.95);
+    if (past->ended) {
+        const struct recent_process *p = past->ended;
+        cause_process(&d, &p->last);
+        words_process(&p->last, who);
+        words_ago(past->ended_ago_ms, ago);
+        if (reading_get(p->mean_util_permille, &share))
+            support(&d, 0.85 * past->ended_left, "%s ended %s ago and used %lld %%", who, ago, percent(share));
+        else
+            support(&d, 0.85 * past->ended_left, "%s ended %s ago", who, ago);
+        if (p->first_seen.ms > 0 && p->last_seen.ms > p->first_seen.ms)
+            support(&d, 0, "it had run for %s", words_ago(p->last_seen.ms - p->first_seen.ms, ran));
+    }
+    if (past->fell)
+        support(&d, 0.75 * past->fell_left, "%s ago the load was still %lld %%", words_ago(past->fell_ago_ms, ago),
+                percent(past->fell_from_permille));
+    support_cooling(&d, f);
+    support_load(&d, f, 0);
+    support_temperature(&d, f, 0);
+    support_fan(&d, f, 0);
+    if (past->ended)
+        cause_end(&d, "%s ended %s ago, and the card still cools down.", who, words_ago(past->ended_ago_ms, ago));
+    else
+        cause_end(&d, "The load fell %s ago, and the card still cools down.", words_ago(past->fell_ago_ms, ago));
+}
+
+static void support_clocks(struct cause_draft *d, const struct facts *f)
+{
+    int64_t clock, most, state, bits;
+    if (!f->clocks_by_state && reading_get(f->gpu->clock_graphics_khz, &clock) &&
+        reading_get(f->gpu->clock_graphics_max_khz, &most))
+        support(d, 0.45, "graphics clock at %lld MHz of %lld MHz", whole(clock, 1000), whole(most, 1000));
+    if (reading_get(f->gpu->pstate, &state))
+        support(d, f->clocks_by_state ? 0.35 : 0.2, "performance state P%lld", (long long)state);
+    if (f->power >= POWER_RAISED)
+        support_power(d, f, 0.35);
+    if (reading_get(f->gpu->throttle_bits, &bits) && (bits & THROTTLE_APP_CLOCKS))
+        support(d, 0.3, "clocks are fixed by the application clocks setting");
+}
+
+static void rule_clocks(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->workers.holder;
+    int64_t held;
+    char who[NAME_WORDS], bytes[SHORT_WORDS];
+    struct cause_draft d;
+    if (!f->clocks_high)
+        return;
+    cause_begin(&d, part, p ? WHY_CONTEXT_HELD : WHY_CLOCKS_HELD, 0.92);
+    support_load(&d, f, 0.1);
+    support_clocks(&d, f);
+    support_calm(&d, f, 0.2);
+    if (!p) {
+        if (f->gpu->processes_state != READING_OK)
+            doubt(&d, 0.8, "the list of processes: %s", words_absent(f->gpu->processes_state));
+        cause_end(&d, "Its clocks stay high, and no process is seen that asks for it.");
+        return;
+    }
+    cause_process(&d, p);
+    words_process(p, who);
+    double weight = p->type == PROCESS_GRAPHICS ? 0.1 : 0.4;
+    if (reading_get(p->mem_bytes, &held))
+        support(&d, weight, "%s holds a context with %s", who, words_bytes(held, bytes));
+    else
+        support(&d, weight, "%s holds a context", who);
+    if (f->workers.on_card > 1)
+        doubt(&d, 0.9, "%zu more processes are on it", f->workers.on_card - 1);
+    cause_end(&d, "%s keeps the card awake although it does next to nothing.", who);
+}
+
+static bool draws_only(const struct gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (gpu->processes[i].type != PROCESS_GRAPHICS)
+            return false;
+    return gpu->process_count > 0;
+}
+
+static void rule_display(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t clock, most;
+    bool screen = reading_or(gpu->display_active, 0) != 0;
+    bool stirred = f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;
+    struct cause_draft d;
+    if (!stirred || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
+        !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
+        return;
+    cause_begin(&d, part, WHY_DISPLAY, 0.8);
+    support(&d, 0.5, "memory clock at %lld MHz of %lld MHz", whole(clock, 1000), whole(most, 1000));
+    if (screen)
+        support(&d, 0.3, "a screen is driven by it");
+    if (draws_only(gpu))
+        support(&d, 0.2, "only programs that draw are on it");
+    support_load(&d, f, 0.1);
+    support_power(&d, f, 0.1);
+    cause_end(&d, "Screens with a high refresh rate, or several of them, keep its memory clock high.");
+}
+
+static void rule_vram(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->workers.holder;
+    int64_t held, total;
+    char who[NAME_WORDS], bytes[SHORT_WORDS];
+    struct cause_draft d;
+    if (!p || p->type == PROCESS_GRAPHICS || reading_or(p->util_permille, 0) > IDLE_MOST || !reading_get(p->mem_bytes, &held) ||
+        held < (256LL << 20))
+        return;
+    words_process(p, who);
+    words_bytes(held, bytes);
+    cause_begin(&d, part, WHY_VRAM_HELD, 0.1);
+    if (reading_get(f->gpu->mem_total_bytes, &total)) {
+        char all[SHORT_WORDS];
+        support(&d, 0.1, "%s holds %s of %s", who, bytes, words_bytes(total, all));
+    } else {
+        support(&d, 0.1, "%s holds %s", who, bytes);
+    }
+    cause_process(&d, p);
+    cause_end(&d, "%s holds %s of its memory but does not compute; that alone does not drive the fan.", who, bytes);
+}
+
+void rules_idle(const struct facts *f, struct why_part *part)
+{
+    if (f->load == LOAD_BUSY)
+        return;
+    if (f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED)
+        rule_recent(f, part);
+    if (!at_ease(f))
+        return;
+    rule_clocks(f, part);
+    rule_display(f, part);
+    rule_vram(f, part);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Explains a snapshot: each GPU by itself, then the one that matters most for the machine.
+ */
+#include "insight/why/why.h"
+
+#include <stdlib.h>
+
+#include "insight/why/rules.h"
+
+static const struct {
+    const char *name, *meaning;
+} codes[WHY_CODE_COUNT] = {
+#define WHY_CODE(name, code, meaning) {code, meaning},
+#include "insight/why/codes.def"
+#undef WHY_CODE
+};
+
+const char *why_code_name(enum why_code code)
+{
+    return code < WHY_CODE_COUNT ? codes[code].name : "unknown";
+}
+
+const char *why_code_meaning(enum why_code code)
+{
+    return code < WHY_CODE_COUNT ? codes[code].meaning : "";
+}
+
+static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const struct recent *past, struct why_part *part)
+{
+    struct facts f;
+    part->gpu_index = gpu->index;
+    if (gpu->state == GPU_OK) {
+        facts_collect(&f, now, gpu, past);
+        rules_load(&f, part);
+        rules_idle(&f, part);
+        rules_heat(&f, part);
+        rules_calm(&f, part);
+    } else {
+        f = (struct facts){.now = now, .gpu = gpu};
+        rules_state(gpu, part);
+    }
+    answer_gpu(&f, part);
+    suggest(&f, part);
+}
+
+struct why *why_explain(const struct snapshot *now, const struct recent *past)
+{
+    struct why *why = calloc(1, sizeof *why + now->gpu_count * sizeof why->gpus[0]);
+    if (!why)
+        return NULL;
+    why->gpu_count = now->gpu_count;
+    why->machine.gpu_index = -1;
+    rules_machine(now, &why->machine);
+    suggest(NULL, &why->machine);
+    for (size_t i = 0; i < now->gpu_count; i++)
+        explain_gpu(now, &now->gpus[i], past, &why->gpus[i]);
+    answer_machine(now, why);
+    return why;
+}
+
+void why_free(struct why *why)
+{
+    free(why);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * "Why is my GPU fan running?" A snapshot and the recent past become a sentence a person would say, ranked causes with their
+ * evidence and confidence, and what could be done. A pure function of plain data: no clock, no I/O, no vendor.
+ *
+ *   snapshot ─┐                ┌─▶ each rule that applies makes a cause: ─┐             ┌─▶ answer of each GPU
+ *             ├─▶ facts of a ──┤   evidence line by evidence line, each    ├─▶ ranked ───┤
+ *   recent ───┘   GPU          └─▶ with the weight it adds to confidence ──┘             └─▶ answer of the machine
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/recent.h"
+#include "model/snapshot.h"
+
+enum {
+    WHY_CAUSES_MAX = 6, /* the weakest are left out */
+    WHY_EVIDENCE_MAX = 8,
+    WHY_SUGGESTIONS_MAX = 5,
+    WHY_ANSWER_SIZE = 400,
+    WHY_TEXT_SIZE = 400,
+    WHY_LINE_SIZE = 256,
+};
+
+enum why_code {
+#define WHY_CODE(name, ...) WHY_##name,
+#include "insight/why/codes.def"
+#undef WHY_CODE
+    WHY_CODE_COUNT
+};
+
+struct why_cause {
+    enum why_code code;
+    double confidence;               /* 0 to 1 */
+    char text[WHY_TEXT_SIZE];        /* a sentence */
+    int32_t pid;                     /* of the process that is the cause; 0: none is */
+    char process[PROCESS_NAME_SIZE]; /* its name; "" unknown or none */
+    size_t evidence_count;
+    char evidence[WHY_EVIDENCE_MAX][WHY_LINE_SIZE];
+};
+
+/* What is said about one GPU, or about the machine where no GPU can be spoken of. */
+struct why_part {
+    int gpu_index;                /* -1: the machine */
+    char answer[WHY_ANSWER_SIZE]; /* whole sentences */
+    size_t cause_count;           /* most likely first; at least one for a GPU */
+    struct why_cause causes[WHY_CAUSES_MAX];
+    size_t suggestion_count; /* most useful first */
+    char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
+};
+
+struct why {
+    char answer[WHY_ANSWER_SIZE]; /* about the GPU that matters most, with a word on the others */
+    struct why_part machine;      /* no GPU, no driver, hung source, ...; no causes when all is well */
+    size_t gpu_count;
+    struct why_part gpus[]; /* in the snapshot's order */
+};
+
+/* `past` may be NULL: then only the moment itself is weighed. NULL when memory is out. */
+struct why *why_explain(const struct snapshot *now, const struct recent *past);
+void why_free(struct why *why); /* NULL is fine */
+
+const char *why_code_name(enum why_code code);    /* "compute_load" */
+const char *why_code_meaning(enum why_code code); /* "One process computes on the card" */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The words of an explanation: bounded sentences, readings as people say them, processes by name.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "insight/why/facts.h"
+
+/* A text that takes whole clauses: one that does not fit is left out, and what is there stays well formed. */
+struct say {
+    char *at;
+    size_t size, len;
+};
+
+#define SAY(array) ((struct say){.at = (array), .size = sizeof(array)})
+
+/* False: it did not fit, and nothing was added. Leaves room for a full stop. */
+bool say(struct say *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void say_stop(struct say *s); /* the full stop */
+
+enum { NAME_WORDS = 160, SHORT_WORDS = 48 };
+
+/* "GPU 0", "Simulated GPU 0"; inside a sentence "simulated GPU 0" */
+const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS]);
+/* "python3 (pid 4242, alice, container web)", "process 4242 (alice)" */
+const char *words_process(const struct process *p, char out[NAME_WORDS]);
+/* What it does, from its command line, model and type: "trains", "serves llama3:70b", "draws", "computes" */
+const char *words_work(const struct process *p, char out[NAME_WORDS]);
+/* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
+const char *words_miner(const struct process *p);
+
+const char *words_ago(int64_t ms, char out[SHORT_WORDS]);      /* "40 s", "5 min", "2 h 5 min", "3 days" */
+const char *words_bytes(int64_t bytes, char out[SHORT_WORDS]); /* "17.0 GiB", "540 MiB" */
+const char *words_absent(enum reading_state state);            /* "not supported by this card or driver" */
+
+/* Whole numbers, rounded: permille to %, 1/1000 C to C, mW to W, kHz to MHz */
+long long whole(int64_t value, int64_t unit);
+static inline long long percent(int64_t permille)
+{
+    return whole(permille, 10);
+}
+
+/* The effects that an answer ends with: "71 C and the fan at 62 %". "" when neither is known. */
+const char *words_effects(const struct facts *f, char out[NAME_WORDS]);
+/* Where the card has no fan, a clause about it: "it has no fan of its own"; NULL where it has one. */
+const char *words_no_fan(const struct facts *f);

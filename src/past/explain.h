@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `why` about the past: a moment explained, and what happened in a span of time, from what is stored. Where nothing was stored,
+ * that is the answer, with what is known about the gap.
+ */
+#pragma once
+
+#include "insight/why/why.h"
+#include "past/moment.h"
+
+enum {
+    TOLD_EPISODES_MAX = 64, /* the most important ones are kept */
+    TOLD_GAPS_MAX = 64,
+    TOLD_ANSWER_SIZE = 1024,
+};
+
+/* A time in which nothing was stored. */
+struct told_gap {
+    struct wall since, until; /* the last sample before and the first one after; ms 0: none */
+    bool not_running;         /* the daemon was started at the end of it */
+    char text[200];           /* a sentence */
+};
+
+struct told_moment {
+    struct wall at;
+    enum level level;
+    struct snapshot *snapshot; /* NULL: nothing was stored then */
+    struct why *why;
+    struct told_gap gap; /* when nothing was */
+    char note[200];      /* what the answer lacks: "Only minutes are left of that time ..."; "" nothing */
+};
+
+/* now: for moments that are still to come. */
+int told_at(struct store *s, const char *host, struct wall at, struct wall now, struct told_moment *ret, struct error *err);
+void told_moment_done(struct told_moment *m);
+
+struct told_episode {
+    int64_t gpu_id;
+    int gpu_index;
+    char gpu_name[GPU_NAME_SIZE];
+    struct wall since, until;
+    struct wall at;   /* the moment that was explained */
+    size_t times;     /* how often it came within the time */
+    int64_t total_ms; /* how long it lasted, all times together */
+    bool simulated;
+    struct why_part part; /* the explanation */
+    char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_SIZE];
+    int32_t pid;                                            /* 0: no process is the cause */
+    struct reading util_permille, temp_max_mdegc, power_mw; /* mean, highest, mean */
+    double weight;
+};
+
+struct told_span {
+    struct wall since, until;
+    enum level level;
+    int64_t step_ms;
+    size_t gpu_count;              /* that have anything stored in the time */
+    struct told_episode *episodes; /* the one that matters most first */
+    size_t episode_count, left_out;
+    struct told_gap gaps[TOLD_GAPS_MAX]; /* oldest first */
+    size_t gap_count;
+    int64_t missing_ms; /* all gaps together */
+    char answer[TOLD_ANSWER_SIZE];
+    char note[200];
+};
+
+/* gpu_id 0: all of the host. */
+int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, struct told_span *ret,
+               struct error *err);
+void told_span_done(struct told_span *t);
+
+/* The host that is meant: the one of that name; without a name, or one that never wrote, the only one there is. -ENODATA and a
+ * sentence that names them when there are several; -ENOENT when there is none. */
+int told_host(struct store *s, const char *wanted, const char *own, char ret[HOST_NAME_SIZE], struct error *err);

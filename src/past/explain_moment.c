@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One moment of the past, explained.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "past/internal.h"
+#include "store/internal.h"
+
+struct hosts {
+    const char *wanted, *own;
+    char found[HOST_NAME_SIZE], only[HOST_NAME_SIZE];
+    char names[256];
+    size_t count;
+};
+
+static void note_host(struct hosts *h, const char *name)
+{
+    if ((h->wanted && strcmp(h->wanted, name) == 0) || (!h->wanted && h->own && strcmp(h->own, name) == 0))
+        str_copy(h->found, sizeof h->found, str_from(name));
+    str_copy(h->only, sizeof h->only, str_from(name));
+    size_t used = strlen(h->names);
+    if (used < sizeof h->names - 1)
+        snprintf(h->names + used, sizeof h->names - used, "%s%s", used ? ", " : "", name);
+    h->count++;
+}
+
+int told_host(struct store *s, const char *wanted, const char *own, char ret[HOST_NAME_SIZE], struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    struct hosts h = {.wanted = wanted, .own = own};
+    int rc = db_prepare(s->db, "SELECT name FROM hosts ORDER BY name", &q, err);
+    if (rc < 0)
+        return rc;
+    while ((rc = db_step(q, err)) == 1) {
+        char name[HOST_NAME_SIZE];
+        str_copy(name, sizeof name, db_text(q, 0));
+        note_host(&h, name);
+    }
+    if (rc < 0)
+        return rc;
+    if (h.count == 0)
+        return error_set(err, -ENOENT, "nothing was ever stored");
+    if (!h.found[0] && wanted)
+        return error_set(err, -ENODATA, "the history knows no host '%s'; there is: %s", wanted, h.names);
+    if (!h.found[0] && h.count > 1)
+        return error_set(err, -ENODATA, "the history is of several hosts (%s): one has to be named", h.names);
+    str_copy(ret, HOST_NAME_SIZE, str_from(h.found[0] ? h.found : h.only));
+    return 0;
+}
+
+/* What is said about a time that is over has no advice: its processes are gone, their numbers belong to others. */
+static void drop_advice(struct why *why)
+{
+    why->machine.suggestion_count = 0;
+    for (size_t i = 0; i < why->gpu_count; i++)
+        why->gpus[i].suggestion_count = 0;
+}
+
+static void say_note(struct told_moment *m)
+{
+    if (m->level == LEVEL_MINUTE)
+        snprintf(m->note, sizeof m->note,
+                 "Only minutes are left of that time: this is about the means of the minute, not about single samples.");
+    else if (m->level == LEVEL_HOUR)
+        snprintf(m->note, sizeof m->note,
+                 "Only hours are left of that time: this is about the means of the hour, and what lasted minutes cannot be seen.");
+}
+
+int told_at(struct store *s, const char *host, struct wall at, struct wall now, struct told_moment *ret, struct error *err)
+{
+    AUTO_FREE struct recent *recent = calloc(1, sizeof *recent);
+    *ret = (struct told_moment){.at = at};
+    if (!recent)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = store_past(s, host, at, &ret->snapshot, recent, &ret->level, err);
+    if (rc == -ENODATA)
+        return gap_around(s, host, at, now, &ret->gap, err);
+    if (rc < 0)
+        return rc;
+    ret->why = why_explain(ret->snapshot, recent);
+    recent_done(recent);
+    if (!ret->why) {
+        told_moment_done(ret);
+        return error_set(err, -ENOMEM, "out of memory");
+    }
+    drop_advice(ret->why);
+    say_note(ret);
+    return 0;
+}
+
+void told_moment_done(struct told_moment *m)
+{
+    why_free(m->why);
+    snapshot_unref(m->snapshot);
+    *m = (struct told_moment){0};
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What happened in a span of time: its points, its episodes, each explained at the moment that shows it best, the most important
+ * first; and the times in which nothing was stored.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "insight/why/episodes.h"
+#include "past/internal.h"
+#include "store/internal.h"
+
+enum {
+    MINUTE_MS = 60000,
+    HOUR_MS = 3600000,
+    STEPS_MOST = 1500,
+    FOUND_MAX = 4096,    /* of one GPU */
+    EXPLAINED_MOST = 64, /* of them: the most promising */
+    MOMENTS_TRIED = 5,
+    AGAIN_MOST_MS = 1800000,     /* the same thing after a longer pause is another episode */
+    DAYS_FROM_MS = 2 * 86400000, /* from here on, what comes again and again is told once */
+};
+
+/* The columns of a point, in this order. */
+static const char *const column_names[] = {"util_permille", "encoder_permille", "decoder_permille",
+                                           "fan_permille",  "mem_used_bytes",   "mem_total_bytes",
+                                           "temp_mdegc",    "power_mw",         "throttle_bits"};
+enum { COL_UTIL, COL_ENCODER, COL_DECODER, COL_FAN, COL_USED, COL_TOTAL, COL_TEMP, COL_POWER, COL_THROTTLE, COL_COUNT };
+_Static_assert(ARRAY_LEN(column_names) == COL_COUNT, "one name for each column");
+
+struct span {
+    struct store *s;
+    const char *host;
+    struct told_span *told;
+    struct store_gpu gpus[GPU_MAX];
+    size_t gpu_count;
+    int64_t only_gpu;
+    bool days;                   /* so long that work which comes again and again is one thing */
+    const struct store_gpu *gpu; /* being looked at */
+    struct episode_point *points;
+    size_t count, capacity;
+};
+
+static int note_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct span *p = user;
+    if (p->gpu_count < GPU_MAX && (p->only_gpu == 0 || p->only_gpu == gpu->id))
+        p->gpus[p->gpu_count++] = *gpu;
+    return 0;
+}
+
+static struct reading mean(const struct aggregate *a)
+{
+    return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
+}
+
+static int note_point(void *user, const struct store_point *point)
+{
+    struct span *p = user;
+    const struct aggregate *v = point->values;
+    if (p->count == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 512;
+        struct episode_point *points = realloc(p->points, capacity * sizeof *points);
+        if (!points)
+            return -ENOMEM;
+        p->points = points;
+        p->capacity = capacity;
+    }
+    struct episode_point *to = &p->points[p->count++];
+    *to = (struct episode_point){.at_ms = point->at.ms,
+                                 .util_permille = mean(&v[COL_UTIL]),
+                                 .fan_permille = mean(&v[COL_FAN]),
+                                 .power_mw = mean(&v[COL_POWER])};
+    struct reading encoder = mean(&v[COL_ENCODER]), decoder = mean(&v[COL_DECODER]);
+    to->video_permille = encoder.state != READING_OK || reading_or(decoder, 0) > encoder.value ? decoder : encoder;
+    if (v[COL_TEMP].count)
+        to->temp_max_mdegc = reading_ok(v[COL_TEMP].max);
+    if (v[COL_USED].count && v[COL_TOTAL].count && v[COL_TOTAL].max > 0)
+        to->mem_permille = reading_ok(v[COL_USED].sum / v[COL_USED].count * 1000 / v[COL_TOTAL].max);
+    if (v[COL_THROTTLE].count) {
+        to->slowed_permille = reading_ok(v[COL_THROTTLE].sum * 1000 / v[COL_THROTTLE].count);
+        to->throttle_bits = (uint64_t)v[COL_THROTTLE].max;
+    }
+    return 0;
+}
+
+static int read_points(struct span *p, struct error *err)
+{
+    size_t columns[COL_COUNT];
+    for (size_t i = 0; i < COL_COUNT; i++)
+        columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
+    const struct store_plot plot = {.series = SERIES_GPU,
+                                    .subject = p->gpu->id,
+                                    .since_ms = p->told->since.ms,
+                                    .until_ms = p->told->until.ms,
+                                    .step_ms = p->told->step_ms,
+                                    .columns = columns,
+                                    .column_count = COL_COUNT};
+    p->count = 0;
+    int rc = store_series(p->s, &plot, note_point, p, err);
+    return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
+}
+
+/* Somebody's part in one step. */
+struct part {
+    int64_t process;
+    double share; /* of the compute units, else of the memory: whatever is known */
+    bool works;
+};
+
+/* Who keeps the title of worker: a neighbour of about the same share must not take it away for a minute. */
+static void choose_worker(struct episode_point *point, const struct part *best, const struct part *former)
+{
+    const struct part *chosen =
+        former->process && former->share >= 0.7 * best->share && former->works == best->works ? former : best;
+    point->worker = chosen->process;
+    point->worker_works = chosen->works;
+}
+
+static struct episode_point *point_at(struct span *p, size_t *from, int64_t at_ms)
+{
+    while (*from < p->count && p->points[*from].at_ms < at_ms)
+        ++*from;
+    return *from < p->count && p->points[*from].at_ms == at_ms ? &p->points[*from] : NULL;
+}
+
+/* $1: minutes of a step, $2: the GPU, $3 to $4: minutes. */
+static const char workers_sql[] =
+    "SELECT m.minute / $1 AS step, m.process_id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
+    " SUM(m.samples) FROM process_minutes m JOIN processes p ON p.id = m.process_id AND p.gpu_id = $2"
+    " WHERE m.minute >= $3 AND m.minute < $4 GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+/* The same program of the same user is the same worker, whatever its number: that of its first life. */
+static const char same_workers_sql[] =
+    "SELECT m.minute / $1 AS step, w.id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
+    " SUM(m.samples) FROM (SELECT gpu_id, COALESCE(name, '') AS n, COALESCE(user_name, '') AS u, MIN(id) AS id FROM processes"
+    " WHERE gpu_id = $2 GROUP BY 1, 2, 3) w JOIN processes p ON p.gpu_id = w.gpu_id AND COALESCE(p.name, '') = w.n"
+    " AND COALESCE(p.user_name, '') = w.u JOIN process_minutes m ON m.process_id = p.id WHERE m.minute >= $3 AND m.minute < $4"
+    " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+
+/* Who did most in each step, from the minutes of processes. */
+static int read_workers(struct span *p, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int64_t step = p->told->step_ms / MINUTE_MS, bucket = -1, last_worker = 0;
+    int rc = db_prepare(p->s->db, p->days ? same_workers_sql : workers_sql, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, step);
+    db_bind_i64(q, 2, p->gpu->id);
+    db_bind_i64(q, 3, p->told->since.ms / p->told->step_ms * step);
+    db_bind_i64(q, 4, (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS);
+    struct part best = {0}, former = {0};
+    size_t at = 0;
+    for (;;) {
+        rc = db_step(q, err);
+        int64_t now = rc == 1 ? db_i64(q, 0) : -1;
+        if (now != bucket && bucket >= 0) {
+            struct episode_point *point = point_at(p, &at, bucket * p->told->step_ms);
+            if (point)
+                choose_worker(point, &best, &former);
+            last_worker = point ? point->worker : 0;
+            best = former = (struct part){0};
+        }
+        if (rc != 1)
+            break;
+        bucket = now;
+        int64_t sm_count = db_i64(q, 3), samples = db_i64(q, 5);
+        double share = sm_count ? (double)db_i64(q, 2) / (double)sm_count : 0;
+        struct part part = {db_i64(q, 1), share, sm_count && share >= 20};
+        if (!part.works)
+            part.share = samples ? (double)db_i64(q, 4) / (double)samples : 0;
+        if (!best.process || (part.works && !best.works) || (part.works == best.works && part.share > best.share))
+            best = part;
+        if (part.process == last_worker)
+            former = part;
+    }
+    return rc;
+}
+
+static const struct why_part *part_of(const struct told_moment *m, const struct store_gpu *gpu)
+{
+    for (size_t i = 0; m->why && i < m->why->gpu_count; i++)
+        if (gpu_same(&m->snapshot->gpus[i].id, &gpu->identity))
+            return &m->why->gpus[i];
+    return NULL;
+}
+
+/* Who is named as the cause, as they were known then. */
+static void name_process(struct told_episode *e, const struct snapshot *s)
+{
+    const struct why_cause *cause = &e->part.causes[0];
+    e->pid = cause->pid;
+    str_copy(e->process, sizeof e->process, str_from(cause->process));
+    for (size_t i = 0; e->pid && i < s->gpu_count; i++) {
+        const struct process *p = s->gpus[i].index == e->gpu_index ? gpu_find_process(&s->gpus[i], e->pid) : NULL;
+        if (!p)
+            continue;
+        str_copy(e->process, sizeof e->process, str_from(p->name));
+        str_copy(e->user, sizeof e->user, str_from(p->user));
+        str_copy(e->container, sizeof e->container, str_from(p->container));
+    }
+}
+
+static void measure(struct told_episode *e, const struct span *p, const struct episode *found)
+{
+    int64_t util = 0, utils = 0, power = 0, powers = 0, value;
+    for (size_t i = found->first; i <= found->last; i++) {
+        const struct episode_point *point = &p->points[i];
+        if (reading_get(point->util_permille, &value)) {
+            util += value;
+            utils++;
+        }
+        if (reading_get(point->power_mw, &value)) {
+            power += value;
+            powers++;
+        }
+        if (reading_get(point->temp_max_mdegc, &value))
+            e->temp_max_mdegc = reading_ok(MAX_OF(reading_or(e->temp_max_mdegc, INT64_MIN), value));
+    }
+    if (utils)
+        e->util_permille = reading_ok(util / utils);
+    if (powers)
+        e->power_mw = reading_ok(power / powers);
+}
+
+/* The moments of an episode that are asked about: its peak, and others spread over it. What shows most is what is told. */
+static int64_t moment_of(const struct span *p, const struct episode *found, int turn)
+{
+    int64_t step_ms = p->told->step_ms;
+    size_t spread = found->last - found->first;
+    size_t at = turn == 0 ? found->peak : found->first + spread * (size_t)turn / MOMENTS_TRIED;
+    return p->points[at].at_ms + (spread == 0 ? step_ms * (turn + 1) / (MOMENTS_TRIED + 1) : step_ms / 2);
+}
+
+static int explain(struct span *p, const struct episode_group *group, struct told_episode *ret, bool *worth, struct error *err)
+{
+    const struct episode *found = &group->shown;
+    *ret = (struct told_episode){.gpu_id = p->gpu->id,
+                                 .gpu_index = p->gpu->index,
+                                 .simulated = p->gpu->simulated,
+                                 .since = {MAX_OF(group->since_ms, p->told->since.ms)},
+                                 .until = {MIN_OF(group->until_ms, p->told->until.ms)},
+                                 .times = group->times};
+    ret->total_ms = MIN_OF(group->total_ms, ret->until.ms - ret->since.ms);
+    str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
+    *worth = false;
+    for (int turn = 0; turn < MOMENTS_TRIED; turn++) {
+        struct told_moment m;
+        struct wall at = {MIN_OF(moment_of(p, found, turn), p->told->until.ms - 1)};
+        int rc = told_at(p->s, p->host, at, p->told->until, &m, err);
+        if (rc < 0)
+            return rc;
+        const struct why_part *part = part_of(&m, p->gpu);
+        double weight = part ? episode_weight(part, ret->total_ms) : 0;
+        if (weight > ret->weight) {
+            *worth = true;
+            ret->at = m.snapshot->taken_at;
+            ret->part = *part;
+            ret->gpu_index = part->gpu_index;
+            ret->weight = weight;
+            name_process(ret, m.snapshot);
+        }
+        told_moment_done(&m);
+    }
+    measure(ret, p, found);
+    return 0;
+}
+
+/* The same thing again a short time later is the same thing; over days, also a long time later. */
+static bool is_again(const struct span *p, const struct told_episode *before, const struct told_episode *e)
+{
+    int64_t apart = MAX_OF(e->since.ms - before->until.ms, before->since.ms - e->until.ms);
+    return before->part.causes[0].code == e->part.causes[0].code && strcmp(before->process, e->process) == 0 &&
+           strcmp(before->user, e->user) == 0 && (p->days || (before->pid == e->pid && apart <= AGAIN_MOST_MS));
+}
+
+static bool join_again(const struct span *p, size_t from, const struct told_episode *e)
+{
+    struct told_span *told = p->told;
+    for (size_t i = told->episode_count; i-- > from;) {
+        struct told_episode *before = &told->episodes[i];
+        if (!is_again(p, before, e))
+            continue;
+        before->since = (struct wall){MIN_OF(before->since.ms, e->since.ms)};
+        before->until = (struct wall){MAX_OF(before->until.ms, e->until.ms)};
+        before->times += e->times;
+        before->total_ms += e->total_ms;
+        if (e->weight > before->weight) {
+            before->at = e->at;
+            before->part = e->part;
+        }
+        before->weight = episode_weight(&before->part, before->total_ms);
+        before->temp_max_mdegc =
+            before->temp_max_mdegc.value > e->temp_max_mdegc.value ? before->temp_max_mdegc : e->temp_max_mdegc;
+        return true;
+    }
+    return false;
+}
+
+/* Into the list; when it is full, the least important of it, or this one, is left out. */
+static void keep(struct told_span *told, const struct told_episode *e)
+{
+    if (told->episode_count < TOLD_EPISODES_MAX) {
+        told->episodes[told->episode_count++] = *e;
+        return;
+    }
+    size_t least = 0;
+    for (size_t i = 1; i < told->episode_count; i++)
+        if (told->episodes[i].weight < told->episodes[least].weight)
+            least = i;
+    told->left_out++;
+    if (told->episodes[least].weight < e->weight)
+        told->episodes[least] = *e;
+}
+
+/* Explains the most promising, and keeps what is worth it. */
+static int explain_all(struct span *p, const struct episode_group *groups, size_t count, struct error *err)
+{
+    size_t from = p->told->episode_count;
+    AUTO_FREE struct told_episode *one = malloc(sizeof *one);
+    int rc = one ? 0 : error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; rc == 0 && i < MIN_OF(count, (size_t)EXPLAINED_MOST); i++) {
+        bool worth;
+        rc = explain(p, &groups[i], one, &worth, err);
+        if (rc == 0 && worth && !join_again(p, from, one))
+            keep(p->told, one);
+    }
+    p->told->left_out += count > EXPLAINED_MOST ? count - EXPLAINED_MOST : 0;
+    return rc;
+}
+
+static int tell_gpu(struct span *p, struct error *err)
+{
+    struct told_span *told = p->told;
+    size_t count, left_out;
+    int rc = read_points(p, err);
+    if (rc < 0 || p->count == 0)
+        return rc;
+    told->gpu_count++;
+    rc = read_workers(p, err);
+    if (rc < 0)
+        return rc;
+    AUTO_FREE struct episode *found = calloc(FOUND_MAX, sizeof *found);
+    AUTO_FREE struct episode_group *groups = calloc(FOUND_MAX, sizeof *groups);
+    if (!found || !groups || episodes_find(p->points, p->count, told->step_ms, found, FOUND_MAX, &count, &left_out) < 0)
+        return error_set(err, -ENOMEM, "out of memory");
+    told->left_out += left_out;
+    count = episodes_group(found, count, p->points, told->step_ms, p->days, groups);
+    return explain_all(p, groups, count, err);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct told_episode *left = a, *right = b;
+    if (left->weight != right->weight)
+        return left->weight < right->weight ? 1 : -1;
+    return (left->since.ms > right->since.ms) - (left->since.ms < right->since.ms);
+}
+
+static void plan(struct span *p)
+{
+    struct told_span *told = p->told;
+    int64_t least = (told->until.ms - told->since.ms + STEPS_MOST - 1) / STEPS_MOST;
+    int64_t step = least <= MINUTE_MS ? MINUTE_MS : (least + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
+    if (step > 15 * MINUTE_MS)
+        step = (step + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
+    const struct store_plot plot = {.series = SERIES_GPU, .since_ms = told->since.ms, .until_ms = told->until.ms, .step_ms = step};
+    store_plan(p->s, &plot, &told->step_ms, &told->level);
+}
+
+int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, struct told_span *ret,
+               struct error *err)
+{
+    AUTO_FREE struct span *p = calloc(1, sizeof *p);
+    *ret = (struct told_span){.since = since, .until = until};
+    ret->episodes = calloc(TOLD_EPISODES_MAX, sizeof *ret->episodes);
+    if (!p || !ret->episodes) {
+        told_span_done(ret);
+        return error_set(err, -ENOMEM, "out of memory");
+    }
+    *p = (struct span){.s = s, .host = host, .told = ret, .only_gpu = gpu_id, .days = until.ms - since.ms >= DAYS_FROM_MS};
+    plan(p);
+    int rc = store_gpus(s, host, note_gpu, p, err);
+    for (size_t i = 0; rc == 0 && i < p->gpu_count; i++) {
+        p->gpu = &p->gpus[i];
+        rc = tell_gpu(p, err);
+    }
+    if (rc == 0)
+        rc = gaps_within(s, host, ret, err);
+    free(p->points);
+    if (rc < 0) {
+        told_span_done(ret);
+        return rc;
+    }
+    qsort(ret->episodes, ret->episode_count, sizeof *ret->episodes, by_weight);
+    told_say_span(ret);
+    return 0;
+}
+
+void told_span_done(struct told_span *t)
+{
+    free(t->episodes);
+    t->episodes = NULL;
+    t->episode_count = 0;
+}

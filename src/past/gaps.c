@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Times in which nothing was stored, and what is known about them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "past/internal.h"
+#include "store/internal.h"
+
+/* A start is written within this time of the first sample that follows it. */
+enum { START_BEFORE_MS = 120000, START_AFTER_MS = 60000 };
+
+static int see_start(void *user, const struct store_event_row *event)
+{
+    bool *started = user;
+    if (strstr(event->text, "started"))
+        *started = true;
+    return *started;
+}
+
+/* Whether the daemon was started around the end of the gap: then it did not run before. */
+static int find_start(struct store *s, const char *host, struct wall end, bool *ret, struct error *err)
+{
+    const struct store_event_page page = {
+        .host = host, .kind = "daemon", .since_ms = end.ms - START_BEFORE_MS, .until_ms = end.ms + START_AFTER_MS, .limit = 16};
+    *ret = false;
+    return store_events(s, &page, see_start, ret, err);
+}
+
+static void say_gap(struct told_gap *gap, struct wall now)
+{
+    char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
+    moment_format(gap->since, now, since);
+    moment_format(gap->until, now, until);
+    if (!gap->since.ms && !gap->until.ms)
+        snprintf(gap->text, sizeof gap->text, "Nothing was ever stored.");
+    else if (!gap->since.ms)
+        snprintf(gap->text, sizeof gap->text, "The history begins at %s.", until);
+    else if (!gap->until.ms)
+        snprintf(gap->text, sizeof gap->text, "Nothing was stored after %s.", since);
+    else if (gap->not_running)
+        snprintf(gap->text, sizeof gap->text, "whirr was not running between %s and %s.", since, until);
+    else
+        snprintf(gap->text, sizeof gap->text, "Nothing was stored between %s and %s.", since, until);
+}
+
+int gap_finish(struct store *s, const char *host, struct wall now, struct told_gap *gap, struct error *err)
+{
+    int rc = 0;
+    if (gap->until.ms && gap->since.ms)
+        rc = find_start(s, host, gap->until, &gap->not_running, err);
+    say_gap(gap, now);
+    return rc;
+}
+
+/* The sample of the host next to a moment, from the level that still has it. */
+static int find_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err)
+{
+    int64_t best = 0;
+    for (int level = LEVEL_RAW; level < LEVEL_COUNT; level++) {
+        char sql[256];
+        int64_t id, ms;
+        const char *table = series_table(SERIES_HOST, (enum level)level);
+        if (level == LEVEL_RAW)
+            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND (id & %d) = %lld ORDER BY id %s LIMIT 1", table,
+                     before ? "<" : ">=", (long long)raw_key(at_ms, 0), SUBJECT_MAX, (long long)host_id, before ? "DESC" : "ASC");
+        else
+            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND id >= %lld AND id < %lld ORDER BY id %s LIMIT 1",
+                     table, before ? "<" : ">", (long long)bucket_key(host_id, bucket_of((enum level)level, at_ms)),
+                     (long long)bucket_key(host_id, 0), (long long)bucket_key(host_id + 1, 0), before ? "DESC" : "ASC");
+        int rc = db_query_i64(s->db, sql, 0, &id, err);
+        if (rc < 0)
+            return rc;
+        if (id == 0)
+            continue;
+        if (level == LEVEL_RAW) {
+            best = raw_key_ms(id);
+            continue;
+        }
+        /* Where a sample of the bucket is known, it is exact; else its end, or its beginning, has to do. */
+        ms = (id & 0xffffffff) * level_ms((enum level)level);
+        int64_t end = ms + level_ms((enum level)level) - 1;
+        if (best >= ms && best <= end)
+            continue;
+        if (before)
+            best = MAX_OF(best, end);
+        else if (best == 0 || ms < best)
+            best = ms;
+    }
+    *ret = (struct wall){best};
+    return 0;
+}
+
+static int host_number(struct store *s, const char *host, int64_t *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    *ret = 0;
+    int rc = db_prepare(s->db, "SELECT id FROM hosts WHERE name = $1", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_text(q, 1, host);
+    rc = db_step(q, err);
+    if (rc == 1) {
+        *ret = db_i64(q, 0);
+        db_reset(q);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int gap_around(struct store *s, const char *host, struct wall at, struct wall now, struct told_gap *ret, struct error *err)
+{
+    int64_t host_id;
+    *ret = (struct told_gap){0};
+    int rc = host_number(s, host, &host_id, err);
+    if (rc == 0 && host_id)
+        rc = find_neighbour(s, host_id, at.ms + 1, true, &ret->since, err);
+    if (rc == 0 && host_id)
+        rc = find_neighbour(s, host_id, at.ms + 1, false, &ret->until, err);
+    return rc < 0 ? rc : gap_finish(s, host, now, ret, err);
+}
+
+struct gap_walk {
+    struct told_span *told;
+    int64_t last_ms, step_ms; /* end of the newest step that has samples */
+    struct wall now;
+};
+
+static void note_gap(struct gap_walk *w, int64_t from_ms, int64_t to_ms)
+{
+    struct told_span *told = w->told;
+    if (to_ms - from_ms <= MAX_OF(w->step_ms, (int64_t)START_BEFORE_MS))
+        return;
+    told->missing_ms += to_ms - from_ms;
+    if (told->gap_count < TOLD_GAPS_MAX)
+        told->gaps[told->gap_count++] = (struct told_gap){.since = {from_ms}, .until = {to_ms}};
+}
+
+static int walk_step(void *user, const struct store_point *point)
+{
+    struct gap_walk *w = user;
+    note_gap(w, w->last_ms, point->at.ms);
+    w->last_ms = point->at.ms + w->step_ms;
+    return 0;
+}
+
+int gaps_within(struct store *s, const char *host, struct told_span *told, struct error *err)
+{
+    size_t column = 0;
+    struct store_plot plot = {.series = SERIES_HOST,
+                              .since_ms = told->since.ms,
+                              .until_ms = told->until.ms,
+                              .step_ms = level_ms(LEVEL_MINUTE),
+                              .columns = &column,
+                              .column_count = 1};
+    struct gap_walk w = {.told = told, .last_ms = told->since.ms, .now = told->until};
+    enum level level;
+    int rc = host_number(s, host, &plot.subject, err);
+    if (rc < 0)
+        return rc;
+    if ((told->until.ms - told->since.ms) / level_ms(LEVEL_MINUTE) >= QUERY_POINTS_MAX)
+        plot.step_ms = level_ms(LEVEL_HOUR);
+    store_plan(s, &plot, &w.step_ms, &level);
+    rc = store_series(s, &plot, walk_step, &w, err);
+    note_gap(&w, w.last_ms, told->until.ms);
+    for (size_t i = 0; rc == 0 && i < told->gap_count; i++) {
+        struct told_gap *gap = &told->gaps[i], whole;
+        /* One that reaches over the edge is told with its real ends. */
+        if (gap->since.ms == told->since.ms || gap->until.ms == told->until.ms) {
+            struct wall inside = {gap->since.ms == told->since.ms ? gap->since.ms : gap->until.ms - 1};
+            rc = gap_around(s, host, inside, told->until, &whole, err);
+            str_copy(gap->text, sizeof gap->text, str_from(whole.text));
+            gap->not_running = whole.not_running;
+        } else {
+            rc = gap_finish(s, host, told->until, gap, err);
+        }
+    }
+    return rc;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The past as one JSON document: series in columns, lists in pages.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "past/history_answer.h"
+#include "past/rows.h"
+
+enum { GAP_STEPS = 3, GAP_LEAST_MS = 60000, MINUTE_MS = 60000 };
+
+struct history_value history_value_of(const struct history_metric *metric, const struct aggregate *a)
+{
+    if (a->count == 0)
+        return (struct history_value){NAN, NAN, NAN};
+    if (metric->total)
+        return (struct history_value){(double)a->sum * metric->scale, NAN, NAN};
+    double mean = (double)a->sum / (double)a->count;
+    if (metric->bits)
+        return (struct history_value){mean, NAN, NAN};
+    return (struct history_value){mean * metric->scale, (double)a->min * metric->scale, (double)a->max * metric->scale};
+}
+
+/* ---- series ---- */
+
+/* The points of one subject, row by row. */
+struct gathered {
+    const struct history_question *q;
+    struct history_metric metrics[QUESTION_METRICS_MAX];
+    size_t columns[QUESTION_METRICS_MAX];
+    size_t metric_count;
+    int64_t step_ms;
+    int64_t last_ms, least_ms; /* of the last point; the shortest way between two */
+    int64_t *times;
+    struct aggregate *values; /* metric_count for each point */
+    size_t count, capacity;
+};
+
+static bool grow(struct gathered *g)
+{
+    if (g->count < g->capacity)
+        return true;
+    size_t capacity = g->capacity ? 2 * g->capacity : 512;
+    int64_t *times = realloc(g->times, capacity * sizeof *times);
+    if (times)
+        g->times = times;
+    struct aggregate *values = times ? realloc(g->values, capacity * g->metric_count * sizeof *values) : NULL;
+    if (values)
+        g->values = values;
+    if (!values)
+        return false;
+    g->capacity = capacity;
+    return true;
+}
+
+static int put(struct gathered *g, int64_t at_ms, const struct aggregate *values)
+{
+    if (!grow(g))
+        return -ENOMEM;
+    struct aggregate *to = g->values + g->count * g->metric_count;
+    for (size_t i = 0; i < g->metric_count; i++) {
+        size_t from = g->metrics[i].of == OF_PROCESS ? g->metrics[i].column : i;
+        to[i] = values ? values[from] : (struct aggregate){0};
+    }
+    g->times[g->count++] = at_ms;
+    return 0;
+}
+
+/* Where nothing was stored for a while, a point without values stands, so that nobody draws a line across. */
+static int gather(void *user, const struct store_point *point)
+{
+    struct gathered *g = user;
+    int64_t since_last = point->at.ms - g->last_ms;
+    if (g->count) {
+        g->least_ms = MIN_OF(g->least_ms, since_last);
+        int64_t usual = MAX_OF(g->least_ms, g->step_ms);
+        if (since_last > GAP_STEPS * usual && since_last > GAP_LEAST_MS) {
+            int rc = put(g, g->last_ms + g->step_ms, NULL);
+            if (rc < 0)
+                return rc;
+        }
+    }
+    g->last_ms = point->at.ms;
+    return put(g, point->at.ms, point->values);
+}
+
+static void choose_metrics(struct gathered *g, enum history_of of)
+{
+    g->metric_count = 0;
+    for (size_t i = 0; i < g->q->metric_count; i++)
+        if (g->q->metrics[i].of == of) {
+            g->metrics[g->metric_count] = g->q->metrics[i];
+            g->columns[g->metric_count++] = g->q->metrics[i].column;
+        }
+    free(TAKE(g->times));
+    free(TAKE(g->values));
+    g->count = g->capacity = 0;
+    g->least_ms = INT64_MAX;
+}
+
+static int gather_subject(struct store *s, struct gathered *g, const struct history_subjects *subjects,
+                          const struct history_subject *subject, struct error *err)
+{
+    const struct history_question *q = g->q;
+    choose_metrics(g, subject->of);
+    int64_t since_ms = MAX_OF(q->since_ms, subject->first_ms);
+    if (subject->of == OF_PROCESS) {
+        const struct store_process_plot plot = {.lives = {.host = subjects->host[0] ? subjects->host : NULL,
+                                                          .gpu_id = subject->id,
+                                                          .life = q->life,
+                                                          .pid = q->pid,
+                                                          .name = q->process[0] ? q->process : NULL},
+                                                .since_ms = since_ms,
+                                                .until_ms = q->until_ms,
+                                                .step_ms = g->step_ms};
+        return store_process_series(s, &plot, gather, g, err);
+    }
+    const struct store_plot plot = {.series = subject->of == OF_GPU ? SERIES_GPU : SERIES_HOST,
+                                    .subject = subject->id,
+                                    .since_ms = since_ms,
+                                    .until_ms = q->until_ms,
+                                    .step_ms = g->step_ms,
+                                    .columns = g->columns,
+                                    .column_count = g->metric_count};
+    return store_series(s, &plot, gather, g, err);
+}
+
+static void write_column(struct json_writer *j, const struct gathered *g, size_t metric, const char *key)
+{
+    jw_key_array(j, key);
+    for (size_t i = 0; i < g->count; i++) {
+        struct history_value v = history_value_of(&g->metrics[metric], &g->values[i * g->metric_count + metric]);
+        jw_number(j, key[1] == 'e' ? v.mean : key[1] == 'i' ? v.min : v.max);
+    }
+    jw_end(j);
+}
+
+static const char *of_name(enum history_of of)
+{
+    return of == OF_GPU ? "gpu" : of == OF_HOST ? "host" : "process";
+}
+
+static void write_subject(struct json_writer *j, const struct gathered *g, const struct history_subject *subject)
+{
+    const struct history_question *q = g->q;
+    bool gpu = subject->of != OF_HOST;
+    jw_object(j);
+    jw_key_text(j, "of", of_name(subject->of));
+    jw_key_text(j, "host", subject->host);
+    jw_key(j, "gpu_index");
+    if (gpu)
+        jw_int(j, subject->gpu.index);
+    else
+        jw_null(j);
+    jw_key_text(j, "gpu_name", gpu ? subject->gpu.identity.name : NULL);
+    jw_key_text(j, "gpu_uuid", gpu && subject->gpu.identity.uuid[0] ? subject->gpu.identity.uuid : NULL);
+    jw_key_text(j, "process", q->process[0] ? q->process : NULL);
+    jw_key(j, "pid");
+    if (q->pid)
+        jw_int(j, q->pid);
+    else
+        jw_null(j);
+    jw_key_array(j, "times");
+    for (size_t i = 0; i < g->count; i++)
+        jw_number(j, (double)g->times[i] / MS_PER_S);
+    jw_end(j);
+    jw_key_array(j, "metrics");
+    for (size_t i = 0; i < g->metric_count; i++) {
+        jw_object(j);
+        jw_key_text(j, "name", g->metrics[i].name);
+        json_words(j, "unit", g->metrics[i].unit);
+        write_column(j, g, i, "mean");
+        write_column(j, g, i, "min");
+        write_column(j, g, i, "max");
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
+/* One step for all: the coarsest that any of them needs. */
+static void plan(struct store *s, const struct history_question *q, const struct history_subjects *subjects, int64_t *ret_step_ms,
+                 enum level *ret_level)
+{
+    int64_t first_ms = q->until_ms - 1;
+    *ret_level = LEVEL_RAW;
+    for (size_t i = 0; i < subjects->count; i++)
+        first_ms = MIN_OF(first_ms, subjects->list[i].first_ms);
+    struct store_plot plot = {
+        .since_ms = MAX_OF(q->since_ms, first_ms), .until_ms = q->until_ms, .step_ms = q->step_ms, .points = q->points};
+    /* An own step gives way where it would make too many points. */
+    int64_t least = (plot.until_ms - plot.since_ms + QUESTION_POINTS_MAX - 1) / QUESTION_POINTS_MAX;
+    if (plot.step_ms && plot.step_ms < least) {
+        plot.step_ms = 0;
+        plot.points = QUESTION_POINTS_MAX;
+    }
+    for (size_t i = 0; i < subjects->count; i++) {
+        enum level level;
+        plot.series = subjects->list[i].of == OF_HOST ? SERIES_HOST : SERIES_GPU;
+        store_plan(s, &plot, &plot.step_ms, &level);
+        if (subjects->list[i].of == OF_PROCESS) {
+            plot.step_ms = (plot.step_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
+            level = LEVEL_MINUTE;
+        }
+        *ret_level = MAX_OF(*ret_level, level);
+    }
+    *ret_step_ms = plot.step_ms;
+}
+
+static void begin_series(struct json_writer *j, const struct history_question *q, int64_t step_ms, enum level level)
+{
+    static const char *const levels[LEVEL_COUNT] = {"samples", "minutes", "hours"};
+    jw_object(j);
+    json_time(j, "since", (struct wall){q->since_ms});
+    json_time(j, "until", (struct wall){q->until_ms});
+    jw_key_number(j, "step_seconds", step_ms ? (double)step_ms / MS_PER_S : NAN);
+    jw_key_text(j, "level", step_ms ? levels[level] : NULL);
+    jw_key_array(j, "series");
+}
+
+static int answer_series(struct store *s, const struct history_question *q, struct json_writer *j, struct error *err)
+{
+    CLEANUP(history_subjects_done) struct history_subjects subjects;
+    int rc = history_subjects_find(s, q, &subjects, err);
+    if (rc < 0)
+        return rc;
+    if (subjects.count > HISTORY_JSON_SUBJECTS_MAX)
+        return error_set(err, -EINVAL, "gpu: %zu are meant, at most %d can be answered at once; name some, or download",
+                         subjects.count, HISTORY_JSON_SUBJECTS_MAX);
+    struct gathered g = {.q = q};
+    enum level level;
+    plan(s, q, &subjects, &g.step_ms, &level);
+    begin_series(j, q, g.step_ms, level);
+    for (size_t i = 0; rc == 0 && i < subjects.count; i++) {
+        rc = gather_subject(s, &g, &subjects, &subjects.list[i], err);
+        if (rc == 0)
+            write_subject(j, &g, &subjects.list[i]);
+    }
+    free(g.times);
+    free(g.values);
+    jw_end(j);
+    jw_end(j);
+    return rc;
+}
+
+/* ---- lists ---- */
+
+static int answer_list(struct store *s, const struct history_question *q, struct json_writer *j, struct error *err)
+{
+    CLEANUP(history_subjects_done) struct history_subjects subjects;
+    int rc = history_subjects_find(s, q, &subjects, err);
+    if (rc < 0)
+        return rc;
+    if (subjects.count > 1)
+        return error_set(err, -EINVAL, "gpu: one GPU can be asked for, or all");
+    bool lives = q->kind == HISTORY_PROCESSES;
+    struct history_list list = {
+        .question = q, .j = j, .limit = q->limit, .cursor = q->cursor, .gpu_id = subjects.count ? subjects.list[0].id : 0};
+    list.host = subjects.host[0] ? subjects.host : NULL;
+    jw_object(j);
+    json_time(j, "since", (struct wall){q->since_ms});
+    json_time(j, "until", (struct wall){q->until_ms});
+    if (lives)
+        jw_key_text(j, "sums_of", history_list_within(s, q) ? "time" : "life");
+    jw_key_array(j, lives ? "processes" : "events");
+    rc = history_list_write(s, &list, err);
+    jw_end(j);
+    jw_key_int(j, "count", (int64_t)list.count);
+    char cursor[32];
+    snprintf(cursor, sizeof cursor, "%llx", (long long)list.cursor);
+    jw_key_text(j, "next_cursor", list.more && !q->by_energy ? cursor : NULL);
+    jw_end(j);
+    return rc;
+}
+
+int history_answer(struct store *s, const struct history_question *q, struct buf *out, struct error *err)
+{
+    struct json_writer j = JSON_WRITER(out);
+    int rc = q->kind == HISTORY_SERIES ? answer_series(s, q, &j, err) : answer_list(s, q, &j, err);
+    buf_char(out, '\n');
+    return rc == 0 && out->failed ? error_set(err, -ENOMEM, "the answer is too large") : rc;
+}
+
+void history_answer_nothing(const struct history_question *q, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER(out);
+    if (q->kind == HISTORY_SERIES) {
+        begin_series(&j, q, 0, LEVEL_RAW);
+        jw_end(&j);
+    } else {
+        jw_object(&j);
+        json_time(&j, "since", (struct wall){q->since_ms});
+        json_time(&j, "until", (struct wall){q->until_ms});
+        if (q->kind == HISTORY_PROCESSES)
+            jw_key_text(&j, "sums_of", "time");
+        jw_key_array(&j, q->kind == HISTORY_PROCESSES ? "processes" : "events");
+        jw_end(&j);
+        jw_key_int(&j, "count", 0);
+        jw_key_text(&j, "next_cursor", NULL);
+    }
+    jw_end(&j);
+    buf_char(out, '\n');
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Puts a moment of the past together from rows.
+ */
+#include "past/moment.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+enum { LOOK_BACK_MS = 600000, MINUTE_MS = 60000, LIVES_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
+
+struct past {
+    struct store *s;
+    struct store_gpu gpus[GPU_MAX];
+    size_t gpu_count;
+    struct snapshot *snapshot;
+    struct recent *recent;
+    size_t columns[SERIES_COLUMNS_MAX];
+    enum metric metrics[SERIES_COLUMNS_MAX]; /* of the columns */
+    size_t column_count;
+    enum level level;
+    /* The GPU being filled. */
+    size_t gpu;
+    int64_t rows, newest_ms, before_ms; /* its rows so far, the newest and the one before it */
+    struct {
+        int64_t id;
+        int32_t pid;
+    } running[LIVES_AT_ONCE];
+    size_t running_count;
+};
+
+static int note_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct past *p = user;
+    if (p->gpu_count < GPU_MAX)
+        p->gpus[p->gpu_count++] = *gpu;
+    return 0;
+}
+
+static enum metric metric_of(const char *field)
+{
+    size_t i = 0;
+    while (i < METRIC_COUNT - 1 && strcmp(metric_table[i].field, field) != 0)
+        i++;
+    return (enum metric)i;
+}
+
+/* What the past minutes keep of a metric, or NULL. */
+static struct reading *recent_field(struct recent_point *point, enum metric metric)
+{
+    switch (metric) {
+    case METRIC_util_permille: return &point->util_permille;
+    case METRIC_power_mw: return &point->power_mw;
+    case METRIC_temp_mdegc: return &point->temp_mdegc;
+    case METRIC_fan_permille: return &point->fan_permille;
+    case METRIC_mem_used_bytes: return &point->mem_used_bytes;
+    case METRIC_clock_graphics_khz: return &point->clock_graphics_khz;
+    default: return NULL;
+    }
+}
+
+static struct recent_point *add_recent(struct past *p, struct wall at)
+{
+    struct recent_gpu *past = &p->recent->gpus[p->gpu];
+    if (past->count == RECENT_POINTS) {
+        memmove(past->points, past->points + 1, (RECENT_POINTS - 1) * sizeof past->points[0]);
+        past->count--;
+    }
+    past->id = p->gpus[p->gpu].identity;
+    past->points[past->count] = (struct recent_point){.at = at};
+    return &past->points[past->count++];
+}
+
+/* The point of that time; NULL when there is none. */
+static struct recent_point *find_recent(struct past *p, struct wall at)
+{
+    struct recent_gpu *past = &p->recent->gpus[p->gpu];
+    for (size_t i = past->count; i-- > 0;)
+        if (past->points[i].at.ms == at.ms)
+            return &past->points[i];
+    return NULL;
+}
+
+static void set_column(struct past *p, struct recent_point *point, size_t column, struct reading value)
+{
+    enum metric metric = p->metrics[column];
+    struct reading *past = recent_field(point, metric);
+    p->snapshot->gpus[p->gpu].metric[metric] = value;
+    if (past)
+        *past = value;
+}
+
+static void note_row(struct past *p, struct wall at)
+{
+    p->rows++;
+    p->before_ms = p->newest_ms;
+    p->newest_ms = at.ms;
+}
+
+/* Each row is the state of the card then; the last one stays. */
+static int take_row(void *user, const struct store_row *row)
+{
+    struct past *p = user;
+    struct gpu *gpu = &p->snapshot->gpus[p->gpu];
+    struct recent_point *point = add_recent(p, row->at);
+    for (size_t i = 0; i < p->column_count; i++)
+        set_column(p, point, i, row->values[i]);
+    gpu->index = row->gpu_index;
+    note_row(p, row->at);
+    return 0;
+}
+
+/* A minute's (or hour's) means, where the samples are gone. Sixteen columns at a time: one plot each. */
+struct mean_fill {
+    struct past *past;
+    size_t from, count; /* of the columns */
+};
+
+static int take_means(void *user, const struct store_point *point)
+{
+    struct mean_fill *f = user;
+    struct past *p = f->past;
+    struct recent_point *recent = f->from == 0 ? add_recent(p, point->at) : find_recent(p, point->at);
+    for (size_t i = 0; recent && i < f->count; i++) {
+        struct series_column c = series_column(SERIES_GPU, p->columns[f->from + i]);
+        const struct aggregate *a = &point->values[i];
+        struct reading value = a->count ? reading_ok(c.bits ? a->max : a->sum / a->count) : reading_absent(READING_UNREAD);
+        set_column(p, recent, f->from + i, value);
+    }
+    if (f->from == 0)
+        note_row(p, point->at);
+    return 0;
+}
+
+static int fill_from_means(struct past *p, int64_t at_ms, int64_t *ret_step_ms, struct error *err)
+{
+    struct store_plot plot = {.series = SERIES_GPU,
+                              .subject = p->gpus[p->gpu].id,
+                              .since_ms = at_ms - LOOK_BACK_MS,
+                              .until_ms = at_ms + 1,
+                              .step_ms = MINUTE_MS};
+    enum level level;
+    int rc = 0;
+    store_plan(p->s, &plot, ret_step_ms, &level);
+    for (size_t i = 0; rc == 0 && i < p->column_count; i += QUERY_COLUMNS_MAX) {
+        struct mean_fill fill = {p, i, MIN_OF((size_t)QUERY_COLUMNS_MAX, p->column_count - i)};
+        plot.columns = p->columns + i;
+        plot.column_count = fill.count;
+        rc = store_series(p->s, &plot, take_means, &fill, err);
+    }
+    if (p->rows)
+        p->level = MAX_OF(p->level, level);
+    return rc;
+}
+
+/* Whether the newest row can speak for the moment: not when samples that should have followed it are missing. */
+static bool is_near(const struct past *p, int64_t at_ms, int64_t step_ms)
+{
+    int64_t usual = p->rows > 1 ? p->newest_ms - p->before_ms : 0;
+    return p->rows > 0 && at_ms - p->newest_ms <= step_ms + MAX_OF(3 * usual, (int64_t)NEAR_LEAST_MS);
+}
+
+static int fill_gpu(struct past *p, int64_t at_ms, bool *ret_there, struct error *err)
+{
+    const struct store_gpu *known = &p->gpus[p->gpu];
+    struct gpu *gpu = &p->snapshot->gpus[p->gpu];
+    gpu->id = known->identity;
+    gpu->index = known->index;
+    gpu->simulated = known->simulated;
+    p->rows = p->newest_ms = p->before_ms = 0;
+    const struct store_page page = {.since_ms = at_ms - LOOK_BACK_MS,
+                                    .until_ms = at_ms + 1,
+                                    .gpu_index = -1,
+                                    .gpu_id = known->id,
+                                    .limit = SIZE_MAX,
+                                    .columns = p->columns,
+                                    .column_count = p->column_count};
+    int64_t step_ms = 0;
+    int rc = store_rows(p->s, &page, take_row, p, err);
+    /* While samples are kept, none means that there was nothing: a mean of the rest of the minute cannot speak for it. */
+    if (rc == 0 && p->rows == 0 && at_ms < store_horizon(p->s, SERIES_GPU, LEVEL_RAW))
+        rc = fill_from_means(p, at_ms, &step_ms, err);
+    *ret_there = rc == 0 && is_near(p, at_ms, step_ms);
+    if (!*ret_there) {
+        p->recent->gpus[p->gpu].count = 0;
+        return rc;
+    }
+    /* A mean is of the time up to its end, or up to the moment itself. */
+    p->newest_ms = step_ms ? MIN_OF(at_ms, p->newest_ms + step_ms - 1) : p->newest_ms;
+    p->snapshot->taken_at = (struct wall){MAX_OF(p->snapshot->taken_at.ms, p->newest_ms)};
+    return rc;
+}
+
+static void take_fact(struct gpu *gpu, const char *key, const char *value)
+{
+    double number;
+    enum metric metric = metric_from_json(key);
+    enum reading_state list;
+    if (metric < METRIC_COUNT && metric_table[metric].group == GROUP_STATIC && str_to_double(str_from(value), &number))
+        gpu->metric[metric] = reading_ok((int64_t)llround(number / metric_table[metric].json_scale));
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        if (strcmp(property_table[i].json, key) == 0)
+            gpu_set_property(gpu, (enum property)i, value);
+    for (int i = GPU_OK; i <= GPU_LOST; i++)
+        if (strcmp(key, FACT_STATE) == 0 && strcmp(value, gpu_state_name((enum gpu_state)i)) == 0)
+            gpu->state = (enum gpu_state)i;
+    if (strcmp(key, FACT_PROCESSES) == 0 && reading_state_from_name(value, &list))
+        gpu->processes_state = list;
+}
+
+/* What seldom changes, as it was then: limits, driver, ... */
+static int fill_facts(struct past *p, int64_t at_ms, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    struct gpu *gpu = &p->snapshot->gpus[p->gpu];
+    int rc = db_prepare(p->s->db, "SELECT key, value FROM facts WHERE gpu_id = $1 AND since_ms <= $2 ORDER BY since_ms", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, p->gpus[p->gpu].id);
+    db_bind_i64(q, 2, at_ms);
+    gpu->processes_state = READING_OK; /* of histories that do not say */
+    while ((rc = db_step(q, err)) == 1) {
+        char key[64], value[GPU_TEXT_SIZE];
+        str_copy(key, sizeof key, db_text(q, 0));
+        str_copy(value, sizeof value, db_text(q, 1));
+        take_fact(gpu, key, value);
+    }
+    return rc;
+}
+
+static void take_running(struct past *p, const struct store_life *life)
+{
+    struct process *process = gpu_add_process(&p->snapshot->gpus[p->gpu], life->process.pid);
+    if (!process)
+        return;
+    *process = life->process;
+    if (p->running_count < LIVES_AT_ONCE) {
+        p->running[p->running_count].id = life->id;
+        p->running[p->running_count++].pid = life->process.pid;
+    }
+}
+
+/* Somebody who was seen up to the newest row was there; who was not any more had ended. */
+static int take_life(void *user, const struct store_life *life)
+{
+    struct past *p = user;
+    int64_t slack_ms = p->level == LEVEL_RAW ? 0 : p->newest_ms % MINUTE_MS; /* of a mean: anybody in that minute */
+    if (life->first_seen.ms > p->newest_ms)
+        return 0;
+    if (life->last_seen.ms >= p->newest_ms - slack_ms)
+        take_running(p, life);
+    else if (p->recent->ended_count < RECENT_ENDED)
+        p->recent->ended[p->recent->ended_count++] = (struct recent_process){.gpu_index = p->snapshot->gpus[p->gpu].index,
+                                                                             .last = life->process,
+                                                                             .first_seen = life->first_seen,
+                                                                             .last_seen = life->last_seen,
+                                                                             .mean_util_permille = life->sm_mean_permille};
+    return 0;
+}
+
+/* What it held and used in that minute, instead of in all its life. */
+static int refine(void *user, const struct store_life *life)
+{
+    struct past *p = user;
+    for (size_t i = 0; i < p->running_count; i++) {
+        struct process *process =
+            p->running[i].id == life->id ? gpu_find_process(&p->snapshot->gpus[p->gpu], p->running[i].pid) : NULL;
+        if (process) {
+            process->mem_bytes = life->memory_mean_bytes;
+            process->util_permille = life->sm_mean_permille;
+        }
+    }
+    return 0;
+}
+
+static int fill_processes(struct past *p, struct error *err)
+{
+    int64_t at_ms = p->newest_ms;
+    p->running_count = 0;
+    struct store_span span = {
+        .gpu_id = p->gpus[p->gpu].id, .since_ms = at_ms - LOOK_BACK_MS, .until_ms = at_ms + 1, .limit = LIVES_AT_ONCE};
+    int rc = store_lives(p->s, &span, take_life, p, err);
+    if (rc < 0)
+        return rc;
+    span.since_ms = at_ms - at_ms % MINUTE_MS;
+    span.within = true;
+    return store_lives(p->s, &span, refine, p, err);
+}
+
+/* A card that was not there then has no row; the others move up. */
+static void drop_unknown_gpus(struct snapshot *s, struct recent *recent)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (recent->gpus[i].count == 0) {
+            gpu_done(&s->gpus[i]);
+            continue;
+        }
+        if (kept != i) {
+            s->gpus[kept] = s->gpus[i];
+            recent->gpus[kept] = recent->gpus[i];
+            s->gpus[i] = (struct gpu){0};
+        }
+        kept++;
+    }
+    s->gpu_count = recent->gpu_count = kept;
+}
+
+static int fill(struct past *p, int64_t at_ms, struct error *err)
+{
+    int rc = 0;
+    for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
+        bool there;
+        rc = fill_gpu(p, at_ms, &there, err);
+        if (rc == 0 && there)
+            rc = fill_facts(p, at_ms, err);
+        if (rc == 0 && there)
+            rc = fill_processes(p, err);
+    }
+    return rc;
+}
+
+int store_past(struct store *s, const char *host, struct wall at, struct snapshot **ret, struct recent *recent, enum level *level,
+               struct error *err)
+{
+    AUTO_FREE struct past *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_set(err, -ENOMEM, "out of memory");
+    p->s = s;
+    p->recent = recent;
+    *recent = (struct recent){0};
+    for (size_t i = 0; i < s->schema.count[SERIES_GPU]; i++) {
+        p->columns[p->column_count] = s->schema.order[SERIES_GPU][i];
+        p->metrics[p->column_count++] = metric_of(s->schema.columns[SERIES_GPU][i].name);
+    }
+    int rc = store_gpus(s, host, note_gpu, p, err);
+    if (rc < 0)
+        return rc;
+    p->snapshot = snapshot_new(p->gpu_count);
+    recent->gpus = calloc(p->gpu_count ? p->gpu_count : 1, sizeof *recent->gpus);
+    recent->gpu_count = p->gpu_count;
+    if (!p->snapshot || !recent->gpus)
+        rc = error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0) {
+        str_copy(p->snapshot->host.name, sizeof p->snapshot->host.name, str_from(host ? host : ""));
+        rc = fill(p, at.ms, err);
+    }
+    if (rc == 0)
+        drop_unknown_gpus(p->snapshot, recent);
+    if (rc == 0 && p->snapshot->gpu_count == 0)
+        rc = error_set(err, -ENODATA, "nothing was stored at that time");
+    if (rc < 0) {
+        snapshot_unref(p->snapshot);
+        recent_done(recent);
+        return rc;
+    }
+    *ret = p->snapshot;
+    *level = p->level;
+    return 0;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parameters to a question.
+ */
+#include "past/question.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+#define HOUR_MS 3600000LL
+#define MINUTE_MS 60000LL
+
+/* What people type for the metrics that they want most. */
+static const struct {
+    const char *word, *gpu, *process, *host;
+} short_names[] = {
+    {"util", "utilization_percent", "utilization_percent", NULL},
+    {"utilization", "utilization_percent", "utilization_percent", NULL},
+    {"gpu_utilization_percent", "utilization_percent", NULL, NULL},
+    {"memory", "memory_used_mb", "memory_mb", NULL},
+    {"vram", "memory_used_mb", "memory_mb", NULL},
+    {"power", "power_watts", "power_watts", NULL},
+    {"energy", "energy_joules", "energy_joules", NULL},
+    {"temp", "temperature_celsius", NULL, NULL},
+    {"temperature", "temperature_celsius", NULL, NULL},
+    {"fan", "fan_percent", NULL, NULL},
+    {"clock", "clock_graphics_mhz", NULL, NULL},
+    {"cpu", NULL, NULL, "cpu_percent"},
+    {"load", NULL, NULL, "load_average_1m"},
+};
+
+static const struct history_metric process_metrics[] = {
+    {OF_PROCESS, PROCESS_MEMORY_BYTES, "memory_mb", "MiB", 1.0 / (1 << 20), false, false},
+    {OF_PROCESS, PROCESS_SM_PERMILLE, "utilization_percent", "%", 0.1, false, false},
+    {OF_PROCESS, PROCESS_POWER_MW, "power_watts", "W", 1e-3, false, false},
+    {OF_PROCESS, PROCESS_ENERGY_MJ, "energy_joules", "J", 1e-3, false, true},
+};
+
+static const char *const usual_gpu[] = {"utilization_percent", "memory_used_mb", "power_watts", "temperature_celsius"};
+
+const char *metric_unit(const char *name)
+{
+    static const struct {
+        const char *end, *unit;
+    } units[] = {
+        {"_pages_per_second", "pages/s"},
+        {"_bytes_per_second", "B/s"},
+        {"_percent", "%"},
+        {"_watts", "W"},
+        {"_celsius", "°C"},
+        {"_mb", "MiB"},
+        {"_mhz", "MHz"},
+        {"_rpm", "rpm"},
+        {"_joules", "J"},
+        {"_volts", "V"},
+        {"_seconds", "s"},
+        {"_bytes", "B"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_ends(str_from(name), units[i].end))
+            return units[i].unit;
+    return "";
+}
+
+struct history_metric history_metric_of(enum history_of of, size_t column)
+{
+    struct series_column c = series_column(of == OF_GPU ? SERIES_GPU : SERIES_HOST, column);
+    return (struct history_metric){
+        .of = of, .column = column, .name = c.json, .unit = c.bits ? "" : metric_unit(c.json), .scale = c.scale, .bits = c.bits};
+}
+
+/* ---- metrics by name ---- */
+
+static bool find_series(enum history_of of, const char *name, struct history_metric *ret)
+{
+    int column = series_find(of == OF_GPU ? SERIES_GPU : SERIES_HOST, name);
+    if (column >= 0)
+        *ret = history_metric_of(of, (size_t)column);
+    return column >= 0;
+}
+
+static bool find_process(const char *name, struct history_metric *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(process_metrics); i++)
+        if (strcmp(process_metrics[i].name, name) == 0) {
+            *ret = process_metrics[i];
+            return true;
+        }
+    return false;
+}
+
+static bool find_metric(bool of_process, const char *name, struct history_metric *ret)
+{
+    bool of_host = strncmp(name, "host.", 5) == 0;
+    name += of_host ? 5 : 0;
+    const char *gpu = name, *process = name, *host = name;
+    for (size_t i = 0; i < ARRAY_LEN(short_names); i++)
+        if (strcmp(short_names[i].word, name) == 0) {
+            gpu = short_names[i].gpu;
+            process = short_names[i].process;
+            host = short_names[i].host;
+        }
+    if (of_process)
+        return process && find_process(process, ret);
+    return (gpu && !of_host && find_series(OF_GPU, gpu, ret)) || (host && find_series(OF_HOST, host, ret));
+}
+
+struct near {
+    const char *wanted;
+    char best[96];
+    size_t least;
+};
+
+static void try_name(struct near *n, const char *prefix, const char *name)
+{
+    char candidate[96];
+    snprintf(candidate, sizeof candidate, "%s%s", prefix, name);
+    size_t distance = str_distance(n->wanted, candidate);
+    /* The beginning of a name, or a word of it, is nearer than a slip of the finger. */
+    if (strlen(n->wanted) >= 3 && strstr(candidate, n->wanted))
+        distance = 1;
+    if (distance < n->least) {
+        n->least = distance;
+        memcpy(n->best, candidate, sizeof n->best);
+    }
+}
+
+static int unknown_metric(bool of_process, const char *name, struct error *err)
+{
+    struct near n = {.wanted = name, .least = SIZE_MAX};
+    for (size_t i = 0; i < ARRAY_LEN(process_metrics) && of_process; i++)
+        try_name(&n, "", process_metrics[i].name);
+    for (size_t i = 0; i < series_count(SERIES_GPU) && !of_process; i++)
+        try_name(&n, "", series_column(SERIES_GPU, i).json);
+    for (size_t i = 0; i < series_count(SERIES_HOST) && !of_process; i++)
+        try_name(&n, "host.", series_column(SERIES_HOST, i).json);
+    if (n.least > strlen(name) / 2 + 1)
+        return error_set(err, -EINVAL, "metric '%s' is not known; they are called as in `whirr help metrics`", name);
+    return error_set(err, -EINVAL, "metric '%s' is not known; did you mean '%s'?", name, n.best);
+}
+
+static int add_metrics(struct history_question *q, struct str list, struct error *err)
+{
+    bool of_process = history_of_process(q);
+    struct str word;
+    while (str_cut(&list, ',', &word)) {
+        char name[96];
+        word = str_trim(word);
+        if (word.len == 0)
+            continue;
+        str_copy(name, sizeof name, word);
+        if (strcmp(name, "all") == 0 || strcmp(name, "host.all") == 0) {
+            q->all_metrics = true;
+            q->metrics[0] = (struct history_metric){.of = name[0] == 'h' ? OF_HOST : OF_GPU};
+            continue;
+        }
+        if (q->metric_count == QUESTION_METRICS_MAX)
+            return error_set(err, -EINVAL, "metric may name at most %d metrics", QUESTION_METRICS_MAX);
+        struct history_metric metric;
+        if (!find_metric(of_process, name, &metric))
+            return unknown_metric(of_process, name, err);
+        if (!q->all_metrics)
+            q->metrics[q->metric_count++] = metric;
+    }
+    if (q->all_metrics)
+        q->metric_count = 0;
+    return 0;
+}
+
+static int read_metrics(struct history_question *q, history_parameter_fn *parameter, void *user, struct error *err)
+{
+    char text[2048];
+    int rc = parameter(user, "metric", text, sizeof text) ? add_metrics(q, str_from(text), err) : 0;
+    if (rc < 0)
+        return rc;
+    if (q->all_metrics) {
+        if (q->format == HISTORY_JSON)
+            return error_set(err, -EINVAL, "metric=all is for downloads: add format=csv or format=jsonl");
+        if (history_of_process(q))
+            return error_set(err, -EINVAL, "metric=all is for GPUs and hosts, not for a process");
+        return 0;
+    }
+    for (size_t i = 0; q->metric_count == 0 && i < ARRAY_LEN(usual_gpu) && !history_of_process(q); i++)
+        find_series(OF_GPU, usual_gpu[i], &q->metrics[i]);
+    for (size_t i = 0; q->metric_count == 0 && i < 3 && history_of_process(q); i++)
+        q->metrics[i] = process_metrics[i];
+    if (q->metric_count == 0)
+        q->metric_count = history_of_process(q) ? 3 : ARRAY_LEN(usual_gpu);
+    for (size_t i = 1; i < q->metric_count && q->format != HISTORY_JSON; i++)
+        if (q->metrics[i].of != q->metrics[0].of)
+            return error_set(err, -EINVAL, "metric: a download is either of GPUs or of hosts, not of both");
+    return 0;
+}
+
+/* ---- the rest ---- */
+
+static int read_moment(const char *key, const char *text, struct wall now, enum moment_zone zone, int64_t *ret_ms,
+                       struct error *err)
+{
+    struct wall at;
+    if (strcmp(text, "all") == 0 && strcmp(key, "since") == 0) {
+        *ret_ms = 0;
+        return 0;
+    }
+    if (!moment_parse(str_from(text), now, zone, &at) || at.ms < 0)
+        return error_set(err, -EINVAL, "%s must be %s", key, MOMENT_SYNTAX);
+    *ret_ms = at.ms;
+    return 0;
+}
+
+static int read_number(const char *key, const char *text, int64_t least, int64_t most, int64_t *ret, struct error *err)
+{
+    if (!str_to_i64(str_from(text), ret) || *ret < least || *ret > most)
+        return error_set(err, -EINVAL, "%s must be a number from %lld to %lld", key, (long long)least, (long long)most);
+    return 0;
+}
+
+/* "auto"; "raw"; "60" are seconds; "5m" is a duration. */
+static int read_step(struct history_question *q, const char *text, struct error *err)
+{
+    double seconds;
+    if (strcmp(text, "auto") == 0)
+        return 0;
+    if (strcmp(text, "raw") == 0) {
+        if (q->format == HISTORY_JSON)
+            return error_set(err, -EINVAL, "step=raw is for downloads: add format=csv or format=jsonl");
+        if (history_of_process(q))
+            return error_set(err, -EINVAL, "step must be at least 1m for a process, of which minutes are kept");
+        q->raw = true;
+        return 0;
+    }
+    if (str_to_double(str_from(text), &seconds))
+        q->step_ms = seconds >= 1 && seconds <= 1e9 ? (int64_t)(seconds * MS_PER_S) : 0;
+    else if (!duration_parse(str_from(text), &q->step_ms))
+        q->step_ms = 0;
+    if (q->step_ms < MS_PER_S)
+        return error_set(err, -EINVAL, "step must be auto, raw, or a duration of at least 1s, like 60s, 5m or 1h");
+    /* Above a minute, whole ones: these are summed up already, and need not be read sample by sample. */
+    if (q->step_ms > MINUTE_MS)
+        q->step_ms = (q->step_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
+    return 0;
+}
+
+static int read_format(struct history_question *q, const char *text, struct error *err)
+{
+    static const char *const names[] = {[HISTORY_JSON] = "json", [HISTORY_CSV] = "csv", [HISTORY_JSONL] = "jsonl"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(text, names[i]) == 0) {
+            q->format = (enum history_format)i;
+            return 0;
+        }
+    return error_set(err, -EINVAL, "format must be json, csv or jsonl");
+}
+
+static int read_who(struct history_question *q, history_parameter_fn *parameter, void *user, struct error *err)
+{
+    char text[64];
+    int64_t number = 0;
+    int rc = 0;
+    parameter(user, "gpu", q->gpus, sizeof q->gpus);
+    if (!q->gpus[0])
+        parameter(user, "gpu_index", q->gpus, sizeof q->gpus);
+    parameter(user, "host", q->host, sizeof q->host);
+    parameter(user, "process", q->process, sizeof q->process);
+    /* A process that is called by its number is meant by its number. */
+    if (str_to_i64(str_from(q->process), &number) && number > 0 && number <= INT32_MAX) {
+        q->pid = (int32_t)number;
+        q->process[0] = '\0';
+    }
+    if (parameter(user, "pid", text, sizeof text)) {
+        rc = read_number("pid", text, 1, INT32_MAX, &number, err);
+        q->pid = (int32_t)number;
+    }
+    if (rc == 0 && parameter(user, "life", text, sizeof text))
+        rc = read_number("life", text, 1, INT64_MAX / 2, &q->life, err);
+    return rc;
+}
+
+static int read_list(struct history_question *q, history_parameter_fn *parameter, void *user, struct error *err)
+{
+    char text[64];
+    int64_t number;
+    int rc = 0;
+    if (parameter(user, "limit", text, sizeof text)) {
+        rc = read_number("limit", text, 1, QUESTION_LIMIT_MAX, &number, err);
+        q->limit = rc == 0 ? (size_t)number : 0;
+    }
+    if (rc == 0 && parameter(user, "points", text, sizeof text)) {
+        rc = read_number("points", text, 2, QUESTION_POINTS_MAX, &number, err);
+        q->points = rc == 0 ? (size_t)number : 0;
+    }
+    if (rc == 0 && parameter(user, "cursor", text, sizeof text)) {
+        char *end;
+        q->cursor = strtoll(text, &end, 16);
+        if (!text[0] || *end || q->cursor < 0)
+            return error_set(err, -EINVAL, "cursor must be the next_cursor of an answer");
+    }
+    parameter(user, "kind", q->event, sizeof q->event);
+    if (rc == 0 && parameter(user, "sort", text, sizeof text)) {
+        q->by_energy = strcmp(text, "energy") == 0;
+        if (!q->by_energy && strcmp(text, "time") != 0)
+            return error_set(err, -EINVAL, "sort must be time or energy");
+        if (q->by_energy && q->cursor)
+            return error_set(err, -EINVAL, "cursor needs sort=time: the order by energy changes while processes run");
+    }
+    return rc;
+}
+
+static int read_when(struct history_question *q, history_parameter_fn *parameter, void *user, struct wall now,
+                     enum moment_zone zone, struct error *err)
+{
+    char text[96];
+    int rc = 0;
+    if (parameter(user, "since", text, sizeof text))
+        rc = read_moment("since", text, now, zone, &q->since_ms, err);
+    if (rc == 0 && parameter(user, "until", text, sizeof text))
+        rc = read_moment("until", text, now, zone, &q->until_ms, err);
+    if (rc == 0 && q->since_ms >= q->until_ms)
+        rc = error_set(err, -EINVAL, "since must be before until");
+    if (rc == 0 && parameter(user, "step", text, sizeof text))
+        rc = read_step(q, text, err);
+    return rc;
+}
+
+int history_question_read(struct history_question *q, enum history_kind kind, history_parameter_fn *parameter, void *user,
+                          struct wall now, enum moment_zone zone, struct error *err)
+{
+    char text[16];
+    *q = (struct history_question){.kind = kind,
+                                   .since_ms = now.ms - 6 * HOUR_MS,
+                                   .until_ms = now.ms + 1,
+                                   .points = QUESTION_POINTS_DEFAULT,
+                                   .limit = QUESTION_LIMIT_DEFAULT};
+    int rc = parameter(user, "format", text, sizeof text) ? read_format(q, text, err) : 0;
+    if (rc == 0)
+        rc = read_who(q, parameter, user, err);
+    if (rc == 0)
+        rc = read_when(q, parameter, user, now, zone, err);
+    if (rc == 0)
+        rc = read_list(q, parameter, user, err);
+    return rc == 0 && kind == HISTORY_SERIES ? read_metrics(q, parameter, user, err) : rc;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The cards' part of the report: energy by its origin, gaps, and what the parts are called.
+ */
+#include "past/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "past/internal.h"
+#include "past/report_internal.h"
+#include "store/internal.h"
+
+struct gpu_list {
+    struct report *report;
+    int64_t only;
+};
+
+static int note_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct gpu_list *list = user;
+    struct report *r = list->report;
+    if ((list->only && list->only != gpu->id) || r->gpu_count == GPU_MAX || gpu->last_seen.ms < r->since.ms)
+        return 0;
+    r->gpus[r->gpu_count++] =
+        (struct report_gpu){.id = gpu->id, .index = gpu->index, .identity = gpu->identity, .simulated = gpu->simulated};
+    return 0;
+}
+
+static int read_energy(struct store *s, struct report_gpu *gpu, const struct report *r, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db,
+                        "SELECT COALESCE(SUM(energy_mj), 0), COALESCE(SUM(attributed_mj), 0), "
+                        "COALESCE(SUM(CASE WHEN counted <> 0 THEN energy_mj ELSE 0 END), 0) FROM energy "
+                        "WHERE minute >= $1 AND minute < $2 AND gpu_id = $3",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, r->since.ms / MINUTE_MS);
+    db_bind_i64(q, 2, (r->until.ms + MINUTE_MS - 1) / MINUTE_MS);
+    db_bind_i64(q, 3, gpu->id);
+    rc = db_step(q, err);
+    if (rc == 1) {
+        gpu->energy_mj = db_i64(q, 0);
+        gpu->attributed_mj = db_i64(q, 1);
+        gpu->counter_mj = db_i64(q, 2);
+        gpu->integrated_mj = gpu->energy_mj - gpu->counter_mj;
+        db_reset(q);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* Cards of which nothing was stored in the time are not part of it. */
+static void drop_absent(struct report *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->gpu_count; i++)
+        if (r->gpus[i].hours > 0 || r->gpus[i].energy_mj > 0)
+            r->gpus[kept++] = r->gpus[i];
+    r->gpu_count = kept;
+}
+
+static int read_gaps(struct store *s, const char *host, struct report *r, struct error *err)
+{
+    AUTO_FREE struct told_span *span = calloc(1, sizeof *span);
+    if (!span)
+        return error_set(err, -ENOMEM, "out of memory");
+    span->since = r->since;
+    span->until = r->until;
+    int rc = gaps_within(s, host, span, err);
+    memcpy(r->gaps, span->gaps, sizeof r->gaps);
+    r->gap_count = span->gap_count;
+    r->missing_ms = span->missing_ms;
+    return rc;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct report_hot *left = a, *right = b;
+    int64_t l = left->until.ms - left->since.ms, r = right->until.ms - right->since.ms;
+    return (l < r) - (l > r);
+}
+
+int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, int64_t hot_mdegc,
+                struct report *ret, struct error *err)
+{
+    *ret = (struct report){.since = since, .until = until, .hot_mdegc = hot_mdegc};
+    struct gpu_list list = {ret, gpu_id};
+    int rc = store_gpus(s, host, note_gpu, &list, err);
+    for (size_t i = 0; rc == 0 && i < ret->gpu_count; i++) {
+        rc = read_energy(s, &ret->gpus[i], ret, err);
+        if (rc == 0)
+            rc = report_card(s, &ret->gpus[i], ret, err);
+    }
+    drop_absent(ret);
+    if (rc == 0)
+        rc = report_processes(s, host, gpu_id, ret, err);
+    if (rc == 0)
+        rc = read_gaps(s, host, ret, err);
+    qsort(ret->hot, ret->hot_count, sizeof ret->hot[0], by_length);
+    if (rc < 0)
+        report_done(ret);
+    return rc;
+}
+
+void report_done(struct report *r)
+{
+    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+        free(r->groups[by]);
+        r->groups[by] = NULL;
+        r->group_count[by] = 0;
+    }
+}
+
+static struct str last_part(struct str path)
+{
+    for (size_t i = path.len; i-- > 0;)
+        if (path.at[i] == '/' || path.at[i] == '\\')
+            return (struct str){path.at + i + 1, path.len - i - 1};
+    return path;
+}
+
+static bool runs_others(struct str program)
+{
+    static const char *const names[] = {"python", "bash", "sh", "node", "java", "perl", "ruby", "Rscript", "julia", "deno"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (program.len >= strlen(names[i]) && strncmp(program.at, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+void report_command(const struct process *p, char name[REPORT_NAME_SIZE])
+{
+    struct str rest = str_from(p->command), word;
+    AUTO_BUF struct buf out = BUF(REPORT_NAME_SIZE - 1);
+    if (!str_cut(&rest, ' ', &word) || word.len == 0) {
+        str_copy(name, REPORT_NAME_SIZE, str_from(p->name));
+        return;
+    }
+    struct str program = last_part(word);
+    buf_str(&out, program);
+    /* An interpreter says nothing about what was run: its script or module does. */
+    bool module = false;
+    while (runs_others(program) && str_cut(&rest, ' ', &word)) {
+        if (str_is(word, "-m") || str_is(word, "-jar") || str_is(word, "-c")) {
+            module = str_is(word, "-m");
+            if (str_is(word, "-c"))
+                break;
+            continue;
+        }
+        if (word.len == 0 || word.at[0] == '-')
+            continue;
+        buf_text(&out, module ? " -m " : " ");
+        buf_str(&out, module ? word : last_part(word));
+        break;
+    }
+    str_copy(name, REPORT_NAME_SIZE, out.failed ? program : buf_view(&out));
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who used the GPUs, for how long, with how much energy; who held memory without using it; when cards were hot.
+ *
+ *   energy of the cards   minute by minute: what each used, and whether its own counter was heeded
+ *   process_minutes       minute by minute: what each process held, used and was given of the energy
+ *        └─▶ summed up by user, by container and by command; what no process was given is a row of its own
+ */
+#pragma once
+
+#include "past/explain.h"
+
+enum {
+    REPORT_LIVES_MAX = 65536, /* processes in the time; further ones are summed up as one group */
+    REPORT_HELD_MAX = 20,
+    REPORT_HOT_MAX = 20,
+    REPORT_NAME_SIZE = 128,
+};
+
+enum report_by { REPORT_BY_USER, REPORT_BY_CONTAINER, REPORT_BY_COMMAND, REPORT_BY_COUNT };
+
+struct report_group {
+    char name[REPORT_NAME_SIZE]; /* "": not known, or none */
+    bool others;                 /* what did not fit into the lists */
+    double hours;                /* time in which it was on a GPU; two processes on one card at once count once */
+    double busy_hours;           /* ... and computed */
+    int64_t energy_mj;
+    double gib_hours, idle_gib_hours; /* memory held, and held without computing */
+    int64_t memory_peak_bytes;
+    size_t processes;
+};
+
+struct report_gpu {
+    int64_t id;
+    int index;
+    struct gpu_id identity;
+    bool simulated;
+    double hours, busy_hours; /* stored, and with more than idle load */
+    struct reading util_permille, temp_max_mdegc;
+    int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
+};
+
+/* Memory that was held while nothing was computed. */
+struct report_held {
+    int gpu_index;
+    struct process process;
+    double hours, gib_hours;
+    struct wall since, until;
+};
+
+struct report_hot {
+    int gpu_index;
+    struct wall since, until;
+    int64_t temp_max_mdegc;
+    double slowed;                                            /* part of the time in which the card was slowed down, 0 to 1 */
+    char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE]; /* who was given most of the energy; "": nobody */
+};
+
+struct report {
+    struct wall since, until;
+    int64_t hot_mdegc;
+    struct report_gpu gpus[GPU_MAX];
+    size_t gpu_count;
+    struct report_group *groups[REPORT_BY_COUNT]; /* most energy first */
+    size_t group_count[REPORT_BY_COUNT];
+    struct report_held held[REPORT_HELD_MAX]; /* most first */
+    size_t held_count;
+    struct report_hot hot[REPORT_HOT_MAX]; /* longest first */
+    size_t hot_count;
+    struct told_gap gaps[TOLD_GAPS_MAX];
+    size_t gap_count;
+    int64_t missing_ms;
+    struct wall processes_from; /* before that, what processes used is not kept any more; ms 0: all of it is there */
+};
+
+/* gpu_id 0: all of the host. */
+int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, int64_t hot_mdegc,
+                struct report *ret, struct error *err);
+void report_done(struct report *r);
+/* "python3 train.py": the program, and what it runs if it runs something. */
+void report_command(const struct process *p, char name[REPORT_NAME_SIZE]);

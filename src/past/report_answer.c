@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The report as JSON.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "past/answer.h"
+#include "past/report.h"
+
+#define MJ_PER_KWH 3.6e9
+
+struct totals {
+    double hours, busy_hours;
+    int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
+    bool simulated;
+};
+
+static struct totals add_up(const struct report *r)
+{
+    struct totals t = {0};
+    for (size_t i = 0; i < r->gpu_count; i++) {
+        const struct report_gpu *g = &r->gpus[i];
+        t.hours += g->hours;
+        t.busy_hours += g->busy_hours;
+        t.energy_mj += g->energy_mj;
+        t.counter_mj += g->counter_mj;
+        t.integrated_mj += g->integrated_mj;
+        t.attributed_mj += g->attributed_mj;
+        t.simulated |= g->simulated;
+    }
+    return t;
+}
+
+/* What is written to 1/1000 hour is not longer for it. */
+static void hours(struct json_writer *j, const char *key, double value)
+{
+    jw_key_number(j, key, round(value * 1000) / 1000);
+}
+
+static void cost(struct json_writer *j, const struct past_question *q, int64_t energy_mj)
+{
+    jw_key(j, "cost");
+    if (q->price_per_kwh > 0)
+        jw_number(j, round((double)energy_mj / MJ_PER_KWH * q->price_per_kwh * 1e4) / 1e4);
+    else
+        jw_null(j);
+}
+
+static void energy(struct json_writer *j, const struct past_question *q, int64_t energy_mj)
+{
+    jw_key_number(j, "energy_joules", round((double)energy_mj / 1000));
+    jw_key_number(j, "energy_kwh", (double)energy_mj / MJ_PER_KWH);
+    cost(j, q, energy_mj);
+}
+
+/* Where the joules come from, and where they went. */
+static void origin(struct json_writer *j, int64_t counter_mj, int64_t integrated_mj, int64_t attributed_mj, int64_t energy_mj)
+{
+    jw_key_number(j, "counter_joules", round((double)counter_mj / 1000));
+    jw_key_number(j, "integrated_joules", round((double)integrated_mj / 1000));
+    jw_key_number(j, "attributed_joules", round((double)attributed_mj / 1000));
+    jw_key_number(j, "unattributed_joules", round((double)(energy_mj - attributed_mj) / 1000));
+    jw_key_text(j, "energy_from",
+                energy_mj == 0       ? NULL
+                : integrated_mj == 0 ? "counter"
+                : counter_mj == 0    ? "power"
+                                     : "counter and power");
+}
+
+static void gpus(struct json_writer *j, const struct past_question *q, const struct report *r)
+{
+    jw_key_array(j, "gpus");
+    for (size_t i = 0; i < r->gpu_count; i++) {
+        const struct report_gpu *g = &r->gpus[i];
+        jw_object(j);
+        jw_key_int(j, "gpu_index", g->index);
+        json_words(j, "gpu_name", g->identity.name);
+        json_words(j, "gpu_uuid", g->identity.uuid);
+        hours(j, "hours", g->hours);
+        hours(j, "busy_hours", g->busy_hours);
+        json_scaled(j, "utilization_percent", g->util_permille, 0.1);
+        json_scaled(j, "temperature_max_celsius", g->temp_max_mdegc, 1e-3);
+        energy(j, q, g->energy_mj);
+        origin(j, g->counter_mj, g->integrated_mj, g->attributed_mj, g->energy_mj);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+/* Energy of no process: the card idled, or nobody can be told. It is the last row, so that the rows add up to the cards. */
+static void unattributed(struct json_writer *j, const struct past_question *q, int64_t energy_mj, int64_t total_mj)
+{
+    jw_object(j);
+    jw_key_text(j, "kind", "unattributed");
+    jw_key(j, "name");
+    jw_null(j);
+    static const char *const none[] = {"hours", "busy_hours", "memory_gib_hours", "idle_gib_hours", "memory_peak_mb", "processes"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        jw_key(j, none[i]);
+        jw_null(j);
+    }
+    energy(j, q, energy_mj);
+    jw_key_number(j, "share_percent", total_mj ? round(1000.0 * (double)energy_mj / (double)total_mj) / 10 : 0);
+    jw_end(j);
+}
+
+static void groups(struct json_writer *j, const struct past_question *q, const struct report *r, enum report_by by, const char *key,
+                   int64_t total_mj)
+{
+    int64_t given_mj = 0;
+    jw_key_array(j, key);
+    for (size_t i = 0; i < r->group_count[by]; i++) {
+        const struct report_group *g = &r->groups[by][i];
+        given_mj += g->energy_mj;
+        jw_object(j);
+        jw_key_text(j, "kind", g->others ? "others" : "used");
+        json_words(j, "name", g->name);
+        hours(j, "hours", g->hours);
+        hours(j, "busy_hours", g->busy_hours);
+        hours(j, "memory_gib_hours", g->gib_hours);
+        hours(j, "idle_gib_hours", g->idle_gib_hours);
+        jw_key_number(j, "memory_peak_mb", round((double)g->memory_peak_bytes / 1048576));
+        jw_key_int(j, "processes", (int64_t)g->processes);
+        energy(j, q, g->energy_mj);
+        jw_key_number(j, "share_percent", total_mj ? round(1000.0 * (double)g->energy_mj / (double)total_mj) / 10 : 0);
+        jw_end(j);
+    }
+    if (r->gpu_count)
+        unattributed(j, q, MAX_OF(total_mj - given_mj, (int64_t)0), total_mj);
+    jw_end(j);
+}
+
+static void held(struct json_writer *j, const struct report *r)
+{
+    jw_key_array(j, "idle_memory");
+    for (size_t i = 0; i < r->held_count; i++) {
+        const struct report_held *h = &r->held[i];
+        jw_object(j);
+        jw_key_int(j, "gpu_index", h->gpu_index);
+        jw_key_int(j, "pid", h->process.pid);
+        json_words(j, "name", h->process.name);
+        json_words(j, "user", h->process.user);
+        json_words(j, "container", h->process.container);
+        json_words(j, "command", h->process.command);
+        hours(j, "hours", h->hours);
+        hours(j, "gib_hours", h->gib_hours);
+        json_time(j, "since", h->since);
+        json_time(j, "until", h->until);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+static void hot(struct json_writer *j, const struct report *r)
+{
+    jw_key_array(j, "hot_spells");
+    for (size_t i = 0; i < r->hot_count; i++) {
+        const struct report_hot *h = &r->hot[i];
+        jw_object(j);
+        jw_key_int(j, "gpu_index", h->gpu_index);
+        json_time(j, "since", h->since);
+        json_time(j, "until", h->until);
+        jw_key_number(j, "duration_seconds", (double)(h->until.ms - h->since.ms) / 1000);
+        jw_key_number(j, "temperature_max_celsius", (double)h->temp_max_mdegc / 1000);
+        jw_key_number(j, "slowed_percent", round(1000 * h->slowed) / 10);
+        json_words(j, "process", h->process);
+        json_words(j, "user", h->user);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+static void say(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
+{
+    const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
+    double kwh = (double)t->energy_mj / MJ_PER_KWH;
+    char money[64] = "", most[160] = "";
+    if (r->gpu_count == 0) {
+        snprintf(text, size, "Nothing is known about that time. %s", r->gap_count ? r->gaps[0].text : "");
+        return;
+    }
+    if (q->price_per_kwh > 0)
+        snprintf(money, sizeof money, ", %.2f %s", kwh * q->price_per_kwh, q->currency);
+    if (first && first->energy_mj > 0 && first->name[0])
+        snprintf(most, sizeof most, "; most of it by %s (%.0f %%)", first->name,
+                 100.0 * (double)first->energy_mj / (double)MAX_OF(t->energy_mj, (int64_t)1));
+    snprintf(text, size, "%zu GPU%s worked for %.1f of %.1f hours and used %.2f kWh%s%s.", r->gpu_count,
+             r->gpu_count == 1 ? "" : "s", t->busy_hours, t->hours, kwh, money, most);
+}
+
+static void body(struct json_writer *j, const struct past_question *q, const struct report *r, const char *host, const char *answer)
+{
+    struct totals t = add_up(r);
+    jw_object(j);
+    json_time(j, "since", q->since);
+    json_time(j, "until", q->until);
+    json_words(j, "host", host);
+    jw_key_text(j, "answer", answer);
+    jw_key_bool(j, "simulated", t.simulated);
+    jw_key(j, "price_per_kwh");
+    if (q->price_per_kwh > 0)
+        jw_number(j, q->price_per_kwh);
+    else
+        jw_null(j);
+    json_words(j, "currency", q->price_per_kwh > 0 ? q->currency : "");
+    jw_key_number(j, "hot_celsius", q->hot_celsius);
+    jw_key_object(j, "totals");
+    hours(j, "hours", t.hours);
+    hours(j, "busy_hours", t.busy_hours);
+    energy(j, q, t.energy_mj);
+    origin(j, t.counter_mj, t.integrated_mj, t.attributed_mj, t.energy_mj);
+    jw_end(j);
+    gpus(j, q, r);
+    groups(j, q, r, REPORT_BY_USER, "users", t.energy_mj);
+    groups(j, q, r, REPORT_BY_CONTAINER, "containers", t.energy_mj);
+    groups(j, q, r, REPORT_BY_COMMAND, "commands", t.energy_mj);
+    held(j, r);
+    hot(j, r);
+    json_time(j, "processes_from", r->processes_from);
+    jw_key_number(j, "missing_seconds", (double)r->missing_ms / 1000);
+    jw_key_array(j, "gaps");
+    for (size_t i = 0; i < r->gap_count; i++)
+        json_gap(j, &r->gaps[i]);
+    jw_end(j);
+    jw_end(j);
+}
+
+int answer_report(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err)
+{
+    struct store_gpu gpu = {0};
+    char answer[400];
+    int rc = q->gpu[0] ? store_find_gpu(s, host, q->gpu, &gpu, err) : 0;
+    AUTO_FREE struct report *r = rc == 0 ? calloc(1, sizeof *r) : NULL;
+    if (rc == 0 && !r)
+        rc = error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = report_make(s, host, gpu.id, q->since, q->until, (int64_t)(q->hot_celsius * 1000), r, err);
+    if (rc < 0)
+        return rc;
+    struct totals t = add_up(r);
+    say(q, r, &t, answer, sizeof answer);
+    body(j, q, r, host, answer);
+    report_done(r);
+    return 0;
+}
+
+void answer_no_report(const struct past_question *q, const char *why, struct json_writer *j)
+{
+    struct report *r = calloc(1, sizeof *r);
+    if (r)
+        body(j, q, r, "", why);
+    free(r);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One card's hours, load and hot spells, from its minutes.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "past/report_internal.h"
+#include "store/internal.h"
+
+/* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
+enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
+
+static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits"};
+enum { COL_UTIL, COL_TEMP, COL_THROTTLE, COL_COUNT };
+
+struct card {
+    struct store *s;
+    struct report_gpu *gpu;
+    struct report *report;
+    int64_t step_ms;
+    int64_t utils, util_sum; /* weighed by steps */
+    struct report_hot spell; /* the one that lasts; until.ms 0: none */
+    double slowed_ms;
+};
+
+/* Into the list of the longest. */
+static void end_spell(struct card *c)
+{
+    struct report *r = c->report;
+    struct report_hot *spell = &c->spell;
+    if (!spell->until.ms)
+        return;
+    int64_t lasted = spell->until.ms - spell->since.ms;
+    spell->slowed = c->slowed_ms / (double)lasted;
+    size_t at = r->hot_count;
+    if (at == REPORT_HOT_MAX) {
+        for (size_t i = at = 0; i < r->hot_count; i++)
+            if (r->hot[i].until.ms - r->hot[i].since.ms < r->hot[at].until.ms - r->hot[at].since.ms)
+                at = i;
+        if (r->hot[at].until.ms - r->hot[at].since.ms >= lasted)
+            at = REPORT_HOT_MAX;
+    } else {
+        r->hot_count++;
+    }
+    if (at < REPORT_HOT_MAX)
+        r->hot[at] = *spell;
+    *spell = (struct report_hot){0};
+    c->slowed_ms = 0;
+}
+
+static void note_heat(struct card *c, const struct store_point *point)
+{
+    const struct aggregate *temp = &point->values[COL_TEMP], *throttle = &point->values[COL_THROTTLE];
+    struct report_hot *spell = &c->spell;
+    if (spell->until.ms && point->at.ms - spell->until.ms > SPELL_GAP_STEPS * c->step_ms)
+        end_spell(c);
+    if (!temp->count || temp->max < c->report->hot_mdegc)
+        return;
+    if (!spell->until.ms)
+        *spell = (struct report_hot){.gpu_index = c->gpu->index, .since = {MAX_OF(point->at.ms, c->report->since.ms)}};
+    spell->until = (struct wall){MIN_OF(point->at.ms + c->step_ms, c->report->until.ms)};
+    spell->temp_max_mdegc = MAX_OF(spell->temp_max_mdegc, temp->max);
+    if (throttle->count)
+        c->slowed_ms += (double)throttle->sum / (double)throttle->count * (double)c->step_ms;
+}
+
+static int note_step(void *user, const struct store_point *point)
+{
+    struct card *c = user;
+    const struct aggregate *util = &point->values[COL_UTIL], *temp = &point->values[COL_TEMP];
+    double hours = (double)c->step_ms / 3600000;
+    c->gpu->hours += hours;
+    if (util->count) {
+        int64_t mean = util->sum / util->count;
+        c->util_sum += mean;
+        c->utils++;
+        if (mean >= REPORT_BUSY_LEAST)
+            c->gpu->busy_hours += hours;
+    }
+    if (temp->count)
+        c->gpu->temp_max_mdegc = reading_ok(MAX_OF(reading_or(c->gpu->temp_max_mdegc, INT64_MIN), temp->max));
+    note_heat(c, point);
+    return 0;
+}
+
+static int see_life(void *user, const struct store_life *life)
+{
+    struct report_hot *spell = user;
+    str_copy(spell->process, sizeof spell->process, str_from(life->process.name));
+    str_copy(spell->user, sizeof spell->user, str_from(life->process.user));
+    return 1;
+}
+
+/* Who was given most of the energy while it was hot. */
+static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_id, struct error *err)
+{
+    const struct store_span span = {
+        .gpu_id = gpu_id, .since_ms = spell->since.ms, .until_ms = spell->until.ms, .within = true, .limit = 1};
+    return store_lives(s, &span, see_life, spell, err);
+}
+
+int report_card(struct store *s, struct report_gpu *gpu, struct report *r, struct error *err)
+{
+    size_t columns[COL_COUNT];
+    struct card c = {.s = s, .gpu = gpu, .report = r};
+    int rc = 0;
+    for (size_t i = 0; i < COL_COUNT; i++)
+        columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
+    /* Pieces end on whole hours, so that no step is counted in two of them. */
+    for (int64_t from = r->since.ms; rc == 0 && from < r->until.ms;) {
+        int64_t to = MIN_OF((from / 3600000) * 3600000 + PIECE_MS, r->until.ms);
+        struct store_plot plot = {.series = SERIES_GPU,
+                                  .subject = gpu->id,
+                                  .since_ms = from,
+                                  .until_ms = to,
+                                  .step_ms = level_ms(LEVEL_MINUTE),
+                                  .columns = columns,
+                                  .column_count = COL_COUNT};
+        enum level level;
+        store_plan(s, &plot, &c.step_ms, &level);
+        rc = store_series(s, &plot, note_step, &c, err);
+        from = to;
+    }
+    end_spell(&c);
+    if (c.utils)
+        gpu->util_permille = reading_ok(c.util_sum / c.utils);
+    for (size_t i = 0; rc == 0 && i < r->hot_count; i++)
+        if (r->hot[i].gpu_index == gpu->index && !r->hot[i].process[0])
+            rc = find_culprit(s, &r->hot[i], gpu->id, err);
+    return rc;
+}

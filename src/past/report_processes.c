@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The processes' part of the report: every minute of every process, added to its user, its container and its command.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "past/report_internal.h"
+#include "store/internal.h"
+
+enum { HELD_LEAST_BYTES = 64 << 20 };
+#define HELD_LEAST_GIB_HOURS 0.25
+
+/* A process with the groups it belongs to. */
+struct member {
+    int64_t id, gpu_id;
+    size_t group[REPORT_BY_COUNT];
+    struct process process;
+    int gpu_index;
+    /* Held without computing. */
+    double held_hours, held_gib_hours;
+    int64_t held_since, held_until;
+};
+
+/* A group while it is summed up: its presence on the card and minute at hand is counted once, however many processes it has. */
+struct sum {
+    struct report_group group;
+    int64_t gpu_id, minute;
+    double present, busy;
+};
+
+struct sums {
+    struct sum *list;
+    size_t count, capacity;
+};
+
+struct work {
+    struct report *report;
+    int64_t only;
+    struct member *members;
+    size_t count, capacity;
+    struct sums by[REPORT_BY_COUNT];
+    bool others; /* lives were left out */
+};
+
+static int find_group(struct sums *sums, const char *name, bool others, size_t *ret)
+{
+    for (size_t i = 0; i < sums->count; i++) {
+        if (sums->list[i].group.others == others && strcmp(sums->list[i].group.name, name) == 0) {
+            *ret = i;
+            return 0;
+        }
+    }
+    if (sums->count == sums->capacity) {
+        size_t capacity = sums->capacity ? 2 * sums->capacity : 64;
+        struct sum *list = realloc(sums->list, capacity * sizeof *list);
+        if (!list)
+            return -ENOMEM;
+        sums->list = list;
+        sums->capacity = capacity;
+    }
+    struct sum *sum = &sums->list[sums->count];
+    *sum = (struct sum){.group.others = others};
+    str_copy(sum->group.name, sizeof sum->group.name, str_from(name));
+    *ret = sums->count++;
+    return 0;
+}
+
+static int join_groups(struct work *w, struct member *m, bool others)
+{
+    char command[REPORT_NAME_SIZE] = "";
+    if (!others)
+        report_command(&m->process, command);
+    const char *names[REPORT_BY_COUNT] = {m->process.user, m->process.container, command};
+    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+        if (find_group(&w->by[by], others ? "" : names[by], others, &m->group[by]) < 0)
+            return -ENOMEM;
+        w->by[by].list[m->group[by]].group.processes += !others;
+    }
+    return 0;
+}
+
+static int note_life(void *user, const struct store_life *life)
+{
+    struct work *w = user;
+    if (w->count == REPORT_LIVES_MAX) {
+        w->others = true;
+        return 1;
+    }
+    if (w->count == w->capacity) {
+        size_t capacity = w->capacity ? 2 * w->capacity : 256;
+        struct member *members = realloc(w->members, capacity * sizeof *members);
+        if (!members)
+            return -ENOMEM;
+        w->members = members;
+        w->capacity = capacity;
+    }
+    struct member *m = &w->members[w->count];
+    *m = (struct member){.id = life->id, .gpu_id = life->gpu_id, .gpu_index = life->gpu_index, .process = life->process};
+    int rc = join_groups(w, m, false);
+    if (rc == 0)
+        w->count++;
+    return rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    int64_t left = ((const struct member *)a)->id, right = ((const struct member *)b)->id;
+    return (left > right) - (left < right);
+}
+
+static struct member *find_member(const struct work *w, int64_t id)
+{
+    const struct member key = {.id = id};
+    return w->count ? bsearch(&key, w->members, w->count, sizeof key, by_id) : NULL;
+}
+
+/* One minute of one process. */
+struct minute {
+    int64_t minute, process, gpu_id;
+    double present;           /* part of the minute in which it was there */
+    int64_t sm, memory, peak; /* means; -1 unknown */
+    int64_t energy_mj;
+    bool idle, busy;
+};
+
+static void count_presence(struct sum *sum)
+{
+    sum->group.hours += sum->present / 60;
+    sum->group.busy_hours += sum->busy / 60;
+    sum->present = sum->busy = 0;
+}
+
+static void add_to_group(struct sum *sum, const struct minute *m)
+{
+    struct report_group *g = &sum->group;
+    if (sum->minute != m->minute || sum->gpu_id != m->gpu_id) {
+        count_presence(sum);
+        sum->minute = m->minute;
+        sum->gpu_id = m->gpu_id;
+    }
+    sum->present = MAX_OF(sum->present, m->present);
+    if (m->busy)
+        sum->busy = MAX_OF(sum->busy, m->present);
+    g->energy_mj += m->energy_mj;
+    g->memory_peak_bytes = MAX_OF(g->memory_peak_bytes, m->peak);
+    if (m->memory > 0) {
+        double gib_hours = (double)m->memory / (1 << 30) * m->present / 60;
+        g->gib_hours += gib_hours;
+        g->idle_gib_hours += m->idle ? gib_hours : 0;
+    }
+}
+
+static void add_minute(struct work *w, struct member *member, const struct minute *m)
+{
+    for (int by = 0; by < REPORT_BY_COUNT; by++)
+        add_to_group(&w->by[by].list[member->group[by]], m);
+    if (!m->idle || m->memory < HELD_LEAST_BYTES)
+        return;
+    member->held_hours += m->present / 60;
+    member->held_gib_hours += (double)m->memory / (1 << 30) * m->present / 60;
+    member->held_since = member->held_since ? member->held_since : m->minute * MINUTE_MS;
+    member->held_until = (m->minute + 1) * MINUTE_MS;
+}
+
+/* $1 to $2: minutes. The card's own minute tells how many samples there were to be in, and what the card did meanwhile. */
+static const char minutes_sql[] =
+    "SELECT m.minute, m.process_id, p.gpu_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
+    "m.memory_count,"
+    " m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
+    " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute"
+    " WHERE m.minute >= $1 AND m.minute < $2 ORDER BY m.minute, m.process_id";
+
+static void read_minute(struct db_statement *q, struct minute *m)
+{
+    int64_t samples = db_i64(q, 3), of = db_is_null(q, 4) ? samples : db_i64(q, 4), sm_count = db_i64(q, 6), memory = db_i64(q, 8);
+    *m = (struct minute){.minute = db_i64(q, 0), .process = db_i64(q, 1), .gpu_id = db_i64(q, 2), .energy_mj = db_i64(q, 10)};
+    m->present = of > 0 ? MIN_OF((double)samples / (double)of, 1.0) : 1;
+    m->memory = memory ? db_i64(q, 7) / memory : -1;
+    m->peak = db_is_null(q, 9) ? 0 : db_i64(q, 9);
+    /* Where its own share is not known, the card's load has to do. A count that is missing is that of all samples. */
+    int64_t cards = db_is_null(q, 11) ? -1 : db_i64(q, 11) / MAX_OF(db_is_null(q, 12) ? of : db_i64(q, 12), (int64_t)1);
+    m->sm = sm_count ? db_i64(q, 5) / sm_count : cards;
+    m->idle = m->sm >= 0 && m->sm < REPORT_IDLE_MOST;
+    m->busy = m->sm >= REPORT_BUSY_LEAST;
+}
+
+static int read_minutes(struct store *s, struct work *w, struct member *others, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, minutes_sql, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, w->report->since.ms / MINUTE_MS);
+    db_bind_i64(q, 2, (w->report->until.ms + MINUTE_MS - 1) / MINUTE_MS);
+    while ((rc = db_step(q, err)) == 1) {
+        struct minute m;
+        read_minute(q, &m);
+        struct member *member = find_member(w, m.process);
+        bool ours = member != NULL;
+        for (size_t i = 0; !ours && w->others && i < w->report->gpu_count; i++)
+            ours = w->report->gpus[i].id == m.gpu_id; /* of a process that did not fit into the list */
+        if (ours)
+            add_minute(w, member ? member : others, &m);
+    }
+    return rc;
+}
+
+static int by_energy(const void *a, const void *b)
+{
+    const struct report_group *left = a, *right = b;
+    if (left->energy_mj != right->energy_mj)
+        return left->energy_mj < right->energy_mj ? 1 : -1;
+    return (left->hours < right->hours) - (left->hours > right->hours);
+}
+
+static int take_groups(struct work *w)
+{
+    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+        struct sums *sums = &w->by[by];
+        struct report_group *groups = calloc(sums->count ? sums->count : 1, sizeof *groups);
+        if (!groups)
+            return -ENOMEM;
+        for (size_t i = 0; i < sums->count; i++) {
+            count_presence(&sums->list[i]);
+            groups[i] = sums->list[i].group;
+        }
+        qsort(groups, sums->count, sizeof *groups, by_energy);
+        w->report->groups[by] = groups;
+        w->report->group_count[by] = sums->count;
+    }
+    return 0;
+}
+
+static void take_held(struct work *w)
+{
+    struct report *r = w->report;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct member *m = &w->members[i];
+        if (m->held_gib_hours < HELD_LEAST_GIB_HOURS)
+            continue;
+        size_t at = r->held_count;
+        while (at > 0 && r->held[at - 1].gib_hours < m->held_gib_hours)
+            at--;
+        if (at == REPORT_HELD_MAX)
+            continue;
+        size_t last = MIN_OF(r->held_count, (size_t)REPORT_HELD_MAX - 1);
+        memmove(&r->held[at + 1], &r->held[at], (last - at) * sizeof r->held[0]);
+        r->held[at] = (struct report_held){.gpu_index = m->gpu_index,
+                                           .process = m->process,
+                                           .hours = m->held_hours,
+                                           .gib_hours = m->held_gib_hours,
+                                           .since = {m->held_since},
+                                           .until = {MIN_OF(m->held_until, r->until.ms)}};
+        r->held_count = last + 1;
+    }
+}
+
+/* Minutes of processes are kept for a shorter time than the cards' energy. */
+static int find_horizon(struct store *s, struct report *r, struct error *err)
+{
+    int64_t energy;
+    int rc = db_query_i64(s->db, "SELECT MIN(minute) FROM energy", 0, &energy, err);
+    int64_t horizon = s->horizon_ms[SERIES_GPU][LEVEL_MINUTE];
+    if (rc == 0 && horizon > r->since.ms && energy && energy * MINUTE_MS < horizon)
+        r->processes_from = (struct wall){MIN_OF(horizon, r->until.ms)};
+    return rc;
+}
+
+int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err)
+{
+    struct work w = {.report = r, .only = gpu_id};
+    struct member others = {0};
+    const struct store_span span = {.host = host,
+                                    .gpu_id = gpu_id,
+                                    .since_ms = r->since.ms - r->since.ms % MINUTE_MS,
+                                    .until_ms = r->until.ms,
+                                    .limit = REPORT_LIVES_MAX + 1};
+    int rc = store_lives(s, &span, note_life, &w, err);
+    if (w.count)
+        qsort(w.members, w.count, sizeof *w.members, by_id);
+    if (rc == 0 && w.others)
+        rc = join_groups(&w, &others, true);
+    if (rc == 0)
+        rc = read_minutes(s, &w, &others, err);
+    if (rc == 0)
+        rc = take_groups(&w);
+    if (rc == 0) {
+        take_held(&w);
+        rc = find_horizon(s, r, err);
+    }
+    for (int by = 0; by < REPORT_BY_COUNT; by++)
+        free(w.by[by].list);
+    free(w.members);
+    return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Keeps the newest snapshot and the bodies made of it.
+ */
+#include "serve/api/data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "format/json/why.h"
+#include "format/prometheus/openmetrics.h"
+#include "format/prometheus/prometheus.h"
+#include "format/record.h"
+#include "format/table/process_rows.h"
+#include "serve/api/page.h"
+#include "serve/http/server.h"
+
+enum { PERIODIC_BOX = 4, FRESH_BOX = 8 };
+
+static void drop_snapshot(void *item)
+{
+    snapshot_unref(item);
+}
+
+static void forget_bodies(struct data *d)
+{
+    for (int i = 0; i < BODY_COUNT; i++)
+        blob_unref(TAKE(d->bodies[i]));
+    why_free(TAKE(d->why));
+}
+
+static void set_latest(struct data *d, const struct snapshot *s)
+{
+    if (d->has_sample && s->sequence <= d->latest->sequence)
+        return;
+    snapshot_unref(d->latest);
+    d->latest = snapshot_ref(s);
+    d->has_sample = true;
+    forget_bodies(d);
+}
+
+static void on_periodic(void *arg)
+{
+    struct data *d = arg;
+    const struct snapshot *s = mailbox_take(d->periodic_box, 0);
+    if (!s)
+        return;
+    recent_add(d->recent, d->periodic, s);
+    snapshot_unref(d->periodic);
+    d->periodic = s;
+    set_latest(d, s);
+    d->on_periodic(d->owner);
+}
+
+static void on_fresh(void *arg)
+{
+    struct data *d = arg;
+    AUTO_SNAPSHOT const struct snapshot *s = mailbox_take(d->fresh_box, 0);
+    if (!s)
+        return;
+    d->asked = false;
+    set_latest(d, s);
+    d->on_fresh(d->owner);
+}
+
+int data_init(struct data *d, struct loop *loop, struct engine *engine, struct error *err)
+{
+    *d = (struct data){.engine = engine};
+    struct snapshot *empty = snapshot_new(0);
+    d->recent = calloc(1, sizeof *d->recent);
+    d->periodic_box = mailbox_new(PERIODIC_BOX, drop_snapshot);
+    d->fresh_box = mailbox_new(FRESH_BOX, drop_snapshot);
+    d->latest = empty;
+    if (!empty || !d->recent || !d->periodic_box || !d->fresh_box)
+        goto fail;
+    gethostname(empty->host.name, sizeof empty->host.name - 1);
+    empty->taken_at = clock_wall(&clock_system);
+    empty->taken = clock_mono(&clock_system);
+    d->periodic_watch = watch_readable(loop->base, mailbox_fd(d->periodic_box), on_periodic, d);
+    d->fresh_watch = watch_readable(loop->base, mailbox_fd(d->fresh_box), on_fresh, d);
+    if (!d->periodic_watch || !d->fresh_watch || !watch_on(d->periodic_watch, WATCH_NO_TIMEOUT) ||
+        !watch_on(d->fresh_watch, WATCH_NO_TIMEOUT))
+        goto fail;
+    if (engine_subscribe(engine, d->periodic_box))
+        goto fail;
+    return 0;
+fail:
+    data_done(d);
+    return error_set(err, -ENOMEM, "cannot follow the samples");
+}
+
+void data_done(struct data *d)
+{
+    forget_bodies(d);
+    watch_free(d->periodic_watch);
+    watch_free(d->fresh_watch);
+    snapshot_unref(d->latest);
+    snapshot_unref(d->periodic);
+    if (d->recent)
+        recent_done(d->recent);
+    free(d->recent);
+    /* The mailboxes outlive the engine, which may still put something in: server_free() frees them after it. */
+    d->latest = d->periodic = NULL;
+    d->recent = NULL;
+    d->periodic_watch = d->fresh_watch = NULL;
+}
+
+int64_t data_age_ms(const struct data *d)
+{
+    return MAX_OF((int64_t)0, mono_since_ms(clock_mono(&clock_system), d->latest->taken));
+}
+
+bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms)
+{
+    if (d->has_sample && (d->latest->groups & groups) == groups && data_age_ms(d) <= max_age_ms)
+        return true;
+    if (!d->asked) {
+        d->asked = true;
+        engine_request(d->engine, groups, max_age_ms, d->fresh_box);
+    }
+    return false;
+}
+
+void data_refresh(struct data *d)
+{
+    d->asked = true;
+    engine_request(d->engine, 0, -1, d->fresh_box);
+}
+
+const struct why *data_why(struct data *d)
+{
+    if (!d->why)
+        d->why = why_explain(d->latest, d->recent);
+    return d->why;
+}
+
+static void write_processes(struct json_writer *j, const struct snapshot *s)
+{
+    AUTO_PROCESS_ROWS struct process_rows rows = {0};
+    if (process_rows_init(&rows, s, &(struct process_filter){.only = ALL_GPUS}))
+        j->out->failed = true;
+    else
+        json_processes(j, s, &rows);
+}
+
+static void write_prometheus(struct data *d, struct buf *out)
+{
+    struct prometheus_extra extra = {.own_pid = getpid()};
+    int64_t others[GPU_MAX];
+    const struct server_parts *parts = d->parts;
+    if (parts && parts->guard_counts && d->latest->gpu_count <= GPU_MAX) {
+        parts->guard_counts(parts->user, d->latest, &extra.evictions_total, others);
+        extra.other_processes = others;
+    }
+    prometheus_write(out, d->latest, &extra);
+    if (d->add_series)
+        d->add_series(d->owner, out);
+    if (parts && parts->metrics)
+        parts->metrics(parts->user, d->latest, out);
+}
+
+static void write_body(struct data *d, enum body_kind kind, struct buf *out)
+{
+    const struct snapshot *s = d->latest;
+    const struct why *why = kind == BODY_WHY || kind == BODY_SUMMARY || kind == BODY_PAGE ? data_why(d) : NULL;
+    struct json_writer j = JSON_WRITER(out);
+    switch (kind) {
+    case BODY_DEVICES: json_devices(&j, s, ALL_GPUS); break;
+    case BODY_DRIVER: json_driver(&j, s); break;
+    case BODY_SUMMARY: json_summary(&j, s, why ? why->answer : NULL); break;
+    case BODY_METRICS: json_metrics(&j, s, ALL_GPUS); break;
+    case BODY_STATS: json_stats(&j, s, ALL_GPUS); break;
+    case BODY_RESOURCES: json_resources(&j, s, &s->host); break;
+    case BODY_PROCESSES: write_processes(&j, s); break;
+    case BODY_WHY:
+        if (why)
+            json_why(&j, s, why, ALL_GPUS);
+        else
+            out->failed = true;
+        break;
+    case BODY_PROMETHEUS: write_prometheus(d, out); return;
+    case BODY_OPENMETRICS: {
+        struct blob *text = data_body(d, BODY_PROMETHEUS);
+        if (text)
+            openmetrics_from_prometheus((struct str){text->at, text->len}, out);
+        else
+            out->failed = true;
+        return;
+    }
+    case BODY_PAGE: page_write(out, s, why); return;
+    case BODY_SNAPSHOT: record_one(out, s, NULL); return;
+    case BODY_COUNT: break;
+    }
+    buf_char(out, '\n');
+}
+
+struct blob *data_body(struct data *d, enum body_kind kind)
+{
+    if (!d->bodies[kind]) {
+        AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
+        write_body(d, kind, &out);
+        d->bodies[kind] = blob_take(&out);
+    }
+    return d->bodies[kind];
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the server knows: the newest snapshot, the recent past, and the bodies made of them. Each body is made at most once for a
+ * snapshot, when first asked for, and shared by everybody.
+ *
+ *   engine ──periodic──▶ latest, recent, on_periodic() ──▶ broadcast
+ *          ──fresh─────▶ latest, on_fresh()            ──▶ requests that wait
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "insight/why/why.h"
+#include "model/recent.h"
+#include "serve/http/blob.h"
+#include "serve/http/loop.h"
+
+enum body_kind {
+    BODY_DEVICES,
+    BODY_DRIVER,
+    BODY_SUMMARY,
+    BODY_METRICS,
+    BODY_STATS,
+    BODY_RESOURCES,
+    BODY_PROCESSES,
+    BODY_WHY,
+    BODY_PROMETHEUS,
+    BODY_OPENMETRICS,
+    BODY_PAGE,
+    BODY_SNAPSHOT, /* for commands on this host */
+    BODY_COUNT,
+};
+
+struct server_parts;
+
+struct data {
+    struct engine *engine;
+    struct mailbox *periodic_box, *fresh_box;
+    struct watch *periodic_watch, *fresh_watch;
+    const struct snapshot *latest;   /* newest of all, what answers are made of; an empty one before the first sample */
+    const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
+    struct recent *recent;
+    struct why *why; /* about `latest`; made when asked for */
+    struct blob *bodies[BODY_COUNT];
+    bool asked; /* a fresh sample is on its way */
+    bool has_sample;
+    const struct server_parts *parts; /* whose series are among the metrics; NULL: none */
+    void *owner;
+    void (*on_periodic)(void *owner);                 /* data->periodic is new */
+    void (*on_fresh)(void *owner);                    /* data->latest may be new */
+    void (*add_series)(void *owner, struct buf *out); /* of the server itself, for Prometheus; NULL: none */
+};
+
+int data_init(struct data *d, struct loop *loop, struct engine *engine, struct error *err);
+void data_done(struct data *d);
+
+/* Whether `latest` has the groups and is no older than that; if not, a sample is asked for and on_fresh() will be called. */
+bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms);
+/* Takes a new sample in any case: something has changed. */
+void data_refresh(struct data *d);
+int64_t data_age_ms(const struct data *d);
+
+/* Borrowed; NULL only when memory is out. */
+struct blob *data_body(struct data *d, enum body_kind kind);
+/* The explanation of `latest`; NULL when memory is out. Borrowed. */
+const struct why *data_why(struct data *d);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Judges the service. A host without a GPU is fine; a driver that hangs or fails is "degraded"; no samples at all for a long time
+ * is "error".
+ */
+#include "serve/api/health.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+
+enum { SAMPLES_LATE = 3, SAMPLES_DEAD = 12, START_MS = 30000 };
+
+static bool source_is_troubled(const struct source_status *source)
+{
+    return source->state == SOURCE_FAILING || source->state == SOURCE_SET_ASIDE || source->state == SOURCE_HUNG;
+}
+
+/* What was let go on request is as it should be. */
+static bool was_released(const struct snapshot *s, const char *source)
+{
+    for (size_t i = 0; i < s->source_count; i++)
+        if (strcmp(s->sources[i].name, source) == 0)
+            return s->sources[i].state == SOURCE_RELEASED;
+    return false;
+}
+
+enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t age_ms, int64_t interval_ms, int64_t uptime_ms)
+{
+    int64_t late = SAMPLES_LATE * interval_ms + 1000, dead = MAX_OF(SAMPLES_DEAD * interval_ms, (int64_t)START_MS);
+    if (!has_sample) /* it has just started, or something is very wrong */
+        return uptime_ms > START_MS ? HEALTH_ERROR : HEALTH_DEGRADED;
+    if (age_ms > dead)
+        return HEALTH_ERROR;
+    if (age_ms > late)
+        return HEALTH_DEGRADED;
+    for (size_t i = 0; i < s->source_count; i++)
+        if (source_is_troubled(&s->sources[i]))
+            return HEALTH_DEGRADED;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if ((s->gpus[i].state == GPU_LOST || s->gpus[i].state == GPU_ERROR) && !was_released(s, s->gpus[i].source))
+            return HEALTH_DEGRADED;
+    return HEALTH_OK;
+}
+
+static void part(struct json_writer *j, const char *key, void (*write)(void *, struct json_writer *), void *user, bool is_store)
+{
+    jw_key(j, key);
+    if (write) {
+        write(user, j);
+        return;
+    }
+    jw_object(j);
+    jw_key_text(j, "state", "off");
+    if (is_store) {
+        jw_key_text(j, "kind", NULL);
+        jw_key_int(j, "queued_rows", 0);
+        jw_key_text(j, "message", NULL);
+    }
+    jw_end(j);
+}
+
+void service_health_write(struct server *server, struct buf *out, enum health_status *ret)
+{
+    static const char *const names[] = {"ok", "degraded", "error"};
+    const struct data *d = &server->data;
+    /* How long ago anything was sampled, and that is what a hung driver makes old. */
+    int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
+    *ret = health_of(d->latest, d->has_sample, age, server->options.interval_ms, uptime);
+    bool available = false;
+    for (size_t i = 0; i < d->latest->source_count; i++)
+        available |= d->latest->sources[i].state == SOURCE_OK && d->latest->sources[i].gpu_count > 0;
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key_text(&j, "status", names[*ret]);
+    jw_key_text(&j, "version", WHIRR_VERSION);
+    jw_key_number(&j, "uptime_seconds", (double)uptime / 1000);
+    jw_key_object(&j, "gpu_monitoring");
+    jw_key_bool(&j, "available", available);
+    jw_key(&j, "sources");
+    json_sources(&j, d->latest);
+    json_time(&j, "last_sample_at", d->has_sample ? d->latest->taken_at : (struct wall){0});
+    jw_key(&j, "sample_age_seconds");
+    if (d->has_sample)
+        jw_number(&j, (double)age / 1000);
+    else
+        jw_null(&j);
+    jw_key_int(&j, "samples_total", (int64_t)d->latest->sequence);
+    jw_end(&j);
+    part(&j, "store", server->parts.store_health, server->parts.user, true);
+    part(&j, "guard", server->parts.guard_health, server->parts.user, false);
+    jw_key_object(&j, "server");
+    jw_key_int(&j, "connections", (int64_t)server->loop.conn_count);
+    jw_key_int(&j, "requests_total", (int64_t)server->requests_total);
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Questions to the store and their answers.
+ */
+#include "serve/api/history.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/units.h"
+#include "format/json/history.h"
+#include "serve/http/core.h"
+#include "serve/http/http.h"
+
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
+
+struct history_job {
+    struct history_task task;
+    /* The question. */
+    int64_t since_ms, until_ms, step_ms, cursor;
+    int gpu_index; /* -1: all */
+    size_t limit;
+    /* The answer. */
+    int status;
+    struct error err;
+    struct buf out;
+    struct json_writer j;
+    size_t count;
+    int64_t last; /* cursor of the last row */
+    size_t columns[STATS_COLUMNS];
+};
+
+static void free_job(struct history_task *task)
+{
+    struct history_job *job = (struct history_job *)task;
+    buf_done(&job->out);
+    free(job);
+}
+
+/* ---- in the reader's thread ---- */
+
+static int add_row(void *user, const struct store_row *row)
+{
+    struct history_job *job = user;
+    /* One more than asked for tells that there is a next page. */
+    if (job->count == job->limit) {
+        job->count++;
+        return 1;
+    }
+    json_history_row(&job->j, row);
+    job->count++;
+    job->last = row->cursor;
+    return job->out.failed ? -ENOMEM : 0;
+}
+
+static int write_rows(struct store *s, struct history_job *job)
+{
+    const struct store_page page = {.since_ms = job->since_ms,
+                                    .until_ms = job->until_ms,
+                                    .gpu_index = job->gpu_index,
+                                    .cursor = job->cursor,
+                                    .limit = job->limit + 1,
+                                    .columns = job->columns,
+                                    .column_count = STATS_COLUMNS};
+    return store_rows(s, &page, add_row, job, &job->err);
+}
+
+/* Points of several GPUs, to be put in the order of time. */
+struct point {
+    int64_t key;
+    const struct store_gpu *gpu;
+    struct aggregate values[STATS_COLUMNS];
+};
+
+struct points {
+    struct history_job *job;
+    struct store_gpu gpus[GPUS_MAX];
+    size_t gpu_count, gpu;
+    struct point *list;
+    size_t count, capacity;
+};
+
+static int note_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct points *p = user;
+    if (p->gpu_count < GPUS_MAX && (p->job->gpu_index < 0 || gpu->index == p->job->gpu_index))
+        p->gpus[p->gpu_count++] = *gpu;
+    return 0;
+}
+
+static int note_point(void *user, const struct store_point *point)
+{
+    struct points *p = user;
+    const struct store_gpu *gpu = &p->gpus[p->gpu];
+    int64_t key = raw_key(point->at.ms, gpu->id);
+    if (key <= p->job->cursor)
+        return 0;
+    if (p->count == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 1024;
+        struct point *list = realloc(p->list, capacity * sizeof *list);
+        if (!list)
+            return -ENOMEM;
+        p->list = list;
+        p->capacity = capacity;
+    }
+    p->list[p->count] = (struct point){.key = key, .gpu = gpu};
+    memcpy(p->list[p->count++].values, point->values, sizeof p->list[0].values);
+    return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    int64_t left = ((const struct point *)a)->key, right = ((const struct point *)b)->key;
+    return (left > right) - (left < right);
+}
+
+static int gather_points(struct store *s, struct points *p)
+{
+    struct history_job *job = p->job;
+    int rc = store_gpus(s, NULL, note_gpu, p, &job->err);
+    int64_t oldest_ms = job->until_ms;
+    for (size_t i = 0; i < p->gpu_count; i++)
+        oldest_ms = MIN_OF(oldest_ms, p->gpus[i].first_seen.ms);
+    struct store_plot plot = {.series = SERIES_GPU,
+                              .since_ms = MAX_OF(job->since_ms, oldest_ms),
+                              .until_ms = job->until_ms,
+                              .step_ms = job->step_ms,
+                              .columns = job->columns,
+                              .column_count = STATS_COLUMNS};
+    /* The step is that of the whole answer, whichever page of it this is. */
+    enum level level;
+    store_plan(s, &plot, &plot.step_ms, &level);
+    plot.since_ms = MAX_OF(plot.since_ms, raw_key_ms(job->cursor));
+    for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
+        plot.subject = p->gpus[p->gpu].id;
+        rc = store_series(s, &plot, note_point, p, &job->err);
+    }
+    return rc;
+}
+
+static int write_points(struct store *s, struct history_job *job)
+{
+    AUTO_FREE struct points *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_set(&job->err, -ENOMEM, "out of memory");
+    p->job = job;
+    int rc = gather_points(s, p);
+    if (rc == 0 && p->count)
+        qsort(p->list, p->count, sizeof *p->list, by_key);
+    for (size_t i = 0; rc == 0 && i < MIN_OF(p->count, job->limit); i++) {
+        json_history_point(&job->j, p->list[i].gpu, (struct wall){raw_key_ms(p->list[i].key)}, p->list[i].values);
+        job->last = p->list[i].key;
+    }
+    job->count = MIN_OF(p->count, job->limit + 1);
+    free(p->list);
+    return rc;
+}
+
+static void answer(struct store *s, const struct error *err, void *arg)
+{
+    struct history_job *job = arg;
+    int rc = s ? 0 : err->code;
+    jw_object(&job->j);
+    jw_key_array(&job->j, "rows");
+    if (s)
+        rc = job->step_ms ? write_points(s, job) : write_rows(s, job);
+    else
+        job->err = *err;
+    jw_end(&job->j);
+    bool more = job->count > job->limit;
+    jw_key_int(&job->j, "count", (int64_t)MIN_OF(job->count, job->limit));
+    char cursor[32];
+    snprintf(cursor, sizeof cursor, "%llx", (long long)job->last);
+    jw_key_text(&job->j, "next_cursor", more ? cursor : NULL);
+    jw_end(&job->j);
+    buf_char(&job->out, '\n');
+    /* Nothing stored yet is an empty answer, not a failure. */
+    job->status = rc == 0 || rc == -ENOENT ? 200 : 503;
+    mailbox_put(job->task.done, job);
+}
+
+/* ---- in the loop ---- */
+
+static void drop_task(void *item)
+{
+    struct history_task *task = item;
+    task->drop(task);
+}
+
+static void on_done(void *arg)
+{
+    struct history *h = arg;
+    for (struct history_task *task; (task = mailbox_take(h->done, 0)) != NULL;)
+        task->arrived(task);
+}
+
+/* The request that was parked for it is handled again. */
+static void wake(struct history_task *task)
+{
+    struct http_client *client = task->conn ? http_client_of(task->conn) : NULL;
+    if (!client) {
+        task->drop(task);
+        return;
+    }
+    client->answer = task;
+    client->drop_answer = drop_task;
+    http_unpark(task->conn);
+}
+
+static void gone(struct conn *c, void *owner)
+{
+    struct history_task *task = owner;
+    if (task->conn == c)
+        task->conn = NULL;
+}
+
+void history_park(struct exchange *x, struct history_task *task)
+{
+    struct http_client *client = x->conn->state;
+    task->conn = x->conn;
+    task->arrived = wake;
+    exchange_park(x);
+    client->parked_gone = gone;
+    client->parked_owner = task;
+}
+
+void history_refuse(struct exchange *x)
+{
+    exchange_error_with(x, 503, "Retry-After: 1\r\n", "busy", "Too many questions about the past wait already.");
+}
+
+void history_failed(struct exchange *x, const char *reason)
+{
+    exchange_error(x, 503, "store_failing", "The history cannot be read: %s.", reason);
+}
+
+int history_init(struct history *h, struct loop *loop)
+{
+    *h = (struct history){.done = mailbox_new(256, drop_task)};
+    if (!h->done)
+        return -ENOMEM;
+    h->watch = watch_readable(loop->base, mailbox_fd(h->done), on_done, h);
+    return h->watch && watch_on(h->watch, WATCH_NO_TIMEOUT) ? 0 : -ENOMEM;
+}
+
+void history_done(struct history *h)
+{
+    watch_free(h->watch);
+    mailbox_free(h->done);
+}
+
+/* "2026-11-15T01:02:03Z", "-6h" */
+static bool read_moment(const char *text, int64_t now_ms, int64_t *ret_ms)
+{
+    struct wall at;
+    if (!moment_parse(str_from(text), (struct wall){now_ms}, MOMENT_UTC, &at))
+        return false;
+    *ret_ms = at.ms;
+    return true;
+}
+
+static bool bad(struct exchange *x, const char *message)
+{
+    exchange_error(x, 400, "bad_parameter", "%s", message);
+    return false;
+}
+
+/* "60" are seconds; "5m" is a duration. */
+static bool read_step(const char *text, int64_t *ret_ms)
+{
+    double seconds;
+    if (str_to_double(str_from(text), &seconds))
+        *ret_ms = seconds >= 1 && seconds <= 1e9 ? (int64_t)(seconds * MS_PER_S) : -1;
+    else if (!duration_parse(str_from(text), ret_ms))
+        return false;
+    return *ret_ms >= MS_PER_S;
+}
+
+static bool read_question(struct exchange *x, struct history_job *job)
+{
+    const struct http_request *r = x->request;
+    int64_t now_ms = clock_wall(x->server->options.env->clock).ms, number;
+    char text[64];
+    char *end;
+    *job = (struct history_job){.until_ms = now_ms + 1, .gpu_index = -1, .limit = LIMIT_DEFAULT};
+    if (http_query(r, "since", text, sizeof text) && !read_moment(text, now_ms, &job->since_ms))
+        return bad(x, "since must be a time like 2026-11-15T01:02:03Z, or like -6h.");
+    if (http_query(r, "until", text, sizeof text) && !read_moment(text, now_ms, &job->until_ms))
+        return bad(x, "until must be a time like 2026-11-15T01:02:03Z, or like -6h.");
+    if (http_query(r, "gpu_index", text, sizeof text)) {
+        if (!str_to_i64(str_from(text), &number) || number < 0 || number >= GPU_MAX)
+            return bad(x, "gpu_index must be the number of a GPU, from 0 on.");
+        job->gpu_index = (int)number;
+    }
+    if (http_query(r, "limit", text, sizeof text)) {
+        if (!str_to_i64(str_from(text), &number) || number < 1 || number > LIMIT_MAX)
+            return bad(x, "limit must be a number from 1 to 10000.");
+        job->limit = (size_t)number;
+    }
+    if (http_query(r, "step", text, sizeof text) && !read_step(text, &job->step_ms))
+        return bad(x, "step must be a duration of at least 1s, like 60s, 5m or 1h.");
+    if (http_query(r, "cursor", text, sizeof text)) {
+        job->cursor = strtoll(text, &end, 16);
+        if (!text[0] || *end || job->cursor < 0)
+            return bad(x, "cursor must be the next_cursor of an answer.");
+    }
+    return true;
+}
+
+static void reply(struct exchange *x, struct history_job *job)
+{
+    if (job->status == 200)
+        exchange_json(x, 200, &job->out);
+    else
+        history_failed(x, job->err.text);
+}
+
+/* Without a store, the answer is the same as with an empty one. */
+static void reply_empty(struct exchange *x)
+{
+    AUTO_BUF struct buf out = BUF(256);
+    buf_text(&out, "{\"rows\":[],\"count\":0,\"next_cursor\":null}\n");
+    exchange_json(x, 200, &out);
+}
+
+void get_stats_history(struct exchange *x)
+{
+    struct http_client *client = x->conn->state;
+    if (client->answer) {
+        struct history_job *finished = TAKE(client->answer);
+        reply(x, finished);
+        free_job(&finished->task);
+        return;
+    }
+    struct history_job question;
+    if (!read_question(x, &question))
+        return;
+    if (!x->server->parts.store) {
+        reply_empty(x);
+        return;
+    }
+    struct history_job *job = malloc(sizeof *job);
+    if (!job)
+        return; /* router_handle() answers 500 */
+    *job = question;
+    job->task = (struct history_task){.done = x->server->history.done, .drop = free_job};
+    job->out = BUF(BODY_MAX);
+    job->j = JSON_WRITER(&job->out);
+    json_stats_columns(job->columns);
+    if (!store_service_ask(x->server->parts.store, answer, job)) {
+        free_job(&job->task);
+        history_refuse(x);
+        return;
+    }
+    history_park(x, &job->task);
+}

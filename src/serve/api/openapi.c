@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Puts the metric table into the schemas, so that a metric is declared in one place only.
+ */
+#include "serve/api/openapi.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "model/metric.h"
+#include "serve/http/assets.h"
+
+static json_t *metric_schema(const struct metric_info *m)
+{
+    switch (m->kind) {
+    case KIND_NUMBER: return json_pack("{s:[ss], s:s}", "type", "number", "null", "description", m->help);
+    case KIND_BOOL: return json_pack("{s:[ss], s:s}", "type", "boolean", "null", "description", m->help);
+    case KIND_THROTTLE:
+        return json_pack("{s:[ss], s:{s:s}, s:s}", "type", "array", "null", "items", "type", "string", "description", m->help);
+    case KIND_PSTATE:
+        return json_pack("{s:[ss], s:s, s:s}", "type", "string", "null", "pattern", "^P[0-9]+$", "description", m->help);
+    case KIND_COMPUTE_MODE:
+    case KIND_RECOVERY: break;
+    }
+    return json_pack("{s:[ss], s:s}", "type", "string", "null", "description", m->help);
+}
+
+static void add(json_t *schema, const char *key, json_t *value)
+{
+    json_object_set_new(json_object_get(schema, "properties"), key, value);
+    json_array_append_new(json_object_get(schema, "required"), json_string(key));
+}
+
+/* The example is written by hand and names what matters; whatever else the table knows is absent in it. */
+static void complete_example(json_t *gpu, const char *key)
+{
+    if (!gpu || json_object_get(gpu, key))
+        return;
+    json_object_set_new(gpu, key, json_null());
+    json_object_set_new(json_object_get(gpu, "absent"), key, json_string("unsupported"));
+}
+
+void openapi_write(struct buf *out)
+{
+    const struct asset *template = asset_find("openapi.json");
+    json_t *doc = template ? json_loadb(template->at, template->len, 0, NULL) : NULL;
+    json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
+    json_t *gpu = json_object_get(schemas, "Gpu"), *process = json_object_get(schemas, "Process");
+    json_t *example = json_array_get(json_object_get(json_object_get(schemas, "Metrics"), "examples"), 0);
+    json_t *shown = json_array_get(json_object_get(example, "gpus"), 0);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        complete_example(shown, metric_table[i].json);
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        complete_example(shown, property_table[i].json);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        add(gpu, metric_table[i].json, metric_schema(&metric_table[i]));
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        add(gpu, property_table[i].json,
+            json_pack("{s:[ss], s:s}", "type", "string", "null", "description", property_table[i].help));
+    for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
+        add(process, process_metric_table[i].json, metric_schema(&process_metric_table[i]));
+    json_object_set_new(json_object_get(doc, "info"), "version", json_string(WHIRR_VERSION));
+    AUTO_FREE char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+    json_decref(doc);
+    if (text) {
+        buf_text(out, text);
+        buf_char(out, '\n');
+    } else {
+        out->failed = true;
+    }
+}

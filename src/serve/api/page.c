@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plain page. Bars are <meter> elements: the content policy allows no inline style, and screen readers read them.
+ */
+#include "serve/api/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "format/table/process_rows.h"
+
+const char page_policy[] =
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+const char page_icon[] =
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><circle cx=\"16\" cy=\"16\" r=\"15\" fill=\"#1f6feb\"/>"
+    "<g fill=\"#fff\"><path id=\"b\" d=\"M16 16C12 12 12 6 17 4c3 3 3 8-1 12z\"/>"
+    "<use href=\"#b\" transform=\"rotate(120 16 16)\"/><use href=\"#b\" transform=\"rotate(240 16 16)\"/></g></svg>\n";
+
+const char page_style[] =
+    ":root{color-scheme:light dark;--line:#8884;--dim:#777;--card:#8881;--bad:#c62828}\n"
+    "@media(prefers-color-scheme:dark){:root{--dim:#999;--bad:#ff6b6b}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;padding:1rem}\n"
+    "header{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:baseline;border-bottom:1px solid "
+    "var(--line);padding-bottom:.5rem}\n"
+    "h1{font-size:1.3rem;margin:0}h2{font-size:1.1rem;margin:0}\n"
+    ".dim,footer{color:var(--dim)}.bad{color:var(--bad)}\n"
+    ".answer{font-size:1.25rem;margin:1rem 0}\n"
+    ".label{border:1px solid currentColor;border-radius:.3rem;padding:0 .4rem;font-size:.8rem;color:var(--bad)}\n"
+    "section{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:1rem;margin:1rem 0;overflow-x:auto}\n"
+    "dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.5rem 1rem;margin:.7rem 0}\n"
+    "dt{color:var(--dim);font-size:.85rem}dd{margin:0;font-variant-numeric:tabular-nums}\n"
+    "meter{width:100%;height:.7rem;display:block}\n"
+    "table{border-collapse:collapse;width:100%;font-size:.9rem}\n"
+    "th,td{text-align:left;padding:.2rem .6rem .2rem 0;border-top:1px solid var(--line);white-space:nowrap}\n"
+    "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.c{white-space:normal;overflow-wrap:anywhere;min-width:11rem;"
+    "font-family:"
+    "monospace}\n"
+    "ul{margin:.3rem "
+    "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n"
+    "@media(max-width:40rem){th:nth-child(3),td:nth-child(3),th:nth-child(6),td:nth-child(6){display:none}td.c{min-width:8rem}}";
+
+void html_text(struct buf *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        switch (*c) {
+        case '<': buf_text(out, "&lt;"); break;
+        case '>': buf_text(out, "&gt;"); break;
+        case '&': buf_text(out, "&amp;"); break;
+        case '"': buf_text(out, "&quot;"); break;
+        case '\'': buf_text(out, "&#39;"); break;
+        default: buf_char(out, *c); break;
+        }
+    }
+}
+
+static void start_page(struct buf *out, const char *title, int refresh_s)
+{
+    buf_text(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
+    if (refresh_s > 0)
+        buf_printf(out, "<meta http-equiv=\"refresh\" content=\"%d\">", refresh_s);
+    buf_text(out, "<title>");
+    html_text(out, title);
+    buf_text(out, "</title><link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/style.css\"></head>\n<body>\n");
+}
+
+static void number(struct buf *out, struct reading r, double scale, int decimals, const char *unit)
+{
+    int64_t value;
+    if (reading_get(r, &value))
+        buf_printf(out, "%.*f%s", decimals, (double)value * scale, unit);
+    else
+        buf_text(out, "–");
+}
+
+static void bar(struct buf *out, struct reading value, struct reading limit, double high)
+{
+    int64_t v, max;
+    if (!reading_get(value, &v) || !reading_get(limit, &max) || max <= 0)
+        return;
+    double percent = fmin(100, fmax(0, 100.0 * (double)v / (double)max));
+    buf_printf(out, "<meter min=\"0\" max=\"100\" high=\"%.0f\" optimum=\"0\" value=\"%.1f\">%.0f %%</meter>", high, percent,
+               percent);
+}
+
+#define MIB (1.0 / 1048576)
+
+static void term(struct buf *out, const char *name)
+{
+    buf_printf(out, "<div><dt>%s</dt><dd>", name);
+}
+
+static void figures(struct buf *out, const struct gpu *g)
+{
+    static const char end[] = "</dd></div>";
+    buf_text(out, "<dl>");
+    term(out, "Utilization");
+    number(out, g->util_permille, 0.1, 0, " %");
+    bar(out, g->util_permille, reading_ok(1000), 101);
+    buf_text(out, end);
+    term(out, "Memory");
+    number(out, g->mem_used_bytes, MIB, 0, "");
+    buf_text(out, " / ");
+    number(out, g->mem_total_bytes, MIB, 0, " MiB");
+    bar(out, g->mem_used_bytes, g->mem_total_bytes, 95);
+    buf_text(out, end);
+    term(out, "Temperature");
+    number(out, g->temp_mdegc, 1e-3, 0, " °C");
+    bar(out, g->temp_mdegc, g->temp_limit_mdegc, 95);
+    buf_text(out, end);
+    term(out, "Power");
+    number(out, g->power_mw, 1e-3, 0, "");
+    buf_text(out, " / ");
+    number(out, g->power_limit_mw, 1e-3, 0, " W");
+    bar(out, g->power_mw, g->power_limit_mw, 98);
+    buf_text(out, end);
+    term(out, "Fan");
+    number(out, g->fan_permille, 0.1, 0, " %");
+    bar(out, g->fan_permille, reading_ok(1000), 101);
+    buf_text(out, end);
+    term(out, "Clock");
+    number(out, g->clock_graphics_khz, 1e-3, 0, " MHz");
+    buf_text(out, end);
+    buf_text(out, "</dl>\n");
+}
+
+enum { PAGE_PROCESSES_MAX = 50 };
+
+static void processes(struct buf *out, const struct gpu *g)
+{
+    if (g->processes_state != READING_OK) {
+        buf_printf(out, "<p class=\"dim\">Processes: %s</p>\n", reading_state_name(g->processes_state));
+        return;
+    }
+    if (g->process_count == 0) {
+        buf_text(out, "<p class=\"dim\">No processes.</p>\n");
+        return;
+    }
+    AUTO_FREE const struct process **sorted = calloc(g->process_count, sizeof *sorted);
+    size_t count = sorted ? process_biggest_first(g, sorted) : 0;
+    buf_text(out, "<table><thead><tr><th class=\"n\">PID</th><th>User</th><th>Type</th><th class=\"n\">Memory</th>"
+                  "<th class=\"n\">GPU</th><th class=\"n\">Power</th><th>Process</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < count && i < PAGE_PROCESSES_MAX; i++) {
+        const struct process *p = sorted[i];
+        buf_printf(out, "<tr><td class=\"n\">%d</td><td>", (int)p->pid);
+        html_text(out, p->user[0] ? p->user : "–");
+        buf_printf(out, "</td><td>%s</td><td class=\"n\">", process_type_name(p->type));
+        number(out, p->mem_bytes, MIB, 0, " MiB");
+        buf_text(out, "</td><td class=\"n\">");
+        number(out, p->util_permille, 0.1, 0, " %");
+        buf_text(out, "</td><td class=\"n\">");
+        number(out, p->power_mw, 1e-3, 0, " W");
+        buf_text(out, "</td><td class=\"c\">");
+        html_text(out, p->command[0] ? p->command : p->name[0] ? p->name : "–");
+        buf_text(out, "</td></tr>\n");
+    }
+    buf_text(out, "</tbody></table>\n");
+    if (g->process_count > PAGE_PROCESSES_MAX)
+        buf_printf(out, "<p class=\"dim\">and %zu more: <a href=\"/api/processes\">/api/processes</a></p>\n",
+                   g->process_count - PAGE_PROCESSES_MAX);
+}
+
+static void gpu_section(struct buf *out, const struct gpu *g, const struct why_part *why)
+{
+    buf_printf(out, "<section><h2>GPU %d: ", g->index);
+    html_text(out, g->id.name[0] ? g->id.name : "unknown");
+    if (g->simulated)
+        buf_text(out, " <span class=\"label\">simulated</span>");
+    if (g->state != GPU_OK)
+        buf_printf(out, " <span class=\"label\">%s</span>", gpu_state_name(g->state));
+    buf_text(out, "</h2>\n");
+    if (g->error_message[0]) {
+        buf_text(out, "<p class=\"bad\">");
+        html_text(out, g->error_message);
+        buf_text(out, "</p>\n");
+    }
+    if (why && why->answer[0]) {
+        buf_text(out, "<p>");
+        html_text(out, why->answer);
+        buf_text(out, "</p>\n");
+    }
+    figures(out, g);
+    processes(out, g);
+    if (why && why->suggestion_count) {
+        buf_text(out, "<ul>");
+        for (size_t i = 0; i < why->suggestion_count; i++) {
+            buf_text(out, "<li>");
+            html_text(out, why->suggestions[i]);
+            buf_text(out, "</li>");
+        }
+        buf_text(out, "</ul>\n");
+    }
+    buf_text(out, "</section>\n");
+}
+
+static void troubled_sources(struct buf *out, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->source_count; i++) {
+        const struct source_status *source = &s->sources[i];
+        if (source->state == SOURCE_OK || source->state == SOURCE_ASLEEP || (source->state == SOURCE_OFF && s->gpu_count))
+            continue;
+        buf_printf(out, "<p class=\"%s\">%s: %s", source->state == SOURCE_OFF ? "dim" : "bad", source->name,
+                   source_state_name(source->state));
+        if (source->message[0]) {
+            buf_text(out, ", ");
+            html_text(out, source->message);
+        }
+        buf_text(out, "</p>\n");
+    }
+}
+
+void page_write(struct buf *out, const struct snapshot *s, const struct why *why)
+{
+    char time[WALL_TEXT_SIZE];
+    wall_format(s->taken_at, time);
+    int refresh = s->interval_s > 0 ? (int)fmin(3600, fmax(1, ceil(s->interval_s))) : 5;
+    start_page(out, "whirr", refresh);
+    buf_text(out, "<header><h1>whirr</h1><span>");
+    html_text(out, s->host.name);
+    buf_printf(out, "</span><span class=\"dim\"><time datetime=\"%s\">%s</time></span></header>\n<main>\n", time, time);
+    if (why && why->answer[0]) {
+        buf_text(out, "<p class=\"answer\">");
+        html_text(out, why->answer);
+        buf_text(out, "</p>\n");
+    }
+    if (s->gpu_count == 0)
+        buf_text(out, "<p>No GPU is visible to whirr on this host.</p>\n");
+    for (size_t i = 0; i < s->gpu_count; i++)
+        gpu_section(out, &s->gpus[i], why && i < why->gpu_count ? &why->gpus[i] : NULL);
+    troubled_sources(out, s);
+    buf_text(out, "</main>\n<footer><p><a href=\"/docs\">API</a> · <a href=\"/api/gpu/metrics\">JSON</a> · <a "
+                  "href=\"/metrics\">Prometheus</a> · "
+                  "<a href=\"/api/health\">Health</a> · whirr " WHIRR_VERSION "</p></footer>\n</body></html>\n");
+}
+
+void page_write_login(struct buf *out, const char *message)
+{
+    start_page(out, "whirr: token", 0);
+    buf_text(out, "<header><h1>whirr</h1></header>\n<main><section><form method=\"post\" action=\"/login\">"
+                  "<p><label for=\"token\">This server asks for a token. <code>whirr token new</code> makes one.</label></p>\n");
+    if (message) {
+        buf_text(out, "<p class=\"bad\">");
+        html_text(out, message);
+        buf_text(out, "</p>\n");
+    }
+    buf_text(out,
+             "<p><input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus></p>"
+             "<p><button>Continue</button></p></form></section></main>\n</body></html>\n");
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plain page at /: what `whirr why` and `whirr status` say, as HTML without scripts, refreshed by the browser itself.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "insight/why/why.h"
+#include "model/snapshot.h"
+
+/* What the page may load: its own style sheet and icon, and nothing else. */
+extern const char page_policy[];
+extern const char page_style[], page_icon[];
+
+void page_write(struct buf *out, const struct snapshot *s, const struct why *why);
+/* The form that asks for a token; `message` may be NULL. */
+void page_write_login(struct buf *out, const char *message);
+/* Text with the characters that HTML gives a meaning replaced. */
+void html_text(struct buf *out, const char *text);

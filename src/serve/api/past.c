@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Takes questions about the past to the store's reader and its answers back.
+ */
+#include "serve/api/past.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "past/answer.h"
+#include "serve/api/history.h"
+#include "serve/http/core.h"
+#include "serve/http/http.h"
+
+enum { ANSWER_MAX = 64 << 20 };
+
+struct past_task {
+    struct history_task task;
+    struct past_question question;
+    struct buf out;
+    struct error err;
+    int rc;
+};
+
+static void drop(struct history_task *task)
+{
+    struct past_task *p = (struct past_task *)task;
+    buf_done(&p->out);
+    free(p);
+}
+
+/* In the reader's thread. */
+static void run(struct store *s, const struct error *err, void *arg)
+{
+    struct past_task *p = arg;
+    if (s) {
+        p->rc = past_answer(s, &p->question, &p->out, &p->err);
+    } else {
+        p->rc = err->code;
+        p->err = *err;
+    }
+    mailbox_put(p->task.done, p);
+}
+
+static void reply_nothing(struct exchange *x, const struct past_question *q, const char *why)
+{
+    AUTO_BUF struct buf out = BUF(64 << 10);
+    past_answer_nothing(q, why, &out);
+    exchange_json(x, 200, &out);
+}
+
+static void reply(struct exchange *x, struct past_task *p)
+{
+    if (p->rc == 0)
+        exchange_json(x, 200, &p->out);
+    else if (p->rc == -ENOENT)
+        reply_nothing(x, &p->question, "Nothing was ever stored.");
+    else if (p->rc == -ENODEV)
+        exchange_error(x, 404, "not_found", "%s.", p->err.text);
+    else
+        history_failed(x, p->err.text);
+}
+
+static bool parameter(void *user, const char *key, char *value, size_t size)
+{
+    struct exchange *x = user;
+    return http_query(x->request, key, value, size);
+}
+
+static void name_own_host(const struct server *s, struct past_question *q)
+{
+    const char *own = s->parts.store ? store_service_host(s->parts.store) : "";
+    if (!own[0] && s->data.latest)
+        own = s->data.latest->host.name;
+    str_copy(q->own_host, sizeof q->own_host, str_from(own));
+}
+
+static void ask(struct exchange *x, const struct past_question *q)
+{
+    if (!x->server->parts.store) {
+        reply_nothing(x, q, "No history is kept: store.url is \"none\".");
+        return;
+    }
+    struct past_task *p = calloc(1, sizeof *p);
+    if (!p)
+        return; /* router_handle() answers 500 */
+    p->task = (struct history_task){.done = x->server->history.done, .drop = drop};
+    p->question = *q;
+    p->out = BUF(ANSWER_MAX);
+    if (store_service_ask(x->server->parts.store, run, p)) {
+        history_park(x, &p->task);
+    } else {
+        drop(&p->task);
+        history_refuse(x);
+    }
+}
+
+/* The answer has come back: true. */
+static bool answered(struct exchange *x)
+{
+    struct http_client *client = x->conn->state;
+    if (!client->answer)
+        return false;
+    struct past_task *done = TAKE(client->answer);
+    reply(x, done);
+    drop(&done->task);
+    return true;
+}
+
+bool past_handles(struct exchange *x)
+{
+    char text[80];
+    struct past_question q;
+    struct error err = {0};
+    if (!http_query(x->request, "at", text, sizeof text) && !http_query(x->request, "since", text, sizeof text) &&
+        !http_query(x->request, "until", text, sizeof text))
+        return false;
+    if (answered(x))
+        return true;
+    if (past_question_read(&q, parameter, x, clock_wall(x->server->options.env->clock), MOMENT_UTC, &err) < 0) {
+        exchange_error(x, 400, "bad_parameter", "%s.", err.text);
+        return true;
+    }
+    name_own_host(x->server, &q);
+    ask(x, &q);
+    return true;
+}
+
+void get_report(struct exchange *x)
+{
+    const struct server_options *o = &x->server->options;
+    struct past_question q = {.price_per_kwh = o->price_per_kwh};
+    struct error err = {0};
+    if (answered(x))
+        return;
+    str_copy(q.currency, sizeof q.currency, str_from(o->currency));
+    if (past_report_read(&q, parameter, x, clock_wall(o->env->clock), MOMENT_UTC, &err) < 0) {
+        exchange_error(x, 400, "bad_parameter", "%s.", err.text);
+        return;
+    }
+    name_own_host(x->server, &q);
+    ask(x, &q);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The list of processes with its parameters. Whole command lines are in no snapshot, store or log: they are read for the one who
+ * shows the token, at the moment he asks.
+ */
+#include "serve/api/processes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "format/json/json.h"
+#include "format/table/process_rows.h"
+#include "host/procfs.h"
+#include "serve/http/core.h"
+#include "serve/http/exchange.h"
+#include "serve/http/ready.h"
+
+enum { NAME_SIZE = 128, CMDLINE_SIZE = 4096 };
+
+struct query {
+    char user[NAME_SIZE], name[NAME_SIZE], type[16], sort[24], text[24];
+    struct process_filter filter;
+    bool secrets;
+};
+
+static bool bad(struct exchange *x, const char *message)
+{
+    exchange_error(x, 400, "bad_parameter", "%s", message);
+    return false;
+}
+
+static bool read_query(struct exchange *x, struct query *q)
+{
+    const struct http_request *r = x->request;
+    struct process_filter *f = &q->filter;
+    int64_t pid;
+    if (http_query(r, "user", q->user, sizeof q->user))
+        f->user = q->user;
+    if (http_query(r, "name", q->name, sizeof q->name))
+        f->name = q->name;
+    if (http_query(r, "type", q->type, sizeof q->type)) {
+        f->type = strcmp(q->type, "compute") == 0 ? PROCESS_COMPUTE : strcmp(q->type, "graphics") == 0 ? PROCESS_GRAPHICS : 0;
+        if (!f->type)
+            return bad(x, "type must be compute or graphics.");
+    }
+    if (http_query(r, "pid", q->text, sizeof q->text)) {
+        if (!str_to_i64(str_from(q->text), &pid) || pid <= 0 || pid > INT32_MAX)
+            return bad(x, "pid must be a number above 0.");
+        f->pid = (int32_t)pid;
+    }
+    if (http_query(r, "sort", q->sort, sizeof q->sort)) {
+        if (!process_sort_known(q->sort))
+            return bad(x, "There is no such key to sort by.");
+        f->sort = q->sort;
+    }
+    if (http_query(r, "show_secrets", q->text, sizeof q->text))
+        q->secrets = strcmp(q->text, "true") == 0;
+    return true;
+}
+
+/* The command line as it is, if the pid still is the process that was sampled. */
+static void unmask(const struct env *env, struct process *p)
+{
+    char path[64], text[CMDLINE_SIZE];
+    struct proc_stat stat;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
+    ssize_t len = p->visible ? file_read_head(env, path, text, sizeof text) : -1;
+    if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat) || stat.start_ticks != p->start_key)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p->pid);
+    len = file_read_head(env, path, text, sizeof text);
+    if (len <= 0)
+        return;
+    while (len > 0 && text[len - 1] == '\0')
+        len--;
+    for (ssize_t i = 0; i < len; i++)
+        if (text[i] == '\0')
+            text[i] = ' ';
+    str_copy_clean(p->command, sizeof p->command, (struct str){text, (size_t)len});
+}
+
+static struct process *unmask_rows(const struct env *env, struct process_rows *rows)
+{
+    struct process *copies = calloc(rows->count ? rows->count : 1, sizeof *copies);
+    for (size_t i = 0; copies && i < rows->count; i++) {
+        copies[i] = *rows->rows[i].process;
+        unmask(env, &copies[i]);
+        rows->rows[i].process = &copies[i];
+    }
+    return copies;
+}
+
+void get_processes(struct exchange *x)
+{
+    struct data *d = &x->server->data;
+    struct query q = {0};
+    if (!ready_young_enough(x, -1) || !read_query(x, &q))
+        return;
+    if (q.secrets && x->trust < TRUST_OWNER) {
+        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\"\r\n", "token_needed",
+                            "Whole command lines need the token.");
+        return;
+    }
+    q.filter.only = ready_which_gpu(x);
+    if (q.filter.only < ALL_GPUS)
+        return;
+    if (x->request->query.len == 0) {
+        ready_reply(x, data_body(d, BODY_PROCESSES), "application/json");
+        return;
+    }
+    AUTO_PROCESS_ROWS struct process_rows rows = {0};
+    if (process_rows_init(&rows, d->latest, &q.filter))
+        return;
+    AUTO_FREE struct process *copies = q.secrets ? unmask_rows(x->server->options.env, &rows) : NULL;
+    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
+    struct json_writer j = JSON_WRITER(&out);
+    json_processes(&j, d->latest, &rows);
+    buf_char(&out, '\n');
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    ready_reply(x, body, "application/json");
+}

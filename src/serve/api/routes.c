@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Every path of the server, and the handlers of those that only read.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "format/json/why.h"
+#include "format/prometheus/openmetrics.h"
+#include "format/prometheus/prometheus.h"
+#include "serve/api/health.h"
+#include "serve/api/history.h"
+#include "serve/api/history_query.h"
+#include "serve/api/page.h"
+#include "serve/api/part.h"
+#include "serve/api/past.h"
+#include "serve/api/processes.h"
+#include "serve/http/assets.h"
+#include "serve/http/core.h"
+#include "serve/http/http.h"
+#include "serve/http/login.h"
+#include "serve/http/negotiate.h"
+#include "serve/http/ready.h"
+#include "serve/http/router.h"
+#include "serve/live/live.h"
+#include "serve/live/socketio.h"
+
+static void reply_kind(struct exchange *x, enum body_kind kind)
+{
+    ready_reply(x, data_body(&x->server->data, kind), "application/json");
+}
+
+static void one_gpu(struct exchange *x, int gpu, void (*write)(struct json_writer *, const struct snapshot *, int))
+{
+    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
+    struct json_writer j = JSON_WRITER(&out);
+    write(&j, x->server->data.latest, gpu);
+    buf_char(&out, '\n');
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    ready_reply(x, body, "application/json");
+}
+
+/* Answers with the shared body, or with one GPU's part of it. */
+static void reply_some(struct exchange *x, enum body_kind kind, void (*write)(struct json_writer *, const struct snapshot *, int))
+{
+    int gpu = ready_which_gpu(x);
+    if (gpu == ALL_GPUS)
+        reply_kind(x, kind);
+    else if (gpu >= 0)
+        one_gpu(x, gpu, write);
+}
+
+static void get_devices(struct exchange *x)
+{
+    if (ready_young_enough(x, x->server->options.max_age_ms))
+        reply_some(x, BODY_DEVICES, json_devices);
+}
+
+static void get_driver(struct exchange *x)
+{
+    if (ready_young_enough(x, -1))
+        reply_kind(x, BODY_DRIVER);
+}
+
+static void get_summary(struct exchange *x)
+{
+    if (ready_young_enough(x, -1))
+        reply_kind(x, BODY_SUMMARY);
+}
+
+static void get_metrics(struct exchange *x)
+{
+    if (ready_young_enough(x, -1))
+        reply_some(x, BODY_METRICS, json_metrics);
+}
+
+static void get_stats(struct exchange *x)
+{
+    if (ready_young_enough(x, -1))
+        reply_some(x, BODY_STATS, json_stats);
+}
+
+static void get_resources(struct exchange *x)
+{
+    if (ready_young_enough(x, -1))
+        reply_kind(x, BODY_RESOURCES);
+}
+
+static void write_why_of(struct exchange *x, int gpu)
+{
+    const struct why *why = data_why(&x->server->data);
+    if (!why)
+        return;
+    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
+    struct json_writer j = JSON_WRITER(&out);
+    json_why(&j, x->server->data.latest, why, gpu);
+    buf_char(&out, '\n');
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    ready_reply(x, body, "application/json");
+}
+
+static void get_why(struct exchange *x)
+{
+    if (past_handles(x) || !ready_young_enough(x, -1))
+        return;
+    int gpu = ready_which_gpu(x);
+    if (gpu == ALL_GPUS)
+        reply_kind(x, BODY_WHY);
+    else if (gpu >= 0)
+        write_why_of(x, gpu);
+}
+
+static void get_health(struct exchange *x)
+{
+    AUTO_BUF struct buf out = BUF(256 * 1024);
+    enum health_status status;
+    service_health_write(x->server, &out, &status);
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    if (body)
+        exchange_reply(
+            x, &(struct reply){
+                   .status = status == HEALTH_ERROR ? 503 : 200, .type = "application/json", .body = body, .cache = "no-store"});
+}
+
+static void get_prometheus(struct exchange *x)
+{
+    if (!ready_young_enough(x, -1))
+        return;
+    struct str accept = http_field(x->request, "accept");
+    /* Only who names it gets it: Prometheus does, a browser or curl (anything) reads the older text. */
+    bool open = accept_names(accept, OPENMETRICS_TYPE) &&
+                accept_quality(accept, OPENMETRICS_TYPE) >= accept_quality(accept, PROMETHEUS_CONTENT_TYPE);
+    if (open)
+        ready_reply(x, data_body(&x->server->data, BODY_OPENMETRICS), OPENMETRICS_CONTENT_TYPE);
+    else
+        ready_reply(x, data_body(&x->server->data, BODY_PROMETHEUS), PROMETHEUS_CONTENT_TYPE);
+}
+
+static void get_page(struct exchange *x)
+{
+    if (!ready_young_enough(x, -1))
+        return;
+    struct blob *body = data_body(&x->server->data, BODY_PAGE);
+    if (body)
+        exchange_reply(x, &(struct reply){.type = "text/html; charset=utf-8", .body = body, .policy = page_policy});
+}
+
+static void reply_text(struct exchange *x, const char *text, const char *type)
+{
+    AUTO_BLOB struct blob *body = blob_copy(str_from(text));
+    if (body)
+        exchange_reply(x, &(struct reply){.type = type, .body = body, .cache = "max-age=3600"});
+}
+
+/* What `whirr status` asks for over the Unix socket: the snapshot as a recording of one, which other versions can read too. */
+static void get_snapshot(struct exchange *x)
+{
+    char text[24];
+    int64_t groups = 0, max_age = x->server->options.max_age_ms;
+    if ((http_query(x->request, "groups", text, sizeof text) && (!str_to_i64(str_from(text), &groups) || groups < 0)) ||
+        (http_query(x->request, "max_age_ms", text, sizeof text) && (!str_to_i64(str_from(text), &max_age) || max_age < 0))) {
+        exchange_error(x, 400, "bad_parameter", "groups and max_age_ms must be numbers, 0 or more.");
+        return;
+    }
+    if (ready_fresh(x, (unsigned)groups & GROUP_ALL, max_age))
+        ready_reply(x, data_body(&x->server->data, BODY_SNAPSHOT), "application/octet-stream");
+}
+
+static void get_style(struct exchange *x)
+{
+    reply_text(x, page_style, "text/css; charset=utf-8");
+}
+
+static void get_icon(struct exchange *x)
+{
+    reply_text(x, page_icon, "image/svg+xml");
+}
+
+#define JSON "application/json"
+
+const struct route routes[] = {
+    {"/", HTTP_GET, "text/html", TRUST_READER, get_page},
+    {"/api/alerts", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/alerts/rules", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/alerts/silence", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/capacity", HTTP_GET, JSON, TRUST_READER, handle_part_fresh},
+    {"/api/forecast", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/gpu/devices", HTTP_GET, JSON, TRUST_READER, get_devices},
+    {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
+    {"/api/gpu/health", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/gpu/metrics", HTTP_GET, JSON, TRUST_READER, get_metrics},
+    {"/api/gpu/summary", HTTP_GET, JSON, TRUST_READER, get_summary},
+    {"/api/guard", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/guard/announce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/evict", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/hold", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/release", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/resume", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/guard/unannounce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
+    {"/api/health", HTTP_GET, JSON, TRUST_READER, get_health},
+    {"/api/notifiers", HTTP_GET, JSON, TRUST_READER, handle_part},
+    {"/api/history", HTTP_GET, NULL, TRUST_READER, get_history},
+    {"/api/history/events", HTTP_GET, NULL, TRUST_READER, get_history_events},
+    {"/api/history/processes", HTTP_GET, NULL, TRUST_READER, get_history_processes},
+    {"/api/placement", HTTP_GET, JSON, TRUST_READER, handle_part_fresh},
+    {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
+    {"/api/report", HTTP_GET, JSON, TRUST_READER, get_report},
+    {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},
+    {"/api/snapshot", HTTP_GET, NULL, TRUST_READER, get_snapshot},
+    {"/api/source/release", HTTP_POST, JSON, TRUST_OWNER, post_release},
+    {"/api/system/gpu-stats", HTTP_GET, JSON, TRUST_READER, get_stats},
+    {"/api/system/gpu-stats/history", HTTP_GET, JSON, TRUST_READER, get_stats_history},
+    {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
+    {"/docs", HTTP_GET, NULL, TRUST_READER, get_docs},
+    {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},
+    {"/login", HTTP_GET, "text/html", TRUST_NONE, get_login},
+    {"/login", HTTP_POST, "text/html", TRUST_NONE, post_login},
+    {"/logout", HTTP_POST, "text/html", TRUST_NONE, post_logout},
+    {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
+    {"/openapi.json", HTTP_GET, JSON, TRUST_READER, get_openapi},
+    {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio},
+    {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},
+    {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws},
+};
+const size_t route_count = ARRAY_LEN(routes);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The checks in front of every route.
+ */
+#include "serve/http/access.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "serve/http/core.h"
+
+/* "name:port", "[::1]:port" -> the name, without brackets. */
+static struct str host_name(struct str host)
+{
+    if (host.len && host.at[0] == '[') {
+        const char *end = memchr(host.at, ']', host.len);
+        return end ? (struct str){host.at + 1, (size_t)(end - host.at) - 1} : (struct str){"", 0};
+    }
+    const char *colon = memchr(host.at, ':', host.len);
+    return colon ? (struct str){host.at, (size_t)(colon - host.at)} : host;
+}
+
+static bool is_numeric(struct str name)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    if (name.len == 0 || name.len >= sizeof text)
+        return false;
+    str_copy(text, sizeof text, name);
+    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
+}
+
+bool host_is_known(struct str host, const char *const *allowed, size_t allowed_count, const char *own_name)
+{
+    struct str name = host_name(host);
+    if (name.len && name.at[name.len - 1] == '.')
+        name.len--;
+    /* A page of an attacker's name cannot send a number as Host: rebinding needs a name that he controls. */
+    if (is_numeric(name) || str_is_nocase(name, "localhost"))
+        return true;
+    if (name.len > 10 && strncasecmp(name.at + name.len - 10, ".localhost", 10) == 0)
+        return true;
+    if (own_name && own_name[0]) {
+        char local[300];
+        snprintf(local, sizeof local, "%s.local", own_name);
+        if (str_is_nocase(name, own_name) || str_is_nocase(name, local))
+            return true;
+    }
+    for (size_t i = 0; i < allowed_count; i++)
+        if (str_is_nocase(name, allowed[i]) || str_is(STR("*"), allowed[i]))
+            return true;
+    return false;
+}
+
+bool access_check_host(struct exchange *x)
+{
+    const struct server *s = x->server;
+    if (x->conn->listener->is_unix || x->request->host.len == 0)
+        return true;
+    if (host_is_known(x->request->host, s->options.allowed_hosts, s->options.allowed_host_count, s->own_name))
+        return true;
+    x->close = true;
+    exchange_error(x, 421, "unknown_host", "This server is not known by that name; add it to server.allowed_hosts.");
+    return false;
+}
+
+bool access_origin_is_ours(const struct exchange *x, struct str origin)
+{
+    struct str rest = origin;
+    bool secure = str_starts(origin, "https://");
+    if (secure)
+        rest = (struct str){origin.at + 8, origin.len - 8};
+    else if (str_starts(origin, "http://"))
+        rest = (struct str){origin.at + 7, origin.len - 7};
+    else
+        return false;
+    /* Behind a proxy that speaks TLS the scheme differs; the host and port decide. */
+    return rest.len == x->request->host.len && strncasecmp(rest.at, x->request->host.at, rest.len) == 0;
+}
+
+struct str access_cors_origin(const struct exchange *x)
+{
+    const struct server_options *o = &x->server->options;
+    struct str origin = http_field(x->request, "origin");
+    for (size_t i = 0; origin.at && i < o->cors_origin_count; i++) {
+        if (strcmp(o->cors_origins[i], "*") == 0)
+            return STR("*");
+        if (str_is_nocase(origin, o->cors_origins[i]))
+            return origin;
+    }
+    return (struct str){0};
+}
+
+bool access_check_origin(struct exchange *x)
+{
+    struct str origin = http_field(x->request, "origin");
+    bool upgrade = http_field(x->request, "upgrade").at != NULL;
+    bool harmless = x->request->method & (HTTP_GET | HTTP_HEAD | HTTP_OPTIONS);
+    /* Reading across origins is stopped by the browser (no CORS header); acting and WebSockets are not: they are stopped here. */
+    if (!origin.at || (harmless && !upgrade) || access_origin_is_ours(x, origin) || access_cors_origin(x).at)
+        return true;
+    x->close = true;
+    exchange_error(x, 403, "foreign_origin", "Requests from pages of other sites are refused; see server.cors_origins.");
+    return false;
+}
+
+static bool needs_token(const struct exchange *x)
+{
+    return !x->conn->listener->is_loopback && !x->server->options.insecure;
+}
+
+static struct str bearer(const struct http_request *request)
+{
+    struct str field = http_field(request, "authorization"), scheme;
+    if (!field.at || !str_word(&field, &scheme) || !str_is_nocase(scheme, "bearer"))
+        return (struct str){0};
+    return str_trim(field);
+}
+
+bool access_check_token(struct exchange *x)
+{
+    struct server *s = x->server;
+    x->trust = needs_token(x) ? TRUST_NONE : TRUST_READER;
+    if (x->conn->listener->is_unix) {
+        x->trust = x->conn->peer_trusted ? TRUST_OWNER : TRUST_READER;
+        return true;
+    }
+    struct str token = bearer(x->request), cookie = {0};
+    if (!token.at)
+        token = cookie = http_cookie(x->request, TOKEN_COOKIE);
+    if (!token.at)
+        return true;
+    int64_t now = loop_now_ms(), wait = limiter_wait_ms(&s->limiter, &x->conn->peer, now);
+    if (wait > 0) {
+        char fields[64];
+        snprintf(fields, sizeof fields, "Retry-After: %lld\r\n", (long long)(wait + 999) / 1000);
+        exchange_error_with(x, 429, fields, "too_many_failures", "Too many wrong tokens from this address. Try again later.");
+        return false;
+    }
+    token_file_refresh(&s->tokens);
+    if (token_file_check(&s->tokens, token)) {
+        x->trust = TRUST_OWNER;
+        return true;
+    }
+    limiter_failed(&s->limiter, &x->conn->peer, now);
+    if (cookie.at) /* an old cookie is as good as none: the page asks for the token again */
+        return true;
+    exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "invalid_token",
+                        "The token is not known here. `whirr token list` shows those that are.");
+    return false;
+}

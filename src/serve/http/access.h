@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who may ask: the name in Host (against DNS rebinding), the page behind Origin (against cross-site requests), the token. Each
+ * check answers the request itself when it fails, and then returns false.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "serve/http/exchange.h"
+
+#define TOKEN_COOKIE "whirr_token"
+
+bool access_check_host(struct exchange *x);
+bool access_check_origin(struct exchange *x);
+/* Sets x->trust. False only for a wrong token, or too many of them. */
+bool access_check_token(struct exchange *x);
+
+/* "http://HOST[:PORT]" is the origin of this very server, or one that is allowed to read across origins. */
+bool access_origin_is_ours(const struct exchange *x, struct str origin);
+/* The value for Access-Control-Allow-Origin, NULL where none is configured for this origin. */
+struct str access_cors_origin(const struct exchange *x);
+
+/* Whether a name in Host (with or without port) is one that only a client of this machine would use. Pure. */
+bool host_is_known(struct str host, const char *const *allowed, size_t allowed_count, const char *own_name);

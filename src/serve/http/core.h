@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inside of the server, for the files of this folder.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "serve/api/data.h"
+#include "serve/api/history.h"
+#include "serve/api/release.h"
+#include "serve/http/limiter.h"
+#include "serve/http/listener.h"
+#include "serve/http/loop.h"
+#include "serve/http/server.h"
+#include "serve/http/token.h"
+#include "serve/live/compose.h"
+#include "serve/live/engineio.h"
+#include "serve/live/hub.h"
+
+enum { SERVER_WATCHES_MAX = 8 };
+
+struct server {
+    struct server_options options;
+    struct server_parts parts;
+    struct loop loop;
+    struct listener listeners[SERVER_LISTEN_MAX + 1];
+    size_t listener_count;
+    struct tls *tls;
+    struct data data;
+    struct hub hub;
+    struct eio eio;
+    struct release release;
+    struct history history;
+    struct high_usage usage;
+    struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
+    uint64_t status_sequence;
+    struct blob *openapi; /* made when first asked for */
+    struct token_file tokens;
+    struct limiter limiter; /* of failed tokens */
+    struct conn *waiters;   /* requests that wait for a fresh sample */
+    struct watch *waiters_timer;
+    struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */
+    size_t watch_count;
+    struct watch *stop_timer;
+    int64_t stop_at_ms;
+    char own_name[256]; /* of the host */
+    struct mono started;
+    bool stopping;
+    uint64_t requests_total, errors_total; /* errors: answers from 500 */
+};
+
+/* Calls the parked request of the connection again when a sample has come, or after that time. */
+void server_add_waiter(struct server *s, struct conn *c, int64_t wait_ms);
+
+static inline struct server *server_of(const struct listener *l)
+{
+    return l->owner;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of failures. When it is full, the slot that will be forgotten first makes room.
+ */
+#include "serve/http/limiter.h"
+
+#include <string.h>
+
+static void network_of(const struct in6_addr *who, uint8_t network[8])
+{
+    memset(network, 0, 8);
+    if (IN6_IS_ADDR_V4MAPPED(who))
+        memcpy(network + 4, &who->s6_addr[12], 4);
+    else /* whoever has one IPv6 address has 2^64 of them */
+        memcpy(network, who->s6_addr, 8);
+}
+
+static bool is_current(const struct limiter_slot *slot, int64_t now_ms)
+{
+    return slot->failures && now_ms - slot->since_ms < LIMITER_WINDOW_MS;
+}
+
+int64_t limiter_wait_ms(const struct limiter *l, const struct in6_addr *who, int64_t now_ms)
+{
+    uint8_t network[8];
+    network_of(who, network);
+    for (int i = 0; i < LIMITER_SLOTS; i++) {
+        const struct limiter_slot *slot = &l->slots[i];
+        if (is_current(slot, now_ms) && memcmp(slot->network, network, 8) == 0)
+            return slot->failures >= LIMITER_FAILURES ? slot->since_ms + LIMITER_WINDOW_MS - now_ms : 0;
+    }
+    return 0;
+}
+
+void limiter_failed(struct limiter *l, const struct in6_addr *who, int64_t now_ms)
+{
+    uint8_t network[8];
+    network_of(who, network);
+    struct limiter_slot *place = &l->slots[0];
+    for (int i = 0; i < LIMITER_SLOTS; i++) {
+        struct limiter_slot *slot = &l->slots[i];
+        if (is_current(slot, now_ms) && memcmp(slot->network, network, 8) == 0) {
+            slot->failures++;
+            return;
+        }
+        if (!is_current(slot, now_ms))
+            place = slot;
+        else if (is_current(place, now_ms) && slot->since_ms < place->since_ms)
+            place = slot;
+    }
+    *place = (struct limiter_slot){.since_ms = now_ms, .failures = 1};
+    memcpy(place->network, network, 8);
+}

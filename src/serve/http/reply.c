@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes answers: status line, fields, the shared body.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/json_writer.h"
+#include "serve/http/access.h"
+#include "serve/http/core.h"
+#include "serve/http/exchange.h"
+#include "serve/http/http.h"
+#include "serve/http/negotiate.h"
+
+const char *http_status_text(int status)
+{
+    switch (status) {
+    case 101: return "Switching Protocols";
+    case 200: return "OK";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
+    case 426: return "Upgrade Required";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    default: return "Unknown";
+    }
+}
+
+/* The Date field changes once a second. */
+static const char *date_field(void)
+{
+    static char text[48];
+    static time_t made;
+    time_t now = time(NULL);
+    if (now != made) {
+        struct tm t;
+        gmtime_r(&now, &t);
+        strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &t);
+        made = now;
+    }
+    return text;
+}
+
+#define NOTHING_MAY_BE_LOADED "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+/* Body: nothing, a blob, or what comes afterwards. */
+static void write_head(struct buf *head, const struct exchange *x, const struct reply *r, int status, const struct blob *body,
+                       bool zipped, bool later)
+{
+    buf_printf(head, "HTTP/1.1 %d %s\r\nDate: %s\r\nServer: whirr\r\n", status, http_status_text(status), date_field());
+    if (later)
+        buf_printf(head, "Content-Type: %s\r\n%s", r->type, x->request->minor ? "Transfer-Encoding: chunked\r\n" : "");
+    else if (body && status != 304)
+        buf_printf(head, "Content-Type: %s\r\nContent-Length: %zu\r\n", r->type, body->len);
+    else if (status != 204 && status != 304)
+        buf_text(head, "Content-Length: 0\r\n");
+    if (zipped && status != 304)
+        buf_text(head, "Content-Encoding: gzip\r\n");
+    if (body && (status == 200 || status == 304))
+        buf_printf(head, "ETag: \"%s\"\r\nVary: Accept, Accept-Encoding, Authorization, Cookie%s\r\n",
+                   blob_etag((struct blob *)body), x->server->options.cors_origin_count ? ", Origin" : "");
+    if (r->has_age)
+        buf_printf(head, "Age: %lld\r\nX-Sample-Age-Ms: %lld\r\n", (long long)(r->age_ms / 1000), (long long)r->age_ms);
+    buf_printf(head,
+               "Cache-Control: %s\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
+               "Cross-Origin-Resource-Policy: %s\r\nContent-Security-Policy: %s\r\n",
+               r->cache ? r->cache : "no-cache", x->server->options.cors_origin_count ? "cross-origin" : "same-origin",
+               r->policy ? r->policy : NOTHING_MAY_BE_LOADED);
+    struct str cors = x->request ? access_cors_origin(x) : (struct str){0};
+    if (cors.at)
+        buf_printf(head, "Access-Control-Allow-Origin: " STR_FMT "\r\nAccess-Control-Expose-Headers: Age, ETag\r\n", STR_ARG(cors));
+    if (r->fields)
+        buf_text(head, r->fields);
+    if (x->close)
+        buf_text(head, "Connection: close\r\n");
+    else if (x->request && x->request->minor == 0)
+        buf_text(head, "Connection: keep-alive\r\n");
+    buf_text(head, "\r\n");
+}
+
+void exchange_reply(struct exchange *x, const struct reply *r)
+{
+    if (x->done)
+        return;
+    x->done = true;
+    int status = r->status ? r->status : 200;
+    struct blob *body = r->body;
+    bool zipped = false;
+    if (body && status == 200 && x->request) {
+        struct blob *packed = accepts_gzip(http_field(x->request, "accept-encoding")) ? blob_gzip(body) : NULL;
+        zipped = packed != NULL;
+        if (packed)
+            body = packed;
+        if (none_match_has(http_field(x->request, "if-none-match"), blob_etag(body)))
+            status = 304;
+    }
+    x->server->requests_total++;
+    x->server->errors_total += status >= 500;
+    AUTO_BUF struct buf head = BUF(8192);
+    write_head(&head, x, r, status, body, zipped, false);
+    if (head.failed) {
+        conn_close(x->conn);
+        return;
+    }
+    struct part parts[2] = {PART_STR(buf_view(&head))};
+    size_t count = 1;
+    bool only_head = x->request && x->request->method == HTTP_HEAD;
+    if (body && status != 304 && !only_head)
+        parts[count++] = part_blob(body);
+    conn_send(x->conn, parts, count);
+    if (x->close)
+        conn_finish(x->conn, x->linger);
+}
+
+void exchange_begin(struct exchange *x, const struct reply *r)
+{
+    if (x->done)
+        return;
+    x->done = x->close = true;
+    x->server->requests_total++;
+    AUTO_BUF struct buf head = BUF(8192);
+    write_head(&head, x, r, 200, NULL, false, true);
+    if (head.failed)
+        conn_close(x->conn);
+    else
+        conn_send(x->conn, &PART_STR(buf_view(&head)), 1);
+}
+
+void exchange_error_with(struct exchange *x, int status, const char *fields, const char *code, const char *message)
+{
+    AUTO_BUF struct buf out = BUF(4096);
+    struct json_writer j = JSON_WRITER(&out);
+    jw_object(&j);
+    jw_key_object(&j, "error");
+    jw_key_text(&j, "code", code);
+    jw_key_text(&j, "message", message);
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(&out, '\n');
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    exchange_reply(
+        x, &(struct reply){.status = status, .type = "application/json", .body = body, .fields = fields, .cache = "no-store"});
+}
+
+void exchange_error(struct exchange *x, int status, const char *code, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    exchange_error_with(x, status, NULL, code, message);
+}
+
+void exchange_json(struct exchange *x, int status, struct buf *out)
+{
+    AUTO_BLOB struct blob *body = blob_take(out);
+    if (!body)
+        return; /* router_handle() answers 500 */
+    exchange_reply(
+        x, &(struct reply){.status = status, .type = "application/json", .body = body, .cache = status == 200 ? NULL : "no-store"});
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The daemon's network side: one object that listens, answers and broadcasts what the engine samples. Runs in the thread that calls
+ * server_run().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "serve/live/topic.h"
+#include "store/service.h"
+
+struct server;
+
+enum { SERVER_LISTEN_MAX = 8, SERVER_NAMES_MAX = 16 };
+
+struct server_options {
+    struct engine *engine;
+    const struct env *env;
+
+    const char *listen[SERVER_LISTEN_MAX]; /* "127.0.0.1:9447" */
+    size_t listen_count;
+    const char *socket_path;                     /* NULL: no Unix socket */
+    bool insecure;                               /* other addresses than loopback without a token */
+    const char *tls_certificate, *tls_key;       /* PEM files; NULL: plain */
+    const char *token_file;                      /* where `whirr token` keeps hashes; NULL: no tokens */
+    const char *allowed_hosts[SERVER_NAMES_MAX]; /* further names of this server, against DNS rebinding */
+    size_t allowed_host_count;
+    const char *cors_origins[SERVER_NAMES_MAX]; /* "https://grafana.example", "*" */
+    size_t cors_origin_count;
+
+    int64_t interval_ms;       /* of the sampler, for what clients are told */
+    int64_t max_age_ms;        /* of a sample that still counts as fresh */
+    size_t connections_max;    /* 0: 16384 */
+    double high_usage_percent; /* of the alert in the contract */
+    double price_per_kwh;      /* for reports; 0: not known */
+    char currency[16];
+};
+
+/* The other parts of the daemon. Called from the server's thread; must not block. */
+struct json_writer;
+struct part_request;
+struct server_parts {
+    void (*sampled)(void *user, const struct snapshot *s);   /* each periodic sample; NULL: nobody cares */
+    void (*store_health)(void *user, struct json_writer *j); /* writes the object; NULL: {"state": "off"} */
+    struct store_service *store;                             /* answers about the past; NULL: there is none */
+    void (*guard_health)(void *user, struct json_writer *j);
+    /* Routes of handle_part: the status of the answer, whose JSON body is appended; NULL: there are no other parts. */
+    int (*request)(void *user, const struct part_request *r, struct buf *out);
+    /* Series of their own, behind those of the snapshot; NULL: none. */
+    void (*metrics)(void *user, const struct snapshot *s, struct buf *out);
+    /* For the metrics: `others` has one element a GPU of the snapshot, by position. */
+    void (*guard_counts)(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);
+    void *user;
+};
+
+/* Opens the sockets; nothing is answered before server_run(). The options' texts must outlive the server. */
+int server_new(const struct server_options *options, const struct server_parts *parts, struct server **ret, struct error *err);
+/* Waits for helpers that use the engine: before engine_free(). NULL is fine. */
+void server_end_work(struct server *s);
+void server_free(struct server *s);
+
+/* Answers until server_stop(). */
+void server_run(struct server *s);
+/* Tells the clients and ends server_run() within a second. To be called in the loop's thread: from a callback. */
+void server_stop(struct server *s);
+/* Callbacks in the loop: at a signal, and again and again. At most 8 together. */
+int server_on_signal(struct server *s, int signal, void (*callback)(void *user), void *user);
+/* Whenever the descriptor can be read. */
+int server_on_readable(struct server *s, int fd, void (*callback)(void *user), void *user);
+int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user);
+
+/* An event of this kind for all clients; `data` is JSON. In the loop's thread. */
+void server_announce(struct server *s, enum topic topic, struct str data);
+
+/* Settings that can change while running; certificates and tokens are read again. Says what failed in err, but applies the rest. */
+int server_reload(struct server *s, const struct server_options *options, struct error *err);
+
+/* Names of the addresses that are really listened on; NULL behind the last. */
+const char *server_address(const struct server *s, size_t which);
+size_t server_clients(const struct server *s);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The messages of one sample, made once for everybody. What a client gets depends only on the language it speaks and the topics it
+ * wants, so the bytes for each such pair are made once, too, and shared by all clients that have it in common.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/json_writer.h"
+#include "model/snapshot.h"
+#include "serve/http/blob.h"
+#include "serve/live/topic.h"
+
+/* How messages are put on the wire. */
+enum language {
+    LANGUAGE_WS,       /* WebSocket frames of {"type": ..., "data": ...} */
+    LANGUAGE_SIO_WS,   /* WebSocket frames of 42["type", data] */
+    LANGUAGE_SIO_POLL, /* packets 42["type", data], with the record separator between them */
+    LANGUAGE_COUNT,
+};
+
+enum { BATCH_CACHE = 12 };
+
+struct batch {
+    unsigned refs;
+    uint64_t number; /* counts samples sent */
+    struct {
+        enum topic topic;
+        size_t at, len; /* in `text` */
+    } * messages;
+    size_t count, capacity;
+    struct buf text; /* the data of all messages */
+    struct {
+        enum language language;
+        unsigned topics;
+        struct blob *blob;
+    } cache[BATCH_CACHE];
+};
+
+struct batch *batch_new(uint64_t number);
+struct batch *batch_ref(struct batch *b);
+void batch_unref(struct batch *b); /* NULL is fine */
+
+/* Between these two calls the caller writes one JSON value. */
+struct json_writer batch_begin(struct batch *b, enum topic topic);
+void batch_end(struct batch *b);
+
+/* The bytes for a client; an empty blob when it wants none of the topics. NULL when memory is out. Borrowed. */
+struct blob *batch_bytes(struct batch *b, enum language language, unsigned topics);
+/* One message on its own. */
+void batch_write_message(struct buf *out, enum language language, enum topic topic, struct str data);

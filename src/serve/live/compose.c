@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Messages from snapshots.
+ */
+#include "serve/live/compose.h"
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+
+enum { ALERT_PROCESSES = 5 };
+
+static bool uses_more(const struct process *a, const struct process *b)
+{
+    int64_t left = reading_or(a->util_permille, -1), right = reading_or(b->util_permille, -1);
+    if (left != right)
+        return left > right;
+    return reading_or(a->mem_bytes, -1) > reading_or(b->mem_bytes, -1);
+}
+
+/* Those with the most utilization first. Lists are short, and only the first few are wanted. */
+static size_t top_processes(const struct gpu *gpu, const struct process *top[ALERT_PROCESSES])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        size_t place = count;
+        while (place > 0 && uses_more(p, top[place - 1]))
+            place--;
+        if (place == ALERT_PROCESSES)
+            continue;
+        if (count < ALERT_PROCESSES)
+            count++;
+        for (size_t k = count - 1; k > place; k--)
+            top[k] = top[k - 1];
+        top[place] = p;
+    }
+    return count;
+}
+
+static void write_high_usage(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, double limit_percent)
+{
+    const struct process *top[ALERT_PROCESSES];
+    size_t count = top_processes(gpu, top);
+    jw_object(j);
+    jw_key_int(j, "gpu_index", gpu->index);
+    jw_key_text(j, "gpu_name", gpu->id.name);
+    json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
+    jw_key_number(j, "limit_percent", limit_percent);
+    jw_key_array(j, "processes");
+    for (size_t i = 0; i < count; i++)
+        json_process(j, NULL, top[i]);
+    jw_end(j);
+    json_time(j, "timestamp", s->taken_at);
+    jw_end(j);
+}
+
+static void add_high_usage(struct batch *b, const struct snapshot *s, struct high_usage *usage, double limit_percent)
+{
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (!high_usage_rises(usage, i, &s->gpus[i], limit_percent))
+            continue;
+        struct json_writer j = batch_begin(b, TOPIC_HIGH_USAGE);
+        write_high_usage(&j, s, &s->gpus[i], limit_percent);
+        batch_end(b);
+    }
+}
+
+static void add_events(struct batch *b, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->event_count; i++) {
+        const struct event *e = &s->events[i];
+        struct json_writer j = batch_begin(b, TOPIC_GPU_EVENT);
+        jw_object(&j);
+        jw_key_text(&j, "kind", event_kind_name(e->kind));
+        jw_key(&j, "gpu_index");
+        if (e->gpu_index >= 0)
+            jw_int(&j, e->gpu_index);
+        else
+            jw_null(&j);
+        jw_key_int(&j, "code", e->code);
+        jw_key_text(&j, "text", e->text);
+        json_time(&j, "timestamp", e->at);
+        jw_end(&j);
+        batch_end(b);
+    }
+}
+
+void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct high_usage *usage, double limit_percent)
+{
+    struct json_writer j = batch_begin(b, TOPIC_STATUS_UPDATE);
+    json_summary(&j, s, answer);
+    batch_end(b);
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        j = batch_begin(b, TOPIC_STATS);
+        json_stats_row(&j, s, &s->gpus[i], "timestamp");
+        batch_end(b);
+    }
+    add_high_usage(b, s, usage, limit_percent);
+    add_events(b, s);
+}
+
+void compose_status(struct json_writer *j, const struct snapshot *s, const char *answer, int64_t interval_ms)
+{
+    jw_object(j);
+    jw_key_bool(j, "connected", true);
+    jw_key(j, "sources");
+    json_source_names(j, s);
+    jw_key_number(j, "interval_seconds", (double)interval_ms / 1000);
+    jw_key_array(j, "devices");
+    for (size_t i = 0; i < s->gpu_count; i++)
+        json_device(j, &s->gpus[i]);
+    jw_end(j);
+    jw_key(j, "summary");
+    json_summary(j, s, answer);
+    jw_end(j);
+}

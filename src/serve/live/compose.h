@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is said about a sample: the data of each message.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "alert/high_usage.h"
+#include "base/json_writer.h"
+#include "model/snapshot.h"
+#include "serve/live/batch.h"
+
+/* All messages of a periodic sample, in the order of the contract. `answer` may be NULL. */
+void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct high_usage *usage, double limit_percent);
+/* The data of gpu_status. */
+void compose_status(struct json_writer *j, const struct snapshot *s, const char *answer, int64_t interval_ms);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Engine.IO 4, the transport below Socket.IO: sessions over long polling, over a WebSocket, and the change from one to the other.
+ * What the messages mean is not known here.
+ *
+ *   GET  (no sid)      ─▶ 0{"sid": ...}            POST sid ─▶ packets of the client
+ *   GET  sid           ─▶ waits, then packets      WebSocket ─▶ 2probe / 3probe / 5, then everything goes there
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve/http/blob.h"
+#include "serve/http/conn.h"
+#include "serve/live/watch.h"
+
+struct exchange;
+struct loop;
+struct ws;
+struct eio_session;
+
+enum { EIO_BUCKETS = 256, EIO_SID_SIZE = 33, EIO_PING_MS = 25000, EIO_TIMEOUT_MS = 20000 };
+
+struct eio_ops {
+    bool (*opened)(struct eio_session *s); /* may set `user`; false: no memory */
+    void (*message)(struct eio_session *s, struct str text);
+    void (*upgraded)(struct eio_session *s); /* from polling to its WebSocket */
+    void (*drained)(struct eio_session *s);
+    void (*closed)(struct eio_session *s); /* the last call */
+};
+
+struct eio_session {
+    struct eio *eio;
+    struct eio_session *next; /* in its bucket */
+    char sid[EIO_SID_SIZE];
+    void *user;
+    struct ws *ws;     /* its transport; NULL while it polls */
+    struct ws *probe;  /* a WebSocket that may become its transport */
+    struct conn *poll; /* a request that waits for packets */
+    struct buf queue;  /* packets for the next poll, with separators */
+    int64_t heard_ms;
+    int64_t pinged_ms;
+    bool probed; /* the client is about to change over: polls are not kept waiting */
+    bool closing;
+};
+
+struct eio {
+    const struct eio_ops *ops;
+    void *owner;
+    struct watch *ticker;
+    bool ticking;
+    size_t count, max;
+    struct eio_session *buckets[EIO_BUCKETS];
+};
+
+int eio_init(struct eio *e, struct loop *loop, const struct eio_ops *ops, size_t sessions_max);
+void eio_done(struct eio *e);
+/* Tells all clients that this is the end. */
+void eio_stop(struct eio *e);
+
+/* GET and POST /socket.io/ */
+void eio_handle(struct eio *e, struct exchange *x);
+
+/* A message packet ("4" is put in front). */
+void eio_send(struct eio_session *s, struct str message);
+/* Whole packets of the language of the session: WebSocket frames, or packets with separators. */
+void eio_send_raw(struct eio_session *s, struct blob *bytes);
+size_t eio_queued(const struct eio_session *s);
+static inline bool eio_is_polling(const struct eio_session *s)
+{
+    return s->ws == NULL;
+}
+void eio_close(struct eio_session *s);

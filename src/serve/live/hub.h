@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Everybody who wants to be told of samples, and the telling: each sample goes to all subscribers in slices of a few milliseconds,
+ * so that requests are answered in between. A subscriber that has not taken the last sample yet is left out; when it has, it gets
+ * the newest one, and before it how many it missed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve/http/loop.h"
+#include "serve/live/batch.h"
+
+struct subscriber;
+
+struct subscriber_ops {
+    void (*send)(struct subscriber *s, struct blob *bytes);
+    size_t (*queued)(const struct subscriber *s); /* bytes that it has not taken yet; 0: ready for the next sample */
+};
+
+struct subscriber {
+    const struct subscriber_ops *ops;
+    struct hub *hub;
+    struct subscriber *next, *prev;
+    enum language language;
+    unsigned topics;
+    int64_t interval_ms; /* 0: every sample */
+    int64_t due_ms;      /* with an interval: when the next one is due */
+    uint64_t seen;       /* number of the last batch that it got, or did not want */
+    uint64_t missed;     /* samples that it should have got since */
+    bool joined;
+};
+
+struct hub {
+    struct loop *loop;
+    struct watch *slice;
+    struct subscriber *first;
+    struct subscriber *cursor; /* the next one to be told */
+    size_t count;
+    struct batch *batch; /* newest; NULL before the first */
+    uint64_t samples_sent, samples_missed;
+    int64_t sample_interval_ms;
+};
+
+int hub_init(struct hub *h, struct loop *loop);
+void hub_done(struct hub *h);
+
+/* Fills the links; topics, language and ops are the caller's. */
+void hub_join(struct hub *h, struct subscriber *s);
+void hub_leave(struct subscriber *s);
+/* A new sample for everybody. Takes the reference over. */
+void hub_publish(struct hub *h, struct batch *b);
+/* To be called when a busy subscriber has taken everything. */
+void hub_drained(struct subscriber *s);
+/* One message for everybody who wants the topic, now: alerts and guard changes between samples. */
+void hub_announce(struct hub *h, enum topic topic, struct str data);
+/* One message for one subscriber. */
+void hub_tell(struct subscriber *s, enum topic topic, struct str data);
