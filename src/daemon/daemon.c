@@ -24,7 +24,7 @@
 #include "serve/http/server.h"
 #include "source/source.h"
 
-enum { STORE_END_MS = 1000 };
+enum { STORE_END_MS = 4000 };
 
 struct daemon {
     const struct daemon_options *options;

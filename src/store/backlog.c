@@ -70,12 +70,22 @@ static void forget_first(struct backlog *b, size_t count)
     memmove(b->items, b->items + count, b->count * sizeof b->items[0]);
 }
 
+/* The oldest is lost, but not one that is just being written. */
+static void lose_one(struct backlog *b)
+{
+    size_t at = 0;
+    while (at < b->count - 1 && b->items[at].number <= b->given_out)
+        at++;
+    item_done(&b->items[at]);
+    b->count--;
+    memmove(b->items + at, b->items + at + 1, (b->count - at) * sizeof b->items[0]);
+    b->lost++;
+}
+
 static void add(struct backlog *b, struct backlog_item item)
 {
-    if (b->count == BACKLOG_MEMORY_MAX) {
-        forget_first(b, 1);
-        b->lost++;
-    }
+    if (b->count == BACKLOG_MEMORY_MAX)
+        lose_one(b);
     item.number = b->next_number++;
     b->items[b->count++] = item;
 }
@@ -116,36 +126,51 @@ int backlog_spill(struct backlog *b, struct error *err)
     return rc;
 }
 
-static void batch_add(struct batch *batch, int64_t number, const struct snapshot *snapshot, const struct store_event *event)
+/* From memory, with references and copies of its own. */
+static int copy_items(const struct backlog *b, struct queued *items)
 {
-    if (batch->count == 0)
-        batch->first = number;
-    batch->number = number;
-    if (snapshot)
-        batch->snapshots[batch->snapshot_count++] = snapshot;
-    else if (event)
-        batch->events[batch->event_count++] = *event;
-    batch->count++;
+    size_t count = MIN_OF(b->count, (size_t)BATCH_MAX);
+    for (size_t i = 0; i < count; i++) {
+        const struct backlog_item *item = &b->items[i];
+        struct kept_event *event = item->event ? kept_event_new(&item->event->event) : NULL;
+        if (item->event && !event) {
+            for (size_t k = 0; k < i; k++)
+                queued_done(&items[k]);
+            return -ENOMEM;
+        }
+        items[i] = (struct queued){.run = b->run, .number = item->number, .event = event ? &event->event : NULL};
+        items[i].snapshot = item->snapshot ? (struct snapshot *)snapshot_ref(item->snapshot) : NULL;
+    }
+    return (int)count;
 }
 
 int backlog_next(struct backlog *b, struct batch *batch, struct error *err)
 {
     *batch = (struct batch){0};
-    if (b->queue && queue_count(b->queue)) {
-        int count = queue_first(b->queue, batch->queued, BATCH_MAX, err);
-        if (count < 0)
-            return count;
-        batch->from_queue = true;
-        for (int i = 0; i < count; i++) {
-            batch_add(batch, batch->queued[i].number, batch->queued[i].snapshot, batch->queued[i].event);
-            batch->run = batch->queued[i].run;
-        }
-        return count > 0;
+    bool queued = b->queue && queue_count(b->queue);
+    int count = queued ? queue_first(b->queue, batch->queued, BATCH_MAX, err) : copy_items(b, batch->queued);
+    if (count < 0)
+        return queued ? count : error_set(err, count, "out of memory");
+    for (int i = 0; i < count; i++) {
+        const struct queued *item = &batch->queued[i];
+        if (item->snapshot)
+            batch->snapshots[batch->snapshot_count++] = item->snapshot;
+        else if (item->event)
+            batch->events[batch->event_count++] = *item->event;
     }
-    for (size_t i = 0; i < MIN_OF(b->count, (size_t)BATCH_MAX); i++)
-        batch_add(batch, b->items[i].number, b->items[i].snapshot, b->items[i].event ? &b->items[i].event->event : NULL);
-    batch->run = b->run;
-    return batch->count > 0;
+    if (count > 0) {
+        batch->count = (size_t)count;
+        batch->run = batch->queued[0].run;
+        batch->first = batch->queued[0].number;
+        batch->number = batch->queued[count - 1].number;
+    }
+    b->given_out = queued ? 0 : batch->number;
+    return count > 0;
+}
+
+void backlog_returned(struct backlog *b)
+{
+    b->given_out = 0;
 }
 
 const char *batch_host(const struct batch *batch)
@@ -155,7 +180,7 @@ const char *batch_host(const struct batch *batch)
 
 void batch_done(struct batch *batch)
 {
-    for (size_t i = 0; batch->from_queue && i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++)
         queued_done(&batch->queued[i]);
     *batch = (struct batch){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is still to be written: first what lies in the queue on disk (where there is one), then what is in memory. Used from the
- * writer's thread alone.
+ * keeper's thread alone.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct backlog {
     size_t count;
     struct queue *queue; /* NULL: memory alone */
     int64_t run, next_number;
+    int64_t given_out; /* numbers up to this one are in a batch that is being written; 0: none */
     uint64_t lost;
 };
 
@@ -43,19 +44,20 @@ uint64_t backlog_lost(const struct backlog *b);
 /* From memory to disk: the server is away, and the program may end before it is back. */
 int backlog_spill(struct backlog *b, struct error *err);
 
-/* The next things to write, of one run. */
+/* The next things to write, of one run. It owns what it points to: another thread may write it while the backlog goes on. */
 struct batch {
     int64_t run, first, number; /* the first and the last one's */
     const struct snapshot *snapshots[BATCH_MAX];
     size_t snapshot_count;
     struct store_event events[BATCH_MAX];
     size_t event_count;
-    size_t count; /* entries in all */
-    bool from_queue;
-    struct queued queued[BATCH_MAX]; /* what the others point to, when it came from the queue */
+    size_t count;                    /* entries in all */
+    struct queued queued[BATCH_MAX]; /* what the others point to */
 };
-/* 1: there is one, 0: nothing waits, or -errno. */
+/* 1: there is one, 0: nothing waits, or -errno. What it holds stays in the backlog until backlog_written. */
 int backlog_next(struct backlog *b, struct batch *batch, struct error *err);
+/* The batch is being written no longer. */
+void backlog_returned(struct backlog *b);
 /* The name of the host that the batch speaks of; "" unknown. */
 const char *batch_host(const struct batch *batch);
 void batch_done(struct batch *batch);

@@ -37,6 +37,7 @@ int db_execf(struct db *db, struct error *err, const char *format, ...)
 
 int db_begin(struct db *db, struct error *err)
 {
+    db->takes_time = false;
     /* SQLite: take the write lock now, not in the middle. */
     return db_exec(db, db->ops->kind == DB_SQLITE ? "BEGIN IMMEDIATE" : "BEGIN", err);
 }
@@ -52,6 +53,12 @@ int db_commit(struct db *db, struct error *err)
 void db_rollback(struct db *db)
 {
     db_exec(db, "ROLLBACK", NULL); /* fails when the database has rolled back already: what was wanted */
+}
+
+int db_take_time(struct db *db, struct error *err)
+{
+    db->takes_time = true;
+    return db->ops->kind == DB_POSTGRES ? db_exec(db, "SET LOCAL statement_timeout = 0", err) : 0;
 }
 
 int db_query_i64(struct db *db, const char *sql, int64_t fallback, int64_t *ret, struct error *err)

@@ -43,6 +43,7 @@ struct db_ops {
 
 struct db {
     const struct db_ops *ops;
+    bool takes_time; /* the transaction at hand may: see db_take_time */
 };
 
 struct db_statement {
@@ -67,6 +68,8 @@ int db_execf(struct db *db, struct error *err, const char *format, ...) __attrib
 int db_begin(struct db *db, struct error *err);
 int db_commit(struct db *db, struct error *err);
 void db_rollback(struct db *db);
+/* The transaction may take long (a migration): a server is waited for, up to an hour. */
+int db_take_time(struct db *db, struct error *err);
 
 static inline int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
 {

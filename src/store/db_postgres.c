@@ -6,12 +6,15 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "store/db.h"
 
 /* As libpq-fe.h declares them; the numbers are part of its stable interface. */
@@ -26,6 +29,9 @@ enum {
     PIPELINE_MOST = 256, /* answers that may wait: they must fit into the socket's buffer, or both sides wait for each other */
     PARAMETERS_MAX = 1024,
     NUMBER_SIZE = 24,
+    READER_PATIENCE_MS = 35000, /* longer than the server's own limit for one statement, which is set below */
+    WRITER_PATIENCE_MS = 65000,
+    LONG_PATIENCE_MS = 3600000,
 };
 
 static struct {
@@ -34,9 +40,13 @@ static struct {
     int (*status)(const PGconn *);
     char *(*error_message)(const PGconn *);
     void (*finish)(PGconn *);
-    PGresult *(*exec)(PGconn *, const char *);
-    PGresult *(*prepare)(PGconn *, const char *, const char *, int, const unsigned *);
-    PGresult *(*exec_prepared)(PGconn *, const char *, int, const char *const *, const int *, const int *, int);
+    int (*set_nonblocking)(PGconn *, int);
+    int (*socket)(const PGconn *);
+    int (*flush)(PGconn *);
+    int (*consume_input)(PGconn *);
+    int (*is_busy)(PGconn *);
+    int (*send_query)(PGconn *, const char *);
+    int (*send_prepare)(PGconn *, const char *, const char *, int, const unsigned *);
     int (*send_prepared)(PGconn *, const char *, int, const char *const *, const int *, const int *, int);
     PGresult *(*get_result)(PGconn *);
     int (*result_status)(const PGresult *);
@@ -63,6 +73,8 @@ struct pg_db {
     int queued;
     int failed_code; /* the first answer of the pipeline that was an error */
     struct error failed;
+    int64_t patience_ms; /* how long the server may be silent before the connection is given up */
+    bool silent;         /* it did not answer in time: the connection is of no use any more */
 };
 
 struct pg_statement {
@@ -95,9 +107,13 @@ static bool look_up(void *library, struct error *err)
         {"PQstatus", &pq.status},
         {"PQerrorMessage", &pq.error_message},
         {"PQfinish", &pq.finish},
-        {"PQexec", &pq.exec},
-        {"PQprepare", &pq.prepare},
-        {"PQexecPrepared", &pq.exec_prepared},
+        {"PQsetnonblocking", &pq.set_nonblocking},
+        {"PQsocket", &pq.socket},
+        {"PQflush", &pq.flush},
+        {"PQconsumeInput", &pq.consume_input},
+        {"PQisBusy", &pq.is_busy},
+        {"PQsendQuery", &pq.send_query},
+        {"PQsendPrepare", &pq.send_prepare},
         {"PQsendQueryPrepared", &pq.send_prepared},
         {"PQgetResult", &pq.get_result},
         {"PQresultStatus", &pq.result_status},
@@ -168,14 +184,21 @@ static int say(struct error *err, int code, const char *message)
     return error_set(err, code, STR_FMT, STR_ARG(first));
 }
 
+static int64_t patience_ms(const struct pg_db *db)
+{
+    return db->db.takes_time ? LONG_PATIENCE_MS : db->patience_ms;
+}
+
 static int lost(struct pg_db *db, struct error *err)
 {
+    if (db->silent)
+        return error_set(err, -ENOTCONN, "the server has not answered for %lld s", (long long)(patience_ms(db) / MS_PER_S));
     return say(err, -ENOTCONN, pq.error_message(db->conn));
 }
 
 static int fail(struct pg_db *db, const PGresult *result, struct error *err)
 {
-    if (pq.status(db->conn) != CONNECTION_OK || !result)
+    if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result)
         return lost(db, err);
     const char *state = pq.error_field(result, PG_DIAG_SQLSTATE), *message = pq.error_field(result, PG_DIAG_MESSAGE_PRIMARY);
     return say(err, code_of(state), message ? message : pq.result_error(result));
@@ -187,21 +210,63 @@ static bool succeeded(const PGresult *result)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
+/* Until an answer is there, or the server has been silent for longer than it may be. libpq itself would wait for ever. */
+static bool await(struct pg_db *db)
+{
+    struct mono begin = clock_mono(&clock_system);
+    while (!db->silent) {
+        int unsent = pq.flush(db->conn);
+        /* What a server said before it hung up is still to be had, without waiting. */
+        if (unsent < 0 || !pq.consume_input(db->conn) || !pq.is_busy(db->conn))
+            return true;
+        int64_t left_ms = patience_ms(db) - mono_since_ms(clock_mono(&clock_system), begin);
+        struct pollfd fd = {.fd = pq.socket(db->conn), .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
+        int ready = left_ms > 0 ? poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)INT_MAX)) : 0;
+        db->silent = ready == 0;
+        if (ready < 0 && errno != EINTR)
+            return false;
+        if (ready > 0 && (fd.revents & POLLIN))
+            begin = clock_mono(&clock_system); /* it goes on answering */
+    }
+    return false;
+}
+
+/* The next answer; NULL at the end of one statement's answers, or when the connection is of no use any more. */
+static PGresult *next_result(struct pg_db *db)
+{
+    return await(db) ? pq.get_result(db->conn) : NULL;
+}
+
+/* Waits for what was sent, outside of the pipeline. The first error counts; of several statements, the last answer. */
+static PGresult *result_of(struct pg_db *db, int sent)
+{
+    PGresult *last = NULL;
+    for (PGresult *next; sent && (next = next_result(db)) != NULL;) {
+        bool keep = last && !succeeded(last);
+        pq.clear(keep ? next : last);
+        last = keep ? last : next;
+    }
+    if (db->silent) {
+        pq.clear(last);
+        return NULL;
+    }
+    return last;
+}
+
 /* Looks at every answer that waits. The first error counts; what followed it was not done. */
 static void collect(struct pg_db *db)
 {
-    if (!pq.pipeline_sync(db->conn) && !db->failed_code) {
+    bool synced = db->silent || !pq.pipeline_sync(db->conn);
+    if (synced && !db->failed_code)
         db->failed_code = lost(db, &db->failed);
-    }
-    for (bool synced = false; !synced;) {
-        PGresult *result = pq.get_result(db->conn);
+    while (!synced) {
+        PGresult *result = next_result(db);
         if (!result) {
-            if (pq.status(db->conn) != CONNECTION_OK) {
-                if (!db->failed_code)
-                    db->failed_code = lost(db, &db->failed);
-                break;
-            }
-            continue; /* the end of one statement's results */
+            if (!db->silent && pq.status(db->conn) == CONNECTION_OK)
+                continue; /* the end of one statement's results */
+            if (!db->failed_code)
+                db->failed_code = lost(db, &db->failed);
+            break;
         }
         int status = pq.result_status(result);
         synced = status == PGRES_PIPELINE_SYNC;
@@ -218,7 +283,8 @@ static int settle(struct pg_db *db, struct error *err)
     if (!db->pipeline)
         return 0;
     collect(db);
-    pq.exit_pipeline(db->conn);
+    if (!db->silent)
+        pq.exit_pipeline(db->conn);
     db->pipeline = false;
     int code = db->failed_code;
     db->failed_code = 0;
@@ -234,7 +300,7 @@ static int exec(struct db *base, const char *sql, struct error *err)
     bool undo = strcasecmp(sql, "ROLLBACK") == 0;
     if (rc < 0 && !undo)
         return rc;
-    PGresult *result = pq.exec(db->conn, sql);
+    PGresult *result = result_of(db, !db->silent && pq.send_query(db->conn, sql));
     rc = succeeded(result) ? 0 : fail(db, result, err);
     pq.clear(result);
     /* A COMMIT of a transaction that had failed ends well, as a rollback. settle() has told of the failure before. */
@@ -257,8 +323,8 @@ static void finish(struct db_statement *base)
     char sql[48];
     snprintf(sql, sizeof sql, "DEALLOCATE %s", s->name);
     /* In a transaction that has failed this fails, too; the connection is then given up sooner or later. */
-    if (s->name[0] && settle(db, NULL) == 0 && pq.transaction_status(db->conn) != 3)
-        pq.clear(pq.exec(db->conn, sql));
+    if (s->name[0] && settle(db, NULL) == 0 && !db->silent && pq.transaction_status(db->conn) != 3)
+        pq.clear(result_of(db, pq.send_query(db->conn, sql)));
     free(s->numbers);
     free(s);
 }
@@ -281,7 +347,7 @@ static int prepare(struct db *base, const char *sql, struct db_statement **ret, 
     s->parameters = parameters;
     char name[16];
     snprintf(name, sizeof name, "w%u", ++db->statements);
-    PGresult *result = pq.prepare(db->conn, name, sql, 0, NULL);
+    PGresult *result = result_of(db, !db->silent && pq.send_prepare(db->conn, name, sql, 0, NULL));
     rc = succeeded(result) ? 0 : fail(db, result, err);
     pq.clear(result);
     if (rc < 0) {
@@ -314,6 +380,8 @@ static int put(struct db_statement *base, struct error *err)
 {
     struct pg_statement *s = stmt(base);
     struct pg_db *db = of(base->db);
+    if (db->silent)
+        return lost(db, err);
     if (!db->pipeline) {
         if (!pq.enter_pipeline(db->conn))
             return lost(db, err);
@@ -343,7 +411,8 @@ static int step(struct db_statement *base, struct error *err)
         int rc = settle(db, err);
         if (rc < 0)
             return rc;
-        s->result = pq.exec_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, 0);
+        int sent = !db->silent && pq.send_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, 0);
+        s->result = result_of(db, sent);
         s->row = -1;
         if (!succeeded(s->result)) {
             rc = fail(db, s->result, err);
@@ -435,8 +504,12 @@ int db_open_postgres(const struct env *env, const char *url, bool read_only, str
         return rc;
     }
     pq.set_notices(db->conn, ignore_notice, NULL);
+    pq.set_nonblocking(db->conn, 1);
+    db->patience_ms = read_only ? READER_PATIENCE_MS : WRITER_PATIENCE_MS;
     rc = exec(&db->db,
-              read_only ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'" : "SET lock_timeout = '5s'", err);
+              read_only ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'"
+                        : "SET lock_timeout = '5s'; SET statement_timeout = '60s'",
+              err);
     if (rc < 0) {
         close_db(&db->db);
         return rc;

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "model/energy.h"
 #include "store/db.h"
 #include "store/schema.h"
@@ -126,6 +128,8 @@ struct store {
     struct db_statement *insert_bucket[SERIES_COUNT][LEVEL_COUNT], *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
     unsigned prepared_generation;
     char path[512]; /* of an SQLite file */
+    dev_t device;   /* and which one it was when it was opened; */
+    ino_t inode;    /* 0: not known */
 };
 
 /* A prepared statement of the table in statements.c; NULL and err on failure. */

@@ -142,8 +142,8 @@ static int set_version(struct db *db, int version, struct error *err)
 
 static int create_or_migrate(struct db *db, int64_t version, struct error *err)
 {
-    int rc = 0;
-    if (version == 0)
+    int rc = db_take_time(db, err);
+    if (rc == 0 && version == 0)
         rc = exec_expanded(db, tables_1, err);
     for (int64_t v = MAX_OF(version, (int64_t)1); rc == 0 && v < SCHEMA_VERSION; v++)
         rc = exec_expanded(db, migrations[v - 1], err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The store's threads from outside, and the reader's.
+ * The store's threads from outside, and the readers'.
  */
 #include "store/service.h"
 
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "store/service_internal.h"
 
-enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, JOBS_SIZE = 128 };
+enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, JOBS_SIZE = 128, WORKS_SIZE = 4, READER_IDLE_MS = 60000 };
 
 struct job {
     store_job_fn *run;
@@ -31,29 +31,60 @@ void service_release(struct store_service *v)
 {
     if (atomic_fetch_sub(&v->users, 1) != 1)
         return;
+    batch_done(&v->work.batch);
     backlog_done(&v->backlog);
     mailbox_free(v->inbox);
     mailbox_free(v->orders);
     mailbox_free(v->jobs);
+    mailbox_free(v->works);
+    mailbox_free(v->answers);
     pthread_mutex_destroy(&v->lock);
     free(v);
 }
 
-/* ---- the reader ---- */
+/* ---- the readers ---- */
+
+static int open_for_reading(struct store_service *v, struct store **store, struct error *err)
+{
+    struct store_status status;
+    store_service_status(v, &status);
+    /* Asking a server that is known not to answer would only keep everybody waiting. */
+    if (service_is_server(v) && status.state == STORE_AWAY)
+        return error_set(err, -ENOTCONN, "%s", status.message);
+    int rc = *store ? store_refresh(*store, err) : store_open_read_only(v->options.store.env, v->url, store, err);
+    /* No file means that nothing was stored yet; but not when the writer cannot make one. */
+    if (rc == -ENOENT && store_is_troubled(&status) && status.message[0])
+        rc = error_set(err, -EIO, "%s", status.message);
+    return rc;
+}
+
+/* A connection that nobody needs is not kept: a server has only so many, and each has memory of its own. */
+static struct job *next_job(struct store_service *v, struct store **store)
+{
+    atomic_fetch_add(&v->readers_idle, 1);
+    struct job *job = mailbox_take(v->jobs, *store ? READER_IDLE_MS : -1);
+    if (!job && *store && !mailbox_closed(v->jobs)) {
+        store_close(*store);
+        *store = NULL;
+        job = mailbox_take(v->jobs, -1);
+    }
+    atomic_fetch_sub(&v->readers_idle, 1);
+    return job;
+}
 
 static void *run_reader(void *arg)
 {
     struct store_service *v = arg;
     struct store *store = NULL;
     unsigned epoch = 0;
-    for (struct job *job; (job = mailbox_take(v->jobs, -1)) != NULL;) {
+    for (struct job *job; (job = next_job(v, &store)) != NULL;) {
         struct error err = {0};
         unsigned now = atomic_load(&v->epoch);
         if (store && now != epoch) {
             store_close(store);
             store = NULL;
         }
-        int rc = store ? store_refresh(store, &err) : store_open_read_only(v->options.store.env, v->url, &store, &err);
+        int rc = open_for_reading(v, &store, &err);
         if (rc < 0) {
             store_close(store);
             store = NULL;
@@ -67,16 +98,32 @@ static void *run_reader(void *arg)
     return NULL;
 }
 
+static bool add_reader(struct store_service *v)
+{
+    atomic_fetch_add(&v->users, 1);
+    if (pthread_create(&v->readers[v->reader_count], NULL, run_reader, v) != 0) {
+        atomic_fetch_sub(&v->users, 1);
+        return false;
+    }
+    v->reader_count++;
+    return true;
+}
+
 bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg)
 {
     struct job *j = malloc(sizeof *j);
     if (!j)
         return false;
     *j = (struct job){job, arg};
-    if (mailbox_offer(v->jobs, j))
-        return true;
-    free(j);
-    return false;
+    bool all_busy = atomic_load(&v->readers_idle) == 0;
+    if (!mailbox_offer(v->jobs, j)) {
+        free(j);
+        return false;
+    }
+    /* One more is only for speed: without it, the others get to the job in the end. */
+    if (all_busy && v->reader_count < READERS_MAX)
+        add_reader(v);
+    return true;
 }
 
 /* A job that is dropped still owns its argument: it is told that there is no store. */
@@ -103,29 +150,31 @@ struct store_service *store_service_new(const struct store_service_options *opti
     str_copy(v->host, sizeof v->host, str_from(options->store.host ? options->store.host : ""));
     str_copy(v->queue_path, sizeof v->queue_path, str_from(options->queue_path ? options->queue_path : ""));
     backlog_init(&v->backlog);
+    v->used_bytes = -1;
     v->status = (struct store_status){.state = STORE_OPENING, .used_bytes = -1};
     v->status.kind = service_is_server(v) ? "postgresql" : "sqlite";
     pthread_mutex_init(&v->lock, NULL);
     v->inbox = mailbox_new(INBOX_SIZE, drop_snapshot);
     v->orders = mailbox_new(ORDERS_SIZE, service_drop_order);
     v->jobs = mailbox_new(JOBS_SIZE, drop_job);
+    v->works = mailbox_new(WORKS_SIZE, NULL);
+    v->answers = mailbox_new(WORKS_SIZE, NULL);
     atomic_store(&v->users, 3);
-    bool good = v->inbox && v->orders && v->jobs;
+    bool good = v->inbox && v->orders && v->jobs && v->works && v->answers;
     v->writer_runs = good && pthread_create(&v->writer, NULL, service_writer, v) == 0;
-    v->reader_runs = v->writer_runs && pthread_create(&v->reader, NULL, run_reader, v) == 0;
-    if (v->reader_runs)
+    v->keeper_runs = v->writer_runs && pthread_create(&v->keeper, NULL, service_keeper, v) == 0;
+    if (v->keeper_runs && add_reader(v))
         return v;
     error_set(err, -EAGAIN, "no memory or threads for the store");
-    atomic_fetch_sub(&v->users, (v->writer_runs ? 0 : 1) + 1);
+    atomic_fetch_sub(&v->users, !v->writer_runs + !v->keeper_runs);
     store_service_free(v, 1000);
     return NULL;
 }
 
-static void join(pthread_t thread, int64_t timeout_ms)
+static void join(pthread_t thread, int64_t until_ms)
 {
-    int64_t until_ms = clock_wall(&clock_system).ms + timeout_ms;
     struct timespec until = {.tv_sec = until_ms / MS_PER_S, .tv_nsec = until_ms % MS_PER_S * NS_PER_MS};
-    /* A disk that hangs keeps its thread, which frees the rest should it ever come back. */
+    /* A database that hangs keeps its thread, which frees the rest should it ever come back. */
     if (pthread_timedjoin_np(thread, NULL, &until) != 0)
         pthread_detach(thread);
 }
@@ -134,14 +183,22 @@ void store_service_free(struct store_service *v, int64_t timeout_ms)
 {
     if (!v)
         return;
+    int64_t until_ms = clock_wall(&clock_system).ms + timeout_ms;
     if (v->inbox)
         mailbox_close(v->inbox);
     if (v->jobs)
         mailbox_close(v->jobs);
+    if (v->keeper_runs) {
+        mailbox_put(v->answers, v); /* nothing but a nudge */
+        join(v->keeper, until_ms);
+    } else if (v->works) {
+        mailbox_close(v->works);
+    }
+    /* What a writer that hangs had in hand, the keeper has put on disk. */
     if (v->writer_runs)
-        join(v->writer, timeout_ms);
-    if (v->reader_runs)
-        join(v->reader, timeout_ms);
+        join(v->writer, atomic_load(&v->gave_up) ? 0 : until_ms);
+    for (size_t i = 0; i < v->reader_count; i++)
+        join(v->readers[i], until_ms);
     service_release(v);
 }
 
@@ -178,6 +235,11 @@ void store_service_status(struct store_service *v, struct store_status *ret)
     pthread_mutex_lock(&v->lock);
     *ret = v->status;
     pthread_mutex_unlock(&v->lock);
+}
+
+bool store_is_troubled(const struct store_status *status)
+{
+    return (status->state != STORE_OK && status->state != STORE_OPENING) || status->losing;
 }
 
 const char *store_service_host(const struct store_service *v)

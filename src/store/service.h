@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The store in threads of its own: one writes, one answers questions. Whatever the database does (full disk, damaged file, a server
- * that is away), monitoring goes on; what could not be written waits, and is written when it can be.
+ * The store in threads of its own: one keeps what comes, one writes, a few answer questions. Whatever the database does (full disk,
+ * damaged file, a server that is away or hangs), monitoring goes on; what could not be written waits, and is written when it can
+ * be.
  *
- *   engine ──snapshots──▶ ┌────────┐ one commit an interval, then a small step of cleaning up
- *   alerts ──events─────▶ │ writer │──────────────▶ database
- *                         └────────┘                   │
- *   API ─────questions──▶ ┌────────┐◀──────────────────┘
- *                         │ reader │ answers from a connection of its own
- *                         └────────┘
+ *   engine ──snapshots──▶ ┌────────┐ batches ┌────────┐ one commit an interval, then a small step of cleaning up
+ *   alerts ──events─────▶ │ keeper │◀───────▶│ writer │──────────────▶ database
+ *                         └────────┘         └────────┘                   │
+ *                             │ while it cannot be written                │
+ *                             ▼                                           │
+ *                        queue on disk                                    │
+ *   API ─────questions──▶ ┌─────────┐◀────────────────────────────────────┘
+ *                         │ readers │ each answers from a connection of its own
+ *                         └─────────┘
  */
 #pragma once
 
@@ -31,8 +35,9 @@ struct store_status {
     int64_t queued;     /* snapshots and events that wait to be written, in memory and on disk */
     uint64_t written;   /* snapshots */
     uint64_t lost;      /* snapshots: dropped because too many waited, or came too late */
+    bool losing;        /* some were lost within the last minute */
     int64_t used_bytes; /* -1 unknown */
-    char message[512];  /* why it is not OK; "" otherwise */
+    char message[512];  /* why it is not OK, or what happened that should be known; "" otherwise */
 };
 
 struct store_service_options {
@@ -40,7 +45,7 @@ struct store_service_options {
     struct store_options store; /* texts are copied */
     const char *queue_path;     /* file in which samples wait while a server is away; NULL: in memory */
     int64_t queue_bytes;        /* its most */
-    /* Called from the writer's thread when something worth saying happens. May be NULL. */
+    /* Called from the store's threads when something worth saying happens. May be NULL. */
     void (*say)(void *user, enum log_level level, const char *message);
     void *user;
 };
@@ -57,12 +62,14 @@ void store_service_event(struct store_service *v, const struct store_event *even
 void store_service_set_limits(struct store_service *v, const struct store_limits *limits);
 
 void store_service_status(struct store_service *v, struct store_status *ret);
+/* Nothing is written, or something was lost: whoever counts on the history should be told. */
+bool store_is_troubled(const struct store_status *status);
 const char *store_state_name(enum store_state state);
 
 /* The name of this host in the database, where the settings give one; "" otherwise: the one in the snapshots. */
 const char *store_service_host(const struct store_service *v);
 
-/* Runs `job` in the reader's thread with an open store, or with NULL and the reason when there is none. Jobs run one after the
- * other; false when too many wait. The job owns `arg` and sends its answer by itself (a mailbox). */
+/* Runs `job` in a reader's thread with an open store, or with NULL and the reason when there is none. A few run side by side; false
+ * when too many wait. Asked from one thread. The job owns `arg` and sends its answer by itself (a mailbox). */
 typedef void store_job_fn(struct store *s, const struct error *err, void *arg);
 bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg);

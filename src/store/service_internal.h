@@ -10,32 +10,62 @@
 #include "store/backlog.h"
 #include "store/service.h"
 
-/* What is told to the writer: new limits, or an event. */
+enum { READERS_MAX = 4, NOTICE_SIZE = 400 };
+
+/* What the keeper is told: new limits, or an event. */
 struct order {
     struct store_limits limits;
     struct kept_event *event; /* NULL: limits */
+};
+
+/* What the keeper gives the writer to do, and gets back done. There is one of it, which goes to and fro. */
+struct work {
+    struct batch batch; /* count 0: the database is only opened and looked after */
+    bool clean;
+    struct store_limits limits;
+    /* The answer. */
+    int rc; /* of what failed first */
+    struct error err;
+    int64_t written_to; /* everything of the batch's run up to this number is committed; 0: nothing was */
+    size_t written;     /* snapshots that were not there before */
+    int64_t used_bytes; /* -1 unknown */
+    uint64_t rejected;
+    char notice[NOTICE_SIZE]; /* "": none; something that health should tell although all is well again */
 };
 
 struct store_service {
     struct store_service_options options;
     char url[512], host[HOST_NAME_SIZE], queue_path[512];
     struct mailbox *inbox, *orders, *jobs;
-    pthread_t writer, reader;
-    bool writer_runs, reader_runs;
-    _Atomic unsigned epoch; /* changes when the file is another one */
-    _Atomic int users;      /* threads and the owner: the last one frees */
+    struct mailbox *works, *answers; /* to the writer and back */
+    pthread_t keeper, writer;
+    bool keeper_runs, writer_runs;
+    pthread_t readers[READERS_MAX];
+    size_t reader_count;      /* the owner's */
+    _Atomic int readers_idle; /* that wait for a job */
+    _Atomic unsigned epoch;   /* changes when the file is another one */
+    _Atomic int users;        /* threads and the owner: the last one frees */
+    _Atomic bool gave_up;     /* the keeper did not wait for the writer any longer */
 
     pthread_mutex_t lock; /* guards `status` alone */
     struct store_status status;
 
-    /* The writer's own. */
-    struct store *store;
+    /* The keeper's own. */
     struct backlog backlog;
-    struct batch batch;
-    int64_t confirmed_run; /* since the connection was made, it is known what of this run is written */
-    uint64_t written;
+    struct work work;         /* the writer's while `busy` */
+    bool busy, closing, late; /* late: the database had its last chance */
+    struct mono busy_since, closing_since;
+    bool clean_next; /* something came since the last time */
+    uint64_t written, rejected;
+    struct mono lost_at; /* ns 0: never */
+    int64_t used_bytes;
     struct mono retry_at;
     int64_t retry_ms;
+
+    /* The writer's own. */
+    struct store *store;
+    int64_t confirmed_run;    /* since the connection was made, it is known what of this run is written */
+    uint64_t rejected_before; /* by stores that were closed since */
 };
 
 static inline bool service_is_server(const struct store_service *v)
@@ -46,5 +76,7 @@ static inline bool service_is_server(const struct store_service *v)
 void service_drop_order(void *order);
 /* One user less; the last one frees. */
 void service_release(struct store_service *v);
-/* The writer's thread. */
+void service_say(struct store_service *v, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The threads. */
+void *service_keeper(void *service);
 void *service_writer(void *service);

@@ -14,8 +14,10 @@ static const char *const texts[ST_COUNT] = {
                       "last_seen_ms = $7 WHERE id = $8",
     [ST_HOST_TOUCH] = "INSERT INTO hosts (name, first_seen_ms, last_seen_ms) VALUES ($1, $2, $2) "
                       "ON CONFLICT (name) DO UPDATE SET last_seen_ms = excluded.last_seen_ms RETURNING id",
+    /* NULL is refused, and the transaction with it: what it brings was written by a later one, while this one hung. */
     [ST_WRITER] = "INSERT INTO writers (host_id, run, last_number, at_ms) VALUES ($1, $2, $3, $4) "
-                  "ON CONFLICT (host_id, run) DO UPDATE SET last_number = excluded.last_number, at_ms = excluded.at_ms",
+                  "ON CONFLICT (host_id, run) DO UPDATE SET last_number = CASE WHEN writers.last_number < $5 THEN "
+                  "excluded.last_number END, at_ms = excluded.at_ms",
     [ST_FACT] = "INSERT INTO facts (gpu_id, key, since_ms, value) VALUES ($1, $2, $3, $4) "
                 "ON CONFLICT (gpu_id, key, since_ms) DO UPDATE SET value = excluded.value",
     [ST_PENDING] = "INSERT INTO pending (series, level, subject, bucket) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",

@@ -62,13 +62,23 @@ int store_write(struct store *s, const struct snapshot *const *snapshots, size_t
                 size_t event_count, struct error *err);
 
 /* The same for a database that can be lost sight of in the middle of a commit: the transaction leaves the run's last number behind,
- * and store_last_number tells later whether it was committed. 0 when the run has written nothing. */
-int store_write_numbered(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count,
-                         const struct store_event *events, size_t event_count, int64_t run, int64_t number, struct error *err);
+ * and store_last_number tells later whether it was committed. A transaction of the same run that comes to its end although its
+ * connection was given up is refused, when what it brings was written meanwhile. 0 when the run has written nothing. */
+struct store_part {
+    const struct snapshot *const *snapshots;
+    size_t snapshot_count;
+    const struct store_event *events;
+    size_t event_count;
+    int64_t run, first, last; /* run 0: not numbered */
+};
+int store_write_part(struct store *s, const struct store_part *part, struct error *err);
 int store_last_number(struct store *s, const char *host, int64_t run, int64_t *ret, struct error *err);
 
 /* One small step of cleaning up, in a transaction of its own. 1: there is more to do, 0: nothing now, -errno. */
 int store_clean(struct store *s, struct wall now, struct error *err);
+
+/* The file that is open is not the one at its path any more: somebody removed or replaced it. Of a server: false. */
+bool store_file_is_gone(const struct store *s);
 
 /* Space taken by what is stored (free pages not counted). */
 int store_used_bytes(struct store *s, int64_t *ret, struct error *err);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -35,6 +36,26 @@ static int open_database(const struct env *env, const char *url, bool read_only,
     return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
 }
 
+/* Which file it is that was opened; nothing to compare with when it cannot be told. */
+static void note_file(struct store *s)
+{
+    struct stat file;
+    if (s->path[0] && stat(s->path, &file) == 0) {
+        s->device = file.st_dev;
+        s->inode = file.st_ino;
+    }
+}
+
+bool store_file_is_gone(const struct store *s)
+{
+    struct stat file;
+    if (!s->inode)
+        return false;
+    if (stat(s->path, &file) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return file.st_dev != s->device || file.st_ino != s->inode;
+}
+
 static int open_store(const struct env *env, const char *url, bool read_only, struct store **ret, struct error *err)
 {
     struct store *s = calloc(1, sizeof *s);
@@ -56,6 +77,7 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
         store_close(s);
         return rc;
     }
+    note_file(s);
     s->prepared_generation = s->schema.generation;
     *ret = s;
     return 0;
@@ -370,39 +392,44 @@ static int know_any_host(struct store *s, struct wall at, struct error *err)
     return know_host(s, empty, err);
 }
 
-static int leave_number(struct store *s, int64_t run, int64_t number, int64_t at_ms, struct error *err)
+static int leave_number(struct store *s, const struct store_part *part, int64_t at_ms, struct error *err)
 {
     struct db_statement *q = store_statement(s, ST_WRITER, err);
     if (!q)
         return -EIO;
     db_bind_i64(q, 1, s->host_id);
-    db_bind_i64(q, 2, run);
-    db_bind_i64(q, 3, number);
+    db_bind_i64(q, 2, part->run);
+    db_bind_i64(q, 3, part->last);
     db_bind_i64(q, 4, at_ms);
+    db_bind_i64(q, 5, part->first);
     return db_put(q, err);
 }
 
-int store_write_numbered(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count,
-                         const struct store_event *events, size_t event_count, int64_t run, int64_t number, struct error *err)
+static int write_part(struct store *s, const struct store_part *part, struct error *err)
+{
+    int64_t at_ms = 0;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < part->snapshot_count; i++) {
+        rc = write_snapshot(s, part->snapshots[i], err);
+        at_ms = part->snapshots[i]->taken_at.ms;
+    }
+    for (size_t i = 0; rc == 0 && i < part->event_count; i++) {
+        rc = know_any_host(s, part->events[i].at, err);
+        if (rc == 0)
+            rc = put_event(s, &part->events[i], err);
+        at_ms = MAX_OF(at_ms, part->events[i].at.ms);
+    }
+    if (rc == 0)
+        rc = lives_flush(s, err);
+    return rc == 0 && part->run ? leave_number(s, part, at_ms, err) : rc;
+}
+
+int store_write_part(struct store *s, const struct store_part *part, struct error *err)
 {
     int rc = db_begin(s->db, err);
     if (rc < 0)
         return rc;
-    int64_t at_ms = 0;
-    for (size_t i = 0; rc == 0 && i < snapshot_count; i++) {
-        rc = write_snapshot(s, snapshots[i], err);
-        at_ms = snapshots[i]->taken_at.ms;
-    }
-    for (size_t i = 0; rc == 0 && i < event_count; i++) {
-        rc = know_any_host(s, events[i].at, err);
-        if (rc == 0)
-            rc = put_event(s, &events[i], err);
-        at_ms = MAX_OF(at_ms, events[i].at.ms);
-    }
-    if (rc == 0)
-        rc = lives_flush(s, err);
-    if (rc == 0 && run)
-        rc = leave_number(s, run, number, at_ms, err);
+    rc = write_part(s, part, err);
     if (rc == 0)
         rc = db_commit(s->db, err);
     else
@@ -415,7 +442,9 @@ int store_write_numbered(struct store *s, const struct snapshot *const *snapshot
 int store_write(struct store *s, const struct snapshot *const *snapshots, size_t snapshot_count, const struct store_event *events,
                 size_t event_count, struct error *err)
 {
-    return store_write_numbered(s, snapshots, snapshot_count, events, event_count, 0, 0, err);
+    const struct store_part part = {
+        .snapshots = snapshots, .snapshot_count = snapshot_count, .events = events, .event_count = event_count};
+    return store_write_part(s, &part, err);
 }
 
 int store_last_number(struct store *s, const char *host, int64_t run, int64_t *ret, struct error *err)

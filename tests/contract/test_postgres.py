@@ -143,6 +143,59 @@ def test_a_long_queue_shrinks_visibly_and_nothing_that_comes_meanwhile_is_lost(k
     assert store(again)["lost_total"] == 0
 
 
+@contextlib.contextmanager
+def hanging():
+    """Every backend that serves whirr is stopped: the connections stay, and nothing answers."""
+    backends = [int(pid) for pid in sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'whirr'").split()]
+    assert backends
+    for pid in backends:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in backends:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def moments():
+    return number("SELECT COUNT(DISTINCT id >> 14) FROM samples")
+
+
+def test_a_server_that_hangs_loses_nothing(keeping):
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 10, explain=d.log)
+    with hanging():
+        d.wait_log("has not answered for 5 s")
+        eventually(lambda: store(d)["state"] == "away" and d.json("/api/health")["status"] == "degraded", explain=d.log)
+        # More than fits into memory and the inbox together.
+        eventually(lambda: store(d)["queued_rows"] >= 330, timeout=60, explain=d.log)
+        assert store(d)["lost_total"] == 0
+        refused = d.get("/api/history/events")
+        assert refused.status == 503 and refused.json()["error"]["code"] == "store_failing"
+    eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, timeout=60, explain=d.log)
+    taken = d.json("/api/health")["gpu_monitoring"]["samples_total"]
+    assert store(d)["lost_total"] == 0
+    d.stop()
+    assert moments() >= taken
+    assert_whole()
+
+
+def test_sigterm_while_the_server_hangs_keeps_what_waits(keeping):
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 10, explain=d.log)
+    with hanging():
+        eventually(lambda: store(d)["queued_rows"] >= 20, explain=d.log)
+        taken = d.json("/api/health")["gpu_monitoring"]["samples_total"]
+        code, took = d.stop()
+        assert code == 0 and took < 10
+    again = keeping(XDG_STATE_HOME=str(d.folder))
+    eventually(lambda: store(again)["state"] == "ok" and store(again)["queued_rows"] < 5, timeout=60, explain=again.log)
+    again.stop()
+    assert moments() >= taken
+    assert_whole()
+
+
 @pytest.mark.parametrize("how", ["fast", "immediate", "kill"])
 def test_a_server_that_goes_and_comes_back_gets_everything_in_order(keeping, how):
     d = keeping()

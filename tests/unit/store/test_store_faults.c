@@ -242,6 +242,76 @@ static void questions_are_answered_beside_the_writer(void **state)
     sim_history_close(&h);
 }
 
+struct meeting {
+    struct mailbox *came, *answers;
+};
+
+static void wait_for_another(struct store *s, const struct error *err, void *arg)
+{
+    (void)s, (void)err;
+    struct meeting *m = arg;
+    static char met[] = "met", alone[] = "alone";
+    mailbox_put(m->answers, mailbox_take(m->came, 10000) ? met : alone);
+}
+
+static void come(struct store *s, const struct error *err, void *arg)
+{
+    (void)s, (void)err;
+    static char here[] = "here";
+    mailbox_put(arg, here);
+}
+
+static void a_long_question_does_not_keep_others_waiting(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct heard heard = {0};
+    struct store_service *v = start("side.db", &heard);
+    mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    wait_for(v, STORE_OK, 1);
+    struct meeting m = {.came = mailbox_new(4, NULL), .answers = mailbox_new(4, NULL)};
+    assert_true(store_service_ask(v, wait_for_another, &m));
+    assert_true(store_service_ask(v, come, m.came));
+    const char *answer = mailbox_take(m.answers, 30000);
+    assert_non_null(answer);
+    assert_string_equal(answer, "met");
+    store_service_free(v, 30000);
+    mailbox_free(m.came);
+    mailbox_free(m.answers);
+    sim_history_close(&h);
+}
+
+static void a_file_that_somebody_removes_is_made_anew(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct heard heard = {0};
+    struct store_service *v = start("removed.db", &heard);
+    char path[200];
+    snprintf(path, sizeof path, "%s/removed.db", store_folder);
+    for (int i = 0; i < 3; i++)
+        mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    wait_for(v, STORE_OK, 3);
+    assert_int_equal(unlink(path), 0);
+    for (int i = 0; i < 2; i++)
+        mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    struct store_status status = wait_for(v, STORE_OK, 5);
+    assert_int_equal(status.lost, 0);
+    assert_non_null(strstr(status.message, "was removed while whirr was running"));
+    assert_int_equal(heard.errors, 1);
+    assert_non_null(strstr(heard.last, "was removed or replaced"));
+    struct mailbox *answers = mailbox_new(4, free);
+    assert_true(store_service_ask(v, count_rows, answers));
+    AUTO_FREE int64_t *answer = mailbox_take(answers, 30000);
+    assert_true(answer && *answer > 0); /* readers look at the new one, too */
+    store_service_free(v, 30000);
+    assert_int_equal(sql_i64("removed.db", "SELECT COUNT(*) FROM samples"), 2);
+    mailbox_free(answers);
+    sim_history_close(&h);
+}
+
 static void more_samples_than_fit_push_out_the_oldest(void **state)
 {
     (void)state;
@@ -277,6 +347,8 @@ int main(void)
         TEST(a_full_disk_is_said_once_and_survived),
         TEST(a_damaged_file_is_moved_aside_at_the_start_and_later),
         TEST(questions_are_answered_beside_the_writer),
+        TEST(a_long_question_does_not_keep_others_waiting),
+        TEST(a_file_that_somebody_removes_is_made_anew),
         TEST(more_samples_than_fit_push_out_the_oldest),
     };
     int failed = RUN_TESTS(tests);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The keeper's thread: takes what comes, gives it to the writer in batches, and puts it on disk while the writer cannot get rid of
+ * it. It never talks to the database itself, so that nothing is lost while a server or a disk hangs.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "store/service_internal.h"
+
+enum {
+    LOOK_MS = 500,
+    RETRY_FIRST_MS = 1000,
+    RETRY_LAST_MS = 60000,
+    RETRY_SERVER_LAST_MS = 5000, /* a server that is back should not be kept waiting */
+    HANGS_MS = 5000,             /* a database that has not answered for so long is said to hang */
+    LAST_CHANCE_MS = 700,        /* at the end, for a database that does not answer: what waits is on disk by then */
+    LOSING_MS = 60000,
+    MEMORY_HALF = BACKLOG_MEMORY_MAX / 2,
+};
+
+void service_drop_order(void *item)
+{
+    struct order *o = item;
+    free(o->event);
+    free(o);
+}
+
+void service_say(struct store_service *v, enum log_level level, const char *format, ...)
+{
+    char text[640];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (v->options.say)
+        v->options.say(v->options.user, level, text);
+}
+
+/* message NULL: as it was. */
+static void publish(struct store_service *v, enum store_state state, const char *message)
+{
+    uint64_t lost = backlog_lost(&v->backlog) + mailbox_dropped(v->inbox) + v->rejected;
+    struct mono now = clock_mono(&clock_system);
+    if (lost > v->status.lost)
+        v->lost_at = now;
+    pthread_mutex_lock(&v->lock);
+    v->status.state = state;
+    v->status.queued = backlog_count(&v->backlog);
+    v->status.written = v->written;
+    v->status.lost = lost;
+    v->status.losing = v->lost_at.ns && mono_since_ms(now, v->lost_at) < LOSING_MS;
+    v->status.used_bytes = v->used_bytes >= 0 ? v->used_bytes : v->status.used_bytes;
+    if (message)
+        snprintf(v->status.message, sizeof v->status.message, "%s", message);
+    pthread_mutex_unlock(&v->lock);
+}
+
+/* A failure is told once, and when it is over; not once an interval. */
+static void change_state(struct store_service *v, enum store_state state, const char *why)
+{
+    enum store_state before = v->status.state; /* only this thread writes it */
+    if (state != before && state == STORE_OK && before != STORE_OPENING)
+        service_say(v, LOG_INFO, "store: writing again, %lld samples waited", (long long)backlog_count(&v->backlog));
+    else if (state != before && state == STORE_FULL)
+        service_say(v, LOG_ERROR, "store: the disk is full, samples wait in memory until there is room (up to %d)",
+                    BACKLOG_MEMORY_MAX);
+    else if (state != before && (state == STORE_FAILING || state == STORE_AWAY))
+        service_say(v, LOG_ERROR, "store: %s, %s", why, v->backlog.queue ? "samples wait on disk meanwhile" : "retrying");
+    publish(v, state, why);
+}
+
+static void retry_later(struct store_service *v)
+{
+    int64_t most = service_is_server(v) ? RETRY_SERVER_LAST_MS : RETRY_LAST_MS;
+    v->retry_ms = v->retry_ms ? MIN_OF(2 * v->retry_ms, most) : RETRY_FIRST_MS;
+    v->retry_at = (struct mono){clock_mono(&clock_system).ns + v->retry_ms * NS_PER_MS};
+}
+
+static bool may_try(const struct store_service *v)
+{
+    return v->retry_ms == 0 || clock_mono(&clock_system).ns >= v->retry_at.ns;
+}
+
+static enum store_state state_of(int rc)
+{
+    return rc == -ENOSPC ? STORE_FULL : rc == -ENOTCONN ? STORE_AWAY : STORE_FAILING;
+}
+
+static void take_orders(struct store_service *v)
+{
+    for (struct order *o; (o = mailbox_take(v->orders, 0)) != NULL;) {
+        if (o->event)
+            backlog_add_event(&v->backlog, TAKE(o->event));
+        else
+            v->options.store.limits = o->limits;
+        service_drop_order(o);
+    }
+}
+
+static void open_queue(struct store_service *v)
+{
+    if (!v->queue_path[0])
+        return;
+    struct error err = {0};
+    if (queue_open(v->queue_path, v->options.queue_bytes, &v->backlog.queue, &err) == 0)
+        return;
+    service_say(v, LOG_WARNING, "store: %s; while the server is away, samples wait in memory", err.text);
+}
+
+/* Gives the writer something to do, when it has nothing and there is something. */
+static void give_work(struct store_service *v)
+{
+    struct work *w = &v->work;
+    struct error err = {0};
+    bool opening = v->status.state == STORE_OPENING && !v->closing;
+    if (v->busy || !may_try(v) || (backlog_count(&v->backlog) == 0 && !opening))
+        return;
+    int rc = backlog_next(&v->backlog, &w->batch, &err);
+    if (rc < 0) {
+        service_say(v, LOG_WARNING, "store: the queue cannot be read: %s", err.text);
+        retry_later(v);
+        return;
+    }
+    w->limits = v->options.store.limits;
+    w->clean = v->clean_next && !v->closing;
+    v->clean_next = false;
+    v->busy = true;
+    v->busy_since = clock_mono(&clock_system);
+    mailbox_put(v->works, w);
+}
+
+static void take_answer(struct store_service *v)
+{
+    struct work *w = &v->work;
+    struct error err = {0};
+    bool wrote = w->batch.count > 0;
+    v->busy = false;
+    v->written += w->written;
+    v->rejected = w->rejected;
+    v->used_bytes = w->used_bytes;
+    int rc = w->written_to ? backlog_written(&v->backlog, w->batch.run, w->written_to, &err) : 0;
+    backlog_returned(&v->backlog);
+    batch_done(&w->batch);
+    if (rc == 0 && w->rc < 0) {
+        rc = w->rc;
+        err = w->err;
+    }
+    if (rc < 0) {
+        change_state(v, state_of(rc), err.text);
+        retry_later(v);
+        return;
+    }
+    v->retry_ms = 0;
+    if (wrote || v->status.state == STORE_OPENING)
+        change_state(v, STORE_OK, w->notice);
+}
+
+static void take_answers(struct store_service *v)
+{
+    for (void *item; (item = mailbox_take(v->answers, 0)) != NULL;)
+        if (item == &v->work) /* else only meant to wake this thread */
+            take_answer(v);
+}
+
+/* A database that does not answer says nothing by itself. */
+static void watch_writer(struct store_service *v)
+{
+    char why[96];
+    if (!v->busy || (v->status.state != STORE_OK && v->status.state != STORE_OPENING) ||
+        mono_since_ms(clock_mono(&clock_system), v->busy_since) < HANGS_MS)
+        return;
+    snprintf(why, sizeof why, "the %s has not answered for %d s", service_is_server(v) ? "server" : "database file",
+             HANGS_MS / 1000);
+    change_state(v, service_is_server(v) ? STORE_AWAY : STORE_FAILING, why);
+}
+
+/* While nothing can be written, what came goes to the disk. So does what comes faster than it can be written. */
+static void spill(struct store_service *v)
+{
+    struct error err = {0};
+    bool waits = v->status.state != STORE_OK || v->backlog.count > MEMORY_HALF || (v->busy && v->late);
+    if (!waits || !v->backlog.queue || v->backlog.count == 0)
+        return;
+    if (backlog_spill(&v->backlog, &err) < 0)
+        service_say(v, LOG_WARNING, "store: the queue cannot be written: %s", err.text);
+}
+
+static void wait_for_something(struct store_service *v)
+{
+    struct pollfd fds[] = {{.fd = mailbox_fd(v->inbox), .events = POLLIN}, {.fd = mailbox_fd(v->answers), .events = POLLIN}};
+    poll(fds, ARRAY_LEN(fds), LOOK_MS);
+}
+
+static void take_snapshots(struct store_service *v)
+{
+    for (const struct snapshot *s; (s = mailbox_take(v->inbox, 0)) != NULL;) {
+        backlog_add_snapshot(&v->backlog, s);
+        v->clean_next = true;
+    }
+}
+
+static void look_for_the_end(struct store_service *v)
+{
+    if (!v->closing && mailbox_closed(v->inbox)) {
+        v->closing = true;
+        v->closing_since = clock_mono(&clock_system);
+        v->retry_ms = 0; /* the last chance */
+        take_snapshots(v);
+        take_orders(v);
+    }
+    v->late = v->closing && mono_since_ms(clock_mono(&clock_system), v->closing_since) >= LAST_CHANCE_MS;
+}
+
+/* At the end everything is written, or lies on disk, or cannot be helped. */
+static bool is_over(struct store_service *v)
+{
+    if (!v->closing)
+        return false;
+    return v->busy ? v->late && v->backlog.queue : backlog_count(&v->backlog) == 0 || !may_try(v);
+}
+
+void *service_keeper(void *arg)
+{
+    struct store_service *v = arg;
+    open_queue(v);
+    do {
+        take_answers(v);
+        take_snapshots(v);
+        take_orders(v);
+        look_for_the_end(v);
+        give_work(v);
+        watch_writer(v);
+        spill(v);
+        publish(v, v->status.state, NULL);
+        if (is_over(v))
+            break;
+        wait_for_something(v);
+    } while (true);
+    atomic_store(&v->gave_up, v->busy);
+    mailbox_close(v->works);
+    service_release(v);
+    return NULL;
+}
