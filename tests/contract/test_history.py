@@ -133,8 +133,23 @@ def test_a_store_that_cannot_be_opened_does_not_stop_the_daemon(start):
     d.wait_log("store: cannot open '/nonexistent/folder/x.db'")
     store = d.json("/api/health")["store"]
     assert store["state"] == "failing" and "/nonexistent" in store["message"]
+    assert d.json("/api/health")["status"] == "degraded"
     assert d.json("/api/gpu/devices")["count"] == 2
-    assert d.get(PATH).status in (200, 503)
+    for path in (PATH, "/api/history?metrics=power", "/api/history/events", "/api/report", "/api/why?since=-1h"):
+        refused = d.get(path)
+        assert refused.status == 503, path
+        error = refused.json()["error"]
+        assert error["code"] == "store_failing" and "/nonexistent" in error["message"], path
+
+
+def test_a_file_that_is_removed_is_made_anew_and_said(keeping):
+    keeping.file.unlink()
+    store = eventually(lambda: (s := keeping.json("/api/health")["store"])["message"] and s, explain=keeping.log)
+    assert store["state"] == "ok" and "removed while whirr was running" in store["message"] and store["lost_total"] == 0
+    keeping.wait_log("was removed or replaced")
+    eventually(lambda: keeping.json(PATH)["count"] >= 4, explain=keeping.log)
+    keeping.stop()
+    assert keeping.file.exists()
 
 
 @pytest.mark.parametrize("before", [None, 0o644, 0o640])

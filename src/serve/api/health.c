@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Judges the service. A host without a GPU is fine; a driver that hangs or fails is "degraded"; no samples at all for a long time
- * is "error".
+ * Judges the service. A host without a GPU is fine; a driver that hangs or fails, or a history that cannot be written, is
+ * "degraded"; no samples at all for a long time is "error".
  */
 #include "serve/api/health.h"
 
@@ -43,6 +43,16 @@ enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t 
     return HEALTH_OK;
 }
 
+/* What the history does is part of the service: somebody counts on it. */
+static bool history_is_troubled(const struct server *server)
+{
+    struct store_status status;
+    if (!server->parts.store)
+        return false;
+    store_service_status(server->parts.store, &status);
+    return store_is_troubled(&status);
+}
+
 static void part(struct json_writer *j, const char *key, void (*write)(void *, struct json_writer *), void *user, bool is_store)
 {
     jw_key(j, key);
@@ -67,6 +77,8 @@ void service_health_write(struct server *server, struct buf *out, enum health_st
     /* How long ago anything was sampled, and that is what a hung driver makes old. */
     int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
     *ret = health_of(d->latest, d->has_sample, age, server->options.interval_ms, uptime);
+    if (*ret == HEALTH_OK && history_is_troubled(server))
+        *ret = HEALTH_DEGRADED;
     bool available = false;
     for (size_t i = 0; i < d->latest->source_count; i++)
         available |= d->latest->sources[i].state == SOURCE_OK && d->latest->sources[i].gpu_count > 0;
