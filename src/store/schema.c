@@ -59,6 +59,10 @@ static const char tables_1[] =
 static const char *const migrations[] = {
     /* The minutes of one process are found without reading those of all. */
     "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);",
+    /* What each host wants kept, and what it knows of the time; see retention.c. alive_ms: when it last wrote here. */
+    "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
+    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL, held_ms @INT NOT NULL,"
+    " alive_ms @INT NOT NULL);",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 
@@ -147,6 +151,9 @@ static int create_or_migrate(struct db *db, int64_t version, struct error *err)
         rc = exec_expanded(db, tables_1, err);
     for (int64_t v = MAX_OF(version, (int64_t)1); rc == 0 && v < SCHEMA_VERSION; v++)
         rc = exec_expanded(db, migrations[v - 1], err);
+    /* What the other hosts of a server want kept is not known before each of them has said so. */
+    if (rc == 0 && version > 0 && version < 3 && db->ops->kind == DB_POSTGRES)
+        rc = db_exec(db, "INSERT INTO retention SELECT id, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM hosts", err);
     return rc < 0 ? rc : set_version(db, SCHEMA_VERSION, err);
 }
 
@@ -317,9 +324,10 @@ int schema_open(struct schema *schema, struct db *db, struct error *err)
         rc = create_or_migrate(db, version, err);
     if (rc == 0)
         rc = schema_read_columns(schema, err);
+    unsigned before = schema->generation;
     if (rc == 0)
         rc = add_contract_columns(schema, err);
-    if (rc == 0)
+    if (rc == 0 && (version < SCHEMA_VERSION || schema->generation != before))
         rc = schema_refresh_views(schema, err);
     if (rc < 0) {
         db_rollback(db);

@@ -1,47 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The views: rows in the API's names and units, for people who open the database with sqlite3 or psql.
+ * The views: rows in the API's names and units, for people who open the database with sqlite3 or psql. They are made when the
+ * tables change, never at a mere start: replacing one waits for everybody who is reading it.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "store/schema.h"
 
-enum { SQL_MAX = 1 << 18 };
+enum { SQL_MAX = 1 << 18, VIEW_COLUMNS_MAX = 4 * SERIES_COLUMNS_MAX + 32 };
+
+/* A view while it is put together. */
+struct view {
+    const struct schema *schema;
+    const char *name;
+    struct buf expressions; /* one after the other, each ends with a 0 */
+    struct {
+        size_t at;
+        char name[64];
+        bool done;
+    } columns[VIEW_COLUMNS_MAX];
+    size_t count;
+};
+
+static struct view *view_new(const struct schema *schema, const char *name)
+{
+    struct view *v = calloc(1, sizeof *v);
+    if (v)
+        *v = (struct view){.schema = schema, .name = name, .expressions = BUF(SQL_MAX)};
+    return v;
+}
+
+static void view_free(struct view **v)
+{
+    if (*v)
+        buf_done(&(*v)->expressions);
+    free(*v);
+}
+
+static void add(struct view *v, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void add(struct view *v, const char *name, const char *format, ...)
+{
+    if (v->count == VIEW_COLUMNS_MAX)
+        return;
+    v->columns[v->count].at = v->expressions.len;
+    snprintf(v->columns[v->count++].name, sizeof v->columns[0].name, "%s", name);
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&v->expressions, format, args);
+    va_end(args);
+    buf_char(&v->expressions, '\0');
+}
+
+static void emit(struct view *v, size_t column, bool first, struct buf *sql)
+{
+    buf_printf(sql, "%s%s AS %s", first ? "" : ", ", v->expressions.at + v->columns[column].at, v->columns[column].name);
+    v->columns[column].done = true;
+}
+
+/* PostgreSQL lets columns be added at the end alone: those that the view has stay where they are. */
+static int emit_known(struct view *v, bool *first, struct buf *sql, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(v->schema->db,
+                        "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+                        "AND table_name = $1 ORDER BY ordinal_position",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_text(q, 1, v->name);
+    while ((rc = db_step(q, err)) == 1) {
+        size_t i = 0;
+        while (i < v->count && !str_is(db_text(q, 0), v->columns[i].name))
+            i++;
+        if (i < v->count) {
+            emit(v, i, *first, sql);
+            *first = false;
+        }
+    }
+    return rc;
+}
+
+/* SQLite makes views anew. PostgreSQL leaves alone what others have built upon the view. */
+static int make(struct view *v, const char *from, struct error *err)
+{
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    bool sqlite = v->schema->db->ops->kind == DB_SQLITE, first = true;
+    if (sqlite)
+        buf_printf(&sql, "DROP VIEW IF EXISTS %s; ", v->name);
+    buf_printf(&sql, "CREATE %s %s AS SELECT ", sqlite ? "VIEW" : "OR REPLACE VIEW", v->name);
+    int rc = sqlite || v->expressions.failed ? 0 : emit_known(v, &first, &sql, err);
+    for (size_t i = 0; rc == 0 && i < v->count && !v->expressions.failed; i++) {
+        if (v->columns[i].done)
+            continue;
+        emit(v, i, first, &sql);
+        first = false;
+    }
+    buf_printf(&sql, " FROM %s", from);
+    if (rc < 0)
+        return rc;
+    return sql.failed || v->expressions.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(v->schema->db, sql.at, err);
+}
 
 /* The time of a row for people: text in SQLite, a timestamp in PostgreSQL. */
-static void time_expression(enum db_kind kind, const char *milliseconds, struct buf *out)
+static void add_time(struct view *v, const char *name, const char *milliseconds)
 {
-    if (kind == DB_SQLITE)
-        buf_printf(out, "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', (%s) / 1000.0, 'unixepoch')", milliseconds);
+    if (v->schema->db->ops->kind == DB_SQLITE)
+        add(v, name, "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', (%s) / 1000.0, 'unixepoch')", milliseconds);
     else
-        buf_printf(out, "to_timestamp((%s) / 1000.0)", milliseconds);
+        add(v, name, "to_timestamp((%s) / 1000.0)", milliseconds);
 }
 
 /* A column in the API's unit. PostgreSQL would count in decimal numbers of any length without being told otherwise. */
-static void metric_expression(enum db_kind kind, struct series_column c, struct buf *out)
+static void add_metric(struct view *v, const char *name, struct series_column c)
 {
-    const char *cast = kind == DB_SQLITE ? "" : "::float8";
+    const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
     if (c.scale == 1)
-        buf_printf(out, "s.%s", c.name);
+        add(v, name, "s.%s", c.name);
     else if (c.scale < 1)
-        buf_printf(out, "s.%s%s / %.1f", c.name, cast, 1 / c.scale);
+        add(v, name, "s.%s%s / %.1f", c.name, cast, 1 / c.scale);
     else
-        buf_printf(out, "s.%s%s * %.1f", c.name, cast, c.scale);
-}
-
-/* SQLite makes views anew. PostgreSQL lets columns be added at the end, and leaves alone what others have built upon the view. */
-static void begin_view(enum db_kind kind, const char *view, struct buf *sql)
-{
-    if (kind == DB_SQLITE)
-        buf_printf(sql, "DROP VIEW IF EXISTS %s; CREATE VIEW %s AS SELECT ", view, view);
-    else
-        buf_printf(sql, "CREATE OR REPLACE VIEW %s AS SELECT ", view);
+        add(v, name, "s.%s%s * %.1f", c.name, cast, c.scale);
 }
 
 /* The contract's names first; where the API calls a reading otherwise, it is there under both. */
-static void view_of_samples(const struct schema *schema, struct buf *sql)
+static int view_of_samples(const struct schema *schema, struct error *err)
 {
     static const struct {
         const char *column, *name;
@@ -50,89 +137,108 @@ static void view_of_samples(const struct schema *schema, struct buf *sql)
         {"mem_used_bytes", "memory_used_mb"},         {"mem_total_bytes", "memory_total_mb"},
         {"util_permille", "gpu_utilization_percent"}, {"mem_util_permille", "memory_utilization_percent"},
     };
-    enum db_kind kind = schema->db->ops->kind;
-    begin_view(kind, "gpu_stats", sql);
-    buf_text(sql, "s.gpu_index AS gpu_index, g.name AS gpu_name, ");
-    for (size_t i = 0; i < ARRAY_LEN(contract); i++) {
-        metric_expression(kind, series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, contract[i].column)), sql);
-        buf_printf(sql, " AS %s, ", contract[i].name);
-    }
-    time_expression(kind, "s.id >> 14", sql);
-    buf_text(sql, " AS recorded_at, h.name AS host, g.uuid AS gpu_uuid, g.pci_address AS pci_address, g.vendor AS vendor,"
-                  " s.id >> 14 AS recorded_at_ms, s.id AS id");
+    CLEANUP(view_free) struct view *v = view_new(schema, "gpu_stats");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add(v, "gpu_index", "s.gpu_index");
+    add(v, "gpu_name", "g.name");
+    for (size_t i = 0; i < ARRAY_LEN(contract); i++)
+        add_metric(v, contract[i].name, series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, contract[i].column)));
+    add_time(v, "recorded_at", "s.id >> 14");
+    add(v, "host", "h.name");
+    add(v, "gpu_uuid", "g.uuid");
+    add(v, "pci_address", "g.pci_address");
+    add(v, "vendor", "g.vendor");
+    add(v, "recorded_at_ms", "s.id >> 14");
+    add(v, "id", "s.id");
+    add(v, "simulated", "g.simulated");
     for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
         struct series_column c = schema->columns[SERIES_GPU][i];
         bool there = false;
         for (size_t k = 0; k < ARRAY_LEN(contract); k++)
             there |= strcmp(c.json, contract[k].name) == 0;
-        if (there)
-            continue;
-        buf_text(sql, ", ");
-        metric_expression(kind, c, sql);
-        buf_printf(sql, " AS %s", c.json);
+        if (!there)
+            add_metric(v, c.json, c);
     }
-    buf_text(sql, " FROM samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id;");
+    return make(v, "samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id", err);
 }
 
 /* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. */
-static void bucket_columns(const struct schema *schema, enum series series, struct buf *sql)
+static void add_buckets(struct view *v, enum series series)
 {
-    const char *cast = schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
-    for (size_t i = 0; i < schema->count[series]; i++) {
-        struct series_column c = schema->columns[series][i];
+    const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
+    for (size_t i = 0; i < v->schema->count[series]; i++) {
+        struct series_column c = v->schema->columns[series][i];
         double scale = c.bits ? 1 : c.scale;
-        buf_printf(sql, ", s.%s_sum%s * %.17g / COALESCE(s.%s_count, s.samples) AS %s", c.name, cast, scale, c.name, c.json);
-        for (int part = 0; part < 2; part++)
-            buf_printf(sql, ", COALESCE(s.%s_%s%s * %.17g, s.%s_sum%s * %.17g / COALESCE(s.%s_count, s.samples)) AS %s_%s", c.name,
-                       part ? "max" : "min", cast, scale, c.name, cast, scale, c.name, c.json, part ? "max" : "min");
-        buf_printf(sql, ", CASE WHEN s.%s_sum IS NULL THEN 0 ELSE COALESCE(s.%s_count, s.samples) END AS %s_count", c.name, c.name,
-                   c.json);
+        char name[64];
+        add(v, c.json, "s.%s_sum%s * %.17g / COALESCE(s.%s_count, s.samples)", c.name, cast, scale, c.name);
+        for (int part = 0; part < 2; part++) {
+            const char *which = part ? "max" : "min";
+            snprintf(name, sizeof name, "%s_%s", c.json, which);
+            add(v, name, "COALESCE(s.%s_%s%s * %.17g, s.%s_sum%s * %.17g / COALESCE(s.%s_count, s.samples))", c.name, which, cast,
+                scale, c.name, cast, scale, c.name);
+        }
+        snprintf(name, sizeof name, "%s_count", c.json);
+        add(v, name, "CASE WHEN s.%s_sum IS NULL THEN 0 ELSE COALESCE(s.%s_count, s.samples) END", c.name, c.name);
     }
 }
 
-static void view_of_buckets(const struct schema *schema, enum series series, enum level level, struct buf *sql)
+static int view_of_buckets(const struct schema *schema, enum series series, enum level level, struct error *err)
 {
     bool gpu = series == SERIES_GPU;
-    char view[32], start[64];
-    snprintf(view, sizeof view, "%s_stats_%s", gpu ? "gpu" : "host", level == LEVEL_MINUTE ? "minute" : "hour");
-    begin_view(schema->db->ops->kind, view, sql);
-    buf_text(sql, gpu ? "g.gpu_index AS gpu_index, g.name AS gpu_name, " : "h.name AS host, ");
+    char name[32], start[64], from[160];
+    snprintf(name, sizeof name, "%s_stats_%s", gpu ? "gpu" : "host", level == LEVEL_MINUTE ? "minute" : "hour");
+    CLEANUP(view_free) struct view *v = view_new(schema, name);
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (gpu) {
+        add(v, "gpu_index", "g.gpu_index");
+        add(v, "gpu_name", "g.name");
+    } else {
+        add(v, "host", "h.name");
+    }
     snprintf(start, sizeof start, "(s.id & 4294967295) * %lld", (long long)level_ms(level));
-    time_expression(schema->db->ops->kind, start, sql);
-    buf_printf(sql, " AS starts_at%s, s.samples AS samples", gpu ? ", h.name AS host, g.uuid AS gpu_uuid" : "");
-    bucket_columns(schema, series, sql);
-    buf_printf(sql, " FROM %s s %s;", series_table(series, level),
-               gpu ? "JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id" : "JOIN hosts h ON h.id = s.id >> 32");
+    add_time(v, "starts_at", start);
+    if (gpu) {
+        add(v, "host", "h.name");
+        add(v, "gpu_uuid", "g.uuid");
+    }
+    add(v, "samples", "s.samples");
+    if (gpu)
+        add(v, "simulated", "g.simulated");
+    add_buckets(v, series);
+    snprintf(from, sizeof from, "%s s %s", series_table(series, level),
+             gpu ? "JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id" : "JOIN hosts h ON h.id = s.id >> 32");
+    return make(v, from, err);
 }
 
 /* The same for hosts: what the machine around the cards did. */
-static void view_of_host_samples(const struct schema *schema, struct buf *sql)
+static int view_of_host_samples(const struct schema *schema, struct error *err)
 {
-    enum db_kind kind = schema->db->ops->kind;
-    begin_view(kind, "host_stats", sql);
-    buf_text(sql, "h.name AS host, ");
-    time_expression(kind, "s.id >> 14", sql);
-    buf_text(sql, " AS recorded_at, s.id >> 14 AS recorded_at_ms, s.id AS id");
-    for (size_t i = 0; i < schema->count[SERIES_HOST]; i++) {
-        buf_text(sql, ", ");
-        metric_expression(kind, schema->columns[SERIES_HOST][i], sql);
-        buf_printf(sql, " AS %s", schema->columns[SERIES_HOST][i].json);
-    }
-    buf_text(sql, " FROM host_samples s JOIN hosts h ON h.id = s.id & 16383;");
+    CLEANUP(view_free) struct view *v = view_new(schema, "host_stats");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add(v, "host", "h.name");
+    add_time(v, "recorded_at", "s.id >> 14");
+    add(v, "recorded_at_ms", "s.id >> 14");
+    add(v, "id", "s.id");
+    for (size_t i = 0; i < schema->count[SERIES_HOST]; i++)
+        add_metric(v, schema->columns[SERIES_HOST][i].json, schema->columns[SERIES_HOST][i]);
+    return make(v, "host_samples s JOIN hosts h ON h.id = s.id & 16383", err);
 }
 
 int schema_refresh_views(struct schema *schema, struct error *err)
 {
-    AUTO_BUF struct buf sql = BUF(SQL_MAX);
     /* The order of the columns is the tables', which another host may have added to. */
     int rc = schema->db->ops->kind == DB_POSTGRES ? schema_read_columns(schema, err) : 0;
-    if (rc < 0)
-        return rc;
-    view_of_samples(schema, &sql);
-    view_of_host_samples(schema, &sql);
-    for (int series = 0; series < SERIES_COUNT; series++) {
-        view_of_buckets(schema, (enum series)series, LEVEL_MINUTE, &sql);
-        view_of_buckets(schema, (enum series)series, LEVEL_HOUR, &sql);
+    if (rc == 0)
+        rc = view_of_samples(schema, err);
+    if (rc == 0)
+        rc = view_of_host_samples(schema, err);
+    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
+        rc = view_of_buckets(schema, (enum series)series, LEVEL_MINUTE, err);
+        if (rc == 0)
+            rc = view_of_buckets(schema, (enum series)series, LEVEL_HOUR, err);
     }
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(schema->db, sql.at, err);
+    return rc;
 }

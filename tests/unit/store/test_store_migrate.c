@@ -9,38 +9,41 @@
 #include "store/schema.h"
 
 /* The tables as each version made them, frozen: @INT and the like are as in schema.c of that time. Never change one of these. */
+#define TABLES_1                                                                                                              \
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) @LOOSE;"                                                   \
+    "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT);"                        \
+    "CREATE TABLE writers (host_id @INT NOT NULL, run @INT NOT NULL, last_number @INT NOT NULL, at_ms @INT NOT NULL,"         \
+    " PRIMARY KEY (host_id, run)) @LOOSE;"                                                                                    \
+    "CREATE TABLE gpus (id @AUTO, host_id @INT NOT NULL, identity TEXT NOT NULL, uuid TEXT, pci_address TEXT, name TEXT,"     \
+    " vendor TEXT, simulated @INT NOT NULL, gpu_index @INT, first_seen_ms @INT, last_seen_ms @INT,"                           \
+    " UNIQUE (host_id, identity));"                                                                                           \
+    "CREATE TABLE facts (gpu_id @INT NOT NULL, key TEXT NOT NULL, since_ms @INT NOT NULL, value TEXT,"                        \
+    " PRIMARY KEY (gpu_id, key, since_ms)) @LOOSE;"                                                                           \
+    "CREATE TABLE samples (id @KEY, gpu_index @INT, temp_mdegc INTEGER, power_mw INTEGER, mem_used_bytes @INT) @PARTED;"      \
+    "CREATE TABLE minutes (id @KEY, samples @INT NOT NULL, @SUMS);"                                                           \
+    "CREATE TABLE hours (id @KEY, samples @INT NOT NULL, @SUMS);"                                                             \
+    "CREATE TABLE host_samples (id @KEY);"                                                                                    \
+    "CREATE TABLE host_minutes (id @KEY, samples @INT NOT NULL);"                                                             \
+    "CREATE TABLE host_hours (id @KEY, samples @INT NOT NULL);"                                                               \
+    "CREATE TABLE pending (series @INT NOT NULL, level @INT NOT NULL, subject @INT NOT NULL, bucket @INT NOT NULL,"           \
+    " PRIMARY KEY (series, level, subject, bucket)) @LOOSE;"                                                                  \
+    "CREATE TABLE processes (id @AUTO, gpu_id @INT NOT NULL, pid @INT NOT NULL, start_key @INT NOT NULL, started_at_ms @INT," \
+    " name TEXT, user_name TEXT, command TEXT, container TEXT, model TEXT, type TEXT, first_seen_ms @INT NOT NULL,"           \
+    " last_seen_ms @INT NOT NULL, ended @INT NOT NULL, samples @INT NOT NULL, memory_peak_bytes @INT,"                        \
+    " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"     \
+    " energy_mj @INT NOT NULL);"                                                                                              \
+    "CREATE INDEX processes_by_time ON processes (last_seen_ms);"                                                             \
+    "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL,"                    \
+    " memory_max_bytes @INT, memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL,"      \
+    " sm_count @INT NOT NULL, energy_mj @INT NOT NULL, PRIMARY KEY (minute, process_id)) @LOOSE;"                             \
+    "CREATE TABLE energy (minute @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"  \
+    " counted @INT NOT NULL, PRIMARY KEY (minute, gpu_id)) @LOOSE;"                                                           \
+    "CREATE TABLE events (id @AUTO, at_ms @INT NOT NULL, host_id @INT NOT NULL, gpu_id @INT, kind TEXT NOT NULL,"             \
+    " severity TEXT NOT NULL, code @INT, text TEXT NOT NULL, data TEXT);"                                                     \
+    "CREATE INDEX events_by_time ON events (at_ms);"
 static const char *const tables_of[] = {
-    [1] = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) @LOOSE;"
-          "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT);"
-          "CREATE TABLE writers (host_id @INT NOT NULL, run @INT NOT NULL, last_number @INT NOT NULL, at_ms @INT NOT NULL,"
-          " PRIMARY KEY (host_id, run)) @LOOSE;"
-          "CREATE TABLE gpus (id @AUTO, host_id @INT NOT NULL, identity TEXT NOT NULL, uuid TEXT, pci_address TEXT, name TEXT,"
-          " vendor TEXT, simulated @INT NOT NULL, gpu_index @INT, first_seen_ms @INT, last_seen_ms @INT,"
-          " UNIQUE (host_id, identity));"
-          "CREATE TABLE facts (gpu_id @INT NOT NULL, key TEXT NOT NULL, since_ms @INT NOT NULL, value TEXT,"
-          " PRIMARY KEY (gpu_id, key, since_ms)) @LOOSE;"
-          "CREATE TABLE samples (id @KEY, gpu_index @INT, temp_mdegc INTEGER, power_mw INTEGER, mem_used_bytes @INT) @PARTED;"
-          "CREATE TABLE minutes (id @KEY, samples @INT NOT NULL, @SUMS);"
-          "CREATE TABLE hours (id @KEY, samples @INT NOT NULL, @SUMS);"
-          "CREATE TABLE host_samples (id @KEY);"
-          "CREATE TABLE host_minutes (id @KEY, samples @INT NOT NULL);"
-          "CREATE TABLE host_hours (id @KEY, samples @INT NOT NULL);"
-          "CREATE TABLE pending (series @INT NOT NULL, level @INT NOT NULL, subject @INT NOT NULL, bucket @INT NOT NULL,"
-          " PRIMARY KEY (series, level, subject, bucket)) @LOOSE;"
-          "CREATE TABLE processes (id @AUTO, gpu_id @INT NOT NULL, pid @INT NOT NULL, start_key @INT NOT NULL, started_at_ms @INT,"
-          " name TEXT, user_name TEXT, command TEXT, container TEXT, model TEXT, type TEXT, first_seen_ms @INT NOT NULL,"
-          " last_seen_ms @INT NOT NULL, ended @INT NOT NULL, samples @INT NOT NULL, memory_peak_bytes @INT,"
-          " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
-          " energy_mj @INT NOT NULL);"
-          "CREATE INDEX processes_by_time ON processes (last_seen_ms);"
-          "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL,"
-          " memory_max_bytes @INT, memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL,"
-          " sm_count @INT NOT NULL, energy_mj @INT NOT NULL, PRIMARY KEY (minute, process_id)) @LOOSE;"
-          "CREATE TABLE energy (minute @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
-          " counted @INT NOT NULL, PRIMARY KEY (minute, gpu_id)) @LOOSE;"
-          "CREATE TABLE events (id @AUTO, at_ms @INT NOT NULL, host_id @INT NOT NULL, gpu_id @INT, kind TEXT NOT NULL,"
-          " severity TEXT NOT NULL, code @INT, text TEXT NOT NULL, data TEXT);"
-          "CREATE INDEX events_by_time ON events (at_ms);",
+    [1] = TABLES_1,
+    [2] = TABLES_1 "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);",
 };
 _Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
 
