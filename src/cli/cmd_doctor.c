@@ -47,23 +47,34 @@ static int run(struct cli *cli)
     const char *bundle = options_value(&cli->options, "bundle", NULL);
     if (options_has(&cli->options, "with-private") && !bundle)
         return cli_usage(cli, "'--with-private' goes with '--bundle'");
+    const char *unpack = options_value(&cli->options, "unpack", NULL);
+    if (unpack && (bundle || cli->options.argument_count != 1))
+        return cli_usage(cli, "'--unpack FILE.machine' needs one directory, and no '--bundle'");
+    if (unpack)
+        return bundle_unpack(unpack, cli->options.arguments[0]);
+    if (cli->options.argument_count)
+        return cli_usage(cli, "unexpected argument '%s'; a directory goes with '--unpack'", cli->options.arguments[0]);
     cli->direct = true; /* what this user may see is the question, not what the daemon sees */
     return bundle ? bundle_write(cli, bundle) : show(cli, render);
 }
 
 static const struct option_spec options[] = {
     {.name = "bundle",
-     .argument = "FILE.tar.gz",
+     .argument = "FILE",
      .complete = COMPLETE_FILE,
-     .help = "Record this machine into an archive that can be sent with a bug report"},
+     .help = "Record this host for a bug report, as FILE.tar.gz or as one readable text FILE.machine"},
+    {.name = "unpack",
+     .argument = "FILE.machine",
+     .complete = COMPLETE_FILE,
+     .help = "Unpack a machine file into DIRECTORY, for --sysroot"},
     {.name = "with-private", .help = "Leave names, command lines, serial numbers and UUIDs in the bundle"},
 };
 
 static const struct example examples[] = {
     {"whirr doctor", "what can be seen, what cannot, and what to fix"},
     {"whirr doctor --json | jq '.findings'", "the findings as data"},
-    {"whirr doctor --bundle machine.tar.gz", "this machine as an archive, for a bug report"},
-    {"whirr --sysroot machine", "look at such a machine, once it is unpacked"},
+    {"whirr doctor --bundle bug.machine", "record this host as one text file, for a bug report"},
+    {"whirr doctor --unpack bug.machine bug && whirr --sysroot bug", "look at such a host"},
 };
 
 const struct command command_doctor = {
@@ -72,8 +83,10 @@ const struct command command_doctor = {
     .details =
         "The bundle holds the files of /sys and /proc that whirr reads, some samples of what the drivers say, and the report. Host "
         "and "
-        "user names, serial numbers and UUIDs are replaced by stand-ins and command lines are left out, unless --with-private "
-        "is given. Unpacked, it is replayed with --sysroot.",
+        "user names, serial numbers, container ids and UUIDs are replaced and command lines are left out, unless --with-private is "
+        "given. Unpacked, it is replayed with --sysroot.",
+    .arguments = "[DIRECTORY]",
+    .arguments_max = 1,
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

@@ -20,6 +20,7 @@
 #include "doctor/redact.h"
 #include "doctor/tar.h"
 #include "format/json/json.h"
+#include "format/machine_text.h"
 #include "format/record.h"
 #include "serve/http/gzip.h"
 
@@ -27,11 +28,14 @@ enum { SAMPLES = 4, PAUSE_MS = 300, ARCHIVE_MAX = 64 * 1024 * 1024 };
 
 struct bundle {
     struct cli *cli;
+    bool as_text; /* one readable file instead of an archive */
     struct privacy privacy;
-    struct buf archive;
-    struct tar tar;
-    struct buf list; /* names of what is inside, for people */
-    size_t files;
+    struct machine_entry *entries; /* what goes in, with nothing private left; paths and bytes are ours */
+    size_t entry_count, entry_capacity;
+    struct buf about; /* the doctor's report */
+    struct buf out;   /* the archive or the text */
+    struct buf list;  /* names of what is inside, for people */
+    size_t files, left_out;
     struct snapshot *samples[SAMPLES];
     size_t sample_count;
 };
@@ -40,8 +44,40 @@ static void bundle_done(struct bundle *b)
 {
     for (size_t i = 0; i < b->sample_count; i++)
         snapshot_unref(b->samples[i]);
-    buf_done(&b->archive);
+    for (size_t i = 0; i < b->entry_count; i++) {
+        free((char *)b->entries[i].path);
+        free((char *)b->entries[i].bytes.at);
+    }
+    free(b->entries);
+    buf_done(&b->about);
+    buf_done(&b->out);
     buf_done(&b->list);
+}
+
+static void add(struct bundle *b, enum machine_kind kind, const char *path, struct str bytes)
+{
+    if (b->entry_count == b->entry_capacity) {
+        size_t capacity = MAX_OF((size_t)256, b->entry_capacity * 2);
+        struct machine_entry *more = realloc(b->entries, capacity * sizeof *more);
+        if (!more) {
+            b->left_out++;
+            return;
+        }
+        b->entries = more;
+        b->entry_capacity = capacity;
+    }
+    char *name = strdup(path), *copy = malloc(bytes.len + 1);
+    if (!name || !copy) {
+        free(name);
+        free(copy);
+        b->left_out++;
+        return;
+    }
+    if (bytes.len)
+        memcpy(copy, bytes.at, bytes.len);
+    copy[bytes.len] = '\0';
+    b->entries[b->entry_count++] = (struct machine_entry){kind, name, {copy, bytes.len}};
+    b->files += kind == MACHINE_FILE;
 }
 
 /* ---- processes ---- */
@@ -113,68 +149,33 @@ static bool wanted(const struct bundle *b, const char *path)
     return true;
 }
 
-static bool path_ends(const char *path, const char *end)
+static void add_file(struct bundle *b, const char *path, struct str bytes)
 {
-    return str_ends(str_from(path), end);
-}
-
-/* Files that are private as a whole get their stand-in here; the rest is gone through word by word. */
-static void add_private_file(struct bundle *b, const char *path, struct str bytes, struct buf *out)
-{
-    bool of_process = strncmp(path, "/proc/", 6) == 0 && isdigit((unsigned char)path[6]);
-    if (b->privacy.off) {
-        buf_str(out, bytes);
-    } else if (of_process && path_ends(path, "/cmdline")) {
-        /* The program's name stays, its arguments do not. */
-        size_t len = strnlen(bytes.at, bytes.len);
-        const char *slash = memrchr(bytes.at, '/', len);
-        const char *name = slash ? slash + 1 : bytes.at;
-        privacy_text(&b->privacy, out, (struct str){name, len - (size_t)(name - bytes.at)});
-        buf_char(out, '\0');
-    } else if (path_ends(path, "/unique_id") || path_ends(path, "/serial_number")) {
-        for (size_t i = 0; i < bytes.len; i++)
-            buf_char(out, isalnum((unsigned char)bytes.at[i]) ? '0' : bytes.at[i]);
-    } else if (path_ends(path, "/mounts")) {
-        struct str rest = bytes, line;
-        while (str_cut(&rest, '\n', &line))
-            if (str_contains(line, " /proc proc "))
-                buf_printf(out, STR_FMT "\n", STR_ARG(line));
-    } else {
-        privacy_text(&b->privacy, out, bytes);
-    }
-}
-
-static void add_file(struct bundle *b, const char *name, struct str bytes)
-{
-    tar_file(&b->tar, name, bytes);
-    buf_printf(&b->list, "  %s (%zu bytes)\n", name, bytes.len);
-    b->files++;
+    add(b, MACHINE_FILE, path, bytes);
+    buf_printf(&b->list, "  %s (%zu bytes)\n", path + 1, bytes.len);
 }
 
 static void add_caught(struct bundle *b, const struct caught_entry *entries, size_t count)
 {
-    size_t shown = 0;
+    size_t before = b->files;
     for (size_t i = 0; i < count; i++) {
         const struct caught_entry *e = &entries[i];
-        const char *name = e->path + 1;
-        if (!e->path[0] || !name[0] || !wanted(b, e->path))
+        if (!e->path[0] || !e->path[1] || !wanted(b, e->path))
             continue;
         /* What was read as a link, and has something below it all the same, is a folder. */
         size_t len = strlen(e->path);
         bool has_below = i + 1 < count && strncmp(entries[i + 1].path, e->path, len) == 0 && entries[i + 1].path[len] == '/';
         if (e->kind == READ_FOLDER) {
-            tar_folder(&b->tar, name);
+            add(b, MACHINE_FOLDER, e->path, (struct str){0});
         } else if (e->kind == READ_LINK && !has_below) {
-            tar_link(&b->tar, name, e->bytes.at);
+            add(b, MACHINE_LINK, e->path, e->bytes);
         } else if (e->kind == READ_FILE) {
             AUTO_BUF struct buf text = BUF(CAUGHT_BYTES_MAX);
-            add_private_file(b, e->path, e->bytes, &text);
-            tar_file(&b->tar, name, buf_view(&text));
-            b->files++;
-            shown++;
+            privacy_file(&b->privacy, e->path, e->bytes, &text);
+            add(b, MACHINE_FILE, e->path, buf_view(&text));
         }
     }
-    buf_printf(&b->list, "  sys, proc, etc: %zu files that whirr reads\n", shown);
+    buf_printf(&b->list, "  sys, proc, etc: %zu files that whirr reads\n", b->files - before);
 }
 
 /* ---- samples ---- */
@@ -240,7 +241,7 @@ static int add_recording(struct bundle *b, struct error *err)
     unlink(path);
     rmdir(folder);
     if (rc == 0 && gpus)
-        add_file(b, "whirr/recording", buf_view(&bytes));
+        add_file(b, "/whirr/recording", buf_view(&bytes));
     return rc;
 }
 
@@ -251,16 +252,39 @@ static void add_reports(struct bundle *b, const struct doctor_facts *facts, cons
     const struct snapshot *last = b->samples[b->sample_count - 1];
     struct page page = {.width = 100, .utf8 = true, .now = last->taken_at};
     AUTO_FREE struct findings *findings = malloc(sizeof *findings);
-    AUTO_BUF struct buf text = BUF(4 * 1024 * 1024), json = BUF(ARCHIVE_MAX), clean = BUF(4 * 1024 * 1024);
+    AUTO_BUF struct buf text = BUF(4 * 1024 * 1024), json = BUF(ARCHIVE_MAX);
     if (!findings)
         return;
     doctor_judge(facts, last, findings);
     doctor_text(&text, &page, facts, last, findings, described);
-    privacy_text(&b->privacy, &clean, buf_view(&text));
-    add_file(b, "whirr/doctor.txt", buf_view(&clean));
+    privacy_text(&b->privacy, &b->about, buf_view(&text));
+    if (b->as_text)
+        return; /* the report stands in front as a comment, and replaying it gives the JSON */
+    add_file(b, "/whirr/doctor.txt", buf_view(&b->about));
     struct json_writer j = JSON_WRITER_PRETTY(&json);
     json_metrics(&j, last, ALL_GPUS);
-    add_file(b, "whirr/status.json", buf_view(&json));
+    add_file(b, "/whirr/status.json", buf_view(&json));
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct machine_entry *)a)->path, ((const struct machine_entry *)b)->path);
+}
+
+static void write_archive(struct bundle *b)
+{
+    struct tar tar = {.out = &b->out, .time = b->samples[0]->taken_at};
+    for (size_t i = 0; i < b->entry_count; i++) {
+        const struct machine_entry *e = &b->entries[i];
+        if (e->kind == MACHINE_FOLDER)
+            tar_folder(&tar, e->path + 1);
+        else if (e->kind == MACHINE_LINK)
+            tar_link(&tar, e->path + 1, e->bytes.at);
+        else
+            tar_file(&tar, e->path + 1, e->bytes);
+    }
+    tar_end(&tar);
+    b->left_out += tar.left_out;
 }
 
 static int fill(struct bundle *b, struct caught *caught, struct error *err)
@@ -284,7 +308,6 @@ static int fill(struct bundle *b, struct caught *caught, struct error *err)
     size_t count = caught_finish(caught, &b->cli->env, &entries);
     if (rc < 0)
         return rc;
-    b->tar = (struct tar){.out = &b->archive, .time = b->samples[0]->taken_at};
     for (size_t i = 0; i < b->sample_count; i++)
         privacy_snapshot(&b->privacy, b->samples[i]);
     add_reports(b, facts, described.at ? described.at : "");
@@ -292,20 +315,26 @@ static int fill(struct bundle *b, struct caught *caught, struct error *err)
     if (rc < 0)
         return rc;
     add_caught(b, entries, count);
-    tar_end(&b->tar);
-    return b->archive.failed ? error_set(err, -EFBIG, "the machine does not fit into %d MiB", ARCHIVE_MAX >> 20) : 0;
+    if (b->entry_count)
+        qsort(b->entries, b->entry_count, sizeof *b->entries, by_path);
+    if (b->as_text)
+        b->left_out += machine_write(&b->out, buf_view(&b->about), b->entries, b->entry_count);
+    else
+        write_archive(b);
+    return b->out.failed ? error_set(err, -EFBIG, "the machine does not fit into %d MiB", ARCHIVE_MAX >> 20) : 0;
 }
 
 static int save(const struct bundle *b, const char *path, struct error *err)
 {
     AUTO_BUF struct buf packed = BUF(ARCHIVE_MAX + 1024 * 1024);
-    if (!gzip_compress(buf_view(&b->archive), &packed))
+    if (!b->as_text && !gzip_compress(buf_view(&b->out), &packed))
         return error_set(err, -ENOSYS, "the archive could not be compressed: is libz.so.1 installed?");
+    struct str bytes = buf_view(b->as_text ? &b->out : &packed);
     AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(err, -errno, "cannot create '%s': %s", path, strerror(errno));
-    for (size_t at = 0; at < packed.len;) {
-        ssize_t put = write(fd, packed.at + at, packed.len - at);
+    for (size_t at = 0; at < bytes.len;) {
+        ssize_t put = write(fd, bytes.at + at, bytes.len - at);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0) {
@@ -323,8 +352,8 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     buf_printf(&out, "%s is written, with %zu files:\n", path, b->files);
     buf_str(&out, buf_view(&b->list));
-    if (b->tar.left_out || caught_lost(caught))
-        buf_printf(&out, "  (%zu were left out: too long a name, or too large)\n", b->tar.left_out + caught_lost(caught));
+    if (b->left_out || caught_lost(caught))
+        buf_printf(&out, "  (%zu were left out: too long a name, or too large)\n", b->left_out + caught_lost(caught));
     if (b->privacy.off)
         buf_text(&out, "It holds host and user names, command lines, serial numbers and UUIDs, as you asked for.\n");
     else
@@ -332,10 +361,16 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
                    "Replaced by stand-ins: the host's name, %zu user names, %zu UUIDs, %zu serial numbers; command lines are left "
                    "out.\n",
                    b->privacy.users, b->privacy.uuids, b->privacy.serials);
-    buf_printf(&out,
-               "Look into it before you send it (tar tvzf %s). Replay it with:\n"
-               "  mkdir machine && tar xzf %s -C machine && whirr --sysroot machine\n",
-               path, path);
+    if (b->as_text)
+        buf_printf(&out,
+                   "It is plain text: read it before you send it. Replay it with:\n"
+                   "  whirr doctor --unpack %s machine && whirr --sysroot machine\n",
+                   path);
+    else
+        buf_printf(&out,
+                   "Look into it before you send it (tar tvzf %s). Replay it with:\n"
+                   "  mkdir machine && tar xzf %s -C machine && whirr --sysroot machine\n",
+                   path, path);
     show_text(&out);
 }
 
@@ -349,7 +384,9 @@ int bundle_write(struct cli *cli, const char *path)
         cli_fail("out of memory");
     } else {
         b->cli = cli;
-        b->archive = BUF(ARCHIVE_MAX);
+        b->as_text = str_ends(str_from(path), ".machine");
+        b->about = BUF(4 * 1024 * 1024);
+        b->out = BUF(ARCHIVE_MAX);
         b->list = BUF(65536);
         b->privacy.off = options_has(&cli->options, "with-private");
         if (access(path, F_OK) == 0)
@@ -365,4 +402,21 @@ int bundle_write(struct cli *cli, const char *path)
     caught_free(caught);
     free(b);
     return status;
+}
+
+int bundle_unpack(const char *path, const char *dir)
+{
+    struct env here = {.sysroot = ""};
+    struct error err = {0};
+    AUTO_BUF struct buf text = BUF(MACHINE_TEXT_MAX), out = BUF(8192);
+    int rc = file_read_all(&here, path, &text);
+    if (rc < 0)
+        return cli_fail("cannot read '%s': %s", path, strerror(-rc));
+    if (!str_starts(buf_view(&text), "# whirr machine "))
+        return cli_fail("'%s' is not a machine file: its first line must be '# whirr machine 1'", path);
+    if (machine_expand(buf_view(&text), dir, &err) < 0)
+        return cli_fail("cannot unpack '%s': %s", path, err.text);
+    buf_printf(&out, "Unpacked into %s. Replay it with: whirr --sysroot %s\n", dir, dir);
+    show_text(&out);
+    return EXIT_FINE;
 }

@@ -5,6 +5,8 @@
  *   whirr/recording      some samples of the GPUs that are not read from files (NVML), for the source `replay`
  *   whirr/doctor.txt     the report
  *   whirr/status.json    what was seen
+ *
+ * A name that ends with .machine asks for the same as one text file (format/machine_text.h), with the report as a comment.
  */
 #pragma once
 
@@ -12,3 +14,5 @@
 
 /* Returns the exit status. */
 int bundle_write(struct cli *cli, const char *path);
+/* Makes the files of such a text in a new or empty directory. */
+int bundle_unpack(const char *path, const char *dir);

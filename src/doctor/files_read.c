@@ -166,6 +166,20 @@ static bool is_folder(const struct env *env, const char *path)
     return env_path(env, whole, "%s", path) == 0 && stat(whole, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Some names say something by being there (drm/renderD128), and nothing below them is read: of /sys the folders in a folder that
+ * was listed belong to it. */
+static void add_folders_in(struct caught *c, const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    if (strncmp(path, "/sys/", 5) != 0)
+        return;
+    AUTO_DIR DIR *folder = dir_open(env, path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+            (size_t)snprintf(whole, sizeof whole, "%s/%s", path, entry->d_name) < sizeof whole)
+            add(c, READ_FOLDER, whole, STR(""));
+}
+
 static int by_path(const void *a, const void *b)
 {
     return strcmp(((const struct caught_entry *)a)->path, ((const struct caught_entry *)b)->path);
@@ -189,6 +203,8 @@ size_t caught_finish(struct caught *c, struct env *env, const struct caught_entr
         if (e->kind != READ_LINK && file_read_link(env, at, target, sizeof target) > 0)
             continue; /* a folder behind a link, of which nothing was read */
         add(&resolved, folder ? READ_FOLDER : e->kind == READ_EXISTS ? READ_FILE : e->kind, at, folder ? STR("") : e->bytes);
+        if (e->kind == READ_FOLDER)
+            add_folders_in(&resolved, env, at);
     }
     for (size_t i = 0; i < c->count; i++)
         forget(&c->entries[i]);

@@ -4,11 +4,15 @@
 #include "doctor/redact.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+enum { CONTAINER_DIGITS = 12 };
 
 static const char *stand_in_of(const struct privacy *p, const char *secret)
 {
@@ -30,7 +34,8 @@ static void learn(struct privacy *p, const char *secret, const char *stand_in)
 static void learn_user(struct privacy *p, const char *name)
 {
     char stand_in[32];
-    if (!name || !name[0] || strcmp(name, "root") == 0 || stand_in_of(p, name))
+    /* A user without a name is shown by number, and numbers stand for other things, too. */
+    if (!name || !name[0] || strcmp(name, "root") == 0 || strspn(name, "0123456789") == strlen(name) || stand_in_of(p, name))
         return;
     snprintf(stand_in, sizeof stand_in, "user%zu", ++p->users);
     learn(p, name, stand_in);
@@ -128,6 +133,107 @@ void privacy_text(const struct privacy *p, struct buf *out, struct str text)
         plain = at;
     }
     buf_add(out, text.at + plain, text.len - plain);
+}
+
+static bool path_ends(const char *path, const char *end)
+{
+    return str_ends(str_from(path), end);
+}
+
+/* The same number has the same stand-in in every file, and two never share one: GPUs and containers are told apart by it. */
+static uint64_t number_for(struct privacy *p, uint64_t number)
+{
+    for (size_t i = 0; i < p->number_count; i++)
+        if (p->numbers[i] == number)
+            return i + 1;
+    if (p->number_count < NUMBERS_MAX)
+        p->numbers[p->number_count++] = number;
+    return p->number_count;
+}
+
+static void write_unique_id(struct privacy *p, struct str bytes, struct buf *out)
+{
+    char text[32], *end = text;
+    str_copy(text, sizeof text, str_trim(bytes));
+    uint64_t chip = strtoull(text, &end, 16);
+    if (chip && !*end)
+        buf_printf(out, "%016" PRIx64 "\n", number_for(p, chip));
+    else
+        buf_text(out, bytes.len ? "0\n" : "");
+}
+
+/* Lines of "name number" of the KFD topology. */
+static void write_kfd_properties(struct privacy *p, struct str bytes, struct buf *out)
+{
+    struct str line, name, number;
+    uint64_t chip;
+    while (str_cut(&bytes, '\n', &line)) {
+        struct str rest = line;
+        if (str_word(&rest, &name) && str_is(name, "unique_id") && str_word(&rest, &number) && str_to_u64(number, &chip) && chip)
+            buf_printf(out, "unique_id %" PRIu64 "\n", number_for(p, chip));
+        else
+            buf_printf(out, STR_FMT "\n", STR_ARG(line));
+    }
+}
+
+/* Ids of containers and pods are long hexadecimal numbers. They are known by the first 12 digits, so the stand-in is there. */
+static void write_cgroup(struct privacy *p, struct str bytes, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF(65536);
+    for (size_t i = 0; i < bytes.len;) {
+        size_t len = 0;
+        while (i + len < bytes.len && isxdigit((unsigned char)bytes.at[i + len]))
+            len++;
+        if (len < CONTAINER_DIGITS) {
+            buf_add(&text, bytes.at + i, MAX_OF(len, (size_t)1));
+            i += MAX_OF(len, (size_t)1);
+            continue;
+        }
+        char first[CONTAINER_DIGITS + 1];
+        str_copy(first, sizeof first, (struct str){bytes.at + i, CONTAINER_DIGITS});
+        buf_printf(&text, "%0*" PRIx64, CONTAINER_DIGITS, number_for(p, strtoull(first, NULL, 16)));
+        for (size_t k = CONTAINER_DIGITS; k < len; k++)
+            buf_char(&text, '0');
+        i += len;
+    }
+    privacy_text(p, out, buf_view(&text));
+}
+
+/* The program's name stays, its arguments do not. */
+static void write_program(const struct privacy *p, struct str bytes, struct buf *out)
+{
+    size_t len = strnlen(bytes.at, bytes.len);
+    const char *slash = len ? memrchr(bytes.at, '/', len) : NULL;
+    const char *name = slash ? slash + 1 : bytes.at;
+    privacy_text(p, out, (struct str){name, len - (size_t)(name - bytes.at)});
+    buf_char(out, '\0');
+}
+
+/* Files that are private as a whole get their stand-in here; the rest is gone through word by word. */
+void privacy_file(struct privacy *p, const char *path, struct str bytes, struct buf *out)
+{
+    bool of_process = strncmp(path, "/proc/", 6) == 0 && isdigit((unsigned char)path[6]);
+    struct str line;
+    if (p->off) {
+        buf_str(out, bytes);
+    } else if (of_process && path_ends(path, "/cmdline")) {
+        write_program(p, bytes, out);
+    } else if (of_process && path_ends(path, "/cgroup")) {
+        write_cgroup(p, bytes, out);
+    } else if (path_ends(path, "/unique_id")) {
+        write_unique_id(p, bytes, out);
+    } else if (path_ends(path, "/properties") && strncmp(path, "/sys/", 5) == 0) {
+        write_kfd_properties(p, bytes, out);
+    } else if (path_ends(path, "/serial_number")) {
+        for (size_t i = 0; i < bytes.len; i++)
+            buf_char(out, isalnum((unsigned char)bytes.at[i]) ? '0' : bytes.at[i]);
+    } else if (path_ends(path, "/mounts")) {
+        while (str_cut(&bytes, '\n', &line))
+            if (str_contains(line, " /proc proc "))
+                buf_printf(out, STR_FMT "\n", STR_ARG(line));
+    } else {
+        privacy_text(p, out, bytes);
+    }
 }
 
 static void clean(const struct privacy *p, char *text, size_t size)

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "model/snapshot.h"
 
-enum { SECRETS_MAX = 1024, SECRET_SIZE = 128 };
+enum { SECRETS_MAX = 1024, SECRET_SIZE = 128, NUMBERS_MAX = 1024 };
 
 struct privacy {
     bool off; /* everything is left as it is */
@@ -16,11 +16,15 @@ struct privacy {
         char secret[SECRET_SIZE], stand_in[SECRET_SIZE];
     } list[SECRETS_MAX];
     size_t users, uuids, containers, serials;
+    uint64_t numbers[NUMBERS_MAX]; /* of chips and containers; each is replaced by its place here */
+    size_t number_count;
 };
 
 /* Learns the secrets of a machine: those in the snapshot, and our own user. */
 void privacy_learn(struct privacy *p, const struct snapshot *s);
 /* The text with every known secret replaced where it stands as a whole word. */
 void privacy_text(const struct privacy *p, struct buf *out, struct str text);
+/* A file of the host: one that is private as a whole gets its stand-in, the rest is gone through word by word. */
+void privacy_file(struct privacy *p, const char *path, struct str bytes, struct buf *out);
 /* In place; the snapshot must be a copy of one's own. */
 void privacy_snapshot(const struct privacy *p, struct snapshot *s);

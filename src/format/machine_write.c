@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "format/machine_text.h"
 
-enum { HEX_PER_LINE = 32, RUN_MIN = 6 };
+enum { HEX_PER_LINE = 32, RUN_MIN = 6, SECTION_DEPTH = 3 };
 
 struct writer {
     struct buf *out;
@@ -105,16 +105,28 @@ static void begin_process(struct writer *w, int64_t pid)
     w->pid = pid;
 }
 
-/* The path as it is written: relative where it lies below the section; else a new section begins. */
-static const char *name_of(struct writer *w, const char *path)
+/* The directory that an entry shares with the one behind it, so that what lies in directories side by side stands together. */
+static size_t section_of(const struct writer *w, const struct machine_entry *e)
 {
+    size_t own = (size_t)(strrchr(e->path, '/') - e->path), shared = 0, depth = 0;
+    const char *next = e + 1 < w->entries + w->count ? e[1].path : "";
+    for (size_t i = 0; i <= own && e->path[i] == next[i]; i++)
+        if (e->path[i] == '/' && i > 0 && ++depth)
+            shared = i;
+    return depth >= SECTION_DEPTH ? shared : own;
+}
+
+/* The path as it is written: relative where it lies below the section; else a new section begins. */
+static const char *name_of(struct writer *w, const struct machine_entry *e)
+{
+    const char *path = e->path;
     int64_t pid = process_of(path);
     size_t len = strlen(w->section);
     if (pid && pid != w->pid)
         begin_process(w, pid);
     else if (!pid && (w->pid || len == 0 || strncmp(path, w->section, len) != 0 || path[len] != '/')) {
         w->pid = 0;
-        str_copy(w->section, sizeof w->section, (struct str){path, (size_t)(strrchr(path, '/') - path)});
+        str_copy(w->section, sizeof w->section, (struct str){path, section_of(w, e)});
         buf_printf(w->out, w->section[0] ? "\n[%s]\n" : "\n", w->section);
     }
     return w->section[0] ? path + strlen(w->section) + 1 : path;
@@ -175,7 +187,7 @@ static void write_file(struct writer *w, const struct machine_entry *e)
 {
     if (is_written_with_its_descriptor(w, e))
         return;
-    const char *name = name_of(w, e->path);
+    const char *name = name_of(w, e);
     if (of_process(w, e->path, "comm") && str_trim(e->bytes).len)
         return; /* stands in the first line of the block */
     if (of_process(w, e->path, "cmdline") && write_command_line(w, e->bytes))
@@ -211,10 +223,10 @@ static void write_entry(struct writer *w, size_t i)
     } else if (has_below(w, i)) {
         return; /* its directory is made for what it holds */
     } else if (e->kind == MACHINE_FOLDER) {
-        const char *name = name_of(w, e->path);
+        const char *name = name_of(w, e);
         buf_printf(w->out, "folder %s\n", name);
     } else {
-        const char *name = name_of(w, e->path);
+        const char *name = name_of(w, e);
         if (!write_descriptor(w, name, e->bytes))
             buf_printf(w->out, "link %s = " STR_FMT "\n", name, STR_ARG(e->bytes));
     }

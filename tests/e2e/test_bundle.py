@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The doctor's bundle: what is in it, what is not, and that the machine comes back from it."""
 import getpass
-import os
 import pathlib
 import socket
 import tarfile
 
 import pytest
+import recorded
 import shapes
-
-FIXTURES = os.environ.get("WHIRR_FIXTURES")
 
 ONE = """
 gpu NVIDIA GeForce RTX 4090
@@ -80,27 +78,105 @@ def test_a_bundle_without_gpu_is_possible(whirr, bare_machine, tmp_path):
     assert whirr("--sysroot", str(machine), "--json").json()["gpus"] == []
 
 
-def machines():
-    if not FIXTURES or not os.path.isdir(FIXTURES):
-        return []
-    return sorted(str(p.parent.relative_to(FIXTURES)) for p in pathlib.Path(FIXTURES).glob("*/*/sys") if p.is_dir())
-
-
-VOLATILE = {"timestamp", "age"}
-
-
 def steady(gpu):
     """What a machine that stands still says again and again; its own identity is replaced in the bundle."""
     return {k: v for k, v in gpu.items() if k not in ("absent", "uuid", "serial", "processes", "instances")}
 
 
-@pytest.mark.skipif(not machines(), reason="no folder of recorded machines")
-@pytest.mark.parametrize("name", machines() or ["none"])
-def test_recorded_machines_come_back_from_their_bundle(whirr, tmp_path, name):
-    path, machine, original = tmp_path / "bundle.tar.gz", tmp_path / "machine", os.path.join(FIXTURES, name)
-    before = whirr("--sysroot", original, "--full", "--json").json()["gpus"]
-    result = whirr("--sysroot", original, "doctor", "--bundle", str(path))
+def status(whirr, root):
+    return whirr("--sysroot", str(root), "--full", "--json", **recorded.answers(root)).json()["gpus"]
+
+
+OF_FILES = recorded.names("[/sys/")
+TREES = sorted(p.parent for p in recorded.FIXTURES.glob("*/*/sys") if p.is_dir())
+
+
+@pytest.mark.parametrize("which", OF_FILES + TREES, ids=OF_FILES + [f"tree {p.name}" for p in TREES])
+def test_recorded_machines_come_back_from_their_bundle(whirr, tmp_path, which):
+    come_back(whirr, tmp_path, which if which in TREES else recorded.expand(which, tmp_path / "original"))
+
+
+def come_back(whirr, tmp_path, original):
+    path, machine = tmp_path / "bundle.tar.gz", tmp_path / "machine"
+    before = status(whirr, original)
+    result = whirr("--sysroot", str(original), "doctor", "--bundle", str(path))
     assert result.code == 0, result.err
     unpack(path, machine)
-    after = whirr("--sysroot", str(machine), "--full", "--json").json()["gpus"]
+    assert [steady(g) for g in status(whirr, machine)] == [steady(g) for g in before]
+
+
+def processes(gpu):
+    """Without what was replaced, or depends on the moment; None where the driver does not list them."""
+    return [[p[k] for k in ("pid", "name", "type", "memory_mb", "started_at")] for p in gpu["processes"] or []]
+
+
+@pytest.mark.parametrize("name", OF_FILES + ["no-gpu", "a100-mig", "h100-mig-load", "rtx4090x4-one-lost"])
+def test_a_machine_file_says_the_same_as_the_machine(whirr, tmp_path, name):
+    """A bug report becomes a test: what doctor writes as text is a machine of tests/machines."""
+    original, path = recorded.expand(name, tmp_path / "original"), tmp_path / "out.machine"
+    before = status(whirr, original)
+    result = whirr("--sysroot", original, "doctor", "--bundle", str(path), **recorded.answers(original))
+    assert result.code == 0 and path.read_text().startswith("# whirr machine 1\n"), result.err
+    after = status(whirr, recorded.unpack(path, tmp_path / "again"))
     assert [steady(g) for g in after] == [steady(g) for g in before]
+    assert [processes(g) for g in after] == [processes(g) for g in before]
+    assert [[i["profile"] for i in g["instances"]] for g in after] == [[i["profile"] for i in g["instances"]] for g in before]
+    assert len({g["uuid"] for g in after if g["uuid"]}) == len({g["uuid"] for g in before if g["uuid"]})
+
+
+def test_a_machine_file_holds_everything_with_consent(whirr, tmp_path):
+    original, path = recorded.expand("container-host", tmp_path / "original"), tmp_path / "out.machine"
+    assert whirr("--sysroot", original, "doctor", "--bundle", str(path), "--with-private").code == 0
+    again = recorded.unpack(path, tmp_path / "again")
+    assert status(whirr, again) == status(whirr, original)
+    assert "Llama-3.1-8B" in path.read_text() and "alice" in path.read_text()
+
+
+def test_a_machine_file_holds_nothing_private(whirr, tmp_path):
+    for name in ("container-host", "mi300x-kfd-cpx", "rx6900xt-rdna2"):
+        original, path = recorded.expand(name, tmp_path / name), tmp_path / f"{name}.machine"
+        assert whirr("--sysroot", original, "doctor", "--bundle", str(path)).code == 0
+        text = path.read_text()
+        for secret in ("alice", "boxes", "Llama", "train.py", "--listen", "100c", "unique_id 4105", "passwd", "a1a1", "b2b2"):
+            assert secret not in text, (name, secret)
+        # Users that have no name are numbers, and numbers stand for other things, too.
+        assert name != "container-host" or "Uid:\t4242\t4242" in text
+
+
+def test_containers_are_told_apart_by_their_stand_ins(whirr, tmp_path):
+    original, path = recorded.expand("container-host", tmp_path / "original"), tmp_path / "out.machine"
+    assert whirr("--sysroot", original, "doctor", "--bundle", str(path)).code == 0
+    again = recorded.unpack(path, tmp_path / "again")
+    containers = [p["container"] for p in whirr("--sysroot", again, "ps", "--json").json()["processes"]]
+    assert sum(1 for c in containers if c) == 2 and len(set(containers)) == 3, containers
+
+
+def test_a_gpu_that_is_known_by_its_render_node_alone_comes_back(whirr, tmp_path):
+    device = tmp_path / "host/sys/class/drm/card1/device"
+    (device / "drm/renderD129").mkdir(parents=True)
+    (device / "uevent").write_text("DRIVER=nouveau\nPCI_ID=10DE:1B80\nPCI_SLOT_NAME=0000:01:00.0\n")
+    come_back(whirr, tmp_path, tmp_path / "host")
+    assert len(status(whirr, tmp_path / "machine")) == 1
+
+
+@pytest.mark.parametrize("text,words", [
+    ("sys = 1\n", "is not a machine file"),
+    ("# whirr machine 1\n\nnonsense\n", "line 3: expected 'PATH = VALUE'"),
+    ("# whirr machine 1\n/../../x = 1\n", "line 2: a path must not"),
+])
+def test_a_machine_file_that_makes_no_sense_is_refused(whirr, tmp_path, text, words):
+    (tmp_path / "bad.machine").write_text(text)
+    result = whirr("doctor", "--unpack", str(tmp_path / "bad.machine"), str(tmp_path / "out"))
+    assert result.code == 1 and words in result.err
+    assert not (tmp_path / "x").exists() and not (tmp_path.parent / "x").exists()
+
+
+def test_unpacking_needs_a_file_and_an_empty_directory(whirr, tmp_path):
+    good = str(recorded.FOLDER / "no-gpu.machine")
+    assert whirr("doctor", "--unpack", good).code == 2
+    assert whirr("doctor", "somewhere").code == 2
+    result = whirr("doctor", "--unpack", str(tmp_path / "none.machine"), str(tmp_path / "out"))
+    assert result.code == 1 and "cannot read" in result.err
+    (tmp_path / "mine").write_text("precious")
+    result = whirr("doctor", "--unpack", good, str(tmp_path))
+    assert result.code == 1 and "is not empty" in result.err

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorded machines of tests/machines, for tests that run the program on them."""
+import os
+import pathlib
+
+from isolation import ROOT, run_whirr
+
+FOLDER = ROOT / "tests" / "machines"
+FAKE_SMI = str(ROOT / "tests" / "fakes" / "nvidia-smi")
+# Whole recorded trees, an extra where they are given.
+FIXTURES = pathlib.Path(os.environ.get("WHIRR_FIXTURES", "/nonexistent"))
+
+
+def names(holding):
+    """Machines with a line that begins so: "[/sys/", "[/nvidia-smi"."""
+    return sorted(p.stem for p in FOLDER.glob("*.machine") if f"\n{holding}" in p.read_text())
+
+
+def unpack(file, to):
+    done = run_whirr("doctor", "--unpack", str(file), str(to))
+    assert done.returncode == 0, done.stderr
+    return str(to)
+
+
+def expand(name, to):
+    """Makes the machine in the directory `to`, which --sysroot takes."""
+    return unpack(FOLDER / f"{name}.machine", to)
+
+
+def answers(root):
+    """What whirr needs in its environment to ask the nvidia-smi of an expanded machine."""
+    there = (pathlib.Path(root) / "nvidia-smi").is_dir()
+    return {"WHIRR_NVIDIA_SMI": FAKE_SMI, "FAKE_SMI_MACHINE": str(root)} if there else {}
