@@ -2,10 +2,10 @@
 """whirr health, without a daemon: one look at the cards and at the kernel's log."""
 import json
 import os
-import pathlib
 import time
 
 import pytest
+import recorded
 
 CARDS = """
 gpu NVIDIA GeForce RTX 4090
@@ -149,17 +149,13 @@ def test_a_hang_that_another_vendors_driver_tells_of(nvml, machine):
     assert "hung" in verdict["reason"] and "3 times" in verdict["reason"]
 
 
-def test_recorded_machines_have_a_verdict(whirr):
+def test_recorded_machines_have_a_verdict(whirr, tmp_path):
     """AMD and Intel cards: what their drivers tell is judged, what they do not tell judges nothing."""
-    fixtures = os.environ.get("WHIRR_FIXTURES")
-    roots = sorted(p for p in pathlib.Path(fixtures or "/nonexistent").glob("*/*") if (p / "sys").is_dir())
-    if not roots:
-        pytest.skip("no recorded machines (WHIRR_FIXTURES)")
     judged = 0
-    for root in roots:
-        body = json.loads(whirr("--sysroot", str(root), "health", "--json").out)
+    for name in recorded.names("[/sys/"):
+        body = json.loads(whirr("--sysroot", recorded.expand(name, tmp_path / name), "health", "--json").out)
         for gpu in body["gpus"]:
             judged += 1
-            assert gpu["state"] in ("healthy", "unknown", "asleep", "degraded"), (root, gpu)
+            assert gpu["state"] in ("healthy", "unknown", "asleep", "degraded"), (name, gpu)
             assert gpu["reason"] and gpu["action"]
-    assert judged > 3
+    assert judged > 20

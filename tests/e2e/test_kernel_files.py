@@ -1,34 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """AMD, Intel and other cards through the program: recorded machines, a machine of three vendors, and AMD's own tool as fallback."""
-import os
-import pathlib
-
 import pytest
+import recorded
 import shapes
 
-FIXTURES = pathlib.Path(os.environ.get("WHIRR_FIXTURES", "/nonexistent"))
-# Tree, PCI address, and values of the recorded files.
+# Machine, PCI address, and values of the recorded files.
 RECORDED = [
-    ("amd/hd7870-si-radeon", "0000:01:00.0", {"temperature_celsius": 27, "fan_percent": 20, "utilization_percent": None}),
-    ("amd/phoenix-apu-780m", "0000:64:00.0", {"memory_total_mb": 34073.777344, "memory_kind": "shared", "power_watts": 3.103}),
-    ("amd/r7-240-si-amdgpu", "0000:01:00.0", {"clock_graphics_mhz": 400, "power_watts": None, "fan_rpm": None}),
-    ("amd/rx5500xt-rdna1", "0000:04:00.0", {"temperature_memory_celsius": None, "pcie_width": 8, "memory_total_mb": None}),
-    ("amd/rx580-polaris", "0000:09:00.0", {"utilization_percent": 11, "power_watts": 41.045, "temperature_limit_celsius": 94}),
-    ("amd/rx6900xt-rdna2", "0000:0c:00.0", {"uuid": "amd-946d7e1ef9b172dd", "throttle_reasons": [], "fan_rpm": 0}),
-    ("amd/rx7900xtx-rdna3", "0000:03:00.0", {"clock_graphics_mhz": 31, "temperature_hotspot_celsius": 61}),
-    ("amd/rx9070-rdna4", "0000:03:00.0", {"pcie_generation": 4, "fan_percent": 45.9}),
-    ("amd/vega56-gfx9", "0000:0b:00.0", {"fan_rpm": 5, "memory_used_mb": 15.84375}),
-    ("intel/arc-a380-i915", "0000:0b:00.0", {"temperature_celsius": 55, "power_limit_watts": 55, "pcie_width": None}),
-    ("intel/arc-a380-xe", "0000:08:00.0", {"temperature_memory_celsius": 54, "fan_rpm": 945}),
-    ("intel/cometlake-i915", "0000:00:02.0", {"clock_graphics_mhz": 300, "pcie_generation": None}),
+    ("hd7870-si-radeon", "0000:01:00.0", {"temperature_celsius": 27, "fan_percent": 20, "utilization_percent": None}),
+    ("phoenix-apu-780m", "0000:64:00.0", {"memory_total_mb": 34073.777344, "memory_kind": "shared", "power_watts": 3.103}),
+    ("r7-240-si-amdgpu", "0000:01:00.0", {"clock_graphics_mhz": 400, "power_watts": None, "fan_rpm": None}),
+    ("rx5500xt-rdna1", "0000:04:00.0", {"temperature_memory_celsius": None, "pcie_width": 8, "memory_total_mb": None}),
+    ("rx580-polaris", "0000:09:00.0", {"utilization_percent": 11, "power_watts": 41.045, "temperature_limit_celsius": 94}),
+    ("rx6900xt-rdna2", "0000:0c:00.0", {"uuid": "amd-000000000000100c", "throttle_reasons": [], "fan_rpm": 0}),
+    ("rx7900xtx-rdna3", "0000:03:00.0", {"clock_graphics_mhz": 31, "temperature_hotspot_celsius": 61}),
+    ("rx9070-rdna4", "0000:03:00.0", {"pcie_generation": 4, "fan_percent": 45.9}),
+    ("vega56-gfx9", "0000:0b:00.0", {"fan_rpm": 5, "memory_used_mb": 15.84375}),
+    ("arc-a380-i915", "0000:0b:00.0", {"temperature_celsius": 55, "power_limit_watts": 55, "pcie_width": None}),
+    ("arc-a380-xe", "0000:08:00.0", {"temperature_memory_celsius": 54, "fan_rpm": 945}),
+    ("cometlake-i915", "0000:00:02.0", {"clock_graphics_mhz": 300, "pcie_generation": None}),
 ]
 
 
-@pytest.mark.parametrize("tree,address,expected", RECORDED, ids=[row[0] for row in RECORDED])
-def test_a_recorded_card_shows_what_its_files_say(whirr, tree, address, expected):
-    if not (FIXTURES / tree).is_dir():
-        pytest.skip("no recorded machines here")
-    body = whirr("status", "--full", "--json", "--sysroot", str(FIXTURES / tree)).json()
+@pytest.mark.parametrize("name,address,expected", RECORDED, ids=[row[0] for row in RECORDED])
+def test_a_recorded_card_shows_what_its_files_say(whirr, tmp_path, name, address, expected):
+    body = whirr("status", "--full", "--json", "--sysroot", recorded.expand(name, tmp_path / "machine")).json()
     gpu = next(g for g in body["gpus"] if g["pci_address"] == address)
     shapes.check_gpu(gpu)
     for key, value in expected.items():
