@@ -86,8 +86,9 @@ const struct command command_ps = {
     .summary = "The processes on the GPUs, with their share of memory, load and power",
     .details =
         "One row for each process and GPU. SM is the share of the compute units, MEM of the memory bandwidth, ENC and DEC of "
-        "the video engines. WATTS is the part of the card's power that is attributed to the process, BY tells "
-        "how: by its load, by its memory, or because it is alone. Arguments that look like keys, tokens or passwords are "
+        "the video engines. WATTS is the part of the GPU's power above idle that the process's share of these engines "
+        "explains; BY is `util`, or `alone` where shares are unknown and it is the only process. The row `(not attributed)` has "
+        "the rest: idle power, hidden processes, unknown shares. Arguments that look like keys, tokens or passwords are "
         "masked unless --show-secrets is given.",
     .options = options,
     .option_count = ARRAY_LEN(options),

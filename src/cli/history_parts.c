@@ -161,6 +161,20 @@ static void add_process(struct grid *g, const struct page *page, const json_t *r
     add_text(g, page, INK_PLAIN, text_of(row, "command"));
 }
 
+/* What the GPU used and no process explains, so that the column adds up. */
+static void add_remainder(struct grid *g, const struct page *page, const json_t *row)
+{
+    add_number(g, page, row, "gpu_index", 1, 0, "");
+    add_text(g, page, INK_PLAIN, "");
+    add_text(g, page, INK_PLAIN, "");
+    add_text(g, page, INK_FAINT, "(not attributed)");
+    for (int i = 0; i < 5; i++)
+        add_text(g, page, INK_PLAIN, "");
+    add_number(g, page, row, "energy_joules", 1000, 1, " kJ");
+    add_text(g, page, INK_PLAIN, "");
+    add_text(g, page, INK_PLAIN, "");
+}
+
 static void add_event(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
     int grade = grade_of(row);
@@ -197,6 +211,9 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
         else
             add_process(&g, page, json_array_get(rows, i), now);
     }
+    const json_t *rest = json_object_get(doc, "not_attributed");
+    for (size_t i = 0; i < json_array_size(rest) && json_array_size(rows); i++)
+        add_remainder(&g, page, json_array_get(rest, i));
     if (json_array_size(rows) == 0)
         buf_text(out, events ? "Nothing happened in that time.\n" : "Nobody used the GPUs in that time.\n");
     else

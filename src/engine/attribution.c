@@ -3,52 +3,124 @@
  */
 #include "engine/attribution.h"
 
-static int64_t weight(const struct process *p, enum power_basis basis)
+#include "base/cleanup.h"
+
+enum { CALM_PERMILLE = 100 };
+
+static const struct engine {
+    enum metric gpu;
+    enum process_metric process;
+    int weight;
+    /* Memory traffic follows the computing that causes it: where no process's part is known, it goes along with the SMs. Video
+     * engines work for somebody in particular: where nobody is known, their part stays with nobody. */
+    bool follows;
+} engines[] = {
+    {METRIC_util_permille, PROCESS_METRIC_util_permille, 100, false},
+    {METRIC_mem_util_permille, PROCESS_METRIC_mem_util_permille, 25, true},
+    {METRIC_encoder_permille, PROCESS_METRIC_encoder_permille, 25, false},
+    {METRIC_decoder_permille, PROCESS_METRIC_decoder_permille, 15, false},
+};
+
+/* Everybody who is on the GPU is in the list, as far as the driver knows. */
+static bool list_is_whole(const struct gpu *gpu)
 {
-    return basis == POWER_BASIS_UTILIZATION ? reading_or(p->util_permille, 0) : reading_or(p->mem_bytes, 0) >> 20;
+    return gpu->processes_state == READING_OK && gpu->processes_hidden == 0 && gpu->processes_left_out == 0;
 }
 
-static int64_t total_weight(const struct gpu *gpu, enum power_basis basis)
+/* The weighed use of one engine by all, seen or not; 0 where nothing can be said. */
+static int64_t engine_total(const struct gpu *gpu, const struct engine *e)
 {
-    int64_t total = 0;
-    for (size_t i = 0; i < gpu->process_count; i++)
-        total += weight(&gpu->processes[i], basis);
-    return total;
+    int64_t seen = 0, load;
+    size_t known = 0;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        known += gpu->processes[i].metric[e->process].state == READING_OK;
+        seen += reading_or(gpu->processes[i].metric[e->process], 0);
+    }
+    if (!reading_get(gpu->metric[e->gpu], &load))
+        return list_is_whole(gpu) && known == gpu->process_count ? seen * e->weight : 0;
+    if (known == 0 && e->follows)
+        return 0;
+    /* The driver measures processes and GPU over windows of their own: within a tenth they mean the same. */
+    return (seen * 10 >= load * 9 ? seen : load) * e->weight;
 }
 
-static void share(struct gpu *gpu, enum power_basis basis, int64_t power_mw, int64_t total)
+/* The weighed use by one process. False: the share that matters most, of the SMs, is not known. */
+static bool process_use(const struct process *p, int64_t *ret)
 {
-    /* Rounding is carried on, so that the parts add up to the whole. */
-    int64_t given = 0, weighed = 0;
+    *ret = 0;
+    for (size_t i = 0; i < ARRAY_LEN(engines); i++)
+        *ret += reading_or(p->metric[engines[i].process], 0) * engines[i].weight;
+    return p->util_permille.state == READING_OK;
+}
+
+static bool is_calm(const struct gpu *gpu)
+{
+    static const enum metric loads[] = {METRIC_util_permille, METRIC_encoder_permille, METRIC_decoder_permille};
+    for (size_t i = 0; i < ARRAY_LEN(loads); i++)
+        if (reading_or(gpu->metric[loads[i]], 0) > CALM_PERMILLE)
+            return false;
+    return gpu->util_permille.state == READING_OK;
+}
+
+static void learn_idle(const struct gpu *gpu, int64_t power_mw, struct reading *idle_mw)
+{
+    if (power_mw > 0 && is_calm(gpu) && (idle_mw->state != READING_OK || power_mw < idle_mw->value))
+        *idle_mw = reading_ok(power_mw);
+}
+
+/* Nobody's share can be measured, but one process is all there is: what the GPU does, it does for that one. */
+static bool is_alone(const struct gpu *gpu)
+{
+    enum reading_state why = gpu->process_count == 1 ? gpu->processes[0].util_permille.state : READING_OK;
+    return (why == READING_UNSUPPORTED || why == READING_DENIED) && list_is_whole(gpu) && gpu->util_permille.state == READING_OK;
+}
+
+static void nobody_knows(struct gpu *gpu, enum reading_state why)
+{
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        gpu->processes[i].power_mw = reading_absent(why);
+        gpu->processes[i].power_basis = POWER_BASIS_NONE;
+    }
+    gpu->not_attributed_mw = reading_absent(why);
+}
+
+/* Returns what was given. */
+static int64_t share_out(struct gpu *gpu, int64_t dynamic_mw)
+{
+    int64_t all = 0, given_mw = 0;
+    for (size_t i = 0; i < ARRAY_LEN(engines); i++)
+        all += engine_total(gpu, &engines[i]);
     for (size_t i = 0; i < gpu->process_count; i++) {
         struct process *p = &gpu->processes[i];
-        weighed += weight(p, basis);
-        int64_t upto = (int64_t)((double)power_mw * (double)weighed / (double)total + 0.5);
-        p->power_mw = reading_ok(upto - given);
-        p->power_basis = basis;
-        given = upto;
+        int64_t use;
+        if (!process_use(p, &use)) {
+            p->power_mw = reading_absent(p->util_permille.state);
+            p->power_basis = POWER_BASIS_NONE;
+            continue;
+        }
+        int64_t part_mw = all > 0 ? (int64_t)((double)dynamic_mw * (double)use / (double)all + 0.5) : 0;
+        part_mw = MIN_OF(part_mw, dynamic_mw - given_mw);
+        p->power_mw = reading_ok(part_mw);
+        p->power_basis = POWER_BASIS_UTILIZATION;
+        given_mw += part_mw;
     }
+    return given_mw;
 }
 
-void attribute_power(struct gpu *gpu)
+void attribute_power(struct gpu *gpu, struct reading *idle_mw)
 {
-    int64_t power_mw;
+    int64_t power_mw, given_mw;
     if (!reading_get(gpu->power_mw, &power_mw)) {
-        for (size_t i = 0; i < gpu->process_count; i++)
-            gpu->processes[i].power_mw = reading_absent(gpu->power_mw.state);
+        nobody_knows(gpu, gpu->power_mw.state);
         return;
     }
-    if (gpu->process_count == 1) {
-        gpu->processes[0].power_mw = reading_ok(power_mw);
+    learn_idle(gpu, power_mw, idle_mw);
+    int64_t dynamic_mw = MAX_OF(power_mw - reading_or(*idle_mw, 0), (int64_t)0);
+    given_mw = share_out(gpu, dynamic_mw);
+    if (is_alone(gpu)) {
+        gpu->processes[0].power_mw = reading_ok(dynamic_mw);
         gpu->processes[0].power_basis = POWER_BASIS_ONLY_PROCESS;
-        return;
+        given_mw = dynamic_mw;
     }
-    int64_t load = total_weight(gpu, POWER_BASIS_UTILIZATION), memory = total_weight(gpu, POWER_BASIS_MEMORY);
-    if (load > 0)
-        share(gpu, POWER_BASIS_UTILIZATION, power_mw, load);
-    else if (memory > 0)
-        share(gpu, POWER_BASIS_MEMORY, power_mw, memory);
-    else
-        for (size_t i = 0; i < gpu->process_count; i++)
-            gpu->processes[i].power_mw = reading_absent(READING_UNSUPPORTED);
+    gpu->not_attributed_mw = reading_ok(power_mw - given_mw);
 }

@@ -32,6 +32,7 @@ struct worker {
     size_t gpu_count;
     struct gpu_id *ids;
     struct gpu *last; /* what was read last of each GPU, to keep the groups that are not read each time */
+    struct reading *idle_mw; /* of each GPU, as far as it has been seen idle */
     unsigned known;
 };
 
@@ -63,8 +64,10 @@ static void forget_gpus(struct worker *w)
     for (size_t i = 0; i < w->gpu_count; i++)
         gpu_done(&w->last[i]);
     free(w->last);
+    free(w->idle_mw);
     free(w->ids);
     w->last = NULL;
+    w->idle_mw = NULL;
     w->ids = NULL;
     w->gpu_count = 0;
     w->known = 0;
@@ -91,7 +94,8 @@ static int list_gpus(struct worker *w, struct error *err)
     }
     w->ids = ids;
     w->last = calloc((size_t)MAX_OF(count, 1), sizeof *w->last);
-    if (!w->last)
+    w->idle_mw = calloc((size_t)MAX_OF(count, 1), sizeof *w->idle_mw);
+    if (!w->last || !w->idle_mw)
         return error_set(err, -ENOMEM, "out of memory");
     w->gpu_count = (size_t)count;
     return 0;
@@ -158,7 +162,7 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
     if ((groups & GROUP_PROCESS) && !w->ops->simulated && !w->ops->host)
         for (size_t i = 0; i < out->process_count; i++)
             identity_fill(w->identity, &out->processes[i]);
-    attribute_power(out);
+    attribute_power(out, &w->idle_mw[position]);
     for (size_t i = 0; i < out->instance_count; i++) {
         struct gpu *instance = &out->instances[i];
         str_copy(instance->source, sizeof instance->source, str_from(out->source));

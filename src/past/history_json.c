@@ -249,6 +249,44 @@ static int answer_series(struct store *s, const struct history_question *q, stru
 
 /* ---- lists ---- */
 
+struct remainder {
+    struct store *store;
+    const struct history_question *question;
+    int64_t gpu_id; /* 0: all */
+    struct json_writer *j;
+    struct error *err;
+};
+
+static int add_remainder(void *user, const struct store_gpu *gpu)
+{
+    struct remainder *r = user;
+    struct store_energy energy = {0};
+    if (r->gpu_id && r->gpu_id != gpu->id)
+        return 0;
+    int rc = store_energy(r->store, gpu->id, r->question->since_ms, r->question->until_ms, &energy, r->err);
+    if (rc < 0 || energy.energy_mj == 0)
+        return rc;
+    jw_object(r->j);
+    jw_key_text(r->j, "host", gpu->host);
+    jw_key_int(r->j, "gpu_index", gpu->index);
+    json_words(r->j, "gpu_uuid", gpu->identity.uuid);
+    jw_key_number(r->j, "energy_joules", (double)(energy.energy_mj - energy.attributed_mj) * 1e-3);
+    jw_end(r->j);
+    return 0;
+}
+
+/* What the GPUs used and no process explains: with it, the list adds up to the GPUs. Only where all of it was asked for. */
+static int write_remainders(struct store *s, const struct history_question *q, const struct history_list *list, struct error *err)
+{
+    struct remainder r = {s, q, list->gpu_id, list->j, err};
+    int rc = 0;
+    jw_key_array(list->j, "not_attributed");
+    if (!q->pid && !q->process[0] && !q->life && history_list_within(s, q))
+        rc = store_gpus(s, list->host, add_remainder, &r, err);
+    jw_end(list->j);
+    return rc;
+}
+
 static int answer_list(struct store *s, const struct history_question *q, struct json_writer *j, struct error *err)
 {
     CLEANUP(history_subjects_done) struct history_subjects subjects;
@@ -269,6 +307,8 @@ static int answer_list(struct store *s, const struct history_question *q, struct
     jw_key_array(j, lives ? "processes" : "events");
     rc = history_list_write(s, &list, err);
     jw_end(j);
+    if (rc == 0 && lives)
+        rc = write_remainders(s, q, &list, err);
     jw_key_int(j, "count", (int64_t)list.count);
     char cursor[32];
     snprintf(cursor, sizeof cursor, "%llx", (long long)list.cursor);
@@ -299,6 +339,10 @@ void history_answer_nothing(const struct history_question *q, struct buf *out)
             jw_key_text(&j, "sums_of", "time");
         jw_key_array(&j, q->kind == HISTORY_PROCESSES ? "processes" : "events");
         jw_end(&j);
+        if (q->kind == HISTORY_PROCESSES) {
+            jw_key_array(&j, "not_attributed");
+            jw_end(&j);
+        }
         jw_key_int(&j, "count", 0);
         jw_key_text(&j, "next_cursor", NULL);
     }

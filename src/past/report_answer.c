@@ -63,7 +63,8 @@ static void origin(struct json_writer *j, int64_t counter_mj, int64_t integrated
     jw_key_number(j, "counter_joules", round((double)counter_mj / 1000));
     jw_key_number(j, "integrated_joules", round((double)integrated_mj / 1000));
     jw_key_number(j, "attributed_joules", round((double)attributed_mj / 1000));
-    jw_key_number(j, "unattributed_joules", round((double)(energy_mj - attributed_mj) / 1000));
+    jw_key_number(j, "not_attributed_joules", round((double)(energy_mj - attributed_mj) / 1000));
+    jw_key_number(j, "unattributed_joules", round((double)(energy_mj - attributed_mj) / 1000)); /* until 0.3 */
     jw_key_text(j, "energy_from",
                 energy_mj == 0       ? NULL
                 : integrated_mj == 0 ? "counter"

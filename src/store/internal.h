@@ -140,6 +140,9 @@ void store_forget_columns(struct store *s);
 int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err);
 int lives_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
                 struct error *err);
+/* What the GPU's own counter went on by before this program wrote anything. To be called with its first reading. */
+int missed_energy_book(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, const struct known_gpu *known,
+                       struct error *err);
 int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
 int lives_flush(struct store *s, struct error *err);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);

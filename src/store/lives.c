@@ -237,6 +237,8 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
     int64_t at_ms = snapshot->taken_at.ms;
     int rc = s->lives_loaded ? 0 : load_lives(s, err);
     int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
+    if (rc == 0 && known->meter.counter_mj.state != READING_OK)
+        rc = missed_energy_book(s, snapshot, gpu, known, err);
     bool counted;
     int64_t energy_mj = energy_step(&known->meter, snapshot->taken, gpu->power_mw, gpu->energy_mj, gap_ms, &counted);
     int64_t left_mj = energy_mj;

@@ -83,3 +83,16 @@ def test_nothing_is_invented_without_a_gpu(whirr, bare_machine):
     assert whirr(*root, "ps", "--json").json()["processes"] == []
     why = shapes.check(whirr(*root, "why", "--json").json(), shapes.WHY)
     assert why["gpus"] == [] and why["answer"]
+
+
+@pytest.mark.parametrize("scenario", ["mixed", "multi-user", "shared-desktop", "idle"])
+def test_watts_of_processes_and_what_is_not_attributed_are_the_gpus_watts(whirr, scenario):
+    body = whirr("--source", f"sim:scenario={scenario}", "status", "--json").json()
+    for gpu in body["gpus"]:
+        parts = sum(p["power_watts"] for p in gpu["processes"]) + gpu["not_attributed_watts"]
+        assert parts == pytest.approx(gpu["power_watts"], abs=0.01)
+    done = whirr("--source", f"sim:scenario={scenario}", "ps")
+    if any(gpu["processes"] and gpu["not_attributed_watts"] >= 1 for gpu in body["gpus"]):
+        assert "(not attributed)" in done.out
+    alone = whirr("--source", f"sim:scenario={scenario}", "ps", "--user", "nobody")
+    assert "(not attributed)" not in alone.out

@@ -151,7 +151,7 @@ def test_the_price_comes_from_the_configuration(whirr, night, tmp_path):
 
 def test_text_by_one_kind(whirr, night):
     done = whirr("report", "--store", night, "--by", "container")
-    assert done.code == 0 and "CONTAINER" in done.out and "USER" not in done.out and "(no process)" in done.out
+    assert done.code == 0 and "CONTAINER" in done.out and "USER" not in done.out and "(not attributed)" in done.out
     assert all(len(line) <= 80 for line in done.out.splitlines())
 
 

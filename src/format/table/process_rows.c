@@ -106,7 +106,7 @@ static bool wanted(const struct process *p, const struct process_filter *filter)
 
 int process_rows_init(struct process_rows *rows, const struct snapshot *s, const struct process_filter *filter)
 {
-    *rows = (struct process_rows){0};
+    *rows = (struct process_rows){.only = filter->only, .whole = !filter->user && !filter->name && !filter->type && !filter->pid};
     size_t most = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
         most += s->gpus[i].process_count;
@@ -155,6 +155,29 @@ size_t process_biggest_first(const struct gpu *gpu, const struct process **sorte
     return gpu->process_count;
 }
 
+bool process_rows_remainder(const struct process_rows *rows, const struct snapshot *s, size_t position)
+{
+    const struct gpu *gpu = &s->gpus[position];
+    bool asked = rows->whole && (rows->only == ALL_GPUS || rows->only == (int)position);
+    bool anybody = gpu->process_count || gpu->processes_hidden || gpu->processes_state != READING_OK;
+    return asked && anybody && gpu->not_attributed_mw.state == READING_OK;
+}
+
+/* One object for each GPU whose power the processes do not explain wholly. */
+static void not_attributed(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
+{
+    jw_key_array(j, "not_attributed");
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (!process_rows_remainder(rows, s, i))
+            continue;
+        jw_object(j);
+        jw_key_int(j, "gpu_index", s->gpus[i].index);
+        json_scaled(j, "power_watts", s->gpus[i].not_attributed_mw, 1e-3);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
 {
     jw_object(j);
@@ -162,6 +185,7 @@ void json_processes(struct json_writer *j, const struct snapshot *s, const struc
     for (size_t i = 0; i < rows->count; i++)
         json_process(j, rows->rows[i].gpu, rows->rows[i].process);
     jw_end(j);
+    not_attributed(j, s, rows);
     jw_key_int(j, "count", (int64_t)rows->count);
     jw_key_int(j, "hidden", (int64_t)rows->hidden);
     json_time(j, "timestamp", s->taken_at);

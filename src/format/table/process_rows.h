@@ -17,6 +17,8 @@ struct process_rows {
     struct process_row *rows;
     size_t hidden;  /* exist, but may not be seen */
     size_t unknown; /* GPUs that do not tell their processes */
+    int only;       /* position of the GPU asked for, ALL_GPUS */
+    bool whole;     /* everybody on these GPUs was asked for: what is not attributed completes the sum */
 };
 
 struct process_filter {
@@ -40,6 +42,9 @@ void process_rows_done(struct process_rows *rows);
 
 /* The processes of one GPU, those that explain its load best first; returns how many. `sorted` has room for all. */
 size_t process_biggest_first(const struct gpu *gpu, const struct process **sorted);
+
+/* Whether the GPU at this position gets a row for the power that no process explains. */
+bool process_rows_remainder(const struct process_rows *rows, const struct snapshot *s, size_t position);
 
 /* The body of `whirr ps --json`. */
 void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows);

@@ -13,6 +13,8 @@ static const struct grid_column columns[] = {
     {"RAM", RIGHT, 7}, {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"MODEL", LEFT, 9},  {"COMMAND", LEFT, 0},
 };
 
+enum { COLUMN_GPU = 0, COLUMN_WATTS = 9, REMAINDER_SHOWN_MW = 500 };
+
 static void add_number(struct grid *g, const struct page *page, struct reading r,
                        void (*show)(char[NUMBER_SIZE], const struct page *, struct reading))
 {
@@ -31,7 +33,7 @@ static const char *basis_word(enum power_basis basis)
 {
     switch (basis) {
     case POWER_BASIS_NONE: return "";
-    case POWER_BASIS_UTILIZATION: return "load";
+    case POWER_BASIS_UTILIZATION: return "util";
     case POWER_BASIS_MEMORY: return "memory";
     case POWER_BASIS_ONLY_PROCESS: return "alone";
     }
@@ -95,6 +97,21 @@ static void add_row(struct grid *g, const struct page *page, const struct proces
     add_words(g, page, what(p));
 }
 
+/* What no process explains, so that the column adds up to the GPU. */
+static void add_remainder(struct grid *g, const struct page *page, const struct gpu *gpu)
+{
+    char text[NUMBER_SIZE];
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        if (i == COLUMN_GPU)
+            snprintf(text, sizeof text, "%d", gpu->index);
+        else if (i == COLUMN_WATTS)
+            show_watts(text, page, gpu->not_attributed_mw);
+        else
+            snprintf(text, sizeof text, "%s", i + 1 == ARRAY_LEN(columns) ? "(not attributed)" : page_dash(page));
+        grid_add(g, INK_FAINT, text);
+    }
+}
+
 static bool any_simulated(const struct process_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++)
@@ -115,6 +132,9 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
         grid_init(&g, columns, ARRAY_LEN(columns));
         for (size_t i = 0; i < rows->count; i++)
             add_row(&g, page, &rows->rows[i]);
+        for (size_t i = 0; i < s->gpu_count; i++)
+            if (process_rows_remainder(rows, s, i) && s->gpus[i].not_attributed_mw.value >= REMAINDER_SHOWN_MW)
+                add_remainder(&g, page, &s->gpus[i]);
         grid_write(out, page, &g);
         if (g.failed)
             out->failed = true;

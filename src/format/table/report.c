@@ -72,7 +72,7 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
         if (i >= most && !none)
             continue;
         grid_add(&g, none || !name[0] ? INK_FAINT : INK_PLAIN,
-                 none                          ? "(no process)"
+                 none                          ? "(not attributed)"
                  : strcmp(kind, "others") == 0 ? "(others)"
                  : name[0]                     ? name
                                                : "(none)");
@@ -185,9 +185,8 @@ static void energy_origin(struct buf *out, const struct page *page, const json_t
     if (all <= 0)
         return;
     snprintf(line, sizeof line,
-             "Energy: %.0f %% from the cards' own counters, %.0f %% integrated from power readings; %.0f %% went to processes, the "
-             "rest to "
-             "nobody (idle cards, or no process was seen).",
+             "Energy: %.0f %% from the cards' own counters, %.0f %% integrated from power readings; %.0f %% is explained by "
+             "processes; the rest is not attributed (idle power, hidden processes, unknown shares, whirr not running).",
              100 * counted / all, 100 - 100 * counted / all, 100 * given / all);
     buf_char(out, '\n');
     page_wrap(out, page, INK_FAINT, line, 0, 0);

@@ -15,6 +15,7 @@ struct box {
     struct env env;
     struct source *source;
     struct gpu_id ids[GPU_MAX];
+    struct reading idle_mw[GPU_MAX];
     size_t count;
     double interval_s;
 };
@@ -54,7 +55,7 @@ static inline struct snapshot *box_sample(struct box *b)
         sim_source.sample(b->source, i, GROUP_ALL, &s->gpus[i]);
         s->gpus[i].id = b->ids[i];
         s->gpus[i].index = (int)i;
-        attribute_power(&s->gpus[i]);
+        attribute_power(&s->gpus[i], &b->idle_mw[i]);
     }
     return s;
 }

@@ -255,6 +255,52 @@ static void joules_of_processes_add_up_to_those_of_the_card(void **state)
     sim_history_close(&h);
 }
 
+static void write_counter(const char *name, int64_t after_s, int64_t up_s, int64_t counter_j, int samples)
+{
+    struct store *s = open_store(name);
+    for (int i = 0; i < samples; i++) {
+        struct snapshot *snapshot = snapshot_new(1);
+        snapshot->taken_at.ms = HISTORY_BEGIN.ms + (after_s + 5 * i) * MS_PER_S;
+        snapshot->taken.ns = (up_s + 5 * i) * NS_PER_S;
+        snapshot->interval_s = 5;
+        snprintf(snapshot->host.name, sizeof snapshot->host.name, "box");
+        snprintf(snapshot->gpus[0].id.uuid, GPU_UUID_SIZE, "GPU-1");
+        snapshot->gpus[0].power_mw = reading_ok(100000);
+        snapshot->gpus[0].power_limit_mw = reading_ok(300000);
+        /* As it is read: every 30 s, and kept in between. */
+        snapshot->gpus[0].energy_mj = reading_ok((counter_j + i / 6 * 6 * 500) * 1000);
+        write_one(s, snapshot);
+        snapshot_unref(snapshot);
+    }
+    store_close(s);
+}
+
+static void energy_used_while_nobody_looked_is_the_gpus(void **state)
+{
+    (void)state;
+    write_counter("missed.db", 0, 1000, 50000, 10);
+    assert_int_equal(sql_i64("missed.db", "SELECT SUM(energy_mj) FROM energy"), 4500000); /* 45 s at 100 W */
+    /* Two hours later the counter says 700 kJ more than when it was read last, 30 s after the begin. */
+    write_counter("missed.db", 7200, 8200, 53000 + 700000, 3);
+    assert_int_equal(sql_i64("missed.db", "SELECT SUM(energy_mj) FROM energy"), 3000000 + 700000000 + 1000000);
+    assert_int_equal(sql_i64("missed.db", "SELECT SUM(attributed_mj) FROM energy"), 0);
+    /* Spread over the time in which it was used. */
+    assert_in_range(sql_i64("missed.db", "SELECT COUNT(*) FROM energy"), 118, 122);
+    assert_in_range(sql_i64("missed.db", "SELECT MAX(energy_mj) FROM energy"), 5000000, 12000000);
+}
+
+static void readings_of_different_counters_are_not_compared(void **state)
+{
+    (void)state;
+    write_counter("reset.db", 0, 1000, 50000, 2);
+    write_counter("reset.db", 3600, 4600, 900, 2); /* the driver was loaded anew */
+    assert_int_equal(sql_i64("reset.db", "SELECT SUM(energy_mj) FROM energy"), 1000000);
+    write_counter("reset.db", 7200, 60, 100000, 2); /* the host was started anew a minute ago */
+    assert_int_equal(sql_i64("reset.db", "SELECT SUM(energy_mj) FROM energy"), 1500000);
+    write_counter("reset.db", 7300, 160, 100000 + 50000000, 2); /* no GPU of 300 W uses 50 MJ in 100 s */
+    assert_int_equal(sql_i64("reset.db", "SELECT SUM(energy_mj) FROM energy"), 2000000);
+}
+
 static void events_are_kept_with_their_card(void **state)
 {
     (void)state;
@@ -337,6 +383,8 @@ int main(void)
         TEST(facts_are_written_when_they_change),
         TEST(each_life_of_a_process_is_one_row),
         TEST(joules_of_processes_add_up_to_those_of_the_card),
+        TEST(energy_used_while_nobody_looked_is_the_gpus),
+        TEST(readings_of_different_counters_are_not_compared),
         TEST(events_are_kept_with_their_card),
         TEST(a_newer_schema_is_left_alone),
         TEST(what_is_not_a_database_is_told_apart),
