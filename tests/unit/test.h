@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every unit test includes: cmocka with the headers it needs in front, and the folder of recorded machines.
+ * What every unit test includes: cmocka with the headers it needs in front, and what tap.c adds to it.
  */
 #pragma once
 
@@ -13,7 +13,11 @@
 
 #include <cmocka.h>
 
-/* The folder of recorded machines, NULL where it is not present: such tests then skip() and say so. */
+/* Ends a test that cannot be made here; the reason is listed with the results. */
+extern const char *skip_reason;
+#define SKIP(reason) (skip_reason = (reason), skip())
+
+/* The folder of recorded machines, NULL where it is not present: such tests are then left out. */
 static inline const char *fixtures_dir(void)
 {
     const char *dir = getenv("WHIRR_FIXTURES");

@@ -298,7 +298,7 @@ static void we_find_ourselves_on_the_real_machine(void **state)
     struct env env;
     env_init_system(&env);
     if (access("/proc/self/stat", R_OK) != 0)
-        skip();
+        SKIP("no /proc");
     /* The tests may run in a container, where only a process that holds a GPU is recognised: then nothing wrong is shown. */
     struct identity *i = identity_new(&env, false);
     struct process p = fill(i, getpid());

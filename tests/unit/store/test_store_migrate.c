@@ -306,10 +306,8 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
 {
     (void)state;
     const char *server = getenv("WHIRR_TEST_POSTGRES");
-    if (!server) {
-        print_message("skipped: no PostgreSQL (tools/with-postgres starts one)\n");
-        skip();
-    }
+    if (!server)
+        SKIP("no PostgreSQL (tools/with-postgres starts one)");
     for (int version = 1; version < SCHEMA_VERSION; version++) {
         AUTO_BUF struct buf sql = BUF(1 << 16);
         buf_text(&sql, "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public;");

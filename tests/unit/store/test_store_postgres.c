@@ -9,13 +9,11 @@
 
 static const char *server;
 
-#define NEEDS_SERVER()                                                                  \
-    do {                                                                                \
-        (void)state;                                                                    \
-        if (!server) {                                                                  \
-            print_message("skipped: no PostgreSQL (tools/with-postgres starts one)\n"); \
-            skip();                                                                     \
-        }                                                                               \
+#define NEEDS_SERVER()                                              \
+    do {                                                            \
+        (void)state;                                                \
+        if (!server)                                                \
+            SKIP("no PostgreSQL (tools/with-postgres starts one)"); \
     } while (0)
 
 /* What psql says to a query: past the program's own ways. */
