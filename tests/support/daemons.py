@@ -37,11 +37,11 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Daemon:
-    def __init__(self, folder, args, env):
+    def __init__(self, folder, args, env, through=()):
         self.folder, self.lines, self.address = folder, [], None
         self.env = environment(folder, **dict({"WHIRR_SERVER_SOCKET": str(folder / "whirr.sock")}, **env))
         self.started = time.monotonic()
-        self.process = subprocess.Popen([WHIRR, "serve", "--store", "none", *args], env=self.env, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*through, WHIRR, "serve", "--store", "none", *args], env=self.env, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.ready = threading.Event()
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -128,11 +128,11 @@ class Starter:
     def __init__(self, folder):
         self.folder, self.running = folder, []
 
-    def __call__(self, *args, source="sim:gpus=2,scenario=training", listen="127.0.0.1:0", **env):
+    def __call__(self, *args, source="sim:gpus=2,scenario=training", listen="127.0.0.1:0", through=(), **env):
         folder = self.folder / f"daemon{len(self.running)}"
         (folder / "config").mkdir(parents=True)
         more = ["--source", source] if source else []
-        daemon = Daemon(folder, ["--listen", listen, *more, *args], env)
+        daemon = Daemon(folder, ["--listen", listen, *more, *args], env, through)
         self.running.append(daemon)
         return daemon
 

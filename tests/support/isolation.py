@@ -10,6 +10,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHIRR = os.path.abspath(os.environ.get("WHIRR_BIN", ROOT / "build" / "whirr"))
 BUILD = pathlib.Path(WHIRR).resolve().parent
 
+# Files that nobody may read are closed to root as well, once it gives up the right to override.
+NO_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+# Root, or an ordinary user who is root in a world of its own.
+AS_ROOT = [] if os.geteuid() == 0 else ["unshare", "--map-root-user"]
+
 _home = None  # of the test that runs now
 
 
@@ -43,8 +48,8 @@ def environment(folder=None, **changes):
     return {name: value for name, value in env.items() if value is not None}
 
 
-def run_whirr(*args, folder=None, timeout=60, stdin=subprocess.DEVNULL, **env):
-    done = subprocess.run([WHIRR, *map(str, args)], env=environment(folder, **env), capture_output=True, text=True, timeout=timeout,
+def run_whirr(*args, folder=None, timeout=60, stdin=subprocess.DEVNULL, through=(), **env):
+    done = subprocess.run([*through, WHIRR, *map(str, args)], env=environment(folder, **env), capture_output=True, text=True, timeout=timeout,
                           stdin=stdin, errors="surrogateescape")
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
     return done
