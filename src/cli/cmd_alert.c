@@ -230,6 +230,7 @@ static const struct example examples[] = {
 };
 
 const struct command command_alert = {
+    .exits = "0 fine, also when alerts fire; 1 it failed, or check has found mistakes; 2 wrong usage or configuration.",
     .name = "alert",
     .summary = "What fires, the rules behind it, and silences",
     .details =

@@ -325,6 +325,9 @@ static const struct example examples[] = {
 };
 
 const struct command command_fit = {
+    .exits =
+        "0 it fits, also when workers must be evicted first (not with --now); 1 it does not fit, or it cannot be known; 2 wrong "
+        "usage or configuration.",
     .name = "fit",
     .summary = "Does it fit? Which GPU, what would have to be evicted, what is missing",
     .details = "SIZE is an amount of memory with its unit, like 24GiB, and stays on one GPU unless --split or --gpus say "
@@ -333,9 +336,7 @@ const struct command command_fit = {
                "with their config.json. Only headers are read. What can be had on a GPU is what the driver calls free, less "
                "worker.reserve; what workers of the guard hold counts as a second choice. The estimate for models is weights, "
                "cache for the "
-               "context, buffers and overhead (docs/capacity.md). What files or the driver do not say is never taken for room. "
-               "Exit status: "
-               "0 it fits (also when workers must be evicted first; not with --now), 1 it does not, or it cannot be known.",
+               "context, buffers and overhead (docs/capacity.md). What files or the driver do not say is never taken for room.",
     .arguments = "[SIZE|FILE|FOLDER]",
     .arguments_min = 0,
     .arguments_max = 1,

@@ -209,6 +209,9 @@ static const struct example examples[] = {
 };
 
 const struct command command_guard = {
+    .exits =
+        "0 done; 1 it failed: memory is not free, or a worker is not back; 2 wrong usage or configuration. With run: that of the "
+        "program.",
     .name = "guard",
     .summary = "Give the GPU to whoever needs it, and bring the AI worker back afterwards",
     .details =

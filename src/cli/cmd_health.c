@@ -15,6 +15,18 @@ static void cleanup_health(struct health **health)
     health_free(*health);
 }
 
+/* What is not known is no finding: only check plugins have a code for it. */
+static int worst(const struct health *health, int only)
+{
+    int status = EXIT_FINE;
+    for (size_t i = 0; i < health->count; i++) {
+        const struct health_verdict *v = &health->verdicts[i];
+        if (v->state != HEALTH_UNKNOWN && (only == HEALTH_ALL || only == v->gpu_index))
+            status = MAX_OF(status, health_exit_code(v->state));
+    }
+    return status;
+}
+
 static void write_answer(struct cli *cli, const struct health *health, const struct health_basis *basis, int only, struct buf *out)
 {
     if (cli->json) {
@@ -23,9 +35,11 @@ static void write_answer(struct cli *cli, const struct health *health, const str
         buf_char(out, '\n');
     } else if (options_has(&cli->options, "nagios")) {
         cli->status = nagios_health(out, health, basis, only);
+        return;
     } else {
         table_health(out, &cli->page, health, basis, only);
     }
+    cli->status = worst(health, only);
 }
 
 /* The index of the GPU that --gpu names; HEALTH_ALL without. */
@@ -96,6 +110,8 @@ static const struct example examples[] = {
 };
 
 const struct command command_health = {
+    .exits = "0 healthy, asleep or unknown; 1 degraded; 2 failing or lost. Also 1 when no answer was found, 2 for wrong usage or "
+             "configuration. With --nagios: 0 fine, 1 warning, 2 critical, 3 unknown",
     .name = "health",
     .summary = "Are the GPUs well? A state, the reason, and what to do",
     .details =

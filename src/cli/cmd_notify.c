@@ -178,6 +178,7 @@ static const struct example examples[] = {
 };
 
 const struct command command_notify = {
+    .exits = "0 fine; 1 it failed: the message did not arrive; 2 wrong usage or configuration.",
     .name = "notify",
     .summary = "Who hears of alerts, and whether a message arrives",
     .details =

@@ -73,6 +73,8 @@ static const struct example examples[] = {
 };
 
 const struct command command_release = {
+    .exits = "0 the driver is released, or nothing holds it; 1 it failed, or only a daemon that is not yours is running; 2 wrong "
+             "usage or configuration.",
     .name = "release",
     .summary = "Let the daemon go of the driver for a while, for an upgrade or a reset",
     .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile. Comes back by itself.",

@@ -142,10 +142,11 @@ static const struct example examples[] = {
 };
 
 const struct command command_run = {
+    .exits = "That of the program; 1 it could not be started; 2 wrong usage or configuration.",
     .name = "run",
     .summary = "Run a program that needs the GPU: workers under guard make room before it starts",
     .details = "Announces the need to every guard of this user, waits until their workers are off the GPU, runs the program, and "
-               "releases them at its end. Without a guard it simply runs the program. The exit status is the program's.",
+               "releases them at its end. Without a guard it simply runs the program.",
     .arguments = "-- COMMAND...",
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,

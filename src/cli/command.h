@@ -14,6 +14,7 @@ struct command {
     const char *name;
     const char *summary;   /* one line, no full stop */
     const char *details;   /* paragraphs for --help and the man page; NULL: the summary says it all */
+    const char *exits;     /* what its exit status means; NULL: COMMAND_EXITS */
     const char *arguments; /* "FILE", "[COMMAND]"; NULL: none */
     size_t arguments_min, arguments_max;
     const struct option_spec *options;
@@ -23,6 +24,8 @@ struct command {
     bool hidden;
     int (*run)(struct cli *cli); /* returns the exit status */
 };
+
+#define COMMAND_EXITS "0 fine, also without a GPU; 1 it failed; 2 wrong usage or configuration."
 
 extern const struct command *const command_table[];
 extern const size_t command_count;

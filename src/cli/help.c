@@ -66,6 +66,8 @@ void help_command(struct buf *out, const struct page *page, const struct command
         buf_char(out, '\n');
         page_wrap(out, page, INK_PLAIN, command->details, 0, 0);
     }
+    title(out, page, "Exit status");
+    page_wrap(out, page, INK_PLAIN, command->exits ? command->exits : COMMAND_EXITS, 0, 0);
     if (command->option_count) {
         title(out, page, "Options");
         option_list(out, page, command->options, command->option_count);

@@ -69,7 +69,9 @@ void manual_command(struct buf *out, const struct command *command)
         buf_text(out, "# OPTIONS\n\n");
         option_items(out, command->options, command->option_count);
     }
-    buf_text(out, "The options of all commands are in *whirr*(1).\n\n# SEE ALSO\n\n*whirr*(1)\n");
+    buf_text(out, "The options of all commands are in *whirr*(1).\n\n# EXIT STATUS\n\n");
+    plain(out, command->exits ? command->exits : COMMAND_EXITS);
+    buf_text(out, "\n\n# SEE ALSO\n\n*whirr*(1)\n");
 }
 
 void manual_overview(struct buf *out)
@@ -87,10 +89,13 @@ void manual_overview(struct buf *out)
     }
     buf_text(out, "# OPTIONS OF ALL COMMANDS\n\n");
     option_items(out, global_options.specs, global_options.count);
-    buf_text(out, "# EXIT STATUS\n\n*0*\n\tFine, also where there is no GPU.\n\n*1*\n\tFailure.\n\n*2*\n\tWrong usage.\n\n"
+    buf_text(out, "# EXIT STATUS\n\n*0*\n\tFine, also where there is no GPU.\n\n*1*\n\tFailure.\n\n*2*\n\tWrong usage, or a "
+                  "configuration that cannot be used.\n\n"
+                  "Some commands say more by it; each page tells.\n\n"
                   "# ENVIRONMENT\n\n*NO\\_COLOR*\n\tNo colours when set to anything.\n\n"
                   "*COLUMNS*\n\tWidth of the output where it is not a terminal.\n\n"
                   "*NVIDIA\\_VISIBLE\\_DEVICES*\n\tLimits the NVIDIA GPUs that are shown: all, none, void, indexes or UUIDs.\n\n"
+                  "*WHIRR\\_CONFIG*\n\tThe configuration file, like *--config*.\n\n"
                   "*WHIRR\\_NVML\\_LIBRARY*, *WHIRR\\_CUDA\\_LIBRARY*, *WHIRR\\_NVIDIA\\_SMI*\n\t"
                   "File names of the libraries and of the program, where they are not the usual ones.\n\n"
                   "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration.\n");

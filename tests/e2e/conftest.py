@@ -10,8 +10,8 @@ class Result:
     def __init__(self, done):
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
 
-    def json(self):
-        assert self.code == 0, self.err
+    def json(self, code=0):
+        assert self.code == code, (self.code, self.err)
         return json.loads(self.out)
 
 

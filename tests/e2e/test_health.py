@@ -36,6 +36,14 @@ def record(second, text, sequence=1):
     return f"4,{sequence},{second * 1000000},-;{text}\n SUBSYSTEM=pci\n DEVICE=+pci:0000:41:00.0\n"
 
 
+def answer(done):
+    """The answer; its exit status says the same as its state."""
+    body = json.loads(done.out)
+    codes = {"healthy": 0, "asleep": 0, "unknown": 0, "degraded": 1, "failing": 2, "lost": 2}
+    assert done.code == codes[body["state"]], (done.code, body["state"], done.err)
+    return body
+
+
 def states(body):
     return [g["state"] for g in body["gpus"]]
 
@@ -45,14 +53,14 @@ def test_a_healthy_machine_says_so_and_what_it_cannot_know(nvml, machine):
     done = nvml(CARDS, "--sysroot", str(machine), "health")
     assert done.code == 0 and "healthy" in done.out and "No fault was found" in done.out
     assert "whirr serve" in done.out and "kernel log" not in done.out
-    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()
+    body = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))
     assert states(body) == ["healthy", "healthy"] and body["remembered"] is False
     assert body["kernel_log"] == {"state": "read", "message": None}
 
 
 def test_an_xid_from_before_the_start_is_found_in_the_kernel_log(nvml, machine):
     (machine / "dev/kmsg").write_text(record(1, "Linux version 6.1") + record(3000, XID.format(code=95), 2))
-    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()
+    body = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))
     assert states(body) == ["healthy", "failing"] and body["state"] == "failing"
     verdict = body["gpus"][1]
     assert verdict["findings"][0]["xid"] == 95 and verdict["findings"][0]["check"] == "xid"
@@ -70,7 +78,7 @@ def test_an_xid_from_before_the_start_is_found_in_the_kernel_log(nvml, machine):
 ])
 def test_the_kernel_log_is_read_in_the_forms_it_is_kept_in(nvml, machine, place, line):
     (machine / place).write_text(line.format(code=46) + "\n")
-    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()
+    body = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))
     assert body["gpus"][1]["findings"][0]["xid"] == 46
 
 
@@ -78,30 +86,30 @@ def test_what_happened_before_the_last_boot_is_over(nvml, machine):
     before = "2026-11-14T05:10:16.1+00:00 box kernel: [ 3000.1] " + XID.format(code=79) + "\n"
     boot = "2026-11-15T05:10:16.1+00:00 box kernel: [    0.000000] Linux version 6.1.0-49\n"
     (machine / "var/log/kern.log").write_text(before + boot)
-    assert states(nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()) == ["healthy", "healthy"]
+    assert states(answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))) == ["healthy", "healthy"]
 
 
 def test_a_log_full_of_nonsense_harms_nothing(nvml, machine):
     noise = os.urandom(200000) + b"\n" + b"x" * 300000 + b"\nNVRM: Xid (PCI:\nNVRM: Xid ():, \n[999999999999999999999.9] y\n;;;\n"
     (machine / "dev/kmsg").write_bytes(noise + record(5, XID.format(code=48)).encode())
-    assert nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()["gpus"][1]["findings"][0]["xid"] == 48
+    assert answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]["findings"][0]["xid"] == 48
 
 
 def test_a_kernel_log_that_is_not_there_is_said(nvml, machine):
     done = nvml(CARDS, "--sysroot", str(machine), "health")
     assert done.code == 0 and "kernel log" in done.out
-    assert nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()["kernel_log"]["state"] == "absent"
+    assert answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["kernel_log"]["state"] == "absent"
 
 
 def test_a_kernel_log_that_may_not_be_read_says_what_to_do(nvml, machine):
     (machine / "dev/kmsg").write_text("")
     (machine / "dev/kmsg").chmod(0)
-    body = nvml(CARDS, "--sysroot", str(machine), "health", "--json", through=NO_OVERRIDE).json()
+    body = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json", through=NO_OVERRIDE))
     assert body["kernel_log"]["state"] == "denied" and "CAP_SYSLOG" in body["kernel_log"]["message"]
 
 
 def test_simulated_cards_have_nothing_to_do_with_this_machines_log(sim):
-    body = sim("idle", "health", "--json").json()
+    body = answer(sim("idle", "health", "--json"))
     assert body["kernel_log"]["state"] == "skipped" and all(g["simulated"] for g in body["gpus"])
     assert "SIMULATED" in sim("idle", "health").out
 
@@ -137,14 +145,14 @@ def test_wrong_usage(whirr):
 
 
 def test_one_gpu_alone(sim):
-    body = sim("gpu-lost", "health", "--json", "--gpu", "1", gpus=2).json()
+    body = answer(sim("gpu-lost", "health", "--json", "--gpu", "1", gpus=2))
     assert [g["gpu_index"] for g in body["gpus"]] == [1] and body["state"] == "healthy"
 
 
 def test_a_hang_that_another_vendors_driver_tells_of(nvml, machine):
     lines = [record(3000 + 60 * i, "somedriver 0000:41:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in python3 [4242]", i) for i in range(3)]
     (machine / "dev/kmsg").write_text("".join(lines))
-    verdict = nvml(CARDS, "--sysroot", str(machine), "health", "--json").json()["gpus"][1]
+    verdict = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]
     assert verdict["state"] == "degraded" and verdict["findings"][0]["check"] == "driver_fault" and verdict["findings"][0]["xid"] is None
     assert "hung" in verdict["reason"] and "3 times" in verdict["reason"]
 
@@ -159,3 +167,15 @@ def test_recorded_machines_have_a_verdict(whirr, tmp_path):
             assert gpu["state"] in ("healthy", "unknown", "asleep", "degraded"), (name, gpu)
             assert gpu["reason"] and gpu["action"]
     assert judged > 20
+
+
+@pytest.mark.parametrize("scenario, code", [("idle", 0), ("asleep", 0), ("gpu-lost", 2)])
+def test_the_exit_status_is_the_verdict(sim, scenario, code):
+    assert sim(scenario, "health", gpus=2).code == code
+    assert sim(scenario, "health", "--json", gpus=2).code == code
+
+
+def test_a_degraded_gpu_is_told_by_status_1(nvml, machine):
+    (machine / "dev/kmsg").write_text(record(3000, XID.format(code=48)))
+    assert nvml(CARDS, "--sysroot", str(machine), "health").code == 1
+    assert nvml(CARDS, "--sysroot", str(machine), "health", "--gpu", "0").code == 0
