@@ -4,27 +4,26 @@
 #include "ask/alert.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "ask/cli.h"
 #include "ask/client.h"
+#include "ask/session.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
+#include "config/config.h"
 
 enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 5000 };
 
 json_t *alert_ask(struct cli *cli, const char *method, const char *path, const char *body, struct error *err)
 {
-    struct config *config = NULL;
-    struct config_problems problems;
     struct client *client = NULL;
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     json_t *json = NULL;
-    settings_read(cli, NULL, 0, &config, &problems);
-    int result = client_open(config ? config->server.socket : "auto", &client, err);
-    config_free(config);
+    bool acts = strcmp(method, "GET") != 0;
+    int result = acts ? act_open(cli, &client, err) : client_open(cli->settings->server.socket, &client, err);
     if (result == 0)
         result = client_request(client, method, path, body, &answer, ANSWER_WITHIN_MS, err);
-    client_close(client);
     if (result >= 400) {
         char text[400];
         client_error_text(buf_view(&answer), text, sizeof text);
@@ -33,7 +32,10 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
         json = json_loadb(answer.at, answer.len, 0, NULL);
         if (!json)
             error_set(err, -EPROTO, "the daemon's answer cannot be understood");
+        if (acts) /* who did it */
+            json_object_set_new(json, "daemon", json_string(client_place(client)));
     }
+    client_close(client);
     return json;
 }
 

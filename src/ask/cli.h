@@ -9,6 +9,7 @@
 #include "format/table/page.h"
 
 struct command;
+struct config;
 
 struct cli {
     const struct command *command;
@@ -18,9 +19,10 @@ struct cli {
     struct page page;
     bool terminal; /* stdout is one that can be drawn on */
     bool json;
-    bool direct;        /* this command samples by itself in any case */
-    int status;         /* of an answer that was shown: check plugins have their own codes */
-    int failure_status; /* of one that could not be; 0: EXIT_FAILED */
+    struct config *settings; /* as every command sees them (settings_open); NULL for those that read none */
+    bool direct;             /* this command samples by itself in any case */
+    int status;              /* of an answer that was shown: check plugins have their own codes */
+    int failure_status;      /* of one that could not be; 0: EXIT_FAILED */
 };
 
 /* Messages to stderr, with "whirr: " in front; they return the exit status. */

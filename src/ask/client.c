@@ -45,24 +45,62 @@ static int connect_to(const char *path)
     return connected;
 }
 
+static int make_client(int fd, const char *path, struct client **ret, struct error *err)
+{
+    struct client *c = calloc(1, sizeof *c);
+    if (!c) {
+        close(fd);
+        return error_set(err, -ENOMEM, "out of memory");
+    }
+    c->fd = fd;
+    str_copy(c->path, sizeof c->path, str_from(path));
+    *ret = c;
+    return 0;
+}
+
 int client_open(const char *configured, struct client **ret, struct error *err)
 {
     char path[PLACE_SIZE];
     for (int n = 0; place_of_daemon(configured, n, path); n++) {
         int fd = connect_to(path);
-        if (fd < 0)
-            continue;
-        struct client *c = calloc(1, sizeof *c);
-        if (!c) {
-            close(fd);
-            return error_set(err, -ENOMEM, "out of memory");
-        }
-        c->fd = fd;
-        str_copy(c->path, sizeof c->path, str_from(path));
-        *ret = c;
-        return 0;
+        if (fd >= 0)
+            return make_client(fd, path, ret, err);
     }
     return error_set(err, -ENOENT, "no daemon is running (start one with `whirr serve`)");
+}
+
+/* Nobody is at home where this user's daemon would be. */
+static int nobody_to_act(const char *configured, const char *path, struct error *err)
+{
+    char system[PLACE_SIZE];
+    bool elsewhere = strcmp(configured, "auto") == 0 && place_system_socket(system) && strcmp(path, system) != 0;
+    AUTO_CLOSE int other = elsewhere ? connect_to(system) : -1;
+    const char *where = path[0] ? path : "a place of yours (XDG_RUNTIME_DIR is not set)";
+    if (other >= 0)
+        return error_set(err, -EPERM,
+                         "no daemon is running at %s; the system's was left alone\nto act on that one, add --socket %s", where,
+                         system);
+    return error_set(err, -ENOENT, "no daemon is running at %s", where);
+}
+
+int client_open_to_act(const char *configured, struct client **ret, struct error *err)
+{
+    char path[PLACE_SIZE] = "";
+    if (strcmp(configured, "none") == 0)
+        return error_set(err, -ENOENT, "no daemon can be asked: server.socket is \"none\"");
+    if (!place_to_act(configured, path))
+        return nobody_to_act(configured, "", err);
+    int fd = connect_to(path);
+    if (fd >= 0)
+        return make_client(fd, path, ret, err);
+    if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR)
+        return nobody_to_act(configured, path, err);
+    return error_set(err, fd, "cannot reach the daemon at %s: %s", path, strerror(-fd));
+}
+
+const char *client_place(const struct client *c)
+{
+    return c->path;
 }
 
 void client_close(struct client *c)

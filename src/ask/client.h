@@ -14,7 +14,12 @@ struct client;
 
 /* `configured` is server.socket. -ENOENT: no daemon is running. */
 int client_open(const char *configured, struct client **ret, struct error *err);
+/* Like client_open(), to change something: exactly one daemon is meant (place_to_act), and no other is asked in its stead.
+ * -ENOENT: it is not running; the sentence names the place. -EPERM: it is not, but the system's is, and was left alone. */
+int client_open_to_act(const char *configured, struct client **ret, struct error *err);
 void client_close(struct client *c); /* NULL is fine */
+/* The path of its socket. */
+const char *client_place(const struct client *c);
 
 /* The status of the answer, whose body is appended; or -errno. `body` may be NULL: a request without one. */
 int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/settings.h"
+#include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
@@ -118,21 +118,17 @@ static int read_rows(struct store *s, const char *host, struct past *p, struct e
     }
 }
 
-double forecast_see_past(const struct cli *cli, const struct snapshot *now, struct forecast_memory *memory)
+double forecast_see_past(const struct cli *cli, const struct snapshot *now, struct forecast_memory *memory, struct error *problem)
 {
-    struct config *config = NULL;
-    struct config_problems problems;
+    const struct config *config = cli->settings;
     struct error err = {0};
-    char url[PLACE_STORE_SIZE] = "", host[HOST_NAME_SIZE];
-    settings_read(cli, NULL, 0, &config, &problems);
-    if (!config)
-        return 0;
-    place_store(config, url);
+    char url[STORE_PLACE_SIZE], host[HOST_NAME_SIZE];
     str_copy(host, sizeof host, str_from(config->store.host[0] ? config->store.host : now->host.name));
-    config_free(config);
     struct store *store;
-    if (!url[0] || store_open_read_only(&cli->env, url, &store, &err) < 0) {
-        log_debug("no history to look at", LOG_TEXT("reason", url[0] ? err.text : "none is kept"));
+    if (store_place(history_named(cli, config), url, &err) < 0 || store_open_read_only(&cli->env, url, &store, &err) < 0) {
+        if (options_has(&cli->options, "store"))
+            *problem = err;
+        log_debug("no history to look at", LOG_TEXT("reason", err.text));
         return 0;
     }
     struct past past = {.now = now, .memory = memory};

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "ask/client.h"
-#include "ask/settings.h"
+#include "ask/session.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "config/config.h"
 #include "config/places.h"
 
 enum { ANSWER_WITHIN_MS = 3000 };
@@ -24,22 +25,27 @@ struct round {
     size_t size;
 };
 
-static void ask_one(struct round *r, const char *socket)
+/* Each worker with the path of the socket behind which it is guarded. */
+static void add_workers(struct round *r, const json_t *list, const char *place)
 {
-    struct client *client = NULL;
+    size_t i;
+    json_t *worker;
+    json_array_foreach((json_t *)list, i, worker) json_object_set_new(worker, "guarded_by", json_string(place));
+    json_array_extend(r->workers, (json_t *)list);
+}
+
+static void ask_one(struct round *r, struct client *client)
+{
     struct error err = {0};
     AUTO_BUF struct buf answer = BUF(4 << 20);
-    if (client_open(socket, &client, &err) < 0)
-        return;
     int status = client_request(client, r->method, r->path, r->body, &answer, ANSWER_WITHIN_MS, &err);
-    client_close(client);
     if (status < 0)
         return;
     json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
     const json_t *list = json_object_get(json, "workers");
     if (status < 300 && json_is_array(list)) {
         r->asked++;
-        json_array_extend(r->workers, (json_t *)list);
+        add_workers(r, list, client_place(client));
     } else if (status != 404 || json_object_get(json, "error")) {
         client_error_text(buf_view(&answer), r->problem, r->size);
     }
@@ -50,20 +56,26 @@ json_t *guard_ask(struct cli *cli, const char *method, const char *path, const c
                   size_t size)
 {
     struct round r = {.method = method, .path = path, .body = body, .workers = json_array(), .problem = problem, .size = size};
-    struct config *config = NULL;
-    struct config_problems problems;
+    struct client *client = NULL;
+    struct error err = {0};
     char folder[PLACE_SIZE], socket[PLACE_SIZE + 300];
     problem[0] = '\0';
-    settings_read(cli, NULL, 0, &config, &problems);
-    ask_one(&r, config ? config->server.socket : "auto");
-    config_free(config);
+    bool acts = strcmp(method, "GET") != 0;
+    if ((acts ? act_open(cli, &client, &err) : client_open(cli->settings->server.socket, &client, &err)) == 0)
+        ask_one(&r, client);
+    else if (acts)
+        str_copy(problem, size, str_from(err.text));
+    client_close(client);
     if (place_runtime(folder, NULL) == 0) {
         AUTO_DIR DIR *dir = opendir(folder);
         for (const struct dirent *e; dir && (e = readdir(dir));) {
             if (!str_starts(str_from(e->d_name), "guard-") || !str_ends(str_from(e->d_name), ".sock"))
                 continue;
             snprintf(socket, sizeof socket, "%s/%s", folder, e->d_name);
-            ask_one(&r, socket);
+            client = NULL;
+            if (client_open(socket, &client, &err) == 0)
+                ask_one(&r, client);
+            client_close(client);
         }
     }
     *asked = r.asked;

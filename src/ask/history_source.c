@@ -20,66 +20,61 @@ struct history_source {
     char own_host[HOST_NAME_SIZE];
 };
 
-int history_url(const struct cli *cli, const struct config *config, char url[HISTORY_URL_SIZE], struct error *err)
+const char *history_named(const struct cli *cli, const struct config *config)
 {
-    const char *given = options_value(&cli->options, "store", config->store.url);
-    char folder[PLACE_SIZE];
-    if (strcmp(given, "none") == 0)
-        return error_set(err, -ENOENT, "no history is kept: store.url is \"none\"");
-    if (strcmp(given, "auto") != 0) {
-        bool file = !strstr(given, "://") && strncmp(given, "sqlite:", 7) != 0;
-        snprintf(url, HISTORY_URL_SIZE, "%s%s", file ? "sqlite:" : "", given);
-        return 0;
-    }
-    int rc = place_state(folder, err);
-    if (rc == 0)
-        snprintf(url, HISTORY_URL_SIZE, "sqlite:%s/whirr.db", folder);
-    return rc;
+    return options_value(&cli->options, "store", config->store.url);
 }
 
-static int open_store(const struct cli *cli, const struct config *config, struct history_source *h, struct error *err)
+static int open_store(const struct cli *cli, const char *url, struct history_source *h, struct error *err)
 {
-    char url[HISTORY_URL_SIZE];
-    int rc = history_url(cli, config, url, err);
-    if (rc < 0)
-        return rc;
-    rc = store_open_read_only(&cli->env, url, &h->store, err);
+    int rc = store_open_read_only(&cli->env, url, &h->store, err);
     if (rc == -ENOENT)
         return error_set(err, rc, "there is no history at '%s' yet: `whirr serve` writes one",
                          strncmp(url, "sqlite:", 7) == 0 ? url + 7 : "the server");
     return rc;
 }
 
-static int open_source(const struct cli *cli, const struct config *config, bool direct, struct history_source **ret,
-                       struct error *err)
+static struct history_source *new_source(const struct config *config, struct error *err)
 {
     struct history_source *h = calloc(1, sizeof *h);
     if (!h)
-        return error_set(err, -ENOMEM, "out of memory");
-    if (config->store.host[0])
+        error_set(err, -ENOMEM, "out of memory");
+    else if (config->store.host[0])
         str_copy(h->own_host, sizeof h->own_host, str_from(config->store.host));
     else if (gethostname(h->own_host, sizeof h->own_host - 1) != 0)
         h->own_host[0] = '\0';
-    struct error none;
-    int rc = 0;
-    if (direct || client_open(config->server.socket, &h->client, &none) < 0)
-        rc = open_store(cli, config, h, err);
-    if (rc < 0) {
+    return h;
+}
+
+int history_source_open_store(const struct cli *cli, const struct config *config, const char *url, struct history_source **ret,
+                              struct error *err)
+{
+    struct history_source *h = new_source(config, err);
+    int rc = h ? open_store(cli, url, h, err) : -ENOMEM;
+    if (rc == 0)
+        *ret = h;
+    else
         history_source_close(h);
-        return rc;
-    }
-    *ret = h;
-    return 0;
+    return rc;
 }
 
 int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
 {
-    return open_source(cli, config, options_has(&cli->options, "store") || options_has(&cli->options, "direct"), ret, err);
-}
-
-int history_source_open_store(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
-{
-    return open_source(cli, config, true, ret, err);
+    char url[STORE_PLACE_SIZE];
+    struct error none;
+    bool here = options_has(&cli->options, "store") || options_has(&cli->options, "direct");
+    struct client *client = NULL;
+    if (here || client_open(config->server.socket, &client, &none) < 0) {
+        int rc = store_place(history_named(cli, config), url, err);
+        return rc < 0 ? rc : history_source_open_store(cli, config, url, ret, err);
+    }
+    *ret = new_source(config, err);
+    if (!*ret) {
+        client_close(client);
+        return -ENOMEM;
+    }
+    (*ret)->client = client;
+    return 0;
 }
 
 void history_source_close(struct history_source *h)

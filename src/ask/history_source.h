@@ -8,14 +8,14 @@
 #include "config/config.h"
 #include "past/history_answer.h"
 
-/* The store's URL from --store, else from the settings. -ENOENT: the settings want none. */
-enum { HISTORY_URL_SIZE = 4200 };
-int history_url(const struct cli *cli, const struct config *config, char url[HISTORY_URL_SIZE], struct error *err);
+/* What names the history database: --store, else the settings; for store_place(). */
+const char *history_named(const struct cli *cli, const struct config *config);
 
 struct history_source;
 int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
-/* The store itself, also where a daemon is running. */
-int history_source_open_store(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);
+/* The database at `url` itself, also where a daemon is running. */
+int history_source_open_store(const struct cli *cli, const struct config *config, const char *url, struct history_source **ret,
+                              struct error *err);
 void history_source_close(struct history_source *h); /* NULL is fine */
 
 /* The JSON document. */

@@ -88,7 +88,7 @@ static int ask_daemon(const struct cli *cli, const struct config *config, const 
 {
     struct client *client = NULL;
     struct error quiet = {0};
-    if (client_open(config ? config->server.socket : "auto", &client, &quiet) < 0) {
+    if (client_open(config->server.socket, &client, &quiet) < 0) {
         log_debug("reading the history here", LOG_TEXT("reason", quiet.text));
         return 0;
     }
@@ -112,27 +112,12 @@ static int ask_daemon(const struct cli *cli, const struct config *config, const 
 
 /* ---- the history itself ---- */
 
-static int find_url(const struct cli *cli, const struct config *config, char *url, size_t size, struct error *err)
-{
-    char folder[PLACE_SIZE];
-    const char *given = options_value(&cli->options, "store", config ? config->store.url : "auto");
-    if (strcmp(given, "none") == 0)
-        return error_set(err, -ENOENT, "no history is kept: store.url is \"none\"");
-    if (strcmp(given, "auto") != 0) {
-        str_copy(url, size, str_from(given));
-        return 0;
-    }
-    int rc = place_state(folder, err);
-    snprintf(url, size, "sqlite:%s/whirr.db", folder);
-    return rc;
-}
-
 static int read_here(const struct cli *cli, const struct config *config, struct past_question *q, struct buf *answer,
                      struct error *err)
 {
-    char url[PLACE_SIZE + 32];
+    char url[STORE_PLACE_SIZE];
     struct store *s = NULL;
-    int rc = find_url(cli, config, url, sizeof url, err);
+    int rc = store_place(history_named(cli, config), url, err);
     if (rc == 0)
         rc = store_open_read_only(&cli->env, url, &s, err);
     if (rc == -ENOENT) {
@@ -141,13 +126,13 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
     }
     if (rc < 0)
         return rc;
-    if (config && config->store.host[0])
+    if (config->store.host[0])
         str_copy(q->own_host, sizeof q->own_host, str_from(config->store.host));
     else if (gethostname(q->own_host, sizeof q->own_host - 1) < 0)
         q->own_host[0] = '\0';
-    if (config && !options_has(&cli->options, "price"))
+    if (!options_has(&cli->options, "price"))
         q->price_per_kwh = config->energy.price_per_kwh;
-    if (config && !options_has(&cli->options, "currency"))
+    if (!options_has(&cli->options, "currency"))
         str_copy(q->currency, sizeof q->currency, str_from(config->energy.currency));
     rc = past_answer(s, q, answer, err);
     store_close(s);
@@ -157,14 +142,11 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
 int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
-    struct config *config = NULL;
-    struct config_problems problems;
-    settings_read(cli, NULL, 0, &config, &problems);
+    const struct config *config = cli->settings;
     bool here = options_has(&cli->options, "direct") || options_has(&cli->options, "store");
     int rc = here ? 0 : ask_daemon(cli, config, q, &answer, err);
     if (rc == 0)
         rc = read_here(cli, config, q, &answer, err);
-    config_free(config);
     if (rc < 0)
         return rc;
     *ret = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);

@@ -5,21 +5,16 @@
 #pragma once
 
 #include "ask/cli.h"
+#include "ask/history_source.h"
 #include "past/answer.h"
 
 struct json_t;
 
-/* The options that such commands share. */
+/* The option that such commands share, besides OPTION_STORE. */
 #define PAST_OPTION_HOST                                                                            \
     {                                                                                               \
         .name = "host", .argument = "NAME", .help = "Of this host, where the history is of several" \
     }
-#define PAST_OPTION_STORE                                                                                           \
-    {                                                                                                               \
-        .name = "store", .argument = "URL",                                                                         \
-        .help = "Read this history (sqlite:PATH, postgresql://...) instead of asking the daemon or using store.url" \
-    }
-
 /* The parameters of a question from the command's options, times in the zone of this machine. -EINVAL: wrong usage. */
 int past_question_of(struct cli *cli, struct past_question *q, struct error *err);
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "config/config.h"
 #include "engine/engine.h"
 #include "format/json/json.h"
 #include "format/json/why.h"
@@ -29,6 +30,15 @@ struct session {
     size_t source_count;
     char replay[PATH_SIZE + 32];
 };
+
+int act_open(const struct cli *cli, struct client **ret, struct error *err)
+{
+    static const char *const sampling[] = {"direct", "source", "sysroot"};
+    for (size_t i = 0; i < ARRAY_LEN(sampling); i++)
+        if (options_has(&cli->options, sampling[i]))
+            return error_set(err, -EINVAL, "'%s' acts on a running daemon: --%s does not go with it", cli->name, sampling[i]);
+    return client_open_to_act(cli->settings->server.socket, ret, err);
+}
 
 static int gather_sources(struct session *s, struct error *err)
 {
@@ -57,20 +67,15 @@ static void add_recording_of_bundle(struct session *s)
 static bool wants_daemon(const struct session *s)
 {
     const struct options *o = &s->cli->options;
-    return !s->cli->direct && !s->source_count && !env_is_recorded(&s->cli->env) && !options_has(o, "direct") &&
+    return s->cli->settings && !s->cli->direct && !s->source_count && !env_is_recorded(&s->cli->env) && !options_has(o, "direct") &&
            !options_has(o, "show-secrets");
 }
 
 static void open_client(struct session *s)
 {
-    struct config *config = NULL;
-    struct config_problems problems;
     struct error err = {0};
-    /* A file with mistakes must not keep anybody from looking at GPUs; `whirr config check` tells them. */
-    settings_read(s->cli, NULL, 0, &config, &problems);
-    if (client_open(config ? config->server.socket : "auto", &s->client, &err))
+    if (client_open(s->cli->settings->server.socket, &s->client, &err))
         log_debug("sampling by itself", LOG_TEXT("reason", err.text));
-    config_free(config);
 }
 
 static int open_engine(struct session *s, struct error *err)

@@ -11,6 +11,11 @@
 
 struct session;
 
+/* For a command that changes something: the one daemon that it acts on, which it names to the person. --direct, --source and
+ * --sysroot are -EINVAL: they are about sampling here. Otherwise like client_open_to_act(). */
+struct client;
+int act_open(const struct cli *cli, struct client **ret, struct error *err);
+
 /* NULL and a sentence on failure. -EINVAL in err: wrong usage. */
 struct session *session_open(struct cli *cli, struct error *err);
 void session_close(struct session *s); /* NULL is fine */

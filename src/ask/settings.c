@@ -9,8 +9,11 @@
 
 #include "alert/notify/notify.h"
 #include "alert/rule.h"
+#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "guard/spec.h"
+
+enum { FLAGS_MAX = 32 };
 
 /* What only those can judge who use it. */
 static void judge(const struct cli *cli, const struct config *config, struct config_problems *problems)
@@ -29,18 +32,32 @@ static void judge(const struct cli *cli, const struct config *config, struct con
     alert_rules_free(rules);
 }
 
-int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
-                  struct config_problems *problems)
+static int load(const struct cli *cli, const struct config_flag *flags, size_t flag_count, bool forgiving, struct config **ret,
+                struct config_problems *problems)
 {
+    struct config_flag all[FLAGS_MAX];
+    size_t count = MIN_OF(flag_count, (size_t)FLAGS_MAX - 1);
+    const char *socket = options_value(&cli->options, "socket", NULL);
+    for (size_t i = 0; i < count; i++)
+        all[i] = flags[i];
+    if (socket)
+        all[count++] = (struct config_flag){"server.socket", socket, "--socket"};
     const struct config_inputs inputs = {
         .env = &cli->env,
         .file = options_value(&cli->options, "config", NULL),
         .environment = (const char *const *)environ,
-        .flags = flags,
-        .flag_count = flag_count,
+        .flags = all,
+        .flag_count = count,
+        .forgiving = forgiving,
     };
+    return config_load(&inputs, ret, problems);
+}
+
+int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
+                  struct config_problems *problems)
+{
     struct config *config = NULL;
-    int rc = config_load(&inputs, &config, problems);
+    int rc = load(cli, flags, flag_count, false, &config, problems);
     if (rc == 0)
         judge(cli, config, problems);
     if (rc == 0 && problems->errors) {
@@ -52,16 +69,32 @@ int settings_read(const struct cli *cli, const struct config_flag *flags, size_t
     return rc;
 }
 
+static void say_problems(const struct config_problems *problems, bool warnings, bool all_are_warnings)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct config_problem *p = &problems->list[i];
+        if (!p->warning || warnings)
+            fprintf(stderr, "whirr: %s: %s%s\n%s", p->where, p->warning || all_are_warnings ? "warning: " : "", p->text,
+                    p->excerpt);
+    }
+    if (problems->left_out)
+        fprintf(stderr, "whirr: and %zu more problems\n", problems->left_out);
+}
+
+int settings_open(struct cli *cli)
+{
+    static struct config_problems problems; /* large */
+    int rc = load(cli, NULL, 0, true, &cli->settings, &problems);
+    say_problems(&problems, false, rc == 0);
+    return rc == 0 ? EXIT_FINE : rc == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+}
+
 int settings_load(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret)
 {
-    struct config_problems problems;
+    static struct config_problems problems; /* large */
     int rc = settings_read(cli, flags, flag_count, ret, &problems);
-    for (size_t i = 0; i < problems.count; i++)
-        fprintf(stderr, "whirr: %s: %s%s\n%s", problems.list[i].where, problems.list[i].warning ? "warning: " : "",
-                problems.list[i].text, problems.list[i].excerpt);
-    if (problems.left_out)
-        fprintf(stderr, "whirr: and %zu more problems\n", problems.left_out);
-    return rc == 0 ? EXIT_FINE : EXIT_FAILED;
+    say_problems(&problems, true, false);
+    return rc == 0 ? EXIT_FINE : rc == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
 
 void settings_problems_json(const struct config *config, const struct config_problems *problems, struct buf *out)

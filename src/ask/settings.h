@@ -6,7 +6,11 @@
 #include "ask/cli.h"
 #include "config/config.h"
 
-/* Reads the configuration of --config, or the usual ones. `flags` may be NULL. */
+/* What every command looks at, into cli->settings. A file that was named (--config, WHIRR_CONFIG) and the environment must be
+ * right; one that nobody named may have mistakes: they are said, and cost only what is wrong. EXIT_FINE, or the exit status. */
+int settings_open(struct cli *cli);
+
+/* Reads the configuration of --config, or the usual ones, and judges all of it. `flags` may be NULL. */
 int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
                   struct config_problems *problems);
 

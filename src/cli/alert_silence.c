@@ -3,6 +3,7 @@
  */
 #include "cli/alert_silence.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ static int say_end(struct cli *cli, struct json_writer *j)
         jw_key_number(j, "for_seconds", (double)ms / MS_PER_S);
         return EXIT_FINE;
     }
+    if (duration_parse(str_from(until), &ms))
+        return cli_usage(cli, "--until needs a time; for a duration: --for %s", until);
     if (!moment_parse(str_from(until), now, MOMENT_LOCAL, &end))
         return cli_usage(cli, "--until needs " MOMENT_SYNTAX);
     if (end.ms < now.ms && strlen(until) <= 8 && strchr(until, ':'))
@@ -63,7 +66,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     jw_end(&j);
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
-        return cli_fail("%s", err.text);
+        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     if (cli->json) {
         status = alert_print_json(answer);
     } else {
@@ -71,6 +74,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
         json_t *list = json_array();
         json_array_append(list, json_object_get(answer, "silence"));
         silences_text(&out, &cli->page, list);
+        buf_printf(&out, "Silenced by the daemon at %s.\n", json_string_value(json_object_get(answer, "daemon")));
         json_decref(list);
         status = show_text(&out);
     }
@@ -88,8 +92,12 @@ static int remove_silence(struct cli *cli, const char *id)
     jw_end(&j);
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
-        return cli_fail("%s", err.text);
-    int status = cli->json ? alert_print_json(answer) : EXIT_FINE;
+        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+    int status = EXIT_FINE;
+    if (cli->json)
+        status = alert_print_json(answer);
+    else
+        printf("Removed silence %s from the daemon at %s.\n", id, json_string_value(json_object_get(answer, "daemon")));
     json_decref(answer);
     return status;
 }

@@ -17,6 +17,7 @@
 #include "cli/alert_now.h"
 #include "cli/alert_trial.h"
 #include "cli/show.h"
+#include "config/places.h"
 #include "store/query.h"
 
 enum { DURATION_MS = 10 * 60 * 1000, INTERVAL_MS = 5000, OUT_MAX = 64 << 20 };
@@ -177,7 +178,7 @@ static int look_back(struct cli *cli, const struct config *config, const struct 
     struct wall now = clock_wall(cli->env.clock), since, until = now;
     const char *from = options_value(&cli->options, "since", "-1h"), *to = options_value(&cli->options, "until", NULL);
     size_t columns[QUERY_COLUMNS_MAX];
-    char url[HISTORY_URL_SIZE];
+    char url[STORE_PLACE_SIZE];
     struct store *store = NULL;
     if (!moment_parse(str_from(from), now, MOMENT_LOCAL, &since) || (to && !moment_parse(str_from(to), now, MOMENT_LOCAL, &until)))
         return error_set(err, -EINVAL, "--since and --until need " MOMENT_SYNTAX);
@@ -187,7 +188,7 @@ static int look_back(struct cli *cli, const struct config *config, const struct 
     if (count < 0)
         return count;
     count = (int)add_common(columns, (size_t)count, ARRAY_LEN(columns));
-    int result = history_url(cli, config, url, err);
+    int result = store_place(history_named(cli, config), url, err);
     if (!result)
         result = store_open_read_only(&cli->env, url, &store, err);
     if (!result)

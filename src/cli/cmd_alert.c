@@ -90,7 +90,7 @@ static int list(struct cli *cli)
         body = look_once(cli, &err);
     }
     if (!body)
-        return err.text[0] ? cli_fail("%s", err.text) : EXIT_FAILED;
+        return err.text[0] ? cli_fail("%s", err.text) : EXIT_USAGE; /* the configuration: said already */
     int result;
     if (options_has(&cli->options, "gpu") && only_gpu(cli, body, &err)) {
         result = cli_fail("%s", err.text);

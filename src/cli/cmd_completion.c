@@ -283,6 +283,7 @@ static const struct example examples[] = {
 };
 
 const struct command command_completion = {
+    .alone = true,
     .name = "completion",
     .summary = "Print the completion script for bash, zsh or fish",
     .arguments = "bash|zsh|fish",

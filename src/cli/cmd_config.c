@@ -96,6 +96,7 @@ static const struct example examples[] = {
 };
 
 const struct command command_config = {
+    .alone = true,
     .exits = "0 fine; 1 check has found mistakes; 2 wrong usage, or a configuration that cannot be used.",
     .name = "config",
     .summary = "Check and show the configuration",

@@ -13,6 +13,7 @@ static int run(struct cli *cli)
 }
 
 const struct command command_cuda_helper = {
+    .alone = true,
     .name = "cuda-helper",
     .summary = "One call into the CUDA driver, for the guard",
     .arguments = "CALL PID TIMEOUT_MS",

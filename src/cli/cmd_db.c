@@ -21,8 +21,10 @@
 /* What a verb works with. */
 struct job {
     struct cli *cli;
-    struct config *config;
-    char url[HISTORY_URL_SIZE];
+    const struct config *config;
+    struct db_choice choice;
+    const char *url;
+    char place[STORE_PLACE_SIZE]; /* the same to be shown */
 };
 
 /* What an error means here, and what can be done. */
@@ -47,19 +49,21 @@ static int failed(const struct job *job, int rc, const struct error *err)
 
 static int say_migrated(struct job *job, int64_t from, int64_t to)
 {
-    AUTO_BUF struct buf out = BUF(1024);
+    AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
         struct json_writer j = show_json(job->cli, &out);
         jw_object(&j);
+        jw_key_text(&j, "place", job->place);
         jw_key_int(&j, "from_version", from);
         jw_key_int(&j, "to_version", to);
         jw_key_bool(&j, "migrated", from != to);
         jw_end(&j);
         buf_char(&out, '\n');
     } else if (from == to) {
-        buf_printf(&out, "The schema is version %lld, the newest that this program knows: nothing to do.\n", (long long)to);
+        buf_printf(&out, "%s: the schema is version %lld, the newest that this program knows: nothing to do.\n", job->place,
+                   (long long)to);
     } else {
-        buf_printf(&out, "Migrated from schema version %lld to %lld.\n", (long long)from, (long long)to);
+        buf_printf(&out, "%s: migrated from schema version %lld to %lld.\n", job->place, (long long)from, (long long)to);
     }
     return show_text(&out);
 }
@@ -98,10 +102,11 @@ static int vacuum(struct job *job)
         return cli_fail("%s; a file that is written anew needs as much again for a while", err.text);
     if (rc < 0)
         return failed(job, rc, &err);
-    AUTO_BUF struct buf out = BUF(1024);
+    AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
         struct json_writer j = show_json(job->cli, &out);
         jw_object(&j);
+        jw_key_text(&j, "place", job->place);
         jw_key_int(&j, "before_bytes", before);
         jw_key_int(&j, "after_bytes", after);
         jw_key_int(&j, "freed_bytes", MAX_OF(before - after, (int64_t)0));
@@ -114,9 +119,9 @@ static int vacuum(struct job *job)
     db_bytes(text[1], &job->cli->page, after);
     db_bytes(text[2], &job->cli->page, before - after);
     if (before > after)
-        buf_printf(&out, "Gave back %s: %s before, %s now.\n", text[2], text[0], text[1]);
+        buf_printf(&out, "%s: gave back %s: %s before, %s now.\n", job->place, text[2], text[0], text[1]);
     else
-        buf_printf(&out, "There was nothing to give back: %s.\n", text[1]);
+        buf_printf(&out, "%s: there was nothing to give back: %s.\n", job->place, text[1]);
     return show_text(&out);
 }
 
@@ -202,7 +207,7 @@ static int export(struct job *job)
         return cli_usage(job->cli, "%s", err.text);
     q->finest = true;
     struct history_source *source = NULL;
-    int rc = history_source_open_store(job->cli, job->config, &source, &err);
+    int rc = history_source_open_store(job->cli, job->config, job->url, &source, &err);
     if (rc == 0 && strcmp(path, "-") == 0)
         rc = history_source_download(source, q, stdout, &err);
     else if (rc == 0)
@@ -220,7 +225,7 @@ static int export(struct job *job)
 static int status(struct job *job)
 {
     struct error err = {0};
-    int rc = db_status(job->cli, job->config, job->url, &err);
+    int rc = db_status(job->cli, job->config, &job->choice, &err);
     return rc < 0 ? failed(job, rc, &err) : EXIT_FINE;
 }
 
@@ -229,7 +234,8 @@ static int run(struct cli *cli)
     static const struct {
         const char *name;
         int (*run)(struct job *job);
-    } verbs[] = {{"status", status}, {"migrate", migrate}, {"export", export}, {"vacuum", vacuum}};
+        bool acts;
+    } verbs[] = {{"status", status, false}, {"migrate", migrate, true}, {"export", export, false}, {"vacuum", vacuum, true}};
     const char *verb = cli->options.arguments[0];
     size_t which = 0;
     while (which < ARRAY_LEN(verbs) && strcmp(verbs[which].name, verb) != 0)
@@ -239,16 +245,17 @@ static int run(struct cli *cli)
     if (cli->options.argument_count > 1 && verbs[which].run != export)
         return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options.arguments[1]);
     tzset();
-    struct job job = {.cli = cli};
+    static struct job job; /* large */
     struct error err = {0};
-    int code = settings_load(cli, NULL, 0, &job.config);
-    if (code != EXIT_FINE)
-        return code;
-    if (history_url(cli, job.config, job.url, &err) < 0)
-        code = cli_fail("%s", err.text);
+    job = (struct job){.cli = cli, .config = cli->settings};
+    int rc = db_choose(cli, verbs[which].acts, &job.choice, &err), code;
+    job.url = job.choice.url;
+    store_place_text(job.url, job.place, sizeof job.place);
+    if (rc < 0)
+        code = rc == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     else
         code = verbs[which].run(&job);
-    config_free(job.config);
+    db_choice_done(&job.choice);
     return code;
 }
 
@@ -281,7 +288,9 @@ const struct command command_db = {
     .name = "db",
     .summary = "The store of the history: status, migrate, export, vacuum",
     .details =
-        "With status, rows are counted, and it is told what is cleaned up when. With migrate, the tables of an older version are "
+        "It is about the database that --store names; else the one that the daemon writes into (to change something: your own "
+        "daemon's only); else that of the settings. With status, rows are counted, and it is told what is cleaned up when. With "
+        "migrate, the tables of an older version are "
         "brought up to date; the daemon does that by itself when it starts. With export, samples, minutes, hours, host-samples, "
         "host-minutes, host-hours, processes or events are written, as many as there are, in little memory. With vacuum, the file "
         "is written anew without free space; samples of a running daemon wait meanwhile and are not lost.",

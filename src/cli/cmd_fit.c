@@ -282,15 +282,10 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    struct config *config = NULL;
-    struct config_problems problems;
-    fit = (struct fit){0};
+    fit = (struct fit){.reserve_bytes = cli->settings->worker.reserve_bytes};
     int status = read_options(cli);
     if (!status)
         status = read_subject(cli);
-    if (!status && settings_read(cli, NULL, 0, &config, &problems) == 0 && config)
-        fit.reserve_bytes = config->worker.reserve_bytes;
-    config_free(config);
     if (!status)
         status = show(cli, render);
     free(fit.facts);

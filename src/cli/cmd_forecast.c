@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ask/forecast.h"
+#include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "cli/show.h"
 #include "format/forecast.h"
@@ -82,8 +83,12 @@ static int first_look(struct cli *cli, struct session *session, const struct sna
         return err->code;
     own.since = (*now)->taken;
     /* A simulated or recorded machine has no history of its own. */
-    if (!options_has(&cli->options, "source") && !env_is_recorded(&cli->env))
-        own.seen_s = forecast_see_past(cli, *now, own.memory);
+    bool named = options_has(&cli->options, "store");
+    struct error problem = {0};
+    if (named || (!options_has(&cli->options, "source") && !env_is_recorded(&cli->env)))
+        own.seen_s = forecast_see_past(cli, *now, own.memory, &problem);
+    if (problem.code)
+        return error_set(err, problem.code, "%s", problem.text);
     forecast_see(own.memory, *now);
     if (own.seen_s > 0 && !options_has(&cli->options, "watch-for"))
         return 0;
@@ -120,7 +125,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     AUTO_BUF struct buf answer = BUF(4 << 20);
     struct forecast_basis basis = {0};
     __attribute__((cleanup(cleanup_forecast))) struct forecast *f = NULL;
-    if (session_get(session, "/api/forecast", &answer) == 200)
+    /* A daemon knows its own history only. */
+    if (!options_has(&cli->options, "store") && session_get(session, "/api/forecast", &answer) == 200)
         f = forecast_from_json(buf_view(&answer), &basis);
     if (!f || f->count != s->gpu_count)
         return alone(cli, session, s, only, out, err);
@@ -147,6 +153,7 @@ static const struct option_spec options[] = {
     {.name = "watch-for",
      .argument = "SECONDS",
      .help = "Without a daemon: look for so long before answering (default: 20, or not at all where a fresh history is stored)"},
+    OPTION_STORE,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
 };
 

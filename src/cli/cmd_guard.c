@@ -118,13 +118,32 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
     }
 }
 
+/* Who was told: each once. */
+static void say_guards(const json_t *workers)
+{
+    for (size_t i = 0; i < json_array_size(workers); i++) {
+        const char *place = json_string_value(json_object_get(json_array_get(workers, i), "guarded_by"));
+        bool said = !place;
+        for (size_t k = 0; k < i && !said; k++) {
+            const char *other = json_string_value(json_object_get(json_array_get(workers, k), "guarded_by"));
+            said = other && strcmp(other, place) == 0;
+        }
+        if (!said)
+            printf("Guarded by %s.\n", place);
+    }
+}
+
 static int tell(struct cli *cli, const char *what, const char *name)
 {
+    static const char *const sampling[] = {"direct", "source", "sysroot"};
     char path[64], problem[512];
     size_t asked;
     struct error err = {0};
     int64_t wait_ms = WAIT_DEFAULT_MS;
     bool off = strcmp(what, "evict") == 0 || strcmp(what, "hold") == 0, failed = false;
+    for (size_t i = 0; i < ARRAY_LEN(sampling); i++)
+        if (options_has(&cli->options, sampling[i]))
+            return cli_usage(cli, "'guard %s' acts on running guards: --%s does not go with it", what, sampling[i]);
     if (options_seconds(&cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
@@ -141,6 +160,8 @@ static int tell(struct cli *cli, const char *what, const char *name)
         workers = wait_done(cli, name, off, before, wait_ms, &failed);
     }
     int result = asked ? print_workers(cli, workers) : cli_fail("%s", problem[0] ? problem : "no guard is running");
+    if (asked && !cli->json)
+        say_guards(workers);
     json_decref(workers);
     json_decref(before);
     if (failed && result == EXIT_FINE)

@@ -46,6 +46,7 @@ static const struct example examples[] = {
 };
 
 const struct command command_help = {
+    .alone = true,
     .name = "help",
     .summary = "Show help on whirr, on one of its commands, or on all metrics",
     .arguments = "[COMMAND|metrics]",

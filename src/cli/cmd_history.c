@@ -117,11 +117,8 @@ static int show_answer(const struct cli *cli, struct history_source *source, con
 
 static int answer(const struct cli *cli, const struct history_question *q, struct history_look *look, struct error *err)
 {
-    struct config *config = NULL;
     struct history_source *source = NULL;
-    if (settings_load(cli, NULL, 0, &config) != EXIT_FINE)
-        return -EIO;
-    int rc = history_source_open(cli, config, &source, err);
+    int rc = history_source_open(cli, cli->settings, &source, err);
     if (rc == 0 && q->format != HISTORY_JSON)
         rc = history_source_download(source, q, stdout, err);
     else if (rc == 0)
@@ -129,7 +126,6 @@ static int answer(const struct cli *cli, const struct history_question *q, struc
     if (rc == 0 && fflush(stdout) != 0)
         rc = error_set(err, errno == EPIPE ? -EPIPE : -EIO, "cannot write: %s", strerror(errno));
     history_source_close(source);
-    config_free(config);
     return rc;
 }
 

@@ -2,16 +2,77 @@
  * whirr release: the daemon lets go of the driver for a while, so that it can be upgraded or a GPU reset.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ask/client.h"
-#include "ask/settings.h"
+#include "ask/session.h"
 #include "base/cleanup.h"
+#include "base/json_writer.h"
 #include "base/units.h"
 #include "cli/show.h"
 
 enum { DEFAULT_MS = 5 * 60 * 1000, ANSWER_WITHIN_MS = 5000 };
+
+/* What nobody holds need not be released: a script may go on. */
+static int nobody(const struct cli *cli, const struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(4096);
+    struct json_writer j = JSON_WRITER(&out);
+    if (cli->json) {
+        jw_object(&j);
+        jw_key_text(&j, "daemon", NULL);
+        jw_key_bool(&j, "released", true);
+        jw_end(&j);
+        buf_char(&out, '\n');
+    } else {
+        buf_printf(&out, "Nothing holds the GPU driver: %s.\n", err->text);
+    }
+    return show_text(&out);
+}
+
+/* The daemon's answer with its name. */
+static int print_json(const struct buf *answer, const char *place)
+{
+    AUTO_BUF struct buf out = BUF(65536);
+    json_t *json = json_loadb(answer->at ? answer->at : "", answer->len, 0, NULL);
+    json_object_set_new(json, "daemon", json_string(place));
+    AUTO_FREE char *text = json ? json_dumps(json, JSON_PRESERVE_ORDER) : NULL;
+    json_decref(json);
+    if (!text)
+        return cli_fail("the answer of the daemon at %s cannot be understood", place);
+    buf_printf(&out, "%s\n", text);
+    return show_text(&out);
+}
+
+static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
+{
+    struct error err = {0};
+    char body[64], message[512], duration[UNITS_TEXT_SIZE];
+    const char *place = client_place(client);
+    AUTO_BUF struct buf answer = BUF(65536);
+    snprintf(body, sizeof body, "{\"for_seconds\": %.3f}", (double)for_ms / 1000);
+    int result = client_request(client, "POST", "/api/source/release", body, &answer, ANSWER_WITHIN_MS, &err);
+    if (result < 0)
+        return cli_fail("%s", err.text);
+    if (result >= 400) {
+        client_error_text(buf_view(&answer), message, sizeof message);
+        return cli_fail("the daemon at %s refused: %s", place, message);
+    }
+    if (cli->json)
+        return print_json(&answer, place);
+    duration_format(for_ms, duration);
+    if (for_ms == 0)
+        printf("The daemon at %s reads the GPUs again.\n", place);
+    else if (result == 202)
+        printf("The daemon at %s is releasing the GPU driver, but a call into it has not come back yet; see `whirr doctor`.\n",
+               place);
+    else
+        printf("The daemon at %s has released the GPU driver. It returns automatically in %s, or now with `whirr release --end`.\n",
+               place, duration);
+    return EXIT_FINE;
+}
 
 static int run(struct cli *cli)
 {
@@ -23,41 +84,17 @@ static int run(struct cli *cli)
         for_ms = 0;
 
     struct error err = {0};
-    struct config *config = NULL;
-    int status = settings_load(cli, NULL, 0, &config);
-    if (status != EXIT_FINE)
-        return status;
     struct client *client = NULL;
-    int result = client_open(config->server.socket, &client, &err);
-    config_free(config);
+    int result = act_open(cli, &client, &err);
+    if (result == -EINVAL)
+        return cli_usage(cli, "%s", err.text);
     if (result == -ENOENT)
-        return cli_fail("%s; nothing of whirr holds the driver then", err.text);
+        return nobody(cli, &err);
     if (result)
         return cli_fail("%s", err.text);
-    char body[64];
-    snprintf(body, sizeof body, "{\"for_seconds\": %.3f}", (double)for_ms / 1000);
-    AUTO_BUF struct buf answer = BUF(65536);
-    result = client_request(client, "POST", "/api/source/release", body, &answer, ANSWER_WITHIN_MS, &err);
+    int status = ask(cli, client, for_ms);
     client_close(client);
-    if (result < 0)
-        return cli_fail("%s", err.text);
-    if (result >= 400) {
-        char message[512];
-        client_error_text(buf_view(&answer), message, sizeof message);
-        return cli_fail("%s", message);
-    }
-    if (cli->json)
-        return show_text(&answer);
-    char duration[UNITS_TEXT_SIZE];
-    duration_format(for_ms, duration);
-    if (for_ms == 0)
-        printf("The daemon reads the GPUs again.\n");
-    else if (result == 202)
-        printf("The daemon was told to let go of the driver, but a call into it has not come back yet; see `whirr doctor`.\n");
-    else
-        printf("The daemon has let go of the driver. It comes back by itself in %s, or now with `whirr release --end`.\n",
-               duration);
-    return EXIT_FINE;
+    return status;
 }
 
 static const struct option_spec options[] = {
@@ -77,7 +114,9 @@ const struct command command_release = {
              "usage or configuration.",
     .name = "release",
     .summary = "Let the daemon go of the driver for a while, for an upgrade or a reset",
-    .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile. Comes back by itself.",
+    .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile, and read again "
+               "automatically. Acts on "
+               "your own daemon (root: the system's) or the one that --socket names, and on no other.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

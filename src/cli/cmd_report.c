@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
     {.name = "currency", .argument = "TEXT", .help = "Its currency instead of energy.currency"},
     {.name = "hot", .argument = "CELSIUS", .help = "From this temperature on a card counts as hot (default: 80)"},
     PAST_OPTION_HOST,
-    PAST_OPTION_STORE,
+    OPTION_STORE,
 };
 
 static const struct example examples[] = {

@@ -28,8 +28,9 @@ struct serve {
 static const struct {
     const char *option, *key, *flag;
 } same[] = {
-    {"socket", "server.socket", "--socket"},   {"interval", "sampling.interval_seconds", "--interval"},
-    {"store", "store.url", "--store"},         {"log-format", "log.format", "--log-format"},
+    {"interval", "sampling.interval_seconds", "--interval"},
+    {"store", "store.url", "--store"},
+    {"log-format", "log.format", "--log-format"},
     {"log-level", "log.level", "--log-level"},
 };
 
@@ -110,7 +111,6 @@ static const char *const log_levels[] = {"debug", "info", "warning", "error", NU
 
 static const struct option_spec options[] = {
     {.name = "listen", .argument = "ADDR:PORT", .help = "Where to listen (may be repeated); default: 127.0.0.1:9447"},
-    {.name = "socket", .argument = "PATH|none", .complete = COMPLETE_FILE, .help = "The Unix socket for commands on this machine"},
     {.name = "interval", .argument = "SECONDS", .help = "Time between samples; default: 5"},
     {.name = "store", .argument = "URL|none", .help = "Where history is kept: sqlite:PATH, postgresql://... or none"},
     {.name = "insecure", .help = "Allow other addresses than loopback without a token"},
@@ -128,6 +128,7 @@ static const struct example examples[] = {
 };
 
 const struct command command_serve = {
+    .alone = true,
     .name = "serve",
     .summary = "Run the daemon: page, API, events, metrics and history",
     .details =

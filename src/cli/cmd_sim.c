@@ -82,6 +82,7 @@ static const struct example examples[] = {
 };
 
 const struct command command_sim = {
+    .alone = true,
     .name = "sim",
     .summary = "List what the simulated machine can play",
     .arguments = "list",

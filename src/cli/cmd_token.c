@@ -8,12 +8,25 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "base/lock.h"
 #include "cli/command.h"
 #include "cli/show.h"
 #include "config/places.h"
 #include "serve/http/token.h"
 
-static int new_token(struct cli *cli, struct token_file *f, const char *name)
+/* Which daemon it concerns: the one that uses the folder of the file. */
+static void say_place(const char *path, const char *done)
+{
+    char lock[PLACE_SIZE];
+    struct error err = {0};
+    pid_t holder;
+    if (place_lock(lock, &err) == 0 && lock_held(lock, &holder))
+        fprintf(stderr, "%s %s; the daemon that uses it (pid %d) knows at once.\n", done, path, (int)holder);
+    else
+        fprintf(stderr, "%s %s; no daemon uses it now.\n", done, path);
+}
+
+static int new_token(struct cli *cli, struct token_file *f, const char *path, const char *name)
 {
     struct error err = {0};
     char text[TOKEN_TEXT_SIZE];
@@ -25,13 +38,14 @@ static int new_token(struct cli *cli, struct token_file *f, const char *name)
         jw_object(&j);
         jw_key_text(&j, "name", name);
         jw_key_text(&j, "token", text);
+        jw_key_text(&j, "file", path);
         jw_end(&j);
         buf_char(&out, '\n');
         return show_text(&out);
     }
     printf("%s\n", text);
-    fputs("Keep it: only its hash is stored. Send it as \"Authorization: Bearer TOKEN\". A running daemon knows it at once.\n",
-          stderr);
+    fputs("Keep it: only its hash is stored. Send it as \"Authorization: Bearer TOKEN\".\n", stderr);
+    say_place(path, "Added to");
     return EXIT_FINE;
 }
 
@@ -76,14 +90,17 @@ static int run(struct cli *cli)
     if (place_tokens(path, &err) || token_file_load(f, path, &err))
         return cli_fail("%s", err.text);
     if (strcmp(verb, "new") == 0)
-        return new_token(cli, f, name ? name : "default");
+        return new_token(cli, f, path, name ? name : "default");
     if (strcmp(verb, "list") == 0)
         return list_tokens(cli, f);
     if (strcmp(verb, "remove") != 0)
         return cli_usage(cli, "'%s' is neither new, list nor remove", verb);
     if (!name)
         return cli_usage(cli, "which one? `whirr token list` shows their names");
-    return token_file_remove(f, name, &err) ? cli_fail("%s", err.text) : EXIT_FINE;
+    if (token_file_remove(f, name, &err))
+        return cli_fail("%s", err.text);
+    say_place(path, "Removed from");
+    return EXIT_FINE;
 }
 
 static const struct example examples[] = {

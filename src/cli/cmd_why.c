@@ -85,7 +85,7 @@ static const struct option_spec options[] = {
     {.name = "since", .argument = "TIME", .help = "What happened since then that is worth explaining, the most important first"},
     {.name = "until", .argument = "TIME", .help = "With --since: up to then instead of up to now"},
     PAST_OPTION_HOST,
-    PAST_OPTION_STORE,
+    OPTION_STORE,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
 };
 

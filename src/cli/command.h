@@ -22,6 +22,7 @@ struct command {
     const struct example *examples;
     size_t example_count;
     bool hidden;
+    bool alone;                  /* needs no settings, or reads them in its own way */
     int (*run)(struct cli *cli); /* returns the exit status */
 };
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ask/client.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/units.h"
@@ -20,9 +19,8 @@
 #include "format/table/grid.h"
 #include "store/admin.h"
 
-enum { HEALTH_WITHIN_MS = 3000 };
-
 struct status {
+    const struct db_choice *choice;
     char place[1024];
     struct store_survey survey;
     bool counted; /* an older version is not looked into */
@@ -43,40 +41,14 @@ void db_bytes(char text[NUMBER_SIZE], const struct page *page, int64_t bytes)
         show_bytes(text, page, reading_ok(bytes));
 }
 
-/* A password is nobody's business. */
-static void hide_password(const char *url, char *text, size_t size)
+static void take_health(const json_t *store, struct status *s)
 {
-    const char *scheme = strstr(url, "://"), *at = scheme ? strchr(scheme + 3, '@') : NULL;
-    const char *colon = scheme && at ? memchr(scheme + 3, ':', (size_t)(at - scheme - 3)) : NULL;
-    if (strncmp(url, "sqlite:", 7) == 0)
-        snprintf(text, size, "%s", url + 7);
-    else if (colon)
-        snprintf(text, size, "%.*s:***%s", (int)(colon - url), url, at);
-    else
-        snprintf(text, size, "%s", url);
-    char *word = strstr(text, "password=");
-    if (word)
-        snprintf(word + 9, size - (size_t)(word + 9 - text), "***");
-}
-
-static void ask_daemon(const struct config *config, struct status *s)
-{
-    struct client *client = NULL;
-    struct error err;
-    if (client_open(config->server.socket, &client, &err) < 0)
-        return;
-    AUTO_BUF struct buf answer = BUF(1 << 20);
-    int code = client_request(client, "GET", "/api/health", NULL, &answer, HEALTH_WITHIN_MS, &err);
-    client_close(client);
-    json_t *doc = code > 0 ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
-    const json_t *store = json_object_get(doc, "store");
     const char *state = json_string_value(json_object_get(store, "state"));
     const char *message = json_string_value(json_object_get(store, "message"));
     s->daemon = state != NULL;
     snprintf(s->state, sizeof s->state, "%s", state ? state : "");
     snprintf(s->message, sizeof s->message, "%s", message ? message : "");
     s->waiting = json_integer_value(json_object_get(store, "queued_rows"));
-    json_decref(doc);
 }
 
 static int64_t queue_size(const char *url)
@@ -124,6 +96,7 @@ static void write_json(struct json_writer *j, const struct status *s)
     jw_object(j);
     jw_key_text(j, "kind", v->kind);
     jw_key_text(j, "place", s->place);
+    jw_key_text(j, "chosen_by", s->choice->by);
     jw_key_int(j, "schema_version", v->version);
     jw_key_int(j, "known_version", store_known_version());
     json_bytes(j, "size_bytes", s->counted ? v->bytes : -1);
@@ -134,6 +107,8 @@ static void write_json(struct json_writer *j, const struct status *s)
     json_bytes(j, "gpus", s->counted ? v->gpus : -1);
     jw_key_object(j, "daemon");
     jw_key_bool(j, "running", s->daemon);
+    json_words(j, "socket", s->choice->daemon);
+    json_words(j, "place", s->choice->daemon_place);
     json_words(j, "store_state", s->state);
     json_words(j, "message", s->message);
     json_bytes(j, "waiting", s->daemon ? s->waiting : -1);
@@ -183,6 +158,10 @@ static void write_daemon(struct buf *out, const struct page *page, const struct 
     char part[NUMBER_SIZE];
     if (!s->daemon)
         buf_text(out, "daemon  not running: nothing is written or cleaned up\n");
+    else if (strcmp(s->choice->daemon_place, s->place) != 0)
+        buf_printf(out, "daemon  running at %s, %s%s\n", s->choice->daemon,
+                   s->choice->daemon_place[0] ? "but writes into another database: " : "but keeps no history",
+                   s->choice->daemon_place);
     else
         buf_printf(out, "daemon  running, its store: %s, %lld waiting%s%s\n", s->state, (long long)s->waiting,
                    s->message[0] ? page_dot(page) : "", s->message);
@@ -219,7 +198,7 @@ static void write_tables(struct buf *out, const struct page *page, const struct 
 static void write_text(struct buf *out, const struct page *page, const struct status *s)
 {
     const struct store_survey *v = &s->survey;
-    buf_printf(out, "store   %s, %s\n", v->kind, s->place);
+    buf_printf(out, "store   %s, %s (%s)\n", v->kind, s->place, db_choice_words(s->choice));
     buf_printf(out, "schema  version %lld%s\n", (long long)v->version,
                v->version < store_known_version()
                    ? ", older than this program: `whirr db migrate`, or a start of the daemon, brings it up to date"
@@ -255,14 +234,17 @@ static int look(struct cli *cli, const char *url, struct status *s, struct error
     return rc;
 }
 
-int db_status(struct cli *cli, const struct config *config, const char *url, struct error *err)
+int db_status(struct cli *cli, const struct config *config, const struct db_choice *choice, struct error *err)
 {
-    struct status s = {.limits = history_limits(config), .now = clock_wall(cli->env.clock), .queue_bytes = queue_size(url)};
-    hide_password(url, s.place, sizeof s.place);
-    int rc = look(cli, url, &s, err);
+    struct status s = {.limits = history_limits(config),
+                       .now = clock_wall(cli->env.clock),
+                       .queue_bytes = queue_size(choice->url),
+                       .choice = choice};
+    store_place_text(choice->url, s.place, sizeof s.place);
+    int rc = look(cli, choice->url, &s, err);
     if (rc < 0)
         return rc;
-    ask_daemon(config, &s);
+    take_health(choice->health, &s);
     AUTO_BUF struct buf out = BUF(1 << 20);
     if (cli->json) {
         struct json_writer j = show_json(cli, &out);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -120,7 +121,12 @@ static int run(struct cli *cli, bool named)
     if (cli->options.argument_count > command->arguments_max)
         return cli_usage(cli, "'%s' does not take '%s'", command->name, cli->options.arguments[command->arguments_max]);
     int status = setup_world(cli);
-    return status == EXIT_FINE ? command->run(cli) : status;
+    if (status == EXIT_FINE && !command->alone)
+        status = settings_open(cli);
+    if (status == EXIT_FINE)
+        status = command->run(cli);
+    config_free(TAKE(cli->settings));
+    return status;
 }
 
 int main(int argc, char **argv)

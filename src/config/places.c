@@ -67,57 +67,117 @@ int place_state(char path[PLACE_SIZE], struct error *err)
     return make_folders(path, err);
 }
 
-int place_tokens(char path[PLACE_SIZE], struct error *err)
+static int in_state(char path[PLACE_SIZE], const char *name, struct error *err)
 {
     int result = place_state(path, err);
     size_t len = strlen(path);
-    if (!result && len + sizeof "/tokens" <= PLACE_SIZE)
-        memcpy(path + len, "/tokens", sizeof "/tokens");
+    if (!result && len + strlen(name) < PLACE_SIZE)
+        memcpy(path + len, name, strlen(name) + 1);
     return result;
 }
 
-bool place_socket(const char *configured, char path[PLACE_SIZE])
+int place_tokens(char path[PLACE_SIZE], struct error *err)
+{
+    return in_state(path, "/tokens", err);
+}
+
+int place_lock(char path[PLACE_SIZE], struct error *err)
+{
+    return in_state(path, "/daemon.lock", err);
+}
+
+/* Is the system's place ours? A login of root has a session, and its daemon is the system's all the same. */
+static bool is_system(void)
+{
+    const char *session = getenv("XDG_RUNTIME_DIR");
+    return geteuid() == 0 && (!session || session[0] != '/' || strncmp(session, "/run/user/", 10) == 0);
+}
+
+bool place_system_socket(char path[PLACE_SIZE])
+{
+    return join_system(path, SYSTEM_SOCKET);
+}
+
+/* Of this user, or of the service that we are part of. */
+static bool own_socket(char path[PLACE_SIZE])
+{
+    if (join(path, getenv("RUNTIME_DIRECTORY"), "")) {
+        path[strcspn(path, ":")] = '\0'; /* systemd lists several with colons; the first is ours */
+        size_t len = strlen(path);
+        return snprintf(path + len, PLACE_SIZE - len, "/whirr.sock") < (int)(PLACE_SIZE - len);
+    }
+    return is_system() ? place_system_socket(path) : join(path, getenv("XDG_RUNTIME_DIR"), "/whirr.sock");
+}
+
+bool place_to_act(const char *configured, char path[PLACE_SIZE])
 {
     if (strcmp(configured, "none") == 0)
         return false;
     if (strcmp(configured, "auto") != 0)
         return snprintf(path, PLACE_SIZE, "%s", configured) < PLACE_SIZE;
-    if (join(path, getenv("RUNTIME_DIRECTORY"), "/whirr.sock"))
-        return true;
-    if (geteuid() == 0)
-        return join_system(path, SYSTEM_RUNTIME) && make_public(path) && join_system(path, SYSTEM_SOCKET);
-    return join(path, getenv("XDG_RUNTIME_DIR"), "/whirr.sock");
+    return own_socket(path);
+}
+
+bool place_socket(const char *configured, char path[PLACE_SIZE])
+{
+    char folder[PLACE_SIZE], system[PLACE_SIZE];
+    if (!place_to_act(configured, path))
+        return false;
+    bool public = strcmp(configured, "auto") == 0 && place_system_socket(system) && strcmp(path, system) == 0;
+    return !public || (join_system(folder, SYSTEM_RUNTIME) && make_public(folder));
 }
 
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE])
 {
+    char system[PLACE_SIZE];
     if (strcmp(configured, "auto") != 0)
-        return n == 0 && place_socket(configured, path);
+        return n == 0 && place_to_act(configured, path);
+    if (!place_system_socket(system))
+        system[0] = '\0';
     /* A daemon of one's own first: it sees what the user sees. */
-    bool own = join(path, getenv("XDG_RUNTIME_DIR"), "/whirr.sock");
+    bool own = own_socket(path) && strcmp(path, system) != 0;
     if (n == 0 && own)
         return true;
-    return n == (own ? 1 : 0) && join_system(path, SYSTEM_SOCKET);
+    return n == (own ? 1 : 0) && system[0] && snprintf(path, PLACE_SIZE, "%s", system) > 0;
+}
+
+int store_place(const char *given, char url[STORE_PLACE_SIZE], struct error *err)
+{
+    char folder[PLACE_SIZE];
+    if (strcmp(given, "none") == 0)
+        return error_set(err, -ENOENT, "no history is kept: store.url is \"none\"");
+    bool automatic = strcmp(given, "auto") == 0, named = strstr(given, "://") || strncmp(given, "sqlite:", 7) == 0;
+    int rc = automatic ? place_state(folder, err) : 0;
+    if (rc < 0)
+        return rc;
+    int len =
+        snprintf(url, STORE_PLACE_SIZE, "%s%s%s", named ? "" : "sqlite:", automatic ? folder : given, automatic ? "/whirr.db" : "");
+    return len < STORE_PLACE_SIZE ? 0 : error_set(err, -ENAMETOOLONG, "the address of the history database is too long");
+}
+
+/* A password is nobody's business. */
+void store_place_text(const char *url, char *text, size_t size)
+{
+    const char *scheme = strstr(url, "://"), *at = scheme ? strchr(scheme + 3, '@') : NULL;
+    const char *colon = scheme && at ? memchr(scheme + 3, ':', (size_t)(at - scheme - 3)) : NULL;
+    if (strncmp(url, "sqlite:", 7) == 0)
+        snprintf(text, size, "%s", url + 7);
+    else if (colon)
+        snprintf(text, size, "%.*s:***%s", (int)(colon - url), url, at);
+    else
+        snprintf(text, size, "%s", url);
+    char *word = strstr(text, "password=");
+    if (word)
+        snprintf(word + 9, size - (size_t)(word + 9 - text), "***");
 }
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
     if (join(path, getenv("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
         return 0;
-    if (geteuid() == 0 && join_system(path, SYSTEM_RUNTIME) && make_public(path))
+    if (is_system() && join_system(path, SYSTEM_RUNTIME) && make_public(path))
         return 0;
-    if (geteuid() != 0 && join(path, getenv("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
+    if (!is_system() && join(path, getenv("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
         return 0;
     return place_state(path, err); /* no session: a user from su or cron */
-}
-
-void place_store(const struct config *config, char url[PLACE_STORE_SIZE])
-{
-    char folder[PLACE_SIZE];
-    struct error err = {0};
-    url[0] = '\0';
-    if (strcmp(config->store.url, "auto") != 0)
-        snprintf(url, PLACE_STORE_SIZE, "%s", strcmp(config->store.url, "none") == 0 ? "" : config->store.url);
-    else if (place_state(folder, &err) == 0)
-        snprintf(url, PLACE_STORE_SIZE, "sqlite:%s/whirr.db", folder);
 }

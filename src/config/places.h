@@ -5,25 +5,37 @@
  *   state        $STATE_DIRECTORY (/var/lib/whirr)    /var/lib/whirr           ~/.local/state/whirr
  *   socket       $RUNTIME_DIRECTORY (/run/whirr)      /run/whirr/whirr.sock    $XDG_RUNTIME_DIR/whirr.sock
  *
- * An $XDG_STATE_HOME that is set goes before the last two. WHIRR_SYSTEM_ROOT, where it is set, stands before /var/lib and /run.
+ * An $XDG_STATE_HOME that is set goes before the last two. So does, for root, an $XDG_RUNTIME_DIR other than that of a login
+ * (/run/user/...): whoever sets one wants a place apart. WHIRR_SYSTEM_ROOT, where it is set, stands before /var/lib and /run.
+ *
+ * Commands that look ask the daemon of that place, else the system's. Commands that act never go on to the next.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
-#include "config/config.h"
 
-enum { PLACE_SIZE = 4096, PLACE_STORE_SIZE = PLACE_SIZE + 32 };
+enum { PLACE_SIZE = 4096, STORE_PLACE_SIZE = PLACE_SIZE + 128 };
 
 /* The folder for databases, tokens and journals; made when it is missing. */
 int place_state(char path[PLACE_SIZE], struct error *err);
 int place_tokens(char path[PLACE_SIZE], struct error *err);
+/* Held by the daemon that uses the folder. */
+int place_lock(char path[PLACE_SIZE], struct error *err);
+/* The URL of a history database from what a person writes for it (--store, store.url): "sqlite:PATH", "postgresql://...", a file;
+ * "auto": the one in the state folder. -ENOENT: "none" is kept. */
+int store_place(const char *given, char url[STORE_PLACE_SIZE], struct error *err);
+/* The same to be shown: the path of a file, a server without its password. */
+void store_place_text(const char *url, char *text, size_t size);
+/* The socket of the system's daemon. */
+bool place_system_socket(char path[PLACE_SIZE]);
 /* Where the daemon listens; false: this user has no place for it. `configured` is server.socket. */
 bool place_socket(const char *configured, char path[PLACE_SIZE]);
+/* The one place of the daemon that a command may act on: that of place_socket(). Makes nothing; false: this user has none. */
+bool place_to_act(const char *configured, char path[PLACE_SIZE]);
 /* Where commands look for a daemon: the n-th place, false behind the last. */
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);
 /* Folder for the sockets of guards in the foreground; made when it is missing. */
 int place_runtime(char path[PLACE_SIZE], struct error *err);
-/* The URL of the history database: store.url, or where it lies by default; "" where none is kept. */
-void place_store(const struct config *config, char url[PLACE_STORE_SIZE]);

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "config/places.h"
 #include "daemon/alert_part.h"
@@ -35,6 +37,8 @@ struct daemon {
     struct engine *engine;
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
+    struct history_place history;
+    int lock; /* of the state folder; -1: none */
     struct guard_part *guard;
     struct insight_part *insight;
     struct alert_part *alerts;
@@ -225,14 +229,35 @@ static int watch(struct daemon *d)
 
 static void write_store_health(void *user, struct json_writer *j)
 {
-    history_health(((struct daemon *)user)->store, j);
+    const struct daemon *d = user;
+    history_health(d->store, &d->history, j);
 }
 
-/* A history that cannot be kept is no reason not to watch. */
-static void start_store(struct daemon *d)
+/* Tokens, journals, silences, what is known of the GPUs' health: two daemons would write over each other's. */
+static int lock_state(struct daemon *d, struct error *err)
+{
+    char path[PLACE_SIZE];
+    pid_t holder = 0;
+    struct error inner = {0};
+    int rc = place_lock(path, &inner);
+    if (rc == 0)
+        rc = lock_take(path, &d->lock, &holder, &inner);
+    if (rc == -EBUSY)
+        return error_set(err, rc,
+                         "another daemon (pid %d) uses the state directory %.*s; stop it, or set XDG_STATE_HOME to another one",
+                         (int)holder, (int)(strrchr(path, '/') - path), path);
+    if (rc < 0)
+        log_warn("the state directory is used without a lock", LOG_TEXT("error", inner.text));
+    return 0;
+}
+
+/* A history that cannot be kept is no reason not to watch; one that another daemon keeps is. */
+static int start_store(struct daemon *d, struct error *ret)
 {
     struct error err;
-    d->store = history_start(d->first, d->options->env, &err);
+    d->store = history_start(d->first, d->options->env, &d->history, &err);
+    if (!d->store && err.code == -EBUSY)
+        return error_set(ret, err.code, "%s", err.text);
     if (d->store && engine_subscribe(d->engine, store_service_inbox(d->store)) < 0) {
         error_set(&err, -ENOSPC, "too many subscribers");
         store_service_free(d->store, 0);
@@ -240,6 +265,7 @@ static void start_store(struct daemon *d)
     }
     if (!d->store && err.text[0])
         log_error("no history is kept", LOG_TEXT("error", err.text));
+    return 0;
 }
 
 /* Each part knows its own routes. */
@@ -274,6 +300,9 @@ static void guard_counters(void *user, const struct snapshot *s, uint64_t *evict
 static int start(struct daemon *d, struct error *err)
 {
     const struct config *c = d->first;
+    int result = lock_state(d, err);
+    if (result)
+        return result;
     if (!place_socket(c->server.socket, d->socket))
         d->socket[0] = '\0';
     if (place_tokens(d->tokens, err)) {
@@ -290,7 +319,9 @@ static int start(struct daemon *d, struct error *err)
         d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
         return err->code ? err->code : -EIO;
     }
-    start_store(d);
+    result = start_store(d, err);
+    if (result)
+        return result;
     struct server_options o = server_options(d, c);
     d->guard = guard_part_new(d->options->env, d->engine);
     d->insight = insight_part_new(d->options->env, c);
@@ -305,7 +336,7 @@ static int start(struct daemon *d, struct error *err)
                                        .metrics = part_metrics,
                                        .guard_counts = guard_counters,
                                        .user = d};
-    int result = server_new(&o, &parts, &d->server, err);
+    result = server_new(&o, &parts, &d->server, err);
     if (!result && watch(d))
         result = error_set(err, -ENOMEM, "cannot watch signals");
     if (!result && guard_part_start(d->guard, c, d->server, d->store))
@@ -332,7 +363,8 @@ static void tell_start(const struct daemon *d)
 
 int daemon_run(const struct daemon_options *options)
 {
-    struct daemon d = {.options = options, .first = options->config, .current = options->config};
+    struct daemon d = {
+        .options = options, .first = options->config, .current = options->config, .history = {.lock = -1}, .lock = -1};
     struct error err = {0};
     int given_up = privileges_drop();
     if (given_up > 0)
@@ -361,6 +393,10 @@ int daemon_run(const struct daemon_options *options)
     if (d.current != d.first)
         config_free(d.current);
     config_free(d.first);
+    if (d.history.lock >= 0)
+        close(d.history.lock);
+    if (d.lock >= 0)
+        close(d.lock);
     if (!result)
         log_info("stopped");
     if (d.wrong_usage)

@@ -42,10 +42,10 @@ struct forecast_part {
 /* Free space where the SQLite database lies (or would); absent for other ones. */
 static struct reading disk_free(const struct config *config)
 {
-    char url[PLACE_STORE_SIZE];
+    char url[STORE_PLACE_SIZE];
     struct statvfs fs;
-    place_store(config, url);
-    if (strncmp(url, "sqlite:", 7) != 0)
+    struct error err = {0};
+    if (store_place(config->store.url, url, &err) < 0 || strncmp(url, "sqlite:", 7) != 0)
         return reading_absent(READING_UNSUPPORTED);
     /* The folder: the file may not be there yet. */
     char *slash = strrchr(url, '/');

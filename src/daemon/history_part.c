@@ -5,7 +5,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "config/places.h"
 
@@ -32,19 +36,59 @@ struct store_limits history_limits(const struct config *config)
     };
 }
 
-struct store_service *history_start(const struct config *config, const struct env *env, struct error *err)
+/* Two daemons that write into one file count everything twice. The lock lies beside it: SQLite has locks of its own on the file,
+ * which go when any descriptor of it is closed. */
+static int lock_file(struct history_place *place, struct error *err)
 {
-    char url[PLACE_SIZE + 32], folder[PLACE_SIZE], queue[PLACE_SIZE + 32] = "";
+    char path[STORE_PLACE_SIZE + 8];
+    pid_t holder;
+    struct error inner = {0};
+    snprintf(path, sizeof path, "%s-lock", place->text);
+    int rc = lock_take(path, &place->lock, &holder, &inner);
+    if (rc == -EBUSY)
+        return error_set(err, rc, "another daemon (pid %d) writes into %s; stop it, or name another file with --store", (int)holder,
+                         place->text);
+    if (rc < 0)
+        log_warn("the history database is used without a lock", LOG_TEXT("error", inner.text));
+    return 0;
+}
+
+/* By the name that the kernel knows it by: the same file may be reached by several. */
+static void find_place(const char *url, struct history_place *place)
+{
+    char folder[STORE_PLACE_SIZE];
+    store_place_text(url, place->text, sizeof place->text);
+    if (strncmp(url, "sqlite:", 7) != 0)
+        return;
+    AUTO_FREE char *whole = realpath(place->text, NULL);
+    if (whole) {
+        str_copy(place->text, sizeof place->text, str_from(whole));
+        return;
+    }
+    str_copy(folder, sizeof folder, str_from(place->text));
+    char *slash = strrchr(folder, '/');
+    AUTO_FREE char *name = strdup(slash ? slash + 1 : folder);
+    if (slash)
+        slash[slash == folder] = '\0';
+    AUTO_FREE char *absolute = realpath(slash ? folder : ".", NULL);
+    if (absolute && name)
+        snprintf(place->text, sizeof place->text, "%s/%s", strcmp(absolute, "/") == 0 ? "" : absolute, name);
+}
+
+struct store_service *history_start(const struct config *config, const struct env *env, struct history_place *place,
+                                    struct error *err)
+{
+    char url[STORE_PLACE_SIZE], folder[PLACE_SIZE], queue[PLACE_SIZE + 32] = "";
     *err = (struct error){0};
+    *place = (struct history_place){.lock = -1};
     if (strcmp(config->store.url, "none") == 0)
         return NULL;
-    bool automatic = strcmp(config->store.url, "auto") == 0, server = strncmp(config->store.url, "postgres", 8) == 0;
-    if ((automatic || server) && place_state(folder, err) < 0)
+    bool server = strncmp(config->store.url, "postgres", 8) == 0;
+    if (store_place(config->store.url, url, err) < 0 || (server && place_state(folder, err) < 0))
         return NULL;
-    if (automatic)
-        snprintf(url, sizeof url, "sqlite:%s/whirr.db", folder);
-    else
-        snprintf(url, sizeof url, "%s", config->store.url);
+    find_place(url, place);
+    if (!server && lock_file(place, err) < 0)
+        return NULL;
     if (server)
         snprintf(queue, sizeof queue, "%s/queue.db", folder);
     const struct store_service_options options = {
@@ -64,7 +108,7 @@ struct store_service *history_start(const struct config *config, const struct en
     return v;
 }
 
-void history_health(struct store_service *v, struct json_writer *j)
+void history_health(struct store_service *v, const struct history_place *place, struct json_writer *j)
 {
     struct store_status status = {0};
     if (v)
@@ -72,6 +116,7 @@ void history_health(struct store_service *v, struct json_writer *j)
     jw_object(j);
     jw_key_text(j, "state", v ? store_state_name(status.state) : "off");
     jw_key_text(j, "kind", v ? status.kind : NULL);
+    jw_key_text(j, "place", v && place->text[0] ? place->text : NULL);
     jw_key_int(j, "queued_rows", status.queued);
     jw_key_text(j, "message", status.message[0] ? status.message : NULL);
     jw_key_int(j, "written_total", (int64_t)status.written);

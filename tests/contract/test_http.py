@@ -191,8 +191,9 @@ def test_security_headers(daemon):
         assert headers["referrer-policy"] == "no-referrer" and headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_two_daemons_do_not_share_a_port_or_a_socket(start):
+def test_two_daemons_do_not_share_a_port_or_a_socket(start, tmp_path):
     d = start()
+    d.env = {**d.env, "XDG_STATE_HOME": str(tmp_path)}  # of the second one: a state directory is not shared either
     again = d.whirr("serve", "--listen", f"127.0.0.1:{d.port}", "--socket", "none", "--source", "sim", "--store", "none")
     assert again.returncode == 1 and "cannot listen" in again.stderr and "another whirr" in again.stderr
     again = d.whirr("serve", "--listen", "127.0.0.1:0", "--socket", d.sock, "--source", "sim", "--store", "none")

@@ -21,9 +21,9 @@ def new_token(d, name="test"):
     return done.stdout.strip()
 
 
-def test_other_addresses_need_a_token_or_a_clear_word(start):
-    d = start()
-    refused = d.whirr("serve", "--listen", "0.0.0.0:0", "--socket", "none", "--source", "sim", "--store", "none")
+def test_other_addresses_need_a_token_or_a_clear_word(start, tmp_path):
+    refused = subprocess.run([WHIRR, "serve", "--listen", "0.0.0.0:0", "--socket", "none", "--source", "sim", "--store", "none"],
+                             env=environment(tmp_path), capture_output=True, text=True, timeout=30)
     assert refused.returncode == 1 and "whirr token new" in refused.stderr and "--insecure" in refused.stderr
     d = start("--insecure", listen="0.0.0.0:0")
     assert d.get("/api/gpu/devices").status == 200

@@ -125,7 +125,7 @@ def test_mistakes_are_found_before_an_alert_has_to_be_told(whirr, config, text, 
     path = config(text)
     checked = whirr("--config", path, "config", "check")
     assert checked.code == 1 and word in checked.out and "whirr.toml:1" in checked.out
-    assert whirr("--config", path, "notify", "test", "ops").code == 1
+    assert whirr("--config", path, "notify", "test", "ops").code == 2
 
 
 def test_list_and_wrong_usage(whirr, config):

@@ -15,7 +15,7 @@ def test_help_has_examples_first(whirr, command):
     assert result.out.startswith(f"whirr {command}: ")
     if "Examples" in result.out or command != "version":
         assert result.out.index("Examples") < result.out.index("Usage")
-    assert "--source" in result.out
+    assert "--source" in result.out and re.search(r"^Exit status$", result.out, re.M)
     assert result.out == whirr("help", command).out
     typed = ("whirr ", "source ", "curl ", "sudo ")  # examples stand as they are typed
     assert all(len(line) <= 80 for line in result.out.splitlines() if not line.strip().startswith(typed))
@@ -92,3 +92,27 @@ def test_every_metric_is_explained(whirr):
     assert "utilization_percent  gpu_utilization_percent" in out and "vbios_version" in out
     written = (ROOT / "docs/metrics.md").read_text()
     assert whirr("help", "metrics", "--markdown").out == written, "run: build/whirr help metrics --markdown > docs/metrics.md"
+
+
+@pytest.mark.parametrize("args", [("--interval", "0"), ("--listen", ":1"), ("--store", "foo"), ("--log-level", "x"), ("--socket",)])
+def test_wrong_settings_of_the_daemon_are_wrong_usage(whirr, args):
+    result = whirr("serve", "--source", "sim", *args)
+    assert result.code == 2 and result.out == "" and result.err.startswith("whirr: "), result.err
+    assert args[0] in result.err
+
+
+def test_a_configuration_that_was_named_must_be_readable(whirr, tmp_path):
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[server\n")
+    for command in (["devices"], ["status", "--direct"], ["--source", "sim", "why"], ["serve"], ["release"], ["alert"], ["history"], ["report"],
+                    ["fit"], ["guard"], ["token", "list"], ["db", "status"], ["forecast"], ["notify"], ["ps"], ["health"]):
+        for path in (broken, tmp_path / "missing.toml"):
+            result = whirr("--config", str(path), *command)
+            assert result.code == 2 and str(path) in result.err and result.out == "", (command, result.err)
+            named = whirr(*command, WHIRR_CONFIG=str(path))
+            assert named.code == 2 and str(path) in named.err and named.out == "", (command, named.err)
+
+
+def test_a_variable_that_is_wrong_is_said(whirr):
+    result = whirr("devices", WHIRR_LOG_LEVEL="loud")
+    assert result.code == 2 and "WHIRR_LOG_LEVEL" in result.err and "loud" in result.err
