@@ -16,7 +16,7 @@
 enum { FLAGS_MAX = 32 };
 
 /* What only those can judge who use it. */
-static void judge(const struct cli *cli, const struct config *config, struct config_problems *problems)
+static void judge(const struct cli *cli, const struct config *config, bool check, struct config_problems *problems)
 {
     for (size_t i = 0; i < config->notify_count; i++) {
         const struct config_notify *n = &config->notify[i];
@@ -24,7 +24,7 @@ static void judge(const struct cli *cli, const struct config *config, struct con
         if (notifier_check(n, &err) < 0)
             config_problem_add(problems, false, &n->entry.at, "notify.%s: %s", n->entry.name, err.text);
     }
-    spec_check_config(config, problems);
+    spec_check_config(config, !check, problems);
     /* The built-in rules are known to be right; a quick command need not read them. */
     struct alert_rules *rules = NULL;
     if (config->alert_count || config->alerts.disabled.count)
@@ -53,13 +53,13 @@ static int load(const struct cli *cli, const struct config_flag *flags, size_t f
     return config_load(&inputs, ret, problems);
 }
 
-int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
-                  struct config_problems *problems)
+static int read_all(const struct cli *cli, const struct config_flag *flags, size_t flag_count, bool check, struct config **ret,
+                    struct config_problems *problems)
 {
     struct config *config = NULL;
     int rc = load(cli, flags, flag_count, false, &config, problems);
     if (rc == 0)
-        judge(cli, config, problems);
+        judge(cli, config, check, problems);
     if (rc == 0 && problems->errors) {
         config_free(config);
         return -EINVAL;
@@ -67,6 +67,17 @@ int settings_read(const struct cli *cli, const struct config_flag *flags, size_t
     if (rc == 0)
         *ret = config;
     return rc;
+}
+
+int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
+                  struct config_problems *problems)
+{
+    return read_all(cli, flags, flag_count, false, ret, problems);
+}
+
+int settings_check(const struct cli *cli, struct config **ret, struct config_problems *problems)
+{
+    return read_all(cli, NULL, 0, true, ret, problems);
 }
 
 static void say_problems(const struct config_problems *problems, bool warnings, bool all_are_warnings)

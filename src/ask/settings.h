@@ -14,6 +14,9 @@ int settings_open(struct cli *cli);
 int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,
                   struct config_problems *problems);
 
+/* For `config check`: what a daemon would go on without, as an unguarded worker, is an error, too. */
+int settings_check(const struct cli *cli, struct config **ret, struct config_problems *problems);
+
 /* The same for commands that need it to go on: problems are printed to stderr, one a line. EXIT_FINE, or the exit status. */
 int settings_load(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret);
 

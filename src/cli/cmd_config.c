@@ -24,7 +24,7 @@ static int run_check(struct cli *cli)
     struct config *config = NULL;
     struct config_problems problems;
     AUTO_BUF struct buf out = BUF(TEXT_MAX);
-    int rc = settings_read(cli, NULL, 0, &config, &problems);
+    int rc = settings_check(cli, &config, &problems);
     if (cli->json) {
         settings_problems_json(config, &problems, &out);
     } else {

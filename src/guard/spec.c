@@ -355,19 +355,19 @@ static size_t same_gate(const struct config *config, size_t i)
     return i;
 }
 
-void spec_check_config(const struct config *config, struct config_problems *problems)
+void spec_check_config(const struct config *config, bool warnings, struct config_problems *problems)
 {
     for (size_t i = 0; i < config->guard_worker_count; i++) {
         const struct config_guard_worker *w = &config->guard_worker[i];
         struct error err = {0};
         struct guard_spec spec;
         if (spec_from_config(config, i, &spec, &err) < 0)
-            config_problem_add(problems, false, &w->entry.at, "%s; the worker would not be guarded", err.text);
+            config_problem_add(problems, warnings, &w->entry.at, "%s; the worker is not guarded", err.text);
         else
             spec_done(&spec);
         size_t other = same_gate(config, i);
         if (other != i)
-            config_problem_add(problems, false, config_origin_of(&w->entry, "guard.worker", "gate"),
+            config_problem_add(problems, warnings, config_origin_of(&w->entry, "guard.worker", "gate"),
                                "guard.worker.%s: the gate %s is that of guard.worker.%s already", w->entry.name, w->gate,
                                config->guard_worker[other].entry.name);
     }

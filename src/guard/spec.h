@@ -49,8 +49,8 @@ struct guard_spec {
 
 /* The i-th [guard.worker.NAME]. -EINVAL and a sentence that names the worker. */
 int spec_from_config(const struct config *config, size_t i, struct guard_spec *ret, struct error *err);
-/* All workers, one by one and together: every mistake is an error. */
-void spec_check_config(const struct config *config, struct config_problems *problems);
+/* All workers, one by one and together. As warnings: a daemon guards the others and watches all the same. */
+void spec_check_config(const struct config *config, bool warnings, struct config_problems *problems);
 /* A worker of the command line: the settings of [worker], nobody matched yet. */
 int spec_from_defaults(const struct config *config, const char *name, struct guard_spec *ret, struct error *err);
 /* One more way, tried after those that are there. */

@@ -172,13 +172,14 @@ def test_systemd_is_told(start, tmp_path):
 def test_release_and_return(start):
     d = start("--interval", "0.2")
     d.wait_log("source started")
-    told = d.whirr("release", "--for", "2s")
+    told = d.whirr("release", "--for", "1m")
     assert told.returncode == 0 and "has released the GPU driver" in told.stdout and d.sock in told.stdout
     source = d.json("/api/health")["gpu_monitoring"]["sources"][0]
     assert source["state"] == "released"
     assert d.json("/api/health")["status"] == "ok"
     devices = d.json("/api/gpu/devices")["devices"]
     assert len(devices) == 2 and not any(x["is_available"] for x in devices) and all("released" in x["error_message"] for x in devices)
+    assert d.whirr("release", "--for", "1s").returncode == 0
     eventually(lambda: all(x["is_available"] for x in d.json("/api/gpu/devices")["devices"]), 10)
     d.whirr("release")
     assert d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "released"

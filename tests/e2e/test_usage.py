@@ -116,3 +116,18 @@ def test_a_configuration_that_was_named_must_be_readable(whirr, tmp_path):
 def test_a_variable_that_is_wrong_is_said(whirr):
     result = whirr("devices", WHIRR_LOG_LEVEL="loud")
     assert result.code == 2 and "WHIRR_LOG_LEVEL" in result.err and "loud" in result.err
+
+
+@pytest.mark.parametrize("text, words", [
+    ('[guard.worker.x]\nways = ["checkpoint"]\n', "is not guarded"),
+    ('[guard.worker.x]\nways = ["ollama"]\nurl = "http://127.0.0.1:9"\ngate = "127.0.0.1:9"\n', "is the address of the url"),
+    ('[guard.worker.x]\nways = ["ollama"]\nurl = "http://127.0.0.1:9"\ngate = "127.0.0.1:8"\n'
+     '[guard.worker.y]\nways = ["ollama"]\nurl = "http://127.0.0.1:7"\ngate = "127.0.0.1:8"\n', "is that of guard.worker.x already"),
+    ("[worker]\ntemperature_threshold_celsius = 80\ntemperature_release_celsius = 90\n", "is above"),
+])
+def test_config_check_finds_what_does_not_work_together(whirr, tmp_path, text, words):
+    path = tmp_path / "whirr.toml"
+    path.write_text(text)
+    result = whirr("--config", str(path), "config", "check")
+    assert result.code == 1 and words in result.out and "fine" not in result.out, result.out
+    assert f"{path}:" in result.out

@@ -34,7 +34,8 @@ class Guard:
         self.tools, self.options, self.user = tools, options, user
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="whirr-guard-"))
         self.env = dict(os.environ, HOME=str(self.dir), XDG_RUNTIME_DIR=str(self.dir), XDG_STATE_HOME=str(self.dir / "state"),
-                        STATE_DIRECTORY=str(self.dir / "state"), RUNTIME_DIRECTORY=str(self.dir / "run"))
+                        STATE_DIRECTORY=str(self.dir / "state"), RUNTIME_DIRECTORY=str(self.dir / "run"),
+                        WHIRR_SERVER_SOCKET=str(self.dir / "whirr.sock"))
         if user:
             os.chown(self.dir, pwd.getpwnam(user).pw_uid, -1)
         self.running, self.count = [], 0

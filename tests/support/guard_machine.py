@@ -34,7 +34,8 @@ class Machine:
         self.held, self.children, self.servers, self.temperature, self.total, self.more = {}, [], [], 50, 40000, ""
         self.lock = threading.RLock()
         self.env = environment(folder, XDG_STATE_HOME=str(folder / "state"), WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
-                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"))
+                               WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"),
+                               WHIRR_SERVER_SOCKET=str(folder / "whirr.sock"))
         self.config = folder / "whirr.toml"
         self.config.write_text("")
         self.show()
