@@ -20,7 +20,9 @@ enum {
     FOUND_MAX = 4096,    /* of one GPU */
     EXPLAINED_MOST = 64, /* of them: the most promising */
     MOMENTS_TRIED = 5,
-    AGAIN_MOST_MS = 1800000,     /* the same thing after a longer pause is another episode */
+    AGAIN_MOST_MS = 1800000,   /* the same thing after a longer pause is another episode */
+    SECONDS_MOST_MS = HOUR_MS, /* up to here it is looked at closely: what lasts seconds can be heard */
+    CLOSE_STEP_MS = 10000,
     DAYS_FROM_MS = 2 * 86400000, /* from here on, what comes again and again is told once */
 };
 
@@ -120,11 +122,12 @@ static void choose_worker(struct episode_point *point, const struct part *best, 
     point->worker_works = chosen->works;
 }
 
-static struct episode_point *point_at(struct span *p, size_t *from, int64_t at_ms)
+/* The next point of that time. */
+static struct episode_point *next_point(struct span *p, size_t *at, int64_t from_ms, int64_t to_ms)
 {
-    while (*from < p->count && p->points[*from].at_ms < at_ms)
-        ++*from;
-    return *from < p->count && p->points[*from].at_ms == at_ms ? &p->points[*from] : NULL;
+    while (*at < p->count && p->points[*at].at_ms < from_ms)
+        ++*at;
+    return *at < p->count && p->points[*at].at_ms < to_ms ? &p->points[(*at)++] : NULL;
 }
 
 /* $1: minutes of a step, $2: the GPU, $3 to $4: minutes. */
@@ -140,17 +143,18 @@ static const char same_workers_sql[] =
     " AND COALESCE(p.user_name, '') = w.u JOIN process_minutes m ON m.process_id = p.id WHERE m.minute >= $3 AND m.minute < $4"
     " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
 
-/* Who did most in each step, from the minutes of processes. */
+/* Who did most in each step, from the minutes of processes: in a step of seconds, whoever did in its minute. */
 static int read_workers(struct span *p, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int64_t step = p->told->step_ms / MINUTE_MS, bucket = -1, last_worker = 0;
+    int64_t step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS);
+    int64_t step = step_ms / MINUTE_MS, bucket = -1, last_worker = 0;
     int rc = db_prepare(p->s->db, p->days ? same_workers_sql : workers_sql, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, step);
     db_bind_i64(q, 2, p->gpu->id);
-    db_bind_i64(q, 3, p->told->since.ms / p->told->step_ms * step);
+    db_bind_i64(q, 3, p->told->since.ms / step_ms * step);
     db_bind_i64(q, 4, (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS);
     struct part best = {0}, former = {0};
     size_t at = 0;
@@ -158,10 +162,11 @@ static int read_workers(struct span *p, struct error *err)
         rc = db_step(q, err);
         int64_t now = rc == 1 ? db_i64(q, 0) : -1;
         if (now != bucket && bucket >= 0) {
-            struct episode_point *point = point_at(p, &at, bucket * p->told->step_ms);
-            if (point)
+            last_worker = 0;
+            for (struct episode_point *point; (point = next_point(p, &at, bucket * step_ms, (bucket + 1) * step_ms)) != NULL;) {
                 choose_worker(point, &best, &former);
-            last_worker = point ? point->worker : 0;
+                last_worker = point->worker;
+            }
             best = former = (struct part){0};
         }
         if (rc != 1)
@@ -360,15 +365,59 @@ static int by_weight(const void *a, const void *b)
     return (left->since.ms > right->since.ms) - (left->since.ms < right->since.ms);
 }
 
-static void plan(struct span *p)
+struct pace {
+    int64_t first_ms, last_ms, count;
+};
+
+static int note_pace(void *user, const struct store_point *point)
+{
+    struct pace *pace = user;
+    pace->first_ms = pace->count++ ? pace->first_ms : point->at.ms;
+    pace->last_ms = point->at.ms;
+    return 0;
+}
+
+/* Whether samples are kept and came so often that steps of seconds have something in them. */
+static int looks_closely(struct span *p, bool *ret, struct error *err)
+{
+    size_t column = (size_t)series_find(SERIES_GPU, column_names[COL_UTIL]);
+    struct store_plot plot = {.series = SERIES_GPU,
+                              .since_ms = p->told->since.ms,
+                              .until_ms = p->told->until.ms,
+                              .step_ms = CLOSE_STEP_MS,
+                              .columns = &column,
+                              .column_count = 1};
+    int64_t step_ms;
+    enum level level;
+    int rc = 0;
+    *ret = false;
+    store_plan(p->s, &plot, &step_ms, &level);
+    if (p->told->until.ms - p->told->since.ms > SECONDS_MOST_MS || level != LEVEL_RAW)
+        return 0;
+    for (size_t i = 0; rc == 0 && !*ret && i < p->gpu_count; i++) {
+        struct pace pace = {0};
+        plot.subject = p->gpus[i].id;
+        rc = store_series(p->s, &plot, note_pace, &pace, err);
+        *ret = pace.count > 1 && (pace.last_ms - pace.first_ms) / (pace.count - 1) < 2 * CLOSE_STEP_MS;
+    }
+    return rc;
+}
+
+static int plan(struct span *p, struct error *err)
 {
     struct told_span *told = p->told;
+    bool closely;
+    int rc = looks_closely(p, &closely, err);
+    if (rc < 0)
+        return rc;
     int64_t least = (told->until.ms - told->since.ms + STEPS_MOST - 1) / STEPS_MOST;
     int64_t step = least <= MINUTE_MS ? MINUTE_MS : (least + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
     if (step > 15 * MINUTE_MS)
         step = (step + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
+    step = closely ? CLOSE_STEP_MS : step;
     const struct store_plot plot = {.series = SERIES_GPU, .since_ms = told->since.ms, .until_ms = told->until.ms, .step_ms = step};
     store_plan(p->s, &plot, &told->step_ms, &told->level);
+    return 0;
 }
 
 int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, struct told_span *ret,
@@ -382,8 +431,9 @@ int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall si
         return error_set(err, -ENOMEM, "out of memory");
     }
     *p = (struct span){.s = s, .host = host, .told = ret, .only_gpu = gpu_id, .days = until.ms - since.ms >= DAYS_FROM_MS};
-    plan(p);
     int rc = store_gpus(s, host, note_gpu, p, err);
+    if (rc == 0)
+        rc = plan(p, err);
     for (size_t i = 0; rc == 0 && i < p->gpu_count; i++) {
         p->gpu = &p->gpus[i];
         rc = tell_gpu(p, err);

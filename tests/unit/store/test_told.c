@@ -358,6 +358,61 @@ static void calm_is_one_sentence(void **state)
 
 /* ---- gaps ---- */
 
+/* Seconds of work at full power on a card that does nothing else; at what time within a minute must not matter. */
+static void write_burst(struct store *s, struct sim_history *h, int from_s, int to_s, bool hidden)
+{
+    for (int at = 0; at < 270; at += (int)(h->interval_ms / MS_PER_S)) {
+        struct snapshot *now = sim_history_next(h);
+        struct gpu *gpu = &now->gpus[0];
+        if (at >= from_s && at < to_s) {
+            gpu->util_permille = reading_ok(1000);
+            gpu->power_mw = reading_ok(695000);
+            gpu->temp_mdegc = reading_ok(48000 + (at - from_s) * 200);
+            struct process *p = hidden ? NULL : gpu_add_process(gpu, 4242);
+            if (p) {
+                snprintf(p->name, sizeof p->name, "burn");
+                snprintf(p->user, sizeof p->user, "alice");
+                p->visible = true;
+                p->util_permille = reading_ok(990);
+                p->mem_bytes = reading_ok(8LL << 30);
+            }
+        }
+        write_one(s, now);
+        snapshot_unref(now);
+    }
+}
+
+static void a_burst_that_could_be_heard_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        int interval_s, from_s, to_s;
+        bool hidden; /* whose it is cannot be seen */
+    } bursts[] = {{5, 150, 190, false}, {1, 120, 160, false}, {5, 165, 205, false}, {10, 210, 250, false},
+                  {5, 220, 235, false}, {5, 150, 190, true},  {5, 0, 100, false}};
+    for (size_t i = 0; i < ARRAY_LEN(bursts); i++) {
+        struct sim_history h;
+        char name[32];
+        snprintf(name, sizeof name, "burst-%zu.db", i);
+        sim_history_open(&h, "gpus=1,model=h100,scenario=idle");
+        h.interval_ms = bursts[i].interval_s * MS_PER_S;
+        struct store *s = open_store(name);
+        write_burst(s, &h, bursts[i].from_s, bursts[i].to_s, bursts[i].hidden);
+        struct wall until = {HISTORY_BEGIN.ms + 270 * MS_PER_S}, since = {until.ms - 180 * MS_PER_S};
+        int64_t from_ms = MAX_OF(HISTORY_BEGIN.ms + bursts[i].from_s * MS_PER_S, since.ms);
+        struct told_span t;
+        struct error err = {0};
+        assert_int_equal(told_since(s, "box", 0, since, until, &t, &err), 0);
+        if (t.episode_count != 1 || strcmp(t.episodes[0].process, bursts[i].hidden ? "" : "burn") != 0)
+            fail_msg("burst %zu: %zu episodes: %s", i, t.episode_count, t.answer);
+        assert_true(llabs(t.episodes[0].since.ms - from_ms) <= 10 * MS_PER_S);
+        assert_true(llabs(t.episodes[0].until.ms - HISTORY_BEGIN.ms - bursts[i].to_s * MS_PER_S) <= 20 * MS_PER_S);
+        told_span_done(&t);
+        store_close(s);
+        sim_history_close(&h);
+    }
+}
+
 static void expect_gap(struct store *s, struct sim_history *h, struct wall at, const char *words, bool not_running)
 {
     struct told_moment m;
@@ -439,6 +494,7 @@ int main(void)
         TEST(the_past_is_explained_as_the_simulator_knows_it),
         TEST(a_night_is_told_by_its_episodes),
         TEST(calm_is_one_sentence),
+        TEST(a_burst_that_could_be_heard_is_named),
         TEST(where_nothing_was_stored_that_is_the_answer),
         TEST(a_host_is_named_where_there_are_several),
     };
