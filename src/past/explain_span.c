@@ -246,7 +246,7 @@ static int explain(struct span *p, const struct episode_group *group, struct tol
     *ret = (struct told_episode){.gpu_id = p->gpu->id,
                                  .gpu_index = p->gpu->index,
                                  .simulated = p->gpu->simulated,
-                                 .since = {MAX_OF(group->since_ms, p->told->since.ms)},
+                                 .since = {MAX_OF(MAX_OF(group->since_ms, p->told->since.ms), p->gpu->first_seen.ms)},
                                  .until = {MIN_OF(group->until_ms, p->told->until.ms)},
                                  .times = group->times};
     ret->total_ms = MIN_OF(group->total_ms, ret->until.ms - ret->since.ms);

@@ -94,17 +94,18 @@ static int find_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool 
     return 0;
 }
 
-static int host_number(struct store *s, const char *host, int64_t *ret, struct error *err)
+static int find_host(struct store *s, const char *host, int64_t *ret, struct wall *first_seen, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     *ret = 0;
-    int rc = db_prepare(s->db, "SELECT id FROM hosts WHERE name = $1", &q, err);
+    int rc = db_prepare(s->db, "SELECT id, first_seen_ms FROM hosts WHERE name = $1", &q, err);
     if (rc < 0)
         return rc;
     db_bind_text(q, 1, host);
     rc = db_step(q, err);
     if (rc == 1) {
         *ret = db_i64(q, 0);
+        *first_seen = (struct wall){db_is_null(q, 1) ? 0 : db_i64(q, 1)};
         db_reset(q);
     }
     return rc < 0 ? rc : 0;
@@ -113,12 +114,16 @@ static int host_number(struct store *s, const char *host, int64_t *ret, struct e
 int gap_around(struct store *s, const char *host, struct wall at, struct wall now, struct told_gap *ret, struct error *err)
 {
     int64_t host_id;
+    struct wall first_seen = {0};
     *ret = (struct told_gap){0};
-    int rc = host_number(s, host, &host_id, err);
+    int rc = find_host(s, host, &host_id, &first_seen, err);
     if (rc == 0 && host_id)
         rc = find_neighbour(s, host_id, at.ms + 1, true, &ret->since, err);
     if (rc == 0 && host_id)
         rc = find_neighbour(s, host_id, at.ms + 1, false, &ret->until, err);
+    /* Of the hour in which the history begins, it is known when. */
+    if (rc == 0 && !ret->since.ms && first_seen.ms > ret->until.ms && first_seen.ms - ret->until.ms < level_ms(LEVEL_HOUR))
+        ret->until = first_seen;
     return rc < 0 ? rc : gap_finish(s, host, now, ret, err);
 }
 
@@ -157,7 +162,8 @@ int gaps_within(struct store *s, const char *host, struct told_span *told, struc
                               .column_count = 1};
     struct gap_walk w = {.told = told, .last_ms = told->since.ms, .now = told->until};
     enum level level;
-    int rc = host_number(s, host, &plot.subject, err);
+    struct wall first_seen = {0};
+    int rc = find_host(s, host, &plot.subject, &first_seen, err);
     if (rc < 0)
         return rc;
     if ((told->until.ms - told->since.ms) / level_ms(LEVEL_MINUTE) >= QUERY_POINTS_MAX)

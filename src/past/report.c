@@ -23,8 +23,8 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
     struct report *r = list->report;
     if ((list->only && list->only != gpu->id) || r->gpu_count == GPU_MAX || gpu->last_seen.ms < r->since.ms)
         return 0;
-    r->gpus[r->gpu_count++] =
-        (struct report_gpu){.id = gpu->id, .index = gpu->index, .identity = gpu->identity, .simulated = gpu->simulated};
+    r->gpus[r->gpu_count++] = (struct report_gpu){
+        .id = gpu->id, .index = gpu->index, .identity = gpu->identity, .simulated = gpu->simulated, .first_seen = gpu->first_seen};
     return 0;
 }
 

@@ -34,6 +34,7 @@ struct report_gpu {
     int index;
     struct gpu_id identity;
     bool simulated;
+    struct wall first_seen;
     double hours, busy_hours; /* stored, and with more than idle load */
     struct reading util_permille, temp_max_mdegc;
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
@@ -50,6 +51,7 @@ struct report_held {
 struct report_hot {
     int gpu_index;
     struct wall since, until;
+    int64_t resolution_ms; /* it began and ended within so much of its times: that of the coarsest summary it was read from */
     int64_t temp_max_mdegc;
     double slowed;                                            /* part of the time in which the card was slowed down, 0 to 1 */
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE]; /* who was given most of the energy; "": nobody */

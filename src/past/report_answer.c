@@ -35,10 +35,10 @@ static struct totals add_up(const struct report *r)
     return t;
 }
 
-/* What is written to 1/1000 hour is not longer for it. */
+/* To 1/10000 hour, which is less than a second. */
 static void hours(struct json_writer *j, const char *key, double value)
 {
-    jw_key_number(j, key, round(value * 1000) / 1000);
+    jw_key_number(j, key, round(value * 10000) / 10000);
 }
 
 static void cost(struct json_writer *j, const struct past_question *q, int64_t energy_mj)
@@ -166,6 +166,7 @@ static void hot(struct json_writer *j, const struct report *r)
         json_time(j, "since", h->since);
         json_time(j, "until", h->until);
         jw_key_number(j, "duration_seconds", (double)(h->until.ms - h->since.ms) / 1000);
+        jw_key_number(j, "resolution_seconds", (double)h->resolution_ms / 1000);
         jw_key_number(j, "temperature_max_celsius", (double)h->temp_max_mdegc / 1000);
         jw_key_number(j, "slowed_percent", round(1000 * h->slowed) / 10);
         json_words(j, "process", h->process);
@@ -175,11 +176,32 @@ static void hot(struct json_writer *j, const struct report *r)
     jw_end(j);
 }
 
+/* "40s of 1m 20s", "3.4 of 9.8 hours": in the unit that has something to show. */
+static void say_hours(double some, double all, char *text, size_t size)
+{
+    char parts[2][32];
+    const double values[] = {some, all};
+    if (all >= 2) {
+        snprintf(text, size, "%.1f of %.1f hours", some, all);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        long seconds = lround(values[i] * 3600);
+        if (seconds < 60)
+            snprintf(parts[i], sizeof parts[i], "%lds", seconds);
+        else if (seconds < 3600)
+            snprintf(parts[i], sizeof parts[i], "%ldm %02lds", seconds / 60, seconds % 60);
+        else
+            snprintf(parts[i], sizeof parts[i], "%ldh %02ldm", seconds / 3600, seconds / 60 % 60);
+    }
+    snprintf(text, size, "%s of %s", parts[0], parts[1]);
+}
+
 static void say(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
     double kwh = (double)t->energy_mj / MJ_PER_KWH;
-    char money[64] = "", most[160] = "";
+    char money[64] = "", most[160] = "", worked[80], used[40];
     if (r->gpu_count == 0) {
         snprintf(text, size, "Nothing is known about that time. %s", r->gap_count ? r->gaps[0].text : "");
         return;
@@ -189,8 +211,13 @@ static void say(const struct past_question *q, const struct report *r, const str
     if (first && first->energy_mj > 0 && first->name[0])
         snprintf(most, sizeof most, "; most of it by %s (%.0f %%)", first->name,
                  100.0 * (double)first->energy_mj / (double)MAX_OF(t->energy_mj, (int64_t)1));
-    snprintf(text, size, "%zu GPU%s worked for %.1f of %.1f hours and used %.2f kWh%s%s.", r->gpu_count,
-             r->gpu_count == 1 ? "" : "s", t->busy_hours, t->hours, kwh, money, most);
+    say_hours(t->busy_hours, t->hours, worked, sizeof worked);
+    if (kwh < 0.01)
+        snprintf(used, sizeof used, "%.3g kJ", (double)t->energy_mj / 1e6);
+    else
+        snprintf(used, sizeof used, "%.2f kWh", kwh);
+    snprintf(text, size, "%zu GPU%s worked for %s and used %s%s%s.", r->gpu_count, r->gpu_count == 1 ? "" : "s", worked, used,
+             money, most);
 }
 
 static void body(struct json_writer *j, const struct past_question *q, const struct report *r, const char *host, const char *answer)

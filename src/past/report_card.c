@@ -18,6 +18,7 @@ struct card {
     struct report_gpu *gpu;
     struct report *report;
     int64_t step_ms;
+    int64_t from_ms;         /* nothing is known from before */
     int64_t utils, util_sum; /* weighed by steps */
     struct report_hot spell; /* the one that lasts; until.ms 0: none */
     double slowed_ms;
@@ -31,7 +32,7 @@ static void end_spell(struct card *c)
     if (!spell->until.ms)
         return;
     int64_t lasted = spell->until.ms - spell->since.ms;
-    spell->slowed = c->slowed_ms / (double)lasted;
+    spell->slowed = lasted > 0 ? MIN_OF(c->slowed_ms / (double)lasted, 1.0) : 0;
     size_t at = r->hot_count;
     if (at == REPORT_HOT_MAX) {
         for (size_t i = at = 0; i < r->hot_count; i++)
@@ -48,6 +49,12 @@ static void end_spell(struct card *c)
     c->slowed_ms = 0;
 }
 
+/* How much of a step was asked about: its edges may lie outside. */
+static int64_t known_ms(const struct card *c, const struct store_point *point)
+{
+    return MAX_OF(MIN_OF(point->at.ms + c->step_ms, c->report->until.ms) - MAX_OF(point->at.ms, c->from_ms), (int64_t)0);
+}
+
 static void note_heat(struct card *c, const struct store_point *point)
 {
     const struct aggregate *temp = &point->values[COL_TEMP], *throttle = &point->values[COL_THROTTLE];
@@ -57,18 +64,19 @@ static void note_heat(struct card *c, const struct store_point *point)
     if (!temp->count || temp->max < c->report->hot_mdegc)
         return;
     if (!spell->until.ms)
-        *spell = (struct report_hot){.gpu_index = c->gpu->index, .since = {MAX_OF(point->at.ms, c->report->since.ms)}};
+        *spell = (struct report_hot){.gpu_index = c->gpu->index, .since = {MAX_OF(point->at.ms, c->from_ms)}};
     spell->until = (struct wall){MIN_OF(point->at.ms + c->step_ms, c->report->until.ms)};
+    spell->resolution_ms = MAX_OF(spell->resolution_ms, c->step_ms);
     spell->temp_max_mdegc = MAX_OF(spell->temp_max_mdegc, temp->max);
     if (throttle->count)
-        c->slowed_ms += (double)throttle->sum / (double)throttle->count * (double)c->step_ms;
+        c->slowed_ms += (double)throttle->sum / (double)throttle->count * (double)known_ms(c, point);
 }
 
 static int note_step(void *user, const struct store_point *point)
 {
     struct card *c = user;
     const struct aggregate *util = &point->values[COL_UTIL], *temp = &point->values[COL_TEMP];
-    double hours = (double)c->step_ms / 3600000;
+    double hours = (double)known_ms(c, point) / 3600000;
     c->gpu->hours += hours;
     if (util->count) {
         int64_t mean = util->sum / util->count;
@@ -102,7 +110,7 @@ static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_i
 int report_card(struct store *s, struct report_gpu *gpu, struct report *r, struct error *err)
 {
     size_t columns[COL_COUNT];
-    struct card c = {.s = s, .gpu = gpu, .report = r};
+    struct card c = {.s = s, .gpu = gpu, .report = r, .from_ms = MAX_OF(r->since.ms, gpu->first_seen.ms)};
     int rc = 0;
     for (size_t i = 0; i < COL_COUNT; i++)
         columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);

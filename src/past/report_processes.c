@@ -186,6 +186,13 @@ static void read_minute(struct db_statement *q, struct minute *m)
     m->busy = m->sm >= REPORT_BUSY_LEAST;
 }
 
+/* Of the first and the last minute, only what was asked about counts as presence. */
+static double part_within(const struct report *r, int64_t minute)
+{
+    int64_t from_ms = MAX_OF(minute * MINUTE_MS, r->since.ms), to_ms = MIN_OF((minute + 1) * MINUTE_MS, r->until.ms);
+    return to_ms > from_ms ? (double)(to_ms - from_ms) / MINUTE_MS : 0;
+}
+
 static int read_minutes(struct store *s, struct work *w, struct member *others, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -197,6 +204,7 @@ static int read_minutes(struct store *s, struct work *w, struct member *others, 
     while ((rc = db_step(q, err)) == 1) {
         struct minute m;
         read_minute(q, &m);
+        m.present *= part_within(w->report, m.minute);
         struct member *member = find_member(w, m.process);
         bool ours = member != NULL;
         for (size_t i = 0; !ours && w->others && i < w->report->gpu_count; i++)

@@ -166,3 +166,46 @@ def test_nothing_stored_is_said(whirr, tmp_path, night):
     assert whirr("report", "--store", f"sqlite:{tmp_path}/none.db").code == 1
     body = whirr("report", "--store", night, "--json", "--since", "-9d", "--until", "-8d").json()
     assert body["gpus"] == [] and "Nothing is known" in body["answer"]
+
+
+def hours_only(url):
+    """As if samples and minutes had been cleaned up."""
+    with sqlite3.connect(url.removeprefix("sqlite:")) as db:
+        for table in ("samples", "minutes", "host_samples", "host_minutes", "process_minutes", "pending"):
+            db.execute(f"DELETE FROM {table}")
+        for series in ("gpu", "host"):
+            for level in (0, 1):
+                db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"horizon.{series}.{level}", str(4 * 10**12)))
+
+
+def test_from_hours_alone_nothing_is_stretched(whirr, tmp_path):
+    url = make(tmp_path, "hot", "200", "scenario=overheat", "10")
+    exact = whirr("report", "--store", url, "--json").json()
+    assert exact["hot_spells"] and all(spell["resolution_seconds"] == 60 for spell in exact["hot_spells"])
+    begin = rows(url, "SELECT MIN(recorded_at) FROM gpu_stats")[0][0]
+    hours_only(url)
+    coarse = whirr("report", "--store", url, "--json").json()
+    assert coarse["hot_spells"]
+    for spell in coarse["hot_spells"]:
+        assert spell["resolution_seconds"] == 3600 and spell["since"] >= begin
+    text = whirr("report", "--store", url).out
+    assert "at some time within" in text and "only hours are kept of that time" in " ".join(text.split())
+
+
+def test_why_says_where_the_history_begins(whirr, tmp_path):
+    url = make(tmp_path, "begin", "200", "scenario=overheat", "10")
+    begin = rows(url, "SELECT MIN(recorded_at) FROM gpu_stats")[0][0]
+    hours_only(url)
+    body = whirr("why", "--since", "-60d", "--store", url, "--json").json()
+    assert body["episodes"] and all(episode["since"] >= begin for episode in body["episodes"])
+    assert f"begins at {begin[11:16]}" in body["answer"] or begin[11:16] in body["gaps"][0]["text"], body["answer"]
+
+
+def test_a_short_span_is_said_in_seconds(whirr, tmp_path):
+    url = make(tmp_path, "short", "2", "gpus=1,scenario=training", "2")
+    done = whirr("report", "--since", "-80s", "--store", url)
+    words = " ".join(done.out.split())
+    assert "1 GPU worked for 1m " in words and "hours" not in words, words
+    body = whirr("report", "--since", "-80s", "--store", url, "--json").json()
+    assert body["gpus"][0]["hours"] == pytest.approx(80 / 3600, abs=0.002)
+    assert body["users"][0]["hours"] == pytest.approx(80 / 3600, abs=0.002)

@@ -43,7 +43,7 @@ static void cell(struct grid *g, const struct page *page, const json_t *row, con
     if (!has_number(row, key))
         snprintf(text, sizeof text, "%s", page_dash(page));
     else if (strcmp(format_kind, "hours") == 0)
-        snprintf(text, sizeof text, "%.1f", value);
+        snprintf(text, sizeof text, value > 0 && value < 0.95 ? "%.2g" : "%.1f", value);
     else if (strcmp(format_kind, "kwh") == 0)
         snprintf(text, sizeof text, value < 10 ? "%.3f" : "%.1f", value);
     else if (strcmp(format_kind, "money") == 0)
@@ -158,7 +158,8 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
     const json_t *rows = json_object_get(body, "hot_spells");
     for (size_t i = 0; i < json_array_size(rows) && i < LISTED; i++) {
         const json_t *row = json_array_get(rows, i);
-        char line[400], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE], slowed[64] = "", heading[64];
+        char line[400], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE], part[NUMBER_SIZE], slowed[64] = "",
+                                                                                                                  heading[64];
         const char *process = text_of(row, "process"), *user = text_of(row, "user");
         if (i == 0) {
             snprintf(heading, sizeof heading, "Longest at %.0f%s or more", number_of(body, "hot_celsius"), page_degrees(page));
@@ -167,11 +168,18 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
         show_time(row, "since", page, since);
         show_time(row, "until", page, until);
         show_age(lasted, page, (int64_t)(number_of(row, "duration_seconds") * 1000));
-        if (number_of(row, "slowed_percent") > 0)
+        /* Of an hour it is only known that it was hot at some time in it. */
+        bool coarse = number_of(row, "resolution_seconds") >= 3600;
+        if (coarse && number_of(row, "slowed_percent") > 0) {
+            show_age(part, page, (int64_t)(number_of(row, "duration_seconds") * 10 * number_of(row, "slowed_percent")));
+            snprintf(slowed, sizeof slowed, ", throttling for %s of it", part);
+        } else if (number_of(row, "slowed_percent") > 0) {
             snprintf(slowed, sizeof slowed, ", slowed down for %.0f %% of it", number_of(row, "slowed_percent"));
-        snprintf(line, sizeof line, "GPU %.0f for %s, %s %s %s, up to %.0f%s%s%s%s%s%s%s", number_of(row, "gpu_index"), lasted,
-                 since, page_dash(page), until, number_of(row, "temperature_max_celsius"), page_degrees(page), slowed,
-                 process[0] ? "; mostly " : "", process, process[0] && user[0] ? " (" : "", process[0] ? user : "",
+        }
+        snprintf(line, sizeof line, "GPU %.0f %s %s, %s %s %s%s, up to %.0f%s%s%s%s%s%s%s", number_of(row, "gpu_index"),
+                 coarse ? "at some time within" : "for", lasted, since, page_dash(page), until,
+                 coarse ? " (only hours are kept of that time)" : "", number_of(row, "temperature_max_celsius"), page_degrees(page),
+                 slowed, process[0] ? "; mostly " : "", process, process[0] && user[0] ? " (" : "", process[0] ? user : "",
                  process[0] && user[0] ? ")" : "");
         bullet(out, page, line);
     }
