@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 
-enum { CONTAINER_DIGITS = 12 };
+enum { CONTAINER_DIGITS = 12, UUID_DIGITS = 8 }; /* UUID_DIGITS: of its first part */
 
 static const char *stand_in_of(const struct privacy *p, const char *secret)
 {
@@ -176,25 +176,44 @@ static void write_kfd_properties(struct privacy *p, struct str bytes, struct buf
     }
 }
 
-/* Ids of containers and pods are long hexadecimal numbers. They are known by the first 12 digits, so the stand-in is there. */
+static bool is_hex(struct str word)
+{
+    for (size_t i = 0; i < word.len; i++)
+        if (!isxdigit((unsigned char)word.at[i]))
+            return false;
+    return word.len > 0;
+}
+
+/* Ids of containers and pods: 64 hexadecimal digits, known by the first 12, or a UUID with dashes or underscores. */
 static void write_cgroup(struct privacy *p, struct str bytes, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF(65536);
-    for (size_t i = 0; i < bytes.len;) {
-        size_t len = 0;
-        while (i + len < bytes.len && isxdigit((unsigned char)bytes.at[i + len]))
-            len++;
-        if (len < CONTAINER_DIGITS) {
-            buf_add(&text, bytes.at + i, MAX_OF(len, (size_t)1));
-            i += MAX_OF(len, (size_t)1);
+    bool in_uuid = false;
+    for (size_t i = 0, len; i < bytes.len; i += len) {
+        for (len = 0; i + len < bytes.len && isalnum((unsigned char)bytes.at[i + len]); len++)
+            ;
+        if (len == 0) {
+            in_uuid = in_uuid && (bytes.at[i] == '-' || bytes.at[i] == '_');
+            buf_char(&text, bytes.at[i]);
+            len = 1;
+            continue;
+        }
+        struct str word = {bytes.at + i, len};
+        size_t before = str_starts(word, "pod") ? 3 : 0;
+        struct str id = {word.at + before, word.len - before};
+        buf_add(&text, word.at, before);
+        if (!is_hex(id) || (id.len < UUID_DIGITS && !(in_uuid && id.len == 4))) {
+            buf_str(&text, id);
             continue;
         }
         char first[CONTAINER_DIGITS + 1];
-        str_copy(first, sizeof first, (struct str){bytes.at + i, CONTAINER_DIGITS});
-        buf_printf(&text, "%0*" PRIx64, CONTAINER_DIGITS, number_for(p, strtoull(first, NULL, 16)));
-        for (size_t k = CONTAINER_DIGITS; k < len; k++)
+        str_copy(first, sizeof first, id);
+        int digits = (int)strlen(first);
+        uint64_t number = id.len == 4 ? 0 : number_for(p, strtoull(first, NULL, 16));
+        buf_printf(&text, "%0*" PRIx64, digits, number);
+        for (size_t k = (size_t)digits; k < id.len; k++)
             buf_char(&text, '0');
-        i += len;
+        in_uuid = in_uuid || id.len == UUID_DIGITS;
     }
     privacy_text(p, out, buf_view(&text));
 }

@@ -17,6 +17,8 @@ RECORDED = [
     ("vega56-gfx9", "0000:0b:00.0", {"fan_rpm": 5, "memory_used_mb": 15.84375}),
     ("arc-a380-i915", "0000:0b:00.0", {"temperature_celsius": 55, "power_limit_watts": 55, "pcie_width": None}),
     ("arc-a380-xe", "0000:08:00.0", {"temperature_memory_celsius": 54, "fan_rpm": 945}),
+    ("laptop-rx6700m-0rpm", "0000:03:00.0", {"fan_rpm": 0, "fan_percent": 0, "power_watts": 6, "temperature_hotspot_celsius": 43}),
+    ("steamdeck-vangogh", "0000:04:00.0", {"memory_kind": "shared", "fan_rpm": 3120, "power_watts": 9.8, "power_limit_watts": 15}),
     ("cometlake-i915", "0000:00:02.0", {"clock_graphics_mhz": 300, "pcie_generation": None}),
 ]
 
@@ -30,6 +32,26 @@ def test_a_recorded_card_shows_what_its_files_say(whirr, tmp_path, name, address
         assert gpu[key] == value, key
         if value is None:
             assert gpu["absent"][key] in ("unsupported", "pending"), key
+
+
+def test_processes_in_containers_have_their_names_users_and_models(whirr, tmp_path):
+    root = recorded.expand("container-host", tmp_path / "machine")
+    rows = whirr("ps", "--json", "--sysroot", root).json()["processes"]
+    assert {(p["gpu_index"], p["name"], p["user"], p["container"], p["model"]) for p in rows} == {
+        (0, "python3", "alice", "docker:a1a1a1a1a1a1", "meta-llama/Llama-3.1-8B"),
+        (1, "vllm", "root", "k8s:b2b2b2b2-b2b2-b2b2-b2b2-b2b2b2b2b2b2/b2b2b2b2b2b2", "mistralai/Mistral-7B-v0.1"),
+        (1, "Xorg", "root", None, None),
+        (1, "comfyui", "4242", None, None)}
+
+
+def test_a_fan_that_the_platform_runs_is_no_fault(whirr, tmp_path):
+    root = recorded.expand("laptop-rx6700m-0rpm", tmp_path / "machine")
+    assert [g["state"] for g in whirr("health", "--json", "--sysroot", root).json()["gpus"]] == ["healthy"]
+
+
+def test_a_host_without_gpu_is_fine(whirr, tmp_path):
+    root = recorded.expand("no-gpu", tmp_path / "machine")
+    assert whirr("status", "--json", "--sysroot", root).json()["gpus"] == []
 
 
 def write(root, files):

@@ -5,6 +5,7 @@ import subprocess
 import time
 
 import pytest
+import recorded
 import shapes
 from conftest import ROOT
 
@@ -93,3 +94,29 @@ def test_visible_devices(smi):
 def test_parameters_are_refused(whirr):
     result = whirr("--source", "nvidia-smi:x=1", "status")
     assert result.code == 2 and "takes no parameters" in result.err
+
+
+@pytest.mark.parametrize("name", recorded.names("[/nvidia-smi"))
+def test_recorded_machines_are_shown(whirr, tmp_path, name):
+    root = recorded.expand(name, tmp_path / "machine")
+    body = whirr("status", "--full", "--json", "--sysroot", root, **recorded.answers(root)).json()
+    assert body["gpus"] and {g["source"] for g in body["gpus"]} == {"nvidia-smi"}
+    for gpu in body["gpus"]:
+        shapes.check_gpu(gpu)
+    assert whirr("--sysroot", root, **recorded.answers(root)).code == 0
+
+
+def test_a_host_with_a_lost_card_shows_the_other_three(whirr, tmp_path):
+    root = recorded.expand("rtx4090x4-one-lost", tmp_path / "machine")
+    gpus = whirr("status", "--full", "--json", "--sysroot", root, **recorded.answers(root)).json()["gpus"]
+    assert [(g["index"], g["state"], g["temperature_celsius"]) for g in gpus] == [(0, "ok", 50), (1, "ok", 93), (2, "lost", None), (3, "ok", 34)]
+    rows = whirr("ps", "--json", "--sysroot", root, **recorded.answers(root)).json()["processes"]
+    assert [(p["gpu_index"], p["name"], p["user"], p["model"]) for p in rows] == [
+        (0, "ollama", "root", None), (1, "python3", "alice", "meta-llama/Llama-3.1-8B")]
+
+
+def test_a_divided_card_shows_who_works_on_which_instance(whirr, tmp_path):
+    root = recorded.expand("h100-mig-load", tmp_path / "machine")
+    gpu, = whirr("status", "--full", "--json", "--sysroot", root, **recorded.answers(root)).json()["gpus"]
+    assert [i["profile"] for i in gpu["instances"]] == ["3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"]
+    assert {(p["pid"], p["memory_mb"]) for p in gpu["processes"]} == {(21180, 2296), (21181, 1272), (21198, 7484)}

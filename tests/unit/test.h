@@ -17,7 +17,7 @@
 extern const char *skip_reason;
 #define SKIP(reason) (skip_reason = (reason), skip())
 
-/* The folder of recorded machines, NULL where it is not present: such tests are then left out. */
+/* A folder of whole recorded trees, an extra beside tests/machines; NULL where there is none. */
 static inline const char *fixtures_dir(void)
 {
     const char *dir = getenv("WHIRR_FIXTURES");

@@ -205,6 +205,26 @@ static void a_directory_that_holds_something_is_left_alone(void **state)
     assert_file(&s, "/mine", STR("precious"));
 }
 
+static void a_text_that_is_cut_or_spoiled_does_no_harm(void **state)
+{
+    (void)state;
+    static const char text[] = "# whirr machine 1\n[/sys/a]\nb = 1\nc =\n| x\n|\nhex d = 00 ff*3\nlink e = ../a\nfolder f\n"
+                               "process 5 x y\nuid = 1\ncmdline = a b\nfd 3 = /dev/null\n| pos: 0\n[/proc]\ng = 2\n";
+    static const char spoil[] = {'\0', '\n', '/', '=', '|', '[', '*', ' ', '.', '\xff', 'x'};
+    for (size_t i = 0; i < sizeof text - 1; i += 2) {
+        AUTO_SYSROOT struct sysroot s;
+        char copy[sizeof text];
+        struct error err = {0};
+        bool cut = i % 3 == 0;
+        memcpy(copy, text, sizeof text);
+        sysroot_init(&s);
+        if (!cut)
+            copy[i] = spoil[i % sizeof spoil];
+        int rc = machine_expand((struct str){copy, cut ? i : sizeof text - 1}, s.path, &err);
+        assert_true(rc == 0 || err.text[0]);
+    }
+}
+
 static void every_machine_of_the_project_expands(void **state)
 {
     (void)state;
@@ -236,6 +256,7 @@ int main(void)
         TEST(nothing_is_written_outside),
         TEST(a_line_that_makes_no_sense_is_named),
         TEST(a_directory_that_holds_something_is_left_alone),
+        TEST(a_text_that_is_cut_or_spoiled_does_no_harm),
         TEST(every_machine_of_the_project_expands),
     };
     return RUN_TESTS(tests);
