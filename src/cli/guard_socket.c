@@ -23,7 +23,7 @@
 enum { REQUEST_MAX = 65536, ANSWER_MAX = 1 << 20, CLIENT_MS = 2000 };
 
 struct guard_socket {
-    struct guard *guard;
+    struct guard_door door;
     int fd, stop;
     pthread_t thread;
     struct sockaddr_un address;
@@ -63,7 +63,7 @@ static void answer(struct guard_socket *s, int fd, struct str in, struct str bod
     int status = 400;
     if (str_cut(&in, '\n', &line) && str_word(&line, &method) && str_word(&line, &path) && method.len < sizeof verb) {
         str_copy(verb, sizeof verb, method);
-        status = guard_api(s->guard, verb, path, body, &out);
+        status = guard_routes_answer(&s->door, verb, path, body, &out);
     }
     buf_printf(&head, "HTTP/1.1 %d Answer\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
                status, out.len);
@@ -140,7 +140,7 @@ int guard_socket_open(struct guard *g, const char *name, struct guard_socket **r
     struct guard_socket *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
-    *s = (struct guard_socket){.guard = g, .fd = -1, .stop = -1, .address = {.sun_family = AF_UNIX}};
+    *s = (struct guard_socket){.door = {g}, .fd = -1, .stop = -1, .address = {.sun_family = AF_UNIX}};
     int rc = place_runtime(folder, err);
     if (rc == 0 && snprintf(s->address.sun_path, sizeof s->address.sun_path, "%s/guard-%s.sock", folder, name) >=
                        (int)sizeof s->address.sun_path)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Judges the rules with every sample, keeps their state, tells whoever is to hear of it, and answers for them.
+ * Alerts as a part of the daemon: rules are judged with every periodic sample, after the other parts have looked at it; their state
+ * is kept over restarts, and whoever is to hear of a change does.
  */
-#include "daemon/alert_part.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +11,9 @@
 #include "base/log.h"
 #include "config/places.h"
 #include "daemon/alert_file.h"
-#include "daemon/alert_routes.h"
 #include "daemon/notify_part.h"
+#include "daemon/part.h"
+#include "daemon/silence_request.h"
 #include "format/json/alert.h"
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };
@@ -156,14 +156,28 @@ static struct alert_rules *read_rules(const struct env *env, const struct config
     return rules;
 }
 
-struct alert_part *alert_part_new(const struct env *env, const struct config *config)
+static void close_alerts(void *part)
 {
+    struct alert_part *p = part;
+    if (!p)
+        return;
+    keep(p);
+    alert_file_close(p->file);
+    alert_set_done(&p->set);
+    alert_rules_free(p->rules);
+    free(p);
+}
+
+static void *open_alerts(const struct part_host *host, struct error *err)
+{
+    (void)err;
     struct alert_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct alert_part){.env = env, .notify = notify_part_new(env, config), .rules = read_rules(env, config)};
-    if (!p->notify || !p->rules) {
-        alert_part_free(p);
+    *p = (struct alert_part){
+        .env = host->env, .notify = part_find(host, &notify_part_ops), .rules = read_rules(host->env, host->config)};
+    if (!p->rules) {
+        free(p);
         return NULL;
     }
     alert_set_init(&p->set, p->rules);
@@ -183,16 +197,18 @@ static void tell_again(struct alert_part *p)
     notify_part_roll_end(p->notify); /* what they heard of and no longer fires is over */
 }
 
-void alert_part_start(struct alert_part *p, struct server *server, struct store_service *store)
+static int start(void *part, const struct part_host *host)
 {
-    p->server = server;
-    p->store = store;
+    struct alert_part *p = part;
+    p->server = host->server;
+    p->store = host->store;
     tell_again(p);
+    return 0;
 }
 
-void alert_part_reload(struct alert_part *p, const struct config *config)
+static void reload(void *part, const struct config *config)
 {
-    notify_part_reload(p->notify, config);
+    struct alert_part *p = part;
     struct alert_rules *rules = read_rules(p->env, config);
     if (!rules) {
         log_error("the alert rules cannot be changed, the old ones stay");
@@ -205,18 +221,6 @@ void alert_part_reload(struct alert_part *p, const struct config *config)
     keep(p);
 }
 
-void alert_part_free(struct alert_part *p)
-{
-    if (!p)
-        return;
-    keep(p);
-    alert_file_close(p->file);
-    notify_part_free(p->notify);
-    alert_set_done(&p->set);
-    alert_rules_free(p->rules);
-    free(p);
-}
-
 static void know_the_store(struct alert_part *p, struct alert_facts *facts)
 {
     struct store_status status;
@@ -227,8 +231,9 @@ static void know_the_store(struct alert_part *p, struct alert_facts *facts)
         facts->store_failing = reading_ok(status.state != STORE_OK);
 }
 
-void alert_part_sampled(struct alert_part *p, const struct snapshot *s, struct alert_facts *facts)
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
+    struct alert_part *p = part;
     know_the_store(p, facts);
     alert_set_step(&p->set, s, facts, on_news, p);
     p->facts = *facts;
@@ -237,21 +242,59 @@ void alert_part_sampled(struct alert_part *p, const struct snapshot *s, struct a
         keep(p);
 }
 
-int alert_part_request(struct alert_part *p, const struct part_request *r, struct buf *out)
+static void metrics(void *part, const struct snapshot *s, struct buf *out)
 {
+    (void)s;
+    prometheus_alerts(out, &((struct alert_part *)part)->set);
+}
+
+/* ---- requests ---- */
+
+static int get_alerts(void *part, const struct part_request *r, struct buf *out)
+{
+    struct alert_part *p = part;
+    struct json_writer j = JSON_WRITER(out);
+    (void)r;
+    alert_set_sort(&p->set);
+    json_alerts(&j, &p->set, &p->facts);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static int get_rules(void *part, const struct part_request *r, struct buf *out)
+{
+    struct alert_part *p = part;
+    struct json_writer j = JSON_WRITER(out);
+    (void)r;
+    json_alert_rules(&j, p->set.rules, &p->set);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static int post_silence(void *part, const struct part_request *r, struct buf *out)
+{
+    struct alert_part *p = part;
     struct wall now = clock_wall(p->env->clock);
-    bool changed = false;
-    int status = alert_api(&p->set, &p->facts, now, r, out, &changed);
-    if (changed) {
+    int status = silence_request(&p->set.silences, now, r->body, out);
+    if (status < 300) {
         alert_set_silence(&p->set, now, on_news, p);
         keep(p);
     }
-    return status ? status : notify_part_request(p->notify, r, out);
+    return status;
 }
 
-void alert_part_metrics(struct alert_part *p, const struct snapshot *s, struct buf *out)
-{
-    (void)s;
-    prometheus_alerts(out, &p->set);
-    notify_part_metrics(p->notify, out);
-}
+static const struct route routes_of_alerts[] = {
+    {"/api/alerts", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_alerts},
+    {"/api/alerts/rules", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_rules},
+    {"/api/alerts/silence", HTTP_POST, PART_JSON, TRUST_OWNER, .answer = post_silence},
+};
+
+const struct part_ops alert_part_ops = {.name = "alerts",
+                                        .routes = routes_of_alerts,
+                                        .route_count = ARRAY_LEN(routes_of_alerts),
+                                        .open = open_alerts,
+                                        .start = start,
+                                        .sampled = sampled,
+                                        .metrics = metrics,
+                                        .reload = reload,
+                                        .close = close_alerts};

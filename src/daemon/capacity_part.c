@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs capacity inside the daemon. The history is asked once, in the store's thread; its answer comes through a mailbox that is
+ * Capacity as a part of the daemon: follows how much memory was free (worker.enable_capacity_tracking), and answers where things
+ * fit. The history is asked once, in the store's thread; its answer comes through a mailbox that is
  * looked into with each sample.
  */
-#include "daemon/capacity_part.h"
-
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "daemon/guard_part.h"
+#include "daemon/part.h"
 #include "format/json/capacity.h"
 #include "store/query.h"
 
@@ -55,12 +56,25 @@ static void box_unref(struct past_box *box)
     free(box);
 }
 
-struct capacity_part *capacity_part_new(const struct config *config)
+static void close_capacity(void *part)
 {
+    struct capacity_part *p = part;
+    if (!p)
+        return;
+    courses_free(p->courses);
+    box_unref(p->box);
+    free(p);
+}
+
+static void *open_capacity(const struct part_host *host, struct error *err)
+{
+    (void)err;
     struct capacity_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->config = config;
+    p->config = host->config;
+    p->store = host->store;
+    p->guard = part_find(host, &guard_part_ops);
     p->courses = courses_new();
     p->box = calloc(1, sizeof *p->box);
     if (p->box) {
@@ -69,32 +83,13 @@ struct capacity_part *capacity_part_new(const struct config *config)
     }
     if (p->courses && p->box && p->box->mailbox)
         return p;
-    capacity_part_free(p);
+    close_capacity(p);
     return NULL;
 }
 
-void capacity_part_start(struct capacity_part *p, struct store_service *store)
+static void reload(void *part, const struct config *config)
 {
-    p->store = store;
-}
-
-void capacity_part_set_guard(struct capacity_part *p, struct guard_part *guard)
-{
-    p->guard = guard;
-}
-
-void capacity_part_reload(struct capacity_part *p, const struct config *config)
-{
-    p->config = config;
-}
-
-void capacity_part_free(struct capacity_part *p)
-{
-    if (!p)
-        return;
-    courses_free(p->courses);
-    box_unref(p->box);
-    free(p);
+    ((struct capacity_part *)part)->config = config;
 }
 
 /* ---- the day before, from the history; in the store's thread ---- */
@@ -193,8 +188,10 @@ static bool tracks(const struct capacity_part *p)
     return p->config->worker.capacity_tracking;
 }
 
-void capacity_part_sampled(struct capacity_part *p, const struct snapshot *s)
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
+    struct capacity_part *p = part;
+    (void)facts;
     if (!tracks(p)) {
         courses_forget(p->courses);
         p->past_known = false;
@@ -215,9 +212,9 @@ static struct capacity *measure(struct capacity_part *p, const struct snapshot *
     return c;
 }
 
-void capacity_part_metrics(struct capacity_part *p, const struct snapshot *s, struct buf *out)
+static void metrics(void *part, const struct snapshot *s, struct buf *out)
 {
-    AUTO_FREE struct capacity *c = measure(p, s);
+    AUTO_FREE struct capacity *c = measure(part, s);
     if (c)
         prometheus_capacity(out, s, c);
 }
@@ -267,18 +264,34 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
     return 200;
 }
 
-int capacity_part_request(struct capacity_part *p, const struct part_request *r, struct buf *out)
+static int get_capacity(void *part, const struct part_request *r, struct buf *out)
 {
-    bool capacity = str_is(r->path, "/api/capacity");
-    if (!capacity && !str_is(r->path, "/api/placement"))
-        return 0;
+    struct capacity_part *p = part;
     AUTO_FREE struct capacity *c = measure(p, r->latest);
     if (!c)
         return part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
-    if (!capacity)
-        return place(r, c, out);
     struct json_writer j = JSON_WRITER(out);
     json_capacity(&j, r->latest, c, tracks(p) ? p->courses : NULL);
     buf_char(out, '\n');
     return 200;
 }
+
+static int get_placement(void *part, const struct part_request *r, struct buf *out)
+{
+    AUTO_FREE struct capacity *c = measure(part, r->latest);
+    return c ? place(r, c, out) : part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
+}
+
+static const struct route routes_of_capacity[] = {
+    {"/api/capacity", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_capacity, .fresh = true},
+    {"/api/placement", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_placement, .fresh = true},
+};
+
+const struct part_ops capacity_part_ops = {.name = "capacity",
+                                           .routes = routes_of_capacity,
+                                           .route_count = ARRAY_LEN(routes_of_capacity),
+                                           .open = open_capacity,
+                                           .sampled = sampled,
+                                           .metrics = metrics,
+                                           .reload = reload,
+                                           .close = close_capacity};

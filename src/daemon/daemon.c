@@ -15,18 +15,21 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "config/places.h"
-#include "daemon/alert_part.h"
-#include "daemon/guard_part.h"
 #include "daemon/history_part.h"
-#include "daemon/insight_part.h"
-#include "daemon/log_changes.h"
+#include "daemon/part.h"
 #include "daemon/privileges.h"
 #include "daemon/sd_notify.h"
 #include "engine/engine.h"
 #include "serve/http/server.h"
 #include "source/source.h"
 
-enum { STORE_END_MS = 4000 };
+/* Alerts come last: they ask what the others found out. */
+const struct part_ops *const daemon_parts[] = {
+    &log_changes_ops,   &history_part_ops,  &guard_part_ops,  &health_part_ops,
+    &capacity_part_ops, &forecast_part_ops, &notify_part_ops, &alert_part_ops,
+};
+const size_t daemon_part_count = ARRAY_LEN(daemon_parts);
+_Static_assert(ARRAY_LEN(daemon_parts) <= PARTS_MAX, "room for all parts");
 
 struct daemon {
     const struct daemon_options *options;
@@ -34,15 +37,8 @@ struct daemon {
     struct config *current; /* of the last reload, or the first */
     const char *sources[SOURCES_MAX];
     size_t source_count;
-    struct engine *engine;
-    struct server *server;
-    struct store_service *store; /* NULL: no history is kept */
-    struct history_place history;
+    struct part_host host;
     int lock; /* of the state folder; -1: none */
-    struct guard_part *guard;
-    struct insight_part *insight;
-    struct alert_part *alerts;
-    struct story story;
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
     bool failed, wrong_usage;
@@ -61,7 +57,7 @@ static size_t copy_list(const struct config_list *list, const char **to, size_t 
 static struct server_options server_options(struct daemon *d, const struct config *c)
 {
     struct server_options o = {
-        .engine = d->engine,
+        .engine = d->host.engine,
         .env = d->options->env,
         .socket_path = d->socket[0] ? d->socket : NULL,
         .insecure = c->server.insecure,
@@ -106,9 +102,9 @@ static void choose_sources(struct daemon *d)
 static void on_stop(void *user)
 {
     struct daemon *d = user;
-    log_info("stopping", LOG_INT("clients", (int64_t)server_clients(d->server)));
-    sd_notify_send("STOPPING=1\nSTATUS=Telling %zu clients", server_clients(d->server));
-    server_stop(d->server);
+    log_info("stopping", LOG_INT("clients", (int64_t)server_clients(d->host.server)));
+    sd_notify_send("STOPPING=1\nSTATUS=Telling %zu clients", server_clients(d->host.server));
+    server_stop(d->host.server);
 }
 
 static void on_watchdog(void *user)
@@ -127,22 +123,20 @@ static void check_required(struct daemon *d, const struct snapshot *s)
             return;
     log_error("NVML is required (worker.require_nvml) and not there, stopping", LOG_TEXT("error", s->driver.error_message));
     d->failed = true;
-    server_stop(d->server);
+    server_stop(d->host.server);
 }
 
 static void on_sample(void *user, const struct snapshot *s)
 {
     static struct alert_facts facts; /* large */
     struct daemon *d = user;
-    story_follow(&d->story, s);
-    guard_part_sampled(d->guard, s);
-    insight_part_sampled(d->insight, s);
     facts = (struct alert_facts){0};
-    insight_part_facts(d->insight, &facts);
-    alert_part_sampled(d->alerts, s, &facts);
+    for (size_t i = 0; i < d->host.count; i++)
+        if (d->host.parts[i].ops->sampled)
+            d->host.parts[i].ops->sampled(d->host.parts[i].self, s, &facts);
     check_required(d, s);
     d->seen_sample = true;
-    size_t clients = server_clients(d->server);
+    size_t clients = server_clients(d->host.server);
     sd_notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
 }
 
@@ -166,17 +160,13 @@ static void apply(struct daemon *d, const struct config *fresh)
         if (changes.list[i].needs_restart)
             log_warn("setting changed, but needs a restart", LOG_TEXT("setting", changes.list[i].key));
     if (config_interval_ms(fresh) != config_interval_ms(d->current))
-        engine_set_interval(d->engine, config_interval_ms(fresh));
+        engine_set_interval(d->host.engine, config_interval_ms(fresh));
     log_set_level((enum log_level)fresh->log.level);
-    if (d->store) {
-        struct store_limits limits = history_limits(fresh);
-        store_service_set_limits(d->store, &limits);
-    }
-    guard_part_reload(d->guard, fresh);
-    insight_part_reload(d->insight, fresh);
-    alert_part_reload(d->alerts, fresh);
+    for (size_t i = 0; i < d->host.count; i++)
+        if (d->host.parts[i].ops->reload)
+            d->host.parts[i].ops->reload(d->host.parts[i].self, fresh);
     struct server_options o = server_options(d, fresh);
-    if (server_reload(d->server, &o, &err))
+    if (server_reload(d->host.server, &o, &err))
         log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
     log_info("reloaded", LOG_INT("applied", (int64_t)changes.applied),
              LOG_INT("needing_restart", (int64_t)changes.needing_restart));
@@ -216,21 +206,23 @@ static void block_signals(int how)
 
 static int watch(struct daemon *d)
 {
-    int result = server_on_signal(d->server, SIGTERM, on_stop, d);
+    int result = server_on_signal(d->host.server, SIGTERM, on_stop, d);
     if (!result)
-        result = server_on_signal(d->server, SIGINT, on_stop, d);
+        result = server_on_signal(d->host.server, SIGINT, on_stop, d);
     if (!result)
-        result = server_on_signal(d->server, SIGHUP, on_reload, d);
+        result = server_on_signal(d->host.server, SIGHUP, on_reload, d);
     int64_t watchdog = sd_notify_watchdog_ms();
     if (!result && watchdog)
-        result = server_on_timer(d->server, watchdog, on_watchdog, d);
+        result = server_on_timer(d->host.server, watchdog, on_watchdog, d);
     return result;
 }
 
-static void write_store_health(void *user, struct json_writer *j)
+void *part_find(const struct part_host *host, const struct part_ops *ops)
 {
-    const struct daemon *d = user;
-    history_health(d->store, &d->history, j);
+    for (size_t i = 0; i < host->count; i++)
+        if (host->parts[i].ops == ops)
+            return host->parts[i].self;
+    return NULL;
 }
 
 /* Tokens, journals, silences, what is known of the GPUs' health: two daemons would write over each other's. */
@@ -251,50 +243,29 @@ static int lock_state(struct daemon *d, struct error *err)
     return 0;
 }
 
-/* A history that cannot be kept is no reason not to watch; one that another daemon keeps is. */
-static int start_store(struct daemon *d, struct error *ret)
+static int open_parts(struct daemon *d, struct error *err)
 {
-    struct error err;
-    d->store = history_start(d->first, d->options->env, &d->history, &err);
-    if (!d->store && err.code == -EBUSY)
-        return error_set(ret, err.code, "%s", err.text);
-    if (d->store && engine_subscribe(d->engine, store_service_inbox(d->store)) < 0) {
-        error_set(&err, -ENOSPC, "too many subscribers");
-        store_service_free(d->store, 0);
-        d->store = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(daemon_parts); i++) {
+        void *self = daemon_parts[i]->open(&d->host, err);
+        if (!self)
+            return err->code ? err->code : error_set(err, -ENOMEM, "out of memory");
+        d->host.parts[d->host.count++] = (struct part){daemon_parts[i], self};
+        if (daemon_parts[i] == &history_part_ops)
+            d->host.store = ((struct history_part *)self)->service;
     }
-    if (!d->store && err.text[0])
-        log_error("no history is kept", LOG_TEXT("error", err.text));
     return 0;
 }
 
-/* Each part knows its own routes. */
-static int part_request(void *user, const struct part_request *r, struct buf *out)
+static int start_parts(struct daemon *d, struct error *err)
 {
-    struct daemon *d = user;
-    int status = guard_part_request(d->guard, r, out);
-    if (!status)
-        status = insight_part_request(d->insight, r, out);
-    if (!status)
-        status = alert_part_request(d->alerts, r, out);
-    return status;
-}
-
-static void part_metrics(void *user, const struct snapshot *s, struct buf *out)
-{
-    struct daemon *d = user;
-    insight_part_metrics(d->insight, s, out);
-    alert_part_metrics(d->alerts, s, out);
-}
-
-static void guard_health(void *user, struct json_writer *j)
-{
-    guard_part_health(((struct daemon *)user)->guard, j);
-}
-
-static void guard_counters(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others)
-{
-    guard_part_counts(((struct daemon *)user)->guard, s, evictions_total, others);
+    int result = 0;
+    for (size_t i = 0; i < d->host.count && !result; i++) {
+        const struct part *p = &d->host.parts[i];
+        result = p->ops->start ? p->ops->start(p->self, &d->host) : 0;
+        if (result)
+            error_set(err, result, "cannot start %s: %s", p->ops->name, strerror(-result));
+    }
+    return result;
 }
 
 static int start(struct daemon *d, struct error *err)
@@ -311,50 +282,34 @@ static int start(struct daemon *d, struct error *err)
         d->tokens[0] = '\0';
     }
     choose_sources(d);
-    d->engine = engine_new(&(struct engine_options){.env = d->options->env,
-                                                    .sources = d->source_count ? d->sources : NULL,
-                                                    .source_count = d->source_count},
-                           err);
-    if (!d->engine) {
+    d->host.engine = engine_new(&(struct engine_options){.env = d->options->env,
+                                                         .sources = d->source_count ? d->sources : NULL,
+                                                         .source_count = d->source_count},
+                                err);
+    if (!d->host.engine) {
         d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
         return err->code ? err->code : -EIO;
     }
-    result = start_store(d, err);
+    result = open_parts(d, err);
     if (result)
         return result;
     struct server_options o = server_options(d, c);
-    d->guard = guard_part_new(d->options->env, d->engine);
-    d->insight = insight_part_new(d->options->env, c);
-    d->alerts = alert_part_new(d->options->env, c);
-    if (!d->guard || !d->insight || !d->alerts)
-        return error_set(err, -ENOMEM, "out of memory");
-    const struct server_parts parts = {.sampled = on_sample,
-                                       .store_health = write_store_health,
-                                       .store = d->store,
-                                       .guard_health = guard_health,
-                                       .request = part_request,
-                                       .metrics = part_metrics,
-                                       .guard_counts = guard_counters,
-                                       .user = d};
-    result = server_new(&o, &parts, &d->server, err);
+    const struct server_parts parts = {
+        .list = d->host.parts, .count = d->host.count, .store = d->host.store, .sampled = on_sample, .user = d};
+    result = server_new(&o, &parts, &d->host.server, err);
     if (!result && watch(d))
         result = error_set(err, -ENOMEM, "cannot watch signals");
-    if (!result && guard_part_start(d->guard, c, d->server, d->store))
-        result = error_set(err, -ENOMEM, "cannot start the guard");
-    if (!result) {
-        insight_part_set_guard(d->insight, d->guard);
-        insight_part_start(d->insight, d->server, d->store);
-        alert_part_start(d->alerts, d->server, d->store);
-    }
+    if (!result)
+        result = start_parts(d, err);
     if (!result) /* only now: everybody who wants to hear of the first sample is listening */
-        engine_set_interval(d->engine, config_interval_ms(c));
+        engine_set_interval(d->host.engine, config_interval_ms(c));
     return result;
 }
 
 static void tell_start(const struct daemon *d)
 {
     const char *address;
-    for (size_t i = 0; (address = server_address(d->server, i)); i++)
+    for (size_t i = 0; (address = server_address(d->host.server, i)); i++)
         log_info("listening", LOG_TEXT("address", address));
     if (d->first->server.insecure)
         log_warn("everyone who reaches these addresses may read: no token is asked for (--insecure)");
@@ -363,8 +318,11 @@ static void tell_start(const struct daemon *d)
 
 int daemon_run(const struct daemon_options *options)
 {
-    struct daemon d = {
-        .options = options, .first = options->config, .current = options->config, .history = {.lock = -1}, .lock = -1};
+    struct daemon d = {.options = options,
+                       .first = options->config,
+                       .current = options->config,
+                       .lock = -1,
+                       .host = {.env = options->env, .config = options->config}};
     struct error err = {0};
     int given_up = privileges_drop();
     if (given_up > 0)
@@ -378,23 +336,21 @@ int daemon_run(const struct daemon_options *options)
         log_error("cannot start", LOG_TEXT("error", err.text));
     } else {
         tell_start(&d);
-        server_run(d.server);
+        server_run(d.host.server);
     }
     /* The engine first: it puts samples into mailboxes that the server owns. */
-    server_end_work(d.server);
-    guard_part_stop(d.guard);
-    engine_free(d.engine);
-    store_service_free(d.store, STORE_END_MS); /* before the server, which waits for its answers */
-    server_free(d.server);
-    guard_part_free(d.guard);
-    alert_part_free(d.alerts);
-    insight_part_free(d.insight);
-    story_done(&d.story);
+    server_end_work(d.host.server);
+    for (size_t i = d.host.count; i-- > 0;)
+        if (d.host.parts[i].ops->stop)
+            d.host.parts[i].ops->stop(d.host.parts[i].self);
+    engine_free(d.host.engine);
+    history_part_end(part_find(&d.host, &history_part_ops));
+    server_free(d.host.server);
+    for (size_t i = d.host.count; i-- > 0;)
+        d.host.parts[i].ops->close(d.host.parts[i].self);
     if (d.current != d.first)
         config_free(d.current);
     config_free(d.first);
-    if (d.history.lock >= 0)
-        close(d.history.lock);
     if (d.lock >= 0)
         close(d.lock);
     if (!result)

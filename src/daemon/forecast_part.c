@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Feeds the daemon's samples and the size of its store to the forecasts, and answers for them.
+ * Forecasts as a part of the daemon: made anew with every periodic sample, from what it remembers itself and the size of the
+ * history.
  */
-#include "daemon/forecast_part.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -13,6 +12,7 @@
 #include "base/cleanup.h"
 #include "config/places.h"
 #include "daemon/history_part.h"
+#include "daemon/part.h"
 #include "format/forecast.h"
 #include "format/json/json.h"
 #include "store/query.h"
@@ -27,7 +27,6 @@ struct reach {
 };
 
 struct forecast_part {
-    const struct env *env;
     const struct config *config;
     struct store_service *store; /* NULL: no history is kept */
     struct reach *reach;
@@ -62,13 +61,14 @@ static void reach_unref(struct reach *r)
         free(r);
 }
 
-struct forecast_part *forecast_part_new(const struct env *env, const struct config *config)
+static void *open_forecast(const struct part_host *host, struct error *err)
 {
+    (void)err;
     struct forecast_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
     *p = (struct forecast_part){
-        .env = env, .config = config, .memory = forecast_memory_new(), .reach = calloc(1, sizeof(struct reach))};
+        .config = host->config, .store = host->store, .memory = forecast_memory_new(), .reach = calloc(1, sizeof(struct reach))};
     if (!p->memory || !p->reach) {
         free(p->reach);
         forecast_memory_free(p->memory);
@@ -79,18 +79,14 @@ struct forecast_part *forecast_part_new(const struct env *env, const struct conf
     return p;
 }
 
-void forecast_part_start(struct forecast_part *p, struct store_service *store)
+static void reload(void *part, const struct config *config)
 {
-    p->store = store;
+    ((struct forecast_part *)part)->config = config;
 }
 
-void forecast_part_reload(struct forecast_part *p, const struct config *config)
+static void close_forecast(void *part)
 {
-    p->config = config;
-}
-
-void forecast_part_free(struct forecast_part *p)
-{
+    struct forecast_part *p = part;
     if (!p)
         return;
     reach_unref(p->reach);
@@ -145,7 +141,7 @@ static void see_store(struct forecast_part *p, const struct snapshot *s)
         p->store_seen = s->taken;
 }
 
-void forecast_part_sampled(struct forecast_part *p, const struct snapshot *s)
+static void take(struct forecast_part *p, const struct snapshot *s)
 {
     if (!p->began.ns)
         p->began = s->taken;
@@ -170,7 +166,7 @@ static struct reading seconds(const struct forecast_when *w)
     return reading_absent(w->verdict == FORECAST_UNKNOWN ? READING_PENDING : READING_UNSUPPORTED);
 }
 
-void forecast_part_facts(struct forecast_part *p, struct alert_facts *facts)
+static void add_facts(const struct forecast_part *p, struct alert_facts *facts)
 {
     for (size_t i = 0; p->latest && i < p->latest->count; i++) {
         const struct forecast_gpu *g = &p->latest->gpus[i];
@@ -185,6 +181,12 @@ void forecast_part_facts(struct forecast_part *p, struct alert_facts *facts)
         facts->store_full_seconds = seconds(&store->when);
 }
 
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+{
+    take(part, s);
+    add_facts(part, facts);
+}
+
 static struct forecast_basis basis_of(const struct forecast_part *p)
 {
     struct forecast_basis basis = {.remembered = true};
@@ -197,19 +199,16 @@ static struct forecast_basis basis_of(const struct forecast_part *p)
     return basis;
 }
 
-int forecast_part_request(struct forecast_part *p, const struct part_request *r, struct buf *out)
+static int get_forecast(void *part, const struct part_request *r, struct buf *out)
 {
-    if (!str_is(r->path, "/api/forecast"))
-        return 0;
+    struct forecast_part *p = part;
     static const struct forecast nothing;
     char which[GPU_UUID_SIZE];
     int only = ALL_GPUS;
     if (part_query(r, "gpu", which, sizeof which)) {
         only = p->last ? snapshot_find_gpu(p->last, which) : -1;
-        if (only < 0) {
-            buf_text(out, "{\"error\":{\"code\":\"no_such_gpu\",\"message\":\"There is no such GPU.\"}}\n");
-            return 404;
-        }
+        if (only < 0)
+            return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
     }
     struct forecast_basis basis = basis_of(p);
     struct json_writer j = JSON_WRITER(out);
@@ -218,8 +217,21 @@ int forecast_part_request(struct forecast_part *p, const struct part_request *r,
     return 200;
 }
 
-void forecast_part_metrics(struct forecast_part *p, struct buf *out)
+static void metrics(void *part, const struct snapshot *s, struct buf *out)
 {
+    struct forecast_part *p = part;
+    (void)s;
     if (p->latest)
         prometheus_forecast(out, p->latest);
 }
+
+static const struct route routes_of_forecast[] = {{"/api/forecast", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_forecast}};
+
+const struct part_ops forecast_part_ops = {.name = "forecast",
+                                           .routes = routes_of_forecast,
+                                           .route_count = ARRAY_LEN(routes_of_forecast),
+                                           .open = open_forecast,
+                                           .sampled = sampled,
+                                           .metrics = metrics,
+                                           .reload = reload,
+                                           .close = close_forecast};

@@ -13,13 +13,15 @@
 #include "config/places.h"
 #include "daemon/guard_eyes.h"
 #include "daemon/guard_routes.h"
+#include "daemon/part.h"
 #include "format/json/guard.h"
+#include "format/prometheus/prometheus.h"
 
 enum { EVENTS_QUEUED = 64, EVENT_MAX = 4096 };
 
 struct guard_part {
-    struct guard_eyes eyes; /* first: the guard's functions get it */
-    struct guard *guard;
+    struct guard_door door; /* first: its routes get it */
+    struct guard_eyes eyes;
     struct mailbox *events; /* of char *, JSON */
     struct server *server;
     struct store_service *store; /* NULL: no history */
@@ -52,14 +54,31 @@ static void on_events(void *user)
     }
 }
 
-struct guard_part *guard_part_new(const struct env *env, struct engine *engine)
+static const struct snapshot *sample(void *user, int64_t max_age_ms)
 {
+    return guard_eyes_sample(&((struct guard_part *)user)->eyes, max_age_ms);
+}
+
+static void close_guard(void *part)
+{
+    struct guard_part *p = part;
+    if (!p)
+        return;
+    guard_free(p->door.guard);
+    if (p->events)
+        mailbox_free(p->events);
+    free(p);
+}
+
+static void *open_guard(const struct part_host *host, struct error *ret)
+{
+    (void)ret;
     static char folder[PLACE_SIZE + 8];
     struct error err = {0};
     struct guard_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->eyes.engine = engine;
+    p->eyes.engine = host->engine;
     p->events = mailbox_new(EVENTS_QUEUED, free);
     bool kept = place_state(folder, &err) == 0;
     if (kept)
@@ -67,11 +86,11 @@ struct guard_part *guard_part_new(const struct env *env, struct engine *engine)
     else
         log_warn("the guard cannot keep a journal", LOG_TEXT("error", err.text));
     struct guard_options options = {
-        .env = env, .state_dir = kept ? folder : NULL, .sample = guard_eyes_sample, .event = on_event, .user = p};
-    p->guard = p->events ? guard_new(&options, &err) : NULL;
-    if (p->guard)
+        .env = host->env, .state_dir = kept ? folder : NULL, .sample = sample, .event = on_event, .user = p};
+    p->door.guard = p->events ? guard_new(&options, &err) : NULL;
+    if (p->door.guard)
         return p;
-    guard_part_free(p);
+    close_guard(p);
     return NULL;
 }
 
@@ -87,9 +106,9 @@ static void add_worker(struct guard_part *p, const struct config *config, size_t
         log_error(may_be_there ? "a worker's new settings are not used" : "a worker is not guarded", LOG_TEXT("error", err.text));
         return;
     }
-    if (may_be_there && guard_change(p->guard, spec))
+    if (may_be_there && guard_change(p->door.guard, spec))
         return;
-    if (guard_add(p->guard, spec, NULL, &err) < 0)
+    if (guard_add(p->door.guard, spec, NULL, &err) < 0)
         log_error("a worker is not guarded", LOG_TEXT("worker", name), LOG_TEXT("error", err.text));
     else
         log_info("guarding a worker", LOG_TEXT("worker", name));
@@ -105,63 +124,63 @@ static bool is_configured(void *user, const char *name)
     return false;
 }
 
-void guard_part_reload(struct guard_part *p, const struct config *config)
+static void reload(void *part, const struct config *config)
 {
-    guard_keep_only(p->guard, is_configured, (void *)config);
+    struct guard_part *p = part;
+    guard_keep_only(p->door.guard, is_configured, (void *)config);
     for (size_t i = 0; i < config->guard_worker_count; i++)
         add_worker(p, config, i, true);
 }
 
-void guard_part_sampled(struct guard_part *p, const struct snapshot *s)
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
-    guard_tell_events(p->guard, s->events, s->event_count);
+    (void)facts;
+    guard_tell_events(((struct guard_part *)part)->door.guard, s->events, s->event_count);
 }
 
-int guard_part_start(struct guard_part *p, const struct config *config, struct server *server, struct store_service *store)
+static int start(void *part, const struct part_host *host)
 {
-    p->server = server;
-    p->store = store;
-    int rc = server_on_readable(server, mailbox_fd(p->events), on_events, p);
+    struct guard_part *p = part;
+    const struct config *config = host->config;
+    p->server = host->server;
+    p->store = host->store;
+    int rc = server_on_readable(host->server, mailbox_fd(p->events), on_events, p);
     for (size_t i = 0; rc == 0 && i < config->guard_worker_count; i++)
         add_worker(p, config, i, false);
     return rc;
 }
 
-void guard_part_stop(struct guard_part *p)
+static void stop(void *part)
 {
-    if (p)
-        guard_free(TAKE(p->guard));
+    guard_free(TAKE(((struct guard_part *)part)->door.guard));
 }
 
-void guard_part_free(struct guard_part *p)
-{
-    if (!p)
-        return;
-    guard_part_stop(p);
-    if (p->events)
-        mailbox_free(p->events);
-    free(p);
-}
-
-int guard_part_request(struct guard_part *p, const struct part_request *r, struct buf *out)
-{
-    if (!str_starts(r->path, "/api/guard"))
-        return 0;
-    return guard_api(p->guard, r->method, r->path, r->body, out);
-}
-
-void guard_part_health(struct guard_part *p, struct json_writer *j)
+static void health(void *part, struct json_writer *j)
 {
     AUTO_FREE struct guard_status *list = calloc(GUARD_WORKERS_MAX, sizeof *list);
-    json_guard_health(j, list, list ? guard_list(p->guard, list, GUARD_WORKERS_MAX) : 0);
+    json_guard_health(j, list, list ? guard_list(((struct guard_part *)part)->door.guard, list, GUARD_WORKERS_MAX) : 0);
+}
+
+static void counts(void *part, const struct snapshot *s, struct prometheus_extra *extra)
+{
+    extra->others_counted = s->gpu_count <= GPU_MAX;
+    if (extra->others_counted)
+        guard_counts(((struct guard_part *)part)->door.guard, s, &extra->evictions_total, extra->other_processes);
 }
 
 size_t guard_part_holds(struct guard_part *p, const struct snapshot *s, struct capacity_hold *list, size_t max)
 {
-    return p->guard ? guard_holds(p->guard, s, list, max) : 0;
+    return p->door.guard ? guard_holds(p->door.guard, s, list, max) : 0;
 }
 
-void guard_part_counts(struct guard_part *p, const struct snapshot *s, uint64_t *evictions_total, int64_t *others)
-{
-    guard_counts(p->guard, s, evictions_total, others);
-}
+const struct part_ops guard_part_ops = {.name = "guard",
+                                        .routes = guard_routes,
+                                        .route_count = GUARD_ROUTES,
+                                        .open = open_guard,
+                                        .start = start,
+                                        .sampled = sampled,
+                                        .counts = counts,
+                                        .health = health,
+                                        .reload = reload,
+                                        .stop = stop,
+                                        .close = close_guard};

@@ -9,7 +9,11 @@
 
 #include "base/cleanup.h"
 #include "format/json/guard.h"
-#include "serve/api/part.h"
+
+static struct guard *guard_of(void *part)
+{
+    return ((struct guard_door *)part)->guard;
+}
 
 static int say_workers(struct guard *g, struct buf *out, int status)
 {
@@ -22,60 +26,125 @@ static int say_workers(struct guard *g, struct buf *out, int status)
     return status;
 }
 
-static int announce(struct guard *g, struct str what, const json_t *json, struct buf *out)
+static int list(void *part, const struct part_request *r, struct buf *out)
 {
+    (void)r;
+    return say_workers(guard_of(part), out, 200);
+}
+
+/* The body as an object, an empty one for no body; NULL and the answer when it is something else. */
+static json_t *read_body(const struct part_request *r, struct buf *out, int *status)
+{
+    struct str body = str_trim(r->body);
+    json_t *json = body.len ? json_loadb(body.at, body.len, JSON_REJECT_DUPLICATES, NULL) : json_object();
+    if (json_is_object(json))
+        return json;
+    json_decref(json);
+    *status = part_error(out, 400, "bad_body", "The body must be a JSON object.");
+    return NULL;
+}
+
+/* {"pid": N} */
+static int read_pid(const struct part_request *r, struct buf *out, int32_t *ret)
+{
+    int status = 0;
+    json_t *json = read_body(r, out, &status);
+    if (!json)
+        return status;
     const json_t *pid = json_object_get(json, "pid");
     json_int_t number = json_integer_value(pid);
     if (!json_is_integer(pid) || number <= 0 || number > INT32_MAX)
-        return part_error(out, 400, "bad_body", "The body must be {\"pid\": N}.");
-    if (str_is(what, "unannounce")) {
-        guard_unannounce(g, (int32_t)number);
-        return say_workers(g, out, 202);
-    }
-    int rc = guard_announce(g, (int32_t)number);
+        status = part_error(out, 400, "bad_body", "The body must be {\"pid\": N}.");
+    *ret = (int32_t)number;
+    json_decref(json);
+    return status;
+}
+
+static int announce(void *part, const struct part_request *r, struct buf *out)
+{
+    int32_t pid;
+    int status = read_pid(r, out, &pid);
+    if (status)
+        return status;
+    int rc = guard_announce(guard_of(part), pid);
     if (rc == -ESRCH)
         return part_error(out, 404, "no_such_process", "There is no process of that number here.");
     if (rc < 0)
         return part_error(out, 503, "too_many", "Too many programs are announced.");
-    return say_workers(g, out, 202);
+    return say_workers(guard_of(part), out, 202);
 }
 
-static int wish(struct guard *g, struct str what, const json_t *json, struct buf *out)
+static int unannounce(void *part, const struct part_request *r, struct buf *out)
 {
-    static const struct {
-        const char *name;
-        enum person_wish wish;
-    } wishes[] = {{"hold", WISH_HOLD}, {"release", WISH_RELEASE}, {"evict", WISH_EVICT}, {"resume", WISH_RESUME}};
+    int32_t pid;
+    int status = read_pid(r, out, &pid);
+    if (status)
+        return status;
+    guard_unannounce(guard_of(part), pid);
+    return say_workers(guard_of(part), out, 202);
+}
+
+static int wish(void *part, const struct part_request *r, struct buf *out, enum person_wish what)
+{
+    int status = 0;
+    json_t *json = read_body(r, out, &status);
+    if (!json)
+        return status;
     const json_t *worker = json_object_get(json, "worker");
     if (worker && !json_is_string(worker) && !json_is_null(worker))
-        return part_error(out, 400, "bad_body", "\"worker\" must be the name of a worker.");
-    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
-        if (!str_is(what, wishes[i].name))
-            continue;
-        if (guard_wish(g, json_string_value(worker), wishes[i].wish) < 0)
-            return part_error(out, 404, "no_such_worker", "No worker of that name is under guard.");
-        return say_workers(g, out, 202);
-    }
-    return part_error(out, 404, "not_found", "There is no such request.");
-}
-
-int guard_api(struct guard *g, const char *method, struct str path, struct str body, struct buf *out)
-{
-    static const char prefix[] = "/api/guard";
-    bool get = strcmp(method, "GET") == 0;
-    if (!str_starts(path, prefix))
-        return part_error(out, 404, "not_found", "There is no such path.");
-    struct str what = {path.at + sizeof prefix - 1, path.len - (sizeof prefix - 1)};
-    if (what.len == 0)
-        return get ? say_workers(g, out, 200) : part_error(out, 405, "method_not_allowed", "Only GET is possible here.");
-    if (what.at[0] != '/' || get)
-        return part_error(out, get ? 405 : 404, get ? "method_not_allowed" : "not_found", "Only POST is possible there.");
-    what = (struct str){what.at + 1, what.len - 1};
-    body = str_trim(body);
-    json_t *json = body.len ? json_loadb(body.at, body.len, JSON_REJECT_DUPLICATES, NULL) : json_object();
-    int status = !json_is_object(json)        ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
-                 : str_ends(what, "announce") ? announce(g, what, json, out)
-                                              : wish(g, what, json, out);
+        status = part_error(out, 400, "bad_body", "\"worker\" must be the name of a worker.");
+    else if (guard_wish(guard_of(part), json_string_value(worker), what) < 0)
+        status = part_error(out, 404, "no_such_worker", "No worker of that name is under guard.");
+    else
+        status = say_workers(guard_of(part), out, 202);
     json_decref(json);
     return status;
+}
+
+static int hold(void *part, const struct part_request *r, struct buf *out)
+{
+    return wish(part, r, out, WISH_HOLD);
+}
+
+static int release(void *part, const struct part_request *r, struct buf *out)
+{
+    return wish(part, r, out, WISH_RELEASE);
+}
+
+static int evict(void *part, const struct part_request *r, struct buf *out)
+{
+    return wish(part, r, out, WISH_EVICT);
+}
+
+static int resume(void *part, const struct part_request *r, struct buf *out)
+{
+    return wish(part, r, out, WISH_RESUME);
+}
+
+#define OWNER_POST HTTP_POST, PART_JSON, TRUST_OWNER
+
+const struct route guard_routes[GUARD_ROUTES] = {
+    {"/api/guard", HTTP_GET, PART_JSON, TRUST_READER, .answer = list},
+    {"/api/guard/hold", OWNER_POST, .answer = hold},
+    {"/api/guard/release", OWNER_POST, .answer = release},
+    {"/api/guard/evict", OWNER_POST, .answer = evict},
+    {"/api/guard/resume", OWNER_POST, .answer = resume},
+    {"/api/guard/announce", OWNER_POST, .answer = announce},
+    {"/api/guard/unannounce", OWNER_POST, .answer = unannounce},
+};
+
+int guard_routes_answer(struct guard_door *door, const char *method, struct str path, struct str body, struct buf *out)
+{
+    const struct part_request r = {.body = body};
+    unsigned wanted = strcmp(method, "GET") == 0 ? HTTP_GET : strcmp(method, "POST") == 0 ? HTTP_POST : 0;
+    bool known = false;
+    for (size_t i = 0; i < GUARD_ROUTES; i++) {
+        if (!str_is(path, guard_routes[i].path))
+            continue;
+        if (guard_routes[i].methods & wanted)
+            return guard_routes[i].answer(door, &r, out);
+        known = true;
+    }
+    return known ? part_error(out, 405, "method_not_allowed", "This path does not know that method.")
+                 : part_error(out, 404, "not_found", "There is no such path.");
 }

@@ -7,7 +7,16 @@
  */
 #pragma once
 
+#include "daemon/part.h"
 #include "guard/guard.h"
 
-/* The HTTP status; the body is appended to `out`. Never waits. */
-int guard_api(struct guard *g, const char *method, struct str path, struct str body, struct buf *out);
+/* What the routes get: whoever offers them begins with one. */
+struct guard_door {
+    struct guard *guard;
+};
+
+enum { GUARD_ROUTES = 7 };
+extern const struct route guard_routes[GUARD_ROUTES];
+
+/* For a socket of one's own: the HTTP status; the body is appended to `out`. Never waits. */
+int guard_routes_answer(struct guard_door *door, const char *method, struct str path, struct str body, struct buf *out);

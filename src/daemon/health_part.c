@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs the health watch inside the daemon.
+ * Health as a part of the daemon: judged with every sample, remembered over restarts, shown to clients, history and alerts.
  */
-#include "daemon/health_part.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +9,7 @@
 #include "base/log.h"
 #include "config/places.h"
 #include "daemon/health_watch.h"
+#include "daemon/part.h"
 #include "insight/health/check.h"
 #include "serve/live/topic.h"
 
@@ -26,14 +25,15 @@ struct health_part {
     bool told_log, saving_fails;
 };
 
-struct health_part *health_part_new(const struct env *env)
+static void *open_health(const struct part_host *host, struct error *ret)
 {
+    (void)ret;
     struct health_part *p = calloc(1, sizeof *p);
     struct error err = {0};
     char state[PLACE_SIZE];
     if (!p)
         return NULL;
-    p->watch = health_watch_new(env);
+    p->watch = health_watch_new(host->env);
     if (!p->watch) {
         free(p);
         return NULL;
@@ -48,10 +48,12 @@ struct health_part *health_part_new(const struct env *env)
     return p;
 }
 
-void health_part_start(struct health_part *p, struct server *server, struct store_service *store)
+static int start(void *part, const struct part_host *host)
 {
-    p->server = server;
-    p->store = store;
+    struct health_part *p = part;
+    p->server = host->server;
+    p->store = host->store;
+    return 0;
 }
 
 static void save(struct health_part *p, struct wall now)
@@ -66,8 +68,9 @@ static void save(struct health_part *p, struct wall now)
     p->saved_at = now;
 }
 
-void health_part_free(struct health_part *p)
+static void close_health(void *part)
 {
+    struct health_part *p = part;
     if (!p)
         return;
     if (health_watch_latest(p->watch))
@@ -124,7 +127,7 @@ static void tell_log_once(struct health_part *p)
     p->told_log = true;
 }
 
-void health_part_sampled(struct health_part *p, const struct snapshot *s)
+static void take(struct health_part *p, const struct snapshot *s)
 {
     const struct health *health = health_watch_take(p->watch, s);
     snapshot_unref(p->last);
@@ -186,7 +189,7 @@ static void facts_of(const struct health_part *p, const struct health_verdict *v
 }
 
 /* Verdicts of the sample's cards come first. Those behind are of cards that are not in it, whose index may be another's by now. */
-void health_part_facts(struct health_part *p, struct alert_facts *facts)
+static void add_facts(const struct health_part *p, struct alert_facts *facts)
 {
     const struct health *health = health_watch_latest(p->watch);
     int64_t missing = 0;
@@ -201,16 +204,15 @@ void health_part_facts(struct health_part *p, struct alert_facts *facts)
         facts->gpus_missing = reading_ok(missing);
 }
 
-static int no_such_gpu(struct buf *out)
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
-    buf_text(out, "{\"error\":{\"code\":\"no_such_gpu\",\"message\":\"There is no such GPU.\"}}\n");
-    return 404;
+    take(part, s);
+    add_facts(part, facts);
 }
 
-int health_part_request(struct health_part *p, const struct part_request *r, struct buf *out)
+static int get_health(void *part, const struct part_request *r, struct buf *out)
 {
-    if (!str_is(r->path, "/api/gpu/health"))
-        return 0;
+    struct health_part *p = part;
     static const struct health nothing = {.worst = HEALTH_UNKNOWN};
     const struct health *health = health_watch_latest(p->watch);
     struct health_basis basis;
@@ -219,7 +221,7 @@ int health_part_request(struct health_part *p, const struct part_request *r, str
     if (part_query(r, "gpu", which, sizeof which)) {
         int at = p->last ? snapshot_find_gpu(p->last, which) : -1;
         if (at < 0)
-            return no_such_gpu(out);
+            return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
         only = p->last->gpus[at].index;
     }
     health_watch_basis(p->watch, &basis);
@@ -230,9 +232,22 @@ int health_part_request(struct health_part *p, const struct part_request *r, str
     return 200;
 }
 
-void health_part_metrics(struct health_part *p, struct buf *out)
+static void metrics(void *part, const struct snapshot *s, struct buf *out)
 {
+    struct health_part *p = part;
+    (void)s;
     const struct health *health = health_watch_latest(p->watch);
     if (health)
         prometheus_health(out, health);
 }
+
+static const struct route routes_of_health[] = {{"/api/gpu/health", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_health}};
+
+const struct part_ops health_part_ops = {.name = "health",
+                                         .routes = routes_of_health,
+                                         .route_count = ARRAY_LEN(routes_of_health),
+                                         .open = open_health,
+                                         .start = start,
+                                         .sampled = sampled,
+                                         .metrics = metrics,
+                                         .close = close_health};

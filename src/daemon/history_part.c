@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "config/places.h"
+
+enum { END_MS = 4000 }; /* what waits is written within that time, or kept for the next start */
 
 static void say(void *user, enum log_level level, const char *message)
 {
@@ -75,8 +78,8 @@ static void find_place(const char *url, struct history_place *place)
         snprintf(place->text, sizeof place->text, "%s/%s", strcmp(absolute, "/") == 0 ? "" : absolute, name);
 }
 
-struct store_service *history_start(const struct config *config, const struct env *env, struct history_place *place,
-                                    struct error *err)
+static struct store_service *start_service(const struct config *config, const struct env *env, struct history_place *place,
+                                           struct error *err)
 {
     char url[STORE_PLACE_SIZE], folder[PLACE_SIZE], queue[PLACE_SIZE + 32] = "";
     *err = (struct error){0};
@@ -108,15 +111,47 @@ struct store_service *history_start(const struct config *config, const struct en
     return v;
 }
 
-void history_health(struct store_service *v, const struct history_place *place, struct json_writer *j)
+/* A history that cannot be kept is no reason not to watch; one that another daemon keeps is. */
+static void *open_history(const struct part_host *host, struct error *ret)
 {
+    struct history_part *p = calloc(1, sizeof *p);
+    struct error err;
+    if (!p)
+        return NULL;
+    p->service = start_service(host->config, host->env, &p->place, &err);
+    if (!p->service && err.code == -EBUSY) {
+        error_set(ret, err.code, "%s", err.text);
+        free(p);
+        return NULL;
+    }
+    if (p->service && engine_subscribe(host->engine, store_service_inbox(p->service)) < 0) {
+        error_set(&err, -ENOSPC, "too many subscribers");
+        store_service_free(TAKE(p->service), 0);
+    }
+    if (!p->service && err.text[0])
+        log_error("no history is kept", LOG_TEXT("error", err.text));
+    return p;
+}
+
+static void reload(void *part, const struct config *config)
+{
+    struct history_part *p = part;
+    struct store_limits limits = history_limits(config);
+    if (p->service)
+        store_service_set_limits(p->service, &limits);
+}
+
+static void health(void *part, struct json_writer *j)
+{
+    struct history_part *p = part;
+    struct store_service *v = p->service;
     struct store_status status = {0};
     if (v)
         store_service_status(v, &status);
     jw_object(j);
     jw_key_text(j, "state", v ? store_state_name(status.state) : "off");
     jw_key_text(j, "kind", v ? status.kind : NULL);
-    jw_key_text(j, "place", v && place->text[0] ? place->text : NULL);
+    jw_key_text(j, "place", v && p->place.text[0] ? p->place.text : NULL);
     jw_key_int(j, "queued_rows", status.queued);
     jw_key_text(j, "message", status.message[0] ? status.message : NULL);
     jw_key_int(j, "written_total", (int64_t)status.written);
@@ -128,3 +163,31 @@ void history_health(struct store_service *v, const struct history_place *place, 
         jw_null(j);
     jw_end(j);
 }
+
+static bool ill(void *part)
+{
+    struct store_service *v = ((struct history_part *)part)->service;
+    struct store_status status;
+    if (!v)
+        return false;
+    store_service_status(v, &status);
+    return store_is_troubled(&status);
+}
+
+void history_part_end(struct history_part *p)
+{
+    if (p)
+        store_service_free(TAKE(p->service), END_MS);
+}
+
+static void close_history(void *part)
+{
+    struct history_part *p = part;
+    history_part_end(p);
+    if (p && p->place.lock >= 0)
+        close(p->place.lock);
+    free(p);
+}
+
+const struct part_ops history_part_ops = {
+    .name = "store", .open = open_history, .health = health, .ill = ill, .reload = reload, .close = close_history};

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The daemon's store: from settings to a running service, its words in the log, its part of /api/health.
+ * The history as a part of the daemon: from settings to a running service.
  */
 #pragma once
 
-#include "base/env.h"
-#include "base/json_writer.h"
-#include "config/config.h"
 #include "config/places.h"
-#include "store/service.h"
+#include "daemon/part.h"
 
 /* Where it is kept, for as long as it is. */
 struct history_place {
@@ -15,11 +12,12 @@ struct history_place {
     int lock;                    /* one daemon a file; -1: none */
 };
 
-/* NULL with `err` empty: the settings want none. NULL with a sentence: it cannot be had, and the daemon goes on without; but
- * -EBUSY: another daemon writes into that file. */
-struct store_service *history_start(const struct config *config, const struct env *env, struct history_place *place,
-                                    struct error *err);
+struct history_part {
+    struct store_service *service; /* NULL: the settings want none, or it cannot be had */
+    struct history_place place;
+};
+
 struct store_limits history_limits(const struct config *config);
 
-/* The object of the contract: state, kind, queued_rows, message, and more. `v` may be NULL. */
-void history_health(struct store_service *v, const struct history_place *place, struct json_writer *j);
+/* Between the engine, which fills it, and the server, which waits for its answers. NULL is fine. */
+void history_part_end(struct history_part *p);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Compares each sample with the one before and logs the difference.
+ * What happens to sources and GPUs, in the log: each sample is compared with the one before, and each change is logged once,
+ * whatever the number of samples (contract, section F).
  */
-#include "daemon/log_changes.h"
-
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "daemon/part.h"
+
+struct log_changes {
+    const struct snapshot *last; /* NULL before the first sample */
+    bool told_nothing;           /* that there is no source */
+};
 
 static const struct source_status *find(const struct snapshot *s, const char *name)
 {
@@ -61,19 +66,19 @@ static void tell_gpu(const struct gpu *now, const struct gpu *before)
 }
 
 /* Once at the start, and again when the last source stopped working. */
-static void tell_nothing(struct story *story, const struct snapshot *s)
+static void tell_nothing(struct log_changes *seen, const struct snapshot *s)
 {
     AUTO_BUF struct buf why = BUF(4096);
     for (size_t i = 0; i < s->source_count; i++) {
         if (s->sources[i].state != SOURCE_OFF) {
-            story->told_nothing = false;
+            seen->told_nothing = false;
             return;
         }
         buf_printf(&why, "%s%s: %s", why.len ? "; " : "", s->sources[i].name, s->sources[i].message);
     }
-    if (!story->told_nothing)
+    if (!seen->told_nothing)
         log_warn("GPU features disabled: no source", LOG_TEXT("reason", buf_view(&why).at));
-    story->told_nothing = true;
+    seen->told_nothing = true;
 }
 
 static void tell_events(const struct snapshot *s)
@@ -86,21 +91,35 @@ static void tell_events(const struct snapshot *s)
     }
 }
 
-void story_follow(struct story *story, const struct snapshot *s)
+static void *open_log_changes(const struct part_host *host, struct error *err)
 {
+    (void)err;
+    (void)host;
+    return calloc(1, sizeof(struct log_changes));
+}
+
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+{
+    struct log_changes *seen = part;
+    (void)facts;
     for (size_t i = 0; i < s->source_count; i++)
-        tell_source(&s->sources[i], find(story->last, s->sources[i].name));
+        tell_source(&s->sources[i], find(seen->last, s->sources[i].name));
     for (size_t i = 0; i < s->gpu_count; i++)
-        tell_gpu(&s->gpus[i], story->last && i < story->last->gpu_count ? &story->last->gpus[i] : NULL);
-    tell_nothing(story, s);
+        tell_gpu(&s->gpus[i], seen->last && i < seen->last->gpu_count ? &seen->last->gpus[i] : NULL);
+    tell_nothing(seen, s);
     tell_events(s);
     if (s->gpu_count == 0)
         log_debug("no GPUs in this sample");
-    snapshot_unref(story->last);
-    story->last = snapshot_ref(s);
+    snapshot_unref(seen->last);
+    seen->last = snapshot_ref(s);
 }
 
-void story_done(struct story *story)
+static void close_log_changes(void *part)
 {
-    snapshot_unref(TAKE(story->last));
+    struct log_changes *seen = part;
+    if (seen)
+        snapshot_unref(seen->last);
+    free(seen);
 }
+
+const struct part_ops log_changes_ops = {.name = "log", .open = open_log_changes, .sampled = sampled, .close = close_log_changes};

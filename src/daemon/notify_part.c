@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
+#include "daemon/part.h"
 #include "format/table/notifiers.h"
 
 struct notify_part {
@@ -21,8 +22,10 @@ static void say(void *user, enum log_level level, const char *message)
     log_write(level, message, (const struct log_field[]){{0}});
 }
 
-struct notify_part *notify_part_new(const struct env *env, const struct config *config)
+static void *open_notify(const struct part_host *host, struct error *ret)
 {
+    (void)ret;
+    const struct config *config = host->config;
     struct notify_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
@@ -32,22 +35,25 @@ struct notify_part *notify_part_new(const struct env *env, const struct config *
         snprintf(folder, sizeof folder, "%s/notify", state);
     else if (config->notify_count)
         log_warn("notices that wait do not survive a restart", LOG_TEXT("error", err.text));
-    const struct notifier_options options = {.env = env, .config = config, .folder = folder[0] ? folder : NULL, .say = say};
+    const struct notifier_options options = {.env = host->env, .config = config, .folder = folder[0] ? folder : NULL, .say = say};
     p->service = notifier_service_new(&options, &err);
     if (!p->service)
         log_error("nobody is told of alerts", LOG_TEXT("error", err.text));
     return p;
 }
 
-void notify_part_reload(struct notify_part *p, const struct config *config)
+static void reload(void *part, const struct config *config)
 {
+    struct notify_part *p = part;
     struct error err = {0};
     if (p->service && notifier_service_reload(p->service, config, &err) < 0)
         log_error("not all notifiers could be changed", LOG_TEXT("error", err.text));
 }
 
-void notify_part_free(struct notify_part *p)
+/* Waits about a second for what is under way. */
+static void close_notify(void *part)
 {
+    struct notify_part *p = part;
     if (p)
         notifier_service_free(p->service);
     free(p);
@@ -76,22 +82,32 @@ static size_t stats(struct notify_part *p, struct notifier_stats *list)
     return p->service ? notifier_service_stats(p->service, list, NOTIFIERS_MAX) : 0;
 }
 
-int notify_part_request(struct notify_part *p, const struct part_request *r, struct buf *out)
+static int get_notifiers(void *part, const struct part_request *r, struct buf *out)
 {
-    if (!str_is(r->path, "/api/notifiers"))
-        return 0;
+    (void)r;
     AUTO_FREE struct notifier_stats *list = calloc(NOTIFIERS_MAX, sizeof *list);
     if (!list)
         return 500;
     struct json_writer j = JSON_WRITER(out);
-    json_notifiers(&j, list, stats(p, list));
+    json_notifiers(&j, list, stats(part, list));
     buf_char(out, '\n');
     return 200;
 }
 
-void notify_part_metrics(struct notify_part *p, struct buf *out)
+static void metrics(void *part, const struct snapshot *s, struct buf *out)
 {
+    (void)s;
     AUTO_FREE struct notifier_stats *list = calloc(NOTIFIERS_MAX, sizeof *list);
     if (list)
-        prometheus_notifiers(out, list, stats(p, list));
+        prometheus_notifiers(out, list, stats(part, list));
 }
+
+static const struct route routes_of_notify[] = {{"/api/notifiers", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_notifiers}};
+
+const struct part_ops notify_part_ops = {.name = "notify",
+                                         .routes = routes_of_notify,
+                                         .route_count = ARRAY_LEN(routes_of_notify),
+                                         .open = open_notify,
+                                         .metrics = metrics,
+                                         .reload = reload,
+                                         .close = close_notify};

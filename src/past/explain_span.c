@@ -107,16 +107,16 @@ static int read_points(struct span *p, struct error *err)
 }
 
 /* Somebody's part in one step. */
-struct part {
+struct share {
     int64_t process;
     double share; /* of the compute units, else of the memory: whatever is known */
     bool works;
 };
 
 /* Who keeps the title of worker: a neighbour of about the same share must not take it away for a minute. */
-static void choose_worker(struct episode_point *point, const struct part *best, const struct part *former)
+static void choose_worker(struct episode_point *point, const struct share *best, const struct share *former)
 {
-    const struct part *chosen =
+    const struct share *chosen =
         former->process && former->share >= 0.7 * best->share && former->works == best->works ? former : best;
     point->worker = chosen->process;
     point->worker_works = chosen->works;
@@ -156,7 +156,7 @@ static int read_workers(struct span *p, struct error *err)
     db_bind_i64(q, 2, p->gpu->id);
     db_bind_i64(q, 3, p->told->since.ms / step_ms * step);
     db_bind_i64(q, 4, (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS);
-    struct part best = {0}, former = {0};
+    struct share best = {0}, former = {0};
     size_t at = 0;
     for (;;) {
         rc = db_step(q, err);
@@ -167,14 +167,14 @@ static int read_workers(struct span *p, struct error *err)
                 choose_worker(point, &best, &former);
                 last_worker = point->worker;
             }
-            best = former = (struct part){0};
+            best = former = (struct share){0};
         }
         if (rc != 1)
             break;
         bucket = now;
         int64_t sm_count = db_i64(q, 3), samples = db_i64(q, 5);
         double share = sm_count ? (double)db_i64(q, 2) / (double)sm_count : 0;
-        struct part part = {db_i64(q, 1), share, sm_count && share >= 20};
+        struct share part = {db_i64(q, 1), share, sm_count && share >= 20};
         if (!part.works)
             part.share = samples ? (double)db_i64(q, 4) / (double)samples : 0;
         if (!best.process || (part.works && !best.works) || (part.works == best.works && part.share > best.share))

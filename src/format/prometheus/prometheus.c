@@ -155,7 +155,7 @@ static void other_processes(struct buf *out, const struct snapshot *s, const str
         if (gpu->processes_state != READING_OK)
             continue;
         int64_t count = (int64_t)(gpu->process_count + gpu->processes_left_out);
-        if (extra->other_processes)
+        if (extra->others_counted)
             count = extra->other_processes[i];
         else if (extra->own_pid && gpu_find_process(gpu, extra->own_pid))
             count--;

@@ -15,7 +15,8 @@ enum { PROMETHEUS_MAX = 256 * 1024 * 1024 };
 struct prometheus_extra {
     uint64_t evictions_total;
     int32_t own_pid;                /* never counted among the other processes */
-    const int64_t *other_processes; /* per GPU position, as the guard counts them; NULL: all but own_pid */
+    bool others_counted;              /* by the guard; false: all processes but own_pid count */
+    int64_t other_processes[GPU_MAX]; /* per GPU position */
 };
 
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);

@@ -15,6 +15,7 @@
 #include "format/record.h"
 #include "format/table/process_rows.h"
 #include "serve/api/page.h"
+#include "serve/api/part.h"
 #include "serve/http/server.h"
 
 enum { PERIODIC_BOX = 4, FRESH_BOX = 8 };
@@ -148,17 +149,16 @@ static void write_processes(struct json_writer *j, const struct snapshot *s)
 static void write_prometheus(struct data *d, struct buf *out)
 {
     struct prometheus_extra extra = {.own_pid = getpid()};
-    int64_t others[GPU_MAX];
     const struct server_parts *parts = d->parts;
-    if (parts && parts->guard_counts && d->latest->gpu_count <= GPU_MAX) {
-        parts->guard_counts(parts->user, d->latest, &extra.evictions_total, others);
-        extra.other_processes = others;
-    }
+    for (size_t i = 0; parts && i < parts->count; i++)
+        if (parts->list[i].ops->counts)
+            parts->list[i].ops->counts(parts->list[i].self, d->latest, &extra);
     prometheus_write(out, d->latest, &extra);
     if (d->add_series)
         d->add_series(d->owner, out);
-    if (parts && parts->metrics)
-        parts->metrics(parts->user, d->latest, out);
+    for (size_t i = 0; parts && i < parts->count; i++)
+        if (parts->list[i].ops->metrics)
+            parts->list[i].ops->metrics(parts->list[i].self, d->latest, out);
 }
 
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)

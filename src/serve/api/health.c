@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
+#include "serve/api/part.h"
 
 enum { SAMPLES_LATE = 3, SAMPLES_DEAD = 12, START_MS = 30000 };
 
@@ -43,30 +44,18 @@ enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t 
     return HEALTH_OK;
 }
 
-/* What the history does is part of the service: somebody counts on it. */
-static bool history_is_troubled(const struct server *server)
-{
-    struct store_status status;
-    if (!server->parts.store)
-        return false;
-    store_service_status(server->parts.store, &status);
-    return store_is_troubled(&status);
-}
-
-static void part(struct json_writer *j, const char *key, void (*write)(void *, struct json_writer *), void *user, bool is_store)
+/* The contract's keys are there in any case. */
+static void part(struct json_writer *j, const struct server_parts *parts, const char *key)
 {
     jw_key(j, key);
-    if (write) {
-        write(user, j);
-        return;
+    for (size_t i = 0; i < parts->count; i++) {
+        if (strcmp(parts->list[i].ops->name, key) == 0) {
+            parts->list[i].ops->health(parts->list[i].self, j);
+            return;
+        }
     }
     jw_object(j);
     jw_key_text(j, "state", "off");
-    if (is_store) {
-        jw_key_text(j, "kind", NULL);
-        jw_key_int(j, "queued_rows", 0);
-        jw_key_text(j, "message", NULL);
-    }
     jw_end(j);
 }
 
@@ -77,8 +66,9 @@ void service_health_write(struct server *server, struct buf *out, enum health_st
     /* How long ago anything was sampled, and that is what a hung driver makes old. */
     int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
     *ret = health_of(d->latest, d->has_sample, age, server->options.interval_ms, uptime);
-    if (*ret == HEALTH_OK && history_is_troubled(server))
-        *ret = HEALTH_DEGRADED;
+    for (size_t i = 0; i < server->parts.count && *ret == HEALTH_OK; i++)
+        if (server->parts.list[i].ops->ill && server->parts.list[i].ops->ill(server->parts.list[i].self))
+            *ret = HEALTH_DEGRADED;
     bool available = false;
     for (size_t i = 0; i < d->latest->source_count; i++)
         available |= d->latest->sources[i].state == SOURCE_OK && d->latest->sources[i].gpu_count > 0;
@@ -99,8 +89,8 @@ void service_health_write(struct server *server, struct buf *out, enum health_st
         jw_null(&j);
     jw_key_int(&j, "samples_total", (int64_t)d->latest->sequence);
     jw_end(&j);
-    part(&j, "store", server->parts.store_health, server->parts.user, true);
-    part(&j, "guard", server->parts.guard_health, server->parts.user, false);
+    part(&j, &server->parts, "store");
+    part(&j, &server->parts, "guard");
     jw_key_object(&j, "server");
     jw_key_int(&j, "connections", (int64_t)server->loop.conn_count);
     jw_key_int(&j, "requests_total", (int64_t)server->requests_total);

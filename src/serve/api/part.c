@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Hands a request to the parts of the daemon. What it means is their business.
+ * Carries requests to the parts of the daemon.
  */
 #include "serve/api/part.h"
 
@@ -12,7 +12,7 @@ enum { ANSWER_MAX = 4 << 20 };
 
 bool part_query(const struct part_request *r, const char *key, char *value, size_t size)
 {
-    return http_query(r->http, key, value, size);
+    return r->http && http_query(r->http, key, value, size);
 }
 
 int part_error(struct buf *out, int status, const char *code, const char *message)
@@ -28,26 +28,13 @@ int part_error(struct buf *out, int status, const char *code, const char *messag
     return status;
 }
 
-void handle_part(struct exchange *x)
+void part_answer(struct exchange *x)
 {
-    const struct server_parts *parts = &x->server->parts;
-    if (!parts->request) {
-        exchange_error(x, 404, "not_running", "This part of the daemon is not running.");
+    if (x->route->fresh && !ready_young_enough(x, x->server->options.max_age_ms))
         return;
-    }
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
-    const struct part_request r = {.method = x->request->method == HTTP_POST ? "POST" : "GET",
-                                   .path = str_from(x->route->path),
-                                   .body = x->body,
-                                   .owner = x->trust == TRUST_OWNER,
-                                   .http = x->request,
-                                   .latest = x->server->data.latest};
-    int status = parts->request(parts->user, &r, &out);
+    const struct part_request r = {
+        .body = x->body, .owner = x->trust == TRUST_OWNER, .http = x->request, .latest = x->server->data.latest};
+    int status = x->route->answer(x->part, &r, &out);
     exchange_json(x, status, &out);
-}
-
-void handle_part_fresh(struct exchange *x)
-{
-    if (ready_young_enough(x, x->server->options.max_age_ms))
-        handle_part(x);
 }

@@ -1,24 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Routes that another part of the daemon answers (guard, insight, alerts): the server only carries the request.
+ * A part of the daemon beside the server: history, guard, health, capacity, forecast, alerts, notifiers. Each is one const table;
+ * the server carries requests to the routes in it, and asks it for its series and its line in /api/health. All calls are from the
+ * loop's thread and must not block.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "alert/facts.h"
 #include "base/buf.h"
+#include "base/error.h"
+#include "base/json_writer.h"
 #include "base/str.h"
 
+struct config;
 struct exchange;
 struct http_request;
+struct part_host; /* what the daemon gives to its parts: daemon/part.h */
+struct prometheus_extra;
+struct route;
 struct snapshot;
 
+struct part_ops {
+    const char *name; /* also its key in /api/health */
+    const struct route *routes;
+    size_t route_count;
+    /* Before the server. NULL and a sentence, or none: out of memory. */
+    void *(*open)(const struct part_host *host, struct error *err);
+    int (*start)(void *part, const struct part_host *host); /* the server is there, the first sample is not; 0 or -errno */
+    /* Each periodic sample, in the order of the parts. What alert rules may ask about it is added to the facts. */
+    void (*sampled)(void *part, const struct snapshot *s, struct alert_facts *facts);
+    void (*metrics)(void *part, const struct snapshot *s, struct buf *out);               /* series of its own */
+    void (*counts)(void *part, const struct snapshot *s, struct prometheus_extra *extra); /* for series that belong to the server */
+    void (*health)(void *part, struct json_writer *j);                                    /* writes an object */
+    bool (*ill)(void *part);                                                              /* true: the service is degraded */
+    void (*reload)(void *part, const struct config *config);
+    void (*stop)(void *part);  /* before the engine goes */
+    void (*close)(void *part); /* after the server has gone; NULL is fine */
+};
+
+struct part {
+    const struct part_ops *ops;
+    void *self;
+};
+
+/* A request as a part's route sees it. */
 struct part_request {
-    const char *method; /* "GET", "POST" */
-    struct str path;    /* of the route */
     struct str body;
     bool owner;                      /* may see what others may not: whole command lines */
-    const struct http_request *http; /* for part_query() */
+    const struct http_request *http; /* for part_query(); NULL: there are no parameters */
     const struct snapshot *latest;   /* the newest sample, periodic or taken for a request; without GPUs before the first */
 };
 
@@ -28,6 +59,5 @@ bool part_query(const struct part_request *r, const char *key, char *value, size
 /* The body of an answer that says no: {"error": {"code", "message"}}. Returns the status. */
 int part_error(struct buf *out, int status, const char *code, const char *message);
 
-void handle_part(struct exchange *x);
-/* The same for what must not be answered from an old sample: waits for one that is young enough. */
-void handle_part_fresh(struct exchange *x);
+/* Answers with what x->route->answer writes. */
+void part_answer(struct exchange *x);

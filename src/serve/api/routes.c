@@ -12,7 +12,6 @@
 #include "serve/api/history.h"
 #include "serve/api/history_query.h"
 #include "serve/api/page.h"
-#include "serve/api/part.h"
 #include "serve/api/past.h"
 #include "serve/api/processes.h"
 #include "serve/http/assets.h"
@@ -180,29 +179,14 @@ static void get_icon(struct exchange *x)
 
 const struct route routes[] = {
     {"/", HTTP_GET, "text/html", TRUST_READER, get_page},
-    {"/api/alerts", HTTP_GET, JSON, TRUST_READER, handle_part},
-    {"/api/alerts/rules", HTTP_GET, JSON, TRUST_READER, handle_part},
-    {"/api/alerts/silence", HTTP_POST, JSON, TRUST_OWNER, handle_part},
-    {"/api/capacity", HTTP_GET, JSON, TRUST_READER, handle_part_fresh},
-    {"/api/forecast", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/gpu/devices", HTTP_GET, JSON, TRUST_READER, get_devices},
     {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
-    {"/api/gpu/health", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/gpu/metrics", HTTP_GET, JSON, TRUST_READER, get_metrics},
     {"/api/gpu/summary", HTTP_GET, JSON, TRUST_READER, get_summary},
-    {"/api/guard", HTTP_GET, JSON, TRUST_READER, handle_part},
-    {"/api/guard/announce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
-    {"/api/guard/evict", HTTP_POST, JSON, TRUST_OWNER, handle_part},
-    {"/api/guard/hold", HTTP_POST, JSON, TRUST_OWNER, handle_part},
-    {"/api/guard/release", HTTP_POST, JSON, TRUST_OWNER, handle_part},
-    {"/api/guard/resume", HTTP_POST, JSON, TRUST_OWNER, handle_part},
-    {"/api/guard/unannounce", HTTP_POST, JSON, TRUST_OWNER, handle_part},
     {"/api/health", HTTP_GET, JSON, TRUST_READER, get_health},
-    {"/api/notifiers", HTTP_GET, JSON, TRUST_READER, handle_part},
     {"/api/history", HTTP_GET, NULL, TRUST_READER, get_history},
     {"/api/history/events", HTTP_GET, NULL, TRUST_READER, get_history_events},
     {"/api/history/processes", HTTP_GET, NULL, TRUST_READER, get_history_processes},
-    {"/api/placement", HTTP_GET, JSON, TRUST_READER, handle_part_fresh},
     {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
     {"/api/report", HTTP_GET, JSON, TRUST_READER, get_report},
     {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},

@@ -53,7 +53,7 @@ static ssize_t transmit(struct conn *c, const struct iovec *parts, size_t count)
     }
 }
 
-static bool enqueue(struct conn *c, const struct part *part, size_t skip)
+static bool enqueue(struct conn *c, const struct piece *part, size_t skip)
 {
     size_t len = part->len - skip;
     if (len == 0)
@@ -77,7 +77,7 @@ static bool enqueue(struct conn *c, const struct part *part, size_t skip)
     return true;
 }
 
-void conn_send(struct conn *c, const struct part *parts, size_t count)
+void conn_send(struct conn *c, const struct piece *parts, size_t count)
 {
     if (c->closing)
         return;

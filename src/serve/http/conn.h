@@ -60,19 +60,19 @@ struct conn {
 };
 
 /* A piece of output. With a blob, its bytes are shared; without, what cannot be sent at once is copied. */
-struct part {
+struct piece {
     const char *at;
     size_t len;
     struct blob *blob;
 };
 
-#define PART_STR(s) ((struct part){(s).at, (s).len, NULL})
-static inline struct part part_blob(struct blob *b)
+#define PIECE_STR(s) ((struct piece){(s).at, (s).len, NULL})
+static inline struct piece piece_blob(struct blob *b)
 {
-    return (struct part){b->at, b->len, b};
+    return (struct piece){b->at, b->len, b};
 }
 
-void conn_send(struct conn *c, const struct part *parts, size_t count);
+void conn_send(struct conn *c, const struct piece *parts, size_t count);
 /* Bytes that the socket has not taken yet. */
 static inline size_t conn_queued(const struct conn *c)
 {

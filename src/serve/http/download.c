@@ -38,12 +38,12 @@ static void send_slice(struct download *d)
     char size[24];
     int len = snprintf(size, sizeof size, "%zx\r\n", body ? body->len : 0);
     if (body && d->chunked)
-        conn_send(d->conn, (struct part[]){{size, (size_t)len, NULL}, part_blob(body), PART_STR(STR("\r\n"))}, 3);
+        conn_send(d->conn, (struct piece[]){{size, (size_t)len, NULL}, piece_blob(body), PIECE_STR(STR("\r\n"))}, 3);
     else if (body)
-        conn_send(d->conn, &(struct part){body->at, body->len, body}, 1);
+        conn_send(d->conn, &(struct piece){body->at, body->len, body}, 1);
     if (query->rc == 0) {
         if (d->chunked)
-            conn_send(d->conn, &PART_STR(STR("0\r\n\r\n")), 1);
+            conn_send(d->conn, &PIECE_STR(STR("0\r\n\r\n")), 1);
         conn_set_deadline(d->conn, STALL_MS);
         conn_finish(d->conn, false);
         return;

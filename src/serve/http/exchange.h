@@ -12,6 +12,7 @@
 
 struct server;
 struct exchange;
+struct part_request;
 
 /* Who is asking. */
 enum trust {
@@ -26,6 +27,9 @@ struct route {
     const char *type; /* what it answers with; NULL: the handler looks at Accept itself */
     enum trust least; /* TRUST_NONE: open to everyone (the login page) */
     void (*handle)(struct exchange *x);
+    /* Routes of a part instead of `handle`: the status of the answer, whose JSON body is appended. */
+    int (*answer)(void *part, const struct part_request *r, struct buf *out);
+    bool fresh; /* of these: not from an old sample; waits for one that is young enough */
 };
 
 struct exchange {
@@ -33,6 +37,7 @@ struct exchange {
     struct conn *conn;
     const struct http_request *request;
     const struct route *route; /* NULL while there is none */
+    void *part;                /* that answers it; NULL: the server itself */
     struct str body;
     enum trust trust;
     bool waited; /* has waited for what it wanted: answers with what there is */

@@ -24,7 +24,7 @@ enum {
 
 static void send_continue(struct conn *c)
 {
-    conn_send(c, &PART_STR(STR("HTTP/1.1 100 Continue\r\n\r\n")), 1);
+    conn_send(c, &PIECE_STR(STR("HTTP/1.1 100 Continue\r\n\r\n")), 1);
 }
 
 static void reject(struct conn *c, const struct http_request *request, int status)

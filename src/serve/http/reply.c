@@ -123,11 +123,11 @@ void exchange_reply(struct exchange *x, const struct reply *r)
         conn_close(x->conn);
         return;
     }
-    struct part parts[2] = {PART_STR(buf_view(&head))};
+    struct piece parts[2] = {PIECE_STR(buf_view(&head))};
     size_t count = 1;
     bool only_head = x->request && x->request->method == HTTP_HEAD;
     if (body && status != 304 && !only_head)
-        parts[count++] = part_blob(body);
+        parts[count++] = piece_blob(body);
     conn_send(x->conn, parts, count);
     if (x->close)
         conn_finish(x->conn, x->linger);
@@ -144,7 +144,7 @@ void exchange_begin(struct exchange *x, const struct reply *r)
     if (head.failed)
         conn_close(x->conn);
     else
-        conn_send(x->conn, &PART_STR(buf_view(&head)), 1);
+        conn_send(x->conn, &PIECE_STR(buf_view(&head)), 1);
 }
 
 void exchange_error_with(struct exchange *x, int status, const char *fields, const char *code, const char *message)

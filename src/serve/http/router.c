@@ -7,8 +7,10 @@
 
 #include "base/buf.h"
 #include "serve/api/page.h"
+#include "serve/api/part.h"
 #include "serve/http/access.h"
 #include "serve/http/assets.h"
+#include "serve/http/core.h"
 #include "serve/http/negotiate.h"
 
 static void list_methods(struct buf *out, unsigned methods)
@@ -58,17 +60,30 @@ static void ask_for_token(struct exchange *x)
                         "This needs a token: send \"Authorization: Bearer TOKEN\" (see `whirr token new`).");
 }
 
+/* The row that answers this path and method, NULL when there is none; the methods that the path has are added. */
+static const struct route *find_in(const struct exchange *x, const struct route *list, size_t count, unsigned *methods)
+{
+    const struct route *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i].path, x->request->path) != 0)
+            continue;
+        *methods |= list[i].methods;
+        unsigned answers = list[i].methods | (list[i].methods & HTTP_GET ? HTTP_HEAD : 0);
+        if (answers & x->request->method)
+            found = &list[i];
+    }
+    return found;
+}
+
 bool router_find(struct exchange *x)
 {
     unsigned methods = 0;
-    const struct route *found = NULL;
-    for (size_t i = 0; i < route_count; i++) {
-        if (strcmp(routes[i].path, x->request->path) != 0)
-            continue;
-        methods |= routes[i].methods;
-        unsigned answers = routes[i].methods | (routes[i].methods & HTTP_GET ? HTTP_HEAD : 0);
-        if (answers & x->request->method)
-            found = &routes[i];
+    const struct server_parts *parts = &x->server->parts;
+    const struct route *found = find_in(x, routes, route_count, &methods);
+    x->part = NULL;
+    for (size_t i = 0; i < parts->count && !methods; i++) {
+        found = find_in(x, parts->list[i].ops->routes, parts->list[i].ops->route_count, &methods);
+        x->part = parts->list[i].self;
     }
     static const struct route embedded = {.methods = HTTP_GET, .least = TRUST_READER, .handle = get_asset};
     if (!methods && x->request->path[0] == '/' && asset_find(x->request->path)) {
@@ -110,7 +125,10 @@ void router_handle(struct exchange *x)
         exchange_error(x, 406, "not_acceptable", "This is only available as %s.", x->route->type);
         return;
     }
-    x->route->handle(x);
+    if (x->route->answer)
+        part_answer(x);
+    else
+        x->route->handle(x);
     if (!x->done)
         exchange_error(x, 500, "internal", "The answer could not be made: out of memory.");
 }

@@ -41,19 +41,12 @@ struct server_options {
 };
 
 /* The other parts of the daemon. Called from the server's thread; must not block. */
-struct json_writer;
-struct part_request;
+struct part;
 struct server_parts {
-    void (*sampled)(void *user, const struct snapshot *s);   /* each periodic sample; NULL: nobody cares */
-    void (*store_health)(void *user, struct json_writer *j); /* writes the object; NULL: {"state": "off"} */
-    struct store_service *store;                             /* answers about the past; NULL: there is none */
-    void (*guard_health)(void *user, struct json_writer *j);
-    /* Routes of handle_part: the status of the answer, whose JSON body is appended; NULL: there are no other parts. */
-    int (*request)(void *user, const struct part_request *r, struct buf *out);
-    /* Series of their own, behind those of the snapshot; NULL: none. */
-    void (*metrics)(void *user, const struct snapshot *s, struct buf *out);
-    /* For the metrics: `others` has one element a GPU of the snapshot, by position. */
-    void (*guard_counts)(void *user, const struct snapshot *s, uint64_t *evictions_total, int64_t *others);
+    const struct part *list; /* with their routes, series and health */
+    size_t count;
+    struct store_service *store;                           /* answers about the past; NULL: there is none */
+    void (*sampled)(void *user, const struct snapshot *s); /* each periodic sample; NULL: nobody cares */
     void *user;
 };
 

@@ -23,7 +23,7 @@ static void send_frame(struct ws *w, unsigned opcode, struct str payload)
 {
     uint8_t head[WS_HEAD_MAX];
     size_t head_len = ws_frame_head(head, opcode, payload.len);
-    conn_send(w->conn, (struct part[]){{(char *)head, head_len, NULL}, PART_STR(payload)}, 2);
+    conn_send(w->conn, (struct piece[]){{(char *)head, head_len, NULL}, PIECE_STR(payload)}, 2);
 }
 
 void ws_send_text(struct ws *w, struct str text)
@@ -35,7 +35,7 @@ void ws_send_text(struct ws *w, struct str text)
 void ws_send_frames(struct ws *w, struct blob *frames)
 {
     if (!w->close_sent && frames->len)
-        conn_send(w->conn, &(struct part){frames->at, frames->len, frames}, 1);
+        conn_send(w->conn, &(struct piece){frames->at, frames->len, frames}, 1);
 }
 
 void ws_close(struct ws *w, unsigned code, const char *reason)
@@ -218,7 +218,7 @@ static void answer_handshake(struct conn *c, struct str key)
     buf_printf(&head,
                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
                accept);
-    conn_send(c, &PART_STR(buf_view(&head)), 1);
+    conn_send(c, &PIECE_STR(buf_view(&head)), 1);
 }
 
 struct ws *ws_accept(struct exchange *x, const struct ws_ops *ops, void *owner)

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "daemon/part.h"
 #include "format/json/json.h"
 #include "model/metric.h"
 #include "serve/http/router.h"
@@ -36,26 +37,41 @@ static bool is_file(const char *path)
     return strcmp(path, "/style.css") == 0 || strcmp(path, "/icon.svg") == 0;
 }
 
+static void check_described(const json_t *paths, const struct route *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_file(list[i].path))
+            continue;
+        const json_t *path = json_object_get(paths, list[i].path);
+        if (list[i].methods & HTTP_GET && !json_object_get(path, "get"))
+            fail_msg("GET %s is not described in openapi.json", list[i].path);
+        if (list[i].methods & HTTP_POST && !json_object_get(path, "post"))
+            fail_msg("POST %s is not described in openapi.json", list[i].path);
+    }
+}
+
+static bool is_served(const char *name, const struct route *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].path, name) == 0)
+            return true;
+    return false;
+}
+
 static void every_route_is_described_and_nothing_else(void **state)
 {
     (void)state;
     json_t *paths = json_object_get(doc, "paths");
-    for (size_t i = 0; i < route_count; i++) {
-        if (is_file(routes[i].path))
-            continue;
-        const json_t *path = json_object_get(paths, routes[i].path);
-        if (routes[i].methods & HTTP_GET && !json_object_get(path, "get"))
-            fail_msg("GET %s is not described in openapi.json", routes[i].path);
-        if (routes[i].methods & HTTP_POST && !json_object_get(path, "post"))
-            fail_msg("POST %s is not described in openapi.json", routes[i].path);
-    }
+    check_described(paths, routes, route_count);
+    for (size_t p = 0; p < daemon_part_count; p++)
+        check_described(paths, daemon_parts[p]->routes, daemon_parts[p]->route_count);
     const char *name;
     json_t *path;
     json_object_foreach(paths, name, path)
     {
-        bool found = false;
-        for (size_t i = 0; i < route_count; i++)
-            found |= strcmp(routes[i].path, name) == 0;
+        bool found = is_served(name, routes, route_count);
+        for (size_t p = 0; p < daemon_part_count; p++)
+            found |= is_served(name, daemon_parts[p]->routes, daemon_parts[p]->route_count);
         if (!found)
             fail_msg("openapi.json describes %s, which is not served", name);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GET /api/alerts, GET /api/alerts/rules, POST /api/alerts/silence.
+ * POST /api/alerts/silence: a silence is added or removed.
  */
-#include "daemon/alert_routes.h"
+#include "daemon/silence_request.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -51,7 +51,7 @@ static int read_end(const json_t *body, struct wall now, struct silence *s, stru
     return 0;
 }
 
-static int add_silence(struct alert_set *set, struct wall now, const json_t *body, struct buf *out)
+static int add_silence(struct silences *silences, struct wall now, const json_t *body, struct buf *out)
 {
     struct silence s = {0};
     struct error err = {0};
@@ -63,7 +63,7 @@ static int add_silence(struct alert_set *set, struct wall now, const json_t *bod
     if (!result)
         result = read_end(body, now, &s, &err);
     if (!result)
-        result = silences_add(&set->silences, &s, now, &err);
+        result = silences_add(silences, &s, now, &err);
     if (result) {
         char sentence[sizeof err.text + 2];
         snprintf(sentence, sizeof sentence, "%s.", err.text);
@@ -78,9 +78,9 @@ static int add_silence(struct alert_set *set, struct wall now, const json_t *bod
     return 201;
 }
 
-static int remove_silence(struct alert_set *set, const char *id, struct buf *out)
+static int remove_silence(struct silences *silences, const char *id, struct buf *out)
 {
-    if (!silences_remove(&set->silences, id))
+    if (!silences_remove(silences, id))
         return part_error(out, 404, "no_such_silence", "There is no silence of that number.");
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
@@ -90,35 +90,15 @@ static int remove_silence(struct alert_set *set, const char *id, struct buf *out
     return 200;
 }
 
-static int silence(struct alert_set *set, struct wall now, struct str body, struct buf *out)
+int silence_request(struct silences *silences, struct wall now, struct str body, struct buf *out)
 {
     json_t *json = json_loadb(body.at ? body.at : "", body.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *remove = json_object_get(json, "remove");
     int status = !json_is_object(json) ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
-                 : !remove             ? add_silence(set, now, json, out)
+                 : !remove             ? add_silence(silences, now, json, out)
                  : json_is_string(remove)
-                     ? remove_silence(set, json_string_value(remove), out)
+                     ? remove_silence(silences, json_string_value(remove), out)
                      : part_error(out, 400, "bad_body", "\"remove\" must be the number of a silence, like \"s1\".");
     json_decref(json);
     return status;
-}
-
-int alert_api(struct alert_set *set, const struct alert_facts *facts, struct wall now, const struct part_request *r,
-              struct buf *out, bool *changed)
-{
-    struct json_writer j = JSON_WRITER(out);
-    if (str_is(r->path, "/api/alerts")) {
-        alert_set_sort(set);
-        json_alerts(&j, set, facts);
-    } else if (str_is(r->path, "/api/alerts/rules")) {
-        json_alert_rules(&j, set->rules, set);
-    } else if (str_is(r->path, "/api/alerts/silence")) {
-        int status = silence(set, now, r->body, out);
-        *changed = status < 300;
-        return status;
-    } else {
-        return 0;
-    }
-    buf_char(out, '\n');
-    return 200;
 }
