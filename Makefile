@@ -1,7 +1,7 @@
 # The front door. Meson and ninja do the work; tools/deps installs what is missing.
 BUILD ?= build
 
-.PHONY: run build test bench lint format install docs clean
+.PHONY: run build check test bench lint format install docs clean
 
 run: build
 	@tools/run $(BUILD)/whirr
@@ -12,6 +12,10 @@ build: $(BUILD)/build.ninja
 $(BUILD)/build.ninja:
 	@tools/deps build
 	@meson setup $(BUILD) --warnlevel 3 >/dev/null
+
+check:
+	@tools/deps build test
+	@tools/test --quick
 
 test:
 	@tools/deps build test

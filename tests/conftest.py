@@ -22,11 +22,13 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Where tests run side by side (--dist loadgroup), those of the PostgreSQL server take turns: they stop it and fill it."""
+    """The slow ones first, so that nobody waits for the last of them alone. Where tests run side by side, a file that uses the
+    PostgreSQL server stays together: it fills and empties the one of its process."""
     url = os.environ.get("WHIRR_TEST_POSTGRES")
     for item in items:
         if url and url in [value for value in vars(item.module).values() if isinstance(value, str)]:
-            item.add_marker(pytest.mark.xdist_group("postgres"))
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import threading
 
+import postgres
 import pytest
 from daemons import Starter
 from isolation import BUILD
 from waiting import eventually
 
+postgres.start()  # before the tests are read: some are left out without a server
 CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
 
 

@@ -155,6 +155,7 @@ def test_a_newer_file_is_left_alone(file, tmp_path):
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_somebody_else_is_writing(file, tmp_path):
     with sqlite3.connect(file) as connection:
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")

@@ -42,6 +42,7 @@ def quiet(tmp_path_factory):
     starter.stop()
 
 
+@pytest.mark.slow
 def test_a_leak_is_foreseen(start, tmp_path):
     # Fast enough to be seen within the shortest stretch that is believed (10 s), slow enough not to be over by then.
     rules = tmp_path / "rules.toml"

@@ -76,6 +76,7 @@ def test_parameters(keeping):
         assert reply.json()["error"]["code"] == "bad_parameter" and query.split("=")[0] in reply.json()["error"]["message"]
 
 
+@pytest.mark.slow
 def test_steps_are_means_of_their_rows(keeping):
     eventually(lambda: len(keeping.json(f"{PATH}?gpu_index=0&limit=10000")["rows"]) > 25)
     steps = shapes.check(keeping.json(f"{PATH}?step=2s&gpu_index=0"), PAGE)["rows"]

@@ -242,6 +242,7 @@ def test_a_client_that_stops_reading_holds_up_nobody(big):
         assert big.get(f"{PATH}?since=-1m&step=raw&format=csv").status == 200
 
 
+@pytest.mark.slow
 def test_too_many_downloads_are_refused(big):
     clients = []
     for _ in range(32):

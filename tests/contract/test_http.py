@@ -168,6 +168,7 @@ def test_a_request_that_arrives_byte_by_byte(daemon):
         assert b"200 OK" in s.recv(4096)
 
 
+@pytest.mark.slow
 def test_slow_clients_are_dropped(daemon):
     """A head that never ends is answered with 408 after 10 s, however busily it trickles; others are not delayed."""
     begin = time.monotonic()
@@ -201,6 +202,7 @@ def test_two_daemons_do_not_share_a_port_or_a_socket(start, tmp_path):
     assert d.get("/api/health").status == 200 and d.ask("GET", "/api/health", unix=True).status == 200
 
 
+@pytest.mark.slow
 def test_slowhttptest(daemon):
     """Slow heads, slow bodies and slow readers from the tool that is made for it: the service stays available to others."""
     import shutil

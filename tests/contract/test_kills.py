@@ -165,6 +165,7 @@ def one_turn(db, ledger, chance, turn):
         ledger.take(writer.kill())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Sqlite, pytest.param(Postgres, marks=pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)"))])
 def test_kill_9_at_random_moments(kind, folder):
     db, ledger, chance = kind(folder), Ledger(), random.Random(5)

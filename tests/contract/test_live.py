@@ -107,6 +107,7 @@ def test_a_client_may_have_an_interval_of_its_own(start, listen):
         client.wait("error")
 
 
+@pytest.mark.slow
 def test_high_usage_is_told_once_per_rise(start, listen):
     """The load of this scenario goes up and down: one alert for each way up, and none while it stays up."""
     d = start("--interval", "0.1", source="sim:gpus=1,scenario=bursty,speed=10")
@@ -125,6 +126,7 @@ def test_high_usage_is_told_once_per_rise(start, listen):
         assert abs(len(client.named("high_gpu_usage_alert")) - rises) <= 1
 
 
+@pytest.mark.slow
 def test_alerts_come_behind_the_stats_of_their_sample(start, node):
     d = start("--interval", "0.1", source="sim:gpus=2,scenario=bursty,speed=10")
     with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws") as client:
@@ -136,6 +138,7 @@ def test_alerts_come_behind_the_stats_of_their_sample(start, node):
         assert all(e[1]["timestamp"] == got[at][1]["timestamp"] for e in before)
 
 
+@pytest.mark.slow
 def test_driver_events_reach_listeners_however_many_ask(start, node):
     """What the driver reports is found once; a sample that was taken for a request must not swallow it."""
     d = start("--interval", "2.5", source="sim:gpus=1,scenario=idle,fault=xid79:1")
@@ -151,6 +154,7 @@ def test_driver_events_reach_listeners_however_many_ask(start, node):
     assert sum("event=xid" in line for line in d.lines) == 1
 
 
+@pytest.mark.slow
 def test_a_slow_client_skips_and_is_told(start, node):
     """A client that stops reading: everybody else goes on, and it gets the newest, and before it how many it missed."""
     d = start("--interval", "0.05", source="sim:gpus=64,scenario=training")
@@ -175,6 +179,7 @@ def test_a_slow_client_skips_and_is_told(start, node):
         assert skipped == missed[0]["samples"], (skipped, missed)
 
 
+@pytest.mark.slow
 def test_a_client_that_never_reads_costs_little_and_is_dropped(start):
     # Under the sanitizer, freed memory waits in a quarantine: a small one.
     d = start("--interval", "0.05", source="sim:gpus=64,scenario=training", ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1")

@@ -172,6 +172,7 @@ def test_a_damaged_queue_is_moved_aside(house):
     eventually(lambda: hook.requests, explain=d.log)
 
 
+@pytest.mark.slow
 def test_refusals_are_not_tried_for_ever_and_retry_after_is_heeded(house):
     refuses, busy = house.target(lambda: targets.Target(lambda r: (400, {}, b"no"))), house.target()
     busy.answers = [(429, {"Retry-After": "2"}, b"")]
@@ -277,6 +278,7 @@ receivers: [{{name: r, webhook_configs: [{{url: "{receiver.url('/am')}", send_re
     receiver.close()
 
 
+@pytest.mark.slow
 def test_alertmanager_takes_alerts_and_their_end(house, alertmanager):
     house.configure({"am": f'type = "alertmanager"\nurl = "{alertmanager.url}"'},
                     RULE + 'labels = { team = "ml" }\n')

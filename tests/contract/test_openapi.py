@@ -11,6 +11,7 @@ import shapes
 from conftest import eventually
 
 
+@pytest.mark.slow
 def test_the_description_is_true(start, node, tmp_path):
     """Valid OpenAPI 3.1, its examples fit, and so does every real answer and event."""
     answers, events = [], []
@@ -86,6 +87,7 @@ def browser():
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path, words, wait", [
     ("/", ["whirr", "simulated", "python3", "GPU 0"], []),
     ("/docs#/GPUs/getDevices", ["/api/gpu/devices", "Execute", "max_age_ms", "/api/source/release"], ["--virtual-time-budget=8000"]),

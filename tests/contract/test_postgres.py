@@ -27,7 +27,7 @@ KILLS = int(os.environ.get("WHIRR_DAEMON_KILLS", "8"))
 INTERVAL = 0.05
 PATH = "/api/system/gpu-stats/history"
 
-pytestmark = pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
 
 # Every minute and hour, by a second way of counting. What is pending is not summed up yet.
 RECOMPUTED = """

@@ -87,6 +87,7 @@ def test_concurrent_requests_share_one_sample(start):
     assert 1 <= taken <= 1 + took / 0.25, (taken, took)
 
 
+@pytest.mark.slow
 def test_a_hanging_driver_does_not_hang_the_api(start):
     d = start("--interval", "0.5", source="sim:gpus=1,scenario=training,fault=hang:1.5")
     d.wait_log(FIRST_SAMPLE)

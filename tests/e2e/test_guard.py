@@ -77,6 +77,7 @@ def test_a_person_holds_and_releases(machine):
     assert m.whirr("guard", "evict", "nobody").returncode == 1
 
 
+@pytest.mark.slow
 def test_resume_into_a_claim_waits_for_memory_and_destroys_nothing(machine):
     m = machine
     worker = m.process(16000)
@@ -238,6 +239,7 @@ def test_a_restore_that_fails_is_tried_again_and_said(machine):
     assert m.state(worker.pid) == 0
 
 
+@pytest.mark.slow
 def test_an_unreadable_driver_neither_evicts_nor_resumes(machine):
     m = machine
     worker = m.process(16000)
@@ -484,6 +486,7 @@ def test_the_bench_prints_the_speed_of_a_round_trip(machine):
     assert done.stdout.count("GiB/s), back in") == 2 and "checkpoint of 4.5 GiB" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_driver_that_hangs_does_not_hang_the_bench(machine):
     machine.script("hang checkpoint 300\n")
     begin = time.monotonic()

@@ -212,6 +212,7 @@ def test_a_model_that_was_unloaded_meanwhile_is_no_failure(machine):
     assert status["failures_total"] == 0 and server.unloaded()
 
 
+@pytest.mark.slow
 def test_a_server_that_says_yes_and_frees_nothing_is_caught_and_the_next_way_tried(machine):
     m = machine
     server = Server(m, "vllm", lie=True)
@@ -232,6 +233,7 @@ def test_a_dead_server_gives_the_next_way(machine):
     assert m.until("paused")["way"] == "checkpoint"
 
 
+@pytest.mark.slow
 def test_a_slow_server_gives_the_next_way_when_its_time_is_over(machine):
     m = machine
     m.config.write_text('[worker]\nevict_timeout = "500ms"\n')
@@ -269,6 +271,7 @@ def test_a_way_of_the_users_own(machine):
 
 # ---- whirr killed at each step ----
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, step", [("ollama", "unload"), ("ollama", "reload"), ("vllm", "unload"), ("vllm", "reload"), ("sglang", "pause"),
                                         ("sglang", "unload"), ("sglang", "reload"), ("sglang", "continue"), ("lmstudio", "unload"),
                                         ("webui", "unload")])

@@ -192,6 +192,7 @@ def test_a_child_that_ignores_a_polite_end_is_killed_with_its_group(machine):
     guard.wait(20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["stop", "started"])
 def test_killed_while_a_child_is_stopped_or_started_there_is_one_child_in_the_end(machine, step):
     m = machine
@@ -228,6 +229,7 @@ def test_killed_while_a_child_is_stopped_or_started_there_is_one_child_in_the_en
 
 # ---- driver calls that hang ----
 
+@pytest.mark.slow
 def test_a_driver_call_of_seconds_does_not_keep_the_guard_from_answering(machine):
     m = machine
     worker = m.process(16000)
@@ -254,6 +256,7 @@ def test_a_lock_that_hangs_is_given_up_in_time_and_the_worker_goes_on(machine):
     assert "lock of pid" in m.log() and "did not end within 1000 ms" in m.log() and m.state(worker.pid) == 0
 
 
+@pytest.mark.slow
 def test_a_state_query_that_hangs_at_the_start_does_not_keep_the_guard_from_starting(machine):
     m = machine
     worker = m.process(16000)
@@ -264,6 +267,7 @@ def test_a_state_query_that_hangs_at_the_start_does_not_keep_the_guard_from_star
 
 # ---- the guard is told to end ----
 
+@pytest.mark.slow
 def test_told_to_end_in_a_checkpoint_it_lets_the_driver_finish_and_the_next_guard_goes_on(machine):
     m = machine
     worker = m.process(16000)

@@ -68,6 +68,7 @@ def test_a_lost_card_stays_listed(smi):
     assert devices[1]["error_message"] == "GPU is lost" and devices[1]["temperature_c"] is None
 
 
+@pytest.mark.slow
 def test_a_program_that_hangs_is_killed_with_its_children(smi, tmp_path):
     start = time.monotonic()
     result = smi("status", mode="hang", FAKE_SMI_LOG=str(tmp_path / "log"))
