@@ -11,14 +11,40 @@
 
 enum { POLL_MS = 20 };
 
+/* A full list: whoever comes then waits in vain and is told so by its own time limit. */
+static void replies_add(struct replies *r, struct mailbox *reply)
+{
+    if (reply && r->count < WAITERS_MAX)
+        r->list[r->count++] = reply;
+}
+
+static void replies_remove(struct replies *r, const struct mailbox *reply)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->list[i] != reply)
+            r->list[left++] = r->list[i];
+    r->count = left;
+}
+
 static void finish_description(struct engine *e)
 {
-    char *text = buf_take(&e->description);
-    if (e->describe_reply && text)
-        mailbox_put(e->describe_reply, text);
-    else
-        free(text);
-    e->describe_reply = NULL;
+    AUTO_FREE char *text = buf_take(&e->description);
+    for (size_t i = 0; i < e->describing.count; i++) {
+        char *copy = strdup(text ? text : "");
+        if (copy)
+            mailbox_put(e->describing.list[i], copy);
+    }
+    e->describing.count = 0;
+}
+
+static void finish_release(struct engine *e)
+{
+    if (engine_anybody_busy(e))
+        return;
+    for (size_t i = 0; i < e->releasing.count; i++)
+        mailbox_put(e->releasing.list[i], e->releasing.list[i]);
+    e->releasing.count = 0;
 }
 
 static void close_slot(struct engine *e, struct slot *s)
@@ -78,10 +104,7 @@ static void on_result(struct engine *e, struct result *r)
         if (e->descriptions_missing && --e->descriptions_missing == 0)
             finish_description(e);
     }
-    if (e->release_reply && !engine_anybody_busy(e)) {
-        mailbox_put(e->release_reply, e->release_reply);
-        e->release_reply = NULL;
-    }
+    finish_release(e);
     flight_end_if_done(e);
 }
 
@@ -124,16 +147,15 @@ static void on_release(struct engine *e, const struct ask *a)
         str_copy(s->status.message, sizeof s->status.message, STR("released on request"));
         close_slot(e, s);
     }
-    e->release_reply = a->mailbox;
-    if (a->mailbox && !engine_anybody_busy(e)) {
-        mailbox_put(a->mailbox, a->mailbox);
-        e->release_reply = NULL;
-    }
+    replies_add(&e->releasing, a->mailbox);
+    finish_release(e);
 }
 
 static void on_describe(struct engine *e, const struct ask *a)
 {
-    e->describe_reply = a->mailbox;
+    replies_add(&e->describing, a->mailbox);
+    if (e->descriptions_missing)
+        return; /* one is under way */
     e->description = BUF(1024 * 1024);
     for (size_t i = 0; i < e->slot_count; i++) {
         struct slot *s = &e->slots[i];
@@ -156,10 +178,8 @@ static void forget(struct engine *e, struct mailbox *reply)
         if (e->waiters[i].reply != reply)
             e->waiters[left++] = e->waiters[i];
     e->waiter_count = left;
-    if (e->release_reply == reply)
-        e->release_reply = NULL;
-    if (e->describe_reply == reply)
-        e->describe_reply = NULL;
+    replies_remove(&e->releasing, reply);
+    replies_remove(&e->describing, reply);
     mailbox_free(reply);
 }
 

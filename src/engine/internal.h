@@ -30,6 +30,12 @@ struct waiter {
     bool waited_on; /* for a second flight already: takes what comes */
 };
 
+/* Who waits for the same answer. */
+struct replies {
+    struct mailbox *list[WAITERS_MAX];
+    size_t count;
+};
+
 struct engine {
     const struct env *env;
     struct mailbox *inbox;
@@ -58,10 +64,10 @@ struct engine {
     size_t subscriber_count;
     bool released;
     struct mono released_until;
-    struct mailbox *release_reply;   /* waits until all sources are closed */
+    struct replies releasing;        /* wait until all sources are closed */
     struct event untold[EVENTS_MAX]; /* found in samples that were taken for requests */
     size_t untold_count;
-    struct mailbox *describe_reply;
+    struct replies describing; /* wait for the description under way */
     struct buf description;
     size_t descriptions_missing;
 };

@@ -31,7 +31,7 @@ struct worker {
     struct identity *identity;
     size_t gpu_count;
     struct gpu_id *ids;
-    struct gpu *last; /* what was read last of each GPU, to keep the groups that are not read each time */
+    struct gpu *last;        /* what was read last of each GPU, to keep the groups that are not read each time */
     struct reading *idle_mw; /* of each GPU, as far as it has been seen idle */
     unsigned known;
 };

@@ -29,7 +29,6 @@ struct guard *guard_new(const struct guard_options *options, struct error *err)
     g->shared.options = *options;
     pthread_mutex_init(&g->lock, NULL);
     pthread_mutex_init(&g->shared.lock, NULL);
-    pthread_mutex_init(&g->shared.resuming, NULL);
     return g;
 }
 
@@ -45,7 +44,6 @@ void guard_free(struct guard *g)
         keeper_free(g->leaving[i]);
     pthread_mutex_destroy(&g->lock);
     pthread_mutex_destroy(&g->shared.lock);
-    pthread_mutex_destroy(&g->shared.resuming);
     free(g);
 }
 

@@ -394,8 +394,7 @@ void keeper_free(struct keeper *k)
     keeper_leave_others(k);
     leave(k);
     gate_free(k->gate);
-    if (k->reserved)
-        pthread_mutex_unlock(&k->shared->resuming);
+    keeper_unreserve(k);
     snapshot_unref(k->snapshot);
     gamemode_close(k->gamemode);
     finder_free(k->finder);

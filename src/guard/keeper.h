@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/mailbox.h"
 #include "guard/find.h"
@@ -14,8 +15,8 @@
 /* Shared by all keepers of a guard. */
 struct guard_shared {
     struct guard_options options;
-    pthread_mutex_t resuming; /* one at a time: two would restore into the same free memory */
-    pthread_mutex_t lock;     /* of what follows */
+    _Atomic(struct keeper *) resuming; /* who may: two at a time would restore into the same free memory; NULL: nobody */
+    pthread_mutex_t lock;              /* of what follows */
     struct claim_identity announced[GUARD_ANNOUNCED_MAX];
     size_t announced_count;
     struct {
@@ -55,8 +56,7 @@ struct keeper {
     struct mono health_at;
     int64_t ecc_before[GPU_MAX];
     bool ecc_known[GPU_MAX];
-    bool reserved; /* holds shared->resuming */
-    bool unseen;   /* the driver's processes cannot be told apart */
+    bool unseen; /* the driver's processes cannot be told apart */
     struct mono acted_at;
     char failure[384];   /* of the last way that failed, and why */
     struct wall noticed; /* the last event that was a fault */
@@ -88,6 +88,7 @@ void keeper_look(struct keeper *k, int64_t max_age_ms);
 void keeper_facts(struct keeper *k, struct guard_facts *facts);
 void keeper_note_gpus(struct keeper *k); /* where the worker is now, into the entry */
 bool keeper_has_room(const struct keeper *k);
+void keeper_unreserve(struct keeper *k);    /* another may resume */
 void keeper_leave_others(struct keeper *k); /* its worker is nobody's friend any more */
 void keeper_notice(struct keeper *k, const struct event *e);
 

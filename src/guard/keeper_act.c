@@ -219,10 +219,8 @@ void keeper_act(struct keeper *k, enum guard_action action)
     case GUARD_DO_THROTTLE:
     case GUARD_DO_UNTHROTTLE: break;
     }
-    if (k->reserved && k->policy.state != GUARD_RESERVING && action != GUARD_DO_RESERVE) {
-        pthread_mutex_unlock(&k->shared->resuming);
-        k->reserved = false;
-    }
+    if (k->policy.state != GUARD_RESERVING && action != GUARD_DO_RESERVE)
+        keeper_unreserve(k);
     if (action != GUARD_DO_NOTHING && action != GUARD_DO_LOOK_AGAIN)
         write_journal(k);
 }

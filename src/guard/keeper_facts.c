@@ -338,16 +338,21 @@ bool keeper_has_room(const struct keeper *k)
     return k->snapshot != NULL;
 }
 
+void keeper_unreserve(struct keeper *k)
+{
+    struct keeper *me = k;
+    atomic_compare_exchange_strong(&k->shared->resuming, &me, NULL);
+}
+
 /* Only one worker resumes at a time: the memory that this one found free must still be free when it comes. */
 static bool reserve(struct keeper *k, bool room)
 {
-    if (room && !k->reserved)
-        k->reserved = pthread_mutex_trylock(&k->shared->resuming) == 0;
-    if (!room && k->reserved) {
-        pthread_mutex_unlock(&k->shared->resuming); /* somebody with smaller needs may come first */
-        k->reserved = false;
+    if (!room) {
+        keeper_unreserve(k); /* somebody with smaller needs may come first */
+        return false;
     }
-    return k->reserved;
+    struct keeper *nobody = NULL;
+    return atomic_compare_exchange_strong(&k->shared->resuming, &nobody, k) || nobody == k;
 }
 
 static bool is_drained(struct keeper *k)

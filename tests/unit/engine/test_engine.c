@@ -2,8 +2,10 @@
 #include "engine/engine.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "format/record.h"
 #include "test.h"
 
@@ -205,6 +207,36 @@ static void released_sources_are_closed_and_come_back(void **state)
     engine_free(e);
 }
 
+enum { ASKERS = 12 };
+
+static void *release_and_describe(void *argument)
+{
+    struct engine *e = argument;
+    AUTO_BUF struct buf text = BUF(1 << 20);
+    intptr_t failed = engine_release(e, 3600000, PATIENCE_MS) != 0;
+    engine_release(e, 0, PATIENCE_MS);
+    snapshot_unref(engine_sample(e, GROUP_QUICK, -1, PATIENCE_MS));
+    engine_describe(e, &text, PATIENCE_MS);
+    return (void *)failed;
+}
+
+static void everybody_who_asks_for_a_release_at_once_gets_an_answer(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=2,scenario=idle", "sim:gpus=1,scenario=idle,seed=9"};
+    struct engine *e = engine(sources, 2, 5, 0);
+    pthread_t askers[ASKERS];
+    snapshot_unref(engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS));
+    for (int i = 0; i < ASKERS; i++)
+        assert_int_equal(pthread_create(&askers[i], NULL, release_and_describe, e), 0);
+    for (int i = 0; i < ASKERS; i++) {
+        void *failed;
+        pthread_join(askers[i], &failed);
+        assert_null(failed);
+    }
+    engine_free(e);
+}
+
 static void without_any_gpu_there_is_an_empty_snapshot_with_reasons(void **state)
 {
     (void)state;
@@ -248,6 +280,7 @@ int main(void)
         TEST(a_hung_source_is_given_up_and_the_others_go_on),
         TEST(a_lost_gpu_keeps_its_index_and_the_others_theirs),
         TEST(released_sources_are_closed_and_come_back),
+        TEST(everybody_who_asks_for_a_release_at_once_gets_an_answer),
         TEST(without_any_gpu_there_is_an_empty_snapshot_with_reasons),
         TEST(an_unknown_source_is_refused_with_the_nearest_name),
     };
