@@ -267,7 +267,7 @@ def test_a_size_alone_is_never_split(whirr, fit):
     source = "sim:scenario=idle,gpus=2,model=h100"
     alone = fit("100GiB", source=source, code=1)
     assert alone["fits"] is False and alone["gpus"] == []
-    assert "does not fit on one GPU" in alone["reason"] and "split over 2 GPUs it would fit" in alone["reason"]
+    assert "are missing on one GPU" in alone["reason"] and "split over 2 GPUs it would fit" in alone["reason"]
     told = whirr("--source", source, "fit", "100GiB")
     assert told.code == 1 and "whirr fit 100GiB --split even" in told.out
     assert fit("100GiB", "--split", "even", source=source)["gpus"] == [0, 1]

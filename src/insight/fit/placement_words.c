@@ -139,9 +139,7 @@ static void say_missing(struct say *t, const struct capacity *c, const struct pl
         say(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are", cards);
         return;
     }
-    if (wish->whole && largest_group(c, wish) > 1)
-        say(t, "it does not fit on one GPU: ");
-    say(t, "%s are missing", words_bytes(p->missing_bytes, size));
+    say(t, "%s are missing%s", words_bytes(p->missing_bytes, size), wish->whole && largest_group(c, wish) > 1 ? " on one GPU" : "");
     if (wish->gpus > 1)
         say(t, " for %d GPUs%s", wish->gpus, wish->even ? " with equal shares" : "");
     say(t, "; the most room is on %s with %s", capacity_gpu_words(most, words), words_bytes(most->available_bytes.value, room));
