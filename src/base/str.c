@@ -110,6 +110,26 @@ bool str_to_i64(struct str s, int64_t *ret)
     return true;
 }
 
+bool str_to_cursor(struct str s, int64_t *ret)
+{
+    uint64_t value = 0;
+    if (s.len == 0 || s.len > 16)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.at[i];
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t)(c - '0');
+        else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+            value = value << 4 | (uint64_t)((c | 0x20) - 'a' + 10);
+        else
+            return false;
+    }
+    if (value > INT64_MAX)
+        return false;
+    *ret = (int64_t)value;
+    return true;
+}
+
 bool str_to_u64(struct str s, uint64_t *ret)
 {
     char text[32];

@@ -37,6 +37,7 @@ bool str_word(struct str *rest, struct str *word);
 
 /* Whole-string conversions: false, and *ret untouched, on anything else than a number that fits. */
 bool str_to_i64(struct str s, int64_t *ret);
+bool str_to_cursor(struct str s, int64_t *ret); /* hexadecimal digits alone: a number from 0 up to INT64_MAX */
 bool str_to_u64(struct str s, uint64_t *ret);  /* decimal, or hexadecimal behind 0x */
 bool str_to_double(struct str s, double *ret); /* finite only */
 

@@ -45,7 +45,7 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent decoding into `out`, terminated. 0; -1: bad or forbidden encoding; -2: does not fit. */
+/* Percent decoding into `out`, terminated. 0; -1: bad or forbidden encoding; -2: does not fit and is cut. */
 static int decode(struct str in, char *out, size_t size, bool plus_is_space)
 {
     size_t n = 0;
@@ -65,12 +65,28 @@ static int decode(struct str in, char *out, size_t size, bool plus_is_space)
         /* A NUL would end the path early for whoever compares it as a C string. */
         if (c < 0x20 || c == 0x7f)
             return -1;
-        if (n + 1 >= size)
+        if (n + 1 >= size) {
+            out[n] = '\0';
             return -2;
+        }
         out[n++] = (char)c;
     }
     out[n] = '\0';
     return 0;
+}
+
+/* Parameters are read later, by name; a query that cannot be read is refused here, so that nobody takes it for one without them. */
+static bool query_is_readable(struct str query)
+{
+    for (size_t i = 0; i < query.len; i++) {
+        if (query.at[i] != '%')
+            continue;
+        int high = i + 2 < query.len ? hex_value(query.at[i + 1]) : -1, low = high >= 0 ? hex_value(query.at[i + 2]) : -1;
+        if (low < 0 || (high << 4 | low) < 0x20 || (high << 4 | low) == 0x7f)
+            return false;
+        i += 2;
+    }
+    return true;
 }
 
 /* The next line without its CRLF. 1: there is one, 0: not complete, -1: a bare CR or LF. */
@@ -129,6 +145,8 @@ static int parse_target(struct http_request *r)
     if (question) {
         path.len = (size_t)(question - rest.at);
         r->query = (struct str){question + 1, rest.len - path.len - 1};
+        if (!query_is_readable(r->query))
+            return -400;
     }
     int decoded = decode(path, r->path, sizeof r->path, false);
     if (decoded == -2)
@@ -173,21 +191,25 @@ static int parse_content_length(struct http_request *r, struct str value)
     return 0;
 }
 
-static int parse_field(struct str line, struct http_request *r)
+/* "Name: value". Also refuses a folded line and a blank in front of the colon: neither is part of a token. */
+static bool split_field(struct str line, struct http_field *ret)
 {
-    if (r->field_count == HTTP_FIELDS_MAX)
-        return -431;
     const char *colon = memchr(line.at, ':', line.len);
     if (!colon)
+        return false;
+    ret->name = (struct str){line.at, (size_t)(colon - line.at)};
+    struct str value = {colon + 1, line.len - ret->name.len - 1};
+    ret->value = str_trim(value);
+    return is_token(ret->name) && is_field_text(value);
+}
+
+static int parse_field(struct str line, struct http_request *r)
+{
+    struct http_field f;
+    if (r->field_count == HTTP_FIELDS_MAX)
+        return -431;
+    if (!split_field(line, &f))
         return -400;
-    struct http_field f = {.name = {line.at, (size_t)(colon - line.at)}};
-    /* Also refuses a folded line and a blank in front of the colon: neither is part of a token. */
-    if (!is_token(f.name))
-        return -400;
-    struct str value = {colon + 1, line.len - f.name.len - 1};
-    if (!is_field_text(value))
-        return -400;
-    f.value = str_trim(value);
     r->fields[r->field_count++] = f;
 
     if (str_is_nocase(f.name, "content-length"))
@@ -277,6 +299,54 @@ bool http_has_body(const struct http_request *request)
     return request->chunked || request->content_length > 0;
 }
 
+static struct str skip_blanks(struct str s)
+{
+    while (s.len && (s.at[0] == ' ' || s.at[0] == '\t'))
+        s = (struct str){s.at + 1, s.len - 1};
+    return s;
+}
+
+/* The length of a word, or of a quoted text, at the front; 0: there is none. */
+static size_t word_length(struct str s)
+{
+    size_t len = 0;
+    if (s.len && s.at[0] == '"') {
+        for (len = 1; len < s.len && s.at[len] != '"'; len++)
+            if (s.at[len] == '\\')
+                len++;
+        return len < s.len ? len + 1 : 0;
+    }
+    while (len < s.len && is_token_char((unsigned char)s.at[len]))
+        len++;
+    return len;
+}
+
+/* What may follow a chunk's size: nothing, or ;name or ;name=value, any number of them. */
+static bool extensions_are_valid(struct str rest)
+{
+    if (!is_field_text(rest))
+        return false;
+    while (rest.len) {
+        rest = skip_blanks(rest);
+        if (rest.len == 0 || rest.at[0] != ';')
+            return false;
+        rest = skip_blanks((struct str){rest.at + 1, rest.len - 1});
+        size_t name = rest.len && rest.at[0] != '"' ? word_length(rest) : 0;
+        if (!name)
+            return false;
+        rest = (struct str){rest.at + name, rest.len - name};
+        struct str behind = skip_blanks(rest);
+        if (behind.len == 0 || behind.at[0] != '=')
+            continue;
+        behind = skip_blanks((struct str){behind.at + 1, behind.len - 1});
+        size_t value = word_length(behind);
+        if (!value)
+            return false;
+        rest = (struct str){behind.at + value, behind.len - value};
+    }
+    return true;
+}
+
 /* One chunk size line: "1a;extension". Returns the size or -1. */
 static int64_t chunk_size(struct str line)
 {
@@ -290,7 +360,7 @@ static int64_t chunk_size(struct str line)
             return -1;
         size = size << 4 | value;
     }
-    if (digits == 0 || (digits < line.len && line.at[digits] != ';' && line.at[digits] != ' ' && line.at[digits] != '\t'))
+    if (digits == 0 || !extensions_are_valid((struct str){line.at + digits, line.len - digits}))
         return -1;
     return size;
 }
@@ -320,7 +390,7 @@ static ssize_t walk_chunks(struct str input, char *to, size_t *ret_len)
         body += (size_t)size;
         rest = (struct str){rest.at + size + 2, rest.len - (size_t)size - 2};
     }
-    /* Trailer fields are read and forgotten. */
+    /* Trailer fields must be fields, and are forgotten. */
     for (const char *start = rest.at;;) {
         int got = next_line(&rest, &line);
         if (got < 0)
@@ -329,6 +399,9 @@ static ssize_t walk_chunks(struct str input, char *to, size_t *ret_len)
             return got == 0 && rest.len <= 4096 ? 0 : -431;
         if (line.len == 0)
             break;
+        struct http_field trailer;
+        if (!split_field(line, &trailer))
+            return -400;
     }
     *ret_len = body;
     return rest.at - input.at;
@@ -384,7 +457,9 @@ bool http_query(const struct http_request *request, const char *key, char *value
         if (!str_is(name, key))
             continue;
         struct str text = equal ? (struct str){equal + 1, pair.len - name.len - 1} : STR("");
-        return decode(text, value, size, true) == 0;
+        /* Too long for any value that is known: it is shown cut, and matches nothing. */
+        int decoded = decode(text, value, size, true);
+        return decoded == 0 || decoded == -2;
     }
     return false;
 }

@@ -64,7 +64,7 @@ struct str http_field(const struct http_request *request, const char *name);
 /* Whether a comma-separated field holds the word (without case): Connection: keep-alive, Upgrade. */
 bool http_field_has_word(const struct http_request *request, const char *name, const char *word);
 
-/* The decoded value of a query parameter; false when absent, too long or badly encoded. */
+/* The decoded value of a query parameter, cut where it is too long; false when absent. */
 bool http_query(const struct http_request *request, const char *key, char *value, size_t size);
 /* The value of a cookie; at == NULL when absent. */
 struct str http_cookie(const struct http_request *request, const char *name);

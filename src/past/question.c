@@ -292,12 +292,8 @@ static int read_list(struct history_question *q, history_parameter_fn *parameter
         rc = read_number("points", text, 2, QUESTION_POINTS_MAX, &number, err);
         q->points = rc == 0 ? (size_t)number : 0;
     }
-    if (rc == 0 && parameter(user, "cursor", text, sizeof text)) {
-        char *end;
-        q->cursor = strtoll(text, &end, 16);
-        if (!text[0] || *end || q->cursor < 0)
-            return error_set(err, -EINVAL, "cursor must be the next_cursor of an answer");
-    }
+    if (rc == 0 && parameter(user, "cursor", text, sizeof text) && !str_to_cursor(str_from(text), &q->cursor))
+        return error_set(err, -EINVAL, "cursor must be the next_cursor of an answer");
     parameter(user, "kind", q->event, sizeof q->event);
     if (rc == 0 && parameter(user, "sort", text, sizeof text)) {
         q->by_energy = strcmp(text, "energy") == 0;

@@ -123,6 +123,46 @@ def test_malformed_requests(daemon, request_head, status):
     assert got == status and "Connection: close" in head and json.loads(body)["error"]["message"]
 
 
+@pytest.mark.parametrize("target", [
+    "/api/gpu/metrics?gpu=%zz", "/api/gpu/metrics?gpu=1%00", "/api/gpu/metrics?gpu=1%0a", "/api/gpu/metrics?gpu=%4", "/api/gpu/metrics?x=%&gpu=0",
+    "/api/system/gpu-stats/history?cursor=ffffffffffffffff", "/api/system/gpu-stats/history?cursor=0x10", "/api/system/gpu-stats/history?cursor=+1",
+    "/api/system/gpu-stats/history?cursor=", "/api/system/gpu-stats/history?cursor=10000000000000000", "/api/history/events?cursor=ffffffffffffffff",
+    "/api/system/gpu-stats/history?since=2026-02-30", "/api/history?since=2026-02-30", "/api/history?until=2026-04-31T00:00:00Z",
+    "/api/why?at=2025-02-29", "/api/system/gpu-stats/history?limit=" + "1" * 100,
+])
+def test_parameters_that_mean_nothing_are_refused(daemon, target):
+    check_error(daemon.get(target), 400)
+
+
+def test_a_parameter_that_is_too_long_is_not_one_that_is_absent(daemon):
+    check_error(daemon.get("/api/gpu/metrics?gpu=" + "0" * 500), 404, "no_such_gpu")
+    assert daemon.json("/api/processes?user=" + "a" * 500)["processes"] == []
+
+
+CHUNKED = b"POST /socket.io/?EIO=4&transport=polling&sid=none HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize("body, code", [
+    (b"2\r\n40\r\n0\r\n\r\n", "unknown_session"), (b"2;a\r\n40\r\n0\r\n\r\n", "unknown_session"), (b"2 ; a = \"b\\\"c\";d=e\r\n40\r\n0\r\nX: y\r\n\r\n", "unknown_session"),
+    (b"2 junk\r\n40\r\n0\r\n\r\n", "bad_request"), (b"2 \r\n40\r\n0\r\n\r\n", "bad_request"), (b"2;a\x00b\r\n40\r\n0\r\n\r\n", "bad_request"), (b"2;\r\n40\r\n0\r\n\r\n", "bad_request"),
+    (b"2;a=\"b\r\n40\r\n0\r\n\r\n", "bad_request"), (b"2\r\n40\r\n0 x\r\n\r\n", "bad_request"),
+    (b"2\r\n40\r\n0\r\ngarbage\r\n\r\n", "bad_request"), (b"2\r\n40\r\n0\r\n X: folded\r\n\r\n", "bad_request"), (b"2\r\n40\r\n0\r\nX: \x01\r\n\r\n", "bad_request"),
+])
+def test_chunks_are_read_strictly(daemon, body, code):
+    status, _, answer = answers(daemon.raw(CHUNKED + body))[0]
+    assert status == 400 and json.loads(answer)["error"]["code"] == code
+
+
+def test_what_clients_do_wrong_is_not_counted_as_our_failure(daemon):
+    def failures():
+        return int(re.search(r"^whirr_http_errors_total (\d+)$", daemon.get("/metrics?max_age_ms=0").body.decode(), re.M).group(1))
+
+    before = failures()
+    assert answers(daemon.raw(b"GET / HTTP/3.0\r\nHost: localhost\r\n\r\n"))[0][0] == 505
+    assert answers(daemon.raw(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n"))[0][0] == 501
+    assert failures() == before
+
+
 def test_keep_alive_and_pipelining(daemon):
     connection = daemon.connection()
     for _ in range(50):
@@ -215,3 +255,56 @@ def test_slowhttptest(daemon):
         assert "service available:" in plain.replace("  ", " ") or "available" in plain
         assert not re.search(r"service available:\s+NO", plain), plain[-2000:]
         assert daemon.get("/api/health").status == 200
+
+
+# ---- places ----
+
+def fill(daemon, count, address="127.0.0.1"):
+    """Connections that hold a place each; those that were turned away are None, with what they were told."""
+    held, refused = [], []
+    for _ in range(count):
+        s = socket.create_connection(("127.0.0.1", daemon.port), timeout=5, source_address=(address, 0))
+        s.sendall(b"GET /api/gpu/driver HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = s.recv(65536)
+        if b" 200 " in answer.split(b"\r\n")[0]:
+            held.append(s)
+        else:
+            refused.append((s, answer))
+    return held, refused
+
+
+def test_the_owner_gets_in_when_all_places_are_taken(start):
+    d = start(WHIRR_SERVER_MAX_CLIENTS="32")
+    held, refused = [], []
+    for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
+        more = fill(d, 32, address)
+        held += more[0]
+        refused += more[1]
+    assert len(held) == 28  # an eighth is kept
+    for s, answer in refused:
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503 ") and int(re.search(rb"Content-Length: (\d+)", head).group(1)) == len(body)
+        assert json.loads(body)["error"]["code"] == "too_many_connections"
+        assert s.recv(1) == b""  # and that was all
+        s.close()
+    assert d.ask("GET", "/api/health", unix=True).status == 200
+    assert d.whirr("devices", "--json").returncode == 0
+    refused_total = re.search(rb"^whirr_connections_refused_total (\d+)$", d.ask("GET", "/metrics?max_age_ms=0", unix=True).body, re.M)
+    assert int(refused_total.group(1)) == len(refused)
+    for s in held:
+        s.close()
+
+
+def test_one_address_cannot_take_all_places(start):
+    d = start(WHIRR_SERVER_MAX_CLIENTS="32")
+    held, refused = fill(d, 40, "127.0.0.1")
+    assert len(held) == 24 and refused  # loopback may have three quarters
+    others, none = fill(d, 4, "127.0.0.2")
+    assert len(others) == 4 and not none
+    for s in held + others:
+        s.close()
+    # And they come back.
+    held, refused = fill(d, 24, "127.0.0.1")
+    assert len(held) == 24
+    for s in held:
+        s.close()

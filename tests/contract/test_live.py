@@ -414,3 +414,69 @@ def test_engine_io_by_hand(daemon):
     for query in ("", "?EIO=3&transport=polling", "?EIO=4", "?EIO=4&transport=carrier-pigeon", "?EIO=4&transport=polling&sid=unknown"):
         assert daemon.get("/socket.io/" + query).status == 400
     assert daemon.get("/socket.io/?EIO=4&transport=websocket").status == 426
+
+
+def opened(daemon, connection=None):
+    connection = connection or daemon.connection()
+    connection.request("GET", "/socket.io/?EIO=4&transport=polling")
+    reply = connection.getresponse()
+    body = reply.read()
+    return reply.status, json.loads(body[1:])["sid"] if reply.status == 200 else json.loads(body)["error"]["code"]
+
+
+def test_one_client_cannot_open_all_sessions(start):
+    """Sessions that are opened and left make room for others of the same address; those in use stay, and then it is enough."""
+    d = start("--interval", "60")
+    d.wait_log("source started")
+    path = "/socket.io/?EIO=4&transport=polling&sid="
+    _, mine = opened(d)
+    assert d.ask("POST", path + mine, body="40").body == b"ok"
+    greedy = d.connection()
+    sids = [opened(d, greedy) for _ in range(2000)]
+    assert {status for status, _ in sids} == {200}
+    alive = [sid for _, sid in sids[::100] + sids[-1:] if d.ask("POST", path + sid, body="3").status == 200]
+    assert alive and sids[-1][1] in alive and sids[0][1] not in alive
+    assert d.get(path + mine).status == 200  # it has joined, and was never in danger
+    # All of them join: then there is no room for one more from here, and a clear answer.
+    statuses = []
+    for _ in range(300):
+        status, sid = opened(d, greedy)
+        statuses.append(status)
+        if status != 200:
+            assert sid == "too_many_sessions"
+            break
+        greedy.request("POST", path + sid, body="40")
+        assert greedy.getresponse().read() == b"ok"
+    assert statuses[-1] == 429 and len(statuses) < 260
+    # One of them goes, and there is room again.
+    assert d.ask("POST", path + mine, body="1").status == 200
+    eventually(lambda: opened(d)[0] == 200)
+
+
+def test_a_poll_never_has_more_packets_than_python_takes(start):
+    """python-engineio ends the connection at an answer of more than 16 packets; a sample of 40 GPUs has 41."""
+    d = start("--interval", "0.2", source="sim:gpus=40,scenario=training")
+    path = "/socket.io/?EIO=4&transport=polling&sid=" + opened(d)[1]
+    assert d.ask("POST", path, body="40").body == b"ok"
+    seen, most = [], 0
+    while len([p for p in seen if p.startswith('42["gpu_stats"')]) < 120:
+        packets = d.get(path).body.decode().split("\x1e")
+        most = max(most, len(packets))
+        assert len(packets) <= 16
+        if "2" in packets:
+            d.ask("POST", path, body="3")
+        seen += packets
+    assert most == 16
+    # Whole, in order, none twice.
+    rows = [json.loads(p[2:])[1] for p in seen if p.startswith('42["gpu_stats"')][:120]
+    assert [r["gpu_index"] for r in rows] == list(range(40)) * 3
+
+
+@pytest.mark.parametrize("transport", ["polling", "websocket"])
+def test_a_binary_event_does_not_end_the_connection(daemon, node, transport):
+    with node("socketio.mjs", daemon.url, json.dumps({"transports": [transport]})) as client:
+        client.wait("gpu_status")
+        client.send(binary="upload")
+        assert client.wait("error")[0]["code"] == "unknown_type"
+        client.wait("gpu_stats", len(client.named("gpu_stats")) + 4)
+        assert client.named("disconnect") == []

@@ -81,8 +81,41 @@ def test_wrong_tokens_are_limited(guarded):
         assert d.get("/api/gpu/devices", Authorization="Bearer whirr_" + "0" * 64).status == 401
     limited = d.get("/api/gpu/devices", Authorization="Bearer whirr_" + "1" * 64)
     assert limited.status == 429 and 0 < int(limited.headers["retry-after"]) <= 60
-    # The right one too: who guesses must not learn that he was right.
-    assert d.get("/api/gpu/devices", Authorization=f"Bearer {d.token}").status == 429
+    # A right one always passes: nobody locks others out, be it from behind the same address.
+    assert d.get("/api/gpu/devices", Authorization=f"Bearer {d.token}").status == 200
+    assert login(d).status == 303
+    assert d.ask("POST", "/login", body="token=guess").status == 429
+
+
+def test_a_page_whose_token_was_removed_locks_nobody_out(guarded):
+    d = guarded
+    second = new_token(d, "second")
+    session = login(d).headers["set-cookie"].split(";")[0]
+    assert d.get("/api/gpu/devices", Cookie=session).status == 200
+    assert d.whirr("token", "remove", "laptop").returncode == 0
+    for _ in range(30):  # an open page goes on asking
+        assert d.get("/api/gpu/devices", Cookie=session).status == 401
+    assert d.get("/api/gpu/devices", Authorization=f"Bearer {second}").status == 200
+    assert d.get("/api/gpu/devices", Authorization="Bearer whirr_" + "0" * 64).status == 401
+
+
+def login(d, token=None):
+    return d.ask("POST", "/login", body=f"token={token or d.token}", Content_Type="application/x-www-form-urlencoded")
+
+
+def test_a_cookie_is_a_session_and_not_the_token(guarded):
+    d = guarded
+    cookies = [login(d).headers["set-cookie"] for _ in range(2)]
+    first, second = (cookie.split(";")[0] for cookie in cookies)
+    assert first != second and d.token not in cookies[0] and d.token[6:] not in cookies[0]
+    assert 0 < int(re.search(r"Max-Age=(\d+)", cookies[0]).group(1)) <= 7 * 86400
+    assert d.get("/api/gpu/devices", Cookie=f"whirr_session={d.token}").status == 401
+    assert d.get("/api/gpu/devices", Cookie=f"whirr_token={d.token}").status == 401
+    # It is no token either, and ends on the server with the logout; others stay.
+    assert d.get("/api/gpu/devices", Authorization="Bearer " + first.split("=")[1]).status == 401
+    assert d.ask("POST", "/logout", Cookie=first).status == 303
+    assert d.get("/api/gpu/devices", Cookie=first).status == 401
+    assert d.get("/api/gpu/devices", Cookie=second).status == 200
 
 
 def test_a_browser_gets_a_form_and_a_cookie(guarded):
@@ -98,7 +131,7 @@ def test_a_browser_gets_a_form_and_a_cookie(guarded):
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
     value = cookie.split(";")[0]
     assert d.get("/", Cookie=value, Accept="text/html").status == 200
-    assert d.get("/", Cookie="whirr_token=old", Accept="text/html").status == 401
+    assert d.get("/", Cookie="whirr_session=old", Accept="text/html").status == 401
     assert "Max-Age=0" in d.ask("POST", "/logout", Cookie=value).headers["set-cookie"]
 
 
@@ -142,6 +175,8 @@ def test_other_sites_cannot_use_a_browser_against_us(daemon):
         assert " 403 " in head, origin
         s.close()
         assert daemon.ask("POST", "/socket.io/?EIO=4&transport=polling&sid=x", body="40", Origin=origin).status == 403
+        assert daemon.get("/socket.io/?EIO=4&transport=polling", Origin=origin).status == 403
+    assert daemon.get("/socket.io/?EIO=4&transport=polling", Origin=f"http://127.0.0.1:{daemon.port}").status == 200
     s, head = handshake(daemon, *GOOD, "Origin: http://localhost")
     assert " 101 " in head
     s.close()
@@ -219,6 +254,25 @@ def test_tls_with_reload(start, tmp_path, node):
     with pytest.raises((ssl.SSLError, ConnectionError, OSError)):
         with socket.create_connection(("127.0.0.1", d.port)) as s:
             old.wrap_socket(s)
+
+
+def test_tls_1_2_offers_authenticated_encryption_only(start, tmp_path):
+    certificate, key = make_certificate(tmp_path, "cert")
+    d = start(WHIRR_SERVER_TLS_CERTIFICATE=str(certificate), WHIRR_SERVER_TLS_KEY=str(key))
+
+    def agreed(ciphers):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(ciphers)
+        with socket.create_connection(("127.0.0.1", d.port), timeout=10) as s, context.wrap_socket(s) as secure:
+            return secure.cipher()[0]
+
+    for one in ("ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"):
+        assert agreed(one) == one
+    for one in ("ECDHE-ECDSA-AES256-SHA", "ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-AES256-SHA384"):
+        with pytest.raises(ssl.SSLError):
+            agreed(one)
 
 
 def test_bad_tls_files_are_told_at_the_start(tmp_path):

@@ -284,7 +284,6 @@ static bool read_question(struct exchange *x, struct history_job *job)
     const struct http_request *r = x->request;
     int64_t now_ms = clock_wall(x->server->options.env->clock).ms, number;
     char text[64];
-    char *end;
     *job = (struct history_job){.until_ms = now_ms + 1, .gpu_index = -1, .limit = LIMIT_DEFAULT};
     if (http_query(r, "since", text, sizeof text) && !read_moment(text, now_ms, &job->since_ms))
         return bad(x, "since must be a time like 2026-11-15T01:02:03Z, or like -6h.");
@@ -302,11 +301,8 @@ static bool read_question(struct exchange *x, struct history_job *job)
     }
     if (http_query(r, "step", text, sizeof text) && !read_step(text, &job->step_ms))
         return bad(x, "step must be a duration of at least 1s, like 60s, 5m or 1h.");
-    if (http_query(r, "cursor", text, sizeof text)) {
-        job->cursor = strtoll(text, &end, 16);
-        if (!text[0] || *end || job->cursor < 0)
-            return bad(x, "cursor must be the next_cursor of an answer.");
-    }
+    if (http_query(r, "cursor", text, sizeof text) && !str_to_cursor(str_from(text), &job->cursor))
+        return bad(x, "cursor must be the next_cursor of an answer.");
     return true;
 }
 

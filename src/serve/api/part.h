@@ -53,7 +53,7 @@ struct part_request {
     const struct snapshot *latest;   /* the newest sample, periodic or taken for a request; without GPUs before the first */
 };
 
-/* The decoded value of a query parameter; false when absent, too long or badly encoded. */
+/* The decoded value of a query parameter, cut where it is too long; false when absent. */
 bool part_query(const struct part_request *r, const char *key, char *value, size_t size);
 
 /* The body of an answer that says no: {"error": {"code", "message"}}. Returns the status. */

@@ -202,8 +202,8 @@ const struct route routes[] = {
     {"/logout", HTTP_POST, "text/html", TRUST_NONE, post_logout},
     {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
     {"/openapi.json", HTTP_GET, JSON, TRUST_READER, get_openapi},
-    {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio},
+    {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio, true},
     {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},
-    {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws},
+    {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws, true},
 };
 const size_t route_count = ARRAY_LEN(routes);

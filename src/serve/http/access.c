@@ -91,17 +91,20 @@ struct str access_cors_origin(const struct exchange *x)
     return (struct str){0};
 }
 
-bool access_check_origin(struct exchange *x)
+bool access_check_own_page(struct exchange *x)
 {
     struct str origin = http_field(x->request, "origin");
-    bool upgrade = http_field(x->request, "upgrade").at != NULL;
-    bool harmless = x->request->method & (HTTP_GET | HTTP_HEAD | HTTP_OPTIONS);
-    /* Reading across origins is stopped by the browser (no CORS header); acting and WebSockets are not: they are stopped here. */
-    if (!origin.at || (harmless && !upgrade) || access_origin_is_ours(x, origin) || access_cors_origin(x).at)
+    if (!origin.at || access_origin_is_ours(x, origin) || access_cors_origin(x).at)
         return true;
     x->close = true;
     exchange_error(x, 403, "foreign_origin", "Requests from pages of other sites are refused; see server.cors_origins.");
     return false;
+}
+
+bool access_check_origin(struct exchange *x)
+{
+    /* Reading across origins is stopped by the browser (no CORS header); acting is not: it is stopped here. */
+    return x->request->method & (HTTP_GET | HTTP_HEAD | HTTP_OPTIONS) || access_check_own_page(x);
 }
 
 static bool needs_token(const struct exchange *x)
@@ -117,6 +120,26 @@ static struct str bearer(const struct http_request *request)
     return str_trim(field);
 }
 
+bool access_note_failure(struct exchange *x, char fields[64])
+{
+    struct limiter *l = &x->server->limiter;
+    struct peer_id who = peer_id_of_address(&x->conn->peer);
+    int64_t now = loop_now_ms(), wait = limiter_wait_ms(l, &who, now);
+    if (wait > 0)
+        snprintf(fields, 64, "Retry-After: %lld\r\n", (long long)(wait + 999) / 1000);
+    else
+        limiter_failed(l, &who, now);
+    return wait > 0;
+}
+
+/* A browser's session, as long as its token is one of ours. */
+static bool has_session(const struct exchange *x)
+{
+    struct str cookie = http_cookie(x->request, SESSION_COOKIE);
+    const uint8_t *token = cookie.at ? sessions_find(&x->server->sessions, cookie, loop_now_ms()) : NULL;
+    return token && token_file_find(&x->server->tokens, token);
+}
+
 bool access_check_token(struct exchange *x)
 {
     struct server *s = x->server;
@@ -125,27 +148,22 @@ bool access_check_token(struct exchange *x)
         x->trust = x->conn->peer_trusted ? TRUST_OWNER : TRUST_READER;
         return true;
     }
-    struct str token = bearer(x->request), cookie = {0};
-    if (!token.at)
-        token = cookie = http_cookie(x->request, TOKEN_COOKIE);
-    if (!token.at)
+    struct str token = bearer(x->request);
+    bool cookie = !token.at && http_field(x->request, "cookie").at;
+    if (!token.at && !cookie)
         return true;
-    int64_t now = loop_now_ms(), wait = limiter_wait_ms(&s->limiter, &x->conn->peer, now);
-    if (wait > 0) {
-        char fields[64];
-        snprintf(fields, sizeof fields, "Retry-After: %lld\r\n", (long long)(wait + 999) / 1000);
-        exchange_error_with(x, 429, fields, "too_many_failures", "Too many wrong tokens from this address. Try again later.");
-        return false;
-    }
     token_file_refresh(&s->tokens);
-    if (token_file_check(&s->tokens, token)) {
+    if (token.at ? token_file_check(&s->tokens, token) != NULL : has_session(x)) {
         x->trust = TRUST_OWNER;
         return true;
     }
-    limiter_failed(&s->limiter, &x->conn->peer, now);
-    if (cookie.at) /* an old cookie is as good as none: the page asks for the token again */
+    if (!token.at) /* an old cookie is as good as none: the page asks for the token again */
         return true;
-    exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "invalid_token",
-                        "The token is not known here. `whirr token list` shows those that are.");
+    char wait[64];
+    if (access_note_failure(x, wait))
+        exchange_error_with(x, 429, wait, "too_many_failures", "Too many wrong tokens from this address. Try again later.");
+    else
+        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "invalid_token",
+                            "The token is not known here. `whirr token list` shows those that are.");
     return false;
 }

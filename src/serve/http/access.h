@@ -8,12 +8,17 @@
 
 #include "serve/http/exchange.h"
 
-#define TOKEN_COOKIE "whirr_token"
+#define SESSION_COOKIE "whirr_session"
 
 bool access_check_host(struct exchange *x);
 bool access_check_origin(struct exchange *x);
-/* Sets x->trust. False only for a wrong token, or too many of them. */
+/* The same for what acts although it only reads: a page of another site may not open a live session either. */
+bool access_check_own_page(struct exchange *x);
+/* Sets x->trust. False only for a wrong token, or too many of them; a right one always passes. */
 bool access_check_token(struct exchange *x);
+/* A wrong token was shown: counts it. True where there have been too many from this address; `fields` then says how long to wait.
+ */
+bool access_note_failure(struct exchange *x, char fields[64]);
 
 /* "http://HOST[:PORT]" is the origin of this very server, or one that is allowed to read across origins. */
 bool access_origin_is_ours(const struct exchange *x, struct str origin);

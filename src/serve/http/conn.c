@@ -271,7 +271,13 @@ static void on_readable(void *arg)
 
 /* ---- life ---- */
 
-struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener, struct tls_session *tls)
+static void leave_place(struct loop *loop, struct peer *place)
+{
+    place->connections--;
+    peers_leave(&loop->peers, place);
+}
+
+struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener, struct peer *place, struct tls_session *tls)
 {
     struct conn *c = calloc(1, sizeof *c);
     if (c) {
@@ -286,10 +292,12 @@ struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener
         free(c);
         tls_session_free(tls);
         close(fd);
+        leave_place(loop, place);
         return NULL;
     }
     c->loop = loop;
     c->listener = listener;
+    c->place = place;
     c->tls = tls;
     c->fd = fd;
     c->deadline_ms = INT64_MAX;
@@ -311,6 +319,7 @@ void conn_destroy(struct conn *c)
     watch_free(c->writable);
     tls_session_free(c->tls);
     close(c->fd);
+    leave_place(c->loop, c->place);
     free(c->kept);
     free(c);
 }

@@ -20,6 +20,7 @@
 struct conn;
 struct loop;
 struct listener;
+struct peer;
 struct tls_session;
 
 struct protocol {
@@ -48,6 +49,7 @@ struct conn {
     int64_t deadline_ms;  /* on the loop's clock; INT64_MAX: none */
     int64_t progress_ms;  /* when output last moved */
     struct in6_addr peer; /* mapped for IPv4; all zero on a Unix socket */
+    struct peer *place;   /* whose connections this one is counted among */
     int fd;
     bool peer_trusted; /* a Unix socket's other end runs as us or as root */
     bool closing;      /* conn_close() was called */
@@ -93,7 +95,7 @@ void conn_read_again(struct conn *c);
 enum { PEER_TEXT_SIZE = 48 };
 void conn_peer_text(const struct conn *c, char text[PEER_TEXT_SIZE]);
 
-/* Used by the listener: takes the descriptor over. NULL (and closed) when memory is out. */
-struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener, struct tls_session *tls);
+/* Used by the listener: takes the descriptor and the place over. NULL (and closed) when memory is out. */
+struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener, struct peer *place, struct tls_session *tls);
 /* Used by the loop. */
 void conn_destroy(struct conn *c);

@@ -11,6 +11,7 @@
 #include "serve/http/listener.h"
 #include "serve/http/loop.h"
 #include "serve/http/server.h"
+#include "serve/http/sessions.h"
 #include "serve/http/token.h"
 #include "serve/live/compose.h"
 #include "serve/live/engineio.h"
@@ -35,6 +36,7 @@ struct server {
     uint64_t status_sequence;
     struct blob *openapi; /* made when first asked for */
     struct token_file tokens;
+    struct sessions sessions;
     struct limiter limiter; /* of failed tokens */
     struct conn *waiters;   /* requests that wait for a fresh sample */
     struct watch *waiters_timer;
@@ -45,7 +47,7 @@ struct server {
     char own_name[256]; /* of the host */
     struct mono started;
     bool stopping;
-    uint64_t requests_total, errors_total; /* errors: answers from 500 */
+    uint64_t requests_total, errors_total; /* errors: of our own, see exchange_reply() */
 };
 
 /* Calls the parked request of the connection again when a sample has come, or after that time. */

@@ -27,6 +27,7 @@ struct route {
     const char *type; /* what it answers with; NULL: the handler looks at Accept itself */
     enum trust least; /* TRUST_NONE: open to everyone (the login page) */
     void (*handle)(struct exchange *x);
+    bool own_pages_only; /* not for pages of other sites, although it is a GET */
     /* Routes of a part instead of `handle`: the status of the answer, whose JSON body is appended. */
     int (*answer)(void *part, const struct part_request *r, struct buf *out);
     bool fresh; /* of these: not from an old sample; waits for one that is young enough */

@@ -5,40 +5,27 @@
 
 #include <string.h>
 
-static void network_of(const struct in6_addr *who, uint8_t network[8])
-{
-    memset(network, 0, 8);
-    if (IN6_IS_ADDR_V4MAPPED(who))
-        memcpy(network + 4, &who->s6_addr[12], 4);
-    else /* whoever has one IPv6 address has 2^64 of them */
-        memcpy(network, who->s6_addr, 8);
-}
-
 static bool is_current(const struct limiter_slot *slot, int64_t now_ms)
 {
     return slot->failures && now_ms - slot->since_ms < LIMITER_WINDOW_MS;
 }
 
-int64_t limiter_wait_ms(const struct limiter *l, const struct in6_addr *who, int64_t now_ms)
+int64_t limiter_wait_ms(const struct limiter *l, const struct peer_id *who, int64_t now_ms)
 {
-    uint8_t network[8];
-    network_of(who, network);
     for (int i = 0; i < LIMITER_SLOTS; i++) {
         const struct limiter_slot *slot = &l->slots[i];
-        if (is_current(slot, now_ms) && memcmp(slot->network, network, 8) == 0)
+        if (is_current(slot, now_ms) && memcmp(&slot->who, who, sizeof *who) == 0)
             return slot->failures >= LIMITER_FAILURES ? slot->since_ms + LIMITER_WINDOW_MS - now_ms : 0;
     }
     return 0;
 }
 
-void limiter_failed(struct limiter *l, const struct in6_addr *who, int64_t now_ms)
+void limiter_failed(struct limiter *l, const struct peer_id *who, int64_t now_ms)
 {
-    uint8_t network[8];
-    network_of(who, network);
     struct limiter_slot *place = &l->slots[0];
     for (int i = 0; i < LIMITER_SLOTS; i++) {
         struct limiter_slot *slot = &l->slots[i];
-        if (is_current(slot, now_ms) && memcmp(slot->network, network, 8) == 0) {
+        if (is_current(slot, now_ms) && memcmp(&slot->who, who, sizeof *who) == 0) {
             slot->failures++;
             return;
         }
@@ -47,6 +34,5 @@ void limiter_failed(struct limiter *l, const struct in6_addr *who, int64_t now_m
         else if (is_current(place, now_ms) && slot->since_ms < place->since_ms)
             place = slot;
     }
-    *place = (struct limiter_slot){.since_ms = now_ms, .failures = 1};
-    memcpy(place->network, network, 8);
+    *place = (struct limiter_slot){.who = *who, .since_ms = now_ms, .failures = 1};
 }

@@ -3,14 +3,15 @@
  */
 #pragma once
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "serve/http/peers.h"
 
 enum { LIMITER_SLOTS = 256, LIMITER_FAILURES = 10, LIMITER_WINDOW_MS = 60000 };
 
 struct limiter_slot {
-    uint8_t network[8]; /* an IPv6 /64, or an IPv4 address behind four zero bytes */
+    struct peer_id who;
     int64_t since_ms;
     uint32_t failures; /* 0: free */
 };
@@ -20,5 +21,5 @@ struct limiter {
 };
 
 /* How long the address has to wait; 0: it may try. */
-int64_t limiter_wait_ms(const struct limiter *l, const struct in6_addr *who, int64_t now_ms);
-void limiter_failed(struct limiter *l, const struct in6_addr *who, int64_t now_ms);
+int64_t limiter_wait_ms(const struct limiter *l, const struct peer_id *who, int64_t now_ms);
+void limiter_failed(struct limiter *l, const struct peer_id *who, int64_t now_ms);

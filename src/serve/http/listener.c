@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "serve/http/tls.h"
 
-enum { BACKLOG = 4096, ACCEPT_AT_ONCE = 64 };
+enum { BACKLOG = 4096, ACCEPT_AT_ONCE = 64, RESERVED_MAX = 64 };
 
 union address {
     struct sockaddr any;
@@ -152,28 +152,91 @@ int listener_open_unix(const char *path, unsigned mode, struct listener *ret, st
     return 0;
 }
 
-static void note_peer(struct conn *c, const union address *from)
+/* ---- who may come in ---- */
+
+struct visitor {
+    struct in6_addr address; /* all zero on a Unix socket */
+    struct peer_id id;
+    bool trusted, local;
+};
+
+static struct visitor visitor_of(const struct listener *l, int fd, const union address *from)
 {
-    if (c->listener->is_unix) {
-        struct ucred who;
+    struct visitor v = {0};
+    if (l->is_unix) {
+        struct ucred who = {.uid = (uid_t)-1};
         socklen_t len = sizeof who;
-        if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
-            c->peer_trusted = who.uid == 0 || who.uid == geteuid();
-    } else if (from->any.sa_family == AF_INET6) {
-        c->peer = from->v6.sin6_addr;
-    } else {
-        c->peer.s6_addr[10] = c->peer.s6_addr[11] = 0xff;
-        memcpy(&c->peer.s6_addr[12], &from->v4.sin_addr, 4);
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
+        v.trusted = who.uid == 0 || who.uid == geteuid();
+        v.id = peer_id_of_user(who.uid);
+        return v;
     }
+    if (from->any.sa_family == AF_INET6) {
+        v.address = from->v6.sin6_addr;
+    } else {
+        v.address.s6_addr[10] = v.address.s6_addr[11] = 0xff;
+        memcpy(&v.address.s6_addr[12], &from->v4.sin_addr, 4);
+    }
+    v.local = IN6_IS_ADDR_LOOPBACK(&v.address) || (IN6_IS_ADDR_V4MAPPED(&v.address) && v.address.s6_addr[12] == 127);
+    v.id = peer_id_of_address(&v.address);
+    return v;
 }
 
-static void turn_away(int fd)
+/* Some places are kept for the owner, who comes over the Unix socket and must be let in when everything else is taken. Of the rest
+ * one address may have a quarter; loopback, which is everybody on this host and the proxy in front of us, three quarters. */
+static struct peer *find_place(struct listener *l, const struct visitor *v)
 {
-    static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
-                               "Connection: close\r\nContent-Length: 78\r\n\r\n"
-                               "{\"error\": {\"code\": \"too_many_connections\", \"message\": \"All places are taken.\"}}\n";
-    send(fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    size_t most = l->connections_max, kept = most > 1 ? MAX_OF(MIN_OF(most / 8, (size_t)RESERVED_MAX), (size_t)1) : 0;
+    size_t share = MAX_OF(v->local ? most - most / 4 : most / 4, (size_t)1);
+    const struct peer *known = peers_find(&l->loop->peers, &v->id);
+    if (l->loop->conn_count >= (v->trusted ? most : most - kept) || (!v->trusted && known && known->connections >= share))
+        return NULL;
+    struct peer *place = peers_enter(&l->loop->peers, &v->id);
+    if (place)
+        place->connections++;
+    return place;
+}
+
+static void turn_away(struct listener *l, int fd)
+{
+    static const char body[] = "{\"error\": {\"code\": \"too_many_connections\", \"message\": \"All places are taken.\"}}\n";
+    char answer[512], unread[4096];
+    int len = snprintf(answer, sizeof answer,
+                       "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
+                       "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                       sizeof body - 1, body);
+    l->loop->turned_away++;
+    /* Over TLS nobody could read it. */
+    if (!l->tls)
+        send(fd, answer, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    /* A request that is left unread makes the kernel reset the connection, and the answer is lost. */
+    shutdown(fd, SHUT_WR);
+    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
+        ;
     close(fd);
+}
+
+static void welcome(struct listener *l, int fd, const union address *from)
+{
+    struct visitor v = visitor_of(l, fd, from);
+    struct peer *place = find_place(l, &v);
+    if (!place) {
+        turn_away(l, fd);
+        return;
+    }
+    struct tls_session *session = NULL;
+    if (l->tls && !(session = tls_session_new(l->tls, fd))) {
+        place->connections--;
+        peers_leave(&l->loop->peers, place);
+        close(fd);
+        return;
+    }
+    struct conn *c = conn_new(l->loop, fd, l, place, session);
+    if (!c)
+        return;
+    c->peer = v.address;
+    c->peer_trusted = v.trusted;
+    l->arrived(l, c);
 }
 
 static void on_acceptable(void *arg)
@@ -191,20 +254,7 @@ static void on_acceptable(void *arg)
             }
             return;
         }
-        if (l->loop->conn_count >= l->connections_max) {
-            turn_away(fd);
-            continue;
-        }
-        struct tls_session *session = NULL;
-        if (l->tls && !(session = tls_session_new(l->tls, fd))) {
-            close(fd);
-            continue;
-        }
-        struct conn *c = conn_new(l->loop, fd, l, session);
-        if (!c)
-            continue;
-        note_peer(c, &from);
-        l->arrived(l, c);
+        welcome(l, fd, &from);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "serve/http/conn.h"
+#include "serve/http/peers.h"
 
 enum { LOOP_SPACE = 192 * 1024 };
 
@@ -17,6 +18,7 @@ struct loop {
     struct event_base *base;
     struct conn *conns; /* all of them, newest first */
     size_t conn_count;
+    struct peers peers;
     struct conn *ready, *ready_last; /* wait for conn_resume() */
     struct conn *dead;               /* wait to be destroyed */
     struct watch *later;             /* runs `ready` and `dead` */
@@ -24,6 +26,7 @@ struct loop {
     bool sweeping;
     char *space; /* shared input space, LOOP_SPACE bytes */
     uint64_t bytes_in, bytes_out;
+    uint64_t turned_away; /* connections that found no place */
 };
 
 int loop_init(struct loop *loop, struct error *err);

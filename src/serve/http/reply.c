@@ -116,7 +116,8 @@ void exchange_reply(struct exchange *x, const struct reply *r)
             status = 304;
     }
     x->server->requests_total++;
-    x->server->errors_total += status >= 500;
+    /* 501 and 505 are about what the client wants to speak. */
+    x->server->errors_total += status >= 500 && status != 501 && status != 505;
     AUTO_BUF struct buf head = BUF(8192);
     write_head(&head, x, r, status, body, zipped, false);
     if (head.failed) {

@@ -111,6 +111,8 @@ bool router_find(struct exchange *x)
         exchange_error_with(x, 405, buf_view(&allow).at, "method_not_allowed", "This path does not know that method; see Allow.");
         return false;
     }
+    if (found->own_pages_only && !access_check_own_page(x))
+        return false;
     if (x->trust < found->least) {
         ask_for_token(x);
         return false;

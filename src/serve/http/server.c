@@ -86,8 +86,10 @@ static void on_prometheus(void *owner, struct buf *out)
 {
     const struct server *s = owner;
     add_series(out, "whirr_http_requests_total", "counter", "Requests that were answered", s->requests_total);
-    add_series(out, "whirr_http_errors_total", "counter", "Answers from 500 on", s->errors_total);
+    add_series(out, "whirr_http_errors_total", "counter", "Answers that say that the service failed (500, 503, 504)",
+               s->errors_total);
     add_series(out, "whirr_connections", "gauge", "Open connections of clients", s->loop.conn_count);
+    add_series(out, "whirr_connections_refused_total", "counter", "Connections that found no place", s->loop.turned_away);
     add_series(out, "whirr_live_clients", "gauge", "WebSocket and Socket.IO clients", s->hub.count);
     add_series(out, "whirr_live_samples_sent_total", "counter", "Samples sent to live clients", s->hub.samples_sent);
     add_series(out, "whirr_live_samples_missed_total", "counter", "Samples that slow clients skipped", s->hub.samples_missed);

@@ -19,6 +19,7 @@
     X(SSL_CTX_free) \
     X(SSL_CTX_ctrl) \
     X(SSL_CTX_set_options) \
+    X(SSL_CTX_set_cipher_list) \
     X(SSL_CTX_use_certificate_chain_file) \
     X(SSL_CTX_use_PrivateKey_file) \
     X(SSL_CTX_check_private_key) X(SSL_CTX_up_ref) X(SSL_CTX_set_alpn_select_cb) X(SSL_new) X(SSL_free) X(SSL_set_fd) \
@@ -96,7 +97,10 @@ static int make_context(const struct tls *t, SSL_CTX **ret, struct error *err)
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS, NULL);
     ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_COMPRESSION);
     ssl.SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
-    if (ssl.SSL_CTX_use_certificate_chain_file(context, t->certificate) != 1)
+    /* TLS 1.2: forward secrecy and authenticated encryption only, no CBC with SHA-1. All of TLS 1.3 is so. */
+    if (ssl.SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
+        result = error_set(err, -EINVAL, "OpenSSL has none of the ciphers that are offered");
+    else if (ssl.SSL_CTX_use_certificate_chain_file(context, t->certificate) != 1)
         result = fail(err, "cannot use the certificate", t->certificate);
     else if (ssl.SSL_CTX_use_PrivateKey_file(context, t->key, SSL_FILETYPE_PEM) != 1)
         result = fail(err, "cannot use the key", t->key);

@@ -94,15 +94,20 @@ void token_file_refresh(struct token_file *f)
         *f = fresh;
 }
 
-const char *token_file_check(const struct token_file *f, struct str token)
+const struct token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE])
+{
+    const struct token *found = NULL;
+    for (size_t i = 0; i < f->count; i++)
+        if (digest_equal(digest, f->tokens[i].digest, SHA256_SIZE))
+            found = &f->tokens[i];
+    return found;
+}
+
+const struct token *token_file_check(const struct token_file *f, struct str token)
 {
     uint8_t digest[SHA256_SIZE];
     sha256(token, digest);
-    const char *found = NULL;
-    for (size_t i = 0; i < f->count; i++)
-        if (digest_equal(digest, f->tokens[i].digest, sizeof digest))
-            found = f->tokens[i].name;
-    return found;
+    return token_file_find(f, digest);
 }
 
 /* Written beside the file and renamed over it: a crash leaves the old file or the new one. */

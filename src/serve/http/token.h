@@ -37,8 +37,10 @@ struct token_file {
 int token_file_load(struct token_file *f, const char *path, struct error *err);
 /* Reads it again if it has changed; so a new token works at once. */
 void token_file_refresh(struct token_file *f);
-/* The name of the token, NULL when it is none of ours. */
-const char *token_file_check(const struct token_file *f, struct str token);
+/* The token of this text, NULL when it is none of ours; takes the same time for all. */
+const struct token *token_file_check(const struct token_file *f, struct str token);
+/* The same for its hash. */
+const struct token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE]);
 
 /* Makes a token, adds it to the file (mode 0600, replaced as a whole) and puts its text into `text`. */
 int token_file_add(struct token_file *f, const char *name, struct wall now, char text[TOKEN_TEXT_SIZE], struct error *err);

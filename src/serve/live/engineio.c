@@ -36,14 +36,43 @@ static struct eio_session *find(struct eio *e, const char *sid)
     return NULL;
 }
 
+static void start_polling(struct eio_session *s)
+{
+    struct peer *p = s->peer;
+    s->older = p->newest_session;
+    if (p->newest_session)
+        p->newest_session->newer = s;
+    else
+        p->oldest_session = s;
+    p->newest_session = s;
+    p->polling++;
+    s->eio->polling++;
+    s->polls = true;
+}
+
+static void stop_polling(struct eio_session *s)
+{
+    struct peer *p = s->peer;
+    if (!s->polls)
+        return;
+    *(s->older ? &s->older->newer : &p->oldest_session) = s->newer;
+    *(s->newer ? &s->newer->older : &p->newest_session) = s->older;
+    s->older = s->newer = NULL;
+    p->polling--;
+    s->eio->polling--;
+    s->polls = false;
+}
+
 static void unlink_session(struct eio_session *s)
 {
+    stop_polling(s);
     struct eio_session **at = &s->eio->buckets[bucket_of(s->sid)];
     while (*at && *at != s)
         at = &(*at)->next;
     if (*at)
         *at = s->next;
     s->eio->count--;
+    peers_leave(s->eio->peers, s->peer);
 }
 
 /* ---- output ---- */
@@ -128,7 +157,7 @@ static void tick_session(struct eio_session *s, int64_t now)
             destroy(s);
         return;
     }
-    if (now - s->heard_ms > EIO_PING_MS + EIO_TIMEOUT_MS) {
+    if (now - s->heard_ms > EIO_PING_MS + EIO_TIMEOUT_MS || (!s->joined && now - s->opened_ms > EIO_JOIN_MS)) {
         eio_close(s);
         return;
     }
@@ -174,6 +203,7 @@ static void finish_upgrade(struct eio_session *s, struct ws *w)
 {
     s->ws = w;
     s->probe = NULL;
+    stop_polling(s); /* from now on its connection is counted */
     s->eio->ops->upgraded(s);
     struct str rest = buf_view(&s->queue), packet;
     while (str_cut(&rest, RECORD_SEPARATOR, &packet))
@@ -203,6 +233,14 @@ static void on_ws_message(struct ws *w, struct str text)
     }
 }
 
+/* Attachments of binary events: nothing that is binary is understood here, but whoever sends it is there. */
+static void on_ws_binary(struct ws *w)
+{
+    struct eio_session *s = w->owner;
+    if (s && s->ws == w)
+        s->heard_ms = loop_now_ms();
+}
+
 static void on_ws_drained(struct ws *w)
 {
     struct eio_session *s = w->owner;
@@ -225,7 +263,8 @@ static void on_ws_closed(struct ws *w)
     }
 }
 
-static const struct ws_ops ws_ops = {.message = on_ws_message, .drained = on_ws_drained, .closed = on_ws_closed};
+static const struct ws_ops ws_ops = {
+    .message = on_ws_message, .binary = on_ws_binary, .drained = on_ws_drained, .closed = on_ws_closed};
 
 /* ---- requests ---- */
 
@@ -236,10 +275,31 @@ static void reply_text(struct exchange *x, struct str text)
         exchange_reply(x, &(struct reply){.type = "text/plain; charset=UTF-8", .body = body, .cache = "no-store"});
 }
 
-static struct eio_session *open_session(struct eio *e)
+/* The oldest session of the same peer that never became a client goes: one that opens sessions and leaves them costs itself. */
+static bool make_room(struct peer *peer)
+{
+    for (struct eio_session *s = peer->oldest_session; s; s = s->newer) {
+        if (s->joined || s->poll || s->probe)
+            continue;
+        destroy(s);
+        return true;
+    }
+    return false;
+}
+
+static bool has_room(struct eio *e, struct peer *peer)
+{
+    if (e->count >= e->max || peer->polling >= EIO_POLLING_PER_PEER || e->polling >= EIO_POLLING_MAX)
+        return make_room(peer);
+    return true;
+}
+
+static struct eio_session *open_session(struct eio *e, struct conn *c, bool polls)
 {
     uint8_t random[(EIO_SID_SIZE - 1) / 2];
-    struct eio_session *s = e->count < e->max ? calloc(1, sizeof *s) : NULL;
+    if (polls ? !has_room(e, c->place) : e->count >= e->max)
+        return NULL;
+    struct eio_session *s = calloc(1, sizeof *s);
     if (!s || getrandom(random, sizeof random, 0) != sizeof random) {
         free(s);
         return NULL;
@@ -247,11 +307,16 @@ static struct eio_session *open_session(struct eio *e)
     hex_encode(random, sizeof random, s->sid);
     s->eio = e;
     s->queue = BUF(QUEUE_MAX);
-    s->heard_ms = s->pinged_ms = loop_now_ms();
-    if (!e->ops->opened(s)) {
+    s->opened_ms = s->heard_ms = s->pinged_ms = loop_now_ms();
+    s->peer = peers_enter(e->peers, &c->place->id);
+    if (!s->peer || !e->ops->opened(s)) {
+        if (s->peer)
+            peers_leave(e->peers, s->peer);
         free(s);
         return NULL;
     }
+    if (polls)
+        start_polling(s);
     s->next = e->buckets[bucket_of(s->sid)];
     e->buckets[bucket_of(s->sid)] = s;
     e->count++;
@@ -268,7 +333,10 @@ static void write_open(const struct eio_session *s, bool upgrades, char *text, s
 
 static void too_many(struct exchange *x)
 {
-    exchange_error(x, 503, "too_many_sessions", "All places are taken.");
+    if (x->conn->place->polling >= EIO_POLLING_PER_PEER)
+        exchange_error_with(x, 429, "Retry-After: 5\r\n", "too_many_sessions", "Too many sessions from this address poll already.");
+    else
+        exchange_error_with(x, 503, "Retry-After: 5\r\n", "too_many_sessions", "All places are taken.");
 }
 
 static void accept_websocket(struct eio *e, struct exchange *x, struct eio_session *s)
@@ -284,7 +352,7 @@ static void accept_websocket(struct eio *e, struct exchange *x, struct eio_sessi
         s->probe = w;
         return;
     }
-    s = open_session(e);
+    s = open_session(e, x->conn, false);
     if (!s) {
         ws_close(w, WS_POLICY, "all places are taken");
         return;
@@ -304,6 +372,26 @@ static void poll_gone(struct conn *c, void *owner)
         s->poll = NULL;
 }
 
+/* As many packets as a client takes at once; the others wait for its next poll. */
+static void reply_packets(struct exchange *x, struct eio_session *s)
+{
+    struct str rest = buf_view(&s->queue), packet;
+    for (int i = 0; i < EIO_POLL_PACKETS && rest.len && str_cut(&rest, RECORD_SEPARATOR, &packet); i++)
+        ;
+    size_t len = (size_t)(rest.len ? rest.at - 1 - s->queue.at : packet.at + packet.len - s->queue.at);
+    AUTO_BLOB struct blob *body = rest.len ? blob_copy((struct str){s->queue.at, len}) : blob_take(&s->queue);
+    if (rest.len) {
+        s->queue.len = rest.len;
+        memmove(s->queue.at, rest.at, rest.len);
+    } else {
+        s->queue = BUF(QUEUE_MAX);
+    }
+    if (body)
+        exchange_reply(x, &(struct reply){.type = "text/plain; charset=UTF-8", .body = body, .cache = "no-store"});
+    if (!s->queue.len)
+        s->eio->ops->drained(s);
+}
+
 static void answer_poll(struct exchange *x, struct eio_session *s)
 {
     struct http_client *h = x->conn->state;
@@ -313,11 +401,7 @@ static void answer_poll(struct exchange *x, struct eio_session *s)
         exchange_error(x, 400, "bad_request", "This session is being polled already.");
         eio_close(s);
     } else if (s->queue.len) {
-        AUTO_BLOB struct blob *body = blob_take(&s->queue);
-        s->queue = BUF(QUEUE_MAX);
-        if (body)
-            exchange_reply(x, &(struct reply){.type = "text/plain; charset=UTF-8", .body = body, .cache = "no-store"});
-        s->eio->ops->drained(s);
+        reply_packets(x, s);
     } else if (s->ws || s->closing || s->probed) {
         reply_text(x, s->closing ? STR("1") : STR("6"));
     } else {
@@ -376,7 +460,7 @@ void eio_handle(struct eio *e, struct exchange *x)
             exchange_error(x, 400, "unknown_session", "A session is opened with GET.");
     } else if (s) {
         answer_poll(x, s);
-    } else if ((s = open_session(e))) {
+    } else if ((s = open_session(e, x->conn, true))) {
         char text[256];
         write_open(s, true, text, sizeof text);
         reply_text(x, str_from(text));
@@ -389,7 +473,7 @@ void eio_handle(struct eio *e, struct exchange *x)
 
 int eio_init(struct eio *e, struct loop *loop, const struct eio_ops *ops, size_t sessions_max)
 {
-    *e = (struct eio){.ops = ops, .max = sessions_max};
+    *e = (struct eio){.ops = ops, .peers = &loop->peers, .max = sessions_max};
     e->ticker = watch_ticker(loop->base, on_tick, e);
     return e->ticker ? 0 : -ENOMEM;
 }

@@ -13,6 +13,7 @@
 
 #include "serve/http/blob.h"
 #include "serve/http/conn.h"
+#include "serve/http/peers.h"
 #include "serve/live/watch.h"
 
 struct exchange;
@@ -21,6 +22,9 @@ struct ws;
 struct eio_session;
 
 enum { EIO_BUCKETS = 256, EIO_SID_SIZE = 33, EIO_PING_MS = 25000, EIO_TIMEOUT_MS = 20000 };
+/* A session that polls has no connection of its own to count: these are its limits. python-engineio refuses a poll's answer of more
+ * than 16 packets. */
+enum { EIO_POLLING_MAX = 4096, EIO_POLLING_PER_PEER = 256, EIO_JOIN_MS = 45000, EIO_POLL_PACKETS = 16 };
 
 struct eio_ops {
     bool (*opened)(struct eio_session *s); /* may set `user`; false: no memory */
@@ -32,17 +36,22 @@ struct eio_ops {
 
 struct eio_session {
     struct eio *eio;
-    struct eio_session *next; /* in its bucket */
+    struct eio_session *next;          /* in its bucket */
+    struct eio_session *older, *newer; /* of those that its peer polls with */
+    struct peer *peer;
     char sid[EIO_SID_SIZE];
     void *user;
     struct ws *ws;     /* its transport; NULL while it polls */
     struct ws *probe;  /* a WebSocket that may become its transport */
     struct conn *poll; /* a request that waits for packets */
     struct buf queue;  /* packets for the next poll, with separators */
+    int64_t opened_ms;
     int64_t heard_ms;
     int64_t pinged_ms;
+    bool joined; /* set by the user: it has become a client; until then it may make room for another of its peer */
     bool probed; /* the client is about to change over: polls are not kept waiting */
     bool closing;
+    bool polls; /* is among its peer's */
 };
 
 struct eio {
@@ -50,7 +59,9 @@ struct eio {
     void *owner;
     struct watch *ticker;
     bool ticking;
+    struct peers *peers;
     size_t count, max;
+    size_t polling;
     struct eio_session *buckets[EIO_BUCKETS];
 };
 

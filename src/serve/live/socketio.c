@@ -25,6 +25,14 @@ bool sio_parse(struct str text, struct sio_packet *ret)
         return false;
     *ret = (struct sio_packet){.type = (enum sio_type)(text.at[0] - '0'), .space = STR("/")};
     struct str rest = {text.at + 1, text.len - 1};
+    if (ret->type == SIO_BINARY_EVENT || ret->type == SIO_BINARY_ACK) { /* "51-": one attachment follows in a message of its own */
+        size_t count = 0;
+        while (count < rest.len && rest.at[count] >= '0' && rest.at[count] <= '9')
+            count++;
+        if (count == 0 || count == rest.len || rest.at[count] != '-')
+            return false;
+        rest = (struct str){rest.at + count + 1, rest.len - count - 1};
+    }
     if (rest.len && rest.at[0] == '/') {
         const char *comma = memchr(rest.at, ',', rest.len);
         size_t len = comma ? (size_t)(comma - rest.at) : rest.len;
@@ -83,6 +91,7 @@ static void on_connect(struct eio_session *s, const struct sio_packet *p)
         return;
     buf_printf(&out, "0{\"sid\":\"%s\"}", s->sid);
     eio_send(s, buf_view(&out));
+    s->joined = true;
     live_arrived(s->eio->owner, &c->subscriber);
 }
 
@@ -118,13 +127,13 @@ static void on_message(struct eio_session *s, struct str text)
     }
     switch (p.type) {
     case SIO_CONNECT: on_connect(s, &p); break;
-    case SIO_EVENT: on_event(s, &p); break;
+    case SIO_EVENT:
+    case SIO_BINARY_EVENT: on_event(s, &p); break; /* what is binary in it is a placeholder here, and nobody asks for it */
     case SIO_DISCONNECT:
         if (str_is(p.space, "/"))
             hub_leave(s->user);
         break;
-    case SIO_BINARY_EVENT:
-    case SIO_BINARY_ACK: eio_close(s); break; /* nothing that is binary is understood here */
+    case SIO_BINARY_ACK:
     case SIO_ACK:
     case SIO_CONNECT_ERROR: break;
     }

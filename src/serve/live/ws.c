@@ -74,7 +74,9 @@ static void on_close_frame(struct ws *w, struct str payload)
 
 static void deliver(struct ws *w, struct str text)
 {
-    if (!ws_text_is_valid(text))
+    if (w->in_binary)
+        w->ops->binary(w);
+    else if (!ws_text_is_valid(text))
         fail(w, WS_BAD_TEXT, "not UTF-8");
     else if (!w->close_sent)
         w->ops->message(w, text);
@@ -93,10 +95,12 @@ static void on_data_frame(struct ws *w, const struct ws_frame *f)
         fail(w, WS_PROTOCOL_ERROR, "fragments out of order");
         return;
     }
-    if (f->opcode == WS_BINARY) {
+    if (f->opcode == WS_BINARY && !w->ops->binary) {
         fail(w, WS_UNSUPPORTED, "messages are text");
         return;
     }
+    if (f->opcode != WS_CONTINUATION)
+        w->in_binary = f->opcode == WS_BINARY;
     if (f->final && !w->in_message) {
         deliver(w, f->payload);
         return;

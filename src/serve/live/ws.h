@@ -11,6 +11,7 @@ struct ws;
 
 struct ws_ops {
     void (*message)(struct ws *w, struct str text); /* valid UTF-8 */
+    void (*binary)(struct ws *w);                   /* a binary message, which nobody reads; NULL: ends the connection */
     void (*drained)(struct ws *w);                  /* everything was sent; NULL: not interested */
     void (*closed)(struct ws *w);                   /* the last call: the owner is freed here; NULL: nothing to do */
 };
@@ -23,6 +24,7 @@ struct ws {
     size_t partial_len;
     int64_t heard_ms;
     bool in_message;
+    bool in_binary; /* and its contents do not count */
     bool close_sent;
 };
 

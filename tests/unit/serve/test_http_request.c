@@ -33,7 +33,8 @@ static void a_plain_request_is_read(void **state)
     assert_true(http_query(&request, "x", value, sizeof value));
     assert_string_equal(value, "a b c");
     assert_false(http_query(&request, "y", value, sizeof value));
-    assert_false(http_query(&request, "x", value, 5));
+    assert_true(http_query(&request, "x", value, 5)); /* cut, not absent: nobody may take it for a request without it */
+    assert_string_equal(value, "a b ");
 }
 
 static void an_incomplete_head_waits_at_every_byte(void **state)
@@ -178,8 +179,9 @@ static void bodies_in_chunks(void **state)
     static const struct {
         const char *text;
         int status;
-    } bad[] = {{"x\r\n", 400},       {"\r\n", 400},          {"-1\r\n", 400},   {"5\nhello", 400},
-               {"1\r\nab\r\n", 400}, {"fffffffff\r\n", 400}, {"10001\r\n", 413}};
+    } bad[] = {{"x\r\n", 400},       {"\r\n", 400},          {"-1\r\n", 400},    {"5\nhello", 400},
+               {"1\r\nab\r\n", 400}, {"fffffffff\r\n", 400}, {"10001\r\n", 413}, {"5 junk\r\n", 400},
+               {"5 \r\n", 400},      {"5;\r\n", 400},        {"5;a=\r\n", 400},  {"0\r\ngarbage\r\n", 400}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char copy[32];
         strcpy(copy, bad[i].text);

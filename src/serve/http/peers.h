@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who is here, by address: how many connections and Socket.IO sessions each has, so that one of them cannot take all places. An
+ * address is an IPv4 address, an IPv6 network of 64 bits (whoever has one address of it has them all), or a user on a Unix socket.
+ */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { PEER_BUCKETS = 1024, PEER_ID_SIZE = 9 };
+
+struct peer_id {
+    uint8_t bytes[PEER_ID_SIZE]; /* the kind, and what tells its members apart */
+};
+
+struct eio_session;
+
+struct peer {
+    struct peer *next; /* in its bucket */
+    struct peer_id id;
+    size_t uses; /* connections and sessions together; at 0 it is forgotten */
+    size_t connections;
+    size_t polling;                                      /* Socket.IO sessions without a connection of their own */
+    struct eio_session *oldest_session, *newest_session; /* these */
+};
+
+struct peers {
+    struct peer *buckets[PEER_BUCKETS];
+};
+
+struct peer_id peer_id_of_address(const struct in6_addr *address); /* mapped for IPv4 */
+struct peer_id peer_id_of_user(uid_t user);
+
+/* Counts one use more; NULL when memory is out. */
+struct peer *peers_enter(struct peers *p, const struct peer_id *id);
+void peers_leave(struct peers *p, struct peer *peer);
+/* NULL: nobody of that address is here. */
+const struct peer *peers_find(const struct peers *p, const struct peer_id *id);
