@@ -149,5 +149,7 @@ def test_postgresql_shows_the_machine_too(start):
     sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
     d = start("--interval", "0.2", "--store", POSTGRES)
     eventually(lambda: d.json("/api/health")["store"]["state"] == "ok" and number("SELECT COUNT(*) FROM hosts"), explain=d.log)
+    # A column comes with its first value.
+    eventually(lambda: number("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 'host_stats' AND column_name = 'cpu_percent'"), explain=d.log)
     eventually(lambda: number("SELECT COUNT(*) FROM host_stats WHERE cpu_percent IS NOT NULL AND memory_percent > 0"), explain=d.log)
     assert number("SELECT COUNT(*) FROM host_stats_minute") >= 0

@@ -5,6 +5,7 @@ tools/with-postgres starts a server for these tests; without one they are skippe
 killed; test_kills.py kills the part that writes 200 times.
 """
 import contextlib
+import datetime
 import json
 import os
 import pathlib
@@ -408,15 +409,20 @@ def test_the_past_is_told_from_a_server(tmp_path):
     if not maker.exists():
         pytest.skip("make_history was not built")
     file = f"sqlite:{tmp_path}/same.db"
+    end = int(time.time())  # of both: minutes of one that was made later would hold other samples
     for url in (URL, file):
-        subprocess.run([maker, url, "180", "scenario=night,start=16200", "30"], check=True, env=environment(tmp_path), timeout=120)
+        subprocess.run([maker, url, "180", "scenario=night,start=16200", "30"], check=True, env=environment(tmp_path, MAKE_HISTORY_END=str(end)), timeout=120)
+
+    def ago(minutes):
+        return datetime.datetime.fromtimestamp(end - 60 * minutes, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def ask(url, *args):
         done = subprocess.run([WHIRR, *args, "--json", "--store", url], env=environment(tmp_path), capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    for args in (("why", "--at", "-100m"), ("why", "--since", "-3h"), ("why", "--since", "-3d"), ("report", "--since", "-1d", "--price", "0.3")):
+    for args in (("why", "--at", ago(100)), ("why", "--since", ago(180), "--until", ago(0)),
+                 ("why", "--since", ago(3 * 1440), "--until", ago(0)), ("report", "--since", ago(1440), "--until", ago(0), "--price", "0.3")):
         there, here = ask(URL, *args), ask(file, *args)
         for key in ("episodes", "gpus", "users", "containers", "commands", "idle_memory", "hot_spells", "processes"):
             there_rows, here_rows = there.get(key, []), here.get(key, [])

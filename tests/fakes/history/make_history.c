@@ -3,7 +3,7 @@
  *
  *   make_history URL MINUTES [PARAMETERS [INTERVAL_S [SKIP_FROM SKIP_TO]]]
  *
- * The history ends now. Between the minutes SKIP_FROM and SKIP_TO nothing is stored, as if the daemon had not run.
+ * The history ends now, or at MAKE_HISTORY_END (seconds since 1970), so that two of them can be the same. Between the minutes SKIP_FROM and SKIP_TO nothing is stored, as if the daemon had not run.
  */
 #include "box.h"
 #include "store/store.h"
@@ -40,7 +40,9 @@ static void tell_start(struct maker *m)
 static void open_all(struct maker *m, const char *url, const char *params, int64_t minutes, double interval_s)
 {
     struct error err;
-    box_open(&m->box, params, (struct wall){clock_wall(&clock_system).ms - minutes * 60000}, interval_s);
+    const char *told = getenv("MAKE_HISTORY_END");
+    int64_t end_ms = told ? strtoll(told, NULL, 10) * 1000 : clock_wall(&clock_system).ms;
+    box_open(&m->box, params, (struct wall){end_ms - minutes * 60000}, interval_s);
     const struct store_options options = {.env = &m->box.env, .url = url, .host = "box", .limits = store_default_limits};
     if (store_open(&options, &m->store, &err) < 0)
         die(err.text);
