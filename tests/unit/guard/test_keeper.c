@@ -21,6 +21,7 @@ struct machine {
     _Atomic int restoring, most_restoring;
     pthread_mutex_t lock;
     char story[STORY_SIZE]; /* "100:draining 100:evicting ..." */
+    _Atomic int looks;      /* at the cards, by all guards together */
 };
 
 static void add_process(struct sysroot *s, int pid)
@@ -47,6 +48,7 @@ static const struct snapshot *sample(void *user, int64_t max_age_ms)
 {
     (void)max_age_ms;
     struct machine *m = user;
+    m->looks++;
     if (m->unreadable)
         return NULL;
     struct snapshot *s = snapshot_new(1);
@@ -162,6 +164,16 @@ static void wait_for(struct machine *m, enum guard_state state)
     assert_true(all_are(m, state));
 }
 
+/* Time for what must not happen: the guards have looked at the cards so many times more, and have thought about all but the last.
+ */
+static void wait_looks(struct machine *m, int count)
+{
+    int enough = m->looks + count;
+    for (int i = 0; i < PATIENCE_MS / 5 && m->looks < enough; i++)
+        usleep(5000);
+    assert_true(m->looks >= enough);
+}
+
 static void a_worker_goes_through_every_state_and_back(void **state)
 {
     (void)state;
@@ -203,9 +215,9 @@ static void a_worker_that_loads_later_is_no_claim_on_the_others(void **state)
     m.state[1] = 2; /* holds nothing yet */
     for (int i = 0; i < WORKERS; i++)
         assert_int_equal(guard_add(m.guard, spec_of(FIRST + i, ""), NULL, NULL), 0);
-    usleep(300000);
+    wait_looks(&m, 3 * WORKERS);
     m.state[1] = 0;
-    usleep(500000);
+    wait_looks(&m, 5 * WORKERS);
     assert_int_equal(m.state[0], 0);
     guard_free(TAKE(m.guard));
     assert_null(strstr(m.story, "100:draining"));
@@ -219,8 +231,9 @@ static void without_samples_nothing_is_done(void **state)
     start(&m, 1, "");
     wait_for(&m, GUARD_RUNNING);
     m.unreadable = true;
-    usleep(200000);
+    wait_looks(&m, 2);
     m.claimed = true;
+    wait_looks(&m, 2);
     struct guard_status now;
     guard_list(m.guard, &now, 1);
     assert_true(now.claim == CLAIM_UNKNOWN && now.state == GUARD_RUNNING && m.state[0] == 0);
@@ -263,14 +276,14 @@ static void an_event_of_somebody_elses_sample_pauses_where_it_should(void **stat
     struct machine m;
     start(&m, 1, "pause_on_errors = true\n");
     wait_for(&m, GUARD_RUNNING);
-    usleep(50000);
+    wait_looks(&m, 2);
     guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}}, 1);
     wait_for(&m, GUARD_PAUSED);
     guard_wish(m.guard, NULL, WISH_RESUME);
     wait_for(&m, GUARD_RUNNING);
     guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}},
                       1); /* the same again */
-    usleep(300000);
+    wait_looks(&m, 4);
     assert_true(all_are(&m, GUARD_RUNNING));
     stop(&m);
 }
