@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 import targets
-from conftest import BUILD, Daemon, eventually
+from conftest import BUILD, Daemon, eventually, throughout
 
 RULE = """
 [alerts]
@@ -138,8 +138,7 @@ def test_what_waits_survives_a_restart(house, how):
     house.configure({"ops": webhook(there)})
     again = house.start()
     eventually(there.bodies, explain=again.log)
-    time.sleep(0.5)
-    assert [b["status"] for b in there.bodies()] == ["firing"]  # once, though the rules begin anew
+    throughout(0.5, lambda: [b["status"] for b in there.bodies()] == ["firing"])  # once, though the rules begin anew
     house.cards(IDLE)
     assert eventually(lambda: there.bodies()[1:], explain=again.log)[0]["status"] == "resolved"
 
@@ -290,8 +289,7 @@ def test_alertmanager_takes_alerts_and_their_end(house, alertmanager):
     assert (labels["alertname"], labels["severity"], labels["gpu"], labels["team"]) == ("busy", "warning", "0", "ml")
     assert alert["annotations"]["summary"] and alert["annotations"]["value"] == "90"
     # It outlives the server's own resolve_timeout (2 s): its end is set ahead, and it is repeated before that.
-    time.sleep(3)
-    assert len(alertmanager.alerts()) == 1
+    throughout(3, lambda: len(alertmanager.alerts()) == 1)
     house.cards(IDLE)
     ended = eventually(lambda: next((b for b in alertmanager.received.bodies() if b["status"] == "resolved"), None), 30, d.log)
     assert ended["alerts"][0]["labels"]["alertname"] == "busy" and ended["alerts"][0]["endsAt"] > ended["alerts"][0]["startsAt"]

@@ -8,7 +8,7 @@ import time
 
 import pytest
 import shapes
-from conftest import eventually
+from conftest import eventually, throughout
 
 FIRST_SAMPLE = "source started|source closed|no source"
 
@@ -197,8 +197,7 @@ def test_interval_from_the_environment_and_the_flag_wins(start):
     d = start("--interval", "30", source="sim", GPU_POLL_INTERVAL_SECONDS="0.25")
     d.wait_log(FIRST_SAMPLE)
     first = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
-    time.sleep(0.8)
-    assert d.json("/api/health")["gpu_monitoring"]["last_sample_at"] == first
+    throughout(0.8, lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] == first)
 
 
 def test_curl_understands_every_endpoint(daemon):

@@ -12,7 +12,7 @@ import time
 
 import pytest
 from conftest import ROOT, WHIRR
-from guard_machine import PATIENCE, Server, ask, attach, free_port, machine, needs_fakes, wait_for  # noqa: F401
+from guard_machine import PATIENCE, Server, ask, attach, free_port, machine, needs_fakes, throughout, wait_for  # noqa: F401
 
 pytestmark = needs_fakes
 
@@ -50,8 +50,8 @@ def test_a_small_process_is_no_claim_unless_any_counts(machine):
     attach(m, worker)
     m.until("running")
     m.process(100)
-    time.sleep(1.5)
-    assert m.status()["state"] == "running" and m.status()["other_processes"] == 1
+    wait_for(lambda: m.status()["other_processes"] == 1, m.log)
+    throughout(1, lambda: m.status()["state"] == "running" and m.status()["other_processes"] == 1, m.log)
 
 
 def test_claim_any_counts_everybody(machine):
@@ -70,8 +70,7 @@ def test_a_person_holds_and_releases(machine):
     m.until("running")
     assert m.whirr("guard", "hold", "w").returncode == 0
     assert m.status()["state"] == "paused" and m.status()["held"] is True
-    time.sleep(1)
-    assert m.status()["state"] == "paused"
+    throughout(1, lambda: m.status()["state"] == "paused", m.log)
     assert m.whirr("guard", "release").returncode == 0
     m.until("running")
     assert m.whirr("guard", "evict", "nobody").returncode == 1
@@ -87,8 +86,7 @@ def test_resume_into_a_claim_waits_for_memory_and_destroys_nothing(machine):
     m.until("paused")
     m.whirr("guard", "resume", "w")
     m.until("reserving")
-    time.sleep(1.2)
-    assert m.status()["state"] == "reserving" and "restore" not in m.calls()
+    throughout(1.2, lambda: m.status()["state"] == "reserving" and "restore" not in m.calls(), m.log)
     m.end(other)
     m.until("running")
     assert m.state(worker.pid) == 0
@@ -255,8 +253,7 @@ def test_an_unreadable_driver_neither_evicts_nor_resumes(machine):
     other.kill()
     other.wait()
     del m.held[other.pid]
-    time.sleep(1.5)
-    assert m.status()["state"] == "paused"
+    throughout(1.5, lambda: m.status()["state"] == "paused", m.log)
     m.show()
     m.until("running")
 
@@ -341,8 +338,7 @@ def test_requests_wait_at_the_gate_while_the_worker_is_paused(machine):
     waiter = threading.Thread(target=lambda: answers.append(ask(port)))
     waiter.start()
     wait_for(lambda: (m.status()["gate"] or {}).get("waiting") == 1, m.log)
-    time.sleep(0.5)
-    assert answers == []
+    throughout(0.5, lambda: answers == [], m.log)
     m.end(other)
     waiter.join(PATIENCE)
     assert answers and answers[0][0] == 200
@@ -405,8 +401,7 @@ def test_probe_waits_for_the_memory_that_somebody_took_meanwhile(machine):
     other = m.process(30000)
     wait_for(lambda: m.state(worker.pid) == 2, "checkpointed")
     probe.terminate()  # it gets the worker back first
-    time.sleep(0.7)
-    assert probe.poll() is None and "restore" not in m.calls()
+    throughout(0.7, lambda: probe.poll() is None and "restore" not in m.calls(), m.log)
     m.end(other)
     wait_for(lambda: m.state(worker.pid) == 0, "restored")
     probe.communicate(timeout=20)

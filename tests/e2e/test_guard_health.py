@@ -3,11 +3,10 @@
 import shutil
 import subprocess
 import threading
-import time
 
 import pytest
 from conftest import ROOT
-from guard_machine import FAST, Server, ask, attach, free_port, machine, needs_fakes, wait_for  # noqa: F401
+from guard_machine import FAST, Server, ask, attach, free_port, machine, needs_fakes, throughout, wait_for  # noqa: F401
 
 pytestmark = needs_fakes
 
@@ -43,8 +42,8 @@ def test_heat_lets_one_request_at_a_time_through_the_gate_until_it_has_cooled(ma
     wait_for(lambda: m.status()["throttled"], m.log)
     assert peak_of(server, port) == 1 and m.status()["state"] == "running"
     heat(m, 82)  # below the threshold, not yet below the five degrees of hysteresis
-    time.sleep(0.8)
-    assert m.status()["throttled"] and peak_of(server, port) == 1
+    throughout(0.8, lambda: m.status()["throttled"], m.log)
+    assert peak_of(server, port) == 1
     heat(m, 79)
     wait_for(lambda: not m.status()["throttled"], m.log)
     assert peak_of(server, port) > 1 and server.get()["loaded"]
@@ -57,13 +56,11 @@ def test_heat_pauses_a_worker_without_a_gate_until_it_has_cooled(machine):
     attach(m, worker)
     m.until("running")
     heat(m, 84)
-    time.sleep(0.6)
-    assert m.status()["state"] == "running"
+    throughout(0.6, lambda: m.status()["state"] == "running", m.log)
     heat(m, 85)
     assert m.until("paused")["hot"] is True
     heat(m, 82)
-    time.sleep(0.8)
-    assert m.status()["state"] == "paused"
+    throughout(0.8, lambda: m.status()["state"] == "paused", m.log)
     heat(m, 70)
     m.until("running")
     assert "its GPU is at 85 C, the threshold is 85 C" in m.log()
@@ -75,8 +72,7 @@ def test_heat_that_is_to_be_ignored_is(machine):
     attach(m, m.process(8000))
     m.until("running")
     heat(m, 99)
-    time.sleep(1)
-    assert m.status()["state"] == "running" and not m.status()["hot"]
+    throughout(1, lambda: m.status()["state"] == "running" and not m.status()["hot"], m.log)
 
 
 # ---- faults ----
@@ -97,12 +93,11 @@ def test_a_fault_is_told_and_pauses_where_that_is_configured(machine, fault, wor
     worker = m.process(8000)
     attach(m, worker)
     m.until("running")
-    time.sleep(0.5)
+    wait_for(lambda: m.status()["memory_mb"] == 8000, m.log)  # it has looked at the card before
     cause(m, fault)
     status = m.until("paused")
     assert status["fault"] is True and words in status["problem"] and words in m.log()
-    time.sleep(1)
-    assert m.status()["state"] == "paused"  # not by itself
+    throughout(1, lambda: m.status()["state"] == "paused", m.log)  # not by itself
     assert m.whirr("guard", "resume", "w").returncode == 0
     m.until("running")
 
@@ -114,8 +109,7 @@ def test_a_fault_is_told_but_does_not_pause_unless_it_is_to(machine):
     m.until("running")
     cause(m, "xid")
     wait_for(lambda: "XID 79" in (m.status()["problem"] or ""), m.log)
-    time.sleep(0.5)
-    assert m.status()["state"] == "running" and m.calls() == []
+    throughout(0.5, lambda: m.status()["state"] == "running" and m.calls() == [], m.log)
 
 
 def test_an_error_of_a_program_is_no_fault_of_the_card(machine):
@@ -125,8 +119,7 @@ def test_an_error_of_a_program_is_no_fault_of_the_card(machine):
     m.until("running")
     m.more = "event xid 13\n"  # a program's illegal access
     m.show()
-    time.sleep(1)
-    assert m.status()["state"] == "running" and not m.status()["fault"]
+    throughout(1, lambda: m.status()["state"] == "running" and not m.status()["fault"], m.log)
 
 
 def test_an_xid_that_the_daemons_own_sample_found_reaches_the_guard(machine):
@@ -177,8 +170,7 @@ def test_a_game_that_registers_with_gamemode_gets_the_gpu_at_once(machine, bus):
     m.env["DBUS_SESSION_BUS_ADDRESS"] = bus
     attach(m, m.process(8000))
     m.until("running")
-    time.sleep(0.6)
-    assert m.status()["state"] == "running"  # nobody has the name, and nobody was started for it
+    throughout(0.6, lambda: m.status()["state"] == "running", m.log)  # nobody has the name, and nobody was started for it
     m.start([ROOT / "tests" / "fakes" / "gamemode"])
     wait_for(lambda: tell_gamemode(m, "RegisterGame", 4242) == "(0,)", "GameMode")
     status = m.until("paused")
@@ -195,8 +187,7 @@ def test_gamemode_can_be_left_out(machine, bus):
     m.until("running")
     m.start([ROOT / "tests" / "fakes" / "gamemode"])
     wait_for(lambda: tell_gamemode(m, "RegisterGame", 4242) == "(0,)", "GameMode")
-    time.sleep(1)
-    assert m.status()["state"] == "running"
+    throughout(1, lambda: m.status()["state"] == "running", m.log)
 
 
 def steam(m):
@@ -236,6 +227,5 @@ def test_games_of_steam_can_be_left_out(machine):
     attach(m, m.process(8000))
     m.until("running")
     _, pid = steam(m)
-    time.sleep(1.2)
-    assert m.status()["state"] == "running"
+    throughout(1.2, lambda: m.status()["state"] == "running", m.log)
     subprocess.run(["kill", str(pid)], check=True)

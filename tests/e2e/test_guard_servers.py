@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard's HTTP ways against stand-ins that speak each protocol as the server's own source does (tests/fakes/servers/servers.py names
 the file and the commit of each), and against their lies."""
-import time
 
 import pytest
-from guard_machine import Server, fleet, machine, needs_fakes, wait_for  # noqa: F401
+from guard_machine import Server, fleet, machine, needs_fakes, throughout, wait_for  # noqa: F401
 
 pytestmark = needs_fakes
 
@@ -47,9 +46,8 @@ def test_work_in_flight_is_waited_for(machine):
     servers = fleet(m, {kind: {"busy": True} for kind in ("llamacpp", "llama-swap", "vllm", "sglang", "comfyui", "webui")})
     m.process(3000)
     m.until_all("draining")
-    time.sleep(0.6)
+    throughout(0.6, lambda: all(s.get()["loaded"] for s in servers.values()), m.log)
     m.until_all("draining")
-    assert all(s.get()["loaded"] for s in servers.values())
     for server in servers.values():
         server.put(busy=False)
     m.until_all("paused")
@@ -62,8 +60,7 @@ def test_vllm_that_does_not_tell_its_load_is_asked_to_wait_itself(machine):
     guard(m, server, "vllm")
     m.process(3000)
     wait_for(lambda: calls(server, "/sleep"), m.log)
-    time.sleep(0.3)
-    assert server.get()["loaded"] and m.status()["state"] == "evicting"
+    throughout(0.3, lambda: server.get()["loaded"] and m.status()["state"] == "evicting", m.log)
     server.put(busy=False)
     m.until("paused")
     assert not server.get().get("broken")

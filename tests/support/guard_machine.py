@@ -12,7 +12,7 @@ import threading
 
 import pytest
 from isolation import BUILD, ROOT, WHIRR, environment
-from waiting import PATIENCE, eventually  # noqa: F401
+from waiting import PATIENCE, eventually, throughout  # noqa: F401
 
 NVML = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
 CUDA = BUILD / "tests" / "fakes" / "cuda" / "libcuda-fake.so"

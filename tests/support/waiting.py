@@ -24,4 +24,4 @@ def throughout(seconds, look, explain=""):
         assert look(), explain() if callable(explain) else explain
         if time.monotonic() > end:
             return
-        time.sleep(0.02)
+        time.sleep(0.1)
