@@ -370,6 +370,8 @@ int client_snapshot(struct client *c, unsigned groups, int64_t max_age_ms, const
     int status = client_request(c, "GET", target, NULL, &answer, SNAPSHOT_TIMEOUT_MS, err);
     if (status < 0)
         return status;
+    if (status == 503)
+        return error_set(err, -EAGAIN, "the daemon at %s is starting: its first sample has not arrived yet", c->path);
     if (status != 200)
         return error_set(err, -EPROTO, "the daemon at %s is of another version and does not hand out snapshots", c->path);
     struct replay_reader *reader;

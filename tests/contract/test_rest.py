@@ -219,3 +219,29 @@ def test_shapes_hold_on_every_machine(start, source):
         shapes.check_gpu(gpu)
     shapes.check(d.json("/api/why"), shapes.WHY)
     shapes.check(d.json("/api/resources"), shapes.RESOURCES)
+
+
+def test_before_the_first_sample_nobody_is_told_that_there_is_no_gpu(nvml, tmp_path):
+    """A driver that takes its time: the answer says so, at once after the first half second; then it is there."""
+    d = nvml("hang nvmlInit_v2 6\ngpu NVIDIA GeForce RTX 4090\n")
+    times = []
+    for _ in range(3):
+        begin = time.monotonic()
+        body = d.json("/api/gpu/summary")
+        times.append(time.monotonic() - begin)
+        assert body["gpu_count"] == 0 and "starting" in body["answer"] and "No GPU" not in body["answer"]
+        why = d.json("/api/why")
+        assert "starting" in why["answer"] and "GPU" not in json.dumps(why["machine"])
+        assert "starting" in d.json("/api/gpu/driver")["error_message"]
+        assert d.get("/api/gpu/metrics?gpu=0").status == 503 and d.get("/api/snapshot").json()["error"]["code"] == "starting"
+        page = d.get("/", Accept="text/html").body.decode()
+        assert "starting" in page and "No GPU" not in page
+    assert max(times[1:]) < 0.25, times
+    eventually(lambda: d.json("/api/gpu/summary")["gpu_count"] == 1)
+    assert d.get("/api/gpu/metrics?gpu=0").status == 200
+
+
+def test_the_wait_for_the_first_sample_ends_with_it(nvml):
+    d = nvml("hang nvmlInit_v2 0.2\ngpu NVIDIA GeForce RTX 4090\n")
+    assert d.json("/api/gpu/summary")["gpu_count"] == 1
+    assert time.monotonic() - d.started < 0.45

@@ -48,11 +48,14 @@ static void on_periodic(void *arg)
     const struct snapshot *s = mailbox_take(d->periodic_box, 0);
     if (!s)
         return;
+    bool first = !d->has_sample;
     recent_add(d->recent, d->periodic, s);
     snapshot_unref(d->periodic);
     d->periodic = s;
     set_latest(d, s);
     d->on_periodic(d->owner);
+    if (first) /* whoever waits for anything at all has it now */
+        d->on_fresh(d->owner);
 }
 
 static void on_fresh(void *arg)
@@ -77,6 +80,7 @@ int data_init(struct data *d, struct loop *loop, struct engine *engine, struct e
     if (!empty || !d->recent || !d->periodic_box || !d->fresh_box)
         goto fail;
     gethostname(empty->host.name, sizeof empty->host.name - 1);
+    str_copy(empty->driver.error_message, sizeof empty->driver.error_message, STR(DATA_STARTING));
     empty->taken_at = clock_wall(&clock_system);
     empty->taken = clock_mono(&clock_system);
     d->periodic_watch = watch_readable(loop->base, mailbox_fd(d->periodic_box), on_periodic, d);
@@ -134,6 +138,10 @@ const struct why *data_why(struct data *d)
 {
     if (!d->why)
         d->why = why_explain(d->latest, d->recent);
+    if (d->why && !d->has_sample) { /* nobody has looked yet: that there is no GPU would be a guess */
+        d->why->machine = (struct why_part){.gpu_index = -1};
+        str_copy(d->why->answer, sizeof d->why->answer, STR(DATA_STARTING));
+    }
     return d->why;
 }
 

@@ -35,6 +35,8 @@ enum body_kind {
 
 struct server_parts;
 
+#define DATA_STARTING "whirr is starting: the first sample has not arrived yet."
+
 struct data {
     struct engine *engine;
     struct mailbox *periodic_box, *fresh_box;

@@ -161,7 +161,11 @@ static void get_snapshot(struct exchange *x)
         exchange_error(x, 400, "bad_parameter", "groups and max_age_ms must be numbers, 0 or more.");
         return;
     }
-    if (ready_fresh(x, (unsigned)groups & GROUP_ALL, max_age))
+    if (!ready_fresh(x, (unsigned)groups & GROUP_ALL, max_age))
+        return;
+    if (!x->server->data.has_sample)
+        ready_starting(x);
+    else
         ready_reply(x, data_body(&x->server->data, BODY_SNAPSHOT), "application/octet-stream");
 }
 

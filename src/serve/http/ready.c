@@ -10,6 +10,19 @@
 
 enum { FRESH_WAIT_MS = 500 };
 
+/* Whatever there is will do, but there is nothing yet: only a daemon that has just started is worth waiting for. When its first
+ * sample takes longer than that, everybody is told at once that it is starting. */
+static bool wait_for_first(struct exchange *x)
+{
+    struct server *s = x->server;
+    int64_t left = FRESH_WAIT_MS - mono_since_ms(clock_mono(&clock_system), s->started);
+    if (x->waited || left <= 0 || data_is_fresh(&s->data, 0, INT64_MAX / 2))
+        return true;
+    exchange_park(x);
+    server_add_waiter(s, x->conn, left);
+    return false;
+}
+
 bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms)
 {
     struct server *s = x->server;
@@ -29,7 +42,7 @@ bool ready_young_enough(struct exchange *x, int64_t default_ms)
         return false;
     }
     if (max_age < 0)
-        return x->server->data.has_sample || ready_fresh(x, 0, INT64_MAX / 2);
+        return x->server->data.has_sample || wait_for_first(x);
     return ready_fresh(x, GROUP_QUICK, max_age);
 }
 
@@ -42,6 +55,11 @@ void ready_reply(struct exchange *x, struct blob *body, const char *type)
                        .type = type, .body = body, .has_age = x->server->data.has_sample, .age_ms = data_age_ms(&x->server->data)});
 }
 
+void ready_starting(struct exchange *x)
+{
+    exchange_error_with(x, 503, "Retry-After: 1\r\n", "starting", DATA_STARTING);
+}
+
 int ready_which_gpu(struct exchange *x)
 {
     char which[GPU_UUID_SIZE];
@@ -50,6 +68,10 @@ int ready_which_gpu(struct exchange *x)
     int found = snapshot_find_gpu(x->server->data.latest, which);
     if (found >= 0)
         return found;
+    if (!x->server->data.has_sample) {
+        ready_starting(x);
+        return -2;
+    }
     exchange_error(x, 404, "no_such_gpu", "There is no GPU '%s' here.", which);
     return -2;
 }

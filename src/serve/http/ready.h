@@ -17,5 +17,7 @@ bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms);
 bool ready_young_enough(struct exchange *x, int64_t default_ms);
 /* ?gpu=INDEX|UUID|PCI. The position, ALL_GPUS without the parameter, less when it was answered with 404. */
 int ready_which_gpu(struct exchange *x);
+/* There is no answer before the first sample. */
+void ready_starting(struct exchange *x);
 /* A body about the newest snapshot. NULL: out of memory. */
 void ready_reply(struct exchange *x, struct blob *body, const char *type);
