@@ -130,18 +130,37 @@ static struct episode_point *next_point(struct span *p, size_t *at, int64_t from
     return *at < p->count && p->points[*at].at_ms < to_ms ? &p->points[(*at)++] : NULL;
 }
 
-/* $1: minutes of a step, $2: the GPU, $3 to $4: minutes. */
+/* $1: minutes of a step, $2: the GPU; the rows of minutes, or hours, between the two parts. */
 static const char workers_sql[] =
     "SELECT m.minute / $1 AS step, m.process_id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
-    " SUM(m.samples) FROM process_minutes m JOIN processes p ON p.id = m.process_id AND p.gpu_id = $2"
-    " WHERE m.minute >= $3 AND m.minute < $4 GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+    " SUM(m.samples) FROM ";
+static const char workers_end[] = " AS m JOIN processes p ON p.id = m.process_id AND p.gpu_id = $2"
+                                  " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
 /* The same program of the same user is the same worker, whatever its number: that of its first life. */
 static const char same_workers_sql[] =
     "SELECT m.minute / $1 AS step, w.id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
-    " SUM(m.samples) FROM (SELECT gpu_id, COALESCE(name, '') AS n, COALESCE(user_name, '') AS u, MIN(id) AS id FROM processes"
-    " WHERE gpu_id = $2 GROUP BY 1, 2, 3) w JOIN processes p ON p.gpu_id = w.gpu_id AND COALESCE(p.name, '') = w.n"
-    " AND COALESCE(p.user_name, '') = w.u JOIN process_minutes m ON m.process_id = p.id WHERE m.minute >= $3 AND m.minute < $4"
-    " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+    " SUM(m.samples) FROM ";
+static const char same_workers_end[] =
+    " AS m JOIN processes p ON p.id = m.process_id JOIN (SELECT gpu_id, COALESCE(name, '') AS n, COALESCE(user_name, '') AS u,"
+    " MIN(id) AS id FROM processes WHERE gpu_id = $2 GROUP BY 1, 2, 3) w ON p.gpu_id = w.gpu_id AND COALESCE(p.name, '') = w.n"
+    " AND COALESCE(p.user_name, '') = w.u GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+
+static int prepare_workers(struct span *p, int64_t step_ms, struct db_statement **ret, struct error *err)
+{
+    AUTO_BUF struct buf sql = BUF(1 << 15);
+    struct hour_segments segments;
+    int64_t from = p->told->since.ms / step_ms * (step_ms / MINUTE_MS), to = (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS;
+    int rc = store_hour_segments(p->s, from, to, &segments, err);
+    if (rc < 0)
+        return rc;
+    /* Hours only where a step is made of them. */
+    if (step_ms % HOUR_MS)
+        segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
+    buf_text(&sql, p->days ? same_workers_sql : workers_sql);
+    store_process_rows(&segments, &sql);
+    buf_text(&sql, p->days ? same_workers_end : workers_end);
+    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(p->s->db, sql.at, ret, err);
+}
 
 /* Who did most in each step, from the minutes of processes: in a step of seconds, whoever did in its minute. */
 static int read_workers(struct span *p, struct error *err)
@@ -149,13 +168,11 @@ static int read_workers(struct span *p, struct error *err)
     AUTO_STATEMENT struct db_statement *q = NULL;
     int64_t step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS);
     int64_t step = step_ms / MINUTE_MS, bucket = -1, last_worker = 0;
-    int rc = db_prepare(p->s->db, p->days ? same_workers_sql : workers_sql, &q, err);
+    int rc = prepare_workers(p, step_ms, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, step);
     db_bind_i64(q, 2, p->gpu->id);
-    db_bind_i64(q, 3, p->told->since.ms / step_ms * step);
-    db_bind_i64(q, 4, (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS);
     struct share best = {0}, former = {0};
     size_t at = 0;
     for (;;) {

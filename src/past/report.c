@@ -30,26 +30,15 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
 
 static int read_energy(struct store *s, struct report_gpu *gpu, const struct report *r, struct error *err)
 {
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db,
-                        "SELECT COALESCE(SUM(energy_mj), 0), COALESCE(SUM(attributed_mj), 0), "
-                        "COALESCE(SUM(CASE WHEN counted <> 0 THEN energy_mj ELSE 0 END), 0) FROM energy "
-                        "WHERE minute >= $1 AND minute < $2 AND gpu_id = $3",
-                        &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_i64(q, 1, r->since.ms / MINUTE_MS);
-    db_bind_i64(q, 2, (r->until.ms + MINUTE_MS - 1) / MINUTE_MS);
-    db_bind_i64(q, 3, gpu->id);
-    rc = db_step(q, err);
-    if (rc == 1) {
-        gpu->energy_mj = db_i64(q, 0);
-        gpu->attributed_mj = db_i64(q, 1);
-        gpu->counter_mj = db_i64(q, 2);
+    struct store_energy energy;
+    int rc = store_energy(s, gpu->id, r->since.ms, r->until.ms, &energy, err);
+    if (rc == 0) {
+        gpu->energy_mj = energy.energy_mj;
+        gpu->attributed_mj = energy.attributed_mj;
+        gpu->counter_mj = energy.counter_mj;
         gpu->integrated_mj = gpu->energy_mj - gpu->counter_mj;
-        db_reset(q);
     }
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* Cards of which nothing was stored in the time are not part of it. */

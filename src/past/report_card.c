@@ -9,6 +9,8 @@
 
 /* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
 enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
+/* Of a time that is longer than this, what lies before its last days is read from hours. */
+#define MINUTES_MOST_MS (31LL * 86400 * 1000)
 
 static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits"};
 enum { COL_UTIL, COL_TEMP, COL_THROTTLE, COL_COUNT };
@@ -82,7 +84,7 @@ static int note_step(void *user, const struct store_point *point)
         int64_t mean = util->sum / util->count;
         c->util_sum += mean;
         c->utils++;
-        if (mean >= REPORT_BUSY_LEAST)
+        if (mean >= PROCESS_BUSY_LEAST)
             c->gpu->busy_hours += hours;
     }
     if (temp->count)
@@ -116,12 +118,13 @@ int report_card(struct store *s, struct report_gpu *gpu, struct report *r, struc
         columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
     /* Pieces end on whole hours, so that no step is counted in two of them. */
     for (int64_t from = r->since.ms; rc == 0 && from < r->until.ms;) {
-        int64_t to = MIN_OF((from / 3600000) * 3600000 + PIECE_MS, r->until.ms);
+        bool by_hours = from < r->until.ms - MINUTES_MOST_MS;
+        int64_t to = MIN_OF((from / 3600000) * 3600000 + (by_hours ? 12 : 1) * (int64_t)PIECE_MS, r->until.ms);
         struct store_plot plot = {.series = SERIES_GPU,
                                   .subject = gpu->id,
                                   .since_ms = from,
                                   .until_ms = to,
-                                  .step_ms = level_ms(LEVEL_MINUTE),
+                                  .step_ms = level_ms(by_hours ? LEVEL_HOUR : LEVEL_MINUTE),
                                   .columns = columns,
                                   .column_count = COL_COUNT};
         enum level level;

@@ -6,7 +6,7 @@
 #include "past/report.h"
 
 /* Below this, a process or card does nothing: permille. */
-enum { REPORT_IDLE_MOST = 20, REPORT_BUSY_LEAST = 50, MINUTE_MS = 60000 };
+enum { MINUTE_MS = 60000 };
 
 /* Fills groups and held. */
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);

@@ -9,7 +9,7 @@
 #include "past/report_internal.h"
 #include "store/internal.h"
 
-enum { HELD_LEAST_BYTES = 64 << 20 };
+enum { MINUTES_AN_HOUR = 60 };
 #define HELD_LEAST_GIB_HOURS 0.25
 
 /* A process with the groups it belongs to. */
@@ -28,6 +28,7 @@ struct sum {
     struct report_group group;
     int64_t gpu_id, minute;
     double present, busy;
+    uint64_t present_minutes, busy_minutes; /* of an hour: a bit for each */
 };
 
 struct sums {
@@ -125,21 +126,33 @@ struct minute {
     bool idle, busy;
 };
 
+static double hours_of(uint64_t minutes)
+{
+    return (double)__builtin_popcountll(minutes) / MINUTES_AN_HOUR;
+}
+
 static void count_presence(struct sum *sum)
 {
-    sum->group.hours += sum->present / 60;
-    sum->group.busy_hours += sum->busy / 60;
+    sum->group.hours += sum->present / 60 + hours_of(sum->present_minutes);
+    sum->group.busy_hours += sum->busy / 60 + hours_of(sum->busy_minutes);
     sum->present = sum->busy = 0;
+    sum->present_minutes = sum->busy_minutes = 0;
+}
+
+/* Its presence on the card and time at hand is counted when another one comes. */
+static void move_on(struct sum *sum, int64_t minute, int64_t gpu_id)
+{
+    if (sum->minute == minute && sum->gpu_id == gpu_id)
+        return;
+    count_presence(sum);
+    sum->minute = minute;
+    sum->gpu_id = gpu_id;
 }
 
 static void add_to_group(struct sum *sum, const struct minute *m)
 {
     struct report_group *g = &sum->group;
-    if (sum->minute != m->minute || sum->gpu_id != m->gpu_id) {
-        count_presence(sum);
-        sum->minute = m->minute;
-        sum->gpu_id = m->gpu_id;
-    }
+    move_on(sum, m->minute, m->gpu_id);
     sum->present = MAX_OF(sum->present, m->present);
     if (m->busy)
         sum->busy = MAX_OF(sum->busy, m->present);
@@ -156,7 +169,7 @@ static void add_minute(struct work *w, struct member *member, const struct minut
 {
     for (int by = 0; by < REPORT_BY_COUNT; by++)
         add_to_group(&w->by[by].list[member->group[by]], m);
-    if (!m->idle || m->memory < HELD_LEAST_BYTES)
+    if (!m->idle || m->memory < PROCESS_HELD_LEAST_BYTES)
         return;
     member->held_hours += m->present / 60;
     member->held_gib_hours += (double)m->memory / (1 << 30) * m->present / 60;
@@ -182,8 +195,8 @@ static void read_minute(struct db_statement *q, struct minute *m)
     /* Where its own share is not known, the card's load has to do. A count that is missing is that of all samples. */
     int64_t cards = db_is_null(q, 11) ? -1 : db_i64(q, 11) / MAX_OF(db_is_null(q, 12) ? of : db_i64(q, 12), (int64_t)1);
     m->sm = sm_count ? db_i64(q, 5) / sm_count : cards;
-    m->idle = m->sm >= 0 && m->sm < REPORT_IDLE_MOST;
-    m->busy = m->sm >= REPORT_BUSY_LEAST;
+    m->idle = m->sm >= 0 && m->sm < PROCESS_IDLE_MOST;
+    m->busy = m->sm >= PROCESS_BUSY_LEAST;
 }
 
 /* Of the first and the last minute, only what was asked about counts as presence. */
@@ -193,25 +206,88 @@ static double part_within(const struct report *r, int64_t minute)
     return to_ms > from_ms ? (double)(to_ms - from_ms) / MINUTE_MS : 0;
 }
 
-static int read_minutes(struct store *s, struct work *w, struct member *others, struct error *err)
+/* Whose row it is; NULL: of a card or host that was not asked about. */
+static struct member *owner_of(const struct work *w, int64_t process, int64_t gpu_id, struct member *others)
+{
+    struct member *member = find_member(w, process);
+    bool ours = member != NULL;
+    for (size_t i = 0; !ours && w->others && i < w->report->gpu_count; i++)
+        ours = w->report->gpus[i].id == gpu_id; /* of a process that did not fit into the list */
+    return member ? member : ours ? others : NULL;
+}
+
+static int read_minutes(struct store *s, struct work *w, const struct hour_segment *g, struct member *others, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = db_prepare(s->db, minutes_sql, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, w->report->since.ms / MINUTE_MS);
-    db_bind_i64(q, 2, (w->report->until.ms + MINUTE_MS - 1) / MINUTE_MS);
+    db_bind_i64(q, 1, g->from);
+    db_bind_i64(q, 2, g->to);
     while ((rc = db_step(q, err)) == 1) {
         struct minute m;
         read_minute(q, &m);
         m.present *= part_within(w->report, m.minute);
-        struct member *member = find_member(w, m.process);
-        bool ours = member != NULL;
-        for (size_t i = 0; !ours && w->others && i < w->report->gpu_count; i++)
-            ours = w->report->gpus[i].id == m.gpu_id; /* of a process that did not fit into the list */
-        if (ours)
-            add_minute(w, member ? member : others, &m);
+        struct member *member = owner_of(w, m.process, m.gpu_id, others);
+        if (member)
+            add_minute(w, member, &m);
     }
+    return rc;
+}
+
+/* $1 to $2: hours, as process_hours.c has summed them up. */
+static const char hours_sql[] =
+    "SELECT m.hour, m.process_id, p.gpu_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
+    "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = m.process_id "
+    "WHERE m.hour >= $1 AND m.hour < $2 ORDER BY m.hour, p.gpu_id, m.process_id";
+
+static void add_hour(struct work *w, struct member *member, struct db_statement *q)
+{
+    const double gib_hours = (double)(1 << 30) * MINUTES_AN_HOUR;
+    int64_t minute = db_i64(q, 0) * MINUTES_AN_HOUR, gpu_id = db_i64(q, 2);
+    uint64_t held = (uint64_t)db_i64(q, 5);
+    double idle = (double)db_i64(q, 7) / gib_hours;
+    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+        struct sum *sum = &w->by[by].list[member->group[by]];
+        move_on(sum, minute, gpu_id);
+        sum->present_minutes |= (uint64_t)db_i64(q, 3);
+        sum->busy_minutes |= (uint64_t)db_i64(q, 4);
+        sum->group.gib_hours += (double)db_i64(q, 6) / gib_hours;
+        sum->group.idle_gib_hours += idle;
+        sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, db_is_null(q, 8) ? 0 : db_i64(q, 8));
+        sum->group.energy_mj += db_i64(q, 9);
+    }
+    if (!held)
+        return;
+    member->held_hours += hours_of(held);
+    member->held_gib_hours += idle;
+    member->held_since = member->held_since ? member->held_since : (minute + __builtin_ctzll(held)) * MINUTE_MS;
+    member->held_until = (minute + 64 - __builtin_clzll(held)) * MINUTE_MS;
+}
+
+static int read_hours(struct store *s, struct work *w, const struct hour_segment *g, struct member *others, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, hours_sql, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, g->from / MINUTES_AN_HOUR);
+    db_bind_i64(q, 2, g->to / MINUTES_AN_HOUR);
+    while ((rc = db_step(q, err)) == 1) {
+        struct member *member = owner_of(w, db_i64(q, 1), db_i64(q, 2), others);
+        if (member)
+            add_hour(w, member, q);
+    }
+    return rc;
+}
+
+static int read_time(struct store *s, struct work *w, struct member *others, struct error *err)
+{
+    const struct report *r = w->report;
+    struct hour_segments segments;
+    int rc = store_hour_segments(s, r->since.ms / MINUTE_MS, (r->until.ms + MINUTE_MS - 1) / MINUTE_MS, &segments, err);
+    for (size_t i = 0; rc == 0 && i < segments.count; i++)
+        rc = (segments.list[i].hours ? read_hours : read_minutes)(s, w, &segments.list[i], others, err);
     return rc;
 }
 
@@ -265,15 +341,19 @@ static void take_held(struct work *w)
     }
 }
 
-/* Minutes of processes are kept for a shorter time than the cards' energy. */
+/* What processes used is kept for a shorter time than the cards' energy: minutes, and hours since there are such. */
 static int find_horizon(struct store *s, struct report *r, struct error *err)
 {
-    int64_t energy;
+    int64_t energy, hour, horizon = store_horizon(s, SERIES_GPU, LEVEL_MINUTE);
     int rc = db_query_i64(s->db, "SELECT MIN(minute) FROM energy", 0, &energy, err);
-    int64_t horizon = s->horizon_ms[SERIES_GPU][LEVEL_MINUTE];
-    if (rc == 0 && horizon > r->since.ms && energy && energy * MINUTE_MS < horizon)
+    if (rc == 0)
+        rc = db_query_i64(s->db, "SELECT MIN(hour) FROM process_hours", INT64_MAX / 3600000, &hour, err);
+    if (rc < 0)
+        return rc;
+    horizon = MIN_OF(horizon, hour * 3600000);
+    if (horizon > r->since.ms && energy && energy * MINUTE_MS < horizon)
         r->processes_from = (struct wall){MIN_OF(horizon, r->until.ms)};
-    return rc;
+    return 0;
 }
 
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err)
@@ -291,7 +371,7 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
     if (rc == 0 && w.others)
         rc = join_groups(&w, &others, true);
     if (rc == 0)
-        rc = read_minutes(s, &w, &others, err);
+        rc = read_time(s, &w, &others, err);
     if (rc == 0)
         rc = take_groups(&w);
     if (rc == 0) {

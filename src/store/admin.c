@@ -34,7 +34,8 @@ static const char server_bytes[] =
     "current_schema()::regnamespace "
     "AND c.relkind = 'r' AND (c.relname LIKE 'samples\\_d%' OR c.relname IN ('meta', 'hosts', 'writers', 'gpus', 'facts', "
     "'minutes', "
-    "'hours', 'host_samples', 'host_minutes', 'host_hours', 'pending', 'processes', 'process_minutes', 'energy', 'events'))";
+    "'hours', 'host_samples', 'host_minutes', 'host_hours', 'pending', 'processes', 'process_minutes', 'process_hours', 'energy', "
+    "'energy_hours', 'events'))";
 
 static int64_t file_bytes(const char *path, const char *end)
 {

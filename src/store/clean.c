@@ -164,6 +164,10 @@ static int clean_by_age(struct store *s, int64_t now_ms, struct error *err)
     if (rc == 0)
         rc = clean_by_time(s, "energy", "minute", "minute, gpu_id", "", (now_ms - l->process_ms) / 60000, err);
     if (rc == 0)
+        rc = clean_by_time(s, "process_hours", "hour", "hour, process_id", "", (now_ms - l->process_ms) / 3600000, err);
+    if (rc == 0)
+        rc = clean_by_time(s, "energy_hours", "hour", "hour, gpu_id", "", (now_ms - l->process_ms) / 3600000, err);
+    if (rc == 0)
         rc = clean_by_time(s, "processes", "last_seen_ms", "id", " AND ended = 1", now_ms - l->process_ms, err);
     if (rc == 0)
         rc = clean_by_time(s, "writers", "at_ms", "host_id, run", "", now_ms - l->process_ms, err);

@@ -95,6 +95,7 @@ enum statement {
     ST_LIFE_END,
     ST_PROCESS_MINUTE,
     ST_ENERGY,
+    ST_HOURS_MARKS,
     ST_COUNT
 };
 
@@ -116,6 +117,8 @@ struct store {
     size_t source_count;
     int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* what is older was cleaned up */
     uint64_t rejected;
+    int64_t marked_hour;   /* the newest that hours_mark has marked; */
+    int64_t hours_looked;  /* and the minute in which hours_rollup ran last */
     int64_t rolled_bucket; /* the minute in which rollup_pending ran last */
     bool rollup_left;      /* and did not come to the end */
     int64_t partition_day; /* the day whose table is known to be there; PostgreSQL only */
@@ -145,6 +148,13 @@ int missed_energy_book(struct store *s, const struct snapshot *snapshot, const s
                        struct error *err);
 int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
 int lives_flush(struct store *s, struct error *err);
+/* The hour of this minute is to be summed up; and those that are over are. */
+int hours_mark(struct store *s, int64_t minute, struct error *err);
+int hours_rollup(struct store *s, int64_t now_ms, struct error *err);
+struct hour_segments;
+struct buf;
+/* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first. */
+void store_process_rows(const struct hour_segments *segments, struct buf *sql);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
 int rollup_add(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
                struct error *err);

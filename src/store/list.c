@@ -88,17 +88,30 @@ void store_bind_lives(struct db_statement *q, const struct store_span *span, int
         db_bind_text(q, first++, span->name);
 }
 
+static int within(struct store *s, const struct store_span *span, struct buf *sql, struct error *err)
+{
+    struct hour_segments segments;
+    int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, &segments, err);
+    if (rc == 0)
+        store_process_rows(&segments, sql);
+    return rc;
+}
+
 int store_lives(struct store *s, const struct store_span *span, store_life_fn *each, void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = 0;
     buf_text(&sql, life_columns);
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
-                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid FROM process_minutes m JOIN processes p ON p.id = "
-                 "m.process_id"
-                 " JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2");
+                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid FROM ");
+    if (span->within && (rc = within(s, span, &sql, err)) < 0)
+        return rc;
+    if (span->within)
+        buf_text(&sql, " AS m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = "
+                       "g.host_id WHERE m.minute >= $1 AND m.minute < $2");
     else
         buf_text(&sql, ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
                        " p.energy_mj AS energy, h.name, g.uuid FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
@@ -109,7 +122,7 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
         buf_text(&sql, " GROUP BY p.id, g.gpu_index, h.name, g.uuid");
     buf_printf(&sql, " ORDER BY %s LIMIT %zu", span->in_order ? "p.id" : "energy DESC, p.id",
                MIN_OF(span->limit, (size_t)INT32_MAX));
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, span->within ? span->since_ms / MINUTE_MS : span->since_ms);
@@ -123,27 +136,6 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
             break;
     }
     db_reset(q);
-    return rc < 0 ? rc : 0;
-}
-
-int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err)
-{
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc =
-        db_prepare(s->db,
-                   "SELECT COALESCE(SUM(energy_mj), 0), COALESCE(SUM(attributed_mj), 0), COALESCE(MAX(counted), 0) FROM energy "
-                   "WHERE minute >= $1 AND minute < $2 AND gpu_id = $3",
-                   &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_i64(q, 1, since_ms / MINUTE_MS);
-    db_bind_i64(q, 2, (until_ms + MINUTE_MS - 1) / MINUTE_MS);
-    db_bind_i64(q, 3, gpu_id);
-    rc = db_step(q, err);
-    if (rc == 1) {
-        *ret = (struct store_energy){db_i64(q, 0), db_i64(q, 1), db_i64(q, 2) != 0};
-        db_reset(q);
-    }
     return rc < 0 ? rc : 0;
 }
 

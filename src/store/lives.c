@@ -139,7 +139,8 @@ static int put_minute(struct store *s, const struct life *life, struct error *er
     db_bind_i64(q, 7, share->sm_sum);
     db_bind_i64(q, 8, share->sm_count);
     db_bind_i64(q, 9, share->energy_mj);
-    return db_put(q, err);
+    int rc = db_put(q, err);
+    return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
 
 static int flush_life(struct store *s, struct life *life, struct error *err)
@@ -166,8 +167,10 @@ static int flush_energy(struct store *s, struct known_gpu *known, struct error *
     db_bind_i64(q, 3, share->energy_mj);
     db_bind_i64(q, 4, share->attributed_mj);
     db_bind_i64(q, 5, share->counted);
+    int64_t minute = share->minute;
     *share = (struct energy_share){0};
-    return db_put(q, err);
+    int rc = db_put(q, err);
+    return rc < 0 ? rc : hours_mark(s, minute, err);
 }
 
 int lives_flush(struct store *s, struct error *err)

@@ -123,6 +123,23 @@ typedef int store_life_fn(void *user, const struct store_life *life);
 /* Lives that overlap the time, most energy first, or in order. */
 int store_lives(struct store *s, const struct store_span *span, store_life_fn *each, void *user, struct error *err);
 
+/* What counts as computing, and as doing nothing, in a minute of a process; what is held from here on is worth naming. */
+enum { PROCESS_IDLE_MOST = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
+
+/* Minutes of processes and energy by what they are read from: hours where a long time is asked about, minutes at its edges and
+ * where the hours are not summed up yet. In order, without gaps. */
+enum { HOUR_SEGMENTS_MAX = 64, HOURS_WORTH = 14 * 24 };
+struct hour_segment {
+    int64_t from, to; /* minutes */
+    bool hours;
+};
+struct hour_segments {
+    struct hour_segment list[HOUR_SEGMENTS_MAX];
+    size_t count;
+    bool full;
+};
+int store_hour_segments(struct store *s, int64_t from_minute, int64_t to_minute, struct hour_segments *ret, struct error *err);
+
 /* Processes over time, from minutes: what all lives that `lives` describes (its time, order and limit do not matter) had together.
  */
 enum process_column { PROCESS_MEMORY_BYTES, PROCESS_SM_PERMILLE, PROCESS_ENERGY_MJ, PROCESS_POWER_MW, PROCESS_COLUMNS };
@@ -136,10 +153,9 @@ struct store_process_plot {
 int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
                          struct error *err);
 
-/* What a card used, and how much of it went to processes. counted: the card's own counter was heeded somewhere. */
+/* What a card used, how much of it went to processes, and how much of it the card's own counter said. */
 struct store_energy {
-    int64_t energy_mj, attributed_mj;
-    bool counted;
+    int64_t energy_mj, attributed_mj, counter_mj;
 };
 int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err);
 

@@ -63,6 +63,16 @@ static const char *const migrations[] = {
     "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
     " process_ms @INT NOT NULL, event_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL, held_ms @INT NOT NULL,"
     " alive_ms @INT NOT NULL);",
+    /* Hours of processes and of energy; see process_hours.c. Bits: one for each minute of the hour. */
+    "CREATE TABLE process_hours (hour @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
+    " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
+    " energy_mj @INT NOT NULL, present_minutes @INT NOT NULL, busy_minutes @INT NOT NULL, held_minutes @INT NOT NULL,"
+    " byte_minutes @INT NOT NULL, idle_byte_minutes @INT NOT NULL, PRIMARY KEY (hour, process_id)) @LOOSE;"
+    "CREATE TABLE energy_hours (hour @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
+    " counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;"
+    "INSERT INTO pending (series, level, subject, bucket) SELECT 2, 2, host_id, hour FROM (SELECT g.host_id, e.minute / 60 AS hour"
+    " FROM energy e JOIN gpus g ON g.id = e.gpu_id UNION SELECT g.host_id, m.minute / 60 FROM process_minutes m JOIN processes p"
+    " ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id) AS t WHERE true ON CONFLICT DO NOTHING;",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 

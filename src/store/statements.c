@@ -50,6 +50,8 @@ static const char *const texts[ST_COUNT] = {
         "memory_count = process_minutes.memory_count + excluded.memory_count, "
         "sm_sum_permille = process_minutes.sm_sum_permille + excluded.sm_sum_permille, "
         "sm_count = process_minutes.sm_count + excluded.sm_count, energy_mj = process_minutes.energy_mj + excluded.energy_mj",
+    [ST_HOURS_MARKS] = "SELECT subject, bucket FROM pending WHERE series = 2 AND level = 2 AND bucket < $1 AND (subject = $2 OR "
+                       "bucket < $3) ORDER BY bucket DESC LIMIT $4",
     [ST_ENERGY] = "INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted) VALUES ($1, $2, $3, $4, $5) "
                   "ON CONFLICT (minute, gpu_id) DO UPDATE SET energy_mj = energy.energy_mj + excluded.energy_mj, "
                   "attributed_mj = energy.attributed_mj + excluded.attributed_mj, "

@@ -152,6 +152,7 @@ static void forget(struct store *s)
     s->lives_loaded = false;
     s->source_count = 0;
     s->rolled_bucket = 0;
+    s->marked_hour = s->hours_looked = 0;
     s->partition_day = -1;
     store_forget_columns(s);
     struct error err;
@@ -356,6 +357,8 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
     }
     /* First what is over, while it is still in memory. */
     rc = rollup_pending(s, at_ms, err);
+    if (rc == 0 && !s->rollup_left)
+        rc = hours_rollup(s, at_ms, err);
     if (rc == 0)
         rc = write_sample(s, SERIES_HOST, &snapshot->host, s->host_id, at_ms, err);
     for (size_t i = 0; rc == 0 && i < snapshot->gpu_count; i++) {

@@ -209,3 +209,35 @@ def test_a_short_span_is_said_in_seconds(whirr, tmp_path):
     body = whirr("report", "--since", "-80s", "--store", url, "--json").json()
     assert body["gpus"][0]["hours"] == pytest.approx(80 / 3600, abs=0.002)
     assert body["users"][0]["hours"] == pytest.approx(80 / 3600, abs=0.002)
+
+
+def from_minutes(url):
+    """As a database whose hours of processes and energy are all still to be summed up."""
+    with sqlite3.connect(url.removeprefix("sqlite:")) as db:
+        summed = db.execute("SELECT COUNT(*) FROM process_hours").fetchone()[0], db.execute("SELECT COUNT(*) FROM energy_hours").fetchone()[0]
+        db.execute("INSERT OR IGNORE INTO pending SELECT DISTINCT 2, 2, 1, minute / 60 FROM energy")
+        db.execute("DELETE FROM process_hours")
+        db.execute("DELETE FROM energy_hours")
+        return summed
+
+
+def test_what_is_read_from_hours_is_what_the_minutes_say(whirr, tmp_path):
+    url = make(tmp_path, "long", str(16 * 1440), "gpus=2,scenario=multi-user", "60")
+    ask = {"report": ("report", "--since", "-15d", "--store", url, "--json"),
+           "processes": ("history", "--processes", "--since", "-15d", "--store", url, "--json"),
+           "why": ("why", "--since", "-15d", "--store", url, "--json")}
+    fast = {name: whirr(*args).json() for name, args in ask.items()}
+    processes, energy = from_minutes(url)
+    assert processes > 15 * 24 and energy > 15 * 24 * 2 - 8, "the hours were never summed up"
+    slow = {name: whirr(*args).json() for name, args in ask.items()}
+    for kind in ("users", "containers", "commands", "gpus", "idle_memory"):
+        assert len(fast["report"][kind]) == len(slow["report"][kind]) > 0 or kind == "idle_memory"
+        for one, other in zip(fast["report"][kind], slow["report"][kind]):
+            assert one.get("name") == other.get("name")
+            for key in ("hours", "busy_hours", "memory_gib_hours", "idle_gib_hours", "energy_joules", "attributed_joules", "gib_hours"):
+                if key in one and other[key] is not None:
+                    assert one[key] == pytest.approx(other[key], rel=2e-3, abs=0.1), (kind, key)
+    key = lambda p: (p["gpu_index"], p["pid"])
+    for one, other in zip(sorted(fast["processes"]["processes"], key=key), sorted(slow["processes"]["processes"], key=key)):
+        assert one["pid"] == other["pid"] and one["energy_joules"] == pytest.approx(other["energy_joules"], rel=1e-3)
+    assert [e["process"] for e in fast["why"]["episodes"]] == [e["process"] for e in slow["why"]["episodes"]]

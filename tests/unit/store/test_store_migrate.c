@@ -41,9 +41,14 @@
     "CREATE TABLE events (id @AUTO, at_ms @INT NOT NULL, host_id @INT NOT NULL, gpu_id @INT, kind TEXT NOT NULL,"             \
     " severity TEXT NOT NULL, code @INT, text TEXT NOT NULL, data TEXT);"                                                     \
     "CREATE INDEX events_by_time ON events (at_ms);"
+#define TABLES_2 TABLES_1 "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);"
 static const char *const tables_of[] = {
     [1] = TABLES_1,
-    [2] = TABLES_1 "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);",
+    [2] = TABLES_2,
+    [3] = TABLES_2
+    "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
+    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL, held_ms @INT NOT NULL,"
+    " alive_ms @INT NOT NULL);",
 };
 _Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
 

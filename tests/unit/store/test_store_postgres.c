@@ -99,6 +99,30 @@ static void rows_are_there_for_psql(void **state)
     sim_history_close(&h);
 }
 
+static void hours_of_processes_are_summed_up_on_the_server(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=multi-user");
+    h.interval_ms = 20000;
+    struct store *s = open_server("alpha");
+    write_samples(s, &h, 400); /* two hours and some minutes */
+    assert_int_equal(psql_i64("SELECT COUNT(DISTINCT hour) FROM process_hours"), 2);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM process_hours x WHERE (x.energy_mj, x.samples, x.sm_sum_permille) <> "
+                              "(SELECT SUM(m.energy_mj), SUM(m.samples), SUM(m.sm_sum_permille) FROM process_minutes m WHERE "
+                              "m.process_id = x.process_id AND m.minute / 60 = x.hour)"),
+                     0);
+    assert_int_equal(
+        psql_i64("SELECT COUNT(*) FROM energy_hours x WHERE x.energy_mj <> (SELECT SUM(e.energy_mj) FROM energy e WHERE "
+                 "e.gpu_id = x.gpu_id AND e.minute / 60 = x.hour)"),
+        0);
+    assert_true(psql_i64("SELECT MAX(present_minutes) FROM process_hours") > 0);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pending WHERE series = 2"), 1);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static void many_hosts_share_one_database(void **state)
 {
     NEEDS_SERVER();
@@ -271,7 +295,8 @@ static void views_are_made_when_tables_change_and_keep_the_order_of_their_column
     psql("SELECT xmin FROM pg_class WHERE relname = 'gpu_stats'", after, sizeof after);
     assert_string_equal(before, after); /* whoever reads it is not in the way of a start */
     /* As an earlier version made it; something was built upon it. */
-    psql("DROP VIEW gpu_stats; DROP TABLE retention; UPDATE meta SET value = '2' WHERE key = 'schema_version';"
+    psql("DROP VIEW gpu_stats; DROP TABLE retention, process_hours, energy_hours; UPDATE meta SET value = '2' WHERE key = "
+         "'schema_version';"
          "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM samples s;"
          "CREATE VIEW mine AS SELECT power_watts FROM gpu_stats",
          after, sizeof after);
@@ -302,6 +327,7 @@ int main(void)
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(rows_are_there_for_psql),
+        TEST(hours_of_processes_are_summed_up_on_the_server),
         TEST(many_hosts_share_one_database),
         TEST(summaries_are_exact_over_restarts_and_clock_steps),
         TEST(it_answers_like_sqlite),

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Minutes of processes and of energy, summed up to hours, so that a year is read in a moment. As with samples, an hour into which a
+ * minute came is marked pending in the same transaction, and is computed anew from all of its minutes when it is over; whoever asks
+ * reads what is pending from the minutes.
+ *
+ * In which minutes of the hour a process was there, computed, or only held memory is kept as a bit for each minute: so two
+ * processes of one user count once where they ran side by side, and twice where they followed each other.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store/internal.h"
+#include "store/query.h"
+
+enum {
+    MARKED_SERIES = 2, /* in `pending`, beside those of GPUs and hosts */
+    MINUTES_AN_HOUR = 60,
+    MINUTE_MS = 60000,
+    HOUR_MS = 3600000,
+    SETTLED_MS = 2 * MINUTE_MS, /* by then the last minute is summed up, too */
+    HOURS_A_WRITE = 64,
+    OTHERS_AFTER_HOURS = 24, /* an hour that its own host has not summed up by then, anybody does */
+    PENDING_MAX = 200000,
+    SQL_MAX = 1 << 14,
+};
+
+int hours_mark(struct store *s, int64_t minute, struct error *err)
+{
+    int64_t hour = minute / MINUTES_AN_HOUR;
+    if (hour == s->marked_hour)
+        return 0;
+    struct db_statement *q = store_statement(s, ST_PENDING, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, MARKED_SERIES);
+    db_bind_i64(q, 2, LEVEL_HOUR);
+    db_bind_i64(q, 3, s->host_id);
+    db_bind_i64(q, 4, hour);
+    int rc = db_put(q, err);
+    if (rc == 0)
+        s->marked_hour = hour;
+    return rc;
+}
+
+/* %1: the host, %2: the hour. What a process did is its own share where that is known, else the card's load. */
+static const char processes_sql[] =
+    "INSERT INTO process_hours (hour, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, "
+    "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes) "
+    "SELECT %2$lld, process_id, SUM(samples), MAX(memory_max_bytes), SUM(memory_sum_bytes), SUM(memory_count), "
+    "SUM(sm_sum_permille), SUM(sm_count), SUM(energy_mj), SUM(bit), SUM(CASE WHEN sm >= %3$d THEN bit ELSE 0 END), "
+    "SUM(CASE WHEN sm < %4$d AND memory >= %5$d THEN bit ELSE 0 END), SUM(memory * samples / known), "
+    "SUM(CASE WHEN sm < %4$d THEN memory * samples / known ELSE 0 END) FROM "
+    "(SELECT m.*, CAST(1 AS BIGINT) << CAST(m.minute - %2$lld * 60 AS INTEGER) AS bit, "
+    "CASE WHEN c.samples > m.samples THEN c.samples ELSE m.samples END AS known, "
+    "CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes / m.memory_count ELSE 0 END AS memory, "
+    "CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count WHEN c.samples > 0 THEN "
+    "c.util_permille_sum / COALESCE(c.util_permille_count, c.samples) END AS sm "
+    "FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id AND g.host_id = %1$lld "
+    "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute "
+    "WHERE m.minute >= %2$lld * 60 AND m.minute < (%2$lld + 1) * 60) AS t GROUP BY process_id";
+
+static const char energy_sql[] =
+    "INSERT INTO energy_hours (hour, gpu_id, energy_mj, attributed_mj, counter_mj) "
+    "SELECT %2$lld, e.gpu_id, SUM(e.energy_mj), SUM(e.attributed_mj), SUM(CASE WHEN e.counted <> 0 THEN e.energy_mj ELSE 0 END) "
+    "FROM energy e JOIN gpus g ON g.id = e.gpu_id AND g.host_id = %1$lld "
+    "WHERE e.minute >= %2$lld * 60 AND e.minute < (%2$lld + 1) * 60 GROUP BY e.gpu_id";
+
+static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err)
+{
+    long long h = hour, of = host;
+    int rc = db_execf(s->db, err,
+                      "DELETE FROM process_hours WHERE hour = %lld AND process_id IN (SELECT p.id FROM processes p JOIN gpus g "
+                      "ON g.id = p.gpu_id WHERE g.host_id = %lld)",
+                      h, of);
+    if (rc == 0)
+        rc = db_execf(s->db, err,
+                      "DELETE FROM energy_hours WHERE hour = %lld AND gpu_id IN (SELECT id FROM gpus WHERE host_id = %lld)", h, of);
+    if (rc == 0)
+        rc = db_execf(s->db, err, processes_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MOST, PROCESS_HELD_LEAST_BYTES);
+    if (rc == 0)
+        rc = db_execf(s->db, err, energy_sql, of, h);
+    if (rc == 0)
+        rc = db_execf(s->db, err, "DELETE FROM pending WHERE series = %d AND level = %d AND subject = %lld AND bucket = %lld",
+                      MARKED_SERIES, LEVEL_HOUR, of, h);
+    return rc;
+}
+
+int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
+{
+    int64_t marks[HOURS_A_WRITE][2], minute = now_ms / MINUTE_MS, hour = (now_ms - SETTLED_MS) / HOUR_MS;
+    size_t count = 0;
+    if (s->hours_looked == minute)
+        return 0;
+    struct db_statement *q = store_statement(s, ST_HOURS_MARKS, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, hour);
+    db_bind_i64(q, 2, s->host_id);
+    db_bind_i64(q, 3, hour - OTHERS_AFTER_HOURS);
+    db_bind_i64(q, 4, HOURS_A_WRITE);
+    int rc;
+    while ((rc = db_step(q, err)) == 1) {
+        marks[count][0] = db_i64(q, 0);
+        marks[count++][1] = db_i64(q, 1);
+    }
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = sum_up(s, marks[i][0], marks[i][1], err);
+    if (rc == 0)
+        s->hours_looked = minute;
+    return rc;
+}
+
+/* ---- for those who ask ---- */
+
+static void add_segment(struct hour_segments *ret, int64_t from, int64_t to, bool hours)
+{
+    struct hour_segment *last = ret->count ? &ret->list[ret->count - 1] : NULL;
+    if (from >= to)
+        return;
+    if (last && last->hours == hours && last->to == from)
+        last->to = to;
+    else if (ret->count < HOUR_SEGMENTS_MAX)
+        ret->list[ret->count++] = (struct hour_segment){from, to, hours};
+    else
+        ret->full = true;
+}
+
+int store_hour_segments(struct store *s, int64_t from, int64_t to, struct hour_segments *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int64_t first = (from + MINUTES_AN_HOUR - 1) / MINUTES_AN_HOUR, last = to / MINUTES_AN_HOUR, done = from;
+    *ret = (struct hour_segments){0};
+    if (last - first < HOURS_WORTH) {
+        add_segment(ret, from, to, false);
+        return 0;
+    }
+    int rc = db_prepare(s->db,
+                        "SELECT DISTINCT bucket FROM pending WHERE series = 2 AND level = 2 AND bucket >= $1 AND bucket < $2 "
+                        "ORDER BY bucket LIMIT $3",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, first);
+    db_bind_i64(q, 2, last);
+    db_bind_i64(q, 3, PENDING_MAX);
+    add_segment(ret, from, first * MINUTES_AN_HOUR, false);
+    done = first * MINUTES_AN_HOUR;
+    while ((rc = db_step(q, err)) == 1) {
+        int64_t pending = db_i64(q, 0) * MINUTES_AN_HOUR;
+        add_segment(ret, done, pending, true);
+        add_segment(ret, pending, pending + MINUTES_AN_HOUR, false);
+        done = pending + MINUTES_AN_HOUR;
+    }
+    add_segment(ret, done, last * MINUTES_AN_HOUR, true);
+    add_segment(ret, last * MINUTES_AN_HOUR, to, false);
+    if (rc == 0 && ret->full) { /* too much is pending here and there */
+        *ret = (struct hour_segments){0};
+        add_segment(ret, from, to, false);
+    }
+    return rc;
+}
+
+void store_process_rows(const struct hour_segments *segments, struct buf *sql)
+{
+    static const char rest[] = "process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, "
+                               "energy_mj";
+    buf_char(sql, '(');
+    for (size_t i = 0; i < segments->count; i++) {
+        const struct hour_segment *g = &segments->list[i];
+        if (g->hours)
+            buf_printf(sql, "%sSELECT hour * 60 AS minute, %s FROM process_hours WHERE hour >= %lld AND hour < %lld",
+                       i ? " UNION ALL " : "", rest, (long long)g->from / MINUTES_AN_HOUR, (long long)g->to / MINUTES_AN_HOUR);
+        else
+            buf_printf(sql, "%sSELECT minute, %s FROM process_minutes WHERE minute >= %lld AND minute < %lld",
+                       i ? " UNION ALL " : "", rest, (long long)g->from, (long long)g->to);
+    }
+    buf_char(sql, ')');
+}
+
+/* One subject's sums, from hours or minutes. */
+static int add_energy(struct store *s, const struct hour_segment *g, int64_t gpu_id, struct store_energy *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db,
+                        g->hours ? "SELECT COALESCE(SUM(energy_mj), 0), COALESCE(SUM(attributed_mj), 0), "
+                                   "COALESCE(SUM(counter_mj), 0) FROM energy_hours WHERE hour >= $1 AND hour < $2 AND gpu_id = $3"
+                                 : "SELECT COALESCE(SUM(energy_mj), 0), COALESCE(SUM(attributed_mj), 0), "
+                                   "COALESCE(SUM(CASE WHEN counted <> 0 THEN energy_mj ELSE 0 END), 0) FROM energy "
+                                   "WHERE minute >= $1 AND minute < $2 AND gpu_id = $3",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, g->hours ? g->from / MINUTES_AN_HOUR : g->from);
+    db_bind_i64(q, 2, g->hours ? g->to / MINUTES_AN_HOUR : g->to);
+    db_bind_i64(q, 3, gpu_id);
+    rc = db_step(q, err);
+    if (rc == 1) {
+        ret->energy_mj += db_i64(q, 0);
+        ret->attributed_mj += db_i64(q, 1);
+        ret->counter_mj += db_i64(q, 2);
+        db_reset(q);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err)
+{
+    struct hour_segments segments;
+    *ret = (struct store_energy){0};
+    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, &segments, err);
+    for (size_t i = 0; rc == 0 && i < segments.count; i++)
+        rc = add_energy(s, &segments.list[i], gpu_id, ret, err);
+    return rc;
+}
