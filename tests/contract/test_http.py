@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from conftest import eventually
 
 
 def check_error(reply, status, code=None):
@@ -303,7 +304,8 @@ def test_one_address_cannot_take_all_places(start):
     assert len(others) == 4 and not none
     for s in held + others:
         s.close()
-    # And they come back.
+    # And they come back, once the server has seen that they are gone.
+    eventually(lambda: d.ask("GET", "/api/health", unix=True).json()["server"]["connections"] <= 1, explain=d.log)
     held, refused = fill(d, 24, "127.0.0.1")
     assert len(held) == 24
     for s in held:
