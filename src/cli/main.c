@@ -131,7 +131,7 @@ static int run(struct cli *cli, bool named)
 
 int main(int argc, char **argv)
 {
-    struct cli cli = {0};
+    static struct cli cli; /* static: a thread that hangs in a driver is left behind, and uses its environment until the end */
     struct error err = {0};
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE */
     int word = find_command_word(argc, argv);

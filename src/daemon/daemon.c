@@ -151,11 +151,40 @@ static void tell_problems(const struct config_problems *problems)
     }
 }
 
+static bool is_tls(const struct config_change *change)
+{
+    return strncmp(change->key, "server.tls_", strlen("server.tls_")) == 0;
+}
+
+/* Another certificate is used at once; whether the port speaks HTTPS is decided when it is opened. */
+static void judge_tls(const struct config *before, const struct config *fresh, struct config_changes *changes)
+{
+    if (!before->server.tls_certificate[0] == !fresh->server.tls_certificate[0])
+        return;
+    for (size_t i = 0; i < changes->count; i++)
+        if (is_tls(&changes->list[i])) {
+            changes->list[i].needs_restart = true;
+            changes->applied--;
+            changes->needing_restart++;
+        }
+}
+
+static void reload_server(struct daemon *d, const struct config *fresh, struct config_changes *changes)
+{
+    struct error err = {0};
+    struct server_options o = server_options(d, fresh);
+    if (server_reload(d->host.server, &o, &err) == 0)
+        return;
+    log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
+    for (size_t i = 0; i < changes->count; i++)
+        changes->applied -= is_tls(&changes->list[i]);
+}
+
 static void apply(struct daemon *d, const struct config *fresh)
 {
     struct config_changes changes = {0};
-    struct error err = {0};
     config_compare(d->current, fresh, &changes);
+    judge_tls(d->first, fresh, &changes);
     for (size_t i = 0; i < changes.count; i++)
         if (changes.list[i].needs_restart)
             log_warn("setting changed, but needs a restart", LOG_TEXT("setting", changes.list[i].key));
@@ -165,9 +194,7 @@ static void apply(struct daemon *d, const struct config *fresh)
     for (size_t i = 0; i < d->host.count; i++)
         if (d->host.parts[i].ops->reload)
             d->host.parts[i].ops->reload(d->host.parts[i].self, fresh);
-    struct server_options o = server_options(d, fresh);
-    if (server_reload(d->host.server, &o, &err))
-        log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
+    reload_server(d, fresh, &changes);
     log_info("reloaded", LOG_INT("applied", (int64_t)changes.applied),
              LOG_INT("needing_restart", (int64_t)changes.needing_restart));
 }
@@ -338,7 +365,8 @@ int daemon_run(const struct daemon_options *options)
         tell_start(&d);
         server_run(d.host.server);
     }
-    /* The engine first: it puts samples into mailboxes that the server owns. */
+    /* The engine before the server: it puts samples into mailboxes that the server owns. */
+    engine_end_waits(d.host.engine);
     server_end_work(d.host.server);
     for (size_t i = d.host.count; i-- > 0;)
         if (d.host.parts[i].ops->stop)

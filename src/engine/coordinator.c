@@ -183,10 +183,32 @@ static void forget(struct engine *e, struct mailbox *reply)
     mailbox_free(reply);
 }
 
+static void close_replies(struct replies *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        mailbox_close(r->list[i]);
+    r->count = 0;
+}
+
+static void end_waits(struct engine *e)
+{
+    for (size_t i = 0; i < e->waiter_count; i++)
+        mailbox_close(e->waiters[i].reply);
+    e->waiter_count = 0;
+    close_replies(&e->releasing);
+    close_replies(&e->describing);
+    e->waits_ended = true;
+}
+
 /* False: stop. */
 static bool on_message(struct engine *e, struct message *m)
 {
     struct ask *a = (struct ask *)m;
+    if (e->waits_ended && (m->kind == MESSAGE_REQUEST || m->kind == MESSAGE_RELEASE || m->kind == MESSAGE_DESCRIBE)) {
+        mailbox_close(a->mailbox);
+        free(a);
+        return true;
+    }
     switch (m->kind) {
     case MESSAGE_RESULT: on_result(e, (struct result *)m); return true;
     case MESSAGE_REQUEST: on_request(e, a); break;
@@ -201,6 +223,7 @@ static bool on_message(struct engine *e, struct message *m)
     case MESSAGE_RELEASE: on_release(e, a); break;
     case MESSAGE_DESCRIBE: on_describe(e, a); break;
     case MESSAGE_FORGET: forget(e, a->mailbox); break;
+    case MESSAGE_END_WAITS: end_waits(e); break;
     case MESSAGE_STOP: free(a); return false;
     }
     free(a);

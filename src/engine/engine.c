@@ -6,9 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "engine/internal.h"
 
-enum { HUNG_AFTER_MS = 5000 };
+enum { HUNG_AFTER_MS = 5000, STOP_MS = 1000 };
 
 struct engine *engine_new(const struct engine_options *options, struct error *err)
 {
@@ -52,6 +53,33 @@ static void free_message(struct message *m)
     free(m);
 }
 
+void engine_end_waits(struct engine *e)
+{
+    struct ask *a = e ? calloc(1, sizeof *a) : NULL;
+    if (!a)
+        return;
+    a->base.kind = MESSAGE_END_WAITS;
+    mailbox_put(e->inbox, a);
+}
+
+/* All of them close their sources at the same time, and have STOP_MS together. A driver may hang in any call, also in one that the
+ * coordinator still waits for. True: one was left behind. */
+static bool stop_workers(struct engine *e)
+{
+    bool left_behind = false;
+    struct mono start = clock_mono(&clock_system);
+    for (size_t i = 0; i < e->slot_count; i++)
+        if (e->slots[i].worker)
+            worker_ask(e->slots[i].worker, JOB_STOP, 0);
+    for (size_t i = 0; i < e->slot_count; i++) {
+        bool hung = e->slots[i].busy && e->slots[i].status.state == SOURCE_HUNG;
+        int64_t left_ms = STOP_MS - mono_since_ms(clock_mono(&clock_system), start);
+        left_behind |= !worker_free(e->slots[i].worker, hung ? 0 : MAX_OF(left_ms, 0));
+        result_free(e->slots[i].result);
+    }
+    return left_behind;
+}
+
 void engine_free(struct engine *e)
 {
     if (!e)
@@ -62,13 +90,7 @@ void engine_free(struct engine *e)
     stop->base.kind = MESSAGE_STOP;
     mailbox_put(e->inbox, stop);
     pthread_join(e->thread, NULL);
-    bool left_behind = false;
-    for (size_t i = 0; i < e->slot_count; i++) {
-        bool hung = e->slots[i].busy && e->slots[i].status.state == SOURCE_HUNG;
-        left_behind |= hung;
-        worker_free(e->slots[i].worker, hung);
-        result_free(e->slots[i].result);
-    }
+    bool left_behind = stop_workers(e);
     machine_free(e->machine);
     snapshot_unref(e->latest);
     buf_done(&e->description);

@@ -28,7 +28,10 @@ struct engine_options {
 
 /* Unknown source names fail with -EINVAL and a sentence that names the nearest one. Nothing is opened yet. */
 struct engine *engine_new(const struct engine_options *options, struct error *err);
-/* Stops sampling and closes the sources. One that hangs is left behind. NULL is fine. */
+/* The end is near: whoever waits for a sample, a release or a description goes on at once with what there is, and so does everybody
+ * who asks from now on. A driver that hangs must not keep the threads that are to be joined. NULL is fine. */
+void engine_end_waits(struct engine *e);
+/* Stops sampling and closes the sources, within about a second: one that hangs is left behind. NULL is fine. */
 void engine_free(struct engine *e);
 
 /* The latest snapshot, NULL before the first. Never waits. */

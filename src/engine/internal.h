@@ -70,6 +70,7 @@ struct engine {
     struct replies describing; /* wait for the description under way */
     struct buf description;
     size_t descriptions_missing;
+    bool waits_ended; /* nobody is kept waiting any more */
 };
 
 static inline struct mono engine_now(const struct engine *e)

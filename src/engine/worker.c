@@ -24,6 +24,7 @@ struct worker {
     char *params;
     size_t slot;
     struct mailbox *jobs, *results;
+    struct mailbox *ended; /* gets the worker itself when the thread is about to end */
     pthread_t thread;
 
     /* Of the thread alone. */
@@ -245,8 +246,10 @@ static void *run(void *argument)
         case JOB_STOP: close_source(w); break;
         }
         free(job);
-        if (kind == JOB_STOP)
+        if (kind == JOB_STOP) {
+            mailbox_put(w->ended, w);
             return NULL;
+        }
     }
 }
 
@@ -259,9 +262,11 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
     *w = (struct worker){.env = env, .ops = ops, .slot = slot, .results = results};
     w->params = strdup(params);
     w->jobs = mailbox_new(8, free);
+    w->ended = mailbox_new(1, NULL);
     w->identity = identity_new(env, show_secrets);
-    if (!w->params || !w->jobs || !w->identity || pthread_create(&w->thread, NULL, run, w) != 0) {
+    if (!w->params || !w->jobs || !w->ended || !w->identity || pthread_create(&w->thread, NULL, run, w) != 0) {
         mailbox_free(w->jobs);
+        mailbox_free(w->ended);
         identity_free(w->identity);
         free(w->params);
         free(w);
@@ -279,18 +284,19 @@ void worker_ask(struct worker *w, enum job_kind kind, unsigned groups)
     mailbox_put(w->jobs, job);
 }
 
-void worker_free(struct worker *w, bool hung)
+bool worker_free(struct worker *w, int64_t timeout_ms)
 {
     if (!w)
-        return;
-    if (hung) {
+        return true;
+    if (!mailbox_take(w->ended, timeout_ms)) {
         pthread_detach(w->thread);
-        return; /* the thread still uses all of it */
+        return false; /* the thread still uses all of it */
     }
-    worker_ask(w, JOB_STOP, 0);
     pthread_join(w->thread, NULL);
     mailbox_free(w->jobs);
+    mailbox_free(w->ended);
     identity_free(w->identity);
     free(w->params);
     free(w);
+    return true;
 }

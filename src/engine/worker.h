@@ -17,6 +17,7 @@ enum message_kind {
     MESSAGE_RELEASE,
     MESSAGE_DESCRIBE,
     MESSAGE_FORGET,
+    MESSAGE_END_WAITS,
     MESSAGE_STOP
 };
 struct message {
@@ -49,5 +50,6 @@ void result_free(struct result *r);
 struct worker *worker_new(const struct env *env, const struct source_ops *ops, const char *params, bool show_secrets, size_t slot,
                           struct mailbox *results);
 void worker_ask(struct worker *w, enum job_kind kind, unsigned groups);
-/* Joins the thread when it is idle; a hung one is left behind with its memory. */
-void worker_free(struct worker *w, bool hung);
+/* After JOB_STOP was asked for: waits until the source is closed and the thread has ended. False: it did not in that time, and is
+ * left behind with its memory and the mailbox of results. NULL is fine. */
+bool worker_free(struct worker *w, int64_t timeout_ms);

@@ -68,6 +68,17 @@ def test_clean_stop(start, how):
         s.close()
 
 
+def test_a_driver_that_hangs_does_not_delay_the_stop(nvml, tmp_path):
+    """Long before the source is given up; a keeper of the guard waits for the same driver."""
+    config = tmp_path / "whirr.toml"
+    config.write_text('[guard.worker.model]\nmatch = { name = "no-such-worker" }\nways = ["signal"]\n')
+    d = nvml("hang nvmlDeviceGetTemperature 60\nhang nvmlDeviceGetTemperatureV 60\ngpu NVIDIA H200\n  profile h200\n", "--config", str(config))
+    d.wait_log("guarding a worker")
+    code, took = d.stop()
+    assert code == 0 and took < 2.5, took
+    assert d.lines[-1].endswith("stopped")
+
+
 def test_a_socket_left_behind_by_a_crash_is_replaced(start):
     d = start()
     d.process.kill()

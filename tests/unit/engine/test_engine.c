@@ -171,6 +171,30 @@ static void a_hung_source_is_given_up_and_the_others_go_on(void **state)
     engine_free(e); /* does not wait for the thread that hangs */
 }
 
+static int64_t now_ms(void)
+{
+    return clock_mono(&clock_system).ns / NS_PER_MS;
+}
+
+/* In its first call already, long before it would be given up. */
+static void a_driver_call_that_hangs_does_not_delay_the_end(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=1,scenario=idle,fault=hang", "sim:gpus=2,scenario=idle,seed=9"};
+    struct engine *e = engine(sources, 2, 0, 60000);
+    struct mailbox *never = mailbox_new(1, NULL);
+    engine_request(e, GROUP_QUICK, 0, never);
+    int64_t begin = now_ms();
+    engine_end_waits(e);
+    assert_null(mailbox_take(never, PATIENCE_MS)); /* woken without an answer */
+    assert_true(mailbox_closed(never));
+    assert_null(engine_sample(e, GROUP_QUICK, 0, 60000));
+    assert_int_equal(engine_release(e, 1000, 60000), -ETIMEDOUT);
+    engine_free(e);
+    assert_true(now_ms() - begin < 5000);
+    mailbox_free(never);
+}
+
 static void a_lost_gpu_keeps_its_index_and_the_others_theirs(void **state)
 {
     (void)state;
@@ -278,6 +302,7 @@ int main(void)
         TEST(a_program_is_not_run_for_requests),
         TEST(processes_of_a_recording_are_not_looked_up_here),
         TEST(a_hung_source_is_given_up_and_the_others_go_on),
+        TEST(a_driver_call_that_hangs_does_not_delay_the_end),
         TEST(a_lost_gpu_keeps_its_index_and_the_others_theirs),
         TEST(released_sources_are_closed_and_come_back),
         TEST(everybody_who_asks_for_a_release_at_once_gets_an_answer),
