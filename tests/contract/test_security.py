@@ -256,6 +256,36 @@ def test_tls_with_reload(start, tmp_path, node):
             old.wrap_socket(s)
 
 
+def test_a_reload_takes_other_tls_files(start, tmp_path):
+    first, second = make_certificate(tmp_path, "first"), make_certificate(tmp_path, "second")
+    config = tmp_path / "whirr.toml"
+
+    def reload(tls, said):
+        config.write_text("[server]\n" + tls)
+        seen = len(d.lines)
+        d.process.send_signal(1)
+        return eventually(lambda: next((l for l in d.lines[seen:] if said in l and any("reloaded" in m for m in d.lines[seen:])), None), 10)
+
+    def files(certificate, key):
+        return f'tls_certificate = "{certificate}"\ntls_key = "{key}"\n'
+
+    config.write_text("[server]\n" + files(*first))
+    d = start("--config", str(config))
+    assert "first" in common_name(d.port)
+    assert "applied=2 needing_restart=0" in reload(files(*second), "reloaded")
+    assert "second" in common_name(d.port)
+    # One that is not there, or whose key is another's: it is reported, and the old certificate stays.
+    missing = tmp_path / "missing.pem"
+    told = reload(files(missing, second[1]), "the old one stays")
+    assert " error " in told and str(missing) in told and "No such file" in told
+    assert "applied=0 needing_restart=0" in [l for l in d.lines if "reloaded" in l][-1] and "second" in common_name(d.port)
+    assert "mismatch" in reload(files(second[0], first[1]), "the old one stays")
+    assert "second" in common_name(d.port)
+    # Without TLS: not while it runs.
+    assert "server.tls_certificate" in reload("", "needs a restart")
+    assert "applied=0 needing_restart=2" in [l for l in d.lines if "reloaded" in l][-1] and "second" in common_name(d.port)
+
+
 def test_tls_1_2_offers_authenticated_encryption_only(start, tmp_path):
     certificate, key = make_certificate(tmp_path, "cert")
     d = start(WHIRR_SERVER_TLS_CERTIFICATE=str(certificate), WHIRR_SERVER_TLS_KEY=str(key))

@@ -164,6 +164,12 @@ static void set_defaults(struct server_options *o)
         o->connections_max = CONNECTIONS_MAX;
 }
 
+/* One file may hold both. */
+static const char *tls_key(const struct server_options *o)
+{
+    return o->tls_key ? o->tls_key : o->tls_certificate;
+}
+
 int server_new(const struct server_options *options, const struct server_parts *parts, struct server **ret, struct error *err)
 {
     struct server *s = calloc(1, sizeof *s);
@@ -188,7 +194,7 @@ int server_new(const struct server_options *options, const struct server_parts *
     if (!result)
         result = token_file_load(&s->tokens, options->token_file, err);
     if (!result && options->tls_certificate)
-        result = tls_new(options->tls_certificate, options->tls_key ? options->tls_key : options->tls_certificate, &s->tls, err);
+        result = tls_new(options->tls_certificate, tls_key(options), &s->tls, err);
     if (!result) {
         s->data.owner = s->eio.owner = s;
         s->data.on_fresh = on_fresh;
@@ -329,7 +335,7 @@ int server_reload(struct server *s, const struct server_options *options, struct
         s->options.cors_origins[i] = fresh.cors_origins[i];
     }
     token_file_refresh(&s->tokens);
-    return s->tls ? tls_reload(s->tls, err) : 0;
+    return s->tls && fresh.tls_certificate ? tls_reload(s->tls, fresh.tls_certificate, tls_key(&fresh), err) : 0;
 }
 
 const char *server_address(const struct server *s, size_t which)

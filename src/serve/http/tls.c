@@ -9,6 +9,7 @@
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -38,7 +39,6 @@ static struct {
 
 struct tls {
     SSL_CTX *context;
-    char *certificate, *key;
 };
 
 struct tls_session {
@@ -72,6 +72,8 @@ static int fail(struct error *err, const char *what, const char *path)
 {
     const char *reason = ssl.ERR_reason_error_string(ssl.ERR_get_error());
     ssl.ERR_clear_error();
+    if (access(path, R_OK) < 0)
+        reason = strerror(errno); /* OpenSSL says "system lib" */
     return error_set(err, -EINVAL, "%s '%s': %s", what, path, reason ? reason : "not readable");
 }
 
@@ -86,7 +88,7 @@ static int choose_protocol(SSL *session, const unsigned char **out, unsigned cha
     return SSL_TLSEXT_ERR_OK;
 }
 
-static int make_context(const struct tls *t, SSL_CTX **ret, struct error *err)
+static int make_context(const char *certificate, const char *key, SSL_CTX **ret, struct error *err)
 {
     SSL_CTX *context = ssl.SSL_CTX_new(ssl.TLS_server_method());
     if (!context)
@@ -100,12 +102,12 @@ static int make_context(const struct tls *t, SSL_CTX **ret, struct error *err)
     /* TLS 1.2: forward secrecy and authenticated encryption only, no CBC with SHA-1. All of TLS 1.3 is so. */
     if (ssl.SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
         result = error_set(err, -EINVAL, "OpenSSL has none of the ciphers that are offered");
-    else if (ssl.SSL_CTX_use_certificate_chain_file(context, t->certificate) != 1)
-        result = fail(err, "cannot use the certificate", t->certificate);
-    else if (ssl.SSL_CTX_use_PrivateKey_file(context, t->key, SSL_FILETYPE_PEM) != 1)
-        result = fail(err, "cannot use the key", t->key);
+    else if (ssl.SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
+        result = fail(err, "cannot use the certificate", certificate);
+    else if (ssl.SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+        result = fail(err, "cannot use the key", key);
     else if (ssl.SSL_CTX_check_private_key(context) != 1)
-        result = fail(err, "the key does not belong to the certificate", t->key);
+        result = fail(err, "the key does not belong to the certificate", key);
     if (result)
         ssl.SSL_CTX_free(context);
     else
@@ -121,9 +123,7 @@ int tls_new(const char *certificate, const char *key, struct tls **ret, struct e
     struct tls *t = calloc(1, sizeof *t);
     if (!t)
         return error_set(err, -ENOMEM, "out of memory");
-    t->certificate = strdup(certificate);
-    t->key = strdup(key);
-    result = t->certificate && t->key ? make_context(t, &t->context, err) : error_set(err, -ENOMEM, "out of memory");
+    result = make_context(certificate, key, &t->context, err);
     if (result)
         tls_free(t);
     else
@@ -131,10 +131,10 @@ int tls_new(const char *certificate, const char *key, struct tls **ret, struct e
     return result;
 }
 
-int tls_reload(struct tls *t, struct error *err)
+int tls_reload(struct tls *t, const char *certificate, const char *key, struct error *err)
 {
     SSL_CTX *fresh;
-    int result = make_context(t, &fresh, err);
+    int result = make_context(certificate, key, &fresh, err);
     if (result)
         return result;
     ssl.SSL_CTX_free(t->context); /* sessions hold their own reference */
@@ -148,8 +148,6 @@ void tls_free(struct tls *t)
         return;
     if (t->context)
         ssl.SSL_CTX_free(t->context);
-    free(t->certificate);
-    free(t->key);
     free(t);
 }
 

@@ -15,8 +15,8 @@ struct tls_session; /* one connection */
 
 /* PEM files: the certificate with its chain, and its key. */
 int tls_new(const char *certificate, const char *key, struct tls **ret, struct error *err);
-/* Reads the files again. On failure the old certificate stays in use. */
-int tls_reload(struct tls *t, struct error *err);
+/* Reads these files, the same as before or others. On failure the old certificate stays in use. */
+int tls_reload(struct tls *t, const char *certificate, const char *key, struct error *err);
 void tls_free(struct tls *t);
 
 struct tls_session *tls_session_new(struct tls *t, int fd); /* NULL: out of memory */
