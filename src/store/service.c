@@ -61,14 +61,12 @@ static int open_for_reading(struct store_service *v, struct store **store, struc
 /* A connection that nobody needs is not kept: a server has only so many, and each has memory of its own. */
 static struct job *next_job(struct store_service *v, struct store **store)
 {
-    atomic_fetch_add(&v->readers_idle, 1);
     struct job *job = mailbox_take(v->jobs, *store ? READER_IDLE_MS : -1);
     if (!job && *store && !mailbox_closed(v->jobs)) {
         store_close(*store);
         *store = NULL;
         job = mailbox_take(v->jobs, -1);
     }
-    atomic_fetch_sub(&v->readers_idle, 1);
     return job;
 }
 
@@ -92,6 +90,7 @@ static void *run_reader(void *arg)
         epoch = now;
         job->run(store, &err, job->arg);
         free(job);
+        atomic_fetch_sub(&v->jobs_open, 1);
     }
     store_close(store);
     service_release(v);
@@ -115,8 +114,9 @@ bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg)
     if (!j)
         return false;
     *j = (struct job){job, arg};
-    bool all_busy = atomic_load(&v->readers_idle) == 0;
+    bool all_busy = atomic_fetch_add(&v->jobs_open, 1) >= (int)v->reader_count;
     if (!mailbox_offer(v->jobs, j)) {
+        atomic_fetch_sub(&v->jobs_open, 1);
         free(j);
         return false;
     }

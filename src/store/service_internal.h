@@ -41,11 +41,11 @@ struct store_service {
     pthread_t keeper, writer;
     bool keeper_runs, writer_runs;
     pthread_t readers[READERS_MAX];
-    size_t reader_count;      /* the owner's */
-    _Atomic int readers_idle; /* that wait for a job */
-    _Atomic unsigned epoch;   /* changes when the file is another one */
-    _Atomic int users;        /* threads and the owner: the last one frees */
-    _Atomic bool gave_up;     /* the keeper did not wait for the writer any longer */
+    size_t reader_count;    /* the owner's */
+    _Atomic int jobs_open;  /* asked and not answered yet */
+    _Atomic unsigned epoch; /* changes when the file is another one */
+    _Atomic int users;      /* threads and the owner: the last one frees */
+    _Atomic bool gave_up;   /* the keeper did not wait for the writer any longer */
 
     pthread_mutex_t lock; /* guards `status` alone */
     struct store_status status;
