@@ -127,6 +127,16 @@ static void add_metric(struct view *v, const char *name, struct series_column c)
         add(v, name, "s.%s%s * %.1f", c.name, cast, c.scale);
 }
 
+/* "power cap, memory hot": the bits in the API's words. */
+static void add_throttle_words(struct view *v)
+{
+    AUTO_BUF struct buf words = BUF(4096);
+    for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
+        buf_printf(&words, "%sCASE WHEN (s.throttle_bits & %u) <> 0 THEN '%s, ' ELSE '' END", bit ? " || " : "", 1u << bit,
+                   throttle_name(bit));
+    add(v, "throttle_words", "CASE WHEN s.throttle_bits IS NOT NULL THEN rtrim(%s, ', ') END", words.failed ? "''" : words.at);
+}
+
 /* The contract's names first; where the API calls a reading otherwise, it is there under both. */
 static int view_of_samples(const struct schema *schema, struct error *err)
 {
@@ -159,6 +169,8 @@ static int view_of_samples(const struct schema *schema, struct error *err)
             there |= strcmp(c.json, contract[k].name) == 0;
         if (!there)
             add_metric(v, c.json, c);
+        if (strcmp(c.name, "throttle_bits") == 0)
+            add_throttle_words(v);
     }
     return make(v, "samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id", err);
 }
@@ -225,6 +237,124 @@ static int view_of_host_samples(const struct schema *schema, struct error *err)
     for (size_t i = 0; i < schema->count[SERIES_HOST]; i++)
         add_metric(v, schema->columns[SERIES_HOST][i].json, schema->columns[SERIES_HOST][i]);
     return make(v, "host_samples s JOIN hosts h ON h.id = s.id & 16383", err);
+}
+
+/* ---- views of tables whose columns are always the same ---- */
+
+static void add_gpu(struct view *v)
+{
+    add(v, "host", "h.name");
+    add(v, "gpu_index", "g.gpu_index");
+    add(v, "gpu_name", "g.name");
+    add(v, "gpu_uuid", "g.uuid");
+}
+
+/* sum / count in another unit; NULL where nothing was counted. */
+static void add_mean(struct view *v, const char *name, const char *sum, const char *count, const char *unit)
+{
+    const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
+    add(v, name, "CASE WHEN t.%s > 0 THEN t.%s%s / %s / t.%s END", count, sum, cast, unit, count);
+}
+
+static void add_unit(struct view *v, const char *name, const char *column, const char *unit)
+{
+    add(v, name, "t.%s%s / %s", column, v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8", unit);
+}
+
+static void add_use(struct view *v, const char *peak_name, const char *peak)
+{
+    add(v, "samples", "t.samples");
+    add_unit(v, peak_name, peak, "1048576.0");
+    add_mean(v, "memory_mean_mb", "memory_sum_bytes", "memory_count", "1048576.0");
+    add_mean(v, "utilization_percent", "sm_sum_permille", "sm_count", "10.0");
+    add_unit(v, "energy_joules", "energy_mj", "1000.0");
+}
+
+static int view_of_processes(const struct schema *schema, struct error *err)
+{
+    static const char *const words[] = {"pid", "name", "user_name", "command", "container", "model", "type"};
+    CLEANUP(view_free) struct view *v = view_new(schema, "process_stats");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add(v, "id", "t.id");
+    add_gpu(v);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        add(v, words[i], "t.%s", words[i]);
+    add_time(v, "started_at", "t.started_at_ms");
+    add_time(v, "first_seen_at", "t.first_seen_ms");
+    add_time(v, "last_seen_at", "t.last_seen_ms");
+    add(v, "ended", "t.ended");
+    add_use(v, "memory_peak_mb", "memory_peak_bytes");
+    add(v, "simulated", "g.simulated");
+    return make(v, "processes t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id", err);
+}
+
+static int view_of_process_buckets(const struct schema *schema, bool hours, struct error *err)
+{
+    CLEANUP(view_free) struct view *v = view_new(schema, hours ? "process_stats_hour" : "process_stats_minute");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add(v, "process_id", "t.process_id");
+    add_time(v, "starts_at", hours ? "t.hour * 3600000" : "t.minute * 60000");
+    add_gpu(v);
+    add(v, "pid", "p.pid");
+    add(v, "name", "p.name");
+    add(v, "user_name", "p.user_name");
+    add_use(v, "memory_max_mb", "memory_max_bytes");
+    add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
+    return make(v,
+                hours ? "process_hours t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
+                        "h.id = g.host_id"
+                      : "process_minutes t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
+                        "h.id = g.host_id",
+                err);
+}
+
+static int view_of_energy(const struct schema *schema, bool hours, struct error *err)
+{
+    CLEANUP(view_free) struct view *v = view_new(schema, hours ? "energy_stats_hour" : "energy_stats_minute");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add_time(v, "starts_at", hours ? "t.hour * 3600000" : "t.minute * 60000");
+    add_gpu(v);
+    add_unit(v, "energy_joules", "energy_mj", "1000.0");
+    add_unit(v, "attributed_joules", "attributed_mj", "1000.0");
+    if (hours)
+        add_unit(v, "counter_joules", "counter_mj", "1000.0");
+    else
+        add(v, "counted", "t.counted");
+    add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
+    return make(v,
+                hours ? "energy_hours t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id"
+                      : "energy t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id",
+                err);
+}
+
+static int view_of_events(const struct schema *schema, struct error *err)
+{
+    static const char *const words[] = {"kind", "severity", "code", "text", "data"};
+    CLEANUP(view_free) struct view *v = view_new(schema, "event_log");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add(v, "id", "t.id");
+    add_time(v, "occurred_at", "t.at_ms");
+    add_gpu(v);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        add(v, words[i], "t.%s", words[i]);
+    return make(v, "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id", err);
+}
+
+int schema_make_views(struct schema *schema, struct error *err)
+{
+    int rc = view_of_processes(schema, err);
+    for (int hours = 0; rc == 0 && hours < 2; hours++) {
+        rc = view_of_process_buckets(schema, hours, err);
+        if (rc == 0)
+            rc = view_of_energy(schema, hours, err);
+    }
+    if (rc == 0)
+        rc = view_of_events(schema, err);
+    return rc < 0 ? rc : schema_refresh_views(schema, err);
 }
 
 int schema_refresh_views(struct schema *schema, struct error *err)

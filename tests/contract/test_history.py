@@ -107,6 +107,25 @@ def test_plain_sql_reads_the_file(keeping):
     assert row["recorded_at"].endswith("Z")
 
 
+def test_views_for_analysts_have_times_and_names(keeping):
+    eventually(lambda: keeping.json("/api/history/processes")["count"] >= 1, explain=keeping.log)
+    with sqlite3.connect(keeping.file) as db:
+        db.row_factory = sqlite3.Row
+        for view, time in (("process_stats", "last_seen_at"), ("process_stats_minute", "starts_at"), ("energy_stats_minute", "starts_at"), ("event_log", "occurred_at")):
+            row = db.execute(f"SELECT * FROM {view} ORDER BY {time} DESC LIMIT 1").fetchone()
+            assert row is not None, view
+            assert datetime.datetime.fromisoformat(row[time]).year >= 2025 and row["host"], view
+            if view != "event_log":
+                assert row["gpu_name"] and row["gpu_uuid"] and row["energy_joules"] is not None, view
+        for view in ("process_stats_hour", "energy_stats_hour"):
+            db.execute(f"SELECT host, gpu_name, starts_at, energy_joules FROM {view}").fetchall()
+        wanted = {0: "", 4: "power cap", 1 | 4: "idle, power cap"}
+        for bits, words in db.execute("SELECT DISTINCT throttle_reasons, throttle_words FROM gpu_stats WHERE throttle_reasons IS NOT NULL"):
+            assert (words == wanted[bits]) if bits in wanted else words
+        plan = " ".join(row[3] for row in db.execute("EXPLAIN QUERY PLAN SELECT * FROM gpu_stats WHERE id >= (unixepoch('now', '-1 hour') * 1000) << 14"))
+        assert "SEARCH s USING INTEGER PRIMARY KEY" in plan
+
+
 def test_a_restart_goes_on_in_the_same_file(keeping, start):
     keeping.stop()
     with sqlite3.connect(keeping.file) as db:

@@ -110,6 +110,20 @@ def test_rows_and_history(keeping):
     assert_whole()
 
 
+def test_views_for_analysts_have_times_and_names_and_find_them(keeping):
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 40, explain=d.log)
+    d.stop()
+    recent = "> now() - interval '1 hour'"
+    assert number(f"SELECT COUNT(*) FROM process_stats WHERE last_seen_at {recent} AND host <> '' AND gpu_name <> '' AND energy_joules >= 0") >= 1
+    assert number(f"SELECT COUNT(*) FROM process_stats_minute WHERE starts_at {recent} AND gpu_uuid <> '' AND name <> ''") >= 1
+    assert number(f"SELECT COUNT(*) FROM energy_stats_minute WHERE starts_at {recent} AND energy_joules > 0") >= 1
+    assert number(f"SELECT COUNT(*) FROM event_log WHERE occurred_at {recent} AND host <> ''") >= 1
+    assert number("SELECT COUNT(*) FROM gpu_stats WHERE throttle_reasons = 4 AND throttle_words <> 'power cap'") == 0
+    plan = sql(f"SET enable_seqscan = off; EXPLAIN SELECT AVG(power_watts) FROM gpu_stats WHERE recorded_at {recent}")
+    assert "Bitmap Index Scan on samples_d" in plan, plan
+
+
 def lengthen(queue, wanted):
     """As if the server had been away for longer: what waits, again and again under new numbers."""
     with contextlib.closing(sqlite3.connect(queue)) as db:

@@ -295,7 +295,8 @@ static void views_are_made_when_tables_change_and_keep_the_order_of_their_column
     psql("SELECT xmin FROM pg_class WHERE relname = 'gpu_stats'", after, sizeof after);
     assert_string_equal(before, after); /* whoever reads it is not in the way of a start */
     /* As an earlier version made it; something was built upon it. */
-    psql("DROP VIEW gpu_stats; DROP TABLE retention, process_hours, energy_hours; UPDATE meta SET value = '2' WHERE key = "
+    psql("DROP VIEW gpu_stats; DROP TABLE retention, process_hours, energy_hours CASCADE; DROP INDEX samples_by_time, "
+         "host_samples_by_time; UPDATE meta SET value = '2' WHERE key = "
          "'schema_version';"
          "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM samples s;"
          "CREATE VIEW mine AS SELECT power_watts FROM gpu_stats",
