@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,9 +16,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "config/places.h"
+#include "net/http_message.h"
 #include "source/replay/reader.h"
 
-enum { HEAD_MAX = 16384, ANSWER_MAX = 64 << 20, SNAPSHOT_TIMEOUT_MS = 1500, PIECE_TIMEOUT_MS = 60000, LINE_MAX_BYTES = 64 };
+enum { INPUT_MAX = 256 * 1024, ANSWER_MAX = 64 << 20, SNAPSHOT_TIMEOUT_MS = 1500, PIECE_TIMEOUT_MS = 60000 };
 
 struct client {
     int fd;
@@ -167,56 +167,65 @@ static ssize_t receive(int fd, struct buf *to, struct mono until)
     }
 }
 
-struct answer_head {
-    int status;
-    size_t head_len;
-    int64_t body_len;
+/* Where the body of an answer goes: piece by piece, or into `refusal` when the status is not 200. */
+struct sink {
+    client_piece_fn *each;
+    void *user;
+    struct buf *refusal;
+    int64_t piece_ms; /* a limit on the pause between two pieces instead of one on the whole; 0: none */
 };
 
-/* 1 when the head is there, 0 while it is not, -EPROTO for something else than HTTP. */
-static int parse_head(struct str text, struct answer_head *ret)
+static int add_piece(void *user, struct str piece)
 {
-    const char *end = text.len ? memmem(text.at, text.len, "\r\n\r\n", 4) : NULL;
-    if (!end)
-        return text.len > HEAD_MAX ? -EPROTO : 0;
-    *ret = (struct answer_head){.head_len = (size_t)(end - text.at) + 4, .body_len = -1};
-    struct str rest = {text.at, (size_t)(end - text.at)}, line, number;
-    if (!str_cut(&rest, '\n', &line) || !str_starts(line, "HTTP/1.1 ") || line.len < 12)
-        return -EPROTO;
-    number = (struct str){line.at + 9, 3};
-    int64_t status;
-    if (!str_to_i64(number, &status))
-        return -EPROTO;
-    ret->status = (int)status;
-    while (str_cut(&rest, '\n', &line))
-        if (line.len > 15 && strncasecmp(line.at, "content-length:", 15) == 0)
-            str_to_i64(str_trim((struct str){line.at + 15, line.len - 15}), &ret->body_len);
-    if (ret->body_len < 0)
-        ret->body_len = 0;
-    return ret->body_len <= ANSWER_MAX ? 1 : -E2BIG;
+    struct buf *answer = user;
+    buf_str(answer, piece);
+    return answer->failed ? -E2BIG : 0;
 }
 
-static int exchange(struct client *c, struct str request, struct buf *answer, struct mono until)
+static int take_pieces(struct http_body *body, struct str rest, int status, const struct sink *sink)
 {
-    int result = send_all(c->fd, request, until);
-    if (result)
-        return result;
-    AUTO_BUF struct buf input = BUF(ANSWER_MAX + HEAD_MAX);
-    struct answer_head head;
-    for (;;) {
-        int there = parse_head(buf_view(&input), &head);
-        if (there < 0)
-            return there;
-        if (there && input.len >= head.head_len + (size_t)head.body_len)
-            break;
-        ssize_t n = receive(c->fd, &input, until);
-        if (n < 0)
-            return (int)n;
-        if (n == 0)
-            return -ECONNRESET;
+    struct str piece;
+    int got, result;
+    while ((got = http_body_next(body, &rest, &piece)) > 0) {
+        result = status == 200 ? sink->each(sink->user, piece) : add_piece(sink->refusal, piece);
+        if (result < 0)
+            return result;
     }
-    buf_add(answer, input.at + head.head_len, (size_t)head.body_len);
-    return head.status;
+    return got < 0 ? -EPROTO : 0;
+}
+
+/* One request and its answer, whose status is returned, or -errno. */
+static int exchange(struct client *c, struct str request, const struct sink *sink, struct mono until)
+{
+    AUTO_BUF struct buf input = BUF(INPUT_MAX);
+    struct http_message m;
+    struct http_body body;
+    int result = send_all(c->fd, request, until);
+    ssize_t head = 0;
+    while (result == 0 && head == 0) {
+        ssize_t n = receive(c->fd, &input, until);
+        if (n <= 0)
+            return n < 0 ? (int)n : -ECONNRESET;
+        head = http_parse_response(buf_view(&input), &m);
+    }
+    if (result < 0 || head < 0)
+        return result < 0 ? result : -EPROTO;
+    http_body_of_response(&body, &m, false);
+    result = take_pieces(&body, (struct str){input.at + head, input.len - (size_t)head}, m.status, sink);
+    while (result == 0 && !body.done) {
+        if (sink->piece_ms)
+            until = (struct mono){clock_mono(&clock_system).ns + sink->piece_ms * (int64_t)NS_PER_MS};
+        input.len = 0;
+        ssize_t n = receive(c->fd, &input, until);
+        if (n == 0 && body.framing == HTTP_UNTIL_CLOSE)
+            break;
+        result = n > 0 ? take_pieces(&body, buf_view(&input), m.status, sink) : n < 0 ? (int)n : -ECONNRESET;
+    }
+    if (result == 0 && !m.keep_alive) {
+        close(c->fd);
+        c->fd = -1;
+    }
+    return result < 0 ? result : m.status;
 }
 
 int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
@@ -231,13 +240,16 @@ int client_request(struct client *c, const char *method, const char *target, con
         buf_text(&request, "\r\n");
     if (request.failed)
         return error_set(err, -E2BIG, "the request is too large");
-    int result = c->fd < 0 ? -ECONNRESET : exchange(c, buf_view(&request), answer, until);
+    const struct sink sink = {.each = add_piece, .user = answer, .refusal = answer};
+    size_t before = answer->len;
+    int result = c->fd < 0 ? -ECONNRESET : exchange(c, buf_view(&request), &sink, until);
     if (result == -ECONNRESET || result == -EPIPE) {
         /* It went away between two requests, or was restarted: once more on a new connection. */
         if (c->fd >= 0)
             close(c->fd);
         c->fd = connect_to(c->path);
-        result = c->fd < 0 ? c->fd : exchange(c, buf_view(&request), answer, until);
+        answer->len = before;
+        result = c->fd < 0 ? c->fd : exchange(c, buf_view(&request), &sink, until);
     }
     if (result >= 0)
         return result;
@@ -249,104 +261,15 @@ int client_request(struct client *c, const char *method, const char *target, con
 
 /* ---- an answer of any length ---- */
 
-struct chunks {
-    client_piece_fn *each;
-    void *user;
-    size_t left; /* of the chunk at hand */
-    char line[LINE_MAX_BYTES];
-    size_t line_len;
-    bool behind; /* a chunk has ended: its CRLF follows */
-    bool ended;
-};
-
-static int end_of_line(struct chunks *k)
-{
-    k->line[k->line_len] = '\0';
-    k->line_len = 0;
-    if (k->behind) {
-        k->behind = false;
-        return 0;
-    }
-    char *end;
-    unsigned long size = strtoul(k->line, &end, 16);
-    if (end == k->line || (*end && *end != '\r' && *end != ';') || size > ANSWER_MAX)
-        return -EPROTO;
-    k->left = size;
-    k->ended = size == 0;
-    return 0;
-}
-
-static int take_chunks(struct chunks *k, struct str input)
-{
-    int result = 0;
-    while (result == 0 && input.len && !k->ended) {
-        size_t used = 1;
-        if (k->left) {
-            used = MIN_OF(k->left, input.len);
-            result = k->each(k->user, (struct str){input.at, used});
-            k->left -= used;
-            k->behind = k->left == 0;
-        } else if (input.at[0] == '\n') {
-            result = end_of_line(k);
-        } else if (k->line_len + 1 == sizeof k->line) {
-            result = -EPROTO;
-        } else {
-            k->line[k->line_len++] = input.at[0];
-        }
-        input = (struct str){input.at + used, input.len - used};
-    }
-    return result;
-}
-
-static int refused(struct client *c, const struct answer_head *head, struct buf *input, struct buf *refusal, struct mono until)
-{
-    while (input->len < head->head_len + (size_t)head->body_len)
-        if (receive(c->fd, input, until) <= 0)
-            return -ECONNRESET;
-    buf_add(refusal, input->at + head->head_len, (size_t)head->body_len);
-    return head->status;
-}
-
-static int download(struct client *c, struct str request, struct chunks *k, struct buf *refusal)
-{
-    struct mono until = {clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
-    AUTO_BUF struct buf input = BUF(ANSWER_MAX);
-    struct answer_head head;
-    int result = send_all(c->fd, request, until), there;
-    while (result == 0 && (there = parse_head(buf_view(&input), &head)) != 1) {
-        ssize_t n = there < 0 ? there : receive(c->fd, &input, until);
-        result = n > 0 ? 0 : n < 0 ? (int)n : -ECONNRESET;
-    }
-    if (result < 0)
-        return result;
-    if (head.status != 200)
-        return refused(c, &head, &input, refusal, until);
-    bool chunked = memmem(input.at, head.head_len, "chunked", 7) != NULL;
-    size_t used = head.head_len;
-    if (!chunked) { /* nothing, or little */
-        k->left = (size_t)head.body_len;
-        k->ended = head.body_len == 0;
-    }
-    for (;;) {
-        result = take_chunks(k, (struct str){input.at + used, input.len - used});
-        if (result < 0 || k->ended || (!chunked && k->left == 0))
-            return result < 0 ? result : head.status;
-        input.len = used = 0;
-        until = (struct mono){clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
-        ssize_t n = receive(c->fd, &input, until);
-        if (n <= 0)
-            return n < 0 ? (int)n : -ECONNRESET;
-    }
-}
-
 int client_download(struct client *c, const char *target, client_piece_fn *each, void *user, struct buf *refusal, struct error *err)
 {
     AUTO_BUF struct buf request = BUF(1 << 16);
     buf_printf(&request, "GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: whirr/" WHIRR_VERSION "\r\n\r\n", target);
     if (request.failed)
         return error_set(err, -E2BIG, "the request is too large");
-    struct chunks k = {.each = each, .user = user};
-    int result = c->fd < 0 ? -ECONNRESET : download(c, buf_view(&request), &k, refusal);
+    const struct sink sink = {.each = each, .user = user, .refusal = refusal, .piece_ms = PIECE_TIMEOUT_MS};
+    struct mono until = {clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
+    int result = c->fd < 0 ? -ECONNRESET : exchange(c, buf_view(&request), &sink, until);
     if (c->fd >= 0)
         close(c->fd);
     c->fd = -1;

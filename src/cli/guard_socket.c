@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,8 +18,9 @@
 #include "base/clock.h"
 #include "config/places.h"
 #include "daemon/guard_routes.h"
+#include "net/http_message.h"
 
-enum { REQUEST_MAX = 65536, ANSWER_MAX = 1 << 20, CLIENT_MS = 2000 };
+enum { ANSWER_MAX = 1 << 20, CLIENT_MS = 2000 };
 
 struct guard_socket {
     struct guard_door door;
@@ -36,39 +36,23 @@ static bool may_ask(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && (who.uid == 0 || who.uid == geteuid());
 }
 
-/* The end of the request in `in`, 0 while it is not there. */
-static size_t request_end(struct str in, struct str *body)
+/* 0 while the request is not whole; its length, or the negative status to answer with. */
+static ssize_t read_request(struct buf *in, struct http_message *request, struct str *body)
 {
-    const char *head = in.len ? memmem(in.at, in.len, "\r\n\r\n", 4) : NULL;
-    if (!head)
-        return 0;
-    struct str rest = {in.at, (size_t)(head - in.at)}, line;
-    int64_t length = 0;
-    while (str_cut(&rest, '\n', &line))
-        if (line.len > 15 && strncasecmp(line.at, "content-length:", 15) == 0)
-            str_to_i64(str_trim((struct str){line.at + 15, line.len - 15}), &length);
-    size_t begin = (size_t)(head - in.at) + 4;
-    if (length < 0 || length > REQUEST_MAX || in.len < begin + (size_t)length)
-        return 0;
-    *body = (struct str){in.at + begin, (size_t)length};
-    return begin + (size_t)length;
+    ssize_t head = http_parse_request(buf_view(in), request);
+    if (head <= 0 || !http_has_body(request))
+        return head;
+    ssize_t used = http_parse_body(request, in->at + head, in->len - (size_t)head, body);
+    return used > 0 ? head + used : used;
 }
 
-static void answer(struct guard_socket *s, int fd, struct str in, struct str body)
+static void send_answer(int fd, int status, const struct buf *body)
 {
-    struct str line, method, path;
-    char verb[16];
-    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
-    AUTO_BUF struct buf head = BUF(ANSWER_MAX + 1024);
-    int status = 400;
-    if (str_cut(&in, '\n', &line) && str_word(&line, &method) && str_word(&line, &path) && method.len < sizeof verb) {
-        str_copy(verb, sizeof verb, method);
-        status = guard_routes_answer(&s->door, verb, path, body, &out);
-    }
-    buf_printf(&head, "HTTP/1.1 %d Answer\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-               status, out.len);
-    buf_str(&head, buf_view(&out));
-    struct str left = buf_view(&head);
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX + 1024);
+    buf_printf(&out, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n", status,
+               http_status_text(status), body->len);
+    buf_add(&out, body->at, body->len);
+    struct str left = buf_view(&out);
     while (left.len) {
         ssize_t n = send(fd, left.at, left.len, MSG_NOSIGNAL);
         if (n <= 0)
@@ -79,10 +63,12 @@ static void answer(struct guard_socket *s, int fd, struct str in, struct str bod
 
 static void serve_one(struct guard_socket *s, int fd)
 {
-    AUTO_BUF struct buf in = BUF(REQUEST_MAX);
+    AUTO_BUF struct buf in = BUF(HTTP_INPUT_MAX), out = BUF(ANSWER_MAX);
     struct mono until = {clock_mono(&clock_system).ns + (int64_t)CLIENT_MS * NS_PER_MS};
+    struct http_message request;
     struct str body = {0};
-    while (!request_end(buf_view(&in), &body)) {
+    ssize_t there;
+    do {
         char piece[4096];
         struct pollfd p = {.fd = fd, .events = POLLIN};
         int64_t left = mono_since_ms(until, clock_mono(&clock_system));
@@ -94,8 +80,17 @@ static void serve_one(struct guard_socket *s, int fd)
         buf_add(&in, piece, (size_t)n);
         if (in.failed)
             return;
-    }
-    answer(s, fd, buf_view(&in), body);
+    } while ((there = read_request(&in, &request, &body)) == 0);
+    int status = (int)-there;
+    if (there < 0)
+        http_error_body(&out, "bad_request", "This is not a well-formed HTTP/1.1 request.");
+    else
+        status = guard_routes_answer(&s->door,
+                                     request.method == HTTP_POST  ? "POST"
+                                     : request.method == HTTP_GET ? "GET"
+                                                                  : "",
+                                     str_from(request.path), body, &out);
+    send_answer(fd, status, &out);
 }
 
 static void *run(void *argument)

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "guard/gate_http.h"
+#include "net/http_message.h"
 
 enum { CLIENTS_MAX = 4096, BUFFERED_MAX = 256 * 1024, RETRY_AFTER_S = 30 };
 
@@ -108,15 +109,16 @@ static void end_after_writing(struct link *l)
         link_free(l);
 }
 
-static void refuse(struct link *l, int status, const char *reason, const char *text)
+static void refuse(struct link *l, int status, const char *text)
 {
-    char body[256];
-    int len = snprintf(body, sizeof body, "{\"error\": {\"code\": \"%s\", \"message\": \"%s\"}}\n",
-                       status == 503 ? "paused" : "bad_gateway", text);
-    evbuffer_add_printf(bufferevent_get_output(l->client),
-                        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nRetry-After: %d\r\n"
-                        "Connection: close\r\n\r\n%s",
-                        status, reason, len, RETRY_AFTER_S, body);
+    AUTO_BUF struct buf body = BUF(512);
+    http_error_body(&body, status == 503 ? "paused" : status == 400 ? "bad_request" : "bad_gateway", text);
+    struct evbuffer *out = bufferevent_get_output(l->client);
+    evbuffer_add_printf(out,
+                        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nRetry-After: %d\r\n"
+                        "Connection: close\r\n\r\n",
+                        status, http_status_text(status), body.len, RETRY_AFTER_S);
+    evbuffer_add(out, buf_view(&body).at, body.len);
     end_after_writing(l);
 }
 
@@ -124,7 +126,7 @@ static void on_wait_over(evutil_socket_t fd, short events, void *user)
 {
     (void)fd;
     (void)events;
-    refuse(user, 503, "Service Unavailable", "The GPU is in use by somebody else; the worker is paused.");
+    refuse(user, 503, "The GPU is in use by somebody else; the worker is paused.");
 }
 
 /* ---- the worker's side ---- */
@@ -156,7 +158,7 @@ static bool read_response_head(struct link *l)
     struct gate_head head;
     int there = gate_parse_response((struct str){(const char *)evbuffer_pullup(in, (ev_ssize_t)len), len}, &l->request, &head);
     if (there < 0)
-        refuse(l, 502, "Bad Gateway", "The worker did not answer in HTTP.");
+        refuse(l, 502, "The worker did not answer in HTTP.");
     if (there <= 0)
         return false;
     pass(l->worker, l->client, head.len);
@@ -200,7 +202,7 @@ static void on_worker_event(struct bufferevent *b, short what, void *user)
     if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
         return;
     if (l->state == LINK_PASSING && !l->response_begun)
-        refuse(l, 502, "Bad Gateway", "The worker cannot be reached.");
+        refuse(l, 502, "The worker cannot be reached.");
     else if (l->state == LINK_PASSING)
         end_after_writing(l); /* also how a body without a length ends */
     else {
@@ -243,7 +245,7 @@ static void admit(struct link *l)
     l->gate->in_flight++;
     l->response_begun = false;
     if (!connect_worker(l)) {
-        refuse(l, 502, "Bad Gateway", "The worker cannot be reached.");
+        refuse(l, 502, "The worker cannot be reached.");
         return;
     }
     pass(l->client, l->worker, l->request.len);
@@ -256,7 +258,7 @@ static void wait_or_refuse(struct link *l)
     struct gate *g = l->gate;
     bool closed = g->mode == GATE_CLOSED;
     if ((closed && g->refuse) || g->waiting >= g->waiting_max) {
-        refuse(l, 503, "Service Unavailable", "The GPU is in use by somebody else; the worker is paused.");
+        refuse(l, 503, "The GPU is in use by somebody else; the worker is paused.");
         return;
     }
     l->state = LINK_WAITING;
@@ -275,7 +277,7 @@ static void read_request_head(struct link *l)
     size_t len = MIN_OF(evbuffer_get_length(in), (size_t)GATE_HEAD_MAX);
     int there = len ? gate_parse_request((struct str){(const char *)evbuffer_pullup(in, (ev_ssize_t)len), len}, &l->request) : 0;
     if (there < 0)
-        refuse(l, 400, "Bad Request", "That is not HTTP/1.1 as the gate understands it.");
+        refuse(l, 400, "That is not HTTP/1.1 as the gate understands it.");
     else if (there && admits(l->gate))
         admit(l);
     else if (there)

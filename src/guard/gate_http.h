@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Just enough HTTP/1.1 to know where messages end: the gate passes bytes on untouched and only counts. Pure.
+ * Where messages end: the gate passes bytes on untouched and only counts. Pure.
  */
 #pragma once
 
@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "net/http_message.h"
 
-enum { GATE_HEAD_MAX = 64 * 1024 };
+enum { GATE_HEAD_MAX = HTTP_PASSED_HEAD_MAX };
 
 enum gate_body { GATE_BODY_NONE, GATE_BODY_LENGTH, GATE_BODY_CHUNKED, GATE_BODY_UNTIL_CLOSE, GATE_BODY_OPAQUE };
 
@@ -31,9 +32,8 @@ int gate_parse_response(struct str bytes, const struct gate_head *request, struc
 /* Where in the body. */
 struct gate_progress {
     enum gate_body body;
-    int64_t left;    /* of the length, or of the chunk */
-    int chunk_state; /* of the chunk's frame */
     bool done;
+    struct http_body http;
 };
 
 void gate_progress_begin(struct gate_progress *p, const struct gate_head *head);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The request parser. It starts over each time more bytes have come: heads are small, and no state has to be kept for a client
- * that sends its request one byte at a time.
+ * The reader of heads starts over each time more bytes have come: heads are small, and no state has to be kept for a client that
+ * sends its request one byte at a time. The reader of bodies keeps its place: they can be long.
  */
 #include "net/http_message.h"
 
-#include <strings.h>
-
 #include "base/cleanup.h"
-
-bool str_is_nocase(struct str s, const char *text)
-{
-    return s.len == strlen(text) && strncasecmp(s.at, text, s.len) == 0;
-}
+#include "base/json_writer.h"
 
 static bool is_token_char(unsigned char c)
 {
@@ -117,7 +111,7 @@ static enum http_method method_from(struct str name)
     return HTTP_OTHER;
 }
 
-static int parse_target(struct http_request *r)
+static int parse_target(struct http_message *r)
 {
     struct str rest = r->target;
     /* A proxy sends "http://host/path"; then that host counts. */
@@ -154,29 +148,51 @@ static int parse_target(struct http_request *r)
     return decoded == -1 ? -400 : 0;
 }
 
-static int parse_request_line(struct str line, struct http_request *r)
+/* "HTTP/1.1" -> 0. */
+static int parse_version(struct str version, struct http_message *m)
 {
-    struct str method, version;
-    if (!str_cut(&line, ' ', &method) || !str_cut(&line, ' ', &r->target))
-        return -400;
-    version = line;
-    if (!is_token(method) || r->target.len == 0)
-        return -400;
-    for (size_t i = 0; i < r->target.len; i++)
-        if ((unsigned char)r->target.at[i] <= 0x20 || r->target.at[i] == 0x7f)
-            return -400;
     if (version.len != 8 || !str_starts(version, "HTTP/"))
         return -400;
     if (version.at[5] != '1' || version.at[6] != '.')
         return version.at[5] >= '0' && version.at[5] <= '9' && version.at[6] == '.' ? -505 : -400;
     if (version.at[7] < '0' || version.at[7] > '9')
         return -400;
-    r->minor = version.at[7] - '0';
-    r->method = method_from(method);
-    return parse_target(r);
+    m->minor = version.at[7] - '0';
+    return 0;
 }
 
-static int parse_content_length(struct http_request *r, struct str value)
+static int parse_request_line(struct str line, struct http_message *m)
+{
+    struct str method;
+    if (!str_cut(&line, ' ', &method) || !str_cut(&line, ' ', &m->target))
+        return -400;
+    if (!is_token(method) || m->target.len == 0)
+        return -400;
+    for (size_t i = 0; i < m->target.len; i++)
+        if ((unsigned char)m->target.at[i] <= 0x20 || m->target.at[i] == 0x7f)
+            return -400;
+    m->method = method_from(method);
+    return parse_version(line, m);
+}
+
+/* "HTTP/1.1 200 OK"; the reason may be missing. */
+static int parse_status_line(struct str line, struct http_message *m)
+{
+    struct str version = {line.at, MIN_OF(line.len, (size_t)8)};
+    int bad = parse_version(version, m);
+    if (bad)
+        return bad;
+    if (line.len < 12 || line.at[8] != ' ' || (line.len > 12 && line.at[12] != ' ') || !is_field_text(line))
+        return -400;
+    for (size_t i = 9; i < 12; i++) {
+        if (line.at[i] < '0' || line.at[i] > '9')
+            return -400;
+        m->status = m->status * 10 + (line.at[i] - '0');
+    }
+    return m->status >= 100 ? 0 : -400;
+}
+
+static int parse_content_length(struct http_message *r, struct str value)
 {
     /* "5, 5" and a second, different field are how requests are smuggled past a proxy: one plain number or nothing. */
     if (value.len == 0 || value.len > 18 || r->content_length >= 0)
@@ -203,7 +219,16 @@ static bool split_field(struct str line, struct http_field *ret)
     return is_token(ret->name) && is_field_text(value);
 }
 
-static int parse_field(struct str line, struct http_request *r)
+/* "gzip, chunked": what is inside is not our business where a message is only passed on. */
+static bool ends_in_chunks(struct str codings)
+{
+    struct str one = {0};
+    while (str_cut(&codings, ',', &one))
+        ;
+    return str_is_any_case(str_trim(one), "chunked");
+}
+
+static int parse_field(struct str line, bool ours, struct http_message *r)
 {
     struct http_field f;
     if (r->field_count == HTTP_FIELDS_MAX)
@@ -212,27 +237,27 @@ static int parse_field(struct str line, struct http_request *r)
         return -400;
     r->fields[r->field_count++] = f;
 
-    if (str_is_nocase(f.name, "content-length"))
+    if (str_is_any_case(f.name, "content-length"))
         return parse_content_length(r, f.value);
-    if (str_is_nocase(f.name, "transfer-encoding")) {
+    if (str_is_any_case(f.name, "transfer-encoding")) {
         if (r->chunked)
             return -400;
         r->chunked = true;
-        return str_is_nocase(f.value, "chunked") ? 0 : -501;
+        return str_is_any_case(f.value, "chunked") || (!ours && ends_in_chunks(f.value)) ? 0 : -501;
     }
-    if (str_is_nocase(f.name, "expect")) {
+    if (ours && str_is_any_case(f.name, "expect")) {
         r->expect_continue = true;
-        return str_is_nocase(f.value, "100-continue") ? 0 : -417;
+        return str_is_any_case(f.value, "100-continue") ? 0 : -417;
     }
     return 0;
 }
 
-static int check_host(struct http_request *r)
+static int check_host(struct http_message *r)
 {
     size_t hosts = 0;
     struct str host = {0};
     for (size_t i = 0; i < r->field_count; i++) {
-        if (str_is_nocase(r->fields[i].name, "host")) {
+        if (str_is_any_case(r->fields[i].name, "host")) {
             host = r->fields[i].value;
             hosts++;
         }
@@ -244,57 +269,89 @@ static int check_host(struct http_request *r)
     return 0;
 }
 
-ssize_t http_parse_head(struct str input, struct http_request *ret)
-{
-    ret->content_length = -1;
-    ret->field_count = 0;
-    ret->chunked = ret->expect_continue = ret->keep_alive = false;
-    ret->query = ret->host = (struct str){0};
-    ret->path[0] = '\0';
+enum kind {
+    KIND_REQUEST,   /* for us: its target is read, too */
+    KIND_PASSED_ON, /* a request that somebody else will answer */
+    KIND_RESPONSE,
+};
 
+/* Lines up to the empty one. Returns the length of the head. */
+static ssize_t parse_lines(struct str input, enum kind kind, struct http_message *m)
+{
+    size_t head_max = kind == KIND_REQUEST ? HTTP_HEAD_MAX : HTTP_PASSED_HEAD_MAX;
+    size_t line_max = kind == KIND_REQUEST ? HTTP_LINE_MAX : HTTP_PASSED_HEAD_MAX;
     struct str rest = input, line;
     /* An empty line in front is what old clients leave behind a body. */
-    for (int i = 0; i < 2 && str_starts(rest, "\r\n"); i++)
+    for (int i = 0; i < 2 && kind != KIND_RESPONSE && str_starts(rest, "\r\n"); i++)
         rest = (struct str){rest.at + 2, rest.len - 2};
 
     int got = next_line(&rest, &line);
     if (got == 0)
-        return rest.len > HTTP_LINE_MAX ? -414 : 0;
+        return rest.len > line_max || input.len >= head_max ? -414 : 0;
     if (got < 0)
         return -400;
-    if (line.len > HTTP_LINE_MAX)
+    if (line.len > line_max)
         return -414;
-    int status = parse_request_line(line, ret);
+    int status = kind == KIND_RESPONSE ? parse_status_line(line, m) : parse_request_line(line, m);
+    if (status == 0 && kind == KIND_REQUEST)
+        status = parse_target(m);
     if (status)
         return status;
-
     for (;;) {
         got = next_line(&rest, &line);
         size_t used = (size_t)(rest.at - input.at);
         if (got == 0)
-            return input.len > HTTP_HEAD_MAX ? -431 : 0;
+            return input.len >= head_max ? -431 : 0;
         if (got < 0)
             return -400;
-        if (used > HTTP_HEAD_MAX)
+        if (used > head_max)
             return -431;
         if (line.len == 0)
-            break;
-        status = parse_field(line, ret);
+            return (ssize_t)used;
+        status = parse_field(line, kind == KIND_REQUEST, m);
         if (status)
             return status;
     }
-    status = check_host(ret);
+}
+
+static ssize_t parse_head(struct str input, enum kind kind, struct http_message *m)
+{
+    m->content_length = -1;
+    m->field_count = 0;
+    m->status = 0;
+    m->chunked = m->expect_continue = m->keep_alive = false;
+    m->query = m->host = (struct str){0};
+    m->path[0] = '\0';
+    ssize_t used = parse_lines(input, kind, m);
+    if (used <= 0)
+        return used;
+    int status = kind == KIND_RESPONSE ? 0 : check_host(m);
     if (status)
         return status;
     /* Both lengths at once: a smuggling attempt. And HTTP/1.0 knows no chunks. */
-    if (ret->chunked && (ret->content_length >= 0 || ret->minor == 0))
+    if (m->chunked && (m->content_length >= 0 || m->minor == 0))
         return -400;
-    ret->keep_alive =
-        ret->minor >= 1 ? !http_field_has_word(ret, "connection", "close") : http_field_has_word(ret, "connection", "keep-alive");
-    return rest.at - input.at;
+    m->keep_alive =
+        m->minor >= 1 ? !http_field_has_word(m, "connection", "close") : http_field_has_word(m, "connection", "keep-alive");
+    return used;
 }
 
-bool http_has_body(const struct http_request *request)
+ssize_t http_parse_request(struct str input, struct http_message *ret)
+{
+    return parse_head(input, KIND_REQUEST, ret);
+}
+
+ssize_t http_parse_passed_on(struct str input, struct http_message *ret)
+{
+    return parse_head(input, KIND_PASSED_ON, ret);
+}
+
+ssize_t http_parse_response(struct str input, struct http_message *ret)
+{
+    return parse_head(input, KIND_RESPONSE, ret);
+}
+
+bool http_has_body(const struct http_message *request)
 {
     return request->chunked || request->content_length > 0;
 }
@@ -365,49 +422,109 @@ static int64_t chunk_size(struct str line)
     return size;
 }
 
+/* ---- bodies ---- */
+
+enum { AT_SIZE, AT_DATA, AT_DATA_END, AT_TRAILER };
+
+void http_body_begin(struct http_body *b, enum http_framing framing, int64_t length)
+{
+    *b = (struct http_body){.framing = framing, .state = framing == HTTP_CHUNKED ? AT_SIZE : AT_DATA};
+    b->left = framing == HTTP_LENGTH ? length : framing == HTTP_UNTIL_CLOSE ? INT64_MAX : 0;
+    b->done = framing == HTTP_NO_BODY || (framing == HTTP_LENGTH && length == 0);
+}
+
+/* A line of the frame, put together from pieces where it came in pieces. 1: there it is, 0: not yet, or the negative status. */
+static int take_line(struct http_body *b, struct str *input, struct str *line)
+{
+    const char *end = input->len ? memchr(input->at, '\n', input->len) : NULL;
+    size_t len = end ? (size_t)(end - input->at) + 1 : input->len;
+    if (b->line_len + len > sizeof b->line)
+        return -400;
+    struct str whole = {input->at, len};
+    if (b->line_len || !end) {
+        memcpy(b->line + b->line_len, input->at, len);
+        b->line_len += len;
+        whole = (struct str){b->line, b->line_len};
+    }
+    *input = (struct str){input->at + len, input->len - len};
+    if (!end)
+        return 0;
+    b->line_len = 0;
+    return next_line(&whole, line) > 0 ? 1 : -400;
+}
+
+static int take_frame(struct http_body *b, struct str *input)
+{
+    struct str line;
+    struct http_field trailer;
+    int got = take_line(b, input, &line);
+    if (got <= 0)
+        return got;
+    if (b->state == AT_DATA_END) {
+        b->state = AT_SIZE;
+        return line.len ? -400 : 1;
+    }
+    if (b->state == AT_SIZE) {
+        b->left = chunk_size(line);
+        b->state = b->left ? AT_DATA : AT_TRAILER;
+        return b->left < 0 ? -400 : 1;
+    }
+    /* Trailer fields must be fields, and are forgotten. */
+    b->trailer_len += line.len + 2;
+    b->done = line.len == 0;
+    if (b->trailer_len > HTTP_TRAILER_MAX)
+        return -431;
+    return b->done || split_field(line, &trailer) ? 1 : -400;
+}
+
+int http_body_next(struct http_body *b, struct str *input, struct str *piece)
+{
+    *piece = (struct str){0};
+    while (!b->done && input->len) {
+        if (b->state != AT_DATA) {
+            int got = take_frame(b, input);
+            if (got < 0)
+                return got;
+            continue;
+        }
+        size_t len = (uint64_t)b->left < input->len ? (size_t)b->left : input->len;
+        *piece = (struct str){input->at, len};
+        *input = (struct str){input->at + len, input->len - len};
+        if (b->framing != HTTP_UNTIL_CLOSE)
+            b->left -= (int64_t)len;
+        if (b->left == 0 && b->framing == HTTP_CHUNKED)
+            b->state = AT_DATA_END;
+        else
+            b->done = b->left == 0;
+        return 1;
+    }
+    return 0;
+}
+
 /* Walks over the chunks; with `to` set, also moves their contents together there. */
 static ssize_t walk_chunks(struct str input, char *to, size_t *ret_len)
 {
-    struct str rest = input, line;
+    struct http_body b;
+    struct str rest = input, piece;
     size_t body = 0;
+    http_body_begin(&b, HTTP_CHUNKED, 0);
     for (;;) {
-        int got = next_line(&rest, &line);
-        if (got <= 0)
-            return got < 0 || rest.len > 256 ? -400 : 0;
-        int64_t size = line.len > 256 ? -1 : chunk_size(line);
-        if (size < 0)
-            return -400;
-        if ((uint64_t)size > HTTP_BODY_MAX - body)
-            return -413;
-        if (size == 0)
-            break;
-        if (rest.len < (size_t)size + 2)
-            return 0;
-        if (rest.at[size] != '\r' || rest.at[size + 1] != '\n')
-            return -400;
-        if (to)
-            memmove(to + body, rest.at, (size_t)size);
-        body += (size_t)size;
-        rest = (struct str){rest.at + size + 2, rest.len - (size_t)size - 2};
-    }
-    /* Trailer fields must be fields, and are forgotten. */
-    for (const char *start = rest.at;;) {
-        int got = next_line(&rest, &line);
+        int got = http_body_next(&b, &rest, &piece);
         if (got < 0)
-            return -400;
-        if (got == 0 || rest.at - start > 4096)
-            return got == 0 && rest.len <= 4096 ? 0 : -431;
-        if (line.len == 0)
+            return got;
+        if (got && to)
+            memmove(to + body, piece.at, piece.len);
+        body += piece.len;
+        if (body + (uint64_t)b.left > HTTP_BODY_MAX)
+            return -413;
+        if (got == 0)
             break;
-        struct http_field trailer;
-        if (!split_field(line, &trailer))
-            return -400;
     }
     *ret_len = body;
-    return rest.at - input.at;
+    return b.done ? rest.at - input.at : 0;
 }
 
-ssize_t http_parse_body(const struct http_request *request, char *at, size_t len, struct str *ret)
+ssize_t http_parse_body(const struct http_message *request, char *at, size_t len, struct str *ret)
 {
     if (!request->chunked) {
         if (request->content_length > HTTP_BODY_MAX)
@@ -421,34 +538,48 @@ ssize_t http_parse_body(const struct http_request *request, char *at, size_t len
     size_t body;
     ssize_t used = walk_chunks((struct str){at, len}, NULL, &body);
     if (used > 0) {
-        walk_chunks((struct str){at, len}, at, &body);
+        walk_chunks((struct str){at, (size_t)used}, at, &body);
         *ret = (struct str){at, body};
     }
     return used;
 }
 
-struct str http_field(const struct http_request *request, const char *name)
+void http_body_of_response(struct http_body *b, const struct http_message *m, bool to_head)
+{
+    if (to_head || m->status < 200 || m->status == 204 || m->status == 304)
+        http_body_begin(b, HTTP_NO_BODY, 0);
+    else if (m->chunked)
+        http_body_begin(b, HTTP_CHUNKED, 0);
+    else if (m->content_length >= 0)
+        http_body_begin(b, HTTP_LENGTH, m->content_length);
+    else
+        http_body_begin(b, HTTP_UNTIL_CLOSE, 0);
+}
+
+/* ---- what is in a head ---- */
+
+struct str http_field(const struct http_message *request, const char *name)
 {
     for (size_t i = 0; i < request->field_count; i++)
-        if (str_is_nocase(request->fields[i].name, name))
+        if (str_is_any_case(request->fields[i].name, name))
             return request->fields[i].value;
     return (struct str){0};
 }
 
-bool http_field_has_word(const struct http_request *request, const char *name, const char *word)
+bool http_field_has_word(const struct http_message *request, const char *name, const char *word)
 {
     for (size_t i = 0; i < request->field_count; i++) {
-        if (!str_is_nocase(request->fields[i].name, name))
+        if (!str_is_any_case(request->fields[i].name, name))
             continue;
         struct str rest = request->fields[i].value, part;
         while (str_cut(&rest, ',', &part))
-            if (str_is_nocase(str_trim(part), word))
+            if (str_is_any_case(str_trim(part), word))
                 return true;
     }
     return false;
 }
 
-bool http_query(const struct http_request *request, const char *key, char *value, size_t size)
+bool http_query(const struct http_message *request, const char *key, char *value, size_t size)
 {
     struct str rest = request->query, pair;
     while (rest.len && str_cut(&rest, '&', &pair)) {
@@ -464,10 +595,10 @@ bool http_query(const struct http_request *request, const char *key, char *value
     return false;
 }
 
-struct str http_cookie(const struct http_request *request, const char *name)
+struct str http_cookie(const struct http_message *request, const char *name)
 {
     for (size_t i = 0; i < request->field_count; i++) {
-        if (!str_is_nocase(request->fields[i].name, "cookie"))
+        if (!str_is_any_case(request->fields[i].name, "cookie"))
             continue;
         struct str rest = request->fields[i].value, part, key;
         while (str_cut(&rest, ';', &part)) {
@@ -477,4 +608,53 @@ struct str http_cookie(const struct http_request *request, const char *name)
         }
     }
     return (struct str){0};
+}
+
+/* ---- answers ---- */
+
+const char *http_status_text(int status)
+{
+    switch (status) {
+    case 101: return "Switching Protocols";
+    case 200: return "OK";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
+    case 426: return "Upgrade Required";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    default: return "Unknown";
+    }
+}
+
+void http_error_body(struct buf *out, const char *code, const char *message)
+{
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key_object(&j, "error");
+    jw_key_text(&j, "code", code);
+    jw_key_text(&j, "message", message);
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
 }

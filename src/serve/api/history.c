@@ -281,7 +281,7 @@ static bool read_step(const char *text, int64_t *ret_ms)
 
 static bool read_question(struct exchange *x, struct history_job *job)
 {
-    const struct http_request *r = x->request;
+    const struct http_message *r = x->request;
     int64_t now_ms = clock_wall(x->server->options.env->clock).ms, number;
     char text[64];
     *job = (struct history_job){.until_ms = now_ms + 1, .gpu_index = -1, .limit = LIMIT_DEFAULT};

@@ -17,14 +17,7 @@ bool part_query(const struct part_request *r, const char *key, char *value, size
 
 int part_error(struct buf *out, int status, const char *code, const char *message)
 {
-    struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_object(&j, "error");
-    jw_key_text(&j, "code", code);
-    jw_key_text(&j, "message", message);
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
+    http_error_body(out, code, message);
     return status;
 }
 

@@ -16,7 +16,7 @@
 
 struct config;
 struct exchange;
-struct http_request;
+struct http_message;
 struct part_host; /* what the daemon gives to its parts: daemon/part.h */
 struct prometheus_extra;
 struct route;
@@ -49,7 +49,7 @@ struct part {
 struct part_request {
     struct str body;
     bool owner;                      /* may see what others may not: whole command lines */
-    const struct http_request *http; /* for part_query(); NULL: there are no parameters */
+    const struct http_message *http; /* for part_query(); NULL: there are no parameters */
     const struct snapshot *latest;   /* the newest sample, periodic or taken for a request; without GPUs before the first */
 };
 

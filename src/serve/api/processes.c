@@ -33,7 +33,7 @@ static bool bad(struct exchange *x, const char *message)
 
 static bool read_query(struct exchange *x, struct query *q)
 {
-    const struct http_request *r = x->request;
+    const struct http_message *r = x->request;
     struct process_filter *f = &q->filter;
     int64_t pid;
     if (http_query(r, "user", q->user, sizeof q->user))

@@ -36,18 +36,18 @@ bool host_is_known(struct str host, const char *const *allowed, size_t allowed_c
     if (name.len && name.at[name.len - 1] == '.')
         name.len--;
     /* A page of an attacker's name cannot send a number as Host: rebinding needs a name that he controls. */
-    if (is_numeric(name) || str_is_nocase(name, "localhost"))
+    if (is_numeric(name) || str_is_any_case(name, "localhost"))
         return true;
     if (name.len > 10 && strncasecmp(name.at + name.len - 10, ".localhost", 10) == 0)
         return true;
     if (own_name && own_name[0]) {
         char local[300];
         snprintf(local, sizeof local, "%s.local", own_name);
-        if (str_is_nocase(name, own_name) || str_is_nocase(name, local))
+        if (str_is_any_case(name, own_name) || str_is_any_case(name, local))
             return true;
     }
     for (size_t i = 0; i < allowed_count; i++)
-        if (str_is_nocase(name, allowed[i]) || str_is(STR("*"), allowed[i]))
+        if (str_is_any_case(name, allowed[i]) || str_is(STR("*"), allowed[i]))
             return true;
     return false;
 }
@@ -85,7 +85,7 @@ struct str access_cors_origin(const struct exchange *x)
     for (size_t i = 0; origin.at && i < o->cors_origin_count; i++) {
         if (strcmp(o->cors_origins[i], "*") == 0)
             return STR("*");
-        if (str_is_nocase(origin, o->cors_origins[i]))
+        if (str_is_any_case(origin, o->cors_origins[i]))
             return origin;
     }
     return (struct str){0};
@@ -112,10 +112,10 @@ static bool needs_token(const struct exchange *x)
     return !x->conn->listener->is_loopback && !x->server->options.insecure;
 }
 
-static struct str bearer(const struct http_request *request)
+static struct str bearer(const struct http_message *request)
 {
     struct str field = http_field(request, "authorization"), scheme;
-    if (!field.at || !str_word(&field, &scheme) || !str_is_nocase(scheme, "bearer"))
+    if (!field.at || !str_word(&field, &scheme) || !str_is_any_case(scheme, "bearer"))
         return (struct str){0};
     return str_trim(field);
 }

@@ -36,7 +36,7 @@ struct route {
 struct exchange {
     struct server *server;
     struct conn *conn;
-    const struct http_request *request;
+    const struct http_message *request;
     const struct route *route; /* NULL while there is none */
     void *part;                /* that answers it; NULL: the server itself */
     struct str body;

@@ -27,7 +27,7 @@ static void send_continue(struct conn *c)
     conn_send(c, &PIECE_STR(STR("HTTP/1.1 100 Continue\r\n\r\n")), 1);
 }
 
-static void reject(struct conn *c, const struct http_request *request, int status)
+static void reject(struct conn *c, const struct http_message *request, int status)
 {
     struct http_client *h = c->state;
     struct exchange x = {.server = h->server, .conn = c, .request = request, .close = true, .linger = true};
@@ -58,8 +58,8 @@ static bool refuse_early(struct exchange *x)
 static size_t one_request(struct conn *c, char *at, size_t len)
 {
     struct http_client *h = c->state;
-    struct http_request request;
-    ssize_t head = http_parse_head((struct str){at, len}, &request);
+    struct http_message request;
+    ssize_t head = http_parse_request((struct str){at, len}, &request);
     if (head < 0)
         reject(c, NULL, (int)-head);
     if (head <= 0)

@@ -37,4 +37,3 @@ static inline struct http_client *http_client_of(struct conn *c)
 }
 /* After an upgrade: HTTP's own state goes, the new protocol's takes its place. */
 void http_hand_over(struct conn *c, const struct protocol *protocol, void *state);
-const char *http_status_text(int status);

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "net/http_message.h"
 #include "serve/http/tls.h"
 
 enum { BACKLOG = 4096, ACCEPT_AT_ONCE = 64, RESERVED_MAX = 64 };
@@ -199,16 +200,18 @@ static struct peer *find_place(struct listener *l, const struct visitor *v)
 
 static void turn_away(struct listener *l, int fd)
 {
-    static const char body[] = "{\"error\": {\"code\": \"too_many_connections\", \"message\": \"All places are taken.\"}}\n";
-    char answer[512], unread[4096];
-    int len = snprintf(answer, sizeof answer,
-                       "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
-                       "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
-                       sizeof body - 1, body);
+    AUTO_BUF struct buf body = BUF(256), answer = BUF(512);
+    char unread[4096];
+    http_error_body(&body, "too_many_connections", "All places are taken.");
+    buf_printf(&answer,
+               "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
+               "Connection: close\r\nContent-Length: %zu\r\n\r\n",
+               body.len);
+    buf_str(&answer, buf_view(&body));
     l->loop->turned_away++;
     /* Over TLS nobody could read it. */
     if (!l->tls)
-        send(fd, answer, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        send(fd, buf_view(&answer).at, answer.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     /* A request that is left unread makes the kernel reset the connection, and the answer is lost. */
     shutdown(fd, SHUT_WR);
     while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)

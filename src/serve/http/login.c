@@ -41,7 +41,7 @@ void post_login(struct exchange *x)
 {
     struct server *s = x->server;
     /* The body of a form has the syntax of a query. */
-    struct http_request form = {.query = x->body};
+    struct http_message form = {.query = x->body};
     char token[TOKEN_TEXT_SIZE];
     token_file_refresh(&s->tokens);
     if (!http_query(&form, "token", token, sizeof token))

@@ -6,46 +6,11 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/json_writer.h"
 #include "serve/http/access.h"
 #include "serve/http/core.h"
 #include "serve/http/exchange.h"
 #include "serve/http/http.h"
 #include "serve/http/negotiate.h"
-
-const char *http_status_text(int status)
-{
-    switch (status) {
-    case 101: return "Switching Protocols";
-    case 200: return "OK";
-    case 202: return "Accepted";
-    case 204: return "No Content";
-    case 303: return "See Other";
-    case 304: return "Not Modified";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 406: return "Not Acceptable";
-    case 408: return "Request Timeout";
-    case 409: return "Conflict";
-    case 413: return "Content Too Large";
-    case 414: return "URI Too Long";
-    case 415: return "Unsupported Media Type";
-    case 417: return "Expectation Failed";
-    case 421: return "Misdirected Request";
-    case 426: return "Upgrade Required";
-    case 429: return "Too Many Requests";
-    case 431: return "Request Header Fields Too Large";
-    case 500: return "Internal Server Error";
-    case 501: return "Not Implemented";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    case 505: return "HTTP Version Not Supported";
-    default: return "Unknown";
-    }
-}
 
 /* The Date field changes once a second. */
 static const char *date_field(void)
@@ -151,14 +116,7 @@ void exchange_begin(struct exchange *x, const struct reply *r)
 void exchange_error_with(struct exchange *x, int status, const char *fields, const char *code, const char *message)
 {
     AUTO_BUF struct buf out = BUF(4096);
-    struct json_writer j = JSON_WRITER(&out);
-    jw_object(&j);
-    jw_key_object(&j, "error");
-    jw_key_text(&j, "code", code);
-    jw_key_text(&j, "message", message);
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(&out, '\n');
+    http_error_body(&out, code, message);
     AUTO_BLOB struct blob *body = blob_take(&out);
     exchange_reply(
         x, &(struct reply){.status = status, .type = "application/json", .body = body, .fields = fields, .cache = "no-store"});

@@ -227,7 +227,7 @@ static void answer_handshake(struct conn *c, struct str key)
 
 struct ws *ws_accept(struct exchange *x, const struct ws_ops *ops, void *owner)
 {
-    const struct http_request *r = x->request;
+    const struct http_message *r = x->request;
     if (!http_field_has_word(r, "upgrade", "websocket") || !http_field_has_word(r, "connection", "upgrade") ||
         r->method != HTTP_GET || r->minor < 1) {
         exchange_error_with(x, 426, "Upgrade: websocket\r\nConnection: Upgrade\r\n", "upgrade_required",

@@ -23,10 +23,10 @@ static void requests_end_where_their_fields_say(void **state)
     struct gate_head h = request_of("GET / HTTP/1.1\r\nHost: x\r\n\r\nrest");
     assert_int_equal(h.len, 27);
     assert_int_equal(h.body, GATE_BODY_NONE);
-    h = request_of("POST /v1 HTTP/1.1\r\ncontent-length: 12\r\n\r\n");
+    h = request_of("POST /v1 HTTP/1.1\r\nHost: x\r\ncontent-length: 12\r\n\r\n");
     assert_int_equal(h.body, GATE_BODY_LENGTH);
     assert_int_equal(h.length, 12);
-    h = request_of("POST /v1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive, Upgrade\r\n\r\n");
+    h = request_of("POST /v1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive, Upgrade\r\n\r\n");
     assert_int_equal(h.body, GATE_BODY_CHUNKED);
     assert_true(h.upgrade);
     assert_true(request_of("GET / HTTP/1.0\r\n\r\n").close);
@@ -43,17 +43,48 @@ static void what_is_not_whole_waits_and_what_is_wrong_is_refused(void **state)
     memset(endless, 'a', GATE_HEAD_MAX);
     assert_int_equal(gate_parse_request(str_from(endless), &h), -1);
     /* Two lengths, or a length and chunks: the worker could read another message than the gate. */
-    assert_int_equal(gate_parse_request(STR("POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), &h), -1);
-    assert_int_equal(gate_parse_request(STR("POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"), &h), -1);
-    assert_int_equal(gate_parse_request(STR("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), &h), -1);
-    assert_int_equal(gate_parse_request(STR("POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n"), &h), -1);
+    assert_int_equal(gate_parse_request(STR("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), &h),
+                     -1);
+    assert_int_equal(
+        gate_parse_request(STR("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"), &h), -1);
+    assert_int_equal(gate_parse_request(STR("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"), &h), -1);
+    assert_int_equal(gate_parse_request(STR("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"), &h), -1);
+}
+
+/* What two readers could read in two ways is passed on to neither. */
+static void the_gate_reads_as_strictly_as_the_server(void **state)
+{
+    (void)state;
+    struct gate_head h;
+    static const char *const bad[] = {
+        "POST / HTTP/1.1\nHost: x\nContent-Length: 1\n\n",
+        "POST / HTTP/1.1\nHost: x\r\nContent-Length: 1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nX: 1\r\n Content-Length: 1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n",
+        "GET  / HTTP/1.1\r\nHost: x\r\n\r\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (gate_parse_request(str_from(bad[i]), &h) != -1)
+            fail_msg("accepted: %s", bad[i]);
+    static const char *const chunks[] = {"5 junk\r\nhello", "5\nhello",         "5;a\001\r\n",
+                                         "5\r\nhelloX\r\n", "0\r\ngarbage\r\n", "x\r\n"};
+    for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
+        struct gate_progress p;
+        gate_progress_begin(&p, &(struct gate_head){.body = GATE_BODY_CHUNKED});
+        if (gate_progress_feed(&p, str_from(chunks[i])) != -1)
+            fail_msg("accepted: %s", chunks[i]);
+    }
+    /* Old clients that keep their connection are let keep it. */
+    assert_false(request_of("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").close);
 }
 
 static void responses_depend_on_what_was_asked(void **state)
 {
     (void)state;
-    const char *get = "GET / HTTP/1.1\r\n\r\n", *head = "HEAD / HTTP/1.1\r\n\r\n";
-    const char *upgrade = "GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    const char *get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n", *head = "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n";
+    const char *upgrade = "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     assert_int_equal(response_of("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", get).body, GATE_BODY_LENGTH);
     assert_int_equal(response_of("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", head).body, GATE_BODY_NONE);
     assert_int_equal(response_of("HTTP/1.1 200 OK\r\n\r\n", get).body, GATE_BODY_UNTIL_CLOSE);
@@ -105,9 +136,13 @@ static void a_length_ends_exactly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(requests_end_where_their_fields_say), TEST(what_is_not_whole_waits_and_what_is_wrong_is_refused),
-        TEST(responses_depend_on_what_was_asked),  TEST(chunked_bodies_end_wherever_they_are_cut),
-        TEST(broken_chunks_are_refused),           TEST(a_length_ends_exactly),
+        TEST(requests_end_where_their_fields_say),
+        TEST(what_is_not_whole_waits_and_what_is_wrong_is_refused),
+        TEST(the_gate_reads_as_strictly_as_the_server),
+        TEST(responses_depend_on_what_was_asked),
+        TEST(chunked_bodies_end_wherever_they_are_cut),
+        TEST(broken_chunks_are_refused),
+        TEST(a_length_ends_exactly),
     };
     return RUN_TESTS(tests);
 }

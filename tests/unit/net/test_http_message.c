@@ -5,11 +5,11 @@
 
 #include "test.h"
 
-static struct http_request request;
+static struct http_message request;
 
 static ssize_t head(const char *text)
 {
-    return http_parse_head(str_from(text), &request);
+    return http_parse_request(str_from(text), &request);
 }
 
 #define HOST "Host: localhost\r\n"
@@ -42,7 +42,7 @@ static void an_incomplete_head_waits_at_every_byte(void **state)
     (void)state;
     const char *text = "\r\nPOST / HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\n";
     for (size_t len = 0; len < strlen(text); len++)
-        assert_int_equal(http_parse_head((struct str){text, len}, &request), 0);
+        assert_int_equal(http_parse_request((struct str){text, len}, &request), 0);
     assert_int_equal(head(text), (ssize_t)strlen(text));
     assert_int_equal(request.content_length, 3);
 }
@@ -198,6 +198,72 @@ static void cookies_are_found_by_name(void **state)
     assert_null(http_cookie(&request, "token").at);
 }
 
+static void answers_are_read_as_strictly(void **state)
+{
+    (void)state;
+    static const char good[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\nConnection: close\r\n\r\n";
+    for (size_t len = 1; len < sizeof good - 1; len++)
+        assert_int_equal(http_parse_response((struct str){good, len}, &request), 0);
+    assert_int_equal(http_parse_response(STR(good), &request), sizeof good - 1);
+    assert_int_equal(request.status, 404);
+    assert_int_equal(request.content_length, 5);
+    assert_false(request.keep_alive);
+    assert_true(http_parse_response(STR("HTTP/1.1 204\r\n\r\n"), &request) > 0); /* without a reason */
+    assert_true(http_parse_response(STR("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n"), &request) > 0);
+    assert_true(request.keep_alive);
+    static const char *const bad[] = {
+        "HTTP/2 200 OK\r\n\r\n",
+        "HTTP/1.1 99 OK\r\n\r\n",
+        "HTTP/1.1  200 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\n\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: 1\r\n folded\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\n",
+        "SSH-2.0-OpenSSH\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (http_parse_response(str_from(bad[i]), &request) >= 0)
+            fail_msg("accepted: %s", bad[i]);
+}
+
+static void what_is_passed_on_is_not_judged_by_its_target(void **state)
+{
+    (void)state;
+    static const char prompt[] = "GET /complete?prompt=a%0ab%zz HTTP/1.1\r\nHost: x\r\nExpect: something\r\n\r\n";
+    assert_int_equal(http_parse_request(STR(prompt), &request), -400);
+    assert_int_equal(http_parse_passed_on(STR(prompt), &request), sizeof prompt - 1);
+    assert_true(http_parse_passed_on(STR("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"), &request) > 0);
+    assert_true(request.chunked);
+    assert_true(http_parse_passed_on(STR("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n"), &request) < 0);
+}
+
+/* However the bytes of a body are cut into pieces, its content and its end are the same. */
+static void bodies_come_in_pieces(void **state)
+{
+    (void)state;
+    static const char whole[] = "5;x=\"y z\"\r\nhello\r\nA\r\n, in parts\r\n0\r\nTrailer: t\r\n\r\nNEXT";
+    for (size_t step = 1; step < sizeof whole; step++) {
+        struct http_body b;
+        struct str piece;
+        char content[64];
+        size_t len = 0, used = 0;
+        http_body_begin(&b, HTTP_CHUNKED, 0);
+        while (!b.done) {
+            size_t end = used + step < sizeof whole - 1 ? used + step : sizeof whole - 1;
+            struct str rest = {whole + used, end - used};
+            while (http_body_next(&b, &rest, &piece) > 0) {
+                memcpy(content + len, piece.at, piece.len);
+                len += piece.len;
+            }
+            used = (size_t)(rest.at - whole);
+        }
+        assert_true(str_is((struct str){content, len}, "hello, in parts"));
+        assert_int_equal(used, sizeof whole - 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +275,9 @@ int main(void)
         TEST(the_host_of_an_absolute_target_counts),
         TEST(bodies_by_length),
         TEST(bodies_in_chunks),
+        TEST(answers_are_read_as_strictly),
+        TEST(what_is_passed_on_is_not_judged_by_its_target),
+        TEST(bodies_come_in_pieces),
         TEST(cookies_are_found_by_name),
     };
     return RUN_TESTS(tests);
