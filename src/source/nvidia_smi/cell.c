@@ -69,10 +69,11 @@ static const struct {
 } numbers[] = {
     [CELL_PERCENT] = {{"%"}, 10, 0, 100},
     [CELL_FAN] = {{"%"}, 10, 0, 255},
-    [CELL_MIB] = {{"MiB", "MB"}, 1 << 20, 0, 1LL << 40},
+    [CELL_MIB] = {{"MiB", "MB"}, 1 << 20, 0, 1LL << 30},
     [CELL_CELSIUS] = {{"C"}, 1000, -100, 250},
     [CELL_WATT] = {{"W"}, 1000, 0, 100000},
     [CELL_MHZ] = {{"MHz"}, 1000, 0, 100000},
+    [CELL_MILLIVOLT] = {{"mV"}, 1, 1, 10000}, /* 0.000 mV is what cards say that do not measure it */
     [CELL_COUNT] = {{"bank(s)"}, 1, 0, INT64_MAX / 2},
     [CELL_MICROSECONDS] = {{"us"}, 1, 0, INT64_MAX / 2},
     [CELL_KB_PER_S] = {{"KB/s"}, 1000, 0, 1LL << 40},
@@ -89,6 +90,16 @@ static bool split_unit(struct str cell, struct str *number, struct str *unit)
     return len > 0;
 }
 
+/* All ones in 32 or 64 bits, also counted in KiB or MiB: a value that was never set. */
+static bool is_all_ones(double value)
+{
+    static const double ones[] = {4294967295.0, 18446744073709551615.0, 18014398509481983.0, 17592186044415.0};
+    for (size_t i = 0; i < ARRAY_LEN(ones); i++)
+        if (value == ones[i])
+            return true;
+    return false;
+}
+
 static struct reading read_number(struct str cell, enum cell_kind kind)
 {
     struct str number, unit;
@@ -99,9 +110,11 @@ static struct reading read_number(struct str cell, enum cell_kind kind)
         known_unit = known_unit || str_is_any_case(unit, numbers[kind].units[i]);
     double value;
     int64_t scaled;
-    if (!known_unit || !str_to_double(number, &value) || value < (double)numbers[kind].least || value > (double)numbers[kind].most)
+    if (!known_unit || !str_to_double(number, &value) || is_all_ones(value) || value < (double)numbers[kind].least ||
+        value > (double)numbers[kind].most)
         return reading_absent(READING_FAILED);
-    if (numbers[kind].scale == 1 ? !str_to_i64(number, &scaled) : !str_to_scaled(number, numbers[kind].scale, &scaled))
+    bool counted = numbers[kind].scale == 1 && kind != CELL_MILLIVOLT; /* larger than a double is exact */
+    if (counted ? !str_to_i64(number, &scaled) : !str_to_scaled(number, numbers[kind].scale, &scaled))
         return reading_absent(READING_FAILED);
     return reading_ok(scaled);
 }

@@ -13,6 +13,7 @@ enum cell_kind {
     CELL_CELSIUS, /* -> millidegrees */
     CELL_WATT,    /* -> milliwatts */
     CELL_MHZ,     /* -> kHz */
+    CELL_MILLIVOLT,
     CELL_COUNT,
     CELL_MICROSECONDS,
     CELL_KB_PER_S, /* -> bytes per second */

@@ -10,7 +10,8 @@
 /* What changes with every sample is not taken from an older output; the limit of the temperature does not change. */
 static bool may_be_older(const struct smi *s, enum metric metric)
 {
-    return s->xml_only || metric == METRIC_temp_limit_mdegc || !(metric_table[metric].group & (GROUP_FAST | GROUP_PROCESS));
+    return s->xml_only || s->xml_fresh || metric == METRIC_temp_limit_mdegc ||
+           !(metric_table[metric].group & (GROUP_FAST | GROUP_PROCESS));
 }
 
 static void merge_metrics(const struct smi *s, const struct card *card, unsigned groups, struct gpu *out)

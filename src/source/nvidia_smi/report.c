@@ -112,23 +112,18 @@ static void margins_to_temperatures(struct smi_card *card)
     }
 }
 
-/* Each number is rounded to MiB on its own. The reserve takes up what that makes of the sum. */
-static void balance_memory(struct gpu *gpu)
+/* Some cards and drivers give the draw of this moment only. */
+static void choose_power(struct gpu *gpu)
 {
-    int64_t total, used, free_bytes, reserved, most = 4LL << 20;
-    if (!reading_get(gpu->mem_total_bytes, &total) || !reading_get(gpu->mem_used_bytes, &used) ||
-        !reading_get(gpu->mem_free_bytes, &free_bytes) || !reading_get(gpu->mem_reserved_bytes, &reserved))
-        return;
-    int64_t rest = total - used - free_bytes;
-    if (rest >= 0 && llabs(rest - reserved) <= most)
-        gpu->mem_reserved_bytes = reading_ok(rest);
+    if (gpu->power_mw.state != READING_OK && gpu->power_instant_mw.state == READING_OK)
+        gpu->power_mw = gpu->power_instant_mw;
 }
 
 void smi_finish(struct smi_card *card, enum cell_trouble trouble, struct str words)
 {
     struct gpu *gpu = &card->gpu;
     margins_to_temperatures(card);
-    balance_memory(gpu);
+    choose_power(gpu);
     char message[GPU_ERROR_SIZE];
     str_copy_clean(message, sizeof message, words);
     if (trouble == TROUBLE_LOST) {

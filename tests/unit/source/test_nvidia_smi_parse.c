@@ -348,7 +348,7 @@ static void xml_text_is_decoded_within_bounds(void **state)
     assert_string_equal(small, "abc");
 }
 
-static void memory_adds_up(void **state)
+static void memory_is_what_each_cell_says(void **state)
 {
     (void)state;
     const struct smi_field *columns[8];
@@ -358,7 +358,40 @@ static void memory_adds_up(void **state)
     AUTO_REPORT struct smi_report r = {0};
     assert_int_equal(smi_read_csv(&r, STR("0, 214 MiB, 7571 MiB, 408 MiB, 8192 MiB, GPU-a\n"), columns, count), 1);
     struct gpu *gpu = &r.cards[0].gpu;
-    assert_int_equal(gpu->mem_reserved_bytes.value, 407LL * MIB_BYTES);
+    assert_int_equal(gpu->mem_reserved_bytes.value, 408LL * MIB_BYTES); /* each is rounded on its own; none is bent to the sum */
+}
+
+static void numbers_that_were_never_set_are_absent(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cell;
+        enum cell_kind kind;
+    } cells[] = {{"4294967295 MiB", CELL_MIB},         {"4294967295", CELL_MIB},          {"17592186044415 MiB", CELL_MIB},
+                 {"4294967295 W", CELL_WATT},          {"4294967295", CELL_MHZ},          {"4294967295", CELL_COUNT},
+                 {"18446744073709551615", CELL_COUNT}, {"4294967295 KB/s", CELL_KB_PER_S}};
+    for (size_t i = 0; i < ARRAY_LEN(cells); i++)
+        assert_int_equal(cell_read(str_from(cells[i].cell), cells[i].kind).state, READING_FAILED);
+}
+
+static void xml_gives_voltage_module_traffic_and_the_draw_of_the_moment(void **state)
+{
+    (void)state;
+    static const char text[] = "<nvidia_smi_log><gpu id=\"00000000:01:00.0\"><uuid>GPU-a</uuid><gpu_module_id>4</gpu_module_id>"
+                               "<pci><rx_util>535 KB/s</rx_util><tx_util>6000 KB/s</tx_util></pci>"
+                               "<voltage><graphics_volt>693.750 mV</graphics_volt></voltage>"
+                               "<gpu_power_readings><average_power_draw>N/A</average_power_draw>"
+                               "<instant_power_draw>79.15 W</instant_power_draw></gpu_power_readings></gpu></nvidia_smi_log>";
+    AUTO_REPORT struct smi_report r = {0};
+    assert_int_equal(smi_read_xml(&r, STR(text), NULL), 0);
+    const struct gpu *gpu = &r.cards[0].gpu;
+    assert_int_equal(gpu->voltage_mv.value, 694);
+    assert_int_equal(gpu->module_id.value, 4);
+    assert_int_equal(gpu->pcie_rx_bytes_per_s.value, 535000);
+    assert_int_equal(gpu->pcie_tx_bytes_per_s.value, 6000000);
+    assert_int_equal(gpu->power_mw.value, 79150);
+    assert_int_equal(gpu->power_instant_mw.value, 79150);
+    assert_int_equal(cell_read(STR("0.000 mV"), CELL_MILLIVOLT).state, READING_FAILED); /* no card works at 0 V */
 }
 
 static void failures_are_explained(void **state)
@@ -421,7 +454,9 @@ int main(void)
         TEST(cut_xml_is_an_error_and_never_half_a_card),
         TEST(xml_that_is_none_is_refused),
         TEST(xml_text_is_decoded_within_bounds),
-        TEST(memory_adds_up),
+        TEST(memory_is_what_each_cell_says),
+        TEST(numbers_that_were_never_set_are_absent),
+        TEST(xml_gives_voltage_module_traffic_and_the_draw_of_the_moment),
         TEST(failures_are_explained),
         TEST(versions_are_found_in_old_and_new_texts),
     };
