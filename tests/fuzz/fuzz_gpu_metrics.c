@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct gpu_metrics m;
     struct throttle_memory memory = {0};
     struct reading none = reading_absent(READING_UNSUPPORTED);
-    if (!gpu_metrics_decode(data, size, &m))
+    if (!gpu_metrics_decode(data, size, 0, &m))
         return 0;
     for (int field = 0; field < GM_COUNT; field++) {
         const struct gm_slot *slot = &m.slots[field];

@@ -58,7 +58,7 @@ void dpm_parse_clock(struct str text, struct dpm_clock *ret)
         agree = agree && (now < 0 || now == mhz);
         now = mhz;
     }
-    if (agree && now > 0)
+    if (agree && now >= 0)
         ret->now_khz = reading_ok(now * 1000);
 }
 

@@ -7,7 +7,7 @@
 #include "model/reading.h"
 
 struct dpm_clock {
-    struct reading now_khz; /* of the starred row; absent when no row, or several different ones, are starred, or it says 0 */
+    struct reading now_khz; /* of the starred row; absent when no row, or several different ones, are starred */
     struct reading max_khz; /* of the fastest row */
 };
 void dpm_parse_clock(struct str text, struct dpm_clock *ret);

@@ -8,6 +8,8 @@
 #include "base/cleanup.h"
 #include "source/sysfs/pci.h"
 
+enum { APU_WATTS_MOST = 400 };
+
 struct field_at {
     uint8_t field, width, count;
     uint16_t offset;
@@ -192,7 +194,15 @@ static bool decode_attributes(struct gpu_metrics *m, size_t declared)
     return true;
 }
 
-bool gpu_metrics_decode(const void *bytes, size_t size, struct gpu_metrics *ret)
+/* Tables 2.3 and 2.4 exist on Van Gogh (Steam Deck) only, whose firmware counts activity in whole percent; in 2.2 it shares the
+ * version with Renoir, which counts hundredths. */
+static bool counts_whole_percent(const struct gpu_metrics *m, uint32_t device)
+{
+    bool van_gogh = device == 0x163f || device == 0x1435;
+    return m->format == 2 && (m->content >= 3 || (m->content == 2 && van_gogh));
+}
+
+bool gpu_metrics_decode(const void *bytes, size_t size, uint32_t device, struct gpu_metrics *ret)
 {
     *ret = (struct gpu_metrics){.bytes = bytes, .size = size};
     if (size < 4 || size > GPU_METRICS_MAX)
@@ -200,6 +210,7 @@ bool gpu_metrics_decode(const void *bytes, size_t size, struct gpu_metrics *ret)
     size_t declared = (size_t)little_endian(ret->bytes, 2);
     ret->format = ret->bytes[2];
     ret->content = ret->bytes[3];
+    ret->whole_percent = counts_whole_percent(ret, device);
     if (ret->format == 1 && ret->content == 9)
         return decode_attributes(ret, declared);
     for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
@@ -250,9 +261,10 @@ struct reading gpu_metrics_mdegc(const struct gpu_metrics *m, enum gm_field fiel
 
 struct reading gpu_metrics_permille(const struct gpu_metrics *m, enum gm_field field)
 {
-    /* Format 2 counts hundredths of a percent, the others whole ones. */
-    bool centi = m->format == 2;
-    struct reading r = largest(m, field, centi ? 10000 : 100);
+    /* Format 2 counts hundredths of a percent, the others whole ones. More than 100 % is hundredths in any case: the first firmware
+     * of Van Gogh. */
+    struct reading r = largest(m, field, m->format == 2 ? 10000 : 100);
+    bool centi = m->format == 2 && (!m->whole_percent || reading_or(r, 0) > 100);
     if (r.state == READING_OK)
         r.value = centi ? r.value / 10 : r.value * 10;
     return r;
@@ -261,10 +273,12 @@ struct reading gpu_metrics_permille(const struct gpu_metrics *m, enum gm_field f
 struct reading gpu_metrics_power_mw(const struct gpu_metrics *m)
 {
     int64_t raw;
-    /* In format 2 the unit is watts on some chips and milliwatts on others. */
-    if (m->format == 2 || !gpu_metrics_raw(m, GM_SOCKET_POWER, 0, &raw) || raw < 0 || raw > 100000000)
+    if (!gpu_metrics_raw(m, GM_SOCKET_POWER, 0, &raw) || raw < 0 || raw > 100000000)
         return reading_absent(READING_UNSUPPORTED);
-    return reading_ok(m->format == 1 ? raw * 1000 : raw);
+    /* In format 2 the unit is watts with some firmware and milliwatts with other; no socket of an APU draws more than
+     * APU_WATTS_MOST, and none that is awake draws less than so many milliwatts. */
+    bool watts = m->format == 1 || (m->format == 2 && raw <= APU_WATTS_MOST);
+    return reading_ok(watts ? raw * 1000 : raw);
 }
 
 struct reading gpu_metrics_khz(const struct gpu_metrics *m, enum gm_field now, enum gm_field average)
@@ -272,8 +286,7 @@ struct reading gpu_metrics_khz(const struct gpu_metrics *m, enum gm_field now, e
     struct reading r = largest(m, now, 65534);
     if (r.state != READING_OK)
         r = largest(m, average, 65534);
-    /* 0: the clock is gated, there is none to show. */
-    return reading_or(r, 0) > 0 ? reading_ok(r.value * 1000) : reading_absent(READING_UNSUPPORTED);
+    return r.state == READING_OK ? reading_ok(r.value * 1000) : r; /* 0: the clock is gated */
 }
 
 struct reading gpu_metrics_pcie_generation(const struct gpu_metrics *m)

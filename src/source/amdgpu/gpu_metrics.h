@@ -72,12 +72,14 @@ struct gpu_metrics {
     const uint8_t *bytes;
     size_t size;
     int format, content;
+    bool whole_percent;        /* activity in percent where this format has hundredths of it */
     uint16_t partition_stride; /* from one partition's busy values to the next one's; 0: none in this table */
     struct gm_slot slots[GM_COUNT];
 };
 
-/* False: too short, an unknown version, or a size that does not belong to it. `bytes` must live as long as `ret` is used. */
-bool gpu_metrics_decode(const void *bytes, size_t size, struct gpu_metrics *ret);
+/* False: too short, an unknown version, or a size that does not belong to it. `bytes` must live as long as `ret` is used.
+ * `device` is the chip's PCI number (0 unknown): the same version has other units on some chips. */
+bool gpu_metrics_decode(const void *bytes, size_t size, uint32_t device, struct gpu_metrics *ret);
 /* The raw number; false when the table or the card does not have it. */
 bool gpu_metrics_raw(const struct gpu_metrics *m, enum gm_field field, unsigned index, int64_t *ret);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "model/fan.h"
 #include "source/amdgpu/dpm.h"
 #include "source/sysfs/pci.h"
 
@@ -36,7 +37,7 @@ void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const st
     hwmon_find(&r->device, &r->hwmon);
     find_channels(&r->hwmon, &memory->channels);
     ssize_t size = attrs_bytes(&r->device, "gpu_metrics", r->blob, sizeof r->blob);
-    r->has_metrics = size > 0 && gpu_metrics_decode(r->blob, (size_t)size, &r->metrics);
+    r->has_metrics = size > 0 && gpu_metrics_decode(r->blob, (size_t)size, card->device, &r->metrics);
     if (memory->kind_known)
         return;
     /* Only graphics on the processor's die have a north bridge voltage, or a table of format 2 or 3. */
@@ -149,6 +150,17 @@ static struct reading read_margin(struct amdgpu_reader *r, const struct gpu *out
     return least;
 }
 
+/* 0 is no control of the driver's: the fan follows the firmware of the board. */
+static void read_fan_control(struct amdgpu_reader *r, struct gpu *out)
+{
+    static const char *const words[] = {"firmware", "manual", "automatic"};
+    int64_t mode;
+    if (attrs_number(&r->hwmon, "pwm1_enable", &mode) == 0 && mode >= 0 && mode < (int64_t)ARRAY_LEN(words))
+        gpu_set_property(out, PROPERTY_fan_control, words[mode]);
+}
+
+/* Turns, the asked-for turns and the duty cycle (pwm1) are three scales, and any of them may be wrong: pwm1 reads 0 on fans that
+ * turn, stays at its last value on fans that rest, and fan1_target repeats fan1_input where the firmware controls the fan. */
 static void read_fan(struct amdgpu_reader *r, struct gpu *out)
 {
     int64_t rpm, most;
@@ -156,12 +168,16 @@ static void read_fan(struct amdgpu_reader *r, struct gpu *out)
     if (r->has_metrics && r->metrics.format == 1 && out->fan_rpm.state != READING_OK &&
         gpu_metrics_raw(&r->metrics, GM_FAN_RPM, 0, &rpm))
         out->fan_rpm = reading_ok(rpm);
+    out->fan_target_rpm = attrs_reading(&r->hwmon, "fan1_target", 1, 1);
     out->fan_permille = attrs_reading(&r->hwmon, "pwm1", 1000, 255);
-    if (out->fan_permille.state != READING_OK && reading_get(out->fan_rpm, &rpm) &&
-        reading_get(attrs_reading(&r->hwmon, "fan1_max", 1, 1), &most) && most > 0)
-        out->fan_permille = reading_ok(rpm * 1000 / most);
+    bool turns = reading_get(out->fan_rpm, &rpm) && rpm >= FAN_TURNS_FROM_RPM;
+    if (turns && reading_or(out->fan_permille, 0) <= 0) {
+        bool known = attrs_number(&r->hwmon, "fan1_max", &most) == 0 && most > 0;
+        out->fan_permille = known ? reading_ok(rpm * 1000 / most) : reading_absent(READING_UNSUPPORTED);
+    }
     if (out->fan_permille.state == READING_OK)
         out->fan_permille.value = MIN_OF(MAX_OF(out->fan_permille.value, (int64_t)0), (int64_t)1000);
+    read_fan_control(r, out);
 }
 
 static void read_power(struct amdgpu_reader *r, struct gpu *out)
@@ -185,11 +201,20 @@ static void read_dpm(struct amdgpu_reader *r, const char *name, struct dpm_clock
     dpm_parse_clock((struct str){text, len > 0 ? (size_t)len : 0}, ret);
 }
 
-/* hwmon gives Hz. 0 means that the clock is gated: there is none to show. */
-static struct reading hwmon_clock(struct amdgpu_reader *r, int channel)
+/* The clock of the starred row, else of hwmon (Hz), else of gpu_metrics. 0 is a clock: it is gated (GFXOFF). A starred 0 is
+ * believed unless hwmon sees the clock run, which happens; gpu_metrics keeps the last clock while it is gated and is not asked
+ * then. */
+static struct reading clock_now(struct amdgpu_reader *r, struct reading starred, int channel, enum gm_field now,
+                                enum gm_field average)
 {
-    struct reading hz = hwmon_reading(&r->hwmon, "freq", channel, "_input", 1, 1000);
-    return hz.state == READING_OK && hz.value <= 0 ? reading_absent(READING_UNSUPPORTED) : hz;
+    if (reading_or(starred, 0) > 0)
+        return starred;
+    struct reading sensor = hwmon_reading(&r->hwmon, "freq", channel, "_input", 1, 1000);
+    if (sensor.state == READING_OK && sensor.value >= 0)
+        return sensor;
+    if (starred.state == READING_OK)
+        return starred;
+    return either(sensor, r->has_metrics ? gpu_metrics_khz(&r->metrics, now, average) : sensor);
 }
 
 static void read_clocks(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
@@ -199,15 +224,10 @@ static void read_clocks(struct amdgpu_reader *r, unsigned groups, struct gpu *ou
     read_dpm(r, "pp_dpm_mclk", &memory);
     read_dpm(r, "pp_dpm_vclk", &video);
     if (groups & GROUP_FAST) {
-        out->clock_graphics_khz = either(graphics.now_khz, hwmon_clock(r, r->memory->channels.sclk));
-        out->clock_memory_khz = either(memory.now_khz, hwmon_clock(r, r->memory->channels.mclk));
-        out->clock_video_khz = video.now_khz;
-        if (r->has_metrics) {
-            const struct gpu_metrics *m = &r->metrics;
-            out->clock_graphics_khz = either(out->clock_graphics_khz, gpu_metrics_khz(m, GM_GFXCLK_NOW, GM_GFXCLK_AVERAGE));
-            out->clock_memory_khz = either(out->clock_memory_khz, gpu_metrics_khz(m, GM_UCLK_NOW, GM_UCLK_AVERAGE));
-            out->clock_video_khz = either(out->clock_video_khz, gpu_metrics_khz(m, GM_VCLK_NOW, GM_VCLK_AVERAGE));
-        }
+        const struct amdgpu_channels *c = &r->memory->channels;
+        out->clock_graphics_khz = clock_now(r, graphics.now_khz, c->sclk, GM_GFXCLK_NOW, GM_GFXCLK_AVERAGE);
+        out->clock_memory_khz = clock_now(r, memory.now_khz, c->mclk, GM_UCLK_NOW, GM_UCLK_AVERAGE);
+        out->clock_video_khz = clock_now(r, video.now_khz, -1, GM_VCLK_NOW, GM_VCLK_AVERAGE);
     }
     if (groups & GROUP_STATIC) {
         out->clock_graphics_max_khz = graphics.max_khz;
@@ -250,9 +270,31 @@ static void read_energy(struct amdgpu_reader *r, struct gpu *out)
         out->energy_mj = reading_ok((int64_t)((double)raw * 1000.0 / 65536.0));
 }
 
+/* "FAN_ZERO_RPM_ENABLE:\n1\nOD_RANGE:\n...": the number in the second line */
+static struct reading overdrive_number(struct amdgpu_reader *r, const char *name, int64_t scale)
+{
+    struct attrs control;
+    char text[256];
+    int64_t value;
+    if (attrs_init(&control, r->env, "%s/gpu_od/fan_ctrl", r->device.path) < 0)
+        return reading_absent(READING_UNSUPPORTED);
+    ssize_t len = attrs_text(&control, name, text, sizeof text);
+    struct str rest = {text, len > 0 ? (size_t)len : 0}, title, number;
+    if (!str_cut(&rest, '\n', &title) || !str_cut(&rest, '\n', &number) || !str_to_i64(str_trim(number), &value))
+        return reading_absent(READING_UNSUPPORTED);
+    return reading_ok(value * scale);
+}
+
+/* Whether the fan rests on a cool card, and from which temperature on it no longer may. */
+static void read_zero_rpm(struct amdgpu_reader *r, struct gpu *out)
+{
+    out->fan_zero_rpm = overdrive_number(r, "fan_zero_rpm_enable", 1);
+    out->fan_zero_rpm_stop_mdegc = overdrive_number(r, "fan_zero_rpm_stop_temperature", 1000);
+}
+
 static void read_slow(struct amdgpu_reader *r, struct gpu *out)
 {
-    int64_t value, most;
+    int64_t value;
     out->bar1_total_bytes = attrs_reading(&r->device, "mem_info_vis_vram_total", 1, 1);
     out->bar1_used_bytes = attrs_reading(&r->device, "mem_info_vis_vram_used", 1, 1);
     out->pcie_replays = attrs_reading(&r->device, "pcie_replay_count", 1, 1);
@@ -260,8 +302,7 @@ static void read_slow(struct amdgpu_reader *r, struct gpu *out)
         out->pcie_replays = reading_ok(value);
     if (attrs_exists(&r->hwmon, "power1_average"))
         out->power_instant_mw = attrs_reading(&r->hwmon, "power1_input", 1, 1000);
-    if (attrs_number(&r->hwmon, "fan1_target", &value) == 0 && attrs_number(&r->hwmon, "fan1_max", &most) == 0 && most > 0)
-        out->fan_target_permille = reading_ok(value * 1000 / most);
+    read_zero_rpm(r, out);
     amdgpu_read_ras(&r->device, out);
 }
 

@@ -105,7 +105,7 @@ static bool update_engine(struct client_engine *e, const struct fdinfo_engine *n
     return more > 0;
 }
 
-void client_update(struct client *c, const struct fdinfo *info, struct mono now, uint32_t scan)
+bool client_update(struct client *c, const struct fdinfo *info, struct mono now, uint32_t scan)
 {
     bool first = c->read_in == 0, moved = false, is_new;
     uint64_t elapsed = first || now.ns <= c->read_at.ns ? 0 : (uint64_t)(now.ns - c->read_at.ns);
@@ -116,6 +116,7 @@ void client_update(struct client *c, const struct fdinfo *info, struct mono now,
         /* amdgpu leaves engines out until they have worked: one that appears later began at 0. */
         moved |= update_engine(e, &info->engines[i], elapsed, first || (is_new && !info->engines[i].has_ns));
     }
+    bool worked = moved && !first;
     moved |= c->vram_bytes != info->vram_bytes || c->system_bytes != info->system_bytes;
     c->has_vram = info->has_vram;
     c->has_system = info->has_system;
@@ -124,6 +125,7 @@ void client_update(struct client *c, const struct fdinfo *info, struct mono now,
     c->quiet = moved || first ? 0 : (uint16_t)MIN_OF(c->quiet + 1, 1000);
     c->read_at = now;
     c->read_in = scan;
+    return worked;
 }
 
 void client_unchanged(struct client *c, struct mono now, uint32_t scan)

@@ -41,8 +41,8 @@ struct clients {
 
 /* The index of the client, made when it is new; -1 when the list is full. */
 int clients_place(struct clients *c, const char *device, uint64_t id);
-/* Takes a reading into account. */
-void client_update(struct client *c, const struct fdinfo *info, struct mono now, uint32_t scan);
+/* Takes a reading into account; true when an engine worked since the one before. */
+bool client_update(struct client *c, const struct fdinfo *info, struct mono now, uint32_t scan);
 /* The same for a text that did not change: nothing worked, nothing was allocated. */
 void client_unchanged(struct client *c, struct mono now, uint32_t scan);
 /* A client that did nothing for some readings is read again only after CLIENT_IDLE_MS or up to 2 s more. */

@@ -29,9 +29,9 @@ static bool draws_or_computes(enum engine_kind kind)
     return kind == ENGINE_GRAPHICS || kind == ENGINE_COMPUTE;
 }
 
-static void add_to_sums(struct sums *sums, const struct client_engine *e)
+static void add_to_sums(struct sums *sums, const struct client_engine *e, bool frozen)
 {
-    if (e->permille < 0) {
+    if (e->permille < 0 || frozen) {
         sums->pending = true;
         return;
     }
@@ -78,12 +78,12 @@ static void add_reading(struct reading *sum, struct reading more)
         *sum = more;
 }
 
-static void add_to_process(struct process *p, const struct client *c, bool shared_memory)
+static void add_to_process(struct process *p, const struct client *c, bool shared_memory, bool frozen)
 {
     struct sums own = {0};
     for (size_t i = 0; i < c->engine_count; i++) {
         const struct client_engine *e = &c->engines[i];
-        add_to_sums(&own, e);
+        add_to_sums(&own, e, frozen);
         if (e->busy > 0 && e->kind == ENGINE_COMPUTE)
             p->type |= PROCESS_COMPUTE;
         else if (e->busy > 0 && e->kind != ENGINE_OTHER && e->kind != ENGINE_COPY)
@@ -142,6 +142,8 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     struct sums sums = {0};
     struct places places;
     pthread_mutex_lock(&s->lock);
+    /* On a recorded machine time does not pass: counters that never moved are no rates. */
+    bool frozen = env_is_recorded(s->env) && !s->moved;
     bool ready = s->rc == 0 && places_init(&places, s->clients.count, out);
     for (size_t i = 0; ready && i < s->clients.count; i++) {
         const struct client *c = &s->clients.list[i];
@@ -153,10 +155,10 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
         load->vram_bytes += c->vram_bytes;
         load->system_bytes += c->system_bytes;
         for (size_t e = 0; e < c->engine_count; e++)
-            add_to_sums(&sums, &c->engines[e]);
+            add_to_sums(&sums, &c->engines[e], frozen);
         struct process *p = process_of(&places, out, c->owner);
         if (p)
-            add_to_process(p, c, shared_memory);
+            add_to_process(p, c, shared_memory, frozen);
     }
     if (ready)
         free(places.slots);

@@ -182,7 +182,7 @@ static void read_client(struct drm_scan *s, struct proc *proc, struct held_fd *h
     held->client = clients_place(&s->clients, device, info.client_id);
     if (held->client < 0 || s->clients.list[held->client].read_in == s->number)
         return;
-    client_update(&s->clients.list[held->client], &info, now, s->number);
+    s->moved |= client_update(&s->clients.list[held->client], &info, now, s->number);
     s->clients.list[held->client].text = hash;
 }
 

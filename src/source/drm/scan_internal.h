@@ -19,6 +19,7 @@ struct drm_scan {
     int rc; /* of the last scan */
     size_t hidden;
     uint64_t reads;
+    bool moved; /* an engine has worked since the first scan */
     struct procs procs;
     struct clients clients;
     struct drm_card *cards;

@@ -19,7 +19,7 @@ static int choose(const struct energy *e, const int64_t now[ENERGY_COUNTERS])
     return there;
 }
 
-void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], struct mono now)
+void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], bool recorded, struct mono now)
 {
     int64_t values[ENERGY_COUNTERS], elapsed_ms = mono_since_ms(now, e->at);
     enum reading_state why = READING_UNSUPPORTED;
@@ -36,7 +36,7 @@ void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], s
     bool any = best >= 0;
     if (!any)
         e->power_mw = reading_absent(why);
-    else if (e->last_uj[best] < 0 || values[best] < e->last_uj[best])
+    else if (e->last_uj[best] < 0 || values[best] < e->last_uj[best] || (recorded && values[best] == e->last_uj[best]))
         e->power_mw = reading_absent(READING_PENDING);
     else
         e->power_mw = reading_ok((values[best] - e->last_uj[best]) / elapsed_ms);

@@ -18,6 +18,7 @@ struct energy {
 };
 
 /* Takes the counters (absent ones too) into account. Power is PENDING until the second reading, and again after a counter fell
- * (the driver was loaded again). A counter that stands still while another one counts is passed over: energy1 of the B580 stays 0.
+ * (the driver was loaded again); on a recorded machine also while no counter moves, since time did not pass there. A counter that
+ * stands still while another one counts is passed over: energy1 of the B580 stays 0.
  */
-void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], struct mono now);
+void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], bool recorded, struct mono now);

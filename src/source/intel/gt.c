@@ -71,15 +71,13 @@ static struct reading read_throttle(struct gt *gt)
     return reading_ok(reasons ? reasons : THROTTLE_OTHER);
 }
 
-/* 0 MHz: the GT sleeps between two pieces of work. */
+/* 0 MHz is a value: the GT sleeps between two pieces of work. */
 static struct reading read_khz(struct attrs *a, const char *name)
 {
     struct reading mhz = attrs_reading(a, name, 1, 1);
     if (mhz.state != READING_OK)
         return mhz;
-    if (mhz.value == 0)
-        return reading_absent(READING_ASLEEP);
-    return mhz.value > 0 && mhz.value <= MHZ_MOST ? reading_ok(mhz.value * 1000) : reading_absent(READING_FAILED);
+    return mhz.value >= 0 && mhz.value <= MHZ_MOST ? reading_ok(mhz.value * 1000) : reading_absent(READING_FAILED);
 }
 
 static struct reading higher(struct reading a, struct reading b)

@@ -110,7 +110,7 @@ static int intel_refresh(struct source *source, unsigned groups, struct error *e
 }
 
 /* The share of time in which the GT was not idle. It is awake a little longer than it works. */
-static void update_idle(struct intel_memory *m, struct reading idle_ms, struct mono now)
+static void update_idle(struct intel_memory *m, struct reading idle_ms, bool recorded, struct mono now)
 {
     int64_t idle, elapsed = mono_since_ms(now, m->idle_at);
     if (!reading_get(idle_ms, &idle)) {
@@ -120,7 +120,8 @@ static void update_idle(struct intel_memory *m, struct reading idle_ms, struct m
     }
     if (m->idle_known && elapsed < 50)
         return;
-    if (!m->idle_known || idle < m->idle_ms)
+    /* On a recorded machine a counter that stands still says nothing: time did not pass there. */
+    if (!m->idle_known || idle < m->idle_ms || (recorded && idle == m->idle_ms))
         m->awake_permille = reading_absent(READING_PENDING);
     else
         m->awake_permille = reading_ok(1000 - MIN_OF((idle - m->idle_ms) * 1000 / elapsed, (int64_t)1000));
@@ -215,7 +216,7 @@ static void read_power(struct intel *s, size_t at, struct attrs *h, unsigned gro
     struct energy *e = &s->memory[at].energy;
     struct reading counters[ENERGY_COUNTERS] = {attrs_reading(h, "energy1_input", 1, 1), attrs_reading(h, "energy2_input", 1, 1)};
     counters[2] = is_discrete(&s->cards.slots[at].card) ? reading_absent(READING_UNSUPPORTED) : read_uncore_energy(s->env);
-    energy_update(e, counters, clock_mono(s->env->clock));
+    energy_update(e, counters, env_is_recorded(s->env), clock_mono(s->env->clock));
     if (groups & GROUP_FAST) {
         out->power_mw = e->power_mw;
         out->power_limit_mw = attrs_first(h, limits, ARRAY_LEN(limits), 1, 1000);
@@ -225,11 +226,17 @@ static void read_power(struct intel *s, size_t at, struct attrs *h, unsigned gro
 }
 
 /* i915 has one sensor without a label; xe names package and memory, and has no first one. */
+static int chip_sensor(struct attrs *h)
+{
+    int package = hwmon_channel(h, "temp", "pkg");
+    return package >= 0 ? package : 1;
+}
+
 static void read_heat(struct intel *s, const struct drm_card *card, struct attrs *h, struct gpu *out)
 {
-    int package = hwmon_channel(h, "temp", "pkg"), vram = hwmon_channel(h, "temp", "vram");
-    out->temp_mdegc = hwmon_reading(h, "temp", package >= 0 ? package : 1, "_input", 1, 1);
-    out->temp_limit_mdegc = hwmon_reading(h, "temp", package >= 0 ? package : 1, "_crit", 1, 1);
+    int chip = chip_sensor(h), vram = hwmon_channel(h, "temp", "vram");
+    out->temp_mdegc = hwmon_reading(h, "temp", chip, "_input", 1, 1);
+    out->temp_limit_mdegc = hwmon_reading(h, "temp", chip, "_crit", 1, 1);
     out->temp_memory_mdegc = hwmon_reading(h, "temp", vram, "_input", 1, 1);
     static const char *const voltages[] = {"in0_input", "in1_input"};
     out->voltage_mv = attrs_first(h, voltages, ARRAY_LEN(voltages), 1, 1);
@@ -244,7 +251,7 @@ static void read_gt(struct intel *s, size_t at, unsigned groups, struct gpu *out
     struct gt_reading gt;
     gt_read(&s->cards.slots[at].card, s->env, &gt);
     if (groups & GROUP_FAST) {
-        update_idle(&s->memory[at], gt.idle_ms, clock_mono(s->env->clock));
+        update_idle(&s->memory[at], gt.idle_ms, env_is_recorded(s->env), clock_mono(s->env->clock));
         out->clock_graphics_khz = gt.graphics_khz;
         out->clock_video_khz = gt.media_khz;
         out->throttle_bits = gt.throttle_bits;
@@ -282,8 +289,11 @@ static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs
     }
     if (groups & (GROUP_FAST | GROUP_PROCESS))
         read_clients(s, at, groups, out);
-    if (groups & GROUP_STATIC)
+    if (groups & GROUP_STATIC) {
         read_static(card, s->env, out);
+        out->temp_shutdown_mdegc = hwmon_reading(h, "temp", chip_sensor(h), "_emergency", 1, 1);
+        out->temp_memory_limit_mdegc = hwmon_reading(h, "temp", hwmon_channel(h, "temp", "vram"), "_crit", 1, 1);
+    }
 }
 
 static void intel_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)

@@ -70,7 +70,7 @@ static void read_metric(const json_t *card, struct gpu *g)
     g->mem_used_bytes = bytes_at(card, "mem_usage.used_vram");
     g->gtt_total_bytes = bytes_at(card, "mem_usage.total_gtt");
     g->gtt_used_bytes = bytes_at(card, "mem_usage.used_gtt");
-    rocm_set_free(g);
+    rocm_finish_memory(g);
     struct reading speed = rocm_number(at(card, "pcie.speed"), 10);
     static const int64_t tenths[] = {25, 50, 80, 160, 320, 640};
     for (size_t i = 0; i < ARRAY_LEN(tenths) && speed.state == READING_OK; i++)

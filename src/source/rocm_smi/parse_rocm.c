@@ -52,12 +52,12 @@ static void read_numbers(const json_t *card, struct gpu *g)
         g->util_permille = reading_absent(READING_FAILED);
 }
 
-/* "(500Mhz)"; 0 means that the clock is gated. */
+/* "(500Mhz)"; 0: the clock is gated. */
 static struct reading clock_of(const json_t *card, const char *key)
 {
     const char *text = rocm_text(json_object_get(card, key));
     int64_t mhz = 0;
-    if (!text || sscanf(text, "(%9" SCNd64 "Mhz)", &mhz) != 1 || mhz <= 0)
+    if (!text || sscanf(text, "(%9" SCNd64 "Mhz)", &mhz) != 1 || mhz < 0)
         return reading_absent(READING_UNSUPPORTED);
     return reading_ok(mhz * 1000);
 }
@@ -119,7 +119,7 @@ static bool read_card(const json_t *card, struct gpu *g)
     read_link(card, g);
     g->clock_graphics_khz = clock_of(card, "sclk clock speed:");
     g->clock_memory_khz = clock_of(card, "mclk clock speed:");
-    rocm_set_free(g);
+    rocm_finish_memory(g);
     return g->id.pci_address[0] || g->id.name[0];
 }
 

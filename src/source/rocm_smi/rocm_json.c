@@ -118,9 +118,28 @@ void rocm_set_name(struct gpu *g, const char *text, uint32_t device, int revisio
         snprintf(g->id.name, sizeof g->id.name, "AMD GPU 1002:%04x", device & 0xffff);
 }
 
-void rocm_set_free(struct gpu *g)
+/* By the compiler's name of the chip; releases that do not print it are told by a carve-out that no card of its own has. */
+static bool is_apu(const struct gpu *g)
 {
-    int64_t total, used;
+    static const char *const chips[] = {"gfx902",  "gfx909",  "gfx90c",  "gfx1013", "gfx1033", "gfx1035", "gfx1036",
+                                        "gfx1037", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
+    for (size_t i = 0; g->compute_capability.state == READING_OK && i < ARRAY_LEN(chips); i++)
+        if (strcmp(g->compute_capability.value, chips[i]) == 0)
+            return true;
+    int64_t vram, gtt;
+    return g->compute_capability.state != READING_OK && reading_get(g->mem_total_bytes, &vram) &&
+           reading_get(g->gtt_total_bytes, &gtt) && vram <= INT64_C(2) << 30 && gtt > vram;
+}
+
+void rocm_finish_memory(struct gpu *g)
+{
+    int64_t total, used, more_total, more_used;
+    if (is_apu(g) && reading_get(g->mem_total_bytes, &total) && reading_get(g->mem_used_bytes, &used) &&
+        reading_get(g->gtt_total_bytes, &more_total) && reading_get(g->gtt_used_bytes, &more_used)) {
+        g->mem_total_bytes = reading_ok(total + more_total);
+        g->mem_used_bytes = reading_ok(used + more_used);
+        gpu_set_property(g, PROPERTY_memory_kind, "shared");
+    }
     if (reading_get(g->mem_total_bytes, &total) && reading_get(g->mem_used_bytes, &used) && used <= total)
         g->mem_free_bytes = reading_ok(total - used);
 }

@@ -21,4 +21,5 @@ void rocm_set_pci(struct gpu *g, const char *text);
 void rocm_set_unique_id(struct gpu *g, const char *text);
 /* "Navi 22 [Radeon RX 6700]", "0x1002": the name to show, from the text, else from the device number. */
 void rocm_set_name(struct gpu *g, const char *text, uint32_t device, int revision);
-void rocm_set_free(struct gpu *g);
+/* Free memory; and for graphics on the processor's die the whole of it: its carve-out and what it borrows from the host (GTT). */
+void rocm_finish_memory(struct gpu *g);

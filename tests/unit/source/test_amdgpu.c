@@ -117,6 +117,79 @@ static void a_healthy_card_gives_everything(void **state)
     assert_int_equal(m->gpu.pcie_generation.value, 4);
 }
 
+/* The clock of a card in GFXOFF: the starred row and hwmon say 0, gpu_metrics still has the last one. */
+static void a_gated_clock_is_0_mhz(void **state)
+{
+    struct machine *m = *state;
+    uint8_t table[120] = {[0] = 120, [2] = 1, [3] = 3};
+    memset(table + 4, 0xff, sizeof table - 4);
+    table[54] = 1200 & 0xff;
+    table[55] = 1200 >> 8;
+    tree_write_bytes(&m->tree, "/sys/class/drm/card0/device/gpu_metrics", table, sizeof table);
+    tree_device(&m->tree, "card0", "pp_dpm_sclk", "0: 500Mhz \n1: 0Mhz *\n2: 2660Mhz \n");
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/freq1_input", "0\n");
+    open_machine(m);
+    sample(m);
+    assert_int_equal(m->gpu.clock_graphics_khz.state, READING_OK);
+    assert_int_equal(m->gpu.clock_graphics_khz.value, 0);
+    tree_remove(&m->tree, "/sys/class/drm/card0/device/hwmon/hwmon4/freq1_input");
+    sample(m);
+    assert_int_equal(m->gpu.clock_graphics_khz.state, READING_OK);
+    assert_int_equal(m->gpu.clock_graphics_khz.value, 0);
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/freq1_input", "31000000\n"); /* an RX 5500 XT whose row says 0 while it runs */
+    sample(m);
+    assert_int_equal(m->gpu.clock_graphics_khz.value, 31000);
+    tree_remove(&m->tree, "/sys/class/drm/card0/device/pp_dpm_sclk");
+    tree_remove(&m->tree, "/sys/class/drm/card0/device/hwmon/hwmon4/freq1_input");
+    sample(m);
+    assert_int_equal(m->gpu.clock_graphics_khz.value, 1200000);
+}
+
+static void socket_power_of_the_table_where_hwmon_has_none(void **state)
+{
+    struct machine *m = *state;
+    uint8_t table[128] = {[0] = 128, [2] = 2, [3] = 2};
+    memset(table + 4, 0xff, sizeof table - 4);
+    table[40] = 9123 & 0xff;
+    table[41] = 9123 >> 8;
+    tree_write_bytes(&m->tree, "/sys/class/drm/card0/device/gpu_metrics", table, sizeof table);
+    tree_remove(&m->tree, "/sys/class/drm/card0/device/hwmon/hwmon4/power1_average");
+    open_machine(m);
+    sample(m);
+    assert_int_equal(m->gpu.power_mw.value, 9123);
+}
+
+/* Turns, target and duty cycle each in its own scale; a duty cycle of 0 on a fan that turns is no speed. */
+static void a_fan_is_read_in_its_own_scales(void **state)
+{
+    struct machine *m = *state;
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/fan1_input", "1395\n");
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/fan1_target", "1400\n");
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/fan1_max", "3100\n");
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/pwm1_enable", "2\n");
+    tree_device(&m->tree, "card0", "gpu_od/fan_ctrl/fan_zero_rpm_enable",
+                "FAN_ZERO_RPM_ENABLE:\n1\nOD_RANGE:\nZERO_RPM_ENABLE: 0 1\n");
+    tree_device(&m->tree, "card0", "gpu_od/fan_ctrl/fan_zero_rpm_stop_temperature",
+                "FAN_ZERO_RPM_STOP_TEMPERATURE:\n67\nOD_RANGE:\nZERO_RPM_STOP_TEMPERATURE: 50 110\n");
+    open_machine(m);
+    sample(m);
+    assert_int_equal(m->gpu.fan_rpm.value, 1395);
+    assert_int_equal(m->gpu.fan_target_rpm.value, 1400);
+    assert_int_equal(m->gpu.fan_target_permille.state, READING_UNREAD);
+    assert_int_equal(m->gpu.fan_permille.value, 450);
+    assert_string_equal(m->gpu.fan_control.value, "automatic");
+    assert_int_equal(m->gpu.fan_zero_rpm.value, 1);
+    assert_int_equal(m->gpu.fan_zero_rpm_stop_mdegc.value, 67000);
+    tree_remove(&m->tree, "/sys/class/drm/card0/device/hwmon/hwmon4/fan1_max");
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/pwm1_enable", "0\n");
+    sample(m);
+    assert_int_equal(m->gpu.fan_permille.state, READING_UNSUPPORTED);
+    assert_string_equal(m->gpu.fan_control.value, "firmware");
+    tree_device(&m->tree, "card0", "hwmon/hwmon4/pwm1", "128\n");
+    sample(m);
+    assert_int_equal(m->gpu.fan_permille.value, 502);
+}
+
 /* Every file fails in every way: the others must not be affected, and nothing may be made up. */
 static void one_failing_file_spoils_only_its_own_reading(void **state)
 {
@@ -524,6 +597,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         MACHINE_TEST(a_healthy_card_gives_everything),
+        MACHINE_TEST(a_gated_clock_is_0_mhz),
+        MACHINE_TEST(socket_power_of_the_table_where_hwmon_has_none),
+        MACHINE_TEST(a_fan_is_read_in_its_own_scales),
         MACHINE_TEST(one_failing_file_spoils_only_its_own_reading),
         MACHINE_TEST(a_missing_file_is_an_unsupported_reading),
         MACHINE_TEST(empty_padded_and_cut_files),

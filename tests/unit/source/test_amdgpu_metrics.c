@@ -54,7 +54,7 @@ static void a_real_table_1_3_reads_as_an_independent_decoder_says(void **state)
 {
     (void)state;
     struct gpu_metrics m;
-    assert_true(gpu_metrics_decode(blob, load("rx6900xt-rdna2", 0), &m));
+    assert_true(gpu_metrics_decode(blob, load("rx6900xt-rdna2", 0), 0, &m));
     assert_int_equal(m.format, 1);
     assert_int_equal(m.content, 3);
     static const struct {
@@ -72,14 +72,14 @@ static void a_real_table_1_3_reads_as_an_independent_decoder_says(void **state)
     assert_int_equal(gpu_metrics_mdegc(&m, GM_TEMP_EDGE).value, 56000);
     assert_int_equal(gpu_metrics_power_mw(&m).value, 36000);
     assert_int_equal(gpu_metrics_pcie_generation(&m).value, 4);
-    assert_int_equal(gpu_metrics_khz(&m, GM_VCLK_NOW, GM_VCLK_AVERAGE).state, READING_UNSUPPORTED);
+    assert_int_equal(gpu_metrics_khz(&m, GM_VCLK_NOW, GM_VCLK_AVERAGE).state, READING_OK); /* gated: 0 MHz is a clock */
 }
 
 static void a_real_table_of_rdna_4_reads_as_an_independent_decoder_says(void **state)
 {
     (void)state;
     struct gpu_metrics m;
-    assert_true(gpu_metrics_decode(blob, load("rx9070-rdna4", 1), &m));
+    assert_true(gpu_metrics_decode(blob, load("rx9070-rdna4", 1), 0, &m));
     assert_int_equal(raw(&m, GM_TEMP_MEM, 0), 72);
     assert_int_equal(raw(&m, GM_GFX_ACTIVITY, 0), 25);
     assert_int_equal(raw(&m, GM_SOCKET_POWER, 0), 49);
@@ -93,7 +93,7 @@ static void a_real_table_2_1_counts_in_hundredths(void **state)
 {
     (void)state;
     struct gpu_metrics m;
-    assert_true(gpu_metrics_decode(blob, load("phoenix-apu-780m", 1), &m));
+    assert_true(gpu_metrics_decode(blob, load("phoenix-apu-780m", 1), 0, &m));
     assert_true(gpu_metrics_is_apu(&m));
     assert_int_equal(raw(&m, GM_TEMP_GFX, 0), 2500);
     assert_int_equal(raw(&m, GM_TEMP_SOC, 0), 2737);
@@ -103,7 +103,7 @@ static void a_real_table_2_1_counts_in_hundredths(void **state)
     assert_int_equal(raw(&m, GM_GFXCLK_AVERAGE, 0), 800);
     assert_int_equal(gpu_metrics_mdegc(&m, GM_TEMP_GFX).value, 25000);
     assert_int_equal(gpu_metrics_permille(&m, GM_GFX_ACTIVITY).value, 7);
-    assert_int_equal(gpu_metrics_power_mw(&m).state, READING_UNSUPPORTED); /* its unit differs from chip to chip */
+    assert_int_equal(gpu_metrics_power_mw(&m).value, 3401);
     assert_int_equal(gpu_metrics_khz(&m, GM_GFXCLK_NOW, GM_GFXCLK_AVERAGE).value, 800000);
 }
 
@@ -112,7 +112,7 @@ static void tables_1_6_have_one_beginning_and_two_sizes(void **state)
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct gpu_metrics m;
-        assert_true(gpu_metrics_decode(blob, load("mi300x-metrics", i), &m));
+        assert_true(gpu_metrics_decode(blob, load("mi300x-metrics", i), 0, &m));
         assert_int_equal(gpu_metrics_mdegc(&m, GM_TEMP_HOTSPOT).value, 42000);
         assert_int_equal(gpu_metrics_mdegc(&m, GM_TEMP_MEM).value, 40000);
         assert_int_equal(gpu_metrics_power_mw(&m).value, 120000);
@@ -130,7 +130,7 @@ static void tables_1_8_have_one_beginning_and_two_sizes(void **state)
     (void)state;
     for (unsigned i = 2; i < 4; i++) {
         struct gpu_metrics m;
-        assert_true(gpu_metrics_decode(blob, load("mi300x-metrics", i), &m));
+        assert_true(gpu_metrics_decode(blob, load("mi300x-metrics", i), 0, &m));
         assert_int_equal(gpu_metrics_mdegc(&m, GM_TEMP_HOTSPOT).value, 61000);
         assert_int_equal(gpu_metrics_power_mw(&m).value, 745000);
         assert_int_equal(gpu_metrics_permille(&m, GM_GFX_ACTIVITY).value, 980);
@@ -146,7 +146,7 @@ static void table_1_9_is_a_list_of_attributes(void **state)
     (void)state;
     struct gpu_metrics m;
     size_t size = load("mi300x-metrics", 4);
-    assert_true(gpu_metrics_decode(blob, size, &m));
+    assert_true(gpu_metrics_decode(blob, size, 0, &m));
     assert_int_equal(gpu_metrics_mdegc(&m, GM_TEMP_HOTSPOT).value, 42000);
     assert_int_equal(gpu_metrics_mdegc(&m, GM_TEMP_MEM).value, 37000);
     assert_int_equal(gpu_metrics_power_mw(&m).value, 194000);
@@ -166,7 +166,7 @@ static void a_cut_table_1_9_gives_what_lies_whole_before_the_cut(void **state)
 {
     (void)state;
     struct gpu_metrics m;
-    assert_true(gpu_metrics_decode(blob, load("mi300x-metrics", 5), &m));
+    assert_true(gpu_metrics_decode(blob, load("mi300x-metrics", 5), 0, &m));
     assert_int_equal(raw(&m, GM_SOCKET_POWER, 0), 194);
     assert_int_equal(raw(&m, GM_ENERGY, 0), 123456789);
     assert_int_equal(raw(&m, GM_ACCUMULATIONS, 0), -1);
@@ -176,12 +176,12 @@ static void broken_tables_are_refused(void **state)
 {
     (void)state;
     struct gpu_metrics m;
-    assert_false(gpu_metrics_decode(blob, load("mi300x-metrics", 6), &m));
-    assert_false(gpu_metrics_decode(blob, load("mi300x-metrics", 7), &m));
-    assert_false(gpu_metrics_decode(blob, 0, &m));
+    assert_false(gpu_metrics_decode(blob, load("mi300x-metrics", 6), 0, &m));
+    assert_false(gpu_metrics_decode(blob, load("mi300x-metrics", 7), 0, &m));
+    assert_false(gpu_metrics_decode(blob, 0, 0, &m));
     /* 1.6 of an early tree had more fields in the middle: a size that does not belong to the version is not trusted. */
-    assert_false(gpu_metrics_decode(blob, empty_table(1, 6, 400), &m));
-    assert_false(gpu_metrics_decode(blob, empty_table(1, 3, 119), &m));
+    assert_false(gpu_metrics_decode(blob, empty_table(1, 6, 400), 0, &m));
+    assert_false(gpu_metrics_decode(blob, empty_table(1, 3, 119), 0, &m));
 }
 
 static void every_version_finds_its_fields(void **state)
@@ -210,16 +210,50 @@ static void every_version_finds_its_fields(void **state)
         put(versions[i].load_at, 2, versions[i].format == 2 ? 4200 : 42);
         put(versions[i].power_at, versions[i].format == 3 ? 4 : 2, versions[i].format == 3 ? 25000 : 25);
         put(versions[i].clock_at, 2, 1234);
-        assert_true(gpu_metrics_decode(blob, size, &m));
+        assert_true(gpu_metrics_decode(blob, size, 0, &m));
         assert_int_equal(gpu_metrics_mdegc(&m, versions[i].chip).value, centi ? 61500 : 61000);
         assert_int_equal(gpu_metrics_permille(&m, GM_GFX_ACTIVITY).value, 420);
         assert_int_equal(gpu_metrics_khz(&m, GM_GFXCLK_NOW, GM_GFXCLK_AVERAGE).value, 1234000);
-        if (versions[i].format != 2)
-            assert_int_equal(gpu_metrics_power_mw(&m).value, 25000);
+        assert_int_equal(gpu_metrics_power_mw(&m).value, 25000);
         /* All ones everywhere else: nothing is made up. */
         assert_int_equal(gpu_metrics_permille(&m, GM_UMC_ACTIVITY).state, READING_UNSUPPORTED);
         assert_int_equal(gpu_metrics_pcie_generation(&m).state, READING_UNSUPPORTED);
     }
+}
+
+static int64_t activity_of(int content, size_t size, uint32_t device, unsigned raw_activity)
+{
+    struct gpu_metrics m;
+    empty_table(2, content, size);
+    put(28, 2, raw_activity);
+    assert_true(gpu_metrics_decode(blob, size, device, &m));
+    return gpu_metrics_permille(&m, GM_GFX_ACTIVITY).value;
+}
+
+static void activity_of_van_gogh_is_in_whole_percent(void **state)
+{
+    (void)state;
+    const uint32_t deck = 0x163f, oled = 0x1435, renoir = 0x1636;
+    assert_int_equal(activity_of(2, 128, deck, 100), 1000);
+    assert_int_equal(activity_of(2, 128, oled, 37), 370);
+    assert_int_equal(activity_of(2, 128, renoir, 100), 10);
+    assert_int_equal(activity_of(2, 128, renoir, 10000), 1000);
+    assert_int_equal(activity_of(2, 128, deck, 9900), 990); /* its first firmware counted hundredths */
+    assert_int_equal(activity_of(3, 152, 0, 100), 1000);    /* 2.3 and 2.4 are of this chip alone */
+    assert_int_equal(activity_of(1, 120, deck, 100), 10);
+}
+
+static void socket_power_of_an_apu_is_told_in_watts_or_milliwatts(void **state)
+{
+    (void)state;
+    struct gpu_metrics m;
+    size_t size = empty_table(2, 2, 128);
+    put(40, 2, 15);
+    assert_true(gpu_metrics_decode(blob, size, 0, &m));
+    assert_int_equal(gpu_metrics_power_mw(&m).value, 15000);
+    put(40, 2, 3401);
+    assert_true(gpu_metrics_decode(blob, size, 0, &m));
+    assert_int_equal(gpu_metrics_power_mw(&m).value, 3401);
 }
 
 static void a_cut_file_gives_no_field_beyond_its_end(void **state)
@@ -230,7 +264,7 @@ static void a_cut_file_gives_no_field_beyond_its_end(void **state)
     put(4, 2, 50);
     put(106, 2, 900);
     for (size_t cut = 4; cut <= size; cut++) {
-        if (!gpu_metrics_decode(blob, cut, &m))
+        if (!gpu_metrics_decode(blob, cut, 0, &m))
             continue;
         assert_int_equal(raw(&m, GM_TEMP_EDGE, 0), cut >= 6 ? 50 : -1);
         assert_int_equal(raw(&m, GM_VOLTAGE_GFX, 0), cut >= 108 ? 900 : -1);
@@ -246,7 +280,7 @@ static void partitions_have_their_own_load(void **state)
         put(344 + engine * 4, 4, 50);
         put(344 + 440 + engine * 4, 4, 10 + engine * 20);
     }
-    assert_true(gpu_metrics_decode(blob, size, &m));
+    assert_true(gpu_metrics_decode(blob, size, 0, &m));
     assert_int_equal(gpu_metrics_partition_permille(&m, 0).value, 500);
     assert_int_equal(gpu_metrics_partition_permille(&m, 1).value, 200);
     assert_int_equal(gpu_metrics_partition_permille(&m, 2).state, READING_UNSUPPORTED);
@@ -259,7 +293,7 @@ static struct reading throttle_of_word(uint64_t word, int64_t hotspot)
     struct throttle_memory memory = {0};
     size_t size = empty_table(1, 3, 120);
     put(112, 8, word);
-    assert_true(gpu_metrics_decode(blob, size, &m));
+    assert_true(gpu_metrics_decode(blob, size, 0, &m));
     return amdgpu_throttle(&m, reading_ok(hotspot), reading_ok(110000), &memory);
 }
 
@@ -295,7 +329,7 @@ static struct reading throttle_of_counters(struct throttle_memory *memory, uint3
     put(44, 4, socket);
     put(48, 4, 0);
     put(52, 4, hbm);
-    assert_true(gpu_metrics_decode(blob, size, &m));
+    assert_true(gpu_metrics_decode(blob, size, 0, &m));
     return amdgpu_throttle(&m, reading_absent(READING_UNSUPPORTED), reading_absent(READING_UNSUPPORTED), memory);
 }
 
@@ -328,7 +362,7 @@ static void apu_counters_throttle_when_they_move(void **state)
     size_t size = empty_table(3, 0, 264);
     for (size_t at = 228; at <= 252; at += 4)
         put(at, 4, 7);
-    assert_true(gpu_metrics_decode(blob, size, &m));
+    assert_true(gpu_metrics_decode(blob, size, 0, &m));
     assert_int_equal(amdgpu_throttle(&m, none, none, &memory).state, READING_PENDING);
     assert_int_equal(amdgpu_throttle(&m, none, none, &memory).value, 0);
     put(236, 4, 8); /* FPPT */
@@ -353,7 +387,7 @@ static void clock_states_of_every_shape(void **state)
     clock("0: 300Mhz \n1: 1900Mhz \n", -1, 1900000);                 /* no star */
     clock("0: 800Mhz *\n1: 800Mhz *\n2: 900Mhz \n", 800000, 900000); /* several, alike */
     clock("0: 800Mhz *\n1: 900Mhz *\n", -1, 900000);                 /* several, unlike */
-    clock("0: 300Mhz \n1: 0Mhz *\n2: 1900Mhz \n", -1, 1900000);      /* says 0 while it runs */
+    clock("0: 300Mhz \n1: 0Mhz *\n2: 1900Mhz \n", 0, 1900000);       /* gated, or says 0 while it runs */
     clock("\n", -1, -1);
     clock("", -1, -1);
     clock("1: 99999999999999999999Mhz *\n2: -5Mhz *\nx\n:\n3:\n4: *\n5: 5Ghz *\n", -1, -1);
@@ -393,6 +427,8 @@ int main(void)
         TEST(a_cut_table_1_9_gives_what_lies_whole_before_the_cut),
         TEST(broken_tables_are_refused),
         TEST(every_version_finds_its_fields),
+        TEST(activity_of_van_gogh_is_in_whole_percent),
+        TEST(socket_power_of_an_apu_is_told_in_watts_or_milliwatts),
         TEST(a_cut_file_gives_no_field_beyond_its_end),
         TEST(partitions_have_their_own_load),
         TEST(throttle_bits_become_words),

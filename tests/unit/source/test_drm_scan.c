@@ -75,6 +75,19 @@ static void utilization_is_engine_time_over_time(void **state)
     assert_int_equal(gpu.processes[0].type, PROCESS_GRAPHICS);
 }
 
+/* Nothing moves on a recorded machine, and an idle client is not told from a busy one. */
+static void counters_that_never_moved_on_a_recorded_machine_are_no_load(void **state)
+{
+    struct machine_and_scan *m = *state;
+    tree_process(&m->tree, 42, "game");
+    tree_amd_fd(&m->tree, 42, 5, amd_pci, 1, 1000000, 2048);
+    for (int i = 0; i < 3; i++) {
+        LOOK();
+        assert_int_equal(gpu.processes[0].util_permille.state, READING_PENDING);
+        assert_int_equal(load.busy_permille.state, READING_PENDING);
+    }
+}
+
 static void a_client_is_counted_once_over_all_processes(void **state)
 {
     struct machine_and_scan *m = *state;
@@ -383,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCAN_TEST(utilization_is_engine_time_over_time),
+        SCAN_TEST(counters_that_never_moved_on_a_recorded_machine_are_no_load),
         SCAN_TEST(a_client_is_counted_once_over_all_processes),
         SCAN_TEST(who_only_opens_devices_for_others_does_not_own_them),
         SCAN_TEST(several_clients_of_a_process_add_up),

@@ -131,7 +131,34 @@ static void clocks_heat_and_the_fastest_fan(void **state)
     assert_int_equal(m->gpu.throttle_bits.value, 0);
     tree_device(&m->tree, "card1", "tile0/gt0/freq0/act_freq", "0\n");
     sample(m, 1000);
-    assert_int_equal(m->gpu.clock_graphics_khz.state, READING_ASLEEP);
+    assert_int_equal(m->gpu.clock_graphics_khz.state, READING_OK); /* 0 MHz is a clock: it sleeps between two pieces of work */
+    assert_int_equal(m->gpu.clock_graphics_khz.value, 0);
+}
+
+static void limits_of_chip_and_memory_are_read(void **state)
+{
+    struct machine *m = *state;
+    xe_card(m);
+    tree_device(&m->tree, "card1", "hwmon/hwmon3/temp2_crit", "100000\n");
+    tree_device(&m->tree, "card1", "hwmon/hwmon3/temp2_emergency", "105000\n");
+    tree_device(&m->tree, "card1", "hwmon/hwmon3/temp3_crit", "95000\n");
+    sample(m, 1000);
+    assert_int_equal(m->gpu.temp_limit_mdegc.value, 100000);
+    assert_int_equal(m->gpu.temp_shutdown_mdegc.value, 105000);
+    assert_int_equal(m->gpu.temp_memory_limit_mdegc.value, 95000);
+}
+
+/* Time does not pass on a recorded machine: its counters are no rates. */
+static void counters_of_a_recorded_machine_that_stand_still_are_no_rates(void **state)
+{
+    struct machine *m = *state;
+    xe_card(m);
+    tree_remove(&m->tree, "/proc");
+    for (int i = 0; i < 3; i++) {
+        sample(m, 1000);
+        assert_int_equal(m->gpu.power_mw.state, READING_PENDING);
+        assert_int_equal(m->gpu.util_permille.state, READING_PENDING);
+    }
 }
 
 static void throttling_is_told_in_the_words_of_all_vendors(void **state)
@@ -370,6 +397,8 @@ int main(void)
         TEST(reads_every_recorded_card_as_its_files_say),
         MACHINE_TEST(power_is_energy_over_time_and_a_dead_counter_is_passed_over),
         MACHINE_TEST(clocks_heat_and_the_fastest_fan),
+        MACHINE_TEST(limits_of_chip_and_memory_are_read),
+        MACHINE_TEST(counters_of_a_recorded_machine_that_stand_still_are_no_rates),
         MACHINE_TEST(throttling_is_told_in_the_words_of_all_vendors),
         MACHINE_TEST(utilization_says_how_it_was_measured),
         MACHINE_TEST(an_old_kernel_that_says_nothing_of_clients_is_not_taken_for_idle),

@@ -128,6 +128,35 @@ static void processes_are_told_where_there_is_one_card(void **state)
     rocm_cards_done(&cards);
 }
 
+/* Strix Halo: a carve-out of 512 MiB, and everything else borrowed from the host. */
+static void graphics_on_the_die_counts_what_it_borrows(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"card0\": {\"PCI Bus\": \"0000:C3:00.0\", \"Device ID\": \"0x1586\", %s"
+                               "\"VRAM Total Memory (B)\": \"536870912\", \"VRAM Total Used Memory (B)\": \"415236096\","
+                               "\"GTT Total Memory (B)\": \"33285996544\", \"GTT Total Used Memory (B)\": \"31138512896\"}}";
+    static const char *const chips[] = {"\"GFX Version\": \"gfx1151\",", ""};
+    for (size_t i = 0; i < ARRAY_LEN(chips); i++) {
+        char whole[1024];
+        struct rocm_cards cards = {0};
+        struct error err = {0};
+        snprintf(whole, sizeof whole, text, chips[i]);
+        assert_int_equal(rocm_smi_parse(str_from(whole), &cards, &err), 0);
+        assert_int_equal(cards.cards[0].mem_total_bytes.value, 536870912LL + 33285996544LL);
+        assert_int_equal(cards.cards[0].mem_used_bytes.value, 415236096LL + 31138512896LL);
+        assert_int_equal(cards.cards[0].mem_free_bytes.value, 121634816LL + 2147483648LL);
+        assert_string_equal(cards.cards[0].memory_kind.value, "shared");
+        rocm_cards_done(&cards);
+    }
+    char whole[1024];
+    struct rocm_cards cards = {0};
+    struct error err = {0};
+    snprintf(whole, sizeof whole, text, "\"GFX Version\": \"gfx1031\",");
+    assert_int_equal(rocm_smi_parse(str_from(whole), &cards, &err), 0);
+    assert_int_equal(cards.cards[0].mem_total_bytes.value, 536870912LL); /* a card of its own */
+    rocm_cards_done(&cards);
+}
+
 static void it_runs_at_most_once_a_second_and_failures_count(void **state)
 {
     (void)state;
@@ -190,9 +219,10 @@ static void missing_programs_and_bad_output_are_said_in_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_recorded_release_reads_as_its_text_says),    TEST(amd_smi_is_asked_where_rocm_smi_is_missing),
-        TEST(an_older_release_is_asked_for_everything),         TEST(processes_are_told_where_there_is_one_card),
-        TEST(it_runs_at_most_once_a_second_and_failures_count), TEST(missing_programs_and_bad_output_are_said_in_words),
+        TEST(every_recorded_release_reads_as_its_text_says),     TEST(amd_smi_is_asked_where_rocm_smi_is_missing),
+        TEST(an_older_release_is_asked_for_everything),          TEST(processes_are_told_where_there_is_one_card),
+        TEST(graphics_on_the_die_counts_what_it_borrows),        TEST(it_runs_at_most_once_a_second_and_failures_count),
+        TEST(missing_programs_and_bad_output_are_said_in_words),
     };
     return RUN_TESTS(tests);
 }
