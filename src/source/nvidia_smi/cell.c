@@ -73,7 +73,7 @@ static const struct {
     [CELL_CELSIUS] = {{"C"}, 1000, -100, 250},
     [CELL_WATT] = {{"W"}, 1000, 0, 100000},
     [CELL_MHZ] = {{"MHz"}, 1000, 0, 100000},
-    [CELL_MILLIVOLT] = {{"mV"}, 1, 1, 10000}, /* 0.000 mV is what cards say that do not measure it */
+    [CELL_MILLIVOLT] = {{"mV"}, 1, 0, 10000},
     [CELL_COUNT] = {{"bank(s)"}, 1, 0, INT64_MAX / 2},
     [CELL_MICROSECONDS] = {{"us"}, 1, 0, INT64_MAX / 2},
     [CELL_KB_PER_S] = {{"KB/s"}, 1000, 0, 1LL << 40},
@@ -113,6 +113,8 @@ static struct reading read_number(struct str cell, enum cell_kind kind)
     if (!known_unit || !str_to_double(number, &value) || is_all_ones(value) || value < (double)numbers[kind].least ||
         value > (double)numbers[kind].most)
         return reading_absent(READING_FAILED);
+    if (kind == CELL_MILLIVOLT && value == 0)
+        return reading_absent(READING_UNSUPPORTED); /* what cards say that do not measure it */
     bool counted = numbers[kind].scale == 1 && kind != CELL_MILLIVOLT; /* larger than a double is exact */
     if (counted ? !str_to_i64(number, &scaled) : !str_to_scaled(number, numbers[kind].scale, &scaled))
         return reading_absent(READING_FAILED);
