@@ -73,6 +73,21 @@ static void fill(struct capacity *c, struct capacity_gpu *out, const struct gpu 
         judge(out, card);
 }
 
+/* Compute instances of one GPU instance see the same memory: it is offered once, by the first of them. */
+static void share_memory(struct capacity_gpu *out, const struct gpu *card, size_t instance)
+{
+    int64_t mine, other;
+    if (!reading_get(card->instances[instance].gpu_instance_id, &mine))
+        return;
+    for (size_t k = 0; k < instance; k++) {
+        if (!reading_get(card->instances[k].gpu_instance_id, &other) || other != mine)
+            continue;
+        out->usable = false;
+        snprintf(out->problem, sizeof out->problem, "it shares the memory of instance %zu", k);
+        return;
+    }
+}
+
 struct capacity *capacity_new(const struct snapshot *s, const struct capacity_settings *settings, const struct capacity_hold *holds,
                               size_t hold_count)
 {
@@ -96,8 +111,10 @@ struct capacity *capacity_new(const struct snapshot *s, const struct capacity_se
             whole_card->usable = false;
             snprintf(whole_card->problem, sizeof whole_card->problem, "it is divided into instances (MIG)");
         }
-        for (size_t k = 0; k < card->instance_count; k++)
-            fill(c, &c->gpus[at++], card, &card->instances[k], (int)k, settings);
+        for (size_t k = 0; k < card->instance_count; k++, at++) {
+            fill(c, &c->gpus[at], card, &card->instances[k], (int)k, settings);
+            share_memory(&c->gpus[at], card, k);
+        }
     }
     return c;
 }

@@ -106,6 +106,7 @@ static void read_instance(struct reader *r, struct str what, struct str text)
         {"fb_memory_usage/reserved", METRIC_mem_reserved_bytes, CELL_MIB},
         {"bar1_memory_usage/total", METRIC_bar1_total_bytes, CELL_MIB},
         {"bar1_memory_usage/used", METRIC_bar1_used_bytes, CELL_MIB},
+        {"gpu_instance_id", METRIC_gpu_instance_id, CELL_COUNT},
         {"device_attributes/shared/multiprocessor_count", METRIC_compute_units, CELL_COUNT},
         {"ecc_error_count/volatile_count/sram_uncorrectable", METRIC_ecc_uncorrected, CELL_COUNT},
     };

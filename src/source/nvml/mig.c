@@ -147,6 +147,8 @@ static void run_instance(struct nvml *n, struct nvml_card *card, size_t index, u
         read_memory(n, instance, out);
     if (groups & GROUP_STATIC)
         out->compute_units = instance->multiprocessors;
+    if (instance->gpu_instance != NVML_NO_INSTANCE)
+        out->gpu_instance_id = reading_ok(instance->gpu_instance);
     gpm_run_instance(n, card, instance, groups, out);
     if (groups & GROUP_PROCESS) {
         out->processes_state = parent->processes_state;

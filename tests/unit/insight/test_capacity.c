@@ -87,6 +87,27 @@ static void a_divided_card_is_used_by_its_instances(void **state)
     snapshot_unref(s);
 }
 
+/* Two compute instances of one GPU instance, and a third of another one. */
+static void memory_of_a_gpu_instance_is_offered_once(void **state)
+{
+    (void)state;
+    struct snapshot *s = box(1);
+    for (int i = 0; i < 3; i++) {
+        struct gpu *instance = gpu_add_instance(&s->gpus[0]);
+        instance->mem_total_bytes = reading_ok(12 * GIB);
+        instance->mem_free_bytes = reading_ok(11 * GIB);
+        instance->gpu_instance_id = reading_ok(i < 2 ? 1 : 2);
+    }
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    snapshot_unref(s);
+    int64_t offered = 0;
+    for (size_t i = 0; i < c->gpu_count; i++)
+        offered += c->gpus[i].usable ? c->gpus[i].available_bytes.value : 0;
+    assert_true(offered == 22 * GIB);
+    assert_false(c->gpus[2].usable);
+    assert_string_equal(c->gpus[2].problem, "it shares the memory of instance 0");
+}
+
 static void programs_are_told_by_uuid_or_by_position_of_the_maker(void **state)
 {
     (void)state;
@@ -193,13 +214,10 @@ static void what_the_daemon_says_is_understood_by_the_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_reserve_is_taken_off_and_never_below_nothing),
-        TEST(what_can_be_reclaimed_is_what_can_be_evicted),
-        TEST(what_the_driver_does_not_tell_stays_absent),
-        TEST(a_divided_card_is_used_by_its_instances),
-        TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
-        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),
-        TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
+        TEST(the_reserve_is_taken_off_and_never_below_nothing),  TEST(what_can_be_reclaimed_is_what_can_be_evicted),
+        TEST(what_the_driver_does_not_tell_stays_absent),        TEST(a_divided_card_is_used_by_its_instances),
+        TEST(memory_of_a_gpu_instance_is_offered_once),          TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
+        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),     TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
         TEST(what_the_daemon_says_is_understood_by_the_command),
     };
     return RUN_TESTS(tests);
