@@ -116,11 +116,17 @@ static void deliver(struct health_watch *w)
     w->waiting_count = kept;
 }
 
-/* This machine's log says nothing about cards that were made up or recorded elsewhere. */
+/* This machine's log says nothing about cards that were made up or recorded elsewhere. A recording keeps the name of the source
+ * that read the card, so the sources in use tell; without a card it is them alone. */
 static bool all_made_up(const struct snapshot *s)
 {
+    size_t live = 0;
+    for (size_t i = 0; i < s->source_count; i++)
+        live += strcmp(s->sources[i].name, "replay") != 0 && strcmp(s->sources[i].name, "sim") != 0;
+    if (s->source_count && !live)
+        return true;
     for (size_t i = 0; i < s->gpu_count; i++)
-        if (!s->gpus[i].simulated && strcmp(s->gpus[i].source, "replay") != 0)
+        if (!s->gpus[i].simulated)
             return false;
     return s->gpu_count > 0;
 }

@@ -163,6 +163,8 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
     if ((groups & GROUP_PROCESS) && !w->ops->simulated && !w->ops->host)
         for (size_t i = 0; i < out->process_count; i++)
             identity_fill(w->identity, &out->processes[i]);
+    if (groups & GROUP_PROCESS)
+        gpu_mark_shares_absent(out, READING_UNSUPPORTED);
     attribute_power(out, &w->idle_mw[position]);
     for (size_t i = 0; i < out->instance_count; i++) {
         struct gpu *instance = &out->instances[i];

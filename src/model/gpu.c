@@ -105,6 +105,14 @@ void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why)
         gpu->processes_state = why;
 }
 
+void gpu_mark_shares_absent(struct gpu *gpu, enum reading_state why)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        for (size_t k = 0; k < PROCESS_METRIC_COUNT; k++)
+            if (gpu->processes[i].metric[k].state == READING_UNREAD)
+                gpu->processes[i].metric[k].state = why;
+}
+
 void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message)
 {
     enum reading_state why = state == GPU_ASLEEP ? READING_ASLEEP : READING_FAILED;

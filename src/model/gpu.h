@@ -85,6 +85,8 @@ int gpu_copy(struct gpu *to, const struct gpu *from);
 
 /* Sets every metric of the groups that is still UNREAD to `why`. */
 void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why);
+/* The same for the readings of its processes. */
+void gpu_mark_shares_absent(struct gpu *gpu, enum reading_state why);
 /* The whole card cannot be read: state, message, and every metric absent for that reason. */
 void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message);
 

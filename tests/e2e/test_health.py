@@ -179,3 +179,12 @@ def test_a_degraded_gpu_is_told_by_status_1(nvml, machine):
     (machine / "dev/kmsg").write_text(record(3000, XID.format(code=48)))
     assert nvml(CARDS, "--sysroot", str(machine), "health").code == 1
     assert nvml(CARDS, "--sysroot", str(machine), "health", "--gpu", "0").code == 0
+
+
+def test_a_recording_is_not_judged_by_this_hosts_kernel_log(nvml, whirr, machine, tmp_path):
+    (machine / "dev/kmsg").write_text(record(3000, XID.format(code=79)))
+    file = str(tmp_path / "cards.whirr")
+    assert nvml(CARDS, "--sysroot", str(machine), "record", file, "--interval", "0.1", "--duration", "0.3").code == 0
+    body = answer(whirr("health", "--json", "--source", f"replay:{file}", "--sysroot", str(machine)))
+    assert body["kernel_log"]["state"] == "skipped"
+    assert not [f for g in body["gpus"] for f in g["findings"] if f["check"] == "xid"]

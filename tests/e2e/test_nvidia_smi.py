@@ -121,3 +121,18 @@ def test_a_divided_card_shows_who_works_on_which_instance(whirr, tmp_path):
     gpu, = whirr("status", "--full", "--json", "--sysroot", root, **recorded.answers(root)).json()["gpus"]
     assert [i["profile"] for i in gpu["instances"]] == ["3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"]
     assert {(p["pid"], p["memory_mb"]) for p in gpu["processes"]} == {(21180, 2296), (21181, 1272), (21198, 7484)}
+
+
+def test_a_slow_program_is_waited_for(smi):
+    """Two seconds a run: two runs fit into the limit of 5 s; a third is not begun, and what only it tells comes later."""
+    body = smi("status", "--json", FAKE_SMI_DELAY="2").json()
+    assert [(g["name"], g["temperature_celsius"]) for g in body["gpus"]] == [("NVIDIA Fake 0", 40), ("NVIDIA Fake 1", 41)]
+    assert body["gpus"][0]["processes"] is None and body["gpus"][0]["absent"]["processes"] == "pending"
+
+
+def test_shares_that_the_program_does_not_know_say_so(smi):
+    processes = smi("status", "--json", "--full").json()["gpus"][0]["processes"]
+    assert processes
+    for process in processes:
+        assert "unread" not in process["absent"].values(), process["absent"]
+        assert process["absent"]["utilization_percent"] == "unsupported"

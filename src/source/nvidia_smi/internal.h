@@ -43,6 +43,8 @@ struct smi {
     struct mono queried_at; /* ns 0: never */
     unsigned queried_groups;
     bool xml_known, xml_fresh; /* -q -x was read once; was read in this refresh */
+    bool began;                /* a run since the clock was started */
+    bool more_late;            /* there was no time left for -q -x or the processes: what only they tell is still being asked */
     bool version_asked;
     enum reading_state processes_state; /* of this refresh */
     unsigned runs;

@@ -126,5 +126,5 @@ void smi_merge_sample(const struct smi *s, const struct card *card, unsigned gro
     }
     out->state = told->state;
     str_copy(out->error_message, sizeof out->error_message, str_from(told->error_message));
-    gpu_mark_absent(out, groups, READING_UNSUPPORTED);
+    gpu_mark_absent(out, groups, s->more_late ? READING_PENDING : READING_UNSUPPORTED);
 }

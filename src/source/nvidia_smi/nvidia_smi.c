@@ -60,7 +60,7 @@ static int read_apps(struct smi *s, struct error *err)
     for (size_t i = 0; i < s->count; i++)
         smi_report_card(&r, s->cards[i].id.uuid, s->cards[i].id.pci_address);
     int rc = smi_tool_apps(s, &r, err);
-    s->processes_state = rc < 0 ? READING_FAILED : READING_OK;
+    s->processes_state = rc == -ETIMEDOUT ? READING_PENDING : rc < 0 ? READING_FAILED : READING_OK;
     smi_cards_update_apps(s, &r);
     return rc;
 }
@@ -91,13 +91,15 @@ static int read_more(struct smi *s, unsigned groups, struct error *err)
     bool due = s->xml_only || (groups & (GROUP_SLOW | GROUP_STATIC)) || ((groups & GROUP_PROCESS) && !s->xml_known);
     struct error why = {0};
     int rc = due ? read_xml(s, &why) : 0;
-    if (rc < 0 && (s->xml_only || rc == -ETIMEDOUT))
+    if (rc < 0 && s->xml_only)
         return error_set(err, rc, "%s", why.text);
+    s->more_late = rc == -ETIMEDOUT;
     if (rc == 0 && due)
         return 0;
     /* Without it, only what it alone tells is missing. */
     rc = groups & GROUP_PROCESS ? read_apps(s, &why) : 0;
-    return rc == -ETIMEDOUT ? error_set(err, rc, "%s", why.text) : 0;
+    s->more_late |= rc == -ETIMEDOUT;
+    return 0;
 }
 
 static int smi_refresh(struct source *source, unsigned groups, struct error *err)
