@@ -3,6 +3,8 @@
  */
 #include "alert/facts.h"
 
+#include "model/fan.h"
+
 static bool is_down(enum source_state state)
 {
     return state == SOURCE_FAILING || state == SOURCE_SET_ASIDE || state == SOURCE_HUNG;
@@ -15,4 +17,10 @@ void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot 
         down += is_down(now->sources[i].state);
     if (facts->source_down.state != READING_OK)
         facts->source_down = reading_ok(down);
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        const struct gpu *gpu = &now->gpus[i];
+        enum fan_state fan = fan_judge(gpu).state;
+        if (gpu->index >= 0 && gpu->index < GPU_MAX && fan != FAN_STATE_UNKNOWN && fan != FAN_STATE_NONE)
+            facts->gpus[gpu->index].fan_stopped = reading_ok(fan == FAN_STATE_STOPPED);
+    }
 }

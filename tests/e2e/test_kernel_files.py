@@ -47,6 +47,9 @@ def test_processes_in_containers_have_their_names_users_and_models(whirr, tmp_pa
 def test_a_fan_that_the_platform_runs_is_no_fault(whirr, tmp_path):
     root = recorded.expand("laptop-rx6700m-0rpm", tmp_path / "machine")
     assert [g["state"] for g in whirr("health", "--json", "--sysroot", root).json()["gpus"]] == ["healthy"]
+    assert [g["fan_state"] for g in whirr("status", "--json", "--sysroot", root).json()["gpus"]] == ["off"]
+    causes = [c["code"] for g in whirr("why", "--json", "--sysroot", root).json()["gpus"] for c in g["causes"]]
+    assert not [code for code in causes if code.startswith("fan_")]
 
 
 def test_a_host_without_gpu_is_fine(whirr, tmp_path):

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "format/json/json.h"
+#include "model/fan.h"
 
 static void throttle_words(struct json_writer *j, int64_t bits)
 {
@@ -124,6 +125,7 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
     jw_key_bool(j, "simulated", gpu->simulated);
     jw_key_text(j, "state", gpu_state_name(gpu->state));
     json_words(j, "error_message", gpu->error_message);
+    jw_key_text(j, "fan_state", fan_state_name(fan_judge(gpu).state));
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         jw_key(j, metric_table[i].json);
         metric_value(j, &metric_table[i], gpu->metric[i]);

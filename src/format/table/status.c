@@ -15,6 +15,7 @@
 #include "format/json/json.h"
 #include "format/table/status_line.h"
 #include "format/table/table.h"
+#include "model/fan.h"
 
 enum column { COLUMN_LOAD, COLUMN_MEMORY, COLUMN_TEMP, COLUMN_POWER, COLUMN_FAN, COLUMN_CLOCK, COLUMN_BANDWIDTH, COLUMN_COUNT };
 
@@ -115,7 +116,10 @@ static void make_cells(struct cell cells[COLUMN_COUNT], const struct page *page,
     cells[COLUMN_TEMP].ink = heat_ink(gpu);
     power_text(cells[COLUMN_POWER].text, page, gpu);
     cells[COLUMN_POWER].ink = power_ink(gpu);
-    if (gpu->fan_permille.state == READING_OK)
+    enum fan_state fan = fan_judge(gpu).state;
+    if (fan == FAN_STATE_OFF || fan == FAN_STATE_FIRMWARE || fan == FAN_STATE_OFF_HOT || fan == FAN_STATE_STOPPED)
+        snprintf(cells[COLUMN_FAN].text, NUMBER_SIZE, "off");
+    else if (gpu->fan_permille.state == READING_OK)
         show_percent(cells[COLUMN_FAN].text, page, gpu->fan_permille);
     else if (reading_get(gpu->fan_rpm, &value))
         snprintf(cells[COLUMN_FAN].text, NUMBER_SIZE, "%lld rpm", (long long)value);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "insight/why/words.h"
+#include "model/fan.h"
 
 static void clear(struct health_look *l)
 {
@@ -39,6 +40,33 @@ static void look_driver_verdict(const struct gpu *gpu, struct health_look *l)
     case 2: present(l, HEALTH_FAILING, ADVICE_REBOOT, 0, "the driver says that the machine must be rebooted"); break;
     case 3: present(l, HEALTH_DEGRADED, ADVICE_DRAIN, 0, "the driver says that work must be drained from the card"); break;
     default: present(l, HEALTH_FAILING, ADVICE_RESET, 0, "the driver says that the card must be drained and reset"); break;
+    }
+}
+
+/* Repairs that the driver plans or has given up: what nvidia-smi shows under "ECC Errors" as pending or unrepairable. */
+static void look_repair(const struct gpu *gpu, struct health_look *l)
+{
+    static const char channel[] = "a bad channel of its memory is repaired at the next reset";
+    static const char tpc[] = "a bad part of the chip (TPC) is repaired at the next reset";
+    const struct {
+        struct reading told;
+        enum health_state state;
+        enum health_advice advice;
+        const char *reason;
+    } repairs[] = {
+        {gpu->unrepairable_memory, HEALTH_FAILING, ADVICE_REPLACE, "its memory has errors that can't be repaired"},
+        {gpu->ecc_sram_threshold, HEALTH_FAILING, ADVICE_REPLACE,
+         "its caches had more uncorrected errors than the driver tolerates"},
+        {gpu->channel_repair_pending, HEALTH_DEGRADED, ADVICE_RESET, channel},
+        {gpu->tpc_repair_pending, HEALTH_DEGRADED, ADVICE_RESET, tpc},
+    };
+    int64_t set;
+    for (size_t i = 0; i < ARRAY_LEN(repairs); i++) {
+        if (!reading_get(repairs[i].told, &set))
+            continue;
+        clear(l);
+        if (set)
+            present(l, repairs[i].state, repairs[i].advice, 0, "%s", repairs[i].reason);
     }
 }
 
@@ -175,29 +203,20 @@ static void look_nvlink(const struct gpu *gpu, struct health_card *card, struct 
     card->nvlinks_most = MAX_OF(card->nvlinks_most, active);
 }
 
+/* What a fan may and may not be blamed for is decided in model/fan.h. */
 static void look_fan(const struct gpu *gpu, struct health_look *l)
 {
-    int64_t speed = 0, rpm = 0, target, temp, limit;
-    bool has_speed = reading_get(gpu->fan_permille, &speed), has_rpm = reading_get(gpu->fan_rpm, &rpm);
-    if (!has_speed && !has_rpm)
+    struct fan fan = fan_judge(gpu);
+    int64_t temp = reading_or(gpu->temp_mdegc, 0);
+    if (fan.state == FAN_STATE_UNKNOWN || fan.state == FAN_STATE_NONE)
         return;
     clear(l);
-    bool still = has_rpm ? rpm == 0 : speed == 0;
-    if (still && has_speed && speed >= 200)
-        present(l, HEALTH_FAILING, ADVICE_FAN, HOLD_FAN_MS, "its fan is driven at %lld %% but does not turn", percent(speed));
-    if (reading_get(gpu->fan_target_permille, &target)) {
-        if (still && target > 0)
-            present(l, HEALTH_FAILING, ADVICE_FAN, HOLD_FAN_MS, "its fan should turn at %lld %% but stands still", percent(target));
-        else if (has_speed && target >= speed + 250)
-            present(l, HEALTH_DEGRADED, ADVICE_FAN, HOLD_HEAT_MS, "its fan should turn at %lld %% but turns at %lld %%",
-                    percent(target), percent(speed));
-    }
-    if (!still || !reading_get(gpu->temp_mdegc, &temp))
-        return;
-    bool hot =
-        reading_get(gpu->temp_limit_mdegc, &limit) && limit > 0 ? temp >= limit - 3 * HEALTH_MARGIN : temp >= HEALTH_FAN_NEEDED;
-    if (hot)
-        present(l, HEALTH_FAILING, ADVICE_FAN, HOLD_FAN_MS, "its fan stands still at %lld C", whole(temp, 1000));
+    if (fan.state == FAN_STATE_STOPPED)
+        present(l, HEALTH_FAILING, ADVICE_FAN, FAN_FAULT_MS, "its fan is asked for %s but stands still at %lld °C", fan.asked,
+                whole(temp, 1000));
+    else if (fan.state == FAN_STATE_SLOW)
+        present(l, HEALTH_DEGRADED, ADVICE_FAN, HOLD_HEAT_MS, "its fan is asked for %s but turns far slower, at %lld °C", fan.asked,
+                whole(temp, 1000));
 }
 
 void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *card, struct health_look looks[HEALTH_CHECK_COUNT])
@@ -215,6 +234,7 @@ void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *
         return;
     look_driver_verdict(gpu, &looks[HEALTH_CHECK_DRIVER_VERDICT]);
     look_memory(gpu, looks);
+    look_repair(gpu, &looks[HEALTH_CHECK_REPAIR]);
     look_slowdown(gpu, &looks[HEALTH_CHECK_SLOWDOWN]);
     look_temperature(gpu, &looks[HEALTH_CHECK_TEMPERATURE]);
     look_link(gpu, &looks[HEALTH_CHECK_PCIE_LINK]);

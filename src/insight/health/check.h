@@ -19,13 +19,11 @@ struct health_look {
 enum {
     HOLD_HEAT_MS = 60000,
     HOLD_LINK_MS = 60000,
-    HOLD_FAN_MS = 20000,
-    HEALTH_MARGIN = 5000,      /* 1/1000 C below a limit */
-    HEALTH_HOTTEST = 100000,   /* where the card gives no limit */
-    HEALTH_FAN_NEEDED = 75000, /* a fan that rests on purpose starts below this */
-    HEALTH_LOAD = 500,         /* permille: links are judged from here on */
-    HEALTH_ROWS_MOST = 512,    /* remapped rows for uncorrected errors */
-    HEALTH_PAGES_MOST = 60,    /* retired pages */
+    HEALTH_MARGIN = 5000,    /* 1/1000 C below a limit */
+    HEALTH_HOTTEST = 100000, /* where the card gives no limit */
+    HEALTH_LOAD = 500,       /* permille: links are judged from here on */
+    HEALTH_ROWS_MOST = 512,  /* remapped rows for uncorrected errors */
+    HEALTH_PAGES_MOST = 60,  /* retired pages */
     HEALTH_REPLAYS_PER_MIN = 8,
     HEALTH_REPLAYS_WINDOW_MS = 60000,
 };

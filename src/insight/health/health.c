@@ -14,6 +14,7 @@
 #include "insight/health/memory.h"
 #include "insight/health/xid.h"
 #include "insight/why/words.h"
+#include "model/fan.h"
 
 static const struct {
     const char *name, *what;
@@ -126,9 +127,8 @@ static const char *const again = "Have the card checked and replaced: a reset di
 static void find_reading_fault(struct health_verdict *v, const struct health_fault *fault, struct wall now)
 {
     char since[SHORT_WORDS];
-    enum health_state state = fault->returned && fault->state == HEALTH_DEGRADED && fault->check <= HEALTH_CHECK_RETIRED_PAGES
-                                  ? HEALTH_FAILING
-                                  : fault->state;
+    enum health_state state =
+        fault->returned && fault->state == HEALTH_DEGRADED && fault->check <= HEALTH_CHECK_REPAIR ? HEALTH_FAILING : fault->state;
     bool hopeless =
         fault->returned && state >= HEALTH_FAILING && fault->check != HEALTH_CHECK_FAN && fault->check != HEALTH_CHECK_TEMPERATURE;
     struct health_finding *f = add_finding(v, fault, state, hopeless ? again : health_advice_text(fault->advice));
@@ -138,7 +138,7 @@ static void find_reading_fault(struct health_verdict *v, const struct health_fau
     text[0] = (char)(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
     if (fault->returned)
         set_reason(f, "%s, and this came back after a reset.", text);
-    else if (fault->held.ms && lasts >= HOLD_FAN_MS)
+    else if (fault->held.ms && lasts >= FAN_FAULT_MS)
         set_reason(f, "%s, for %s.", text, words_ago(lasts, since));
     else
         set_reason(f, "%s.", text);

@@ -119,8 +119,11 @@ static void answer_fan(struct say *s, const struct facts *f, const struct why_ca
     } else if (cause->code == WHY_FAN_FAILING) {
         if (f->fan_stuck)
             say(s, "%s drives its fan at %lld %% but it does not turn", name, percent(fan));
-        else if (reading_get(f->gpu->fan_target_permille, &target))
+        else if (f->gpu->fan_permille.state == READING_OK && reading_get(f->gpu->fan_target_permille, &target))
             say(s, "%s asks its fan for %lld %% but it turns at %lld %% only", name, percent(target), percent(fan));
+        else
+            say(s, "%s asks its fan for %s but it turns at %lld rpm only", name, f->fan_judged.asked,
+                (long long)reading_or(f->gpu->fan_rpm, 0));
         if (has_temp)
             say(s, "; the card is at %lld C", whole(temp, 1000));
     } else {
@@ -172,6 +175,8 @@ static void answer_nothing(struct say *s, const struct facts *f)
         say(s, " with its fan at %lld rpm", (long long)fan);
     else if (no_fan)
         say(s, "; %s", no_fan);
+    if (f->load == LOAD_UNKNOWN && f->divided)
+        say(s, "; whether its instances are busy is unknown (no utilization in MIG mode)");
 }
 
 static void say_missing(struct say *s, const struct facts *f)

@@ -37,7 +37,10 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
         doubt(&d, 0.8, "but it draws more than idle cards usually do");
     if (f->load == LOAD_UNKNOWN)
         doubt(&d, 0.7, "its load cannot be read");
-    cause_end(&d, "The card is at rest, as it should be.");
+    if (f->load == LOAD_UNKNOWN && f->divided)
+        cause_end(&d, "Nothing is unusual, but whether its instances are busy is unknown.");
+    else
+        cause_end(&d, "The card is at rest, as it should be.");
 }
 
 static void support_missing(struct cause_draft *d, const char *what, struct reading reading, double weight)

@@ -32,19 +32,30 @@ static void weigh_heat(struct facts *f)
         f->heat = temp < HEAT_COOL_BELOW ? HEAT_COOL : HEAT_LUKEWARM;
 }
 
+/* How loud it is by its readings; whether it rests, is missing or failing is judged in model/fan.h. */
 static void weigh_fan(struct facts *f)
 {
-    int64_t speed, count, rpm, target;
-    if (reading_get(f->gpu->fan_permille, &speed)) {
-        f->fan_stuck = speed >= 200 && reading_get(f->gpu->fan_rpm, &rpm) && rpm == 0;
-        f->fan_slow = speed > 0 && reading_get(f->gpu->fan_target_permille, &target) && target >= speed + FAN_SLOW_GAP;
+    int64_t speed = 0;
+    bool share = reading_get(f->gpu->fan_permille, &speed);
+    f->fan_judged = fan_judge(f->gpu);
+    f->fan_stuck = f->fan_judged.state == FAN_STATE_STOPPED && share && speed >= 200;
+    f->fan_slow = f->fan_judged.state == FAN_STATE_SLOW;
+    switch (f->fan_judged.state) {
+    case FAN_STATE_UNKNOWN: break;
+    case FAN_STATE_NONE: f->fan = FAN_NONE; break;
+    case FAN_STATE_OFF:
+    case FAN_STATE_FIRMWARE:
+    case FAN_STATE_OFF_HOT:
+    case FAN_STATE_STOPPED: f->fan = FAN_OFF; break;
+    case FAN_STATE_TURNING:
+    case FAN_STATE_SLOW:
+        if (share && speed > 0)
+            f->fan = speed <= FAN_LOW_MOST ? FAN_LOW : speed <= FAN_RAISED_MOST ? FAN_RAISED : FAN_LOUD;
+        else
+            f->fan = reading_or(f->gpu->fan_rpm, 0) <= FAN_LOW_RPM_MOST ? FAN_LOW : FAN_RAISED;
+        break;
     }
-    if (reading_get(f->gpu->fan_permille, &speed))
-        f->fan = speed == 0 ? FAN_OFF : speed <= FAN_LOW_MOST ? FAN_LOW : speed <= FAN_RAISED_MOST ? FAN_RAISED : FAN_LOUD;
-    else if (reading_get(f->gpu->fan_rpm, &speed))
-        f->fan = speed == 0 ? FAN_OFF : speed <= FAN_LOW_RPM_MOST ? FAN_LOW : FAN_RAISED;
-    else if (reading_get(f->gpu->fan_count, &count) && count == 0)
-        f->fan = FAN_NONE;
+    f->fan_missed = f->fan_judged.state == FAN_STATE_OFF_HOT || f->fan_judged.state == FAN_STATE_STOPPED;
 }
 
 static void weigh_power(struct facts *f)
@@ -86,7 +97,8 @@ static void weigh_load(struct facts *f)
         f->load_basis = BASIS_PROCESSES;
     if (f->load_basis != BASIS_NONE) {
         f->load = f->load_permille <= IDLE_MOST ? LOAD_IDLE : f->load_permille <= LIGHT_MOST ? LOAD_LIGHT : LOAD_BUSY;
-    } else if (f->power == POWER_LOW || f->power == POWER_WORK) {
+    } else if ((f->power == POWER_LOW && !f->divided) || f->power == POWER_WORK) {
+        /* Little power of a divided card says little: one small instance at work hides in it. */
         f->load_basis = BASIS_POWER;
         f->load = f->power == POWER_LOW ? LOAD_IDLE : LOAD_BUSY;
     }
@@ -95,11 +107,19 @@ static void weigh_load(struct facts *f)
     f->encodes = encoder >= decoder;
 }
 
+/* A card in GFXOFF still shows its last clock: 2605 MHz at 3 W on an RX 6600. Nothing runs at such clocks for so little power. */
+static bool clock_is_left_over(const struct facts *f)
+{
+    int64_t power, limit;
+    return f->load == LOAD_IDLE && reading_get(f->gpu->power_mw, &power) && power < POWER_GATED_MW &&
+           (!reading_get(f->gpu->power_limit_mw, &limit) || power * 10 < limit);
+}
+
 static void weigh_clocks(struct facts *f)
 {
     int64_t clock, most, state;
     if (reading_get(f->gpu->clock_graphics_khz, &clock) && reading_get(f->gpu->clock_graphics_max_khz, &most) && most > 0) {
-        f->clocks_high = clock * 10 >= most * 6;
+        f->clocks_high = clock * 10 >= most * 6 && !clock_is_left_over(f);
     } else if (reading_get(f->gpu->pstate, &state)) {
         /* Data centre cards are in P0 for ever, so the state alone says little. */
         f->clocks_high = f->clocks_by_state = state <= 2 && f->power >= POWER_RAISED;

@@ -4,13 +4,14 @@
  */
 #pragma once
 
+#include "model/fan.h"
 #include "model/recent.h"
 #include "model/snapshot.h"
 
 /* Load in permille of the card's time */
 enum { IDLE_MOST = 50, LIGHT_MOST = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MOST = 100 };
 /* Fans of idle cards turn at up to 38 % (seen on an RTX 2080 Super); small fans at up to about 1300 turns a minute. */
-enum { FAN_LOW_MOST = 400, FAN_RAISED_MOST = 600, FAN_FULL = 900, FAN_LOW_RPM_MOST = 1300, FAN_SLOW_GAP = 250 };
+enum { FAN_LOW_MOST = 400, FAN_RAISED_MOST = 600, FAN_FULL = 900, FAN_LOW_RPM_MOST = 1300 };
 /* Heat in 1/1000 C. A card's own limit counts where it is known. */
 enum {
     HEAT_COOL_BELOW = 50000,
@@ -25,7 +26,13 @@ enum {
     HOTSPOT_GAP = 30000,
 };
 /* Small cards idle at a large part of their limit (a T4 at 32 W of 70 W), so a raised draw must also be one in watts. */
-enum { POWER_RAISED_MW = 45000, POWER_RAISED_PERMILLE = 200, POWER_WORK_PERMILLE = 350, POWER_CAP_PERMILLE = 970 };
+enum {
+    POWER_RAISED_MW = 45000,
+    POWER_RAISED_PERMILLE = 200,
+    POWER_WORK_PERMILLE = 350,
+    POWER_CAP_PERMILLE = 970,
+    POWER_GATED_MW = 10000
+};
 /* The past in ms. Heat of ended work fades as exp(-t / COOLING_MS). */
 enum { COOLING_MS = 120000, PAST_USEFUL_MS = 600000, CALM_LEAST_MS = 180000, STEADY_LEAST_MS = 300000 };
 
@@ -67,6 +74,8 @@ struct facts {
     enum load_basis load_basis;
     int64_t load_permille; /* with BASIS_UTIL and BASIS_PROCESSES */
     enum fan_level fan;
+    struct fan fan_judged;
+    bool fan_missed;          /* does not turn on a card that is hot enough to need it */
     bool fan_stuck, fan_slow; /* driven but not turning; far below what the card asks for */
     enum heat_level heat;
     bool has_margin;

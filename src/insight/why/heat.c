@@ -147,14 +147,14 @@ static void rule_fan_stopped(const struct facts *f, struct why_part *part)
 {
     int64_t temp;
     struct cause_draft d;
-    if (f->fan != FAN_OFF || !reading_get(f->gpu->temp_mdegc, &temp) || (temp < FAN_NEEDED_FROM && f->heat < HEAT_HOT))
+    if (!f->fan_missed || f->fan_stuck || !reading_get(f->gpu->temp_mdegc, &temp))
         return;
     cause_begin(&d, part, WHY_FAN_STOPPED, 0.97);
     support_fan(&d, f, 0.7);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
-    if (reading_or(f->gpu->fan_target_permille, 0) > 0)
-        support(&d, 0.5, "the card asks for %lld %%", percent(f->gpu->fan_target_permille.value));
+    if (f->fan_judged.asked[0])
+        support(&d, 0.5, "the card asks for %s", f->fan_judged.asked);
     cause_end(&d, "The fan stands still although the card is at %lld C.", whole(temp, 1000));
 }
 
@@ -164,11 +164,11 @@ static void rule_fan_failing(const struct facts *f, struct why_part *part)
     if (!f->fan_stuck && !f->fan_slow)
         return;
     cause_begin(&d, part, WHY_FAN_FAILING, 0.97);
-    support(&d, 0.4, "fan at %lld %%", percent(f->gpu->fan_permille.value));
+    support_fan(&d, f, 0.4);
     if (f->fan_stuck)
         support(&d, 0.85, "it turns at 0 rpm");
     if (f->fan_slow)
-        support(&d, 0.8, "the card asks for %lld %%", percent(f->gpu->fan_target_permille.value));
+        support(&d, 0.8, "the card asks for %s", f->fan_judged.asked);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0);
     cause_end(&d, f->fan_stuck ? "The fan is driven but does not turn." : "The fan turns far slower than the card asks for.");
 }

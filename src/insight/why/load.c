@@ -36,7 +36,7 @@ static void support_effects(struct cause_draft *d, const struct facts *f)
     if (f->load == LOAD_UNKNOWN)
         doubt(d, 0.6, "whether it works cannot be read");
     /* Work explains the heat; that the fan does not carry it away explains it better. */
-    if (f->fan_stuck || f->fan_slow || (f->fan == FAN_OFF && f->heat >= HEAT_WARM))
+    if (f->fan_slow || f->fan_missed)
         doubt(d, 0.75, NULL);
 }
 
@@ -183,7 +183,7 @@ static void rule_video(const struct facts *f, struct why_part *part)
     support_power(&d, f, 0.05);
     support_temperature(&d, f, 0.05);
     support_fan(&d, f, 0.05);
-    if (f->fan == FAN_OFF && f->heat >= HEAT_WARM)
+    if (f->fan_missed)
         doubt(&d, 0.75, NULL);
     if (p)
         cause_end(&d, "%s %s video on it.", who, verb);
