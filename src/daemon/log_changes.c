@@ -53,8 +53,8 @@ static void tell_source(const struct source_status *now, const struct source_sta
 static void tell_gpu(const struct gpu *now, const struct gpu *before)
 {
     enum gpu_state was = before ? before->state : GPU_OK;
-    if (now->state == was)
-        return;
+    if (now->state == was || now->released)
+        return; /* what is released on request is logged with its source */
     struct log_field gpu = LOG_INT("gpu", now->index), name = LOG_TEXT("name", now->id.name),
                      why = LOG_TEXT("error", now->error_message);
     switch (now->state) {

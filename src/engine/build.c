@@ -33,6 +33,7 @@ static void describe_missing(struct gpu *gpu, const struct slot *slot)
     else
         snprintf(message, sizeof message, "%s no longer lists this GPU", slot->ops->name);
     gpu_mark_state(gpu, source_fails ? GPU_ERROR : GPU_LOST, message);
+    gpu->released = slot->status.state == SOURCE_RELEASED;
     str_copy(gpu->source, sizeof gpu->source, str_from(slot->ops->name));
     gpu->simulated = slot->ops->simulated;
 }

@@ -43,6 +43,7 @@ struct gpu {
     char source[SOURCE_NAME_SIZE];
     bool simulated;
     enum gpu_state state;
+    bool released;                      /* cannot be read because its source was released on request: nothing is wrong with it */
     char error_message[GPU_ERROR_SIZE]; /* the driver's words; "" none */
     char profile[GPU_TEXT_SIZE];        /* of an instance: "1g.18gb"; "" for a whole card */
 

@@ -197,6 +197,14 @@ def test_release_and_return(start):
     assert d.whirr("release", "--end").returncode == 0
     eventually(lambda: d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "ok", 5)
     assert d.whirr("release", "--for", "soon").returncode == 2
+    # A GPU that was released is not ill, however often: nobody is to replace it.
+    for _ in range(2):
+        assert d.whirr("release", "--for", "1m").returncode == 0
+        eventually(lambda: {v["state"] for v in d.json("/api/gpu/health")["gpus"]} == {"unknown"}, 5)
+        assert all("released" in v["reason"] for v in d.json("/api/gpu/health")["gpus"])
+        assert d.whirr("release", "--end").returncode == 0
+        eventually(lambda: {v["state"] for v in d.json("/api/gpu/health")["gpus"]} == {"healthy"}, 5)
+    assert [a["name"] for a in d.json("/api/alerts")["alerts"] if a["severity"] == "critical"] == []
     for body in ("nonsense", '{"for_seconds": -1}', '{"for_seconds": "long"}', "[1]"):
         assert d.ask("POST", "/api/source/release", body=body, unix=True).status == 400
 

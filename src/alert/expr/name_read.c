@@ -117,7 +117,7 @@ static struct value gpu_other(const struct gpu *g, size_t i)
     case GPU_VENDOR: return text(g->id.vendor);
     case GPU_SOURCE: return text(g->source);
     case GPU_SIMULATED: return truth(g->simulated);
-    case GPU_STATE: return text(gpu_state_name(g->state));
+    case GPU_STATE: return text(g->released ? "released" : gpu_state_name(g->state));
     case GPU_PROCESSES: return g->processes_state == READING_OK ? number((double)g->process_count) : unknown;
     case GPU_USED_PERCENT: return used_percent(g);
     case GPU_SLOWED: return g->throttle_bits.state == READING_OK ? truth((g->throttle_bits.value & THROTTLE_SLOWED) != 0) : unknown;

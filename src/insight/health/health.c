@@ -279,7 +279,8 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     card->simulated = gpu->simulated;
     card->last_seen = now->taken_at;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
-    memory_notice_reset(card, gpu);
+    if (!gpu->released)
+        memory_notice_reset(card, gpu);
     for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
         const struct event *event = &now->events[i];
         if (event->kind == EVENT_XID && event->gpu_index == gpu->index)
@@ -292,6 +293,10 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     }
     enum health_state base = gpu->state == GPU_ASLEEP ? HEALTH_ASLEEP : judged ? HEALTH_HEALTHY : HEALTH_UNKNOWN;
     conclude(v, card, base, judged, now->taken_at);
+    if (gpu->released && v->state == HEALTH_UNKNOWN) {
+        snprintf(v->reason, sizeof v->reason, "Its driver was released on request.");
+        snprintf(v->action, sizeof v->action, "Nothing: it is checked again when whirr takes the driver back.");
+    }
 }
 
 /* A card that was there and is not listed any more is lost, unless its source is not looking. */

@@ -17,15 +17,6 @@ static bool source_is_troubled(const struct source_status *source)
     return source->state == SOURCE_FAILING || source->state == SOURCE_SET_ASIDE || source->state == SOURCE_HUNG;
 }
 
-/* What was let go on request is as it should be. */
-static bool was_released(const struct snapshot *s, const char *source)
-{
-    for (size_t i = 0; i < s->source_count; i++)
-        if (strcmp(s->sources[i].name, source) == 0)
-            return s->sources[i].state == SOURCE_RELEASED;
-    return false;
-}
-
 enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t age_ms, int64_t interval_ms, int64_t uptime_ms)
 {
     int64_t late = SAMPLES_LATE * interval_ms + 1000, dead = MAX_OF(SAMPLES_DEAD * interval_ms, (int64_t)START_MS);
@@ -39,7 +30,7 @@ enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t 
         if (source_is_troubled(&s->sources[i]))
             return HEALTH_DEGRADED;
     for (size_t i = 0; i < s->gpu_count; i++)
-        if ((s->gpus[i].state == GPU_LOST || s->gpus[i].state == GPU_ERROR) && !was_released(s, s->gpus[i].source))
+        if ((s->gpus[i].state == GPU_LOST || s->gpus[i].state == GPU_ERROR) && !s->gpus[i].released)
             return HEALTH_DEGRADED;
     return HEALTH_OK;
 }
