@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From clients to the processes and the load of one card.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -128,11 +129,11 @@ static struct process *process_of(struct places *p, struct gpu *out, int32_t pid
     return new;
 }
 
-static bool is_silent(const struct drm_scan *s, const struct drm_card *card)
+static bool is_silent(const struct scan_result *r, const struct drm_card *card)
 {
-    for (size_t i = 0; i < s->card_count; i++)
-        if (strcmp(s->cards[i].name, card->name) == 0)
-            return s->silent[i];
+    for (size_t i = 0; i < r->silent_count; i++)
+        if (strcmp(r->silent[i], card->name) == 0)
+            return true;
     return false;
 }
 
@@ -142,11 +143,14 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     struct sums sums = {0};
     struct places places;
     pthread_mutex_lock(&s->lock);
+    const struct scan_result *r = &s->latest;
+    bool hung = s->scanning && mono_since_ms(clock_mono(s->env->clock), s->scanned) >= SCAN_HUNG_MS;
+    int rc = hung ? -ETIMEDOUT : r->rc;
     /* On a recorded machine time does not pass: counters that never moved are no rates. */
-    bool frozen = env_is_recorded(s->env) && !s->moved;
-    bool ready = s->rc == 0 && places_init(&places, s->clients.count, out);
-    for (size_t i = 0; ready && i < s->clients.count; i++) {
-        const struct client *c = &s->clients.list[i];
+    bool frozen = env_is_recorded(s->env) && !r->moved;
+    bool ready = rc == 0 && places_init(&places, r->client_count, out);
+    for (size_t i = 0; ready && i < r->client_count; i++) {
+        const struct client *c = &r->clients[i];
         if (!of_card(c, card) || c->read_in == 0)
             continue;
         load->clients++;
@@ -162,14 +166,14 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     }
     if (ready)
         free(places.slots);
-    load->state = s->rc == 0 ? READING_OK : reading_state_from_errno(s->rc);
-    load->hidden = s->hidden;
+    load->state = rc == 0 ? READING_OK : reading_state_from_errno(rc);
+    load->hidden = r->stats.hidden;
     load->busy_permille = busiest(&sums, draws_or_computes);
     load->decoder_permille = busiest(&sums, decodes);
     load->encoder_permille = busiest(&sums, encodes);
     /* No client at all, after the first look: nobody works. Unless the driver says nothing about its clients (i915 before 5.19). */
-    if (load->state == READING_OK && load->clients == 0 && !is_silent(s, card))
-        load->busy_permille = s->number > 1 ? reading_ok(0) : reading_absent(READING_PENDING);
+    if (load->state == READING_OK && load->clients == 0 && !is_silent(r, card))
+        load->busy_permille = r->number > 1 ? reading_ok(0) : reading_absent(READING_PENDING);
     out->processes_state = load->state;
     out->processes_hidden = load->hidden;
     pthread_mutex_unlock(&s->lock);

@@ -7,12 +7,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "source/drm/procs.h"
 #include "source/drm/scan_internal.h"
 
-enum { FRESH_MS = 200 };
+enum { FRESH_MS = 200, WAIT_MS = 300 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct drm_scan *all; /* one for each env in use */
@@ -20,12 +21,17 @@ static struct drm_scan *all; /* one for each env in use */
 static struct drm_scan *scan_new(const struct env *env)
 {
     struct drm_scan *s = calloc(1, sizeof *s);
+    pthread_condattr_t monotonic;
     if (!s || pthread_mutex_init(&s->lock, NULL) != 0) {
         free(s);
         return NULL;
     }
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->finished, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     s->env = env;
-    s->rc = -EAGAIN;
+    s->latest.rc = -EAGAIN;
     procs_init(&s->procs, env);
     return s;
 }
@@ -35,6 +41,8 @@ static void scan_free(struct drm_scan *s)
     procs_done(&s->procs);
     clients_done(&s->clients);
     free(s->cards);
+    free(s->latest.clients);
+    pthread_cond_destroy(&s->finished);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -262,27 +270,65 @@ static void scan(struct drm_scan *s, struct mono now)
     sweep(s);
 }
 
-void drm_scan_refresh(struct drm_scan *s)
+/* False when memory is out: the former result stays. */
+static bool result_of(const struct drm_scan *s, struct scan_result *ret)
+{
+    *ret = (struct scan_result){.number = s->number, .rc = s->rc, .moved = s->moved, .client_count = s->clients.count};
+    ret->stats = (struct drm_scan_stats){.processes = s->procs.count,
+                                         .hidden = s->hidden,
+                                         .clients = s->clients.count,
+                                         .scans = s->number,
+                                         .walks = s->procs.walks,
+                                         .reads = s->reads};
+    for (size_t i = 0; i < s->card_count; i++)
+        if (s->silent[i])
+            memcpy(ret->silent[ret->silent_count++], s->cards[i].name, DRM_NAME_SIZE);
+    if (s->clients.count == 0)
+        return true;
+    ret->clients = malloc(s->clients.count * sizeof *ret->clients);
+    if (ret->clients)
+        memcpy(ret->clients, s->clients.list, s->clients.count * sizeof *ret->clients);
+    return ret->clients != NULL;
+}
+
+/* Whether the caller is the one who scans now. Everybody else waits a little for that scan: it is their look as well. */
+static bool begin_scan(struct drm_scan *s, struct mono now)
 {
     pthread_mutex_lock(&s->lock);
-    struct mono now = clock_mono(s->env->clock);
-    if (s->number == 0 || mono_since_ms(now, s->scanned) >= FRESH_MS) {
+    bool due = s->latest.number == 0 || mono_since_ms(now, s->scanned) >= FRESH_MS, mine = due && !s->scanning;
+    if (mine) {
+        s->scanning = true;
         s->scanned = now;
-        scan(s, now);
+        int64_t until = clock_mono(&clock_system).ns + (int64_t)WAIT_MS * NS_PER_MS;
+        s->wait_until = (struct timespec){.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};
     }
+    while (!mine && s->scanning && pthread_cond_timedwait(&s->finished, &s->lock, &s->wait_until) == 0)
+        ;
     pthread_mutex_unlock(&s->lock);
+    return mine;
+}
+
+void drm_scan_refresh(struct drm_scan *s)
+{
+    struct mono now = clock_mono(s->env->clock);
+    if (!begin_scan(s, now))
+        return;
+    scan(s, now);
+    AUTO_FREE struct scan_result *fresh = calloc(1, sizeof *fresh);
+    bool made = fresh && result_of(s, fresh);
+    pthread_mutex_lock(&s->lock);
+    struct client *former = made ? s->latest.clients : NULL;
+    if (made)
+        s->latest = *fresh;
+    s->scanning = false;
+    pthread_cond_broadcast(&s->finished);
+    pthread_mutex_unlock(&s->lock);
+    free(former);
 }
 
 void drm_scan_stats(struct drm_scan *s, struct drm_scan_stats *ret)
 {
     pthread_mutex_lock(&s->lock);
-    *ret = (struct drm_scan_stats){
-        .processes = s->procs.count,
-        .hidden = s->hidden,
-        .clients = s->clients.count,
-        .scans = s->number,
-        .walks = s->procs.walks,
-        .reads = s->reads,
-    };
+    *ret = s->latest.stats;
     pthread_mutex_unlock(&s->lock);
 }

@@ -5,7 +5,8 @@
  *             stat of PID/fd: its size is the           read once a client, and
  *             number of open descriptors (6.2)          seldom while it is idle
  *
- * Several sources share one scan, each from its own thread, so it is behind a lock.
+ * Several sources share one scan, each from its own thread. One of them scans, without a lock, and publishes what it found; the
+ * others wait a moment for it and then take what there is: a read that hangs stops nobody else.
  */
 #pragma once
 

@@ -8,8 +8,10 @@
 #include "model/gpu.h"
 #include "source/sysfs/attrs.h"
 
+enum { DRM_NAME_SIZE = 16 };
+
 struct drm_card {
-    char name[16];                  /* "card1"; "" for a card that only another tree knows (KFD) */
+    char name[DRM_NAME_SIZE];       /* "card1"; "" for a card that only another tree knows (KFD) */
     char pci_address[GPU_PCI_SIZE]; /* "" for a device that is not on PCI */
     char driver[24];
     char compatible[GPU_TEXT_SIZE];                /* of the device tree; "" on PCI */

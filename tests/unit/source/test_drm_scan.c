@@ -2,6 +2,8 @@
 #include "source/drm/scan.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -338,6 +340,67 @@ static void sources_share_one_look(void **state)
     drm_scan_unref(second);
 }
 
+/* A driver that hangs in the read of an fdinfo, until the test lets it go. */
+struct hang {
+    sem_t reached, go_on;
+};
+
+static void hang_here(void *context)
+{
+    struct hang *h = context;
+    sem_post(&h->reached);
+    while (sem_wait(&h->go_on) != 0)
+        ;
+}
+
+static void *scan_in_a_thread(void *scan)
+{
+    drm_scan_refresh(scan);
+    return NULL;
+}
+
+static void a_read_that_hangs_stops_no_other_source(void **state)
+{
+    struct machine_and_scan *m = *state;
+    struct hang h;
+    sem_init(&h.reached, 0, 0);
+    sem_init(&h.go_on, 0, 0);
+    tree_process(&m->tree, 42, "game");
+    tree_amd_fd(&m->tree, 42, 5, amd_pci, 1, 1000000, 2048);
+    look_away(m);
+    clock_manual_advance_ms(&m->tree.clock, 1000);
+    fault_before_open("fdinfo/5", hang_here, &h);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, scan_in_a_thread, m->scan), 0);
+    while (sem_wait(&h.reached) != 0)
+        ;
+    /* Another source asks meanwhile: it gets what the last scan found, and soon that it is not known. */
+    {
+        CLEANUP(gpu_done) struct gpu gpu = {0};
+        struct drm_load load;
+        drm_scan_refresh(m->scan);
+        drm_scan_fill(m->scan, &m->card, false, &gpu, &load);
+        assert_int_equal(load.state, READING_OK);
+        assert_int_equal(gpu.process_count, 1);
+    }
+    {
+        clock_manual_advance_ms(&m->tree.clock, 3000);
+        CLEANUP(gpu_done) struct gpu gpu = {0};
+        struct drm_load load;
+        drm_scan_refresh(m->scan);
+        drm_scan_fill(m->scan, &m->card, false, &gpu, &load);
+        assert_int_not_equal(load.state, READING_OK);
+    }
+    sem_post(&h.go_on);
+    pthread_join(thread, NULL);
+    LOOK();
+    assert_int_equal(load.state, READING_OK);
+    assert_int_equal(gpu.process_count, 1);
+    fault_clear();
+    sem_destroy(&h.reached);
+    sem_destroy(&h.go_on);
+}
+
 static void descriptors_of_a_sleeping_card_are_not_read(void **state)
 {
     struct machine_and_scan *m = *state;
@@ -411,6 +474,7 @@ int main(void)
         SCAN_TEST(unchanged_processes_are_not_looked_through_again),
         SCAN_TEST(an_idle_client_that_wakes_up_is_measured_right),
         SCAN_TEST(sources_share_one_look),
+        SCAN_TEST(a_read_that_hangs_stops_no_other_source),
         SCAN_TEST(descriptors_of_a_sleeping_card_are_not_read),
         SCAN_TEST(cards_do_not_see_each_others_clients),
         SCAN_TEST(a_machine_without_proc_says_so),
