@@ -94,7 +94,7 @@ static struct tally count_memory(const struct gpu *gpu, const struct claim_worke
     return t;
 }
 
-void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struct claim_worker *w)
+void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struct claim_worker *w, struct claim_identity claimant)
 {
     *b = (struct claim_baseline){.learned = true};
     for (size_t g = 0; g < s->gpu_count; g++) {
@@ -112,6 +112,11 @@ void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struc
             const struct process *p = &gpu->processes[i];
             if (is_ours(p, w))
                 continue;
+            if (is_one_of(p, &claimant, 1)) {
+                if (gpu->index >= 0 && gpu->index < GPU_MAX)
+                    b->others_bytes[gpu->index] -= reading_or(p->mem_bytes, 0);
+                continue;
+            }
             b->entries[b->count].who = (struct claim_identity){p->pid, p->start_key};
             b->entries[b->count].gpu = gpu->index;
             b->entries[b->count++].bytes = reading_or(p->mem_bytes, 0);

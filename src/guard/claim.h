@@ -75,7 +75,8 @@ struct claim {
 };
 
 bool claim_worker_on_gpu(const struct claim_worker *w, const struct gpu *gpu);
-void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struct claim_worker *w);
+/* `claimant` (pid 0: none) was there before as well, but is known to need the GPU: it does not belong to the baseline. */
+void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struct claim_worker *w, struct claim_identity claimant);
 struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w, const struct claim_baseline *b,
                          const struct claim_signals *signals, const struct claim_limits *limits);
 

@@ -39,6 +39,14 @@ static void write_item(struct json_writer *w, const struct journal_item *item)
     jw_end(w);
 }
 
+static void write_identity(struct json_writer *w, struct claim_identity who)
+{
+    jw_array(w);
+    jw_int(w, who.pid);
+    jw_int(w, who.start_key);
+    jw_end(w);
+}
+
 static void write_entry(struct buf *text, const struct journal_entry *e)
 {
     struct json_writer w = JSON_WRITER(text);
@@ -56,17 +64,13 @@ static void write_entry(struct buf *text, const struct journal_entry *e)
         write_item(&w, &e->items[i]);
     jw_end(&w);
     jw_key_array(&w, "pids");
-    for (size_t i = 0; i < e->pid_count; i++) {
-        jw_array(&w);
-        jw_int(&w, e->pids[i].pid);
-        jw_int(&w, e->pids[i].start_key);
-        jw_end(&w);
-    }
+    for (size_t i = 0; i < e->pid_count; i++)
+        write_identity(&w, e->pids[i]);
     jw_end(&w);
-    jw_key_array(&w, "leader");
-    jw_int(&w, e->leader.pid);
-    jw_int(&w, e->leader.start_key);
-    jw_end(&w);
+    jw_key(&w, "leader");
+    write_identity(&w, e->leader);
+    jw_key(&w, "claimant");
+    write_identity(&w, e->claimant);
     jw_key_array(&w, "gpus");
     for (size_t i = 0; i < e->gpu_count; i++) {
         jw_array(&w);
@@ -144,6 +148,12 @@ static void read_item(const json_t *from, struct journal_item *to)
     str_copy(to->extra, sizeof to->extra, str_from(extra ? extra : ""));
 }
 
+static struct claim_identity read_identity(const json_t *pair)
+{
+    return (struct claim_identity){(int32_t)json_integer_value(json_array_get(pair, 0)),
+                                   json_integer_value(json_array_get(pair, 1))};
+}
+
 static bool read_entry(const json_t *root, struct journal_entry *e)
 {
     const char *state = json_string_value(json_object_get(root, "state"));
@@ -165,12 +175,10 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
     {
         if (e->pid_count == CLAIM_WORKER_PIDS)
             break;
-        e->pids[e->pid_count].pid = (int32_t)json_integer_value(json_array_get(pair, 0));
-        e->pids[e->pid_count++].start_key = json_integer_value(json_array_get(pair, 1));
+        e->pids[e->pid_count++] = read_identity(pair);
     }
-    const json_t *leader = json_object_get(root, "leader");
-    e->leader.pid = (int32_t)json_integer_value(json_array_get(leader, 0));
-    e->leader.start_key = json_integer_value(json_array_get(leader, 1));
+    e->leader = read_identity(json_object_get(root, "leader"));
+    e->claimant = read_identity(json_object_get(root, "claimant"));
     json_array_foreach(json_object_get(root, "gpus"), i, pair)
     {
         int64_t index = json_integer_value(json_array_get(pair, 0));

@@ -40,8 +40,9 @@ struct journal_entry {
         int64_t bytes;
     } gpus[JOURNAL_GPUS_MAX]; /* where it was */
     size_t gpu_count;
-    int64_t bytes; /* memory that the worker held on all of them */
-    bool held;     /* by a person */
+    int64_t bytes;                  /* memory that the worker held on all of them */
+    struct claim_identity claimant; /* who made it drain; pid 0: nobody in particular */
+    bool held;                      /* by a person */
 };
 
 struct journal {

@@ -60,6 +60,14 @@ static const struct way *find_way(const struct keeper *k, const char *name)
 
 /* ---- evict ---- */
 
+/* Who made it drain: a guard that is killed meanwhile must not count the claimant among those who were there before. */
+static void note_claimant(struct keeper *k)
+{
+    k->entry.claimant = (struct claim_identity){.pid = k->claim.pid};
+    if (k->claim.pid && !target_started(k->env, k->claim.pid, &k->entry.claimant.start_key))
+        k->entry.claimant = (struct claim_identity){0};
+}
+
 static void note_acting(struct keeper *k, const char *way)
 {
     if (!keeper_acted_through(k, way) && k->entry.acted_count < JOURNAL_WAYS_MAX)
@@ -181,8 +189,10 @@ static void open_gate(struct keeper *k)
         k->policy.not_freed = true;
         k->policy.leave_ms = kept.leave_ms;
     }
-    if (k->policy.state == GUARD_RUNNING)
+    if (k->policy.state == GUARD_RUNNING) {
         k->entry.acted_count = 0;
+        k->entry.claimant = (struct claim_identity){0};
+    }
     if (k->policy.state == GUARD_ABSENT) {
         k->entry.acted_count = k->entry.item_count = k->entry.pid_count = k->entry.gpu_count = 0;
         finder_remember(k->finder, NULL, 0);
@@ -211,9 +221,9 @@ void keeper_act(struct keeper *k, enum guard_action action)
         open_gate(k);
         set_gate(k);
         break;
+    case GUARD_DO_DRAIN: note_claimant(k); break;
     case GUARD_DO_NOTHING:
     case GUARD_DO_LOOK_AGAIN:
-    case GUARD_DO_DRAIN:
     case GUARD_DO_VERIFY:
     case GUARD_DO_RESERVE:
     case GUARD_DO_THROTTLE:
@@ -271,6 +281,18 @@ static bool still_evicted(struct keeper *k)
     return evicted;
 }
 
+/* The worker has all it had, but an earlier guard had begun to take it off the GPU. When nobody needs that any more, the first look
+ * ends it. */
+static void go_on_draining(struct keeper *k)
+{
+    enum guard_state was = k->entry.state;
+    if (was != GUARD_DRAINING && was != GUARD_EVICTING && was != GUARD_VERIFYING)
+        return;
+    guard_restore(&k->policy, GUARD_DRAINING, clock_mono(k->env->clock));
+    k->policy.held = k->entry.held;
+    keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING, "an earlier guard had begun to take it off the GPU; going on");
+}
+
 void keeper_reconcile(struct keeper *k)
 {
     struct error err = {0};
@@ -296,6 +318,7 @@ void keeper_reconcile(struct keeper *k)
     } else {
         k->entry.acted_count = 0;
         k->entry.step[0] = '\0';
+        go_on_draining(k);
     }
     write_journal(k);
 }

@@ -203,11 +203,12 @@ static void judge(struct keeper *k, struct claim_signals *signals)
         set_unknown(k, "the worker's GPU is not listed by any source");
 }
 
-/* What was there at the start is no claim; but after a restart in the middle of a pause, who is there is why it was paused. */
+/* What was there at the start is no claim; but after a restart in the middle of a pause, who is there is why it was paused, and the
+ * claimant for whom an earlier guard had begun to drain is one still. */
 static void learn_baseline(struct keeper *k)
 {
     if (!k->baseline.learned && (k->entry.acted_count == 0 || k->claim.verdict == CLAIM_NONE))
-        claim_learn(&k->baseline, k->snapshot, &k->worker);
+        claim_learn(&k->baseline, k->snapshot, &k->worker, k->entry.claimant);
 }
 
 void keeper_look(struct keeper *k, int64_t max_age_ms)

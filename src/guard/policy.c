@@ -284,8 +284,8 @@ void guard_restore(struct guard_policy *p, enum guard_state found, struct mono n
     *p = (struct guard_policy){.since = now};
     switch (found) {
     case GUARD_RUNNING:
-    case GUARD_DRAINING: p->state = GUARD_RUNNING; break;
-    case GUARD_ABSENT: p->state = GUARD_ABSENT; break;
+    case GUARD_DRAINING: /* nothing was taken away yet: it goes on */
+    case GUARD_ABSENT: p->state = found; break;
     /* In the middle of an eviction or a resume nobody knows how far it came: as paused, the worker is brought back when clear. */
     case GUARD_EVICTING:
     case GUARD_VERIFYING:

@@ -288,6 +288,50 @@ def test_killed_in_the_middle_the_next_start_brings_the_worker_back(machine, ste
     wait_for(lambda: m.status()["state"] == "running" and m.state(worker.pid) == 0, lambda: f"{m.status()} {m.calls()}\n{m.log()}")
 
 
+def test_killed_while_draining_the_next_start_goes_on(machine):
+    """The claimant is there when the next guard starts, but it was not there before."""
+    m = machine
+    server, port = Server(m, "ollama"), free_port()
+
+    def start():
+        return m.guard("attach", "--way", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
+
+    guard = start()
+    m.until("running")
+    server.put(slow=60)  # a request that takes its time
+    client = socket.create_connection(("127.0.0.1", port))
+    client.sendall(b"GET /api/ps HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait_for(lambda: m.status()["gate"]["in_flight"] == 1, m.status)
+    other = m.process(3000)
+    wait_for(lambda: m.journal()["state"] == "draining", m.journal)
+    guard.kill()
+    guard.wait()
+    client.close()
+    server.put(slow=0)
+    start()
+    wait_for(server.unloaded, lambda: f"{m.status()} {m.journal()}\n{m.log()}")
+    m.until("paused")
+    assert m.journal()["claimant"][0] == other.pid
+    m.end(other)
+    m.until("running")
+    wait_for(lambda: m.journal()["claimant"][0] == 0, m.journal)
+
+
+def test_killed_while_draining_for_somebody_who_left_it_runs(machine):
+    m = machine
+    worker = m.process(16000)
+    guard = attach(m, worker)
+    m.until("running")
+    journal = m.dir / "state" / "guard" / "w.journal"
+    guard.kill()
+    guard.wait()
+    journal.write_text(json.dumps({"state": "draining", "step": "", "acted": [], "claimant": [2 ** 22 + 1, 5]}))
+    attach(m, worker)
+    m.until("running")
+    throughout(1, lambda: m.status()["state"] == "running", m.log)
+    assert m.calls() == []
+
+
 def test_killed_while_a_stopped_child_waits_it_is_started_by_the_next(machine):
     m = machine
     guard = m.guard("run", "--way", "process", "--", "sleep", "600")

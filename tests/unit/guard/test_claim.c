@@ -56,7 +56,7 @@ static void the_worker_alone_is_no_claim(void **state)
 {
     (void)state;
     struct rig r = rig();
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     done(&r);
 }
@@ -71,7 +71,7 @@ static void compute_counts_from_256_mib_or_five_percent(void **state)
     } cases[] = {{255, 49, CLAIM_NONE}, {256, 0, CLAIM_SEEN}, {10, 50, CLAIM_SEEN}};
     for (size_t i = 0; i < 3; i++) {
         struct rig r = rig();
-        claim_learn(&r.b, r.s, &r.w);
+        claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
         add(&r, 0, 200, "python3", PROCESS_COMPUTE, cases[i].mib, cases[i].load);
         assert_int_equal(judge(&r).verdict, cases[i].expected);
         done(&r);
@@ -88,7 +88,7 @@ static void graphics_counts_from_1_gib_or_512_mib_when_busy(void **state)
     } cases[] = {{1023, 199, CLAIM_NONE}, {1024, 0, CLAIM_SEEN}, {512, 200, CLAIM_SEEN}, {511, 900, CLAIM_NONE}};
     for (size_t i = 0; i < 4; i++) {
         struct rig r = rig();
-        claim_learn(&r.b, r.s, &r.w);
+        claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
         add(&r, 0, 200, "firefox", PROCESS_GRAPHICS, cases[i].mib, cases[i].load);
         assert_int_equal(judge(&r).verdict, cases[i].expected);
         done(&r);
@@ -101,7 +101,7 @@ static void a_desktop_never_claims(void **state)
     struct rig r = rig();
     add(&r, 0, 50, "gnome-shell", PROCESS_GRAPHICS, 300, 30);
     add(&r, 0, 51, "firefox", PROCESS_GRAPHICS, 1500, 10);
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     r.s->gpus[0].processes[1].mem_bytes = reading_ok(2500 * MIB); /* the shell has grown */
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
@@ -113,11 +113,29 @@ static void a_desktop_never_claims(void **state)
     done(&r);
 }
 
+static void a_claimant_of_before_is_one_still(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    add(&r, 0, 51, "firefox", PROCESS_GRAPHICS, 1500, 10);
+    add(&r, 0, 60, "train.py", PROCESS_COMPUTE, 3000, 0);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
+    assert_int_equal(judge(&r).verdict, CLAIM_NONE);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){60, 60 * 7});
+    struct claim c = judge(&r);
+    assert_int_equal(c.verdict, CLAIM_SEEN);
+    assert_int_equal(c.pid, 60);
+    assert_int_equal(r.b.others_bytes[0], 1500 * MIB);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){60, 5}); /* another process had that pid */
+    assert_int_equal(judge(&r).verdict, CLAIM_NONE);
+    done(&r);
+}
+
 static void another_gpu_does_not_matter_unless_the_worker_is_bound_to_it(void **state)
 {
     (void)state;
     struct rig r = rig();
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     add(&r, 1, 200, "train.py", PROCESS_COMPUTE, 9000, 990);
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     r.w.gpus[0] = 1 << 1;
@@ -129,7 +147,7 @@ static void a_reused_pid_is_somebody_else(void **state)
 {
     (void)state;
     struct rig r = rig();
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     r.s->gpus[0].processes[0].start_key = 9999;
     r.w.gpus[0] = 1;
     assert_int_equal(judge(&r).verdict, CLAIM_SEEN);
@@ -140,7 +158,7 @@ static void games_and_announcements_are_sure(void **state)
 {
     (void)state;
     struct rig r = rig();
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     add(&r, 0, 300, "hl2_linux", PROCESS_GRAPHICS, 40, 5);
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     r.signals.games[0] = (struct claim_identity){300, 2100};
@@ -159,7 +177,7 @@ static void any_means_any(void **state)
 {
     (void)state;
     struct rig r = rig();
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     add(&r, 0, 300, "glxgears", PROCESS_GRAPHICS, 4, 0);
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     r.limits.any = true;
@@ -174,7 +192,7 @@ static void memory_that_nobody_holds_counts_when_it_jumps(void **state)
     (void)state;
     struct rig r = rig();
     r.s->gpus[0].mem_used_bytes.value += 300 * MIB;
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     r.s->gpus[0].mem_used_bytes.value += 511 * MIB;
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
@@ -188,7 +206,7 @@ static void the_reserve_counts_only_when_others_took_it(void **state)
     (void)state;
     struct rig r = rig();
     r.limits.reserve_bytes = 20000 * MIB;
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     add(&r, 0, 300, "mpv", PROCESS_GRAPHICS, 200, 0);
     assert_int_equal(judge(&r).verdict, CLAIM_SEEN);
@@ -200,7 +218,7 @@ static void what_cannot_be_read_is_unknown_but_a_seen_claim_stays_one(void **sta
     (void)state;
     struct rig r = rig();
     r.w.gpus[0] = 3;
-    claim_learn(&r.b, r.s, &r.w);
+    claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     gpu_mark_state(&r.s->gpus[1], GPU_ERROR, "GPU is lost");
     struct claim c = judge(&r);
     assert_int_equal(c.verdict, CLAIM_UNKNOWN);
@@ -219,6 +237,7 @@ int main(void)
         TEST(compute_counts_from_256_mib_or_five_percent),
         TEST(graphics_counts_from_1_gib_or_512_mib_when_busy),
         TEST(a_desktop_never_claims),
+        TEST(a_claimant_of_before_is_one_still),
         TEST(another_gpu_does_not_matter_unless_the_worker_is_bound_to_it),
         TEST(a_reused_pid_is_somebody_else),
         TEST(games_and_announcements_are_sure),

@@ -24,6 +24,7 @@ static void what_was_written_is_read_back(void **state)
                               .pids = {{42, 7}},
                               .pid_count = 1,
                               .leader = {9, 8},
+                              .claimant = {77, 6},
                               .gpus = {{1, 5LL << 32}},
                               .gpu_count = 1,
                               .bytes = 5LL << 32,
@@ -42,6 +43,8 @@ static void what_was_written_is_read_back(void **state)
     assert_int_equal(r.pids[0].pid, 42);
     assert_int_equal(r.pids[0].start_key, 7);
     assert_int_equal(r.leader.pid, 9);
+    assert_int_equal(r.claimant.pid, 77);
+    assert_int_equal(r.claimant.start_key, 6);
     assert_int_equal(r.gpu_count, 1);
     assert_int_equal(r.gpus[0].gpu, 1);
     assert_true(r.gpus[0].bytes == 5LL << 32 && r.bytes == 5LL << 32);
