@@ -188,11 +188,20 @@ static bool is_remembered(const struct finder *f, int32_t pid, int64_t start)
     return false;
 }
 
+/* Another process has its number. As long as any process of the group lives, the kernel does not give the number away: then there
+ * is none of the worker's left. */
+static bool is_taken(const struct env *env, struct claim_identity leader)
+{
+    int64_t start;
+    return leader.start_key && target_started(env, leader.pid, &start) && start != leader.start_key;
+}
+
 /* Goes up from the process to its ancestors. */
 static void learn(const struct finder *f, const struct process *p, struct known *k)
 {
     const struct guard_match *m = &f->match;
     bool by_leader = m->port || f->leader.pid, by_name = !by_leader && m->name[0];
+    bool follows = f->leader.pid && !is_taken(f->env, f->leader);
     *k = (struct known){.who = {p->pid, p->start_key}, .ours = is_remembered(f, p->pid, p->start_key)};
     if (!by_leader && !by_name)
         k->ours |= in_cgroup(f, p->pid);
@@ -205,7 +214,7 @@ static void learn(const struct finder *f, const struct process *p, struct known 
         if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat))
             break;
         /* A worker that whirr started leads its own process group: orphans of it stay in there. */
-        if (by_leader && f->leader.pid && (pid == f->leader.pid || stat.group == f->leader.pid))
+        if (follows && (pid == f->leader.pid || stat.group == f->leader.pid))
             k->ours = true;
         if (by_name && (same_name(stat.comm, m->name) || (level == 0 && strcmp(p->name, m->name) == 0)))
             k->ours = true;

@@ -205,6 +205,8 @@ static void on_worker_event(struct bufferevent *b, short what, void *user)
         refuse(l, 502, "The worker cannot be reached.");
     else if (l->state == LINK_PASSING)
         end_after_writing(l); /* also how a body without a length ends */
+    else if (l->state == LINK_HEAD && l->request.is_old)
+        end_after_writing(l); /* its client may take that for the end of the answer */
     else {
         bufferevent_free(l->worker); /* it let an idle connection go */
         l->worker = NULL;

@@ -6,7 +6,7 @@
 /* What both kinds of heads have in common. */
 static void note_head(struct gate_head *ret, const struct http_message *m, size_t len)
 {
-    *ret = (struct gate_head){.len = len, .status = m->status, .close = !m->keep_alive};
+    *ret = (struct gate_head){.len = len, .status = m->status, .close = !m->keep_alive, .is_old = m->minor == 0};
     ret->length = m->content_length > 0 ? m->content_length : 0;
 }
 

@@ -21,6 +21,7 @@ struct gate_head {
     bool is_head;    /* the request's method is HEAD */
     bool upgrade;    /* the request asks for another protocol */
     bool close;      /* the connection ends with this message */
+    bool is_old;     /* HTTP/1.0 */
     bool is_interim; /* 1xx other than 101: another head follows */
 };
 

@@ -4,8 +4,10 @@
 #include "guard/target.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -56,6 +58,20 @@ int target_check(const struct env *env, struct claim_identity who, struct error 
                          who.pid, who.pid);
     if (state.len && (state.at[0] == 'Z' || state.at[0] == 'X'))
         return error_set(err, -ESRCH, "process %d has ended", who.pid);
+    return 0;
+}
+
+/* The descriptor is opened first: a process that passes the check afterwards is the one it refers to. */
+int target_signal(const struct env *env, struct claim_identity who, int number, struct error *err)
+{
+    AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+    if (fd < 0 && errno != ENOSYS)
+        return error_set(err, -errno, errno == ESRCH ? "process %d is gone" : "cannot signal process %d", who.pid);
+    int rc = target_check(env, who, err);
+    if (rc < 0)
+        return rc;
+    if ((fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) : kill(who.pid, number)) < 0) /* before Linux 5.3 */
+        return error_set(err, -errno, "cannot signal process %d: %s", who.pid, strerror(errno));
     return 0;
 }
 

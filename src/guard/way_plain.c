@@ -82,9 +82,7 @@ static int send_all(struct way_context *c, const struct claim_identity *pids, si
     if (number == SIGSTOP)
         return error_set(err, -EINVAL, "SIGSTOP keeps the memory on the card; choose a signal that the worker acts upon");
     for (size_t i = 0; i < count; i++) {
-        int rc = target_check(c->env, pids[i], err);
-        if (rc == 0 && kill(pids[i].pid, number) < 0)
-            rc = error_set(err, -errno, "cannot signal process %d: %s", pids[i].pid, strerror(errno));
+        int rc = target_signal(c->env, pids[i], number, err);
         if (rc < 0)
             return rc;
     }

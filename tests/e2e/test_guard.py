@@ -419,6 +419,23 @@ def test_a_stream_in_flight_passes_untouched_and_is_waited_for(machine):
     wait_for(server.unloaded, m.log)
 
 
+def test_the_gate_keeps_old_connections_open(machine):
+    """HTTP/1.0 with keep-alive, as ab -k and older proxies speak it."""
+    m = machine
+    server, port = Server(m, "ollama"), free_port()
+    m.guard("attach", "--way", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
+    m.until("running")
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as s:
+        stream = s.makefile("rb")
+        for _ in range(3):
+            s.sendall(b"GET /api/ps HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n")
+            assert b" 200 " in stream.readline()
+            fields = dict(line.decode().lower().strip().split(": ", 1) for line in iter(stream.readline, b"\r\n"))
+            assert stream.read(int(fields["content-length"]))
+        s.sendall(b"GET /api/ps HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        assert stream.read().startswith(b"HTTP/1.")  # and then it ends
+
+
 def test_a_dead_worker_behind_the_gate_is_a_502(machine):
     m = machine
     worker, port, nobody = m.process(1000), free_port(), free_port()

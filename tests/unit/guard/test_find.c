@@ -99,9 +99,29 @@ static void a_pid_that_was_taken_by_another_is_not_the_worker(void **state)
     struct finder *f = finder_new(&root.env, &(struct guard_match){.leader = {.pid = 100, .start_key = 5}}, false);
     struct claim_worker w = {0};
     struct claim_signals signals = {0};
-    finder_look(f, s, &w, &signals);
-    for (size_t i = 0; i < w.pid_count; i++)
-        assert_int_not_equal(w.pids[i].pid, 100);
+    assert_int_equal(finder_look(f, s, &w, &signals), WORKER_GONE);
+    assert_int_equal(w.pid_count, 0); /* nor are its children and its group */
+    finder_free(f);
+}
+
+/* Between two looks the worker ended, and somebody else got its number and the GPU. */
+static void a_pid_that_is_reused_within_an_interval_is_not_the_worker(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot root;
+    populate(&root);
+    struct finder *f = finder_new(&root.env, &(struct guard_match){.leader = {.pid = 300}}, false);
+    struct claim_worker w = {0};
+    struct claim_signals signals = {0};
+    AUTO_SNAPSHOT const struct snapshot *before = all_on_gpu();
+    assert_int_equal(finder_look(f, before, &w, &signals), WORKER_ALIVE);
+    assert_int_equal(w.pid_count, 1);
+    sysroot_write(&root, "/proc/300/stat", "300 (else) S 1 300 1 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 1 0 9999 0 10 0\n");
+    struct snapshot *after = all_on_gpu();
+    after->gpus[0].processes[3].start_key = 9999;
+    assert_int_equal(finder_look(f, after, &w, &signals), WORKER_GONE);
+    assert_int_equal(w.pid_count, 0);
+    snapshot_unref(after);
     finder_free(f);
 }
 
@@ -128,6 +148,7 @@ int main(void)
         TEST(descendants_belong_to_the_worker_however_it_is_named),
         TEST(who_listens_on_a_port_leads),
         TEST(a_pid_that_was_taken_by_another_is_not_the_worker),
+        TEST(a_pid_that_is_reused_within_an_interval_is_not_the_worker),
         TEST(a_worker_off_the_gpu_is_alive_while_its_processes_are),
     };
     return RUN_TESTS(tests);

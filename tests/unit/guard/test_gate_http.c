@@ -30,6 +30,7 @@ static void requests_end_where_their_fields_say(void **state)
     assert_int_equal(h.body, GATE_BODY_CHUNKED);
     assert_true(h.upgrade);
     assert_true(request_of("GET / HTTP/1.0\r\n\r\n").close);
+    assert_false(request_of("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n").close);
 }
 
 static void what_is_not_whole_waits_and_what_is_wrong_is_refused(void **state)
@@ -78,6 +79,16 @@ static void the_gate_reads_as_strictly_as_the_server(void **state)
     }
     /* Old clients that keep their connection are let keep it. */
     assert_false(request_of("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").close);
+}
+
+static void an_old_worker_says_that_it_keeps_the_connection(void **state)
+{
+    (void)state;
+    const char *asked = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+    assert_false(response_of("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n", asked).close);
+    assert_false(response_of("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", asked).close);
+    assert_true(response_of("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n", asked).close);
+    assert_true(response_of("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n", asked).close);
 }
 
 static void responses_depend_on_what_was_asked(void **state)
@@ -139,6 +150,7 @@ int main(void)
         TEST(requests_end_where_their_fields_say),
         TEST(what_is_not_whole_waits_and_what_is_wrong_is_refused),
         TEST(the_gate_reads_as_strictly_as_the_server),
+        TEST(an_old_worker_says_that_it_keeps_the_connection),
         TEST(responses_depend_on_what_was_asked),
         TEST(chunked_bodies_end_wherever_they_are_cut),
         TEST(broken_chunks_are_refused),

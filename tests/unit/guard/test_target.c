@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guard/target.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 #include "../sysroot.h"
 #include "base/cleanup.h"
@@ -54,6 +56,29 @@ static void only_the_very_process_passes(void **state)
     }
 }
 
+static void a_signal_reaches_that_process_and_no_other(void **state)
+{
+    (void)state;
+    struct env env;
+    env_init_system(&env);
+    struct error err = {0};
+    pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            pause();
+    struct claim_identity who = {.pid = child};
+    assert_true(target_started(&env, child, &who.start_key));
+    struct claim_identity before = {child, who.start_key - 1}; /* had the number before */
+    assert_int_equal(target_signal(&env, before, SIGTERM, &err), -ESRCH);
+    assert_true(target_alive(&env, who));
+    int status;
+    assert_int_equal(target_signal(&env, who, SIGTERM, &err), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_int_equal(target_signal(&env, who, SIGTERM, &err), -ESRCH);
+    assert_non_null(strstr(err.text, "is gone"));
+}
+
 static void the_machine_must_have_room_for_what_moves_there(void **state)
 {
     (void)state;
@@ -89,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(only_the_very_process_passes),
+        TEST(a_signal_reaches_that_process_and_no_other),
         TEST(the_machine_must_have_room_for_what_moves_there),
         TEST(every_control_group_above_it_must_have_room_too),
     };
