@@ -303,7 +303,7 @@ static void measure_cleaning(struct store *s, int64_t end_ms)
     int steps = 0, rc;
     do {
         double step = now_s();
-        rc = store_clean(s, (struct wall){end_ms}, &err);
+        rc = store_clean(s, (struct wall){end_ms}, (struct mono){end_ms * NS_PER_MS}, &err);
         longest = longest > now_s() - step ? longest : now_s() - step;
         steps++;
     } while (rc == 1);

@@ -25,7 +25,13 @@ static struct wall system_wall(const struct clock *c)
     return (struct wall){read_ns(CLOCK_REALTIME) / NS_PER_MS};
 }
 
-const struct clock clock_system = {.mono = system_mono, .wall = system_wall};
+static struct mono system_boot(const struct clock *c)
+{
+    (void)c;
+    return (struct mono){read_ns(CLOCK_BOOTTIME)};
+}
+
+const struct clock clock_system = {.mono = system_mono, .wall = system_wall, .boot = system_boot};
 
 static struct mono manual_mono(const struct clock *c)
 {

@@ -22,6 +22,7 @@ enum { NS_PER_MS = 1000000, MS_PER_S = 1000 };
 struct clock {
     struct mono (*mono)(const struct clock *);
     struct wall (*wall)(const struct clock *);
+    struct mono (*boot)(const struct clock *); /* counts on while the host is suspended; NULL: as mono */
 };
 
 extern const struct clock clock_system;
@@ -34,6 +35,11 @@ static inline struct mono clock_mono(const struct clock *c)
 static inline struct wall clock_wall(const struct clock *c)
 {
     return c->wall(c);
+}
+
+static inline struct mono clock_boot(const struct clock *c)
+{
+    return c->boot ? c->boot(c) : c->mono(c);
 }
 
 static inline int64_t mono_since_ms(struct mono later, struct mono earlier)

@@ -156,6 +156,12 @@ static void health(void *part, struct json_writer *j)
     jw_key_text(j, "message", status.message[0] ? status.message : NULL);
     jw_key_int(j, "written_total", (int64_t)status.written);
     jw_key_int(j, "lost_total", (int64_t)status.lost);
+    /* Whether rows are deleted by the clock's word, or it has to prove itself first. */
+    int side = store_clock_side(&status.clock);
+    jw_key_text(j, "clock", side > 0 ? "ahead" : side < 0 ? "behind" : "trusted");
+    jw_key_int(j, "clock_offset_seconds", side ? status.clock.offset_ms / MS_PER_S : 0);
+    jw_key_int(j, "clock_wait_seconds", side ? status.clock.wait_ms / MS_PER_S : 0);
+    jw_key_int(j, "cleanup_failures_total", (int64_t)status.clean_failures);
     jw_key(j, "used_bytes");
     if (v && status.used_bytes >= 0)
         jw_int(j, status.used_bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Retention: each call of store_clean does one small piece of work in a transaction of its own, so that the writer never waits
- * long. A level is cleaned up to its horizon, which never lies inside a bucket of the level above, nor behind one that is still
- * to be summed up; what would come in behind the horizon later is refused, so that no bucket is computed from half of its rows.
+ * Cleaning up: each call of store_clean does one small piece of work in a transaction of its own, so that the writer never waits
+ * long. What is old is said by retention.c. A level is cleaned up to its horizon, which never lies inside a bucket of the level
+ * above; what is not summed up yet is summed up before it goes, whoever wrote it. What comes in behind the horizon later is added
+ * to the summaries, which are not computed from half of their rows.
  *
  * Over the size limit the oldest samples go first, then the oldest minutes, then the oldest hours, whatever their age.
  */
@@ -15,6 +16,7 @@ enum {
     ROWS_A_STEP = 2000,
     VACUUM_PAGES_A_STEP = 512,
     VACUUM_WORTH_PAGES = 512, /* free pages below this are kept for new rows */
+    REST_MS = 60000,          /* before what somebody else holds on to is tried again */
 };
 
 static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
@@ -33,7 +35,7 @@ int load_horizons(struct store *s, struct error *err)
     return rc;
 }
 
-static int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err)
+int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err)
 {
     if (ms <= s->horizon_ms[series][level])
         return 0;
@@ -46,26 +48,17 @@ static int set_horizon(struct store *s, enum series series, enum level level, in
     return rc;
 }
 
-/* How far a level may be cleaned: to `wanted_ms`, but not into what its upper level has yet to sum up. */
+/* How far a level may be cleaned: to `wanted_ms`, once everything before it is summed up. 1: not yet, some of that was done. */
 static int safe_cut(struct store *s, enum series series, enum level level, int64_t wanted_ms, int64_t *ret_ms, struct error *err)
 {
     *ret_ms = wanted_ms;
     if (level == LEVEL_HOUR)
         return 0;
-    char sql[160];
-    int64_t bucket, bucket_ms = level_ms((enum level)(level + 1));
-    snprintf(sql, sizeof sql, "SELECT MIN(bucket) FROM pending WHERE series = %d AND level = %d", series, level + 1);
-    int rc = db_query_i64(s->db, sql, INT64_MAX / bucket_ms, &bucket, err);
-    if (rc < 0)
-        return rc;
-    int64_t cut = MIN_OF(wanted_ms, bucket * bucket_ms);
-    /* Minutes of an hour that waits for a minute wait with it. */
-    if (level == LEVEL_MINUTE) {
-        snprintf(sql, sizeof sql, "SELECT MIN(bucket) FROM pending WHERE series = %d AND level = %d", series, LEVEL_MINUTE);
-        rc = db_query_i64(s->db, sql, INT64_MAX / bucket_ms, &bucket, err);
-        cut = MIN_OF(cut, bucket * level_ms(LEVEL_MINUTE));
-    }
-    *ret_ms = cut - cut % bucket_ms;
+    int64_t bucket_ms = level_ms((enum level)(level + 1));
+    *ret_ms = wanted_ms - wanted_ms % bucket_ms;
+    int rc = 0;
+    for (int upper = LEVEL_MINUTE; rc == 0 && upper < LEVEL_COUNT; upper++)
+        rc = rollup_overdue(s, series, (enum level)upper, *ret_ms / level_ms((enum level)upper), err);
     return rc;
 }
 
@@ -95,8 +88,8 @@ static int first_key(struct store *s, const char *table, int64_t from, int64_t t
 static int clean_samples(struct store *s, enum series series, int64_t wanted_ms, struct error *err)
 {
     int64_t cut_ms, first;
-    int rc = safe_cut(s, series, LEVEL_RAW, wanted_ms, &cut_ms, err);
-    if (rc < 0 || cut_ms <= 0)
+    int rc = wanted_ms > 0 ? safe_cut(s, series, LEVEL_RAW, wanted_ms, &cut_ms, err) : 0;
+    if (rc != 0 || wanted_ms <= 0)
         return rc;
     const char *table = series_table(series, LEVEL_RAW);
     rc = first_key(s, table, 0, raw_key(cut_ms, 0), &first, err);
@@ -104,32 +97,32 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
         return rc;
     rc = set_horizon(s, series, LEVEL_RAW, cut_ms, err);
     if (rc == 0 && series == SERIES_GPU && s->db->ops->kind == DB_POSTGRES)
-        return partition_drop(s, cut_ms, err); /* a day at a time: the rest of the day is refused, but stays until then */
+        return partition_drop(s, cut_ms, err); /* a day at a time: the rest of the day stays until then */
     if (rc == 0)
         rc = delete_range(s, table, first, raw_key(cut_ms, 0), err);
     return rc < 0 ? rc : 1;
 }
 
-/* Keys of buckets begin with the subject: one subject after the other. */
+/* Keys of buckets begin with the subject: one subject after the other, the first that has something to go. */
 static int clean_buckets(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
 {
-    int64_t cut_ms, subjects;
-    int rc = safe_cut(s, series, level, wanted_ms, &cut_ms, err);
-    if (rc == 0)
-        rc =
-            db_query_i64(s->db, series == SERIES_GPU ? "SELECT MAX(id) FROM gpus" : "SELECT MAX(id) FROM hosts", 0, &subjects, err);
+    int64_t cut_ms, first;
+    int rc = wanted_ms > 0 ? safe_cut(s, series, level, wanted_ms, &cut_ms, err) : 0;
+    if (rc != 0 || wanted_ms <= 0)
+        return rc;
     const char *table = series_table(series, level);
-    for (int64_t subject = 1; rc == 0 && cut_ms > 0 && subject <= subjects; subject++) {
-        int64_t first, from = bucket_key(subject, 0), to = bucket_key(subject, cut_ms / level_ms(level));
-        rc = first_key(s, table, from, to, &first, err);
-        if (rc <= 0)
-            continue;
-        rc = set_horizon(s, series, level, cut_ms, err);
-        if (rc == 0)
-            rc = delete_range(s, table, first, to, err);
-        return rc < 0 ? rc : 1;
-    }
-    return rc;
+    char sql[320];
+    snprintf(
+        sql, sizeof sql,
+        "SELECT MIN((SELECT MIN(b.id) FROM %s b WHERE b.id >= o.id * 4294967296 AND b.id < o.id * 4294967296 + %lld)) FROM %s o",
+        table, (long long)(cut_ms / level_ms(level)), series == SERIES_GPU ? "gpus" : "hosts");
+    rc = db_query_i64(s->db, sql, -1, &first, err);
+    if (rc < 0 || first < 0)
+        return rc;
+    rc = set_horizon(s, series, level, cut_ms, err);
+    if (rc == 0)
+        rc = delete_range(s, table, first, bucket_key(first >> 32, cut_ms / level_ms(level)), err);
+    return rc < 0 ? rc : 1;
 }
 
 /* Tables whose rows have a time in a column of their own. */
@@ -148,10 +141,14 @@ static int clean_by_time(struct store *s, const char *table, const char *column,
     return rc < 0 ? rc : 1;
 }
 
-static int clean_by_age(struct store *s, int64_t now_ms, struct error *err)
+static int clean_by_age(struct store *s, struct error *err)
 {
-    const struct store_limits *l = &s->limits;
+    const struct store_limits *l = &s->retention.keep;
+    int64_t now_ms = s->retention.now_ms;
     int rc = 0;
+    /* Cuts lie at full minutes: in between there is nothing new to go. */
+    if (s->retention.unknown || s->retention.cleaned_ms / level_ms(LEVEL_MINUTE) == now_ms / level_ms(LEVEL_MINUTE))
+        return 0;
     for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
         rc = clean_samples(s, (enum series)series, now_ms - l->raw_ms, err);
         if (rc == 0)
@@ -173,6 +170,8 @@ static int clean_by_age(struct store *s, int64_t now_ms, struct error *err)
         rc = clean_by_time(s, "writers", "at_ms", "host_id, run", "", now_ms - l->process_ms, err);
     if (rc == 0)
         rc = clean_by_time(s, "events", "at_ms", "id", "", now_ms - l->event_ms, err);
+    if (rc == 0)
+        s->retention.cleaned_ms = now_ms;
     return rc;
 }
 
@@ -282,23 +281,33 @@ static int shrink(struct store *s, struct error *err)
     return rc < 0 ? rc : 1;
 }
 
-int store_clean(struct store *s, struct wall now, struct error *err)
+/* Whoever reads the table of a day keeps it from going. Waiting for him would keep the writer, and everybody else, waiting. */
+static int begin_cleaning(struct store *s, struct error *err)
 {
     int rc = db_begin(s->db, err);
-    if (rc < 0)
-        return rc;
-    int more = clean_by_age(s, now.ms, err);
-    if (more == 0)
-        more = clean_by_size(s, now.ms, err);
-    if (more < 0) {
+    return rc < 0 || s->db->ops->kind == DB_SQLITE ? rc : db_exec(s->db, "SET LOCAL lock_timeout = '200ms'", err);
+}
+
+int store_clean(struct store *s, struct wall now, struct mono seen, struct error *err)
+{
+    if (seen.ns < s->retention.rest_until.ns)
+        return 0;
+    int rc = begin_cleaning(s, err);
+    int more = rc < 0 ? rc : retention_step(s, now, seen, err);
+    if (more == 1)
+        more = clean_by_age(s, err);
+    if (more == 0 && s->retention.host_id)
+        more = clean_by_size(s, s->retention.now_ms, err);
+    if (more < 0)
         db_rollback(s->db);
+    else
+        rc = db_commit(s->db, err);
+    if (more < 0 || rc < 0) {
         load_horizons(s, NULL);
-        return more;
+        s->retention.cleaned_ms = 0;
+        if (more == -EBUSY)
+            s->retention.rest_until = (struct mono){seen.ns + (int64_t)REST_MS * NS_PER_MS};
+        return more < 0 ? more : rc;
     }
-    rc = db_commit(s->db, err);
-    if (rc < 0)
-        load_horizons(s, NULL);
-    if (rc == 0 && more == 0)
-        more = shrink(s, err);
-    return rc < 0 ? rc : more;
+    return more == 0 ? shrink(s, err) : more;
 }

@@ -482,8 +482,18 @@ static const struct db_ops postgres_ops = {
 /* Our own time limits, unless the URL has others: a server that vanished must be noticed. */
 static void connection_text(const char *url, char *text, size_t size)
 {
-    static const char wanted[] = "connect_timeout=5&tcp_user_timeout=10000&keepalives_idle=30&application_name=whirr";
-    snprintf(text, size, "%s%c%s", url, strchr(url, '?') ? '&' : '?', wanted);
+    static const char *const wanted[] = {"connect_timeout=5", "tcp_user_timeout=10000", "keepalives_idle=30",
+                                         "fallback_application_name=whirr"};
+    const char *options = strchr(url, '?');
+    size_t used = (size_t)snprintf(text, size, "%s%s", url, options ? "" : "?");
+    for (size_t i = 0; i < ARRAY_LEN(wanted) && used < size; i++) {
+        struct str key = {wanted[i], strcspn(wanted[i], "=") + 1};
+        bool given = false;
+        for (const char *p = options; p && !given; p = strchr(p + 1, '&'))
+            given = strncmp(p + 1, key.at, key.len) == 0;
+        if (!given)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", text[used - 1] == '?' ? "" : "&", wanted[i]);
+    }
 }
 
 int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err)

@@ -44,9 +44,10 @@ static int find_in_database(struct store *s, const struct gpu *gpu, const char *
 
 static int insert(struct store *s, const struct gpu *gpu, const char *identity, int64_t at_ms, int64_t *ret_id, struct error *err)
 {
-    struct db_statement *q = store_statement(s, ST_GPU_INSERT, err);
+    int rc = schema_lock(s->db, err); /* one new number at a time */
+    struct db_statement *q = rc == 0 ? store_statement(s, ST_GPU_INSERT, err) : NULL;
     if (!q)
-        return -EIO;
+        return rc < 0 ? rc : -EIO;
     db_bind_i64(q, 1, s->host_id);
     db_bind_text(q, 2, identity);
     db_bind_word(q, 3, gpu->id.uuid);
@@ -56,7 +57,7 @@ static int insert(struct store *s, const struct gpu *gpu, const char *identity, 
     db_bind_i64(q, 7, gpu->index);
     db_bind_i64(q, 8, at_ms);
     db_bind_i64(q, 9, gpu->simulated);
-    int rc = db_step(q, err);
+    rc = db_step(q, err);
     if (rc != 1)
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave a GPU no number");
     *ret_id = db_i64(q, 0);

@@ -9,6 +9,7 @@
 #include "store/db.h"
 #include "store/schema.h"
 #include "store/store.h"
+#include "store/trust.h"
 
 enum {
     LIVES_MAX = 4096,             /* processes on GPUs at the same time; further ones are not followed */
@@ -39,6 +40,7 @@ struct running {
     struct running_bucket minute; /* is marked pending */
     struct running_bucket hour;
     int64_t hour_minute; /* the last minute that was added to the hour */
+    int64_t last_ms;     /* of the row before */
 };
 
 struct energy_share {
@@ -76,18 +78,37 @@ struct life {
     struct life_share share;
 };
 
+/* What this host knows of the time, and what the database keeps; retention.c. */
+struct retention {
+    int64_t host_id; /* whose it is; 0: nothing was read yet */
+    struct trust trust;
+    struct mono stepped, saved, rest_until;
+    int64_t wall_ms;          /* at the last step */
+    int64_t newest_ms;        /* in the database before this program wrote to it; 0: nothing */
+    int64_t now_ms;           /* by which rows are old */
+    struct store_limits keep; /* the widest of what the hosts want */
+    bool unknown;             /* what some host wants is not known yet: nothing goes by its age */
+    bool due;                 /* at once: the limits changed */
+    int64_t cleaned_ms;       /* everything was, at that time */
+    int64_t healed_ms;
+};
+
 /* Statements that are prepared once. Those with the series' columns are made again when columns come. */
 enum statement {
     ST_GPU_FIND,
     ST_GPU_ADOPT,
     ST_GPU_INSERT,
     ST_GPU_UPDATE,
-    ST_HOST_TOUCH,
+    ST_HOST_FIND,
+    ST_HOST_INSERT,
+    ST_HOST_SEEN,
+    ST_GPU_SEEN,
     ST_WRITER,
     ST_FACT,
     ST_PENDING,
     ST_PENDING_DONE,
     ST_MARKS,
+    ST_OVERDUE,
     ST_EVENT,
     ST_LIFE_FIND,
     ST_LIFE_INSERT,
@@ -116,9 +137,11 @@ struct store {
     char source_names[SOURCES_MAX][SOURCE_NAME_SIZE];
     size_t source_count;
     int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* what is older was cleaned up */
+    struct retention retention;
     uint64_t rejected;
     int64_t marked_hour;   /* the newest that hours_mark has marked; */
     int64_t hours_looked;  /* and the minute in which hours_rollup ran last */
+    int64_t seen_minute;   /* in which the host and its GPUs were last noted as seen */
     int64_t rolled_bucket; /* the minute in which rollup_pending ran last */
     bool rollup_left;      /* and did not come to the end */
     int64_t partition_day; /* the day whose table is known to be there; PostgreSQL only */
@@ -127,8 +150,9 @@ struct store {
     struct db_statement *insert_sample[SERIES_COUNT];
     struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* what it has bound already, */
     size_t bound_count[SERIES_COUNT];                       /* that many columns */
-    struct db_statement *read_raw[SERIES_COUNT], *read_minutes[SERIES_COUNT];
-    struct db_statement *insert_bucket[SERIES_COUNT][LEVEL_COUNT], *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
+    struct db_statement *read_raw[SERIES_COUNT], *find_raw[SERIES_COUNT];
+    struct db_statement *read_buckets[SERIES_COUNT][LEVEL_COUNT], *insert_bucket[SERIES_COUNT][LEVEL_COUNT],
+        *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
     unsigned prepared_generation;
     char path[512]; /* of an SQLite file */
     dev_t device;   /* and which one it was when it was opened; */
@@ -158,6 +182,13 @@ void store_process_rows(const struct hour_segments *segments, struct buf *sql);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
 int rollup_add(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
                struct error *err);
+/* A row that came after its bucket was summed up and its neighbours were deleted. */
+int rollup_add_late(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
+                    struct error *err);
+/* Whether a row of that moment might be there already. */
+bool rollup_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms);
+/* Sums up what is still marked before `bucket`, whoever wrote it. 1: some, and there may be more. */
+int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err);
 void running_init(struct running *r);
 void running_done(struct running *r);
 void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
@@ -169,4 +200,9 @@ void store_bind_lives(struct db_statement *q, const struct store_span *span, int
 int partition_ready(struct store *s, int64_t at_ms, struct error *err);
 /* The oldest table, when all of it is before the cut. 1: one went. */
 int partition_drop(struct store *s, int64_t cut_ms, struct error *err);
+int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);
+/* Brings s->retention up to date, in a transaction. 1: rows may be judged by it, 0: not yet. */
+int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err);
+/* What is newest before anything is written. */
+int retention_open(struct store *s, struct error *err);
 int load_horizons(struct store *s, struct error *err);

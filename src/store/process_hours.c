@@ -29,7 +29,8 @@ enum {
 int hours_mark(struct store *s, int64_t minute, struct error *err)
 {
     int64_t hour = minute / MINUTES_AN_HOUR;
-    if (hour == s->marked_hour)
+    /* Behind the horizon an hour stands for minutes that are gone: computed anew, it would lose them. */
+    if (hour == s->marked_hour || hour * HOUR_MS < s->horizon_ms[SERIES_GPU][LEVEL_MINUTE])
         return 0;
     struct db_statement *q = store_statement(s, ST_PENDING, err);
     if (!q)

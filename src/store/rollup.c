@@ -111,11 +111,24 @@ static void add_to_hour(struct store *s, enum series series, struct running *r, 
         aggregate_join(&r->hour.row->columns[i], &s->schema.columns[series][i], &row->columns[i]);
 }
 
+static void add_values(const struct store *s, enum series series, const struct reading *values, struct bucket_row *row)
+{
+    row->samples++;
+    for (size_t i = 0; i < s->schema.count[series]; i++) {
+        int64_t value;
+        /* What did not fit into its column is not there. */
+        if (reading_get(values[s->schema.order[series][i]], &value) &&
+            (s->schema.columns[series][i].wide || (value <= INT32_MAX && value >= INT32_MIN)))
+            aggregate_add(&row->columns[i], &s->schema.columns[series][i], value);
+    }
+}
+
 int rollup_add(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
                struct error *err)
 {
     struct running *r = running_of(s, series, subject_id);
     int64_t bucket = bucket_of(LEVEL_MINUTE, at_ms);
+    r->last_ms = at_ms;
     if (r->minute.bucket != bucket) {
         int rc = begin_minute(s, series, subject_id, bucket, r, err);
         if (rc < 0)
@@ -123,14 +136,7 @@ int rollup_add(struct store *s, enum series series, const struct reading *values
     }
     if (!r->minute.whole)
         return 0;
-    r->minute.row->samples++;
-    for (size_t i = 0; i < s->schema.count[series]; i++) {
-        int64_t value;
-        /* What did not fit into its column is not there. */
-        if (reading_get(values[s->schema.order[series][i]], &value) &&
-            (s->schema.columns[series][i].wide || (value <= INT32_MAX && value >= INT32_MIN)))
-            aggregate_add(&r->minute.row->columns[i], &s->schema.columns[series][i], value);
-    }
+    add_values(s, series, values, r->minute.row);
     return 0;
 }
 
@@ -138,20 +144,23 @@ static int prepare_reading(struct store *s, enum series series, struct error *er
 {
     if (s->read_raw[series])
         return 0;
-    AUTO_BUF struct buf raw = BUF(SQL_MAX), minutes = BUF(SQL_MAX);
+    AUTO_BUF struct buf raw = BUF(SQL_MAX), columns = BUF(SQL_MAX);
     buf_text(&raw, "SELECT id");
-    buf_text(&minutes, "SELECT samples");
     for (size_t i = 0; i < s->schema.count[series]; i++) {
         const char *name = s->schema.columns[series][i].name;
         buf_printf(&raw, ", %s", name);
-        buf_printf(&minutes, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
+        buf_printf(&columns, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
     }
-    buf_printf(&raw, " FROM %s WHERE id >= $1 AND id < $2", series_table(series, LEVEL_RAW));
-    buf_printf(&minutes, " FROM %s WHERE id >= $1 AND id < $2", series_table(series, LEVEL_MINUTE));
-    if (raw.failed || minutes.failed)
-        return error_set(err, -ENOMEM, "out of memory");
-    int rc = db_prepare(s->db, raw.at, &s->read_raw[series], err);
-    return rc < 0 ? rc : db_prepare(s->db, minutes.at, &s->read_minutes[series], err);
+    buf_printf(&raw, " FROM %s WHERE id >= $1 AND id < $2 AND id & %d = $3", series_table(series, LEVEL_RAW), SUBJECT_MAX);
+    int rc = 0;
+    for (int level = LEVEL_MINUTE; rc == 0 && level < LEVEL_COUNT; level++) {
+        AUTO_BUF struct buf buckets = BUF(SQL_MAX);
+        buf_printf(&buckets, "SELECT samples%s FROM %s WHERE id >= $1 AND id < $2", columns.at ? columns.at : "",
+                   series_table(series, (enum level)level));
+        rc = raw.failed || columns.failed || buckets.failed ? error_set(err, -ENOMEM, "out of memory")
+                                                            : db_prepare(s->db, buckets.at, &s->read_buckets[series][level], err);
+    }
+    return rc < 0 ? rc : db_prepare(s->db, raw.at, &s->read_raw[series], err);
 }
 
 static int prepare_writing(struct store *s, enum series series, enum level level, struct error *err)
@@ -213,14 +222,15 @@ void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, 
     }
 }
 
-static int write_bucket(struct store *s, const struct mark *m, const struct bucket_row *row, bool fresh, struct error *err)
+/* Also where no row is expected: another host may have summed up what this one seemed to have left behind. */
+static int write_bucket(struct store *s, const struct mark *m, const struct bucket_row *row, struct error *err)
 {
     int rc = prepare_writing(s, m->series, m->level, err);
+    if (rc < 0)
+        return rc;
     struct db_statement *q = s->delete_bucket[m->series][m->level];
-    if (rc == 0 && !fresh) {
-        db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
-        rc = db_put(q, err);
-    }
+    db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
+    rc = db_put(q, err);
     if (rc < 0)
         return rc;
     q = s->insert_bucket[m->series][m->level];
@@ -238,10 +248,9 @@ static int sum_up_samples(struct store *s, enum series series, int64_t subject, 
     int64_t begin_ms = bucket * level_ms(LEVEL_MINUTE);
     db_bind_i64(q, 1, raw_key(begin_ms, 0));
     db_bind_i64(q, 2, raw_key(begin_ms + level_ms(LEVEL_MINUTE), 0));
+    db_bind_i64(q, 3, subject);
     int rc;
     while ((rc = db_step(q, err)) == 1) {
-        if (raw_key_subject(db_i64(q, 0)) != subject)
-            continue;
         row->samples++;
         for (size_t i = 0; i < s->schema.count[series]; i++)
             if (!db_is_null(q, (int)i + 1))
@@ -250,13 +259,13 @@ static int sum_up_samples(struct store *s, enum series series, int64_t subject, 
     return rc;
 }
 
-static int sum_up_minutes(struct store *s, enum series series, int64_t subject, int64_t bucket, struct bucket_row *row,
-                          struct error *err)
+/* What the buckets of a level from `first` on are together. */
+static int join_buckets(struct store *s, enum series series, enum level level, int64_t subject, int64_t first, int64_t count,
+                        struct bucket_row *row, struct error *err)
 {
-    int64_t minutes = level_ms(LEVEL_HOUR) / level_ms(LEVEL_MINUTE);
-    struct db_statement *q = s->read_minutes[series];
-    db_bind_i64(q, 1, bucket_key(subject, bucket * minutes));
-    db_bind_i64(q, 2, bucket_key(subject, (bucket + 1) * minutes));
+    struct db_statement *q = s->read_buckets[series][level];
+    db_bind_i64(q, 1, bucket_key(subject, first));
+    db_bind_i64(q, 2, bucket_key(subject, first + count));
     int rc;
     while ((rc = db_step(q, err)) == 1) {
         int64_t samples = db_i64(q, 0);
@@ -270,17 +279,15 @@ static int sum_up_minutes(struct store *s, enum series series, int64_t subject, 
     return rc;
 }
 
-/* *fresh: the bucket cannot have a row yet. */
-static int compute(struct store *s, const struct mark *m, struct running *r, struct bucket_row *row, bool *fresh, struct error *err)
+static int compute(struct store *s, const struct mark *m, struct running *r, struct bucket_row *row, struct error *err)
 {
     struct running_bucket *in_memory = !r ? NULL : m->level == LEVEL_MINUTE ? &r->minute : &r->hour;
-    *fresh = false;
+    const int64_t minutes = level_ms(LEVEL_HOUR) / level_ms(LEVEL_MINUTE);
     if (in_memory && in_memory->bucket == m->bucket) {
         /* What comes to it later must be summed up with what is stored. */
         in_memory->bucket = -1;
         if (in_memory->whole) {
             *row = *in_memory->row;
-            *fresh = true;
             return 0;
         }
     }
@@ -289,16 +296,15 @@ static int compute(struct store *s, const struct mark *m, struct running *r, str
     if (rc < 0)
         return rc;
     return m->level == LEVEL_MINUTE ? sum_up_samples(s, m->series, m->subject, m->bucket, row, err)
-                                    : sum_up_minutes(s, m->series, m->subject, m->bucket, row, err);
+                                    : join_buckets(s, m->series, LEVEL_MINUTE, m->subject, m->bucket * minutes, minutes, row, err);
 }
 
 static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
 {
     struct running *r = running_of(s, m->series, m->subject);
-    bool fresh;
-    int rc = compute(s, m, r, row, &fresh, err);
+    int rc = compute(s, m, r, row, err);
     if (rc == 0 && row->samples)
-        rc = write_bucket(s, m, row, fresh, err);
+        rc = write_bucket(s, m, row, err);
     struct db_statement *q = rc == 0 ? store_statement(s, ST_PENDING_DONE, err) : NULL;
     if (!q)
         return rc < 0 ? rc : -EIO;
@@ -353,4 +359,67 @@ int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
     if (rc == 0)
         s->rolled_bucket = now_bucket;
     return rc;
+}
+
+/* One more row for a bucket that stands for rows which are gone: it can only be added to. */
+static int fold(struct store *s, const struct mark *m, const struct reading *values, struct bucket_row *row, struct error *err)
+{
+    *row = (struct bucket_row){0};
+    int rc = prepare_reading(s, m->series, err);
+    if (rc == 0)
+        rc = join_buckets(s, m->series, m->level, m->subject, m->bucket, 1, row, err);
+    if (rc < 0)
+        return rc;
+    add_values(s, m->series, values, row);
+    return write_bucket(s, m, row, err);
+}
+
+int rollup_add_late(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
+                    struct error *err)
+{
+    AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
+    if (!row)
+        return error_set(err, -ENOMEM, "out of memory");
+    struct running *r = running_of(s, series, subject_id);
+    struct mark minute = {series, LEVEL_MINUTE, subject_id, bucket_of(LEVEL_MINUTE, at_ms)};
+    struct mark hour = {series, LEVEL_HOUR, subject_id, bucket_of(LEVEL_HOUR, at_ms)};
+    if (r->minute.bucket == minute.bucket)
+        r->minute.whole = false;
+    if (r->hour.bucket == hour.bucket)
+        r->hour.whole = false;
+    int rc = fold(s, &minute, values, row, err);
+    /* The hour follows from its minutes, as long as these are all there. */
+    if (rc == 0 && hour.bucket * level_ms(LEVEL_HOUR) >= s->horizon_ms[series][LEVEL_MINUTE])
+        return mark(s, series, LEVEL_HOUR, subject_id, hour.bucket, err);
+    return rc < 0 ? rc : fold(s, &hour, values, row, err);
+}
+
+bool rollup_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms)
+{
+    const struct running *r = running_of(s, series, subject_id);
+    int64_t bucket = bucket_of(LEVEL_MINUTE, at_ms);
+    return r->minute.newest < 0 || bucket < r->minute.newest || (bucket == r->minute.newest && !r->minute.whole) ||
+           (bucket == r->minute.bucket && at_ms <= r->last_ms);
+}
+
+int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_OVERDUE, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, series);
+    db_bind_i64(q, 2, level);
+    db_bind_i64(q, 3, bucket);
+    db_bind_i64(q, 4, ROLLUP_BUCKETS_A_WRITE);
+    AUTO_FREE struct mark *marks = malloc(ROLLUP_BUCKETS_A_WRITE * sizeof *marks);
+    AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
+    if (!marks || !row)
+        return error_set(err, -ENOMEM, "out of memory");
+    size_t count = 0;
+    int rc;
+    while ((rc = db_step(q, err)) == 1)
+        marks[count++] = (struct mark){series, level, db_i64(q, 0), db_i64(q, 1)};
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = roll_up(s, &marks[i], row, err);
+    return rc < 0 ? rc : count > 0;
 }

@@ -61,7 +61,8 @@ static const char *const migrations[] = {
     "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);",
     /* What each host wants kept, and what it knows of the time; see retention.c. alive_ms: when it last wrote here. */
     "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
-    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL, held_ms @INT NOT NULL,"
+    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL, "
+    "held_ms @INT NOT NULL,"
     " alive_ms @INT NOT NULL);",
     /* Hours of processes and of energy; see process_hours.c. Bits: one for each minute of the hour. */
     "CREATE TABLE process_hours (hour @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
@@ -168,7 +169,7 @@ static int create_or_migrate(struct db *db, int64_t version, struct error *err)
         rc = exec_expanded(db, migrations[v - 1], err);
     /* What the other hosts of a server want kept is not known before each of them has said so. */
     if (rc == 0 && version > 0 && version < 3 && db->ops->kind == DB_POSTGRES)
-        rc = db_exec(db, "INSERT INTO retention SELECT id, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM hosts", err);
+        rc = db_exec(db, "INSERT INTO retention SELECT id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM hosts", err);
     return rc < 0 ? rc : set_version(db, SCHEMA_VERSION, err);
 }
 

@@ -37,7 +37,9 @@ struct store_status {
     uint64_t lost;      /* snapshots: dropped because too many waited, or came too late */
     bool losing;        /* some were lost within the last minute */
     int64_t used_bytes; /* -1 unknown */
-    char message[512];  /* why it is not OK, or what happened that should be known; "" otherwise */
+    struct store_clock clock;
+    uint64_t clean_failures; /* attempts at cleaning up */
+    char message[512];       /* why it is not OK, or what happened that should be known; "" otherwise */
 };
 
 struct store_service_options {

@@ -30,6 +30,8 @@ struct work {
     size_t written;     /* snapshots that were not there before */
     int64_t used_bytes; /* -1 unknown */
     uint64_t rejected;
+    struct store_clock clock;
+    uint64_t clean_failures;
     char notice[NOTICE_SIZE]; /* "": none; something that health should tell although all is well again */
 };
 
@@ -56,7 +58,8 @@ struct store_service {
     bool busy, closing, late; /* late: the database had its last chance */
     struct mono busy_since, closing_since;
     bool clean_next; /* something came since the last time */
-    uint64_t written, rejected;
+    uint64_t written, rejected, clean_failures_known;
+    struct store_clock clock;
     struct mono lost_at; /* ns 0: never */
     int64_t used_bytes;
     struct mono retry_at;
@@ -66,6 +69,10 @@ struct store_service {
     struct store *store;
     int64_t confirmed_run;    /* since the connection was made, it is known what of this run is written */
     uint64_t rejected_before; /* by stores that were closed since */
+    int clock_told;           /* 1: that the clock is ahead, -1: behind, 0: all is well */
+    int64_t healed_told;
+    bool clean_fails;
+    uint64_t clean_failures;
 };
 
 static inline bool service_is_server(const struct store_service *v)

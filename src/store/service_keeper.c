@@ -53,6 +53,8 @@ static void publish(struct store_service *v, enum store_state state, const char 
     v->status.written = v->written;
     v->status.lost = lost;
     v->status.losing = v->lost_at.ns && mono_since_ms(now, v->lost_at) < LOSING_MS;
+    v->status.clock = v->clock;
+    v->status.clean_failures = v->clean_failures_known;
     v->status.used_bytes = v->used_bytes >= 0 ? v->used_bytes : v->status.used_bytes;
     if (message)
         snprintf(v->status.message, sizeof v->status.message, "%s", message);
@@ -141,6 +143,8 @@ static void take_answer(struct store_service *v)
     v->busy = false;
     v->written += w->written;
     v->rejected = w->rejected;
+    v->clock = w->clock;
+    v->clean_failures_known = w->clean_failures;
     v->used_bytes = w->used_bytes;
     int rc = w->written_to ? backlog_written(&v->backlog, w->batch.run, w->written_to, &err) : 0;
     backlog_returned(&v->backlog);

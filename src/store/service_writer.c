@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/service_internal.h"
 
 enum { CLEAN_BUDGET_MS = 100 };
@@ -99,12 +100,66 @@ static int write_batch(struct store_service *v, struct work *w)
                                     .run = service_is_server(v) ? batch->run : 0,
                                     .first = batch->first,
                                     .last = batch->number};
+    uint64_t rejected = store_rejected(v->store);
     rc = store_write_part(v->store, &part, &w->err);
     if (rc == 0) {
-        w->written = batch->snapshot_count;
+        w->written = batch->snapshot_count - (size_t)(store_rejected(v->store) - rejected);
         w->written_to = batch->number;
     }
     return rc;
+}
+
+/* "30d", "5h": as exact as is of use. */
+static void rounded(int64_t ms, char text[UNITS_TEXT_SIZE])
+{
+    const int64_t minute = 60000, hour = 60 * minute, day = 24 * hour;
+    int64_t unit = ms >= 2 * day ? day : ms >= 2 * hour ? hour : minute;
+    duration_format(MAX_OF((ms + unit / 2) / unit, (int64_t)1) * unit, text);
+}
+
+/* What becomes of the clock is told when it changes. */
+static void tell_clock(struct store_service *v, struct work *w)
+{
+    char offset[UNITS_TEXT_SIZE], wait[UNITS_TEXT_SIZE];
+    store_clock(v->store, &w->clock);
+    const struct store_clock *c = &w->clock;
+    int now = store_clock_side(c);
+    rounded(now < 0 ? -c->offset_ms : c->offset_ms, offset);
+    rounded(c->wait_ms, wait);
+    if (now > 0 && v->clock_told <= 0)
+        service_say(v, LOG_WARNING,
+                    "store: the clock is %s ahead of what the history has seen; whirr was off that long or the clock is wrong, so "
+                    "nothing is deleted by it before it has held for another %s",
+                    offset, wait);
+    else if (now < 0 && v->clock_told >= 0)
+        service_say(
+            v, LOG_WARNING,
+            "store: the clock is %s behind what the history has seen; samples are kept at the time it shows, nothing is deleted",
+            offset);
+    else if (now == 0 && v->clock_told != 0)
+        service_say(v, LOG_INFO, "store: the clock and the history agree again");
+    v->clock_told = now;
+    if (c->healed_ms > v->healed_told) {
+        rounded(c->healed_ms, offset);
+        service_say(v, LOG_WARNING,
+                    "store: the history had been cleaned up by a clock that was wrong, up to %s ahead of now; repaired, samples "
+                    "are kept again",
+                    offset);
+    }
+    v->healed_told = c->healed_ms;
+}
+
+/* A failure is told once, and counted. */
+static void tell_cleaning(struct store_service *v, int rc, const struct error *err)
+{
+    bool fails = rc < 0 && rc != -ENOSPC && rc != -EBUSY;
+    if (fails && !v->clean_fails)
+        service_say(v, LOG_WARNING, "store: cleaning up failed: %s; trying again with each sample", err->text);
+    else if (rc >= 0 && v->clean_fails)
+        service_say(v, LOG_INFO, "store: cleaning up works again");
+    if (fails || rc >= 0)
+        v->clean_fails = fails;
+    v->clean_failures += fails;
 }
 
 static int clean_some(struct store_service *v, struct work *w)
@@ -113,15 +168,18 @@ static int clean_some(struct store_service *v, struct work *w)
     struct error err = {0};
     int more = 1;
     while (more == 1 && mono_since_ms(clock_mono(&clock_system), begin) < CLEAN_BUDGET_MS)
-        more = store_clean(v->store, clock_wall(v->options.clock), &err);
+        more = store_clean(v->store, clock_wall(v->options.clock), clock_boot(v->options.clock), &err);
     if (more == -EUCLEAN && !service_is_server(v)) {
         move_aside(v, &err);
-    } else if (more == -ENOTCONN) {
+        return 0;
+    }
+    if (more == -ENOTCONN) {
         w->err = err;
         return more;
-    } else if (more < 0 && more != -ENOSPC && more != -EBUSY) {
-        service_say(v, LOG_WARNING, "store: cleaning up failed: %s", err.text);
     }
+    tell_cleaning(v, more, &err);
+    tell_clock(v, w);
+    w->clean_failures = v->clean_failures;
     return 0;
 }
 

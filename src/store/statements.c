@@ -3,17 +3,28 @@
  */
 #include "store/internal.h"
 
+#define LOWEST_FREE(table)                                                                 \
+    "(SELECT MIN(t.id) + 1 FROM (SELECT 0 AS id UNION ALL SELECT id FROM " table ") AS t " \
+    "WHERE NOT EXISTS (SELECT 1 FROM " table " AS n WHERE n.id = t.id + 1))"
+
 static const char *const texts[ST_COUNT] = {
     [ST_GPU_FIND] = "SELECT id FROM gpus WHERE host_id = $1 AND identity = $2",
     /* A card whose UUID was unknown once (an older driver) is still the same card. */
     [ST_GPU_ADOPT] = "SELECT id FROM gpus WHERE host_id = $1 AND uuid IS NULL AND pci_address = $2 AND name = $3",
     [ST_GPU_INSERT] =
         "INSERT INTO gpus (host_id, identity, uuid, pci_address, name, vendor, gpu_index, first_seen_ms, last_seen_ms, "
-        "simulated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9) RETURNING id",
+        "simulated, id) SELECT CAST($1 AS BIGINT), $2, $3, $4, $5, $6, CAST($7 AS BIGINT), CAST($8 AS BIGINT), CAST($8 AS BIGINT), "
+        "CAST($9 AS BIGINT), " LOWEST_FREE("gpus") " RETURNING id",
     [ST_GPU_UPDATE] = "UPDATE gpus SET identity = $1, uuid = $2, pci_address = $3, name = $4, vendor = $5, gpu_index = $6, "
                       "last_seen_ms = $7 WHERE id = $8",
-    [ST_HOST_TOUCH] = "INSERT INTO hosts (name, first_seen_ms, last_seen_ms) VALUES ($1, $2, $2) "
-                      "ON CONFLICT (name) DO UPDATE SET last_seen_ms = excluded.last_seen_ms RETURNING id",
+    [ST_HOST_FIND] = "SELECT id FROM hosts WHERE name = $1",
+    /* Numbers have 14 bits in the keys of samples: the lowest free one is taken, never one of a sequence, which runs on with
+     * every attempt that fails. */
+    [ST_HOST_INSERT] =
+        "INSERT INTO hosts (name, first_seen_ms, last_seen_ms, id) SELECT $1, CAST($2 AS BIGINT), CAST($2 AS BIGINT), " LOWEST_FREE(
+            "hosts") " RETURNING id",
+    [ST_HOST_SEEN] = "UPDATE hosts SET last_seen_ms = $1 WHERE id = $2",
+    [ST_GPU_SEEN] = "UPDATE gpus SET last_seen_ms = $1 WHERE id = $2",
     /* NULL is refused, and the transaction with it: what it brings was written by a later one, while this one hung. */
     [ST_WRITER] = "INSERT INTO writers (host_id, run, last_number, at_ms) VALUES ($1, $2, $3, $4) "
                   "ON CONFLICT (host_id, run) DO UPDATE SET last_number = CASE WHEN writers.last_number < $5 THEN "
@@ -25,6 +36,8 @@ static const char *const texts[ST_COUNT] = {
     [ST_MARKS] = "SELECT series, subject, bucket FROM pending WHERE level = $1 AND bucket <> $2 AND "
                  "((series = 1 AND subject = $3) OR (series = 0 AND subject IN (SELECT id FROM gpus WHERE host_id = $3))) "
                  "ORDER BY bucket, subject LIMIT $4",
+    [ST_OVERDUE] = "SELECT subject, bucket FROM pending WHERE series = $1 AND level = $2 AND bucket < $3 ORDER BY bucket, subject "
+                   "LIMIT $4",
     [ST_EVENT] =
         "INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     [ST_LIFE_FIND] = "SELECT id FROM processes WHERE last_seen_ms >= $1 AND gpu_id = $2 AND pid = $3 AND start_key = $4 "
@@ -70,8 +83,9 @@ void store_forget_columns(struct store *s)
     for (int series = 0; series < SERIES_COUNT; series++) {
         db_finish(&s->insert_sample[series]);
         db_finish(&s->read_raw[series]);
-        db_finish(&s->read_minutes[series]);
+        db_finish(&s->find_raw[series]);
         for (int level = 0; level < LEVEL_COUNT; level++) {
+            db_finish(&s->read_buckets[series][level]);
             db_finish(&s->insert_bucket[series][level]);
             db_finish(&s->delete_bucket[series][level]);
         }

@@ -74,8 +74,19 @@ struct store_part {
 int store_write_part(struct store *s, const struct store_part *part, struct error *err);
 int store_last_number(struct store *s, const char *host, int64_t run, int64_t *ret, struct error *err);
 
-/* One small step of cleaning up, in a transaction of its own. 1: there is more to do, 0: nothing now, -errno. */
-int store_clean(struct store *s, struct wall now, struct error *err);
+/* One small step of cleaning up, in a transaction of its own. 1: there is more to do, 0: nothing now, -errno. `seen` is a clock
+ * that cannot be set: rows are old by what was seen to pass, not by what the wall clock says alone. */
+int store_clean(struct store *s, struct wall now, struct mono seen, struct error *err);
+
+/* How the clock stands to what the database has seen of the time. */
+struct store_clock {
+    int64_t offset_ms; /* how far the clock is ahead; negative: behind */
+    int64_t wait_ms;   /* for how long it has to go on like this to be believed; 0: it is */
+    int64_t healed_ms; /* how far ahead of the clock the database was found to have been cleaned up, and was set right; 0: never */
+};
+void store_clock(const struct store *s, struct store_clock *ret);
+/* 1: notably ahead, -1: behind, 0: neither. */
+int store_clock_side(const struct store_clock *clock);
 
 /* The file that is open is not the one at its path any more: somebody removed or replaced it. Of a server: false. */
 bool store_file_is_gone(const struct store *s);
@@ -83,5 +94,5 @@ bool store_file_is_gone(const struct store *s);
 /* Space taken by what is stored (free pages not counted). */
 int store_used_bytes(struct store *s, int64_t *ret, struct error *err);
 
-/* Rows that came too late for their bucket to be summed up right: older than what was cleaned up already. Not stored. */
+/* Snapshots of times that no row can have (before 1970). Not stored. */
 uint64_t store_rejected(const struct store *s);

@@ -13,6 +13,7 @@
 enum { SQL_MAX = 1 << 16, SAME_MOMENT_TRIES = 16 };
 
 #define DAY_MS 86400000LL
+#define LATEST_MS (1LL << 47) /* in the year 6429: what keys can hold */
 const struct store_limits store_default_limits = {
     .raw_ms = 7 * DAY_MS,
     .minute_ms = 90 * DAY_MS,
@@ -73,6 +74,8 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
         rc = read_only ? schema_open_read_only(&s->schema, s->db, err) : schema_open(&s->schema, s->db, err);
     if (rc == 0)
         rc = load_horizons(s, err);
+    if (rc == 0 && !read_only)
+        rc = retention_open(s, err);
     if (rc < 0) {
         store_close(s);
         return rc;
@@ -134,7 +137,11 @@ void store_close(struct store *s)
 
 void store_set_limits(struct store *s, const struct store_limits *limits)
 {
+    if (memcmp(&s->limits, limits, sizeof *limits) == 0)
+        return;
     s->limits = *limits;
+    s->retention.due = true;
+    s->retention.cleaned_ms = 0;
 }
 
 uint64_t store_rejected(const struct store *s)
@@ -153,11 +160,29 @@ static void forget(struct store *s)
     s->source_count = 0;
     s->rolled_bucket = 0;
     s->marked_hour = s->hours_looked = 0;
+    s->seen_minute = 0;
     s->partition_day = -1;
     store_forget_columns(s);
     struct error err;
     /* Columns that came were taken back with the rest. When even this fails, the next write does, too. */
     schema_open_read_only(&s->schema, s->db, &err);
+}
+
+/* 1: found, 0: not, or -errno. */
+static int ask_host(struct store *s, enum statement which, int64_t at_ms, int64_t *ret_id, struct error *err)
+{
+    struct db_statement *q = store_statement(s, which, err);
+    if (!q)
+        return -EIO;
+    db_bind_text(q, 1, s->host_name);
+    if (which == ST_HOST_INSERT)
+        db_bind_i64(q, 2, at_ms);
+    int rc = db_step(q, err);
+    if (rc == 1) {
+        *ret_id = db_i64(q, 0);
+        db_reset(q);
+    }
+    return rc;
 }
 
 static int know_host(struct store *s, const struct snapshot *snapshot, struct error *err)
@@ -166,18 +191,23 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
         return 0;
     if (!s->host_given)
         str_copy(s->host_name, sizeof s->host_name, str_from(snapshot->host.name));
-    struct db_statement *q = store_statement(s, ST_HOST_TOUCH, err);
-    if (!q)
-        return -EIO;
-    db_bind_text(q, 1, s->host_name);
-    db_bind_i64(q, 2, snapshot->taken_at.ms);
-    int rc = db_step(q, err);
+    int64_t id = 0;
+    int rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
+    if (rc == 0) {
+        rc = schema_lock(s->db, err); /* one new number at a time; somebody may have added the name meanwhile */
+        if (rc == 0)
+            rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
+        if (rc == 0)
+            rc = ask_host(s, ST_HOST_INSERT, snapshot->taken_at.ms, &id, err);
+    }
     if (rc != 1)
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave the host no number");
-    s->host_id = db_i64(q, 0);
-    db_reset(q);
+    if (id > SUBJECT_MAX)
+        return error_set(err, -EOVERFLOW, "more than %d hosts in one database", SUBJECT_MAX);
+    s->host_id = id;
+    s->seen_minute = 0;
     forget_gpus(s); /* their numbers are the host's own */
-    return s->host_id <= SUBJECT_MAX ? 0 : error_set(err, -EOVERFLOW, "more than %d hosts in one database", SUBJECT_MAX);
+    return 0;
 }
 
 /* Columns for values that appear for the first time. */
@@ -232,6 +262,27 @@ static bool still_bound(struct store *s, enum series series, size_t at, struct r
     return same;
 }
 
+/* A server answers too late to try one moment after the other: it is asked where it matters. */
+static int find_moment(struct store *s, enum series series, int64_t subject_id, int64_t *at_ms, struct error *err)
+{
+    struct db_statement **q = &s->find_raw[series];
+    char sql[64];
+    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE id = $1", series_table(series, LEVEL_RAW));
+    int rc = *q ? 0 : db_prepare(s->db, sql, q, err);
+    for (int tries = 0; rc == 0 && tries < SAME_MOMENT_TRIES; tries++) {
+        db_bind_i64(*q, 1, raw_key(*at_ms, subject_id));
+        rc = db_step(*q, err);
+        if (rc == 0)
+            return 0;
+        db_reset(*q);
+        if (rc == 1) {
+            rc = 0;
+            (*at_ms)++;
+        }
+    }
+    return rc;
+}
+
 /* The row of a GPU or host. Two rows of one cannot have the same moment: after a clock was set back, the next free millisecond
  * is taken. */
 static int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms,
@@ -253,12 +304,20 @@ static int write_sample(struct store *s, enum series series, const void *subject
     for (size_t i = 0; i < s->schema.count[series]; i++, at++)
         if (!still_bound(s, series, i, values[s->schema.order[series][i]]))
             bind_value(q, at, values[s->schema.order[series][i]], s->schema.columns[series][i].wide);
+    bool late = at_ms < s->horizon_ms[series][LEVEL_RAW];
+    if (s->db->ops->kind == DB_POSTGRES && (late || rollup_may_collide(s, series, subject_id, at_ms)))
+        rc = find_moment(s, series, subject_id, &at_ms, err);
     int64_t wanted_ms = at_ms;
-    do {
+    while (rc == 0) {
         db_bind_i64(q, 1, raw_key(at_ms, subject_id));
         rc = db_put(q, err);
-    } while (rc == 0 && s->db->ops->changes(s->db) == 0 && ++at_ms < wanted_ms + SAME_MOMENT_TRIES);
-    return rc < 0 ? rc : rollup_add(s, series, values, subject_id, at_ms, err);
+        if (rc < 0 || s->db->ops->changes(s->db) != 0 || ++at_ms == wanted_ms + SAME_MOMENT_TRIES)
+            break;
+    }
+    if (rc < 0)
+        return rc;
+    return late ? rollup_add_late(s, series, values, subject_id, at_ms, err)
+                : rollup_add(s, series, values, subject_id, at_ms, err);
 }
 
 static int put_event(struct store *s, const struct store_event *e, struct error *err)
@@ -345,16 +404,32 @@ static int write_source_changes(struct store *s, const struct snapshot *snapshot
     return rc;
 }
 
+static int note_seen(struct store *s, enum statement which, int64_t id, int64_t at_ms, struct error *err)
+{
+    struct db_statement *q = store_statement(s, which, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, at_ms);
+    db_bind_i64(q, 2, id);
+    return db_put(q, err);
+}
+
 static int write_snapshot(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
     int64_t at_ms = snapshot->taken_at.ms;
     int rc = know_host(s, snapshot, err);
     if (rc < 0)
         return rc;
-    if (at_ms < s->horizon_ms[SERIES_GPU][LEVEL_RAW]) {
+    if (at_ms <= 0 || at_ms > LATEST_MS) {
         s->rejected++;
         return 0;
     }
+    bool seen = s->seen_minute != bucket_of(LEVEL_MINUTE, at_ms);
+    if (seen)
+        rc = note_seen(s, ST_HOST_SEEN, s->host_id, at_ms, err);
+    s->seen_minute = bucket_of(LEVEL_MINUTE, at_ms);
+    if (rc < 0)
+        return rc;
     /* First what is over, while it is still in memory. */
     rc = rollup_pending(s, at_ms, err);
     if (rc == 0 && !s->rollup_left)
@@ -367,6 +442,8 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
         rc = identify_gpu(s, gpu, at_ms, &known, err);
         if (rc == 0)
             rc = write_sample(s, SERIES_GPU, gpu, known->id, at_ms, err);
+        if (rc == 0 && seen)
+            rc = note_seen(s, ST_GPU_SEEN, known->id, at_ms, err);
         if (rc == 0)
             rc = lives_write(s, snapshot, gpu, known, err);
     }

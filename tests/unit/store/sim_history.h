@@ -112,3 +112,9 @@ static inline void write_one(struct store *s, const struct snapshot *snapshot)
     if (store_write(s, &snapshot, 1, NULL, 0, &err) != 0)
         fail_msg("%s", err.text);
 }
+
+/* One step of cleaning up at a time that was seen to come. */
+static inline int clean_step(struct store *s, struct wall now, struct error *err)
+{
+    return store_clean(s, now, (struct mono){now.ms * NS_PER_MS}, err);
+}

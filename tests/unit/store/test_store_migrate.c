@@ -45,10 +45,10 @@
 static const char *const tables_of[] = {
     [1] = TABLES_1,
     [2] = TABLES_2,
-    [3] = TABLES_2
-    "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
-    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL, held_ms @INT NOT NULL,"
-    " alive_ms @INT NOT NULL);",
+    [3] = TABLES_2 "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
+                   " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms "
+                   "@INT NOT NULL, held_ms @INT NOT NULL,"
+                   " alive_ms @INT NOT NULL);",
 };
 _Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
 

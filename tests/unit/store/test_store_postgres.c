@@ -9,6 +9,8 @@
 
 static const char *server;
 
+enum { DAYS_AHEAD = 3 }; /* tables are made ahead of time */
+
 #define NEEDS_SERVER()                                              \
     do {                                                            \
         (void)state;                                                \
@@ -93,7 +95,7 @@ static void rows_are_there_for_psql(void **state)
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats"), 62);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats_minute"), 4);
     assert_true(psql_i64("SELECT COUNT(*) FROM processes") >= 2);
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 1);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 1 + DAYS_AHEAD);
     snapshot_unref(last);
     store_close(s);
     sim_history_close(&h);
@@ -264,16 +266,156 @@ static void days_go_as_whole_tables(void **state)
     limits.minute_ms = 3 * 86400000LL;
     store_set_limits(s, &limits);
     write_samples(s, &h, 6 * 144);
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 6);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 6 + DAYS_AHEAD);
     struct error err = {0};
     int rc;
-    while ((rc = store_clean(s, h.clock.today, &err)) == 1)
+    while ((rc = clean_step(s, h.clock.today, &err)) == 1)
         ;
     if (rc < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 2);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 2 + DAYS_AHEAD);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM samples"), 2 * 144);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes"), 3 * 144 - 1);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+/* One step of cleaning up after the other, at a time that was seen to come. */
+static void clean_all(struct store *s, struct wall now)
+{
+    struct error err = {0};
+    int rc;
+    while ((rc = clean_step(s, now, &err)) == 1)
+        ;
+    if (rc < 0)
+        fail_msg("%s", err.text);
+}
+
+static int64_t days_of_samples(const char *host)
+{
+    char query[256];
+    snprintf(query, sizeof query, "SELECT COUNT(DISTINCT recorded_at_ms / 86400000) FROM gpu_stats WHERE host = '%s'", host);
+    return psql_i64(query);
+}
+
+static void one_host_does_not_delete_the_days_of_another(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history a, b;
+    sim_history_open(&a, "gpus=1,scenario=idle");
+    sim_history_open(&b, "gpus=1,scenario=idle");
+    a.interval_ms = b.interval_ms = 3600000;
+    struct store *first = open_server("alpha"), *second = open_server("beta");
+    struct store_limits week = store_default_limits, day = store_default_limits;
+    day.raw_ms = day.minute_ms = 86400000;
+    store_set_limits(first, &week);
+    store_set_limits(second, &day);
+    write_samples(first, &a, 6 * 24);
+    write_samples(second, &b, 6 * 24);
+    clean_all(first, a.clock.today);
+    clean_all(second, b.clock.today); /* it wants a day kept, but the other one a week */
+    assert_int_equal(days_of_samples("alpha"), 6);
+    /* A clock that is a month ahead, and was seen to be for days: two hosts and the server are more than one. */
+    store_close(second);
+    second = open_server("gamma");
+    struct sim_history c;
+    sim_history_open(&c, "gpus=1,scenario=idle");
+    clock_manual_advance_ms(&c.clock, 40 * 86400000LL);
+    write_samples(second, &c, 3);
+    clean_all(second, c.clock.today);
+    clean_all(second, (struct wall){c.clock.today.ms + 3 * 86400000LL});
+    assert_int_equal(days_of_samples("alpha"), 6);
+    assert_int_equal(days_of_samples("gamma"), 1);
+    /* What the first one wants is done when it is time. */
+    clock_manual_advance_ms(&a.clock, 4 * 86400000LL);
+    write_samples(first, &a, 1);
+    clean_all(first, a.clock.today);
+    assert_true(days_of_samples("alpha") < 6);
+    store_close(first);
+    store_close(second);
+    sim_history_close(&a);
+    sim_history_close(&b);
+    sim_history_close(&c);
+}
+
+static void numbers_of_hosts_and_gpus_do_not_run_out(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    char answer[64];
+    for (int i = 0; i < 5; i++) {
+        struct store *s = open_server(i == 4 ? "beta" : "alpha");
+        /* As starts and failures of an earlier version left it. */
+        psql("SELECT setval(pg_get_serial_sequence('hosts', 'id'), 17000), setval(pg_get_serial_sequence('gpus', 'id'), 17000)",
+             answer, sizeof answer);
+        write_samples(s, &h, 1);
+        store_close(s);
+    }
+    assert_int_equal(psql_i64("SELECT MAX(id) FROM hosts"), 2);
+    assert_int_equal(psql_i64("SELECT MAX(id) FROM gpus"), 2);
+    sim_history_close(&h);
+}
+
+static void whoever_reads_does_not_keep_others_from_writing(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_server("alpha");
+    write_samples(s, &h, 3);
+    store_close(s);
+    char command[512];
+    snprintf(command, sizeof command, "psql -X -q '%s' >/dev/null", server);
+    FILE *reader = popen(command, "w");
+    assert_non_null(reader);
+    fputs("BEGIN; SELECT COUNT(*) FROM gpu_stats; SELECT COUNT(*) FROM gpu_stats_minute; SELECT COUNT(*) FROM samples;\n", reader);
+    fflush(reader);
+    while (psql_i64("SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") != 1)
+        usleep(10000);
+    s = open_server("alpha");
+    struct mono begin = clock_mono(&clock_system);
+    write_samples(s, &h, 1);
+    clean_all(s, h.clock.today);
+    for (int day = 0; day < 6; day++) { /* further than tables were made ahead */
+        write_samples(s, &h, 2);
+        clock_manual_advance_ms(&h.clock, 86400000LL);
+    }
+    /* Its day cannot go yet: that is tried again later, and keeps nobody waiting. */
+    struct store_limits limits = store_default_limits;
+    limits.raw_ms = 2 * 86400000LL;
+    store_set_limits(s, &limits);
+    struct error err = {0};
+    int rc;
+    while ((rc = clean_step(s, h.clock.today, &err)) == 1)
+        ;
+    assert_int_equal(rc, -EBUSY);
+    assert_int_equal(clean_step(s, h.clock.today, &err), 0);
+    assert_true(mono_since_ms(clock_mono(&clock_system), begin) < 4000);
+    fputs("COMMIT;\n", reader);
+    assert_int_equal(pclose(reader), 0);
+    assert_int_equal(days_of_samples("alpha"), 6);
+    clean_all(s, (struct wall){h.clock.today.ms + 3600000});
+    assert_true(days_of_samples("alpha") < 4);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void after_the_clock_was_set_back_no_row_is_dropped_for_its_moment(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=bursty");
+    struct store *s = open_server("alpha");
+    write_samples(s, &h, 30);
+    h.clock.today = HISTORY_BEGIN; /* onto the very moments of rows that are there */
+    write_samples(s, &h, 30);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM samples"), 120);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM host_samples"), 60);
     store_close(s);
     sim_history_close(&h);
 }
@@ -333,6 +475,10 @@ int main(void)
         TEST(summaries_are_exact_over_restarts_and_clock_steps),
         TEST(it_answers_like_sqlite),
         TEST(days_go_as_whole_tables),
+        TEST(one_host_does_not_delete_the_days_of_another),
+        TEST(numbers_of_hosts_and_gpus_do_not_run_out),
+        TEST(whoever_reads_does_not_keep_others_from_writing),
+        TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
         TEST(views_are_made_when_tables_change_and_keep_the_order_of_their_columns),
         TEST(a_server_that_is_away_is_told_apart),
     };

@@ -244,7 +244,7 @@ static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
     struct store_limits limits = store_default_limits;
     limits.raw_ms = 60000;
     store_set_limits(s, &limits);
-    while (store_clean(s, h.clock.today, &err) == 1)
+    while (clean_step(s, h.clock.today, &err) == 1)
         ;
     assert_int_equal(store_past(s, "box", at, &past, &recent, &level, &err), 0);
     assert_int_equal(past->gpu_count, 2);

@@ -2,6 +2,7 @@
  * Summing up exactly once: whatever happens in between, minutes and hours are what a recomputation from the samples gives.
  */
 #include "sql.h"
+#include "store/series.h"
 
 #include <sys/stat.h>
 
@@ -141,14 +142,22 @@ static int clean_all(struct store *s, struct wall now)
 {
     struct error err = {0};
     int steps = 0, rc;
-    while ((rc = store_clean(s, now, &err)) == 1)
+    while ((rc = clean_step(s, now, &err)) == 1)
         steps++;
     if (rc < 0)
         fail_msg("%s", err.text);
     return steps;
 }
 
-static void old_rows_go_in_small_steps_and_late_ones_are_refused(void **state)
+/* Adds up what the summaries of a level hold for a moment. */
+static int64_t samples_at(const char *name, const char *table, int64_t ms, int64_t at_ms)
+{
+    char query[160];
+    snprintf(query, sizeof query, "SELECT SUM(samples) FROM %s WHERE (id & 4294967295) = %lld", table, (long long)(at_ms / ms));
+    return sql_i64(name, query);
+}
+
+static void old_rows_go_in_small_steps_and_late_ones_are_added_to_the_summaries(void **state)
 {
     (void)state;
     struct sim_history h;
@@ -181,16 +190,156 @@ static void old_rows_go_in_small_steps_and_late_ones_are_refused(void **state)
     /* Nothing else is touched a second time. */
     assert_int_equal(clean_all(s, h.clock.today), 0);
 
-    int64_t rows = sql_i64("clean.db", "SELECT COUNT(*) FROM samples");
+    /* Behind the samples, behind the minutes, behind the hours: every row of its own time counts once. */
+    int64_t rows = sql_i64("clean.db", "SELECT COUNT(*) FROM samples"), before_hours = now_ms - limits.hour_ms - 3600000;
     struct snapshot *late = sim_history_next(&h);
-    late->taken_at.ms = now_ms - limits.raw_ms - 60000;
-    write_one(s, late);
-    assert_int_equal(store_rejected(s), 1);
-    assert_int_equal(sql_i64("clean.db", "SELECT COUNT(*) FROM samples"), rows);
+    const int64_t moments[] = {now_ms - limits.raw_ms - 3 * 3600000, now_ms - limits.minute_ms - 3600000, before_hours};
+    for (size_t i = 0; i < ARRAY_LEN(moments); i++) {
+        late->taken_at.ms = moments[i] + 1;
+        int64_t minute = samples_at("clean.db", "minutes", 60000, moments[i]);
+        int64_t hour = samples_at("clean.db", "hours", 3600000, moments[i]);
+        write_one(s, late);
+        write_one(s, late); /* the very same moment: the next free one */
+        assert_int_equal(sql_i64("clean.db", "SELECT COUNT(*) FROM samples"), rows += 8);
+        assert_int_equal(samples_at("clean.db", "minutes", 60000, moments[i]), minute + 8);
+        late->taken_at.ms = h.clock.today.ms; /* what is over is summed up by what comes next */
+        clock_manual_advance_ms(&h.clock, 60000);
+        write_one(s, late);
+        rows += 4;
+        assert_int_equal(samples_at("clean.db", "hours", 3600000, moments[i]), hour + 8);
+    }
+    assert_int_equal(store_rejected(s), 0);
     late->taken_at.ms = now_ms - limits.raw_ms + 1;
     write_one(s, late);
     assert_int_equal(sql_i64("clean.db", "SELECT COUNT(*) FROM samples"), rows + 4);
+    late->taken_at.ms = -1; /* no row can have that time */
+    write_one(s, late);
+    assert_int_equal(store_rejected(s), 1);
     snapshot_unref(late);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+/* Time passes, sample by sample, and is cleaned up after; the clock is wrong by error_ms. */
+static void live(struct store *s, struct sim_history *h, int64_t error_ms, int64_t for_ms)
+{
+    for (int64_t end = h->clock.today.ms + for_ms; h->clock.today.ms < end;) {
+        struct snapshot *snapshot = sim_history_next(h);
+        struct error err = {0};
+        snapshot->taken_at.ms += error_ms;
+        write_one(s, snapshot);
+        snapshot_unref(snapshot);
+        int rc;
+        while ((rc = store_clean(s, (struct wall){h->clock.today.ms + error_ms}, h->clock.now, &err)) == 1)
+            ;
+        if (rc < 0)
+            fail_msg("%s", err.text);
+    }
+}
+
+static void a_leap_of_the_clock_deletes_nothing_and_what_comes_after_it_is_kept(void **state)
+{
+    (void)state;
+    static const int64_t leaps[] = {7200000, 30 * 86400000LL,  3 * 365 * 86400000LL,
+                                    -30000,  -30 * 86400000LL, -3 * 365 * 86400000LL};
+    for (size_t i = 0; i < ARRAY_LEN(leaps); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "leap%zu.db", i);
+        struct sim_history h;
+        sim_history_open(&h, "gpus=1,scenario=idle");
+        h.interval_ms = 60000;
+        struct store *s = open_store(name);
+        const int64_t errors[] = {0, leaps[i], 0, leaps[i], 0};
+        int64_t truth = 0, wrong = 0;
+        for (size_t k = 0; k < ARRAY_LEN(errors); k++) {
+            live(s, &h, errors[k], 2 * 3600000);
+            *(errors[k] ? &wrong : &truth) += 120;
+            struct store_clock clock;
+            store_clock(s, &clock);
+            assert_int_equal(store_clock_side(&clock), k && errors[k] > 3600000 ? 1 : k && errors[k] < -60000 ? -1 : 0);
+            store_close(s); /* with a restart in between */
+            s = open_store(name);
+        }
+        /* What lies years back is older than samples and minutes are kept, by its own time; everything else is all there. */
+        int64_t rows = sql_i64(name, "SELECT COUNT(*) FROM samples");
+        assert_int_equal(rows, leaps[i] < -86400000LL ? truth : truth + wrong);
+        assert_int_equal(sql_i64(name, "SELECT SUM(samples) FROM hours") >= truth + wrong - 120, true);
+        assert_int_equal(store_rejected(s), 0);
+        store_close(s);
+        sim_history_close(&h);
+    }
+}
+
+static void a_database_that_an_earlier_version_harmed_heals(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("harmed.db");
+    live(s, &h, 0, 600000);
+    store_close(s);
+    /* As 0.1.0 left it after six seconds with a clock that was 30 days ahead. */
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "DELETE FROM retention; DELETE FROM samples;"
+             "INSERT INTO samples (id, gpu_index) VALUES (%lld, 0);"
+             "INSERT INTO meta (key, value) VALUES ('horizon.gpu.0', '%lld'), ('horizon.host.0', '%lld')",
+             (long long)raw_key(h.clock.today.ms + 30 * 86400000LL, 1), (long long)(h.clock.today.ms + 23 * 86400000LL),
+             (long long)(h.clock.today.ms + 23 * 86400000LL));
+    sql_run("harmed.db", sql);
+    s = open_store("harmed.db");
+    int64_t minutes = sql_i64("harmed.db", "SELECT SUM(samples) FROM minutes");
+    live(s, &h, 0, 600000);
+    struct store_clock clock;
+    store_clock(s, &clock);
+    assert_true(clock.healed_ms > 22 * 86400000LL);
+    assert_int_equal(store_clock_side(&clock), 0);
+    assert_int_equal(sql_i64("harmed.db", "SELECT COUNT(*) FROM samples"), 120 + 1);
+    assert_true(sql_i64("harmed.db", "SELECT SUM(samples) FROM minutes") >= minutes + 100);
+    assert_true(sql_i64("harmed.db", "SELECT MAX(CAST(value AS INTEGER)) FROM meta WHERE key LIKE 'horizon%'") <= h.clock.today.ms);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void what_a_host_that_is_gone_left_behind_is_summed_up_and_goes(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    for (int i = 0; i < 3; i++) { /* the host is given another name twice */
+        const struct store_options options = {.env = &test_env,
+                                              .url = store_url("renamed.db"),
+                                              .host = i == 0   ? "one"
+                                                      : i == 1 ? "two"
+                                                               : "three",
+                                              .limits = store_default_limits};
+        struct error err = {0};
+        struct store *s = NULL;
+        assert_int_equal(store_open(&options, &s, &err), 0);
+        h.interval_ms = 5000;
+        live(s, &h, 0, 100000);
+        h.interval_ms = 600000;
+        if (i == 2)
+            live(s, &h, 0, 2 * 86400000LL);
+        store_close(s);
+        clock_manual_advance_ms(&h.clock, 10 * 86400000LL);
+    }
+    assert_int_equal(sql_i64("renamed.db", "SELECT COUNT(DISTINCT id & 16383) FROM samples"), 1);
+    assert_int_equal(sql_i64("renamed.db", "SELECT COUNT(*) FROM pending WHERE subject < 3"), 0);
+    assert_int_equal(sql_i64("renamed.db", "SELECT SUM(samples) FROM minutes WHERE id >> 32 = 1"), 20);
+    assert_int_equal(sql_i64("renamed.db", "SELECT SUM(samples) FROM hours WHERE id >> 32 = 1"), 20);
+    sim_history_close(&h);
+}
+
+static void a_host_is_seen_as_long_as_it_writes(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("seen.db");
+    live(s, &h, 0, 600000);
+    assert_true(sql_i64("seen.db", "SELECT last_seen_ms FROM hosts") > h.clock.today.ms - 61000);
+    assert_true(sql_i64("seen.db", "SELECT last_seen_ms FROM gpus") > h.clock.today.ms - 61000);
     store_close(s);
     sim_history_close(&h);
 }
@@ -341,7 +490,11 @@ int main(void)
         TEST(minutes_and_hours_are_what_the_samples_say),
         TEST(restarts_clock_steps_and_late_rows_change_nothing),
         TEST(what_the_last_run_left_undone_is_done_after_the_start),
-        TEST(old_rows_go_in_small_steps_and_late_ones_are_refused),
+        TEST(old_rows_go_in_small_steps_and_late_ones_are_added_to_the_summaries),
+        TEST(a_leap_of_the_clock_deletes_nothing_and_what_comes_after_it_is_kept),
+        TEST(a_database_that_an_earlier_version_harmed_heals),
+        TEST(what_a_host_that_is_gone_left_behind_is_summed_up_and_goes),
+        TEST(a_host_is_seen_as_long_as_it_writes),
         TEST(processes_energy_and_events_go_when_their_time_is_over),
         TEST(over_the_size_limit_the_oldest_samples_go_first),
         TEST(when_samples_are_not_enough_the_oldest_summaries_go_and_the_file_shrinks),

@@ -238,7 +238,7 @@ static void keep_minutes_only(struct store *s, struct sim_history *h)
     struct error err;
     limits.raw_ms = 60000;
     store_set_limits(s, &limits);
-    while (store_clean(s, (struct wall){h->clock.today.ms + 600000}, &err) == 1)
+    while (clean_step(s, (struct wall){h->clock.today.ms + 600000}, &err) == 1)
         ;
 }
 

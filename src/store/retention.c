@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What time it is for retention, and what is to be kept. Each host has a row in `retention`: what it wants kept, what it believes
+ * of the time (trust.h), and when it last wrote. So that nothing is deleted on the word of one clock or one host:
+ *
+ *   - a host's own time moves with what it saw pass; what its clock claims beyond that has to hold for hours first
+ *   - on a server, the time is the one on which the hosts that are there and the server agree: the lower middle one
+ *   - of what the hosts want kept the widest wins, as long as a host may still have rows within it
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+#define MINUTE_MS 60000LL
+#define HOUR_MS (60 * MINUTE_MS)
+#define DAY_MS (24 * HOUR_MS)
+
+enum {
+    STEP_MS = 10000,      /* clocks are compared that often */
+    SAVE_MS = 60000,      /* and the outcome is written down that often */
+    WITNESSES_MAX = 4096, /* hosts */
+};
+
+/* Hosts that wrote within that time are asked for the time. */
+#define ALIVE_MS (2 * HOUR_MS)
+/* After an older version, hosts get that long to say what they want kept. */
+#define UNKNOWN_MS (7 * DAY_MS)
+
+int retention_open(struct store *s, struct error *err)
+{
+    int rc = 0;
+    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
+        char sql[64];
+        int64_t newest;
+        snprintf(sql, sizeof sql, "SELECT MAX(id) FROM %s", series_table((enum series)series, LEVEL_RAW));
+        rc = db_query_i64(s->db, sql, 0, &newest, err);
+        if (rc == 0)
+            s->retention.newest_ms = MAX_OF(s->retention.newest_ms, raw_key_ms(newest));
+    }
+    return rc;
+}
+
+/* What this host knew when it last wrote; a new one begins with what the others believe, or with the newest row. */
+static int load(struct store *s, int64_t wall_ms, struct error *err)
+{
+    struct retention *r = &s->retention;
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, "SELECT believed_ms, claim_ms, held_ms FROM retention WHERE host_id = $1 AND alive_ms > 0", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, s->host_id);
+    rc = db_step(q, err);
+    if (rc == 1) {
+        r->trust = (struct trust){db_i64(q, 0), db_i64(q, 1), db_i64(q, 2)};
+        db_reset(q);
+    } else if (rc == 0) {
+        int64_t newest;
+        rc = db_query_i64(s->db, "SELECT MAX(now_ms) FROM retention WHERE alive_ms > 0", 0, &newest, err);
+        r->trust = trust_begin(wall_ms, newest ? newest : r->newest_ms);
+    }
+    if (rc < 0)
+        return rc;
+    trust_step(&r->trust, wall_ms, 0);
+    r->host_id = s->host_id;
+    r->stepped = r->saved = (struct mono){0};
+    return 0;
+}
+
+static int save(struct store *s, int64_t alive_ms, struct error *err)
+{
+    const struct store_limits *l = &s->limits;
+    const struct retention *r = &s->retention;
+    return db_execf(
+        s->db, err,
+        "INSERT INTO retention (host_id, raw_ms, minute_ms, hour_ms, process_ms, event_ms, now_ms, believed_ms, claim_ms, held_ms,"
+        " alive_ms) VALUES (%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld) ON CONFLICT (host_id) DO UPDATE SET"
+        " raw_ms = excluded.raw_ms, minute_ms = excluded.minute_ms, hour_ms = excluded.hour_ms,"
+        " process_ms = excluded.process_ms, event_ms = excluded.event_ms, now_ms = excluded.now_ms, believed_ms = "
+        "excluded.believed_ms,"
+        " claim_ms = excluded.claim_ms, held_ms = excluded.held_ms, alive_ms = excluded.alive_ms",
+        (long long)s->host_id, (long long)l->raw_ms, (long long)l->minute_ms, (long long)l->hour_ms, (long long)l->process_ms,
+        (long long)l->event_ms, (long long)trust_now(&r->trust, r->wall_ms), (long long)r->trust.believed_ms,
+        (long long)r->trust.claim_ms, (long long)r->trust.held_ms, (long long)alive_ms);
+}
+
+/* The clock by which hosts are there or not: the server's own, or this host's for its file. */
+static int ask_clock(struct store *s, int64_t *ret_ms, struct error *err)
+{
+    *ret_ms = s->retention.wall_ms;
+    if (s->db->ops->kind == DB_SQLITE)
+        return 0;
+    return db_query_i64(s->db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)", *ret_ms, ret_ms, err);
+}
+
+/* The time of all hosts that are there. A file has one. */
+static int agree(struct store *s, int64_t server_ms, struct error *err)
+{
+    struct retention *r = &s->retention;
+    r->now_ms = trust_now(&r->trust, r->wall_ms);
+    if (s->db->ops->kind == DB_SQLITE)
+        return 0;
+    AUTO_FREE int64_t *times = calloc(WITNESSES_MAX, sizeof *times);
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    if (!times)
+        return error_set(err, -ENOMEM, "out of memory");
+    size_t count = 0;
+    times[count++] = r->now_ms;
+    times[count++] = server_ms;
+    int rc = db_prepare(s->db, "SELECT now_ms FROM retention WHERE host_id <> $1 AND alive_ms > $2 AND alive_ms < $3", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, s->host_id);
+    db_bind_i64(q, 2, server_ms - ALIVE_MS);
+    db_bind_i64(q, 3, server_ms + ALIVE_MS);
+    while ((rc = db_step(q, err)) == 1)
+        if (count < WITNESSES_MAX)
+            times[count++] = db_i64(q, 0);
+    r->now_ms = trust_of_many(times, count);
+    return rc;
+}
+
+static void widen(int64_t *keep_ms, int64_t wanted_ms, int64_t last_ms, int64_t now_ms)
+{
+    if (wanted_ms > *keep_ms && last_ms + wanted_ms > now_ms)
+        *keep_ms = wanted_ms;
+}
+
+/* What all hosts together want kept. */
+static int ask_wishes(struct store *s, struct error *err)
+{
+    struct retention *r = &s->retention;
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    r->keep = s->limits;
+    r->unknown = false;
+    int rc = db_execf(s->db, err, "UPDATE retention SET now_ms = %lld WHERE alive_ms = 0 AND now_ms = 0", (long long)r->now_ms);
+    if (rc == 0)
+        rc = db_prepare(s->db,
+                        "SELECT raw_ms, minute_ms, hour_ms, process_ms, event_ms, now_ms, alive_ms FROM retention "
+                        "WHERE host_id <> $1",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, s->host_id);
+    while ((rc = db_step(q, err)) == 1) {
+        int64_t *const keep[] = {&r->keep.raw_ms, &r->keep.minute_ms, &r->keep.hour_ms, &r->keep.process_ms, &r->keep.event_ms};
+        int64_t last_ms = db_i64(q, 5);
+        for (int i = 0; i < (int)ARRAY_LEN(keep); i++)
+            widen(keep[i], db_i64(q, i), last_ms, r->now_ms);
+        r->unknown |= db_i64(q, 6) == 0 && last_ms + UNKNOWN_MS > r->now_ms;
+    }
+    return rc;
+}
+
+/* A horizon that lies ahead of every clock: an earlier version believed one that was wrong. What comes now is not behind it. */
+static int heal(struct store *s, struct error *err)
+{
+    struct retention *r = &s->retention;
+    int64_t latest_ms = MAX_OF(r->wall_ms, r->trust.believed_ms);
+    int rc = 0;
+    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
+        for (int level = 0; rc == 0 && level < LEVEL_COUNT; level++) {
+            int64_t *horizon_ms = &s->horizon_ms[series][level];
+            if (*horizon_ms <= latest_ms)
+                continue;
+            int64_t unit_ms = level_ms(level == LEVEL_HOUR ? LEVEL_HOUR : (enum level)(level + 1));
+            int64_t now_ms = trust_now(&r->trust, r->wall_ms);
+            r->healed_ms = MAX_OF(r->healed_ms, *horizon_ms - latest_ms);
+            *horizon_ms = 0;
+            rc = set_horizon(s, (enum series)series, (enum level)level, MAX_OF(now_ms - now_ms % unit_ms, (int64_t)1), err);
+        }
+    }
+    return rc;
+}
+
+int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err)
+{
+    struct retention *r = &s->retention;
+    if (!s->host_id)
+        return 0;
+    bool first = r->host_id != s->host_id;
+    if (!first && !r->due && mono_since_ms(seen, r->stepped) < STEP_MS)
+        return 1;
+    int rc = first ? load(s, now.ms, err) : 0;
+    if (rc < 0)
+        return rc;
+    r->wall_ms = now.ms;
+    if (r->stepped.ns)
+        trust_step(&r->trust, now.ms, MAX_OF(mono_since_ms(seen, r->stepped), (int64_t)0));
+    r->stepped = seen;
+    int64_t clock_ms;
+    rc = ask_clock(s, &clock_ms, err);
+    if (rc == 0)
+        rc = agree(s, clock_ms, err);
+    if (rc == 0)
+        rc = ask_wishes(s, err);
+    if (rc == 0)
+        rc = heal(s, err);
+    if (rc == 0 && (r->due || !r->saved.ns || mono_since_ms(seen, r->saved) >= SAVE_MS)) {
+        rc = save(s, clock_ms, err);
+        r->saved = seen;
+        r->due = false;
+    }
+    return rc < 0 ? rc : 1;
+}
+
+int store_clock_side(const struct store_clock *clock)
+{
+    return clock->offset_ms > HOUR_MS ? 1 : clock->offset_ms < -MINUTE_MS ? -1 : 0;
+}
+
+void store_clock(const struct store *s, struct store_clock *ret)
+{
+    const struct retention *r = &s->retention;
+    *ret = (struct store_clock){0};
+    if (!r->host_id)
+        return;
+    *ret = (struct store_clock){
+        .offset_ms = trust_offset(&r->trust, r->wall_ms), .wait_ms = trust_wait(&r->trust, r->wall_ms), .healed_ms = r->healed_ms};
+}
