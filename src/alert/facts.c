@@ -10,6 +10,11 @@ static bool is_down(enum source_state state)
     return state == SOURCE_FAILING || state == SOURCE_SET_ASIDE || state == SOURCE_HUNG;
 }
 
+static struct reading level_of(const struct activity *a)
+{
+    return a->code >= ACTIVITY_ASLEEP ? reading_ok((int64_t)a->code - ACTIVITY_ASLEEP) : reading_absent(READING_UNSUPPORTED);
+}
+
 void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot *now)
 {
     int64_t down = 0;
@@ -20,7 +25,12 @@ void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot 
     for (size_t i = 0; i < now->gpu_count; i++) {
         const struct gpu *gpu = &now->gpus[i];
         enum fan_state fan = fan_judge(gpu).state;
-        if (gpu->index >= 0 && gpu->index < GPU_MAX && fan != FAN_STATE_UNKNOWN && fan != FAN_STATE_NONE)
+        if (gpu->index < 0 || gpu->index >= GPU_MAX)
+            continue;
+        facts->gpus[gpu->index].activity_level = level_of(&gpu->activity);
+        if (gpu->state == GPU_OK)
+            facts->gpus[gpu->index].unusual = reading_ok((gpu->activity.symptoms & 1u << SYMPTOM_UNUSUAL) != 0);
+        if (fan != FAN_STATE_UNKNOWN && fan != FAN_STATE_NONE)
             facts->gpus[gpu->index].fan_stopped = reading_ok(fan == FAN_STATE_STOPPED);
     }
 }

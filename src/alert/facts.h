@@ -20,5 +20,5 @@ struct alert_facts {
     struct alert_gpu_facts gpus[GPU_MAX]; /* by the GPU's index (struct gpu.index), not by its place in the snapshot */
 };
 
-/* Fills in what nobody did and the snapshot tells: source_down and the fans. */
+/* Fills in what nobody did and the snapshot tells: source_down, the fans and the activity. */
 void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot *now);

@@ -11,6 +11,7 @@
 #include "format/json/why.h"
 #include "format/table/table.h"
 #include "model/recent.h"
+#include "source/replay/replay.h"
 
 /* Alone, without a daemon that remembers: a little past of our own. */
 enum { SAMPLES = 4, PAUSE_MS = 350 };
@@ -20,29 +21,39 @@ static void cleanup_why(struct why **why)
     why_free(*why);
 }
 
-static void cleanup_recent(struct recent **recent)
+/* What was seen so far, kept between the answers of --watch. */
+struct memory {
+    bool begun;
+    struct recent past;
+    const struct snapshot *last; /* whose processes may have ended */
+};
+
+/* Begins with what a recording holds before the moment that is looked at. */
+static void remember(struct memory *m, const struct cli *cli, const struct snapshot *now)
 {
-    if (*recent)
-        recent_done(*recent);
-    free(*recent);
+    if (!m->begun)
+        replay_past(options_value(&cli->options, "source", ""), now->taken_at, &m->past, &m->last);
+    m->begun = true;
+    recent_add(&m->past, m->last, now);
+    snapshot_unref(m->last);
+    m->last = snapshot_ref(now);
 }
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
-    __attribute__((cleanup(cleanup_recent))) struct recent *past = calloc(1, sizeof *past);
-    if (!past)
-        return error_set(err, -ENOMEM, "out of memory");
+    static struct memory memory;
     AUTO_SNAPSHOT const struct snapshot *now = session_sample(session, GROUP_ALL, err);
     if (!now)
         return err->code;
     __attribute__((cleanup(cleanup_why))) struct why *why = session_why(session, now);
-    recent_add(past, NULL, now);
-    for (int i = 1; i < SAMPLES && now->gpu_count && !why; i++) {
+    bool again = memory.begun;
+    remember(&memory, cli, now);
+    for (int i = 1; i < SAMPLES && now->gpu_count && !why && !again; i++) {
         pause_ms(PAUSE_MS);
         const struct snapshot *next = session_sample(session, i + 1 == SAMPLES ? GROUP_ALL : GROUP_QUICK, err);
         if (!next)
             return err->code;
-        recent_add(past, now, next);
+        remember(&memory, cli, next);
         snapshot_unref(now);
         now = next;
     }
@@ -50,7 +61,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     if (session_only(session, now, &only, err) < 0)
         return err->code;
     if (!why)
-        why = why_explain(now, past);
+        why = why_explain(now, &memory.past);
     if (!why)
         return error_set(err, -ENOMEM, "out of memory");
     if (cli->json) {

@@ -91,6 +91,7 @@ void engine_free(struct engine *e)
     mailbox_put(e->inbox, stop);
     pthread_join(e->thread, NULL);
     bool left_behind = stop_workers(e);
+    recent_done(&e->recent);
     machine_free(e->machine);
     snapshot_unref(e->latest);
     buf_done(&e->description);

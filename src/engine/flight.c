@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "engine/build.h"
 #include "engine/internal.h"
+#include "insight/activity/activity.h"
 
 /* ---- publication ---- */
 
@@ -67,6 +68,17 @@ static void carry_events(struct engine *e, struct snapshot *s)
     e->untold_count = 0;
 }
 
+/* A point a second at most: samples for requests come as often as anybody asks. */
+static void judge(struct engine *e, struct snapshot *s)
+{
+    enum { POINT_MS = 900 };
+    activity_fill(s, &e->recent);
+    if (s->taken_at.ms - e->recent_ms < POINT_MS && s->taken_at.ms >= e->recent_ms)
+        return;
+    recent_add(&e->recent, NULL, s);
+    e->recent_ms = s->taken_at.ms;
+}
+
 static void publish(struct engine *e)
 {
     struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
@@ -82,6 +94,7 @@ static void publish(struct engine *e)
     s->interval_s = (double)e->interval_ms / MS_PER_S;
     sample_host(e, &s->host);
     carry_events(e, s);
+    judge(e, s);
     if (e->flight_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));

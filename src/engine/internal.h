@@ -14,6 +14,7 @@
 #include "engine/slot.h"
 #include "engine/worker.h"
 #include "host/machine.h"
+#include "model/recent.h"
 
 enum { INBOX_SIZE = 1024, WAITERS_MAX = INBOX_SIZE, SUBSCRIBERS_MAX = 8 };
 
@@ -54,6 +55,8 @@ struct engine {
     struct roster roster;
     struct cadence cadence;
     struct machine *machine;
+    struct recent recent; /* the last minutes, for the judgement of activity */
+    int64_t recent_ms;    /* when a point was added last */
     uint64_t sequence;
     bool flying, flight_periodic;
     unsigned flight_groups;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "model/activity.h"
 #include "model/metric.h"
 #include "model/process.h"
 #include "model/reading.h"
@@ -72,6 +73,8 @@ struct gpu {
 
     struct gpu *instances;
     size_t instance_count;
+
+    struct activity activity; /* judged when the snapshot is built */
 };
 
 /* Frees what the GPU owns, not the struct. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "model/activity.h"
 #include "model/metric.h"
 #include "model/reading.h"
 
@@ -36,6 +37,7 @@ struct process {
     char container[PROCESS_CONTAINER_SIZE]; /* "" none or unknown */
     char model[PROCESS_MODEL_SIZE];         /* model that the command line names; "" none */
     enum power_basis power_basis;
+    enum process_activity activity;
     union {
         struct {
 #define PROCESS_METRIC(field, ...) struct reading field;

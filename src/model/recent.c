@@ -44,6 +44,7 @@ static void add_point(struct recent_gpu *past, const struct gpu *gpu, struct wal
         .fan_permille = gpu->fan_permille,
         .mem_used_bytes = gpu->mem_used_bytes,
         .clock_graphics_khz = gpu->clock_graphics_khz,
+        .activity = gpu->activity.code,
     };
 }
 

@@ -11,6 +11,7 @@ enum { RECENT_POINTS = 256, RECENT_ENDED = 64 };
 struct recent_point {
     struct wall at;
     struct reading util_permille, power_mw, temp_mdegc, fan_permille, mem_used_bytes, clock_graphics_khz;
+    enum activity_code activity; /* as it was judged then; unknown where nobody did */
 };
 
 struct recent_gpu {

@@ -80,6 +80,7 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         json_scaled(j, process_metric_table[i].json, p->metric[i], process_metric_table[i].json_scale);
     jw_key_text(j, "power_basis", power_basis_name(p->power_basis));
+    jw_key_text(j, "activity", p->activity == PROCESS_ACTIVITY_UNKNOWN ? NULL : process_activity_name(p->activity));
     json_words(j, "container", p->container);
     json_words(j, "model", p->model);
     json_time(j, "started_at", p->started_at);
@@ -111,6 +112,23 @@ static void gpu_processes(struct json_writer *j, const struct gpu *gpu)
     jw_key_int(j, "processes_hidden", (int64_t)gpu->processes_hidden);
 }
 
+void json_activity(struct json_writer *j, const struct activity *a)
+{
+    jw_key_object(j, "activity");
+    jw_key_text(j, "code", activity_code_name(a->code));
+    jw_key_text(j, "words", activity_code_words(a->code));
+    json_scaled(j, "load_percent", a->load_permille, 0.1);
+    jw_key_bool(j, "bursts", a->bursts);
+    jw_key_array(j, "symptoms");
+    for (unsigned i = 0; i < SYMPTOM_COUNT; i++)
+        if (a->symptoms & 1u << i)
+            jw_text(j, symptom_name((enum symptom)i));
+    jw_end(j);
+    jw_key(j, "throttled_by");
+    throttle_words(j, a->throttled_by);
+    jw_end(j);
+}
+
 static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_instance)
 {
     jw_object(j);
@@ -126,6 +144,7 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
     jw_key_text(j, "state", gpu_state_name(gpu->state));
     json_words(j, "error_message", gpu->error_message);
     jw_key_text(j, "fan_state", fan_state_name(fan_judge(gpu).state));
+    json_activity(j, &gpu->activity);
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         jw_key(j, metric_table[i].json);
         metric_value(j, &metric_table[i], gpu->metric[i]);

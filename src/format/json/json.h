@@ -18,6 +18,8 @@ enum { JSON_BODY_MAX = 512 * 1024 * 1024 };
 void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
 /* One GPU of it, with instances and processes. */
 void json_gpu(struct json_writer *j, const struct gpu *gpu);
+/* The key `activity` with its object. */
+void json_activity(struct json_writer *j, const struct activity *a);
 /* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
 

@@ -91,6 +91,7 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu)
     jw_key_text(j, "state", gpu_state_name(gpu->state));
     json_words(j, "error_message", gpu->error_message);
     jw_key_bool(j, "simulated", gpu->simulated);
+    json_activity(j, &gpu->activity);
     json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
     json_scaled(j, "memory_used_mb", gpu->mem_used_bytes, MIB);
     json_scaled(j, "memory_total_mb", gpu->mem_total_bytes, MIB);

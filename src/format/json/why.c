@@ -51,6 +51,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         jw_object(j);
         jw_key_int(j, "gpu_index", why->gpus[i].gpu_index);
         json_words(j, "gpu_name", i < s->gpu_count ? s->gpus[i].id.name : "");
+        json_activity(j, &why->gpus[i].activity);
         json_why_part(j, &why->gpus[i]);
         jw_end(j);
     }

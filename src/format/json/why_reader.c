@@ -59,6 +59,7 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
     why->gpu_count = s->gpu_count;
     for (size_t i = 0; i < s->gpu_count; i++) {
         why->gpus[i].gpu_index = s->gpus[i].index;
+        why->gpus[i].activity = s->gpus[i].activity;
         read_part(json_array_get(gpus, i), &why->gpus[i]);
     }
     return why;

@@ -143,6 +143,17 @@ static void no_processes(struct parts *line, const struct gpu *gpu)
         part(line, INK_FAINT, "no processes");
 }
 
+/* "loud, hot"; what slows it down is said already. */
+static bool symptom_list(char *text, size_t size, const struct activity *a)
+{
+    size_t len = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < SYMPTOM_COUNT; i++)
+        if (a->symptoms & 1u << i && i != SYMPTOM_THROTTLING && len + 24 < size)
+            len += (size_t)snprintf(text + len, size - len, "%s%s", len ? ", " : "", symptom_words((enum symptom)i));
+    return len > 0;
+}
+
 void status_line(struct buf *out, const struct page *page, const struct gpu *gpu, int indent, bool with_clock)
 {
     char text[256];
@@ -152,6 +163,10 @@ void status_line(struct buf *out, const struct page *page, const struct gpu *gpu
     size_t before = out->len;
     if (slowed_words(text, sizeof text, gpu))
         part(&line, reading_or(gpu->throttle_bits, 0) & (THROTTLE_HOT | THROTTLE_HW_SLOWDOWN) ? INK_BAD : INK_WARN, text);
+    if (symptom_list(text, sizeof text, &gpu->activity))
+        part(&line, INK_WARN, text);
+    if (gpu->activity.code == ACTIVITY_KEPT_FROM_IDLING)
+        part(&line, INK_FAINT, activity_code_words(gpu->activity.code));
     if (with_clock && reading_get(gpu->clock_graphics_khz, &value)) {
         snprintf(text, sizeof text, "%lld MHz", (long long)(value / 1000));
         part(&line, INK_FAINT, text);

@@ -3,6 +3,7 @@
  * that do not work are in why_answer_rest.c.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -14,7 +15,11 @@ static bool say_load(struct say *s, const struct facts *f)
     char name[SHORT_WORDS], since[SHORT_WORDS];
     int64_t value;
     words_gpu(f->gpu, true, name);
-    if (f->load_basis == BASIS_UTIL && f->past.steady_ms >= STEADY_LEAST_MS)
+    if (f->activity.bursts)
+        say(s, "%s works in bursts (%lld %% on average over the last minute)", name, percent(f->load_permille));
+    else if (f->activity.code == ACTIVITY_LIGHTLY_LOADED && f->load_basis != BASIS_POWER)
+        say(s, "%s is lightly loaded (%lld %%)", name, percent(f->load_permille));
+    else if (f->load_basis == BASIS_UTIL && f->past.steady_ms >= STEADY_LEAST_MS)
         say(s, "%s has run at %lld %% for %s", name, percent(f->load_permille), words_ago(f->past.steady_ms, since));
     else if (f->load_basis == BASIS_UTIL || f->load_basis == BASIS_PROCESSES)
         say(s, "%s runs at %lld %%", name, percent(f->load_permille));
@@ -34,7 +39,9 @@ void say_follows(struct say *s, const struct facts *f, bool power_said)
     words_effects(f, effects);
     if (no_fan)
         say(s, "; %s", no_fan);
-    if (effects[0] && has_power)
+    if (effects[0] && has_power && f->activity.symptoms & 1u << SYMPTOM_UNUSUAL)
+        say(s, "%s%s are much for %lld W", lead, effects, whole(power, 1000));
+    else if (effects[0] && has_power)
         say(s, "%s%s %s from %lld W", lead, effects, plural ? "follow" : "follows", whole(power, 1000));
     else if (effects[0])
         say(s, "%s%s %s from that", lead, effects, plural ? "follow" : "follows");
@@ -91,7 +98,11 @@ static void answer_load(struct say *s, const struct facts *f, const struct why_c
     if (cause->code == WHY_VIDEO_LOAD) {
         say(s, "%s has its video %s at %lld %%", words_gpu(f->gpu, true, name), f->encodes ? "encoder" : "decoder",
             percent(f->video_permille));
-        if (p)
+        int64_t share;
+        size_t equals;
+        if (p && video_process(f, &share, &equals) && equals > 1)
+            say(s, " because %zu processes %s video on it, among them %s", equals, f->encodes ? "encode" : "decode", who);
+        else if (p)
             say(s, " because %s %s video on it", who, f->encodes ? "encodes" : "decodes");
     } else {
         power_said = say_load(s, f);
@@ -122,7 +133,7 @@ static void answer_instances(struct say *s, const struct facts *f, const struct 
     size_t len = strlen(text);
     if (len && text[len - 1] == '.')
         text[len - 1] = '\0';
-    if (cause->pid)
+    if (!strstr(text, "no process is seen"))
         say(s, " because %s", text);
     else
         say(s, ", but no process is seen in them");
@@ -219,4 +230,6 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     say_stop(&s);
     for (size_t i = 1, more = 0; i < part->cause_count && more < 2; i++)
         more += say_also(&s, f, part, &part->causes[i]);
+    if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL)
+        say(&s, " Its memory is full.");
 }

@@ -146,7 +146,7 @@ static bool say_rest(struct say *s, const struct facts *f)
         if (f->load == LOAD_IDLE)
             say(s, " is idle");
         else
-            say(s, f->load == LOAD_LIGHT ? " is nearly idle (%lld %%)" : " works (%lld %%)", percent(f->load_permille));
+            say(s, f->load == LOAD_LIGHT ? " is lightly loaded (%lld %%)" : " works (%lld %%)", percent(f->load_permille));
     } else if (f->heat != HEAT_UNKNOWN || f->power != POWER_UNKNOWN) {
         say(s, " is");
     }
@@ -233,6 +233,31 @@ static void answer_unknown(struct say *s, const struct facts *f)
     say_missing(s, f);
 }
 
+static void answer_loading(struct say *s, const struct facts *f)
+{
+    char name[SHORT_WORDS], who[NAME_WORDS], bytes[SHORT_WORDS];
+    int64_t held;
+    say(s, "%s is loading: %s is filling its memory", words_gpu(f->gpu, true, name), words_process(f->loading, who));
+    if (reading_get(f->loading->mem_bytes, &held))
+        say(s, " (%s so far)", words_bytes(held, bytes));
+}
+
+static void answer_cpu(struct say *s, const struct facts *f)
+{
+    char name[SHORT_WORDS];
+    int64_t load, temp, rpm;
+    bool hot = reading_get(f->now->host.cpu_temp_mdegc, &temp), speed = reading_get(f->gpu->fan_rpm, &rpm) && rpm > 0;
+    say(s, "%s is %s", words_gpu(f->gpu, true, name), f->load == LOAD_IDLE ? "idle" : "lightly loaded");
+    say(s, "; the CPU is working");
+    if (reading_get(f->now->host.cpu_permille, &load))
+        say(s, " (%lld %%)", percent(load));
+    if (hot)
+        say(s, " at %lld C", whole(temp, 1000));
+    say(s, " and shares its cooling");
+    if (speed)
+        say(s, ", so the fan turns at %lld rpm", (long long)rpm);
+}
+
 static void answer_memory(struct say *s, const struct facts *f)
 {
     char name[SHORT_WORDS];
@@ -256,6 +281,8 @@ void answer_rest(struct say *s, const struct facts *f, const struct why_cause *f
     case WHY_FAN_STOPPED:
     case WHY_FAN_FAILING:
     case WHY_FAN_SETTING: answer_fan(s, f, first); break;
+    case WHY_LOADING: answer_loading(s, f); break;
+    case WHY_CPU_HEAT: answer_cpu(s, f); break;
     case WHY_MEMORY_HOT: answer_memory(s, f); break;
     case WHY_NOTHING_UNUSUAL: answer_nothing(s, f); break;
     default: answer_unknown(s, f); break;

@@ -14,7 +14,7 @@ static bool explained(const struct facts *f, const struct why_part *part)
 {
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
-        bool little = f->load == LOAD_LIGHT && f->power <= POWER_LOW &&
+        bool little = f->load == LOAD_LIGHT && f->power <= POWER_LOW && f->load_permille <= AWAKE_MOST && !f->activity.bursts &&
                       (cause->code == WHY_COMPUTE_LOAD || cause->code == WHY_GRAPHICS_LOAD || cause->code == WHY_SHARED_LOAD);
         if (!little && cause->confidence >= CONFIDENCE_ANSWER)
             return true;

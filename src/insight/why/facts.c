@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From readings to levels. An absent reading never becomes a level; it stays unknown.
+ * What is known about one GPU. An absent reading never becomes a level; it stays unknown.
  */
 #include "insight/why/facts.h"
 
@@ -11,25 +11,9 @@
 static void weigh_heat(struct facts *f)
 {
     const struct gpu *gpu = f->gpu;
-    int64_t temp, limit;
     f->limit_mdegc = gpu->temp_limit_mdegc.state == READING_OK ? gpu->temp_limit_mdegc : gpu->temp_max_operating_mdegc;
-    bool has_temp = reading_get(gpu->temp_mdegc, &temp);
-    if (reading_get(gpu->temp_margin_mdegc, &f->margin_mdegc)) {
-        f->has_margin = true;
-    } else if (has_temp && reading_get(f->limit_mdegc, &limit) && limit > 0) {
-        f->has_margin = true;
-        f->margin_mdegc = limit - temp;
-    }
-    if (!has_temp)
-        return;
-    if (f->has_margin && f->margin_mdegc <= HEAT_LIMIT_MARGIN)
-        f->heat = HEAT_LIMIT;
-    else if (f->has_margin ? f->margin_mdegc <= HEAT_HOT_MARGIN : temp >= HEAT_HOT_FROM)
-        f->heat = HEAT_HOT;
-    else if (temp >= HEAT_WARM_FROM)
-        f->heat = HEAT_WARM;
-    else
-        f->heat = temp < HEAT_COOL_BELOW ? HEAT_COOL : HEAT_LUKEWARM;
+    f->has_margin = reading_get(heat_margin(gpu), &f->margin_mdegc);
+    f->heat = heat_level(gpu);
 }
 
 /* How loud it is by its readings; whether it rests, is missing or failing is judged in model/fan.h. */
@@ -40,90 +24,60 @@ static void weigh_fan(struct facts *f)
     f->fan_judged = fan_judge(f->gpu);
     f->fan_stuck = f->fan_judged.state == FAN_STATE_STOPPED && share && speed >= 200;
     f->fan_slow = f->fan_judged.state == FAN_STATE_SLOW;
-    switch (f->fan_judged.state) {
-    case FAN_STATE_UNKNOWN: break;
-    case FAN_STATE_NONE: f->fan = FAN_NONE; break;
-    case FAN_STATE_OFF:
-    case FAN_STATE_FIRMWARE:
-    case FAN_STATE_OFF_HOT:
-    case FAN_STATE_STOPPED: f->fan = FAN_OFF; break;
-    case FAN_STATE_TURNING:
-    case FAN_STATE_SLOW:
-        if (share && speed > 0)
-            f->fan = speed <= FAN_LOW_MOST ? FAN_LOW : speed <= FAN_RAISED_MOST ? FAN_RAISED : FAN_LOUD;
-        else
-            f->fan = reading_or(f->gpu->fan_rpm, 0) <= FAN_LOW_RPM_MOST ? FAN_LOW : FAN_RAISED;
-        break;
-    }
+    f->fan = fan_level(f->gpu);
     f->fan_missed = f->fan_judged.state == FAN_STATE_OFF_HOT || f->fan_judged.state == FAN_STATE_STOPPED;
 }
 
 static void weigh_power(struct facts *f)
 {
-    int64_t power, limit;
-    if (!reading_get(f->gpu->power_mw, &power))
-        return;
-    bool limited = reading_get(f->gpu->power_limit_mw, &limit) && limit > 0;
-    int64_t share = limited ? power * 1000 / limit : power * 1000 / (5 * POWER_RAISED_MW);
-    if (power < POWER_RAISED_MW || share < POWER_RAISED_PERMILLE)
-        f->power = POWER_LOW;
-    else
-        f->power = share < POWER_WORK_PERMILLE ? POWER_RAISED : POWER_WORK;
-    f->at_power_limit = limited && share >= POWER_CAP_PERMILLE;
+    f->power = power_level(f->gpu);
+    f->at_power_limit = reading_or(power_share_permille(f->gpu), 0) >= POWER_CAP_PERMILLE;
 }
 
-static bool busiest_share(const struct gpu *gpu, int64_t *ret)
+static enum load_level level_of(const struct facts *f, bool video_only)
 {
-    bool known = false;
-    int64_t sum = 0, share;
-    for (size_t i = 0; i < gpu->process_count; i++)
-        if (reading_get(gpu->processes[i].util_permille, &share)) {
-            sum += share;
-            known = true;
-        }
-    *ret = MIN_OF(sum, (int64_t)1000);
-    return known;
+    switch (f->activity.code) {
+    case ACTIVITY_IDLE: return LOAD_IDLE;
+    case ACTIVITY_KEPT_FROM_IDLING: return f->load_permille <= IDLE_MOST ? LOAD_IDLE : LOAD_LIGHT;
+    case ACTIVITY_LIGHTLY_LOADED:
+        /* Rules about work count from a fifth on; the word for it stays. */
+        return video_only ? LOAD_IDLE : reading_or(f->activity.load_permille, 0) > LIGHT_MOST ? LOAD_BUSY : LOAD_LIGHT;
+    case ACTIVITY_BUSY:
+    case ACTIVITY_SATURATED: return LOAD_BUSY;
+    case ACTIVITY_FAILING: break;
+    default: return LOAD_UNKNOWN;
+    }
+    return f->load_permille <= IDLE_MOST ? LOAD_IDLE : f->load_permille <= LIGHT_MOST ? LOAD_LIGHT : LOAD_BUSY;
 }
 
-/* Utilization where it is known, else what the processes add up to, else what the power says. */
+/* As activity judges it; the number is the reading, or the mean where the work comes in bursts. */
 static void weigh_load(struct facts *f)
 {
     const struct gpu *gpu = f->gpu;
-    const struct reading direct[] = {gpu->util_permille, gpu->graphics_active_permille, gpu->sm_active_permille};
-    for (size_t i = 0; i < ARRAY_LEN(direct) && f->load_basis == BASIS_NONE; i++)
-        if (reading_get(direct[i], &f->load_permille))
-            f->load_basis = BASIS_UTIL;
-    if (f->load_basis == BASIS_NONE && busiest_share(gpu, &f->load_permille))
-        f->load_basis = BASIS_PROCESSES;
+    bool direct;
+    struct reading load = load_permille(gpu, &direct);
+    if (reading_get(f->activity.bursts ? f->activity.load_permille : load, &f->load_permille))
+        f->load_basis = direct ? BASIS_UTIL : BASIS_PROCESSES;
+    int64_t encoder = reading_or(gpu->encoder_permille, 0), decoder = reading_or(gpu->decoder_permille, 0);
+    f->video_permille = MAX_OF(encoder, decoder);
+    f->encodes = encoder >= decoder;
+    bool video_only = f->video_permille >= VIDEO_LEAST && !f->activity.bursts && f->load_permille <= IDLE_MOST;
     if (f->load_basis != BASIS_NONE) {
-        f->load = f->load_permille <= IDLE_MOST ? LOAD_IDLE : f->load_permille <= LIGHT_MOST ? LOAD_LIGHT : LOAD_BUSY;
+        f->load = level_of(f, video_only);
     } else if ((f->power == POWER_LOW && !f->divided) || f->power == POWER_WORK) {
         /* Little power of a divided card says little: one small instance at work hides in it. */
         f->load_basis = BASIS_POWER;
         f->load = f->power == POWER_LOW ? LOAD_IDLE : LOAD_BUSY;
     }
-    int64_t encoder = reading_or(gpu->encoder_permille, 0), decoder = reading_or(gpu->decoder_permille, 0);
-    f->video_permille = MAX_OF(encoder, decoder);
-    f->encodes = encoder >= decoder;
 }
 
-/* A card in GFXOFF still shows its last clock: 2605 MHz at 3 W on an RX 6600. Nothing runs at such clocks for so little power. */
-static bool clock_is_left_over(const struct facts *f)
+static void weigh_cpu(struct facts *f)
 {
-    int64_t power, limit;
-    return f->load == LOAD_IDLE && reading_get(f->gpu->power_mw, &power) && power < POWER_GATED_MW &&
-           (!reading_get(f->gpu->power_limit_mw, &limit) || power * 10 < limit);
-}
-
-static void weigh_clocks(struct facts *f)
-{
-    int64_t clock, most, state;
-    if (reading_get(f->gpu->clock_graphics_khz, &clock) && reading_get(f->gpu->clock_graphics_max_khz, &most) && most > 0) {
-        f->clocks_high = clock * 10 >= most * 6 && !clock_is_left_over(f);
-    } else if (reading_get(f->gpu->pstate, &state)) {
-        /* Data centre cards are in P0 for ever, so the state alone says little. */
-        f->clocks_high = f->clocks_by_state = state <= 2 && f->power >= POWER_RAISED;
-    }
+    const struct host *host = &f->now->host;
+    int64_t temp, load = reading_or(host->cpu_permille, 0);
+    bool works = load >= 300;
+    f->cpu_hot =
+        cooling_is_shared(f->gpu) && works && (reading_get(host->cpu_temp_mdegc, &temp) ? temp >= CPU_HOT_FROM : load >= 700);
 }
 
 static bool bigger(const struct process *p, const struct process *than, bool by_share)
@@ -192,6 +146,21 @@ static void find_workers(struct facts *f)
     }
     if (!w->count)
         suspect(w, gpu);
+    /* Between two bursts nobody has a share: whoever is on it and computes. */
+    if (!w->count && f->activity.bursts) {
+        for (size_t i = 0; i < gpu->process_count; i++)
+            if (computes(&gpu->processes[i]) || !computes(w->holder))
+                rank(w, &gpu->processes[i], false);
+        w->suspected = w->count > 1;
+    }
+}
+
+static void find_loading(struct facts *f)
+{
+    for (size_t i = 0; i < f->gpu->process_count && f->load != LOAD_BUSY; i++)
+        if (activity_of_process(f->now, f->gpu, &f->gpu->processes[i], f->recent) == PROCESS_LOADING &&
+            bigger(&f->gpu->processes[i], f->loading, false))
+            f->loading = &f->gpu->processes[i];
 }
 
 static void find_neighbour(struct facts *f)
@@ -214,13 +183,16 @@ static void find_neighbour(struct facts *f)
 void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu *gpu, const struct recent *recent)
 {
     *f = (struct facts){.now = now, .gpu = gpu, .recent = recent};
+    f->activity = activity_judge(now, gpu, recent);
     f->divided = reading_or(gpu->mig_enabled, 0) != 0 || gpu->instance_count > 0;
     weigh_heat(f);
     weigh_fan(f);
     weigh_power(f);
     weigh_load(f);
-    weigh_clocks(f);
+    weigh_cpu(f);
+    f->clocks_high = clocks_are_high(gpu, &f->clocks_by_state);
     find_workers(f);
+    find_loading(f);
     find_neighbour(f);
     past_collect(f);
 }

@@ -1,46 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is known about one GPU, weighed into levels that rules can speak of. All thresholds of an explanation are here; docs/why.md
- * gives them to users.
+ * What is known about one GPU, weighed into levels that rules can speak of: the activity and the levels of insight/activity, who
+ * does the work, and what the past minutes tell.
  */
 #pragma once
 
+#include "insight/activity/activity.h"
 #include "model/fan.h"
 #include "model/recent.h"
 #include "model/snapshot.h"
 
-/* Load in permille of the card's time */
-enum { IDLE_MOST = 50, LIGHT_MOST = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MOST = 100 };
-/* Fans of idle cards turn at up to 38 % (seen on an RTX 2080 Super); small fans at up to about 1300 turns a minute. */
-enum { FAN_LOW_MOST = 400, FAN_RAISED_MOST = 600, FAN_FULL = 900, FAN_LOW_RPM_MOST = 1300 };
-/* Heat in 1/1000 C. A card's own limit counts where it is known. */
-enum {
-    HEAT_COOL_BELOW = 50000,
-    HEAT_WARM_FROM = 60000,
-    HEAT_SUSPECT_FROM = 57000, /* of an idle card whose fan works against it */
-    HEAT_HOT_FROM = 80000,
-    HEAT_HOT_MARGIN = 15000,
-    HEAT_LIMIT_MARGIN = 5000,
-    FAN_NEEDED_FROM = 70000, /* fans that rest on purpose start below this */
-    MEMORY_HOT_FROM = 95000, /* where the card gives no limit */
-    HOTSPOT_FROM = 90000,
-    HOTSPOT_GAP = 30000,
-};
-/* Small cards idle at a large part of their limit (a T4 at 32 W of 70 W), so a raised draw must also be one in watts. */
-enum {
-    POWER_RAISED_MW = 45000,
-    POWER_RAISED_PERMILLE = 200,
-    POWER_WORK_PERMILLE = 350,
-    POWER_CAP_PERMILLE = 970,
-    POWER_GATED_MW = 10000
-};
 /* The past in ms. Heat of ended work fades as exp(-t / COOLING_MS). */
 enum { COOLING_MS = 120000, PAST_USEFUL_MS = 600000, CALM_LEAST_MS = 180000, STEADY_LEAST_MS = 300000 };
 
 enum load_level { LOAD_UNKNOWN, LOAD_IDLE, LOAD_LIGHT, LOAD_BUSY };
 enum load_basis { BASIS_NONE, BASIS_UTIL, BASIS_PROCESSES, BASIS_POWER };
-enum fan_level { FAN_UNKNOWN, FAN_NONE, FAN_OFF, FAN_LOW, FAN_RAISED, FAN_LOUD };
-enum heat_level { HEAT_UNKNOWN, HEAT_COOL, HEAT_LUKEWARM, HEAT_WARM, HEAT_HOT, HEAT_LIMIT };
-enum power_level { POWER_UNKNOWN, POWER_LOW, POWER_RAISED, POWER_WORK };
 
 /* Who is on the card and does the work, as far as it can be told. */
 struct workers {
@@ -70,6 +43,7 @@ struct facts {
     const struct snapshot *now;
     const struct gpu *gpu;
     const struct recent *recent; /* NULL: unknown */
+    struct activity activity;    /* the one judgement; `load` follows it */
     enum load_level load;
     enum load_basis load_basis;
     int64_t load_permille; /* with BASIS_UTIL and BASIS_PROCESSES */
@@ -90,7 +64,9 @@ struct facts {
     bool divided;           /* into instances */
     struct workers workers;
     struct past_work past;
-    const struct gpu *neighbour; /* a working card in the same machine that is hotter; NULL none */
+    bool cpu_hot;                  /* and it shares its cooling with this GPU */
+    const struct process *loading; /* fills the memory right now; NULL nobody */
+    const struct gpu *neighbour;   /* a working card in the same machine that is hotter; NULL none */
 };
 
 void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu *gpu, const struct recent *recent);

@@ -29,12 +29,35 @@ static void weigh_past(struct cause_draft *d, const struct facts *f, double know
         doubt(d, 1 - left, NULL);
 }
 
+/* In laptops and processors with graphics, one cooler serves both. */
+static void rule_cpu(const struct facts *f, struct why_part *part)
+{
+    const struct host *host = &f->now->host;
+    int64_t load, temp;
+    char heat[SHORT_WORDS] = "";
+    struct cause_draft d;
+    if (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM))
+        return;
+    cause_begin(&d, part, WHY_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
+    if (reading_get(host->cpu_permille, &load))
+        support(&d, 0.6, "the CPU is at %lld %%", percent(load));
+    if (reading_get(host->cpu_temp_mdegc, &temp)) {
+        support(&d, 0.6, "it is at %lld C", whole(temp, 1000));
+        snprintf(heat, sizeof heat, " at %lld C", whole(temp, 1000));
+    }
+    support(&d, 0.2, "CPU and GPU share their cooling");
+    support_load(&d, f, 0.2);
+    support_fan(&d, f, 0.1);
+    cause_end(&d, "The CPU is working%s and shares its cooling with the GPU.", heat);
+}
+
 static void rule_airflow(const struct facts *f, struct why_part *part)
 {
     bool suspect = f->past.calm_ms >= CALM_LEAST_MS || reading_or(f->gpu->temp_mdegc, 0) >= HEAT_SUSPECT_FROM;
     bool lukewarm = f->heat == HEAT_LUKEWARM && f->fan >= FAN_RAISED && suspect;
     struct cause_draft d;
-    if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < HEAT_WARM && !lukewarm))
+    if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < HEAT_WARM && !lukewarm) ||
+        f->cpu_hot)
         return;
     cause_begin(&d, part, WHY_AIRFLOW, 0.95);
     support_load(&d, f, 0.45);
@@ -57,6 +80,15 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
 {
     int64_t fan, power, limit, bits = reading_or(f->gpu->throttle_bits, 0);
     struct cause_draft d;
+    bool unusual = f->activity.symptoms & 1u << SYMPTOM_UNUSUAL && reading_get(f->gpu->power_mw, &power);
+    if (unusual) {
+        cause_begin(&d, part, WHY_AIRFLOW, 0.65);
+        support_temperature(&d, f, 0.4);
+        support_power(&d, f, 0.4);
+        support_fan(&d, f, 0.2);
+        cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", whole(power, 1000));
+        return;
+    }
     if (!(bits & THROTTLE_HOT) || !reading_get(f->gpu->fan_permille, &fan) || fan < FAN_FULL ||
         !reading_get(f->gpu->power_mw, &power) || !reading_get(f->gpu->power_limit_mw, &limit) || power > limit - limit / 10)
         return;
@@ -210,6 +242,7 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
 
 void rules_heat(const struct facts *f, struct why_part *part)
 {
+    rule_cpu(f, part);
     rule_neighbour(f, part);
     rule_airflow(f, part);
     if (!find_cause(part, WHY_AIRFLOW))

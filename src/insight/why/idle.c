@@ -8,7 +8,7 @@ static bool at_ease(const struct facts *f)
 {
     bool little = f->load == LOAD_IDLE || (f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MOST) ||
                   (f->load_basis == BASIS_PROCESSES && f->load_permille <= AWAKE_MOST);
-    return little && f->video_permille < VIDEO_LEAST;
+    return little && !f->activity.bursts && f->video_permille < VIDEO_LEAST;
 }
 
 static void support_calm(struct cause_draft *d, const struct facts *f, double weight)
@@ -116,6 +116,25 @@ static bool draws_only(const struct gpu *gpu)
     return gpu->process_count > 0;
 }
 
+static void rule_loading(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->loading;
+    int64_t cpu, disk, held;
+    char who[NAME_WORDS], bytes[SHORT_WORDS] = "";
+    struct cause_draft d;
+    cause_begin(&d, part, WHY_LOADING, 0.95);
+    cause_process(&d, p);
+    words_process(p, who);
+    if (reading_get(p->mem_bytes, &held))
+        support(&d, 0.6, "%s fills the memory: %s so far", who, words_bytes(held, bytes));
+    if (reading_get(p->cpu_permille, &cpu))
+        support(&d, 0.4, "it uses %lld %% of a CPU core", percent(cpu));
+    if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
+        support(&d, 0.3, "%lld MB/s are read from disk", whole(disk, 1000000));
+    support_load(&d, f, 0.1);
+    cause_end(&d, "%s is loading%s%s%s.", who, bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
+}
+
 static void rule_display(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
@@ -123,7 +142,7 @@ static void rule_display(const struct facts *f, struct why_part *part)
     bool screen = reading_or(gpu->display_active, 0) != 0;
     bool stirred = f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;
     struct cause_draft d;
-    if (!stirred || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
+    if (!stirred || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
         return;
     cause_begin(&d, part, WHY_DISPLAY, 0.8);
@@ -165,6 +184,10 @@ void rules_idle(const struct facts *f, struct why_part *part)
         return;
     if (f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED)
         rule_recent(f, part);
+    if (f->loading) {
+        rule_loading(f, part);
+        return;
+    }
     if (!at_ease(f))
         return;
     rule_clocks(f, part);

@@ -11,7 +11,9 @@ static void support_share(struct cause_draft *d, const struct facts *f, const st
     int64_t share, mem;
     char who[NAME_WORDS], held[SHORT_WORDS], age[SHORT_WORDS];
     words_process(p, who);
-    if (reading_get(p->util_permille, &share))
+    if (f->activity.bursts && reading_or(p->util_permille, 0) < SHARE_LEAST)
+        support(d, f->workers.suspected ? 0.3 : 0.5, "%s is on it, between two bursts", who);
+    else if (reading_get(p->util_permille, &share))
         support(d, f->workers.shares_known ? 0.7 : 0.1, "%s uses %lld %% of it", who, percent(share));
     else if (f->workers.on_card == 1)
         support(d, 0.55, "%s is the only process on it", who);
@@ -63,7 +65,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     char who[NAME_WORDS], work[NAME_WORDS];
     int64_t traffic;
     struct cause_draft d;
-    enum why_code code = miner ? WHY_MINING : p->type == PROCESS_GRAPHICS ? WHY_GRAPHICS_LOAD : WHY_COMPUTE_LOAD;
+    enum why_code code = miner ? WHY_MINING : words_draws(p) ? WHY_GRAPHICS_LOAD : WHY_COMPUTE_LOAD;
     cause_begin(&d, part, code, 0.97);
     cause_process(&d, p);
     support_load(&d, f, load_weight(f));
@@ -139,18 +141,24 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
     cause_end(&d, "The card works, but no process can be seen that would explain it.");
 }
 
-static const struct process *video_process(const struct facts *f, int64_t *share)
+const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals)
 {
     const struct process *found = NULL;
+    int64_t total = 0;
     *share = 0;
+    *equals = 0;
     for (size_t i = 0; i < f->gpu->process_count; i++) {
         const struct process *p = &f->gpu->processes[i];
         int64_t its = reading_or(f->encodes ? p->encoder_permille : p->decoder_permille, 0);
+        total += its;
+        *equals += its > 0;
         if (its > *share || (found && its == *share && p->pid < found->pid)) {
             found = p;
             *share = its;
         }
     }
+    if (*share * 2 > total)
+        *equals = 1; /* it does most of it */
     return found;
 }
 
@@ -165,9 +173,10 @@ static const struct process *lone_process(const struct facts *f)
 static void rule_video(const struct facts *f, struct why_part *part)
 {
     int64_t share, sessions;
+    size_t equals;
     char who[NAME_WORDS];
     const char *engine = f->encodes ? "encoder" : "decoder", *verb = f->encodes ? "encodes" : "decodes";
-    const struct process *p = video_process(f, &share);
+    const struct process *p = video_process(f, &share, &equals);
     struct cause_draft d;
     cause_begin(&d, part, WHY_VIDEO_LOAD, 0.9);
     support(&d, 0.5, "video %s at %lld %%", engine, percent(f->video_permille));
@@ -185,7 +194,9 @@ static void rule_video(const struct facts *f, struct why_part *part)
     support_fan(&d, f, 0.05);
     if (f->fan_missed)
         doubt(&d, 0.75, NULL);
-    if (p)
+    if (p && equals > 1)
+        cause_end(&d, "%zu processes %s video on it, among them %s.", equals, f->encodes ? "encode" : "decode", who);
+    else if (p)
         cause_end(&d, "%s %s video on it.", who, verb);
     else
         cause_end(&d, "Video is %sd on it.", f->encodes ? "encode" : "decode");
@@ -222,6 +233,19 @@ static const struct process *instance_process(const struct facts *f, const struc
     return found;
 }
 
+/* Processes of different instances, both perhaps at work; the one in another instance than `first`. */
+static const struct process *other_instance(const struct facts *f, const struct process *first)
+{
+    const struct process *found = NULL;
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (p->instance >= 0 && (size_t)p->instance < f->gpu->instance_count && p->instance != first->instance &&
+            holds_more(p, found))
+            found = p;
+    }
+    return found;
+}
+
 static void rule_instances(const struct facts *f, struct why_part *part)
 {
     const struct gpu *instance = NULL;
@@ -239,10 +263,18 @@ static void rule_instances(const struct facts *f, struct why_part *part)
         cause_end(&d, "The card is divided into instances, and no process is seen in them.");
         return;
     }
-    cause_process(&d, p);
+    const struct process *second = other_instance(f, p);
+    char other[NAME_WORDS];
     support(&d, 0.4, "%s is in instance %d (%s)", words_process(p, who), instance->index, instance->profile);
     if (f->load == LOAD_UNKNOWN)
         doubt(&d, 0.6, "whether it works cannot be read");
+    if (second) {
+        const struct gpu *its = &f->gpu->instances[second->instance];
+        support(&d, 0.2, "%s is in instance %d (%s)", words_process(second, other), its->index, its->profile);
+        cause_end(&d, "%s and %s are in its instances; which of them does the work is not known.", who, other);
+        return;
+    }
+    cause_process(&d, p);
     cause_end(&d, "%s works in instance %d (%s).", who, instance->index, instance->profile);
 }
 

@@ -13,6 +13,7 @@ enum kind {
     KIND_LOST,
     KIND_ERROR,
     KIND_BUSY,
+    KIND_LIGHT,
     KIND_WARM,
     KIND_COOLING,
     KIND_AWAKE,
@@ -24,12 +25,13 @@ enum kind {
 };
 
 /* "GPU 1 is ...", in the order in which they are said: what is wrong first. */
-static const char *const states[KIND_COUNT] = {
-    "without a working fan", "lost",    "not readable", "busy",  "warm", "cooling down", "kept awake",
-    "running its fan fast",  "unclear", "idle",         "asleep"};
+static const char *const states[KIND_COUNT] = {"without a working fan", "lost",    "not readable", "busy",
+                                               "lightly loaded",        "warm",    "cooling down", "kept awake",
+                                               "running its fan fast",  "unclear", "idle",         "asleep"};
 
 static enum kind kind_of(const struct why_part *part)
 {
+    bool light = part->activity.code == ACTIVITY_LIGHTLY_LOADED;
     switch (part->causes[0].code) {
     case WHY_COMPUTE_LOAD:
     case WHY_GRAPHICS_LOAD:
@@ -39,7 +41,8 @@ static enum kind kind_of(const struct why_part *part)
     case WHY_MINING:
     case WHY_MEMORY_TRAFFIC:
     case WHY_POWER_LIMIT:
-    case WHY_HIDDEN_LOAD: return KIND_BUSY;
+    case WHY_HIDDEN_LOAD:
+    case WHY_LOADING: return light ? KIND_LIGHT : KIND_BUSY;
     case WHY_FAN_STOPPED:
     case WHY_FAN_FAILING: return KIND_FAN;
     case WHY_RECENT_LOAD: return KIND_COOLING;
@@ -47,7 +50,7 @@ static enum kind kind_of(const struct why_part *part)
     case WHY_DISPLAY:
     case WHY_CLOCKS_HELD: return KIND_AWAKE;
     case WHY_FAN_SETTING: return KIND_FAST_FAN;
-    case WHY_NOTHING_UNUSUAL: return KIND_IDLE;
+    case WHY_NOTHING_UNUSUAL: return light ? KIND_LIGHT : KIND_IDLE;
     case WHY_CANNOT_KNOW: return KIND_UNKNOWN;
     case WHY_ASLEEP: return KIND_ASLEEP;
     case WHY_LOST: return KIND_LOST;
@@ -56,14 +59,14 @@ static enum kind kind_of(const struct why_part *part)
     }
 }
 
-/* How much a card is heard and felt: fan, heat and power, each about 0 to 1. A card that is lost comes before idle ones only. */
+/* How much a card is heard and felt: fan, heat and power, each about 0 to 1. What is wrong comes before all that. */
 static double weight_of(const struct gpu *gpu, const struct why_part *part)
 {
     int64_t value, limit;
     double sum = 0;
     switch (kind_of(part)) {
-    case KIND_LOST: return 0.9;
-    case KIND_ERROR: return 0.8;
+    case KIND_LOST: return 20;
+    case KIND_ERROR: return part->activity.code == ACTIVITY_FAILING ? 10 : 0.8;
     case KIND_ASLEEP: return 0;
     default: break;
     }

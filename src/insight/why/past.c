@@ -12,18 +12,6 @@ static double heat_left(int64_t ago_ms)
     return exp(-(double)ago_ms / COOLING_MS);
 }
 
-/* By identity; by position where the past carries none (an index can move when a card is lost). */
-static const struct recent_gpu *find_past(const struct facts *f)
-{
-    const struct recent *r = f->recent;
-    size_t position = (size_t)(f->gpu - f->now->gpus);
-    for (size_t i = 0; i < r->gpu_count; i++)
-        if (gpu_same(&r->gpus[i].id, &f->gpu->id))
-            return &r->gpus[i];
-    const struct gpu_id *id = position < r->gpu_count ? &r->gpus[position].id : NULL;
-    return id && !id->uuid[0] && !id->pci_address[0] && !id->name[0] ? &r->gpus[position] : NULL;
-}
-
 static void find_ended(struct facts *f)
 {
     struct past_work *past = &f->past;
@@ -99,7 +87,7 @@ void past_collect(struct facts *f)
     if (!f->recent || f->now->taken_at.ms <= 0)
         return;
     find_ended(f);
-    const struct recent_gpu *points = find_past(f);
+    const struct recent_gpu *points = activity_past(f->now, f->gpu, f->recent);
     if (!points || !points->count)
         return;
     struct past_work *past = &f->past;
@@ -109,7 +97,7 @@ void past_collect(struct facts *f)
     past->known = w.reach_ms >= CALM_LEAST_MS || w.busy;
     past->calm_ms = w.calm_ms;
     past->steady_ms = w.steady_ms;
-    if (w.busy && w.busy_ago_ms > 0 && w.busy_ago_ms <= PAST_USEFUL_MS && f->load != LOAD_BUSY) {
+    if (w.busy && w.busy_ago_ms > 0 && w.busy_ago_ms <= PAST_USEFUL_MS && f->load != LOAD_BUSY && !f->activity.bursts) {
         past->fell = true;
         past->fell_ago_ms = w.busy_ago_ms;
         past->fell_from_permille = w.busy_permille;

@@ -45,6 +45,9 @@ void rules_calm(const struct facts *f, struct why_part *part);  /* nothing unusu
 void rules_state(const struct gpu *gpu, struct why_part *part); /* asleep, lost, in error: instead of all others */
 void rules_machine(const struct snapshot *now, struct why_part *part);
 
+/* Who uses most of the busier video engine, and how many use it with nobody using most of it (1: this one does). */
+const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals);
+
 /* Sentences over the ranked causes. */
 void answer_rest(struct say *s, const struct facts *f, const struct why_cause *first);
 /* "; 71 C and the fan at 62 % follow from 280 W" */

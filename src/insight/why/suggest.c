@@ -41,8 +41,12 @@ static const struct gpu *better_place(const struct facts *f, const struct proces
 
 static void suggest_power(const struct facts *f, struct why_part *part)
 {
-    int64_t limit, least;
+    int64_t limit, least, power;
     if (!reading_get(f->gpu->power_limit_mw, &limit))
+        return;
+    /* A limit that it stays far below changes nothing, and none can be set below the lowest. */
+    if (reading_get(f->gpu->power_mw, &power) &&
+        (power * 10 < limit * 6 || (reading_get(f->gpu->power_limit_min_mw, &least) && power <= least)))
         return;
     if (reading_get(f->gpu->power_limit_min_mw, &least) && least > 0 && least < limit)
         suggest_add(part,
@@ -116,6 +120,9 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
     case WHY_INSTANCE_LOAD:
     case WHY_MINING: suggest_work(f, part, cause); break;
     case WHY_HIDDEN_LOAD: suggest_hidden(f, part); break;
+    case WHY_CPU_HEAT:
+        suggest_add(part, "Look at what the CPU is doing (`top`): a power-saving profile or a lower CPU limit makes it quieter.");
+        break;
     case WHY_RECENT_LOAD: suggest_add(part, "Nothing to do: wait a few minutes until it has cooled down."); break;
     case WHY_CONTEXT_HELD:
         suggest_add(part, "Let process %d close its context (end the session or notebook kernel): the card then rests.",

@@ -31,12 +31,14 @@ static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const
     part->gpu_index = gpu->index;
     if (gpu->state == GPU_OK) {
         facts_collect(&f, now, gpu, past);
+        part->activity = f.activity;
         rules_load(&f, part);
         rules_idle(&f, part);
         rules_heat(&f, part);
         rules_calm(&f, part);
     } else {
         f = (struct facts){.now = now, .gpu = gpu};
+        part->activity = activity_judge(now, gpu, past);
         rules_state(gpu, part);
     }
     answer_gpu(&f, part);

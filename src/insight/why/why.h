@@ -44,6 +44,7 @@ struct why_cause {
 /* What is said about one GPU, or about the machine where no GPU can be spoken of. */
 struct why_part {
     int gpu_index;                /* -1: the machine */
+    struct activity activity;     /* of a GPU */
     char answer[WHY_ANSWER_SIZE]; /* whole sentences */
     size_t cause_count;           /* most likely first; at least one for a GPU */
     struct why_cause causes[WHY_CAUSES_MAX];

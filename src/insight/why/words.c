@@ -100,6 +100,15 @@ static const char *const training[] = {"train", "finetune", "fine-tune", "fine_t
 static const char *const serving[] = {"ollama", "vllm",   "llama-server", "llama.cpp", "text-generation", "triton",
                                       "sglang", "kobold", "llama-box",    "lmstudio",  "lm-studio",       NULL};
 
+/* Programs that have a window and compute all the same. */
+static const char *const computing[] = {"blender", "resolve", "ffmpeg", "obs", "python", "handbrake", "matlab", NULL};
+
+bool words_draws(const struct process *p)
+{
+    return p->type == PROCESS_GRAPHICS ||
+           (p->type == PROCESS_BOTH && !p->model[0] && !mentions(p, training) && !mentions(p, serving) && !mentions(p, computing));
+}
+
 const char *words_work(const struct process *p, char out[NAME_WORDS])
 {
     char model[49];
@@ -111,10 +120,7 @@ const char *words_work(const struct process *p, char out[NAME_WORDS])
     else if (mentions(p, serving))
         snprintf(out, NAME_WORDS, "serves a model");
     else
-        snprintf(out, NAME_WORDS, "%s",
-                 p->type == PROCESS_GRAPHICS ? "draws"
-                 : p->type == PROCESS_BOTH   ? "draws and computes"
-                                             : "computes");
+        snprintf(out, NAME_WORDS, "%s", words_draws(p) ? "draws" : "computes");
     return out;
 }
 

@@ -29,6 +29,8 @@ const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS])
 const char *words_process(const struct process *p, char out[NAME_WORDS]);
 /* What it does, from its command line, model and type: "trains", "serves llama3:70b", "draws", "computes" */
 const char *words_work(const struct process *p, char out[NAME_WORDS]);
+/* It draws: a game, a compositor. A program that also computes, and does not say that it trains or serves, draws. */
+bool words_draws(const struct process *p);
 /* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
 const char *words_miner(const struct process *p);
 

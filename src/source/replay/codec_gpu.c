@@ -5,7 +5,7 @@
 
 #include "source/replay/coder.h"
 
-enum { PROCESS_ID = 1, PROCESS_TEXTS = 2, PROCESS_METRICS = 4, PROCESS_BASIS = 8, PROCESS_ALL = 15 };
+enum { PROCESS_ID = 1, PROCESS_TEXTS = 2, PROCESS_METRICS = 4, PROCESS_BASIS = 8, PROCESS_DOES = 16, PROCESS_ALL = 31 };
 
 static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
 {
@@ -28,6 +28,8 @@ static unsigned process_changes(const struct process *a, const struct process *b
         mask |= PROCESS_METRICS;
     if (a->power_basis != b->power_basis)
         mask |= PROCESS_BASIS;
+    if (a->activity != b->activity)
+        mask |= PROCESS_DOES;
     return mask;
 }
 
@@ -47,6 +49,8 @@ static void code_process(struct coder *c, struct process *p, const struct proces
         code_readings(c, p->metric, before->metric, PROCESS_METRIC_COUNT, c->schema ? &c->schema->process_metrics : NULL);
     if (mask & PROCESS_BASIS)
         p->power_basis = (enum power_basis)code_small(c, p->power_basis, POWER_BASIS_ONLY_PROCESS);
+    if (mask & PROCESS_DOES)
+        p->activity = (enum process_activity)code_small(c, p->activity, PROCESS_HOLDING);
 }
 
 /* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */
@@ -102,7 +106,8 @@ enum {
     GPU_PROCESS_FACTS = 16,
     GPU_PROCESS_LIST = 32,
     GPU_INSTANCE_LIST = 64,
-    GPU_SECTIONS = 127
+    GPU_ACTIVITY = 128,
+    GPU_SECTIONS = 255
 };
 
 static bool property_same(const struct property_text *a, const struct property_text *b)
@@ -139,6 +144,22 @@ static void code_properties(struct coder *c, struct gpu *now, const struct gpu *
     }
 }
 
+static bool activity_same(const struct activity *a, const struct activity *b)
+{
+    return a->code == b->code && a->symptoms == b->symptoms && a->throttled_by == b->throttled_by && a->bursts == b->bursts &&
+           readings_same(&a->load_permille, &b->load_permille, 1);
+}
+
+static void code_activity(struct coder *c, struct activity *now, const struct activity *before)
+{
+    now->code = (enum activity_code)code_small(c, now->code, ACTIVITY_COUNT - 1);
+    now->symptoms = (unsigned)code_small(c, now->symptoms, (1u << SYMPTOM_COUNT) - 1);
+    now->throttled_by = (int64_t)code_small(c, (uint64_t)now->throttled_by, (1u << THROTTLE_COUNT) - 1);
+    now->bursts = code_small(c, now->bursts, 1);
+    now->load_permille.state = (enum reading_state)code_small(c, now->load_permille.state, READING_PENDING);
+    now->load_permille.value = code_i64(c, now->load_permille.value, before->load_permille.value);
+}
+
 static bool gpus_same(const struct gpu *a, const struct gpu *b);
 
 static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
@@ -160,6 +181,8 @@ static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
         mask |= GPU_PROCESS_FACTS;
     if (!processes_same(a, b))
         mask |= GPU_PROCESS_LIST;
+    if (!activity_same(&a->activity, &b->activity))
+        mask |= GPU_ACTIVITY;
     if (a->instance_count != b->instance_count)
         mask |= GPU_INSTANCE_LIST;
     for (size_t i = 0; !(mask & GPU_INSTANCE_LIST) && i < a->instance_count; i++)
@@ -248,6 +271,8 @@ void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool i
         code_processes(c, now, before);
     if (mask & GPU_INSTANCE_LIST)
         code_instances(c, now, before);
+    if (mask & GPU_ACTIVITY)
+        code_activity(c, &now->activity, &before->activity);
     /* Others will use it to look into the list. */
     for (size_t i = 0; c->reading && i < now->process_count; i++)
         if (now->processes[i].instance >= (int32_t)now->instance_count)

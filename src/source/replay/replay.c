@@ -315,6 +315,44 @@ static void replay_describe(struct source *source, struct buf *out)
         buf_printf(out, "%s\n", r->trouble);
 }
 
+static void remember(const struct replay *r, const struct snapshot *s, struct recent *past, const struct snapshot **last)
+{
+    struct snapshot *shifted = snapshot_copy(s);
+    if (!shifted)
+        return;
+    shifted->taken_at.ms += r->shift_ms;
+    for (size_t i = 0; i < shifted->gpu_count; i++)
+        mark_as_foreign(r, &shifted->gpus[i]);
+    recent_add(past, *last, shifted);
+    snapshot_unref(*last);
+    *last = shifted;
+}
+
+void replay_past(const char *source, struct wall now, struct recent *past, const struct snapshot **last)
+{
+    enum { USEFUL_S = 900 };
+    static const char prefix[] = "replay:";
+    struct replay r = {.speed = 1};
+    struct error err = {0};
+    if (strncmp(source, prefix, sizeof prefix - 1) != 0 || parse(&r, source + sizeof prefix - 1, &err) < 0 || r.at_s <= 0 ||
+        replay_reader_open(r.path, &r.reader, &err) < 0)
+        return;
+    read_next(&r);
+    if (r.next)
+        r.shift_ms = now.ms - r.next->taken_at.ms - (int64_t)(r.at_s * MS_PER_S);
+    while (r.next && r.next_s < r.at_s) {
+        if (r.at_s - r.next_s <= USEFUL_S)
+            remember(&r, r.next, past, last);
+        snapshot_unref(r.now);
+        r.now = r.next;
+        r.now_s = r.next_s;
+        read_next(&r);
+    }
+    snapshot_unref(r.now);
+    snapshot_unref(r.next);
+    replay_reader_close(r.reader);
+}
+
 const struct source_ops replay_source = {
     .name = "replay",
     .what = "plays what `whirr record` wrote",

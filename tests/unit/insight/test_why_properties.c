@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "insight/activity/activity.h"
 #include "insight/why/why.h"
 #include "test.h"
 
@@ -61,6 +62,7 @@ static void fill_process(struct random *r, struct process *p, struct wall now)
         p->started_at.ms = now.ms - between(r, 0, 400000000);
     p->util_permille = some(r, 0, 1000);
     p->mem_bytes = some(r, 0, 24LL << 30);
+    p->cpu_permille = some(r, 0, 2000);
     p->encoder_permille = some(r, 0, 1000);
     p->decoder_permille = some(r, 0, 1000);
 }
@@ -83,6 +85,10 @@ static void fill_gpu(struct random *r, struct gpu *gpu, int index, struct wall n
     gpu->temp_margin_mdegc = chance(r, 20) ? some(r, -5000, 50000) : reading_absent(READING_UNSUPPORTED);
     gpu->fan_permille = chance(r, 15) ? reading_ok(0) : some(r, 0, 1000);
     gpu->fan_rpm = some(r, 0, 3000);
+    gpu->mem_used_bytes = some(r, 0, 24LL << 30);
+    gpu->mem_total_bytes = some(r, 24LL << 30, 25LL << 30);
+    if (chance(r, 30))
+        gpu_set_property(gpu, PROPERTY_memory_kind, "shared");
     gpu->fan_count = some(r, 0, 2);
     gpu->power_mw = some(r, 5000, 700000);
     gpu->power_limit_mw = some(r, 70000, 700000);
@@ -128,6 +134,7 @@ static void fill_past(struct random *r, struct machine *m)
                 .temp_mdegc = some(r, 30000, 90000),
                 .power_mw = some(r, 5000, 700000),
                 .fan_permille = some(r, 0, 1000),
+                .mem_used_bytes = some(r, 0, 24LL << 30),
             };
         }
     }
@@ -147,6 +154,9 @@ static void machine_random(struct random *r, struct machine *m)
     m->now->taken_at.ms = chance(r, 95) ? 1794704523000 : 0;
     for (size_t i = 0; i < m->now->gpu_count; i++)
         fill_gpu(r, &m->now->gpus[i], (int)i, m->now->taken_at);
+    m->now->host.cpu_permille = some(r, 0, 1000);
+    m->now->host.cpu_temp_mdegc = some(r, 40000, 100000);
+    m->now->host.disk_read_bytes_per_s = some(r, 0, 4000000000);
     m->now->source_count = (size_t)between(r, 0, 3);
     for (size_t i = 0; i < m->now->source_count; i++) {
         static const char *const messages[] = {"", "Driver/library version mismatch", "Insufficient Permissions", "odd"};
@@ -270,6 +280,14 @@ static void check_numbers(const char *text, const struct machine *m, const struc
             allow_gpu(&a, gpu, units[u]);
             allow_derived(&a, gpu, units[u]);
             allow_past(&a, m, gpu, units[u]);
+            if (strcmp(units[u], "%") == 0) {
+                allow(&a, m->now->host.cpu_permille, 10);
+                allow(&a, activity_judge(m->now, gpu, m->has_past ? &m->past : NULL).load_permille, 10);
+                for (size_t i = 0; i < gpu->process_count; i++)
+                    allow(&a, gpu->processes[i].cpu_permille, 10);
+            }
+            if (strcmp(units[u], "C") == 0)
+                allow(&a, m->now->host.cpu_temp_mdegc, 1000);
             /* Heat of a neighbour is the one thing of another card that may be spoken of. */
             for (size_t i = 0; i < m->now->gpu_count; i++) {
                 if (strcmp(units[u], "C") == 0)

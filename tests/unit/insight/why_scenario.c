@@ -180,6 +180,10 @@ static bool set_gpu_fact(struct builder *b, struct str key, struct str value)
         str_word(&value, &state);
         str_copy(message, sizeof message, str_trim(value));
         gpu_mark_state(gpu, str_is(state, "lost") ? GPU_LOST : str_is(state, "asleep") ? GPU_ASLEEP : GPU_ERROR, message);
+    } else if (str_is(key, "memory_kind")) {
+        char kind[GPU_TEXT_SIZE];
+        str_copy(kind, sizeof kind, value);
+        gpu_set_property(gpu, PROPERTY_memory_kind, kind);
     } else if (str_is(key, "throttle_reasons")) {
         return set_throttle(gpu, value);
     } else {
@@ -198,11 +202,22 @@ static struct recent_gpu *past_of(struct builder *b)
     return past;
 }
 
-/* "98" or "72>61" at `share` of the way */
-static bool course(struct str text, double share, double *ret)
+/* "98", "72>61" at `share` of the way, or "92~0~0" one after the other */
+static bool course(struct str text, double share, size_t turn, double *ret)
 {
     struct str first;
     double from, to;
+    if (memchr(text.at, '~', text.len)) {
+        double each[16];
+        size_t count = 0;
+        while (text.len && count < ARRAY_LEN(each)) {
+            str_cut(&text, '~', &first);
+            if (!str_to_double(first, &each[count++]))
+                return false;
+        }
+        *ret = each[turn % count];
+        return true;
+    }
     str_cut(&text, '>', &first);
     if (!str_to_double(first, &from))
         return false;
@@ -213,7 +228,7 @@ static bool course(struct str text, double share, double *ret)
     return true;
 }
 
-static bool set_point(struct recent_point *point, struct str facts, double share)
+static bool set_point(struct recent_point *point, struct str facts, double share, size_t turn)
 {
     const struct {
         enum metric metric;
@@ -227,7 +242,7 @@ static bool set_point(struct recent_point *point, struct str facts, double share
     while (str_word(&facts, &key)) {
         double number;
         bool found = false;
-        if (!str_word(&facts, &value) || !course(value, share, &number))
+        if (!str_word(&facts, &value) || !course(value, share, turn, &number))
             return false;
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
             if (str_is(key, metric_table[known[i].metric].json))
@@ -255,7 +270,7 @@ static bool add_past(struct builder *b, struct str rest)
             return false;
         struct recent_point *point = &past->points[past->count++];
         *point = (struct recent_point){.at = {b->m->now->taken_at.ms - ago}};
-        if (!set_point(point, rest, from == to ? 0 : (double)(from - ago) / (double)(from - to)))
+        if (!set_point(point, rest, from == to ? 0 : (double)(from - ago) / (double)(from - to), (size_t)((from - ago) / step)))
             return false;
     }
     return true;
@@ -318,16 +333,27 @@ static bool start_gpu(struct builder *b, struct str rest)
     return true;
 }
 
+static bool set_host_fact(struct builder *b, struct str rest)
+{
+    struct str key;
+    double number;
+    str_word(&rest, &key);
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        if (str_is(key, host_metric_table[i].json) && str_to_double(str_trim(rest), &number))
+            return set_scaled(&b->m->now->host.metric[i], host_metric_table[i].json_scale, number);
+    return false;
+}
+
 static bool build_line(struct builder *b, struct str line)
 {
     struct str rest = line, key;
     str_word(&rest, &key);
-    bool opens =
-        str_is(key, "gpu") || str_is(key, "process") || str_is(key, "ended") || str_is(key, "past") || str_is(key, "source");
+    bool opens = str_is(key, "gpu") || str_is(key, "process") || str_is(key, "ended") || str_is(key, "past") ||
+                 str_is(key, "source") || str_is(key, "host");
     if (opens) {
         b->item_path[0] = '\0';
         b->process = NULL;
-        if (str_is(key, "gpu") || str_is(key, "source"))
+        if (str_is(key, "gpu") || str_is(key, "source") || str_is(key, "host"))
             b->gpu_path[0] = '\0';
     }
     if (taken_away(b, line)) {
@@ -338,6 +364,8 @@ static bool build_line(struct builder *b, struct str line)
     }
     if (str_is(key, "source"))
         return add_source(b, rest);
+    if (str_is(key, "host"))
+        return set_host_fact(b, rest);
     if (str_is(key, "gpu"))
         return start_gpu(b, rest);
     if (!b->gpu)

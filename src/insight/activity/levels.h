@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Readings weighed into levels that people use: cool or hot, quiet or loud, resting or at work. All thresholds of a judgement are
+ * here; docs/why.md gives them to users. An absent reading never becomes a level; it stays unknown.
+ */
+#pragma once
+
+#include "model/gpu.h"
+
+/* Load in permille of the GPU's time */
+enum { IDLE_MOST = 50, LIGHT_MOST = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MOST = 100 };
+/* Fans of idle cards turn at up to 38 % (seen on an RTX 2080 Super); small fans at up to about 1300 turns a minute. Fans of laptops
+ * are small and fast. */
+enum { FAN_LOW_MOST = 400, FAN_RAISED_MOST = 600, FAN_FULL = 900, FAN_LOW_RPM_MOST = 1300, FAN_RAISED_RPM_MOST = 3800 };
+/* Heat in 1/1000 C. A GPU's own limit counts where it is known. */
+enum {
+    HEAT_COOL_BELOW = 50000,
+    HEAT_WARM_FROM = 60000,
+    HEAT_SUSPECT_FROM = 57000, /* of an idle card whose fan works against it */
+    HEAT_HOT_FROM = 80000,
+    HEAT_HOT_MARGIN = 15000,
+    HEAT_LIMIT_MARGIN = 5000,
+    FAN_NEEDED_FROM = 70000, /* fans that rest on purpose start below this */
+    MEMORY_HOT_FROM = 95000, /* where the card gives no limit */
+    HOTSPOT_FROM = 90000,
+    HOTSPOT_GAP = 30000,
+    CPU_HOT_FROM = 80000,
+};
+/* Small cards idle at a large part of their limit (a T4 at 32 W of 70 W), so a raised draw must also be one in watts. */
+enum {
+    POWER_RAISED_MW = 45000,
+    POWER_RAISED_PERMILLE = 200,
+    POWER_WORK_PERMILLE = 350,
+    POWER_CAP_PERMILLE = 970,
+    POWER_GATED_MW = 10000
+};
+/* Hot although it draws less than this part of its limit: the heat does not get away. */
+enum { UNUSUAL_POWER_PERMILLE = 600, UNUSUAL_HEAT_FROM = 83000, MEMORY_FULL_PERMILLE = 970 };
+
+enum fan_level { FAN_UNKNOWN, FAN_NONE, FAN_OFF, FAN_LOW, FAN_RAISED, FAN_LOUD };
+enum heat_level { HEAT_UNKNOWN, HEAT_COOL, HEAT_LUKEWARM, HEAT_WARM, HEAT_HOT, HEAT_LIMIT };
+enum power_level { POWER_UNKNOWN, POWER_LOW, POWER_RAISED, POWER_WORK };
+
+/* Degrees left before the GPU slows itself down; absent where it gives no limit. */
+struct reading heat_margin(const struct gpu *gpu);
+enum heat_level heat_level(const struct gpu *gpu);
+enum fan_level fan_level(const struct gpu *gpu);
+enum power_level power_level(const struct gpu *gpu);
+/* Draw against the limit; absent without one. */
+struct reading power_share_permille(const struct gpu *gpu);
+/* Clocks are up although there may be nothing to do; *by_state: told by the performance state alone. */
+bool clocks_are_high(const struct gpu *gpu, bool *by_state);
+/* Utilization, else what the units inside or the processes add up to; *direct: not summed up. */
+struct reading load_permille(const struct gpu *gpu, bool *direct);
+/* It hardly cools itself: the fan, or the heat, is shared with the CPU (laptops, processors with graphics). */
+bool cooling_is_shared(const struct gpu *gpu);
+/* So hot at so little power that the heat cannot be getting away. */
+bool heat_is_unusual(const struct gpu *gpu);

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one judgement of activity, as people and programs see it."""
+import json
+import subprocess
+
+import pytest
+from conftest import BUILD, environment
+
+CODES = {"unknown", "lost", "failing", "asleep", "idle", "kept_from_idling", "lightly_loaded", "busy", "saturated"}
+
+
+@pytest.mark.parametrize("scenario,code", [("idle", "idle"), ("training", "saturated"), ("asleep", "asleep"), ("gpu-lost", "lost")])
+def test_every_command_gives_the_same_activity(sim, scenario, code):
+    status = sim(scenario, "status", "--json").json()
+    why = sim(scenario, "why", "--json").json()
+    assert status["gpus"][0]["activity"]["code"] == why["gpus"][0]["activity"]["code"] == code
+    for gpu in status["gpus"]:
+        assert gpu["activity"]["code"] in CODES and gpu["activity"]["words"] == gpu["activity"]["code"].replace("_", " ")
+
+
+def test_symptoms_stand_beside_it(sim):
+    gpu = sim("overheat", "status", "--json").json()["gpus"][0]
+    assert {"loud", "hot", "throttling"} <= set(gpu["activity"]["symptoms"])
+    assert gpu["activity"]["throttled_by"] == ["software thermal slowdown"]
+    assert "loud, hot" in sim("overheat", "status").out
+
+
+def test_a_lost_gpu_comes_first(sim):
+    assert sim("gpu-lost", "why", "--json").json()["answer"].startswith("Simulated GPU 0 is lost")
+
+
+def test_a_recording_brings_its_own_past(whirr, tmp_path):
+    """The work ends after 60 s: somebody who looks at second 70 of the recording is told so, not sent to look for dust."""
+    maker = BUILD / "tests" / "fakes" / "history" / "ended_work"
+    if not maker.exists():
+        pytest.skip("ended_work was not built")
+    path = tmp_path / "ended.whirr"
+    subprocess.run([maker, path], check=True, env=environment(), timeout=60)
+    body = whirr("--source", f"replay:{path},at=70", "why", "--json").json()
+    first = body["gpus"][0]["causes"][0]
+    assert first["code"] == "recent_load" and first["process"] == "python3"
+
+
+def test_watching_remembers_between_answers(whirr, tmp_path):
+    maker = BUILD / "tests" / "fakes" / "history" / "ended_work"
+    if not maker.exists():
+        pytest.skip("ended_work was not built")
+    path = tmp_path / "ended.whirr"
+    subprocess.run([maker, path], check=True, env=environment(), timeout=60)
+    # Sixteen recorded seconds pass in each second: the watch sees the end of the work, and still knows of it afterwards.
+    watch = subprocess.Popen([BUILD / "whirr", "--source", f"replay:{path},speed=16,at=1", "why", "--json", "--watch=0.5"], stdout=subprocess.PIPE,
+                             env=environment(), text=True)
+    codes = []
+    try:
+        for line in watch.stdout:
+            codes.append(json.loads(line)["gpus"][0]["causes"][0]["code"])
+            if len(codes) == 40 or codes[-4:-3] == ["recent_load"]:
+                break
+    finally:
+        watch.kill()
+        watch.wait(10)
+    # An answer that forgets says "airflow" as soon as the end of the work is not among its own samples.
+    assert codes[0] == "compute_load" and codes[-4:] == ["recent_load"] * 4
