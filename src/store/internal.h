@@ -139,13 +139,14 @@ struct store {
     int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* what is older was cleaned up */
     struct retention retention;
     uint64_t rejected;
-    int64_t marked_hour;   /* the newest that hours_mark has marked; */
-    int64_t hours_looked;  /* and the minute in which hours_rollup ran last */
-    int64_t seen_minute;   /* in which the host and its GPUs were last noted as seen */
-    int64_t rolled_bucket; /* the minute in which rollup_pending ran last */
-    bool rollup_left;      /* and did not come to the end */
-    int64_t partition_day; /* the day whose table is known to be there; PostgreSQL only */
-    bool over_size;        /* being cleaned because the file was too large */
+    int64_t last_moment_ms; /* of the snapshot written last */
+    int64_t marked_hour;    /* the newest that hours_mark has marked; */
+    int64_t hours_looked;   /* and the minute in which hours_rollup ran last */
+    int64_t seen_minute;    /* in which the host and its GPUs were last noted as seen */
+    int64_t rolled_bucket;  /* the minute in which rollup_pending ran last */
+    bool rollup_left;       /* and did not come to the end */
+    int64_t partition_day;  /* the day whose table is known to be there; PostgreSQL only */
+    bool over_size;         /* being cleaned because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
     struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* what it has bound already, */

@@ -414,9 +414,19 @@ static int note_seen(struct store *s, enum statement which, int64_t id, int64_t 
     return db_put(q, err);
 }
 
-static int write_snapshot(struct store *s, const struct snapshot *snapshot, struct error *err)
+/* The moment of a snapshot. A server does not say whether its key was taken: two that come within a millisecond are told apart
+ * here, where a file looks for the next free one. */
+static int64_t moment_of(struct store *s, const struct snapshot *snapshot)
 {
     int64_t at_ms = snapshot->taken_at.ms;
+    bool taken = s->db->ops->kind == DB_POSTGRES && at_ms <= s->last_moment_ms && s->last_moment_ms - at_ms < SAME_MOMENT_TRIES;
+    s->last_moment_ms = taken ? s->last_moment_ms + 1 : at_ms;
+    return s->last_moment_ms;
+}
+
+static int write_snapshot(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int64_t at_ms = moment_of(s, snapshot);
     int rc = know_host(s, snapshot, err);
     if (rc < 0)
         return rc;

@@ -196,6 +196,20 @@ def test_a_server_that_hangs_loses_nothing(keeping):
     assert_whole()
 
 
+@pytest.mark.slow
+def test_a_backend_that_comes_back_after_its_connection_was_given_up_writes_nothing_twice(keeping):
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 10, explain=d.log)
+    with hanging():
+        d.wait_log("has not answered for 65 s|writing again", timeout=100)
+        assert store(d)["lost_total"] == 0
+    eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, timeout=60, explain=d.log)
+    taken = d.json("/api/health")["gpu_monitoring"]["samples_total"]
+    d.stop()
+    assert moments() >= taken
+    assert_whole()
+
+
 def test_sigterm_while_the_server_hangs_keeps_what_waits(keeping):
     d = keeping()
     eventually(lambda: store(d)["written_total"] >= 10, explain=d.log)

@@ -125,6 +125,24 @@ static void hours_of_processes_are_summed_up_on_the_server(void **state)
     sim_history_close(&h);
 }
 
+static void two_samples_within_a_millisecond_are_both_kept(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=training");
+    struct store *s = open_server("alpha");
+    struct snapshot *one = sim_history_next(&h), *two = sim_history_next(&h);
+    two->taken_at = one->taken_at;
+    write_one(s, one);
+    write_one(s, two);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM samples"), 4);
+    snapshot_unref(one);
+    snapshot_unref(two);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static void many_hosts_share_one_database(void **state)
 {
     NEEDS_SERVER();
@@ -471,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(rows_are_there_for_psql),
         TEST(hours_of_processes_are_summed_up_on_the_server),
+        TEST(two_samples_within_a_millisecond_are_both_kept),
         TEST(many_hosts_share_one_database),
         TEST(summaries_are_exact_over_restarts_and_clock_steps),
         TEST(it_answers_like_sqlite),
