@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-static const char *const kinds[] = {"user", "container", "command", NULL};
+static const char *const kinds[] = {"user", "container", "command", "model", NULL};
 
 static int run(struct cli *cli)
 {
@@ -20,7 +20,7 @@ static int run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "since", .argument = "TIME", .help = "From then on: -7d (default), \"yesterday\", 2026-11-01"},
     {.name = "until", .argument = "TIME", .help = "Up to then instead of up to now"},
-    {.name = "by", .argument = "WHAT", .values = kinds, .help = "Only by user, container or command, and all rows of it"},
+    {.name = "by", .argument = "WHAT", .values = kinds, .help = "Only by user, container, command or model, and all rows of it"},
     {.name = "price", .argument = "PRICE", .help = "Price of a kilowatt-hour instead of energy.price_per_kwh"},
     {.name = "currency", .argument = "TEXT", .help = "Its currency instead of energy.currency"},
     {.name = "hot", .argument = "CELSIUS", .help = "From this temperature on a card counts as hot (default: 80)"},
@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
     {"whirr report", "the last seven days: hours, energy, costs, idle memory, hot spells"},
-    {"whirr report --since -30d --by user", "a month, user by user"},
+    {"whirr report --since -30d --by user", "a month, user by user (or container, command, model)"},
     {"whirr report --since yesterday --until today --price 0.30", "yesterday, with costs"},
     {"whirr report --json | jq '.users[] | [.name, .energy_kwh]'", "for a spreadsheet"},
 };

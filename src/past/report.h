@@ -3,7 +3,7 @@
  *
  *   energy of the cards   minute by minute: what each used, and whether its own counter was heeded
  *   process_minutes       minute by minute: what each process held, used and was given of the energy
- *        └─▶ summed up by user, by container and by command; what no process was given is a row of its own
+ *        └─▶ summed up by user, container, command and model; what no process was given is a row of its own
  */
 #pragma once
 
@@ -16,7 +16,7 @@ enum {
     REPORT_NAME_SIZE = 128,
 };
 
-enum report_by { REPORT_BY_USER, REPORT_BY_CONTAINER, REPORT_BY_COMMAND, REPORT_BY_COUNT };
+enum report_by { REPORT_BY_USER, REPORT_BY_CONTAINER, REPORT_BY_COMMAND, REPORT_BY_MODEL, REPORT_BY_COUNT };
 
 struct report_group {
     char name[REPORT_NAME_SIZE]; /* "": not known, or none */

@@ -246,6 +246,7 @@ static void body(struct json_writer *j, const struct past_question *q, const str
     groups(j, q, r, REPORT_BY_USER, "users", t.energy_mj);
     groups(j, q, r, REPORT_BY_CONTAINER, "containers", t.energy_mj);
     groups(j, q, r, REPORT_BY_COMMAND, "commands", t.energy_mj);
+    groups(j, q, r, REPORT_BY_MODEL, "models", t.energy_mj);
     held(j, r);
     hot(j, r);
     json_time(j, "processes_from", r->processes_from);

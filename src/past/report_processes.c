@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The processes' part of the report: every minute of every process, added to its user, its container and its command.
+ * The processes' part of the report: every minute of every process, added to its user, container, command and model.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static int join_groups(struct work *w, struct member *m, bool others)
     char command[REPORT_NAME_SIZE] = "";
     if (!others)
         report_command(&m->process, command);
-    const char *names[REPORT_BY_COUNT] = {m->process.user, m->process.container, command};
+    const char *names[REPORT_BY_COUNT] = {m->process.user, m->process.container, command, m->process.model};
     for (int by = 0; by < REPORT_BY_COUNT; by++) {
         if (find_group(&w->by[by], others ? "" : names[by], others, &m->group[by]) < 0)
             return -ENOMEM;

@@ -128,11 +128,29 @@ static void add_segment(struct hour_segments *ret, int64_t from, int64_t to, boo
         ret->full = true;
 }
 
+static int64_t next_hour(int64_t minute)
+{
+    return (minute + MINUTES_AN_HOUR - 1) / MINUTES_AN_HOUR;
+}
+
+/* Where minutes are gone, there are hours only: those that begin in the time, so that two times that follow each other share none.
+ * Returns from where on minutes are there. */
+static int64_t add_hours_alone(const struct store *s, int64_t from, int64_t to, struct hour_segments *ret)
+{
+    int64_t gone = MIN_OF(to, next_hour(store_horizon(s, SERIES_GPU, LEVEL_MINUTE) / MINUTE_MS) * MINUTES_AN_HOUR);
+    if (from >= gone)
+        return from;
+    add_segment(ret, next_hour(from) * MINUTES_AN_HOUR, next_hour(gone) * MINUTES_AN_HOUR, true);
+    return gone;
+}
+
 int store_hour_segments(struct store *s, int64_t from, int64_t to, struct hour_segments *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int64_t first = (from + MINUTES_AN_HOUR - 1) / MINUTES_AN_HOUR, last = to / MINUTES_AN_HOUR, done = from;
     *ret = (struct hour_segments){0};
+    from = add_hours_alone(s, from, to, ret);
+    const struct hour_segments alone = *ret;
+    int64_t first = next_hour(from), last = to / MINUTES_AN_HOUR, done = from;
     if (last - first < HOURS_WORTH) {
         add_segment(ret, from, to, false);
         return 0;
@@ -157,7 +175,7 @@ int store_hour_segments(struct store *s, int64_t from, int64_t to, struct hour_s
     add_segment(ret, done, last * MINUTES_AN_HOUR, true);
     add_segment(ret, last * MINUTES_AN_HOUR, to, false);
     if (rc == 0 && ret->full) { /* too much is pending here and there */
-        *ret = (struct hour_segments){0};
+        *ret = alone;
         add_segment(ret, from, to, false);
     }
     return rc;
@@ -168,6 +186,8 @@ void store_process_rows(const struct hour_segments *segments, struct buf *sql)
     static const char rest[] = "process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, "
                                "energy_mj";
     buf_char(sql, '(');
+    if (segments->count == 0)
+        buf_printf(sql, "SELECT minute, %s FROM process_minutes WHERE minute < 0", rest);
     for (size_t i = 0; i < segments->count; i++) {
         const struct hour_segment *g = &segments->list[i];
         if (g->hours)

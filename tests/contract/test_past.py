@@ -66,7 +66,7 @@ def test_without_a_history_the_answer_is_honest(daemon):
 def test_a_report(remembering):
     body = remembering.json("/api/report?since=-1d&price=0.3&currency=EUR")
     assert body["currency"] == "EUR" and len(body["gpus"]) == 4 and body["totals"]["cost"] > 0
-    for kind in ("users", "containers", "commands"):
+    for kind in ("users", "containers", "commands", "models"):
         assert sum(row["energy_joules"] for row in body[kind]) == pytest.approx(body["totals"]["energy_joules"], rel=0.01)
     assert "www-data" in {row["name"] for row in body["users"]}
     told = json.loads(remembering.whirr("report", "--since", "-1d", "--price", "0.3", "--json").stdout)

@@ -82,7 +82,7 @@ def test_the_rows_add_up_to_the_cards(whirr, histories, which):
     url = histories(*url)
     body = whirr("report", "--store", url, "--json", "--price", "0.25").json()
     total = body["totals"]["energy_joules"]
-    for kind in ("users", "containers", "commands"):
+    for kind in ("users", "containers", "commands", "models"):
         assert sum(row["energy_joules"] for row in body[kind]) == pytest.approx(total, rel=0.01)
         assert sum(row["cost"] for row in body[kind]) == pytest.approx(body["totals"]["cost"], rel=0.01)
         assert body[kind][-1]["kind"] == "unattributed"
@@ -155,6 +155,19 @@ def test_text_by_one_kind(whirr, night):
     assert all(len(line) <= 80 for line in done.out.splitlines())
 
 
+def test_by_model(whirr, night):
+    """The models that command lines name; who names none is a row of its own."""
+    body = whirr("report", "--store", night, "--json").json()
+    models = {row["name"]: row for row in body["models"] if row["kind"] == "used"}
+    named = {model for (model,) in rows(night, "SELECT DISTINCT model FROM processes WHERE model <> ''")}
+    assert named and set(models) == named | {None}
+    users = {row["name"]: row for row in body["users"]}
+    assert models["meta-llama/Llama-3.1-8B"]["energy_joules"] == pytest.approx(users["alice"]["energy_joules"], rel=0.01)
+    done = whirr("report", "--store", night, "--by", "model")
+    assert done.code == 0 and "MODEL" in done.out and "meta-llama/Llama-3.1-8B" in done.out and "USER" not in done.out
+    assert "MODEL" in whirr("report", "--store", night).out
+
+
 @pytest.mark.parametrize("args, message", [(["--by", "moon"], "no value for '--by'"), (["--price", "x"], "--price must be a number"),
                                            (["--since", "never"], "--since must be a time"), (["--since", "-1h", "--until", "-2h"], "before until")])
 def test_wrong_usage(whirr, night, args, message):
@@ -190,6 +203,19 @@ def test_from_hours_alone_nothing_is_stretched(whirr, tmp_path):
         assert spell["resolution_seconds"] == 3600 and spell["since"] >= begin
     text = whirr("report", "--store", url).out
     assert "at some time within" in text and "only hours are kept of that time" in " ".join(text.split())
+
+
+def test_costs_by_user_do_not_end_with_the_minutes(whirr, tmp_path):
+    """Hours of processes are kept as long as their lives."""
+    url = make(tmp_path, "costs", "200", "scenario=multi-user", "10")
+    ask = ("report", "--store", url, "--json", "--price", "0.25")
+    before = {row["name"]: row for row in whirr(*ask).json()["users"] if row["kind"] == "used"}
+    hours_only(url)
+    body = whirr(*ask).json()
+    after = {row["name"]: row for row in body["users"] if row["kind"] == "used"}
+    assert body["processes_from"] is None and set(after) == set(before) and sum(row["cost"] > 0 for row in before.values()) >= 2
+    for name, row in before.items():
+        assert after[name]["cost"] == pytest.approx(row["cost"], rel=0.33), name  # up to the last whole hour of three
 
 
 def test_why_says_where_the_history_begins(whirr, tmp_path):
@@ -230,7 +256,7 @@ def test_what_is_read_from_hours_is_what_the_minutes_say(whirr, tmp_path):
     processes, energy = from_minutes(url)
     assert processes > 15 * 24 and energy > 15 * 24 * 2 - 8, "the hours were never summed up"
     slow = {name: whirr(*args).json() for name, args in ask.items()}
-    for kind in ("users", "containers", "commands", "gpus", "idle_memory"):
+    for kind in ("users", "containers", "commands", "models", "gpus", "idle_memory"):
         assert len(fast["report"][kind]) == len(slow["report"][kind]) > 0 or kind == "idle_memory"
         for one, other in zip(fast["report"][kind], slow["report"][kind]):
             assert one.get("name") == other.get("name")

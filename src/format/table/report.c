@@ -217,11 +217,23 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
     }
 }
 
+/* Many hosts run no models: a table of nothing says nothing. */
+static bool has_names(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (text_of(json_array_get(rows, i), "name")[0])
+            return true;
+    return false;
+}
+
 int table_report(struct buf *out, const struct page *page, const json_t *body, const char *by)
 {
     static const struct {
         const char *by, *key, *title;
-    } kinds[] = {{"user", "users", "USER"}, {"container", "containers", "CONTAINER"}, {"command", "commands", "COMMAND"}};
+    } kinds[] = {{"user", "users", "USER"},
+                 {"container", "containers", "CONTAINER"},
+                 {"command", "commands", "COMMAND"},
+                 {"model", "models", "MODEL"}};
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], line[200];
     if (!json_is_object(json_object_get(body, "totals")))
         return -EPROTO;
@@ -238,7 +250,7 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
         return 0;
     cards(out, page, body);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (!by || strcmp(by, kinds[i].by) == 0)
+        if (by ? strcmp(by, kinds[i].by) == 0 : strcmp(kinds[i].by, "model") != 0 || has_names(json_object_get(body, "models")))
             groups(out, page, body, kinds[i].key, kinds[i].title, by ? ROWS_OF_ONE : ROWS_OF_ALL);
     idle_memory(out, page, body);
     hot_spells(out, page, body);
