@@ -10,6 +10,7 @@
 #include "alert/high_usage.h"
 #include "alert/rule_place.h"
 #include "base/cleanup.h"
+#include "base/words.h"
 
 static const struct builtin {
     const char *name;
@@ -207,19 +208,15 @@ static void check_disabled(struct reading_rules *r)
 {
     const struct config_list *disabled = &r->config->alerts.disabled;
     for (size_t i = 0; i < disabled->count; i++) {
-        const char *nearest = NULL;
-        size_t distance = 4;
-        for (size_t k = 0; k < ARRAY_LEN(builtins); k++) {
-            size_t d = str_distance(disabled->items[i], builtins[k].name);
-            if (d < distance) {
-                distance = d;
-                nearest = builtins[k].name;
-            }
-        }
-        if (distance > 0)
+        struct nearest n;
+        nearest_init(&n, disabled->items[i]);
+        for (size_t k = 0; k < ARRAY_LEN(builtins); k++)
+            nearest_try(&n, builtins[k].name);
+        const char *near = nearest_found(&n);
+        if (!near || strcmp(near, disabled->items[i]) != 0)
             config_problem_add(r->problems, false, config_origin_of(&r->config->alerts.entry, "alerts", "disabled"),
-                               "there is no built-in alert '%.64s'%s%s%s", disabled->items[i], nearest ? ", did you mean '" : "",
-                               nearest ? nearest : "", nearest ? "'?" : "; `whirr alert rules` lists them");
+                               "there is no built-in alert '%.64s'%s%s%s", disabled->items[i], near ? ", did you mean '" : "",
+                               near ? near : "", near ? "'?" : "; `whirr alert rules` lists them");
     }
 }
 

@@ -6,7 +6,7 @@
 #include "alert/expr/node.h"
 #include "alert/rule.h"
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "insight/health/xid.h"
 
 static void write_gpu(struct buf *out, const struct subject *s)
@@ -95,7 +95,7 @@ static const char *xid_meaning(const struct subject *s)
 
 static void write_word(struct buf *out, enum word word, const struct alert_rule *rule, const struct subject *s)
 {
-    char text[UNITS_TEXT_SIZE];
+    char text[WORDS_SIZE];
     const struct alert_name *name = NULL;
     double value;
     switch (word) {
@@ -113,7 +113,7 @@ static void write_word(struct buf *out, enum word word, const struct alert_rule 
     case WORD_ALERT: buf_text(out, rule->name); break;
     case WORD_SEVERITY: buf_text(out, severity_name(rule->severity)); break;
     case WORD_FOR:
-        duration_format(rule->hold_ms, text);
+        words_duration(rule->hold_ms, text);
         buf_text(out, text);
         break;
     case WORD_ERROR: buf_text(out, s->gpu && s->gpu->error_message[0] ? s->gpu->error_message : "no message"); break;

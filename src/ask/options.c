@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/words.h"
 
 enum { FIRST_VALUE = 1000 }; /* above all letters */
 
@@ -50,23 +51,6 @@ static const struct option_spec *found(const struct known *k, int value)
         if (k->specs[i]->letter && k->specs[i]->letter == value)
             return k->specs[i];
     return NULL;
-}
-
-const char *nearest_name(const char *typed, const char *const *names, size_t count)
-{
-    const char *best = NULL;
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = str_distance(typed, names[i]);
-        /* What was typed so far may be the beginning of a longer name. */
-        if (strlen(typed) >= 2 && strncmp(typed, names[i], strlen(typed)) == 0)
-            distance = 1;
-        if (distance < least) {
-            least = distance;
-            best = names[i];
-        }
-    }
-    return best && least <= MAX_OF((size_t)1, strlen(typed) / 3 + 1) ? best : NULL;
 }
 
 static int unknown_option(const struct known *k, const char *word, struct error *err)

@@ -50,6 +50,3 @@ size_t options_times(const struct options *o, const char *name);
 const char *options_value(const struct options *o, const char *name, const char *fallback);
 /* A positive number of seconds in ms; -EINVAL and a sentence otherwise. *ret is untouched when the option was not given. */
 int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, struct error *err);
-
-/* The name that is nearest to what was typed, NULL when none is near. */
-const char *nearest_name(const char *typed, const char *const *names, size_t count);

@@ -163,7 +163,7 @@ void hex_encode(const uint8_t *bytes, size_t len, char *text)
     *text = '\0';
 }
 
-static int hex_digit(char c)
+int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';

@@ -21,6 +21,7 @@ void sha256(struct str message, uint8_t digest[SHA256_SIZE]);
 /* `text` has room for BASE64_SIZE(len), respectively HEX_SIZE(len); both are terminated. */
 void base64_encode(const uint8_t *bytes, size_t len, char *text);
 void hex_encode(const uint8_t *bytes, size_t len, char *text);
+int hex_digit(char c); /* 0 to 15 of either case; -1: none */
 /* Exactly `len` bytes from 2 * len digits of either case. */
 bool hex_decode(struct str text, uint8_t *bytes, size_t len);
 

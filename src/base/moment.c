@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 
 static struct tm to_calendar(struct wall at, enum moment_zone zone)
 {

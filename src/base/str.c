@@ -189,6 +189,18 @@ size_t str_utf8(struct str s)
     return len;
 }
 
+size_t str_put_utf8(uint32_t c, char out[4])
+{
+    if (c < 0x80)
+        return out[0] = (char)c, 1;
+    if (c < 0x800)
+        return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 0x3f)), 2;
+    if (c < 0x10000)
+        return out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 0x3f)), out[2] = (char)(0x80 | (c & 0x3f)), 3;
+    return out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 0x3f)), out[2] = (char)(0x80 | (c >> 6 & 0x3f)),
+           out[3] = (char)(0x80 | (c & 0x3f)), 4;
+}
+
 void str_copy(char *to, size_t size, struct str s)
 {
     size_t len = MIN_OF(s.len, size - 1);

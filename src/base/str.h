@@ -38,8 +38,8 @@ bool str_word(struct str *rest, struct str *word);
 /* Whole-string conversions: false, and *ret untouched, on anything else than a number that fits. */
 bool str_to_i64(struct str s, int64_t *ret);
 bool str_to_cursor(struct str s, int64_t *ret); /* hexadecimal digits alone: a number from 0 up to INT64_MAX */
-bool str_to_u64(struct str s, uint64_t *ret);  /* decimal, or hexadecimal behind 0x */
-bool str_to_double(struct str s, double *ret); /* finite only */
+bool str_to_u64(struct str s, uint64_t *ret);   /* decimal, or hexadecimal behind 0x */
+bool str_to_double(struct str s, double *ret);  /* finite only */
 
 /* "12.34" with scale 1000 -> 12340: decimal text to a scaled integer, rounded, without floating point in between. */
 bool str_to_scaled(struct str s, int64_t scale, int64_t *ret);
@@ -51,6 +51,9 @@ void str_copy_clean(char *to, size_t size, struct str s);
 
 /* Length in bytes of the valid UTF-8 character at the front; 0 if there is none (overlong forms and surrogates count as none). */
 size_t str_utf8(struct str s);
+
+/* Writes the character and returns its length in bytes. */
+size_t str_put_utf8(uint32_t character, char out[4]);
 
 /* Edit distance, for "did you mean". */
 size_t str_distance(const char *a, const char *b);

@@ -3,43 +3,13 @@
  */
 #include <errno.h>
 
+#include "base/digest.h"
 #include "base/toml_reader.h"
 
 bool toml_is_control(char c)
 {
     unsigned char b = (unsigned char)c;
     return (b < 0x20 && b != '\t') || b == 0x7f;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-static char *put_utf8(char *to, uint32_t c)
-{
-    if (c < 0x80) {
-        *to++ = (char)c;
-    } else if (c < 0x800) {
-        *to++ = (char)(0xc0 | c >> 6);
-        *to++ = (char)(0x80 | (c & 0x3f));
-    } else if (c < 0x10000) {
-        *to++ = (char)(0xe0 | c >> 12);
-        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (c & 0x3f));
-    } else {
-        *to++ = (char)(0xf0 | c >> 18);
-        *to++ = (char)(0x80 | (c >> 12 & 0x3f));
-        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (c & 0x3f));
-    }
-    return to;
 }
 
 /* The cursor stands behind "\u" or "\U"; `escape` on the backslash. */
@@ -55,7 +25,7 @@ static int read_code_point(struct toml_reader *r, const char *escape, int digits
     }
     if (value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
         return toml_fail(r, escape, "%.*s is not a character", (int)(r->at - escape), escape);
-    *to = put_utf8(*to, value);
+    *to += str_put_utf8(value, *to);
     return 0;
 }
 

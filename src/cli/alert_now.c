@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/show.h"
 #include "format/json/alert.h"
 #include "format/json/json.h"
@@ -53,7 +53,7 @@ static void say_text(struct look *l, const struct subject *s, enum truth truth)
 {
     static const char *const words[] = {"does not hold", "holds", "unknown"};
     static const enum ink inks[] = {INK_FAINT, INK_WARN, INK_FAINT};
-    char hold[UNITS_TEXT_SIZE];
+    char hold[WORDS_SIZE];
     const struct alert_name *name = NULL;
     double value;
     buf_text(l->out, "  ");
@@ -68,7 +68,7 @@ static void say_text(struct look *l, const struct subject *s, enum truth truth)
         buf_printf(l->out, ": %s is ", name->text);
         unit_format(l->out, value, name->unit);
     }
-    duration_format(l->rule->hold_ms, hold);
+    words_duration(l->rule->hold_ms, hold);
     if (truth == TRUTH_TRUE)
         buf_printf(l->out, l->rule->hold_ms ? "; fires if it does for %s" : "; fires", hold);
     buf_char(l->out, '\n');

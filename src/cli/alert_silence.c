@@ -12,7 +12,7 @@
 #include "ask/alert.h"
 #include "base/json_writer.h"
 #include "base/moment.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/alert_text.h"
 #include "cli/show.h"
 

@@ -12,7 +12,7 @@
 #include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/alert_course.h"
 #include "cli/alert_now.h"
 #include "cli/alert_trial.h"

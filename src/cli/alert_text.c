@@ -8,7 +8,7 @@
 #include "alert/expr/name.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "format/table/grid.h"
 
 static const char *text_of(const json_t *o, const char *key)
@@ -130,10 +130,10 @@ void alert_rules_text(struct buf *out, const struct page *page, const json_t *bo
     grid_init(&g, columns, ARRAY_LEN(columns));
     json_array_foreach(rules, i, r)
     {
-        char hold[UNITS_TEXT_SIZE];
+        char hold[WORDS_SIZE];
         const char *state = text_of(r, "state"), *severity = text_of(r, "severity");
         bool enabled = json_is_true(json_object_get(r, "enabled")), firing = strcmp(state, "firing") == 0;
-        duration_format((int64_t)(json_number_value(json_object_get(r, "for_seconds")) * MS_PER_S), hold);
+        words_duration((int64_t)(json_number_value(json_object_get(r, "for_seconds")) * MS_PER_S), hold);
         grid_add(&g, enabled ? INK_STRONG : INK_FAINT, text_of(r, "name"));
         grid_add(&g, INK_PLAIN, severity);
         grid_add(&g, INK_PLAIN, hold);

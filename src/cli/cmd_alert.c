@@ -10,6 +10,7 @@
 #include "ask/history_source.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "cli/alert_silence.h"
 #include "cli/alert_test.h"
 #include "cli/alert_text.h"

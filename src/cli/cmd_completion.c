@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "cli/show.h"
 #include "source/source.h"
 

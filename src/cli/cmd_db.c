@@ -12,7 +12,7 @@
 #include "ask/history_source.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/db_status.h"
 #include "cli/show.h"
 #include "config/places.h"
@@ -115,9 +115,9 @@ static int vacuum(struct job *job)
         return show_text(&out);
     }
     char text[3][NUMBER_SIZE];
-    db_bytes(text[0], &job->cli->page, before);
-    db_bytes(text[1], &job->cli->page, after);
-    db_bytes(text[2], &job->cli->page, before - after);
+    words_bytes(before, text[0]);
+    words_bytes(after, text[1]);
+    words_bytes(before - after, text[2]);
     if (before > after)
         buf_printf(&out, "%s: gave back %s: %s before, %s now.\n", job->place, text[2], text[0], text[1]);
     else

@@ -8,7 +8,7 @@
 #include "ask/guard.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/model_files.h"
 #include "cli/show.h"
 #include "format/json/capacity.h"

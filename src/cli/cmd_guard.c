@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/words.h"
 #include "cli/guard_front.h"
 #include "cli/guard_probe.h"
 #include "cli/guard_text.h"

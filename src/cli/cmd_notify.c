@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/json_writer.h"
+#include "base/words.h"
 #include "cli/show.h"
 #include "format/table/notifiers.h"
 

@@ -10,7 +10,7 @@
 #include "ask/session.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/show.h"
 
 enum { DEFAULT_MS = 5 * 60 * 1000, ANSWER_WITHIN_MS = 5000 };
@@ -49,7 +49,7 @@ static int print_json(const struct buf *answer, const char *place)
 static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
 {
     struct error err = {0};
-    char body[64], message[512], duration[UNITS_TEXT_SIZE];
+    char body[64], message[512], duration[WORDS_SIZE];
     const char *place = client_place(client);
     AUTO_BUF struct buf answer = BUF(65536);
     snprintf(body, sizeof body, "{\"for_seconds\": %.3f}", (double)for_ms / 1000);
@@ -62,7 +62,7 @@ static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
     }
     if (cli->json)
         return print_json(&answer, place);
-    duration_format(for_ms, duration);
+    words_duration(for_ms, duration);
     if (for_ms == 0)
         printf("The daemon at %s reads the GPUs again.\n", place);
     else if (result == 202)

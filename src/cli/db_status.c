@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/show.h"
 #include "config/places.h"
 #include "daemon/history_part.h"
@@ -32,14 +32,6 @@ struct status {
     int64_t waiting;
     int64_t queue_bytes; /* of the file in which samples wait for a server; -1: none */
 };
-
-void db_bytes(char text[NUMBER_SIZE], const struct page *page, int64_t bytes)
-{
-    if (bytes < 1 << 20)
-        snprintf(text, NUMBER_SIZE, "%lld KiB", (long long)((bytes + 1023) / 1024));
-    else
-        show_bytes(text, page, reading_ok(bytes));
-}
 
 static void take_health(const json_t *store, struct status *s)
 {
@@ -132,22 +124,22 @@ static void write_json(struct json_writer *j, const struct status *s)
 
 /* ---- text ---- */
 
-static void write_size(struct buf *out, const struct page *page, const struct status *s)
+static void write_size(struct buf *out, const struct status *s)
 {
     const struct store_survey *v = &s->survey;
     char size[NUMBER_SIZE], part[NUMBER_SIZE];
-    db_bytes(size, page, v->bytes);
+    words_bytes(v->bytes, size);
     buf_printf(out, "size    %s", size);
     if (v->unused_bytes >= 0) {
-        db_bytes(part, page, v->unused_bytes);
+        words_bytes(v->unused_bytes, part);
         buf_printf(out, ", %s of it free", part);
     }
     if (v->log_bytes > 0) {
-        db_bytes(part, page, v->log_bytes);
+        words_bytes(v->log_bytes, part);
         buf_printf(out, ", %s in the log beside it", part);
     }
     if (s->limits.max_bytes && v->log_bytes >= 0) {
-        db_bytes(part, page, s->limits.max_bytes);
+        words_bytes(s->limits.max_bytes, part);
         buf_printf(out, "; at most %s", part);
     }
     buf_char(out, '\n');
@@ -166,7 +158,7 @@ static void write_daemon(struct buf *out, const struct page *page, const struct 
         buf_printf(out, "daemon  running, its store: %s, %lld waiting%s%s\n", s->state, (long long)s->waiting,
                    s->message[0] ? page_dot(page) : "", s->message);
     if (s->queue_bytes >= 0) {
-        db_bytes(part, page, s->queue_bytes);
+        words_bytes(s->queue_bytes, part);
         buf_printf(out, "queue   %s on disk\n", part);
     }
 }
@@ -179,11 +171,11 @@ static void write_tables(struct buf *out, const struct page *page, const struct 
     grid_init(&g, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < SURVEY_TABLES; i++) {
         const struct store_table *t = &s->survey.tables[i];
-        char rows[24], first[MOMENT_TEXT_SIZE], last[MOMENT_TEXT_SIZE], kept[UNITS_TEXT_SIZE], next[MOMENT_TEXT_SIZE];
+        char rows[24], first[MOMENT_TEXT_SIZE], last[MOMENT_TEXT_SIZE], kept[WORDS_SIZE], next[MOMENT_TEXT_SIZE];
         snprintf(rows, sizeof rows, "%lld", (long long)t->rows);
         moment_format(t->first, s->now, first);
         moment_format(t->last, s->now, last);
-        duration_format(kept_ms(&s->limits, t->name), kept);
+        words_duration(kept_ms(&s->limits, t->name), kept);
         moment_format((struct wall){next_cleaning_ms(s, t)}, s->now, next);
         grid_add(&g, INK_STRONG, t->name);
         grid_add(&g, INK_PLAIN, rows);
@@ -204,7 +196,7 @@ static void write_text(struct buf *out, const struct page *page, const struct st
                    ? ", older than this program: `whirr db migrate`, or a start of the daemon, brings it up to date"
                    : "");
     if (s->counted) {
-        write_size(out, page, s);
+        write_size(out, s);
         buf_printf(out, "of      %lld host%s, %lld GPU%s\n", (long long)v->hosts, v->hosts == 1 ? "" : "s", (long long)v->gpus,
                    v->gpus == 1 ? "" : "s");
     }

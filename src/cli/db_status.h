@@ -25,7 +25,5 @@ void db_choice_done(struct db_choice *c);
 /* "the daemon's at /run/whirr/whirr.sock", "named by --store", ... */
 const char *db_choice_words(const struct db_choice *c);
 
-/* "12 KiB", and from a MiB on as everywhere. */
-void db_bytes(char text[NUMBER_SIZE], const struct page *page, int64_t bytes);
 /* Prints it. */
 int db_status(struct cli *cli, const struct config *config, const struct db_choice *choice, struct error *err);

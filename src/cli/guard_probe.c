@@ -12,17 +12,16 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "base/words.h"
 #include "cli/guard_front.h"
 #include "cli/show.h"
 #include "config/places.h"
 #include "engine/engine.h"
 #include "guard/probe.h"
 
-#define GIB_BYTES (1024.0 * 1024 * 1024)
-
-static double speed(int64_t bytes, int64_t ms)
+static int64_t speed(int64_t bytes, int64_t ms)
 {
-    return ms > 0 ? (double)bytes / GIB_BYTES / ((double)ms / 1000) : 0;
+    return ms > 0 ? (int64_t)((double)bytes * 1000 / (double)ms) : 0;
 }
 
 static int print_json(const struct probe_result *r)
@@ -52,10 +51,11 @@ static int report(const struct cli *cli, const struct probe_result *r)
 {
     if (cli->json)
         return print_json(r);
-    printf("The worker (pid %d) held %.2f GiB.\n", r->pid, (double)r->bytes / GIB_BYTES);
-    printf("Off the GPU through %s in %.1f s (%.1f GiB/s); the driver shows %s.\n", r->way, (double)r->evict_ms / 1000,
-           speed(r->bytes, r->evict_ms), r->freed ? "that the memory is free" : "that memory is still held");
-    printf("Back in %.1f s (%.1f GiB/s).\n", (double)r->resume_ms / 1000, speed(r->bytes, r->resume_ms));
+    char size[WORDS_SIZE], took[WORDS_SIZE], rate[WORDS_SIZE];
+    printf("The worker (pid %d) held %s.\n", r->pid, words_bytes(r->bytes, size));
+    printf("Off the GPU through %s in %s (%s); the driver shows %s.\n", r->way, words_duration(r->evict_ms, took),
+           words_rate(speed(r->bytes, r->evict_ms), rate), r->freed ? "that the memory is free" : "that memory is still held");
+    printf("Back in %s (%s).\n", words_duration(r->resume_ms, took), words_rate(speed(r->bytes, r->resume_ms), rate));
     return EXIT_FINE;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "cli/guard_text.h"
 
+#include "base/words.h"
+
 static const char *text_of(const json_t *worker, const char *key)
 {
     const char *text = json_string_value(json_object_get(worker, key));
@@ -32,8 +34,10 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
     if (json_is_true(json_object_get(worker, "dry_run")))
         buf_text(out, " (dry run)");
     buf_char(out, '\n');
+    char held[WORDS_SIZE];
     AUTO_BUF struct buf line = BUF(2048);
-    buf_printf(&line, "%s; %.1f GiB%s", text_of(worker, "reason"), json_number_value(json_object_get(worker, "memory_mb")) / 1024,
+    buf_printf(&line, "%s; %s%s", text_of(worker, "reason"),
+               words_bytes((int64_t)(json_number_value(json_object_get(worker, "memory_mb")) * 1048576), held),
                way[0] ? " to come back" : " held");
     if (pid)
         buf_printf(&line, ", pid %lld", (long long)pid);

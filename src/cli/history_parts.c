@@ -119,13 +119,23 @@ static const char *text_of(const json_t *row, const char *key)
     return text ? text : "";
 }
 
-static void add_number(struct grid *g, const struct page *page, const json_t *row, const char *key, double divide, int decimals,
-                       const char *unit)
+static void add_number(struct grid *g, const struct page *page, const json_t *row, const char *key)
 {
     const json_t *value = json_object_get(row, key);
     char text[48];
-    snprintf(text, sizeof text, "%.*f%s", decimals, json_number_value(value) / divide, unit);
+    snprintf(text, sizeof text, "%.0f", json_number_value(value));
     grid_add(g, INK_PLAIN, json_is_number(value) ? text : page_dash(page));
+}
+
+/* The same in the words that fit its size. */
+static void add_reading(struct grid *g, const struct page *page, const json_t *row, const char *key, double scale,
+                        void (*show)(char text[NUMBER_SIZE], const struct page *page, struct reading reading))
+{
+    const json_t *value = json_object_get(row, key);
+    char text[NUMBER_SIZE];
+    show(text, page,
+         json_is_number(value) ? reading_ok(llround(json_number_value(value) * scale)) : reading_absent(READING_UNREAD));
+    grid_add(g, INK_PLAIN, text);
 }
 
 static void add_time(struct grid *g, const struct page *page, const json_t *row, const char *key, struct wall now)
@@ -144,8 +154,8 @@ static void add_text(struct grid *g, const struct page *page, enum ink ink, cons
 
 static void add_process(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
-    add_number(g, page, row, "gpu_index", 1, 0, "");
-    add_number(g, page, row, "pid", 1, 0, "");
+    add_number(g, page, row, "gpu_index");
+    add_number(g, page, row, "pid");
     add_text(g, page, INK_PLAIN, text_of(row, "user"));
     add_text(g, page, INK_STRONG, text_of(row, "name"));
     add_time(g, page, row, "first_seen", now);
@@ -153,10 +163,10 @@ static void add_process(struct grid *g, const struct page *page, const json_t *r
         grid_add(g, INK_GOOD, "running");
     else
         add_time(g, page, row, "last_seen", now);
-    add_number(g, page, row, "memory_peak_mb", 1024, 1, " GiB");
-    add_number(g, page, row, "memory_mean_mb", 1024, 1, " GiB");
-    add_number(g, page, row, "utilization_mean_percent", 1, 0, " %");
-    add_number(g, page, row, "energy_joules", 1000, 1, " kJ");
+    add_reading(g, page, row, "memory_peak_mb", 1048576, show_bytes);
+    add_reading(g, page, row, "memory_mean_mb", 1048576, show_bytes);
+    add_reading(g, page, row, "utilization_mean_percent", 10, show_percent);
+    add_reading(g, page, row, "energy_joules", 1000, show_energy);
     add_text(g, page, INK_PLAIN, text_of(row, "container"));
     add_text(g, page, INK_PLAIN, text_of(row, "command"));
 }
@@ -164,13 +174,13 @@ static void add_process(struct grid *g, const struct page *page, const json_t *r
 /* What the GPU used and no process explains, so that the column adds up. */
 static void add_remainder(struct grid *g, const struct page *page, const json_t *row)
 {
-    add_number(g, page, row, "gpu_index", 1, 0, "");
+    add_number(g, page, row, "gpu_index");
     add_text(g, page, INK_PLAIN, "");
     add_text(g, page, INK_PLAIN, "");
     add_text(g, page, INK_FAINT, "(not attributed)");
     for (int i = 0; i < 5; i++)
         add_text(g, page, INK_PLAIN, "");
-    add_number(g, page, row, "energy_joules", 1000, 1, " kJ");
+    add_reading(g, page, row, "energy_joules", 1000, show_energy);
     add_text(g, page, INK_PLAIN, "");
     add_text(g, page, INK_PLAIN, "");
 }
@@ -179,7 +189,7 @@ static void add_event(struct grid *g, const struct page *page, const json_t *row
 {
     int grade = grade_of(row);
     add_time(g, page, row, "at", now);
-    add_number(g, page, row, "gpu_index", 1, 0, "");
+    add_number(g, page, row, "gpu_index");
     add_text(g, page, INK_PLAIN, text_of(row, "kind"));
     add_text(g, page, grade == 2 ? INK_BAD : grade == 1 ? INK_WARN : INK_PLAIN, text_of(row, "severity"));
     add_text(g, page, INK_PLAIN, text_of(row, "text"));

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "cli/history_parts.h"
 
 enum { PLOTS_MAX = 256 };
@@ -154,12 +154,12 @@ static size_t gather(const struct scene *s, struct plot *plots, const char **hea
 
 static void write_range(struct buf *out, const struct scene *s, const json_t *doc)
 {
-    char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], step[UNITS_TEXT_SIZE], line[256];
+    char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], step[WORDS_SIZE], line[256];
     double seconds = json_number_value(json_object_get(doc, "step_seconds"));
     struct wall now = s->page->now.ms ? s->page->now : (struct wall){(int64_t)(s->until * MS_PER_S)};
     moment_format((struct wall){(int64_t)(s->since * MS_PER_S)}, now, since);
     moment_format((struct wall){(int64_t)(s->until * MS_PER_S)}, now, until);
-    duration_format((int64_t)(seconds * MS_PER_S), step);
+    words_duration((int64_t)(seconds * MS_PER_S), step);
     snprintf(line, sizeof line, "%s to %s%sa point every %s, from %s", since, until, page_dot(s->page), step,
              json_string_value(json_object_get(doc, "level")));
     AUTO_BUF struct buf fitted = BUF(512);

@@ -15,6 +15,7 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/show.h"
 

@@ -122,26 +122,3 @@ bool setting_choice(const struct setting *setting, size_t i, struct str *word)
             return true;
     return false;
 }
-
-void nearest_init(struct nearest *n, const char *wanted)
-{
-    *n = (struct nearest){.wanted = wanted, .distance = SIZE_MAX};
-}
-
-void nearest_try(struct nearest *n, const char *candidate)
-{
-    size_t distance = str_distance(n->wanted, candidate);
-    if (distance < n->distance) {
-        n->distance = distance;
-        snprintf(n->best, sizeof n->best, "%s", candidate);
-    }
-}
-
-const char *nearest_text(const struct nearest *n, char *text, size_t size)
-{
-    text[0] = '\0';
-    /* More than a third of the word wrong is another word. */
-    if (n->distance <= MAX_OF((size_t)2, strlen(n->wanted) / 3))
-        snprintf(text, size, ", did you mean '%s'?", n->best);
-    return text;
-}

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/toml.h"
+#include "base/words.h"
 #include "config/config.h"
 
 enum setting_type {
@@ -84,16 +85,6 @@ void value_write(const struct setting *setting, const void *value, struct buf *o
 void setting_describe_allowed(const struct setting *setting, struct buf *out);
 /* The i-th word of a CHOICE; false behind the last. */
 bool setting_choice(const struct setting *setting, size_t i, struct str *word);
-
-/* The nearest of several words, as far as it is near enough to be meant: ", did you mean 'x'?" or "". */
-struct nearest {
-    const char *wanted;
-    size_t distance;
-    char best[CONFIG_KEY_SIZE];
-};
-void nearest_init(struct nearest *n, const char *wanted);
-void nearest_try(struct nearest *n, const char *candidate);
-const char *nearest_text(const struct nearest *n, char *text, size_t size);
 
 /* Problems (load.c). */
 void problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin, const char *format, ...)

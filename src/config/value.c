@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "config/schema.h"
 
 enum { LIST_MAX = 256 };
@@ -40,15 +40,15 @@ static void plain_number(struct buf *out, double value)
 
 static void duration_number(struct buf *out, double value)
 {
-    char text[UNITS_TEXT_SIZE];
-    duration_format((int64_t)value, text);
+    char text[WORDS_SIZE];
+    duration_exact((int64_t)value, text);
     buf_text(out, text);
 }
 
 static void bytes_number(struct buf *out, double value)
 {
-    char text[UNITS_TEXT_SIZE];
-    bytes_format((int64_t)value, text);
+    char text[WORDS_SIZE];
+    bytes_exact((int64_t)value, text);
     buf_text(out, text);
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "config/schema.h"
 
 static void write_text(const char *text, struct buf *out)
@@ -52,18 +52,18 @@ static void write_number(double value, struct buf *out)
 
 void value_write(const struct setting *s, const void *value, struct buf *out)
 {
-    char text[UNITS_TEXT_SIZE];
+    char text[WORDS_SIZE];
     struct str word;
     switch (s->type) {
     case SETTING_BOOL: buf_text(out, *(const bool *)value ? "true" : "false"); break;
     case SETTING_INT: buf_printf(out, "%lld", (long long)*(const int64_t *)value); break;
     case SETTING_NUMBER: write_number(*(const double *)value, out); break;
     case SETTING_DURATION:
-        duration_format(*(const int64_t *)value, text);
+        duration_exact(*(const int64_t *)value, text);
         write_text(text, out);
         break;
     case SETTING_BYTES:
-        bytes_format(*(const int64_t *)value, text);
+        bytes_exact(*(const int64_t *)value, text);
         write_text(text, out);
         break;
     case SETTING_TEXT: write_text(*(const char *const *)value, out); break;

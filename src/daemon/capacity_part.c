@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "daemon/guard_part.h"
 #include "daemon/part.h"
 #include "format/json/capacity.h"

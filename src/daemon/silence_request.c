@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "base/units.h"
+#include "base/words.h"
 #include "format/json/alert.h"
 #include "serve/api/part.h"
 

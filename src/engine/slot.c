@@ -8,27 +8,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-
-static const char *nearest_source(const char *name)
-{
-    const char *best = NULL;
-    size_t distance = 4;
-    for (size_t i = 0; i < source_registry_count; i++) {
-        size_t d = str_distance(name, source_registry[i]->name);
-        if (d < distance) {
-            distance = d;
-            best = source_registry[i]->name;
-        }
-    }
-    return best;
-}
+#include "base/words.h"
 
 static int unknown_source(const char *name, struct error *err)
 {
     AUTO_BUF struct buf known = BUF(512);
-    for (size_t i = 0; i < source_registry_count; i++)
+    struct nearest n;
+    nearest_init(&n, name);
+    for (size_t i = 0; i < source_registry_count; i++) {
         buf_printf(&known, "%s%s", i ? ", " : "", source_registry[i]->name);
-    const char *near = nearest_source(name);
+        nearest_try(&n, source_registry[i]->name);
+    }
+    const char *near = nearest_found(&n);
     return error_set(err, -EINVAL, "unknown source '%s'%s%s%s; known are %s, auto", name, near ? " (did you mean '" : "",
                      near ? near : "", near ? "'?)" : "", known.at ? known.at : "none");
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "format/machine_text.h"
 
@@ -140,12 +141,6 @@ static int whole_path(struct reader *r, struct str path, char out[PATH_SIZE])
     if ((size_t)snprintf(out, PATH_SIZE, "%s%s" STR_FMT, before, slash, STR_ARG(path)) >= PATH_SIZE)
         return bad(r, "a path is too long");
     return 0;
-}
-
-static int hex_digit(char c)
-{
-    const char *digits = "0123456789abcdef", *at = strchr(digits, tolower((unsigned char)c));
-    return c && at ? (int)(at - digits) : -1;
 }
 
 /* "780001ff ff*12": bytes in any grouping, and one byte many times. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 
 #define MIB_BYTES (1024LL * 1024)
 
@@ -162,11 +163,6 @@ static void set(struct claim *c, enum claim_verdict verdict, int gpu, int32_t pi
     va_end(args);
 }
 
-static double gib(int64_t bytes)
-{
-    return (double)bytes / (1024.0 * MIB_BYTES);
-}
-
 static void judge_process(struct claim *c, const struct gpu *gpu, const struct process *p, const struct claim_baseline *b,
                           const struct claim_signals *signals, const struct claim_limits *l)
 {
@@ -182,11 +178,11 @@ static void judge_process(struct claim *c, const struct gpu *gpu, const struct p
     bool known = was_there(b, p, gpu->index, &before);
     if (c->verdict == CLAIM_SEEN || (!l->any && !needs_gpu(p, l, known, before)))
         return;
-    char load[32] = "";
+    char load[WORDS_SIZE + 8] = "", text[WORDS_SIZE];
     if (reading_or(p->util_permille, 0) > 0)
-        snprintf(load, sizeof load, " at %lld %%", (long long)(p->util_permille.value / 10));
-    set(c, CLAIM_SEEN, gpu->index, p->pid, "%s (pid %d) holds %.1f GiB on GPU %d%s", name, p->pid, gib(reading_or(p->mem_bytes, 0)),
-        gpu->index, load);
+        snprintf(load, sizeof load, " at %s", words_percent(p->util_permille.value, text));
+    set(c, CLAIM_SEEN, gpu->index, p->pid, "%s (pid %d) holds %s on GPU %d%s", name, p->pid,
+        words_bytes(reading_or(p->mem_bytes, 0), text), gpu->index, load);
 }
 
 static void judge_memory(struct claim *c, const struct gpu *gpu, const struct claim_worker *w, const struct claim_baseline *b,
@@ -194,18 +190,19 @@ static void judge_memory(struct claim *c, const struct gpu *gpu, const struct cl
 {
     if (c->verdict == CLAIM_SEEN || c->verdict == CLAIM_SURE || !b->learned || gpu->index < 0 || gpu->index >= GPU_MAX)
         return;
+    char text[WORDS_SIZE], reserve[WORDS_SIZE];
     struct tally t = count_memory(gpu, w, signals);
     int64_t grown = t.unattributed - b->unattributed_bytes[gpu->index];
     if (t.known && grown >= l->unattributed_bytes) {
-        set(c, CLAIM_SEEN, gpu->index, 0, "%.1f GiB more of GPU %d are in use than any process that can be seen holds", gib(grown),
-            gpu->index);
+        set(c, CLAIM_SEEN, gpu->index, 0, "%s more of GPU %d are in use than any process that can be seen holds",
+            words_bytes(grown, text), gpu->index);
         return;
     }
     int64_t free_bytes;
     bool others_grew = t.others + t.unattributed > b->others_bytes[gpu->index] + b->unattributed_bytes[gpu->index] + 64 * MIB_BYTES;
     if (l->reserve_bytes > 0 && others_grew && reading_get(gpu->mem_free_bytes, &free_bytes) && free_bytes < l->reserve_bytes)
-        set(c, CLAIM_SEEN, gpu->index, 0, "only %.1f GiB of GPU %d are free, less than the reserve of %.1f GiB", gib(free_bytes),
-            gpu->index, gib(l->reserve_bytes));
+        set(c, CLAIM_SEEN, gpu->index, 0, "only %s of GPU %d are free, less than the reserve of %s", words_bytes(free_bytes, text),
+            gpu->index, words_bytes(l->reserve_bytes, reserve));
 }
 
 struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w, const struct claim_baseline *b,

@@ -14,8 +14,6 @@
 #include "guard/target.h"
 #include "host/procfs.h"
 
-#define GIB_BYTES (1024.0 * 1024 * 1024)
-
 struct way_context keeper_context(struct keeper *k)
 {
     return (struct way_context){

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "guard/keeper.h"
 #include "guard/target.h"
 #include "guard/way_checkpoint.h"
@@ -250,14 +251,15 @@ static void feel_heat(struct keeper *k)
     if (hottest == INT64_MIN) /* cannot be read: as it was */
         return;
     bool was_hot = k->hot;
+    char now[WORDS_SIZE], most[WORDS_SIZE];
     if (hottest >= spec->hot_mdegc)
         k->hot = true;
     else if (hottest < spec->cool_mdegc)
         k->hot = false;
     k->cool = hottest < spec->cool_mdegc;
     if (k->hot && !was_hot)
-        keeper_problem(k, "its GPU is at %lld C, the threshold is %lld C", (long long)(hottest / 1000),
-                       (long long)(spec->hot_mdegc / 1000));
+        keeper_problem(k, "its GPU is at %s, the threshold is %s", words_temperature(hottest, now),
+                       words_temperature(spec->hot_mdegc, most));
 }
 
 static void raise_fault(struct keeper *k, const char *what, int gpu)

@@ -7,9 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "guard/keeper.h"
-
-#define GIB_BYTES (1024.0 * 1024 * 1024)
 
 static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *text, int status)
 {
@@ -56,14 +55,10 @@ void keeper_problem(struct keeper *k, const char *format, ...)
         tell(k, GUARD_EVENT_PROBLEM, k->policy.state, text, 0);
 }
 
-static double gib(int64_t bytes)
-{
-    return (double)bytes / GIB_BYTES;
-}
-
 static void tell_paused(struct keeper *k, enum guard_state before)
 {
     struct mono now = clock_mono(k->env->clock);
+    char freed[WORDS_SIZE], took[WORDS_SIZE];
     if (before == GUARD_RESERVING || before == GUARD_RESUMING) {
         keeper_tell(k, GUARD_EVENT_STATE, before, "stays paused: %s", k->claim.reason);
         return;
@@ -78,8 +73,8 @@ static void tell_paused(struct keeper *k, enum guard_state before)
     if (!k->fault && !k->hot) /* else it is why it is paused */
         k->status.problem[0] = '\0';
     pthread_mutex_unlock(&k->lock);
-    keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %.1f GiB of GPU memory were given back %.1f s after the decision",
-                gib(k->entry.bytes), (double)mono_since_ms(now, k->acted_at) / 1000);
+    keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %s of GPU memory were given back %s after the decision",
+                words_bytes(k->entry.bytes, freed), words_duration(mono_since_ms(now, k->acted_at), took));
 }
 
 /* The story, one sentence a step. */
@@ -90,6 +85,7 @@ void keeper_tell_change(struct keeper *k, enum guard_state before)
                       : k->fault               ? "its GPU has a fault"
                       : k->hot                 ? "its GPU is too hot"
                                                : k->claim.reason;
+    char needed[WORDS_SIZE];
     switch (k->policy.state) {
     case GUARD_DRAINING:
         k->acted_at = clock_mono(k->env->clock);
@@ -101,8 +97,8 @@ void keeper_tell_change(struct keeper *k, enum guard_state before)
         break;
     case GUARD_PAUSED: tell_paused(k, before); break;
     case GUARD_RESERVING:
-        keeper_tell(k, GUARD_EVENT_STATE, before, "%s; waiting for %.1f GiB of free GPU memory", k->claim.reason,
-                    gib(k->entry.bytes));
+        keeper_tell(k, GUARD_EVENT_STATE, before, "%s; waiting for %s of free GPU memory", k->claim.reason,
+                    words_bytes(k->entry.bytes, needed));
         break;
     case GUARD_RESUMING: keeper_tell(k, GUARD_EVENT_STATE, before, "bringing it back"); break;
     case GUARD_RUNNING:
@@ -123,12 +119,13 @@ void keeper_tell_change(struct keeper *k, enum guard_state before)
 /* What was said loudly before turned out well, only late: a model that worked was unloaded when it had ended. */
 void keeper_tell_freed_late(struct keeper *k)
 {
+    char took[WORDS_SIZE];
     pthread_mutex_lock(&k->lock);
     k->status.evictions_total++;
     k->status.problem[0] = '\0';
     pthread_mutex_unlock(&k->lock);
-    keeper_tell(k, GUARD_EVENT_STATE, GUARD_PAUSED, "its memory is free now, %.1f s after the decision",
-                (double)mono_since_ms(clock_mono(k->env->clock), k->acted_at) / 1000);
+    keeper_tell(k, GUARD_EVENT_STATE, GUARD_PAUSED, "its memory is free now, %s after the decision",
+                words_duration(mono_since_ms(clock_mono(k->env->clock), k->acted_at), took));
 }
 
 void keeper_tell_end(struct keeper *k, int status)

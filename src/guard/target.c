@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/words.h"
 #include "host/procfs.h"
 
 /* Beyond the bytes themselves: page tables, and room for everybody else to go on. */
@@ -77,9 +78,9 @@ int target_signal(const struct env *env, struct claim_identity who, int number, 
 
 static int too_small(struct error *err, const char *what, int64_t room, int64_t bytes)
 {
-    const double gib = 1024.0 * 1024 * 1024;
-    return error_set(err, -ENOMEM, "%s has room for %.1f GiB more, but %.1f GiB of GPU memory would move there", what,
-                     (double)MAX_OF(room, 0) / gib, (double)bytes / gib);
+    char left[WORDS_SIZE], needed[WORDS_SIZE];
+    return error_set(err, -ENOMEM, "%s has room for %s more, but %s of GPU memory would move there", what,
+                     words_bytes(MAX_OF(room, 0), left), words_bytes(bytes, needed));
 }
 
 static int machine_room(const struct env *env, int64_t bytes, struct error *err)

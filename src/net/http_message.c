@@ -5,6 +5,7 @@
 #include "net/http_message.h"
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/json_writer.h"
 
 static bool is_token_char(unsigned char c)
@@ -31,14 +32,6 @@ static bool is_field_text(struct str s)
     return true;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Percent decoding into `out`, terminated. 0; -1: bad or forbidden encoding; -2: does not fit and is cut. */
 static int decode(struct str in, char *out, size_t size, bool plus_is_space)
 {
@@ -48,7 +41,7 @@ static int decode(struct str in, char *out, size_t size, bool plus_is_space)
         if (c == '%') {
             if (i + 2 >= in.len)
                 return -1;
-            int high = hex_value(in.at[i + 1]), low = hex_value(in.at[i + 2]);
+            int high = hex_digit(in.at[i + 1]), low = hex_digit(in.at[i + 2]);
             if (high < 0 || low < 0)
                 return -1;
             c = high << 4 | low;
@@ -75,7 +68,7 @@ static bool query_is_readable(struct str query)
     for (size_t i = 0; i < query.len; i++) {
         if (query.at[i] != '%')
             continue;
-        int high = i + 2 < query.len ? hex_value(query.at[i + 1]) : -1, low = high >= 0 ? hex_value(query.at[i + 2]) : -1;
+        int high = i + 2 < query.len ? hex_digit(query.at[i + 1]) : -1, low = high >= 0 ? hex_digit(query.at[i + 2]) : -1;
         if (low < 0 || (high << 4 | low) < 0x20 || (high << 4 | low) == 0x7f)
             return false;
         i += 2;
@@ -410,7 +403,7 @@ static int64_t chunk_size(struct str line)
     int64_t size = 0;
     size_t digits = 0;
     for (; digits < line.len; digits++) {
-        int value = hex_value(line.at[digits]);
+        int value = hex_digit(line.at[digits]);
         if (value < 0)
             break;
         if (digits == 8)

@@ -7,20 +7,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
+#include "base/words.h"
 #include "past/internal.h"
-
-static void say_duration(struct buf *out, int64_t ms)
-{
-    int64_t minutes = (ms + 30000) / 60000;
-    if (minutes < 1)
-        buf_text(out, "less than a minute");
-    else if (minutes < 60)
-        buf_printf(out, "%lld minute%s", (long long)minutes, minutes == 1 ? "" : "s");
-    else if (minutes < 48 * 60)
-        buf_printf(out, "%lld h %02lld min", (long long)(minutes / 60), (long long)(minutes % 60));
-    else
-        buf_printf(out, "%lld days", (long long)((minutes + 720) / 1440));
-}
 
 static void say_most_important(struct buf *out, const struct told_span *t)
 {
@@ -47,9 +35,8 @@ void told_say_span(struct told_span *t)
     else
         buf_text(&out, "Nothing happened that is worth explaining: it was calm.");
     if (!nothing && t->missing_ms > 0) {
-        buf_text(&out, " Nothing is known about ");
-        say_duration(&out, t->missing_ms);
-        buf_printf(&out, " of the time: %s", t->gaps[0].text);
+        char missing[WORDS_SIZE];
+        buf_printf(&out, " Nothing is known about %s of the time: %s", words_duration(t->missing_ms, missing), t->gaps[0].text);
     }
     str_copy(t->answer, sizeof t->answer, out.failed ? STR("Too much happened to be said in a few words.") : buf_view(&out));
     if (t->level == LEVEL_HOUR && t->step_ms >= 3600000)

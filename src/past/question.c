@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 
 #define HOUR_MS 3600000LL
 #define MINUTE_MS 60000LL
@@ -108,36 +108,24 @@ static bool find_metric(bool of_process, const char *name, struct history_metric
     return (gpu && !of_host && find_series(OF_GPU, gpu, ret)) || (host && find_series(OF_HOST, host, ret));
 }
 
-struct near {
-    const char *wanted;
-    char best[96];
-    size_t least;
-};
-
-static void try_name(struct near *n, const char *prefix, const char *name)
+static void try_host_name(struct nearest *n, const char *name)
 {
-    char candidate[96];
-    snprintf(candidate, sizeof candidate, "%s%s", prefix, name);
-    size_t distance = str_distance(n->wanted, candidate);
-    /* The beginning of a name, or a word of it, is nearer than a slip of the finger. */
-    if (strlen(n->wanted) >= 3 && strstr(candidate, n->wanted))
-        distance = 1;
-    if (distance < n->least) {
-        n->least = distance;
-        memcpy(n->best, candidate, sizeof n->best);
-    }
+    char candidate[NEAREST_SIZE];
+    snprintf(candidate, sizeof candidate, "host.%s", name);
+    nearest_try(n, candidate);
 }
 
 static int unknown_metric(bool of_process, const char *name, struct error *err)
 {
-    struct near n = {.wanted = name, .least = SIZE_MAX};
+    struct nearest n;
+    nearest_init(&n, name);
     for (size_t i = 0; i < ARRAY_LEN(process_metrics) && of_process; i++)
-        try_name(&n, "", process_metrics[i].name);
+        nearest_try(&n, process_metrics[i].name);
     for (size_t i = 0; i < series_count(SERIES_GPU) && !of_process; i++)
-        try_name(&n, "", series_column(SERIES_GPU, i).json);
+        nearest_try(&n, series_column(SERIES_GPU, i).json);
     for (size_t i = 0; i < series_count(SERIES_HOST) && !of_process; i++)
-        try_name(&n, "host.", series_column(SERIES_HOST, i).json);
-    if (n.least > strlen(name) / 2 + 1)
+        try_host_name(&n, series_column(SERIES_HOST, i).json);
+    if (!nearest_found(&n))
         return error_set(err, -EINVAL, "metric '%s' is not known; they are called as in `whirr help metrics`", name);
     return error_set(err, -EINVAL, "metric '%s' is not known; did you mean '%s'?", name, n.best);
 }

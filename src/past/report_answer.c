@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "format/json/json.h"
 #include "past/answer.h"
 #include "past/report.h"
@@ -176,32 +177,11 @@ static void hot(struct json_writer *j, const struct report *r)
     jw_end(j);
 }
 
-/* "40s of 1m 20s", "3.4 of 9.8 hours": in the unit that has something to show. */
-static void say_hours(double some, double all, char *text, size_t size)
-{
-    char parts[2][32];
-    const double values[] = {some, all};
-    if (all >= 2) {
-        snprintf(text, size, "%.1f of %.1f hours", some, all);
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        long seconds = lround(values[i] * 3600);
-        if (seconds < 60)
-            snprintf(parts[i], sizeof parts[i], "%lds", seconds);
-        else if (seconds < 3600)
-            snprintf(parts[i], sizeof parts[i], "%ldm %02lds", seconds / 60, seconds % 60);
-        else
-            snprintf(parts[i], sizeof parts[i], "%ldh %02ldm", seconds / 3600, seconds / 60 % 60);
-    }
-    snprintf(text, size, "%s of %s", parts[0], parts[1]);
-}
-
 static void say(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
     double kwh = (double)t->energy_mj / MJ_PER_KWH;
-    char money[64] = "", most[160] = "", worked[80], used[40];
+    char money[64] = "", most[160] = "", worked[WORDS_SIZE], all[WORDS_SIZE], used[WORDS_SIZE];
     if (r->gpu_count == 0) {
         snprintf(text, size, "Nothing is known about that time. %s", r->gap_count ? r->gaps[0].text : "");
         return;
@@ -209,15 +189,13 @@ static void say(const struct past_question *q, const struct report *r, const str
     if (q->price_per_kwh > 0)
         snprintf(money, sizeof money, ", %.2f %s", kwh * q->price_per_kwh, q->currency);
     if (first && first->energy_mj > 0 && first->name[0])
-        snprintf(most, sizeof most, "; most of it by %s (%.0f %%)", first->name,
+        snprintf(most, sizeof most, "; most of it by %s (%.0f%%)", first->name,
                  100.0 * (double)first->energy_mj / (double)MAX_OF(t->energy_mj, (int64_t)1));
-    say_hours(t->busy_hours, t->hours, worked, sizeof worked);
-    if (kwh < 0.01)
-        snprintf(used, sizeof used, "%.3g kJ", (double)t->energy_mj / 1e6);
-    else
-        snprintf(used, sizeof used, "%.2f kWh", kwh);
-    snprintf(text, size, "%zu GPU%s worked for %s and used %s%s%s.", r->gpu_count, r->gpu_count == 1 ? "" : "s", worked, used,
-             money, most);
+    words_duration(llround(t->busy_hours * 3600) * 1000, worked);
+    words_duration(llround(t->hours * 3600) * 1000, all);
+    words_energy(t->energy_mj, used);
+    snprintf(text, size, "%zu GPU%s worked for %s of %s and used %s%s%s.", r->gpu_count, r->gpu_count == 1 ? "" : "s", worked, all,
+             used, money, most);
 }
 
 static void body(struct json_writer *j, const struct past_question *q, const struct report *r, const char *host, const char *answer)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "store/service_internal.h"
 
 enum { CLEAN_BUDGET_MS = 100 };
@@ -110,17 +110,17 @@ static int write_batch(struct store_service *v, struct work *w)
 }
 
 /* "30d", "5h": as exact as is of use. */
-static void rounded(int64_t ms, char text[UNITS_TEXT_SIZE])
+static void rounded(int64_t ms, char text[WORDS_SIZE])
 {
     const int64_t minute = 60000, hour = 60 * minute, day = 24 * hour;
     int64_t unit = ms >= 2 * day ? day : ms >= 2 * hour ? hour : minute;
-    duration_format(MAX_OF((ms + unit / 2) / unit, (int64_t)1) * unit, text);
+    duration_exact(MAX_OF((ms + unit / 2) / unit, (int64_t)1) * unit, text);
 }
 
 /* What becomes of the clock is told when it changes. */
 static void tell_clock(struct store_service *v, struct work *w)
 {
-    char offset[UNITS_TEXT_SIZE], wait[UNITS_TEXT_SIZE];
+    char offset[WORDS_SIZE], wait[WORDS_SIZE];
     store_clock(v->store, &w->clock);
     const struct store_clock *c = &w->clock;
     int now = store_clock_side(c);

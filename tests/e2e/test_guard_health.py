@@ -63,7 +63,7 @@ def test_heat_pauses_a_worker_without_a_gate_until_it_has_cooled(machine):
     throughout(0.8, lambda: m.status()["state"] == "paused", m.log)
     heat(m, 70)
     m.until("running")
-    assert "its GPU is at 85 C, the threshold is 85 C" in m.log()
+    assert "its GPU is at 85 °C, the threshold is 85 °C" in m.log()
 
 
 def test_heat_that_is_to_be_ignored_is(machine):

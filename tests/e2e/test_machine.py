@@ -31,7 +31,7 @@ def test_every_reading_comes_from_the_sysroot_and_what_is_not_there_is_absent(wh
     assert machine["absent"]["network_rx_bytes_per_second"] == "pending" and machine["absent"]["disk_busy_percent"] == "pending"
     assert set(machine["absent"]) == {key for key, value in machine.items() if value is None}
     text = whirr("resources", "--sysroot", tmp_path).out
-    assert "work waits 7 % of the time for memory" in text and "12.0/16.0 GiB" in text
+    assert "work waits 7% of the time for memory" in text and "12.0/16.0 GiB" in text
 
 
 def test_rates_come_with_the_second_sample(whirr):

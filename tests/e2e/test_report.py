@@ -72,7 +72,7 @@ def test_without_a_counter_power_is_integrated_and_the_report_says_so(whirr, his
     assert rows(url, "SELECT COUNT(*) FROM pragma_table_info('samples') WHERE name = 'energy_mj'")[0][0] == 0, "this card has a counter"
     assert gpu["energy_from"] == "power" and gpu["counter_joules"] == 0
     assert gpu["energy_joules"] == pytest.approx(integral(url)[0], rel=0.01)
-    assert "100 % integrated" in whirr("report", "--store", url).out.replace("\n", " ")
+    assert "100% integrated" in whirr("report", "--store", url).out.replace("\n", " ")
 
 
 @pytest.mark.parametrize("which", ["night", "users", "desktop"])

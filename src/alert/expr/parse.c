@@ -9,6 +9,7 @@
 
 #include "alert/expr/node.h"
 #include "base/cleanup.h"
+#include "base/words.h"
 
 struct parser {
     struct str text;
@@ -79,21 +80,18 @@ static int want_number(struct parser *p, uint16_t i)
 static int check_word(struct parser *p, const struct expr_node *name, const struct expr_node *literal, bool part)
 {
     char word[64];
-    const char *best = NULL, *one;
-    size_t distance = SIZE_MAX;
+    const char *one;
+    struct nearest n;
     if (name->op != OP_NAME || literal->op != OP_TEXT || !name_word(&name->name, 0))
         return 0;
     str_copy(word, sizeof word, literal->text);
+    nearest_init(&n, word);
     for (size_t i = 0; (one = name_word(&name->name, i)); i++) {
         if (part ? str_contains(str_from(one), word) : str_is_any_case(literal->text, one))
             return 0;
-        size_t d = str_distance(word, one);
-        if (d < distance) {
-            distance = d;
-            best = one;
-        }
+        nearest_try(&n, one);
     }
-    return FAIL_AT(p, literal, "%s is never \"%s\"; did you mean \"%s\"?", name->name.text, word, best);
+    return FAIL_AT(p, literal, "%s is never \"%s\"; did you mean \"%s\"?", name->name.text, word, n.best);
 }
 
 static int check_units(struct parser *p, struct expr_node *n, const char *what)

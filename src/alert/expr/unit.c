@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 
 enum { POWER_MAX = 4 };
 #define KIB 1024.0
@@ -160,43 +161,7 @@ static void number_text(struct buf *out, double number, const char *unit)
             if (point)
                 break;
         }
-    buf_printf(out, "%s%s%s", text, unit[0] ? " " : "", unit);
-}
-
-static void bytes_text(struct buf *out, double bytes, const char *behind)
-{
-    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    size_t i = 0;
-    while (fabs(bytes) >= 1024 && i + 1 < ARRAY_LEN(names)) {
-        bytes /= 1024;
-        i++;
-    }
-    char unit[16];
-    snprintf(unit, sizeof unit, "%s%s", names[i], behind);
-    number_text(out, bytes, unit);
-}
-
-/* The two largest units are enough: "3d4h", "9m7s", "12s". */
-static void time_text(struct buf *out, double seconds)
-{
-    static const struct {
-        const char *name;
-        int64_t seconds;
-    } units[] = {{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}};
-    int64_t left = (int64_t)fabs(round(seconds));
-    if (fabs(seconds) < 10) {
-        number_text(out, seconds, "s");
-        return;
-    }
-    if (seconds < 0)
-        buf_char(out, '-');
-    for (size_t i = 0, shown = 0; i < ARRAY_LEN(units) && shown < 2; i++) {
-        int64_t n = left / units[i].seconds;
-        left %= units[i].seconds;
-        if (n)
-            buf_printf(out, "%lld%s", (long long)n, units[i].name);
-        shown += n || shown;
-    }
+    buf_printf(out, "%s%s%s", text, unit[0] && unit[0] != '%' ? " " : "", unit);
 }
 
 void unit_format(struct buf *out, double number, struct unit u)
@@ -210,12 +175,13 @@ void unit_format(struct buf *out, double number, struct unit u)
     };
     static const int8_t bytes[UNIT_BASES] = BYTES, rate[UNIT_BASES] = RATE;
     double base = number * u.factor;
+    char text[WORDS_SIZE];
     if (memcmp(u.power, bytes, sizeof bytes) == 0) {
-        bytes_text(out, base, "");
+        buf_text(out, words_bytes(llround(base), text));
     } else if (memcmp(u.power, rate, sizeof rate) == 0) {
-        bytes_text(out, base, "/s");
+        buf_text(out, words_rate(llround(base), text));
     } else if (unit_is_time(u) && fabs(base) < 1e12) {
-        time_text(out, base);
+        buf_text(out, words_duration(llround(base * 1000), text));
     } else if (u.factor == 0.01 && same_powers(u, UNIT_COUNT)) {
         number_text(out, number, "%");
     } else {

@@ -36,5 +36,5 @@ bool unit_multiply(struct unit a, struct unit b, int sign, struct unit *ret);
 
 /* "an amount of memory", "a temperature": for messages. */
 const char *unit_kind_name(struct unit u);
-/* "20.5 GiB", "85 °C", "42 %", "3": a number in the unit for people. */
+/* "20.5 GiB", "85 °C", "42%", "3": a number in the unit for people. */
 void unit_format(struct buf *out, double number, struct unit u);

@@ -10,6 +10,7 @@
 #include "alert/notify/alertmanager.h"
 #include "alert/notify/notice_json.h"
 #include "base/cleanup.h"
+#include "base/words.h"
 
 /* Limits of the services, from their documentation. Bytes are counted where they count characters: never too long. */
 enum {
@@ -84,16 +85,10 @@ static void put_title(struct json_writer *j, const char *key, const struct notic
 /* "12m 5s", as far as it is known. */
 static void put_lasted(const struct alert_notice *n, struct buf *out)
 {
-    int64_t s = (n->ended_at.ms - n->started_at.ms) / MS_PER_S;
-    if (n->status != NOTICE_RESOLVED || !n->ended_at.ms || !n->started_at.ms || s < 0)
-        return;
-    buf_text(out, ", after ");
-    if (s >= 3600)
-        buf_printf(out, "%lld h %lld min", (long long)s / 3600, (long long)s % 3600 / 60);
-    else if (s >= 60)
-        buf_printf(out, "%lld min %lld s", (long long)s / 60, (long long)s % 60);
-    else
-        buf_printf(out, "%lld s", (long long)s);
+    int64_t lasted = n->ended_at.ms - n->started_at.ms;
+    char text[WORDS_SIZE];
+    if (n->status == NOTICE_RESOLVED && n->ended_at.ms && n->started_at.ms && lasted >= 0)
+        buf_printf(out, ", after %s", words_duration(lasted / MS_PER_S * MS_PER_S, text));
 }
 
 /* The second line: which card, since when, how long. */

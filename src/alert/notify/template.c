@@ -9,6 +9,7 @@
 #include "alert/notify/body.h"
 #include "alert/notify/notice_json.h"
 #include "base/cleanup.h"
+#include "base/words.h"
 
 enum { VALUE_MAX = 256 * 1024 };
 
@@ -114,16 +115,8 @@ static bool put_value(struct str name, const struct notice_group *group, struct 
 static int unknown_name(struct str name, struct error *err)
 {
     char text[64];
-    const char *near = NULL;
-    size_t best = 4;
     str_copy_clean(text, sizeof text, name);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        size_t distance = str_distance(text, names[i]);
-        if (distance < best) {
-            best = distance;
-            near = names[i];
-        }
-    }
+    const char *near = nearest_name(text, names, ARRAY_LEN(names));
     if (near)
         return error_set(err, -EINVAL, "nothing is called {{%s}}; did you mean {{%s}}?", text, near);
     return error_set(err, -EINVAL, "nothing is called {{%s}}; there are status, alert, severity, summary, value, ...", text);

@@ -51,7 +51,7 @@ static void verdict_text(const struct forecast_when *w, const struct event_words
     case FORECAST_REACHED: snprintf(text, size, "%s", words->is); return;
     case FORECAST_EXPECTED: break;
     }
-    forecast_span_text(w->likely_s, span);
+    forecast_span_words(w->likely_s, span);
     snprintf(text, size, "%s %s", words->will, span);
 }
 
@@ -123,7 +123,7 @@ void table_forecast(struct buf *out, const struct page *page, const struct forec
         line(out, page, f, "host", f->store.of_disk ? &disk_words : &store_words, &f->store.when);
     if (!basis->remembered && f->count) {
         char span[32];
-        forecast_span_text(basis->watched_s, span);
+        forecast_span_words(basis->watched_s, span);
         snprintf(text, sizeof text, "Seen for %s. A running daemon (`whirr serve`) looks further back and so further ahead.", span);
         buf_char(out, '\n');
         page_wrap(out, page, INK_FAINT, text, 0, 0);
@@ -176,7 +176,7 @@ void forecast_answer(const struct forecast *f, int only, char *text, size_t size
         snprintf(who, sizeof who, "GPU %d: ", s.gpu);
     if (s.expected > 1)
         snprintf(more, sizeof more, " (and %zu more)", s.expected - 1);
-    forecast_span_text(s.when->likely_s, span);
+    forecast_span_words(s.when->likely_s, span);
     if (s.when->verdict == FORECAST_REACHED)
         snprintf(text, size, "%s%s now%s: %s.", who, s.words->sentence, more, s.when->reason);
     else

@@ -119,7 +119,7 @@ static void pressure_line(struct buf *out, const struct page *page, const struct
     AUTO_BUF struct buf text = BUF(256);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         if (reading_or(parts[i].permille, 0) >= WORTH_SAYING_PERMILLE)
-            buf_printf(&text, "%s%lld %% of the time for %s", text.len ? ", " : "work waits ",
+            buf_printf(&text, "%s%lld%% of the time for %s", text.len ? ", " : "work waits ",
                        (long long)(parts[i].permille.value / 10), parts[i].what);
     if (!text.len || text.failed)
         return;

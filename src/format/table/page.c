@@ -23,11 +23,6 @@ const char *page_dot(const struct page *page)
     return page->utf8 ? " · " : " | ";
 }
 
-const char *page_degrees(const struct page *page)
-{
-    return page->utf8 ? " °C" : " C";
-}
-
 /* The few signs of our own texts that have an ASCII form; the rest (names of others) becomes '?'. Returns the columns used. */
 static int add_ascii(struct buf *out, struct str sign)
 {

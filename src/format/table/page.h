@@ -32,9 +32,8 @@ static inline int width_of(const char *text)
 }
 
 /* Signs that have an ASCII form. */
-const char *page_dash(const struct page *page);    /* what people see for an absent reading */
-const char *page_dot(const struct page *page);     /* between parts of a line */
-const char *page_degrees(const struct page *page); /* " °C" */
+const char *page_dash(const struct page *page); /* what people see for an absent reading */
+const char *page_dot(const struct page *page);  /* between parts of a line */
 
 /* Text in an ink; nothing but the text when the page has no colour. */
 void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str text);
@@ -53,10 +52,13 @@ void page_wrap(struct buf *out, const struct page *page, enum ink ink, const cha
 
 /* Numbers for people. Each leaves the dash where the reading is absent. */
 enum { NUMBER_SIZE = 32 };
-void show_bytes(char text[NUMBER_SIZE], const struct page *page, struct reading bytes);      /* "16.6 GiB", "312 MiB" */
-void show_percent(char text[NUMBER_SIZE], const struct page *page, struct reading permille); /* "78 %" */
+void show_bytes(char text[NUMBER_SIZE], const struct page *page, struct reading bytes);       /* "16.6 GiB", "312 MiB" */
+void show_percent(char text[NUMBER_SIZE], const struct page *page, struct reading permille);  /* "78%" */
+void show_temperature(char text[NUMBER_SIZE], const struct page *page, struct reading mdegc); /* "71 °C" */
 void show_watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw);
+void show_energy(char text[NUMBER_SIZE], const struct page *page, struct reading mj);        /* "0.86 kWh" */
 void show_rate(char text[NUMBER_SIZE], const struct page *page, struct reading bytes_per_s); /* "1.2 MiB/s" */
 /* "17.6/24.0 GiB", in the unit of the second. */
 void show_bytes_of(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total);
-void show_age(char text[NUMBER_SIZE], const struct page *page, int64_t ms); /* "40s", "12m", "3h07m", "5d04h" */
+void show_age(char text[NUMBER_SIZE], const struct page *page,
+              int64_t ms); /* "40s", "12m", "3h 7m", "5d 4h"; negative: not known */

@@ -146,15 +146,11 @@ static void moment(struct buf *out, const struct page *page, const json_t *body)
 static void episode(struct buf *out, const struct page *page, const json_t *e, size_t number)
 {
     char span[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE], title[400], util[NUMBER_SIZE], watts[NUMBER_SIZE], heat[NUMBER_SIZE];
-    struct reading temp = number_of(e, "temperature_max_celsius", 1);
     int64_t times = json_integer_value(json_object_get(e, "times"));
     show_span(e, page, span, sizeof span);
     show_percent(util, page, number_of(e, "utilization_percent", 10));
     show_watts(watts, page, number_of(e, "power_watts", 1000));
-    if (temp.state == READING_OK)
-        snprintf(heat, sizeof heat, "%lld%s", (long long)temp.value, page_degrees(page));
-    else
-        snprintf(heat, sizeof heat, "%s", page_dash(page));
+    show_temperature(heat, page, number_of(e, "temperature_max_celsius", 1000));
     snprintf(title, sizeof title, "%2zu  GPU %lld  %s", number, (long long)json_integer_value(json_object_get(e, "gpu_index")),
              span);
     buf_char(out, '\n');

@@ -3,11 +3,13 @@
  */
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/moment.h"
+#include "base/words.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
 
@@ -36,6 +38,11 @@ static void title(struct buf *out, const struct page *page, const char *text)
     buf_char(out, '\n');
 }
 
+static void show_celsius(char text[NUMBER_SIZE], const struct page *page, const json_t *object, const char *key)
+{
+    show_temperature(text, page, reading_ok(llround(number_of(object, key) * 1000)));
+}
+
 static void cell(struct grid *g, const struct page *page, const json_t *row, const char *key, const char *format_kind)
 {
     char text[NUMBER_SIZE];
@@ -49,7 +56,7 @@ static void cell(struct grid *g, const struct page *page, const json_t *row, con
     else if (strcmp(format_kind, "money") == 0)
         snprintf(text, sizeof text, "%.2f", value);
     else if (strcmp(format_kind, "percent") == 0)
-        snprintf(text, sizeof text, "%.1f %%", value);
+        snprintf(text, sizeof text, "%.1f%%", value);
     else
         snprintf(text, sizeof text, "%.0f", value);
     grid_add(g, INK_PLAIN, text);
@@ -105,7 +112,7 @@ static void cards(struct buf *out, const struct page *page, const json_t *body)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         char heat[NUMBER_SIZE];
-        snprintf(heat, sizeof heat, "%.0f%s", number_of(row, "temperature_max_celsius"), page_degrees(page));
+        show_celsius(heat, page, row, "temperature_max_celsius");
         cell(&g, page, row, "gpu_index", "");
         grid_add(&g, INK_PLAIN, text_of(row, "gpu_name"));
         cell(&g, page, row, "hours", "hours");
@@ -138,16 +145,18 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
     const json_t *rows = json_object_get(body, "idle_memory");
     for (size_t i = 0; i < json_array_size(rows) && i < LISTED; i++) {
         const json_t *row = json_array_get(rows, i);
-        char line[512], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
+        char line[512], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], held[WORDS_SIZE], lasted[WORDS_SIZE];
         const char *user = text_of(row, "user"), *container = text_of(row, "container");
         if (i == 0)
             title(out, page, "Held without computing");
         show_time(row, "since", page, since);
         show_time(row, "until", page, until);
-        snprintf(line, sizeof line, "%.1f GiB·h on GPU %.0f by %s (pid %.0f%s%s%s%s): %.1f GiB for %.1f h, %s %s %s",
+        double hours = number_of(row, "hours");
+        words_bytes(llround(number_of(row, "gib_hours") / (hours > 0 ? hours : 1) * 1073741824), held);
+        words_duration(llround(hours * 3600) * 1000, lasted);
+        snprintf(line, sizeof line, "%.1f GiB·h on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s",
                  number_of(row, "gib_hours"), number_of(row, "gpu_index"), text_of(row, "name")[0] ? text_of(row, "name") : "?",
-                 number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", container " : "", container,
-                 number_of(row, "gib_hours") / (number_of(row, "hours") > 0 ? number_of(row, "hours") : 1), number_of(row, "hours"),
+                 number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", container " : "", container, held, lasted,
                  since, page_dash(page), until);
         bullet(out, page, line);
     }
@@ -162,7 +171,8 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
                                                                                                                   heading[64];
         const char *process = text_of(row, "process"), *user = text_of(row, "user");
         if (i == 0) {
-            snprintf(heading, sizeof heading, "Longest at %.0f%s or more", number_of(body, "hot_celsius"), page_degrees(page));
+            show_celsius(part, page, body, "hot_celsius");
+            snprintf(heading, sizeof heading, "Longest at %s or more", part);
             title(out, page, heading);
         }
         show_time(row, "since", page, since);
@@ -174,13 +184,13 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
             show_age(part, page, (int64_t)(number_of(row, "duration_seconds") * 10 * number_of(row, "slowed_percent")));
             snprintf(slowed, sizeof slowed, ", throttling for %s of it", part);
         } else if (number_of(row, "slowed_percent") > 0) {
-            snprintf(slowed, sizeof slowed, ", slowed down for %.0f %% of it", number_of(row, "slowed_percent"));
+            snprintf(slowed, sizeof slowed, ", slowed down for %.0f%% of it", number_of(row, "slowed_percent"));
         }
-        snprintf(line, sizeof line, "GPU %.0f %s %s, %s %s %s%s, up to %.0f%s%s%s%s%s%s%s", number_of(row, "gpu_index"),
+        show_celsius(part, page, row, "temperature_max_celsius");
+        snprintf(line, sizeof line, "GPU %.0f %s %s, %s %s %s%s, up to %s%s%s%s%s%s%s", number_of(row, "gpu_index"),
                  coarse ? "at some time within" : "for", lasted, since, page_dash(page), until,
-                 coarse ? " (only hours are kept of that time)" : "", number_of(row, "temperature_max_celsius"), page_degrees(page),
-                 slowed, process[0] ? "; mostly " : "", process, process[0] && user[0] ? " (" : "", process[0] ? user : "",
-                 process[0] && user[0] ? ")" : "");
+                 coarse ? " (only hours are kept of that time)" : "", part, slowed, process[0] ? "; mostly " : "", process,
+                 process[0] && user[0] ? " (" : "", process[0] ? user : "", process[0] && user[0] ? ")" : "");
         bullet(out, page, line);
     }
 }
@@ -193,7 +203,7 @@ static void energy_origin(struct buf *out, const struct page *page, const json_t
     if (all <= 0)
         return;
     snprintf(line, sizeof line,
-             "Energy: %.0f %% from the cards' own counters, %.0f %% integrated from power readings; %.0f %% is explained by "
+             "Energy: %.0f%% from the cards' own counters, %.0f%% integrated from power readings; %.0f%% is explained by "
              "processes; the rest is not attributed (idle power, hidden processes, unknown shares, whirr not running).",
              100 * counted / all, 100 - 100 * counted / all, 100 * given / all);
     buf_char(out, '\n');
@@ -211,7 +221,9 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
         page_wrap(out, page, INK_FAINT, line, 0, 0);
     }
     if (json_array_size(gaps)) {
-        snprintf(line, sizeof line, "%.1f hours are not known: %s%s", number_of(body, "missing_seconds") / 3600,
+        char missing[WORDS_SIZE];
+        snprintf(line, sizeof line, "%s are not known: %s%s",
+                 words_duration(llround(number_of(body, "missing_seconds")) * 1000, missing),
                  text_of(json_array_get(gaps, 0), "text"), json_array_size(gaps) > 1 ? " And others." : "");
         page_wrap(out, page, INK_FAINT, line, 0, 0);
     }

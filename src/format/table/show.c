@@ -1,105 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Numbers for people: three digits that matter, a unit, and a dash where nothing is known.
+ * Readings for people: the words of base/words.h, and a dash where nothing is known.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "format/table/page.h"
 
-struct unit {
-    const char *name;
-    double bytes;
-};
+typedef const char *words(int64_t value, char out[WORDS_SIZE]);
 
-static const struct unit units[] = {{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776}};
-
-/* The largest unit in which the number is at least 1 (MiB at least where `least` says so). */
-static const struct unit *unit_of(double bytes, size_t least)
+static void show(char text[NUMBER_SIZE], const struct page *page, struct reading reading, words *in_words)
 {
-    size_t i = ARRAY_LEN(units) - 1;
-    while (i > least && bytes < units[i].bytes)
-        i--;
-    return &units[i];
-}
-
-static void with_unit(char text[NUMBER_SIZE], double bytes, const char *behind, size_t least)
-{
-    const struct unit *unit = unit_of(bytes, least);
-    double value = bytes / unit->bytes;
-    bool whole = unit->bytes < units[3].bytes || value >= 100;
-    snprintf(text, NUMBER_SIZE, "%.*f %s%s", whole ? 0 : 1, value, unit->name, behind);
-}
-
-static void dash(char text[NUMBER_SIZE], const struct page *page)
-{
-    snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+    int64_t value;
+    if (reading_get(reading, &value))
+        in_words(value, text);
+    else
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
 }
 
 void show_bytes(char text[NUMBER_SIZE], const struct page *page, struct reading bytes)
 {
-    int64_t value;
-    if (reading_get(bytes, &value))
-        with_unit(text, (double)value, "", 2);
-    else
-        dash(text, page);
+    show(text, page, bytes, words_bytes);
 }
 
 void show_rate(char text[NUMBER_SIZE], const struct page *page, struct reading bytes_per_s)
 {
-    int64_t value;
-    if (reading_get(bytes_per_s, &value))
-        with_unit(text, (double)value, "/s", 0);
-    else
-        dash(text, page);
+    show(text, page, bytes_per_s, words_rate);
 }
 
+/* Both in the unit of the whole. */
 void show_bytes_of(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total)
 {
+    char whole_text[WORDS_SIZE];
     int64_t part, whole;
     if (!reading_get(total, &whole)) {
         show_bytes(text, page, used);
         return;
     }
-    const struct unit *unit = unit_of((double)whole, 2);
-    int decimals = unit->bytes < units[3].bytes || (double)whole / unit->bytes >= 1000 ? 0 : 1;
+    char unit = words_bytes(whole, whole_text)[strcspn(whole_text, "KMGT")];
+    int power = unit == 'K' ? 1 : unit == 'M' ? 2 : unit == 'G' ? 3 : 4;
     if (reading_get(used, &part))
-        snprintf(text, NUMBER_SIZE, "%.*f/%.*f %s", decimals, (double)part / unit->bytes, decimals, (double)whole / unit->bytes,
-                 unit->name);
+        snprintf(text, NUMBER_SIZE, "%.*f/%s", power > 2 ? 1 : 0, (double)part / (double)(1LL << 10 * power), whole_text);
     else
-        snprintf(text, NUMBER_SIZE, "%s/%.*f %s", page_dash(page), decimals, (double)whole / unit->bytes, unit->name);
+        snprintf(text, NUMBER_SIZE, "%s/%s", page_dash(page), whole_text);
 }
 
 void show_percent(char text[NUMBER_SIZE], const struct page *page, struct reading permille)
 {
-    int64_t value;
-    if (!reading_get(permille, &value))
-        dash(text, page);
-    else if (value > 0 && value < 5)
-        snprintf(text, NUMBER_SIZE, "<1 %%");
+    show(text, page, permille, words_percent);
+}
+
+void show_temperature(char text[NUMBER_SIZE], const struct page *page, struct reading mdegc)
+{
+    if (mdegc.state == READING_OK && !page->utf8)
+        snprintf(text, NUMBER_SIZE, "%lld C", words_whole(mdegc.value, 1000));
     else
-        snprintf(text, NUMBER_SIZE, "%lld %%", (long long)((value + 5) / 10));
+        show(text, page, mdegc, words_temperature);
 }
 
 void show_watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw)
 {
-    int64_t value;
-    if (!reading_get(mw, &value))
-        dash(text, page);
-    else
-        snprintf(text, NUMBER_SIZE, value < 9950 ? "%.1f W" : "%.0f W", (double)value / 1000);
+    show(text, page, mw, words_power);
+}
+
+void show_energy(char text[NUMBER_SIZE], const struct page *page, struct reading mj)
+{
+    show(text, page, mj, words_energy);
 }
 
 void show_age(char text[NUMBER_SIZE], const struct page *page, int64_t ms)
 {
-    long long s = ms / MS_PER_S;
-    if (ms < 0)
-        dash(text, page);
-    else if (s < 60)
-        snprintf(text, NUMBER_SIZE, "%llds", s);
-    else if (s < 3600)
-        snprintf(text, NUMBER_SIZE, "%lldm%02llds", s / 60, s % 60);
-    else if (s < 86400)
-        snprintf(text, NUMBER_SIZE, "%lldh%02lldm", s / 3600, s / 60 % 60);
-    else
-        snprintf(text, NUMBER_SIZE, "%lldd%02lldh", s / 86400, s / 3600 % 24);
+    show(text, page, ms < 0 ? reading_absent(READING_UNREAD) : reading_ok(ms / MS_PER_S * MS_PER_S), words_duration);
 }

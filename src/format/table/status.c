@@ -111,8 +111,8 @@ static void make_cells(struct cell cells[COLUMN_COUNT], const struct page *page,
     cells[COLUMN_MEMORY].bar = full;
     cells[COLUMN_MEMORY].bar_ink = reading_or(full, 0) >= 970 ? INK_BAD : reading_or(full, 0) >= 900 ? INK_WARN : INK_MEMORY;
     memory_text(cells[COLUMN_MEMORY].text, page, gpu);
-    if (reading_get(gpu->temp_mdegc, &value))
-        snprintf(cells[COLUMN_TEMP].text, NUMBER_SIZE, "%lld%s", (long long)((value + 500) / 1000), page_degrees(page));
+    if (gpu->temp_mdegc.state == READING_OK)
+        show_temperature(cells[COLUMN_TEMP].text, page, gpu->temp_mdegc);
     cells[COLUMN_TEMP].ink = heat_ink(gpu);
     power_text(cells[COLUMN_POWER].text, page, gpu);
     cells[COLUMN_POWER].ink = power_ink(gpu);

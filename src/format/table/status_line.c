@@ -172,11 +172,11 @@ void status_line(struct buf *out, const struct page *page, const struct gpu *gpu
         part(&line, INK_FAINT, text);
     }
     if (reading_get(gpu->encoder_permille, &value) && value > 0) {
-        snprintf(text, sizeof text, "encoder %lld %%", (long long)((value + 5) / 10));
+        snprintf(text, sizeof text, "encoder %lld%%", (long long)((value + 5) / 10));
         part(&line, INK_FAINT, text);
     }
     if (reading_get(gpu->decoder_permille, &value) && value > 0) {
-        snprintf(text, sizeof text, "decoder %lld %%", (long long)((value + 5) / 10));
+        snprintf(text, sizeof text, "decoder %lld%%", (long long)((value + 5) / 10));
         part(&line, INK_FAINT, text);
     }
     if (gpu->process_count)

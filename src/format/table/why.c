@@ -18,7 +18,7 @@ static void causes(struct buf *out, const struct page *page, const struct why_pa
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
         char percent[16];
-        snprintf(percent, sizeof percent, "%3.0f %%", cause->confidence * 100);
+        snprintf(percent, sizeof percent, "%3.0f%%", cause->confidence * 100);
         buf_text(out, "  ");
         page_cell(out, page, i == 0 ? INK_STRONG : INK_FAINT, RIGHT, percent, 5);
         buf_text(out, "  ");

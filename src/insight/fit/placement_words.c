@@ -57,7 +57,7 @@ static void say_choice(struct say *t, const struct capacity *c, const struct pla
             !reading_get(gpu->available_bytes, &room) || room < wish->bytes + wish->fixed_bytes)
             continue;
         if (reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE && reading_or(chosen->util_permille, 0) < BUSY_PERMILLE) {
-            say(t, "; %s has room too but is busy (%lld %%)", capacity_gpu_words(gpu, words), percent(gpu->util_permille.value));
+            say(t, "; %s has room too but is busy (%lld%%)", capacity_gpu_words(gpu, words), percent(gpu->util_permille.value));
             return;
         }
         larger = larger || room > reading_or(chosen->available_bytes, 0);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "insight/forecast/internal.h"
 
 /* A change of so much of the card's memory from one sample to the next is a load or an unload. */
@@ -282,27 +283,7 @@ void forecast_say(struct forecast_when *when, enum forecast_verdict verdict, con
     va_end(args);
 }
 
-void forecast_span_text(double seconds, char text[32])
+const char *forecast_span_words(double seconds, char text[WORDS_SIZE])
 {
-    if (seconds < 100)
-        snprintf(text, 32, "%.0f s", seconds);
-    else if (seconds < 100 * 60.0)
-        snprintf(text, 32, "%.0f min", seconds / 60);
-    else if (seconds < 48 * 3600.0)
-        snprintf(text, 32, "%.1f h", seconds / 3600);
-    else
-        snprintf(text, 32, "%.0f days", seconds / 86400);
-}
-
-void forecast_bytes_text(double bytes, char text[32])
-{
-    double size = fabs(bytes);
-    if (size < 1048576)
-        snprintf(text, 32, "%.0f KiB", bytes / 1024);
-    else if (size < 1000 * 1048576.0)
-        snprintf(text, 32, size < 10 * 1048576.0 ? "%.1f MiB" : "%.0f MiB", bytes / 1048576);
-    else if (size < 1000 * 1073741824.0)
-        snprintf(text, 32, "%.1f GiB", bytes / 1073741824);
-    else
-        snprintf(text, 32, "%.1f TiB", bytes / 1099511627776);
+    return words_duration(llround(seconds) * 1000, text);
 }

@@ -12,6 +12,8 @@
 
 #include "model/snapshot.h"
 
+#include "base/words.h"
+
 enum forecast_verdict {
     FORECAST_UNKNOWN,  /* too little was seen, or it cannot be read: the reason says which */
     FORECAST_NO_TREND, /* seen long enough, and nothing points there */
@@ -90,8 +92,7 @@ struct forecast *forecast_make(const struct forecast_memory *m, const struct sna
 void forecast_free(struct forecast *f); /* NULL is fine */
 
 /* "40 s", "12 min", "3.1 h", "2 days"; "312 MiB", "1.4 GiB". */
-void forecast_span_text(double seconds, char text[32]);
-void forecast_bytes_text(double bytes, char text[32]);
+const char *forecast_span_words(double seconds, char text[WORDS_SIZE]);
 const char *forecast_verdict_name(enum forecast_verdict verdict); /* "no_trend" */
 /* The share of the room at which the memory counts as full. */
 #define FORECAST_FULL_SHARE 0.995

@@ -105,7 +105,7 @@ static bool known_well(const struct fit_approach *fit)
 static void say(struct forecast_heat *h, const struct fit_approach *fit, double now, double limit, double span, double seen)
 {
     char text[32];
-    forecast_span_text(span, text);
+    forecast_span_words(span, text);
     if (known_well(fit)) {
         h->final_c = fit->final;
         h->tau_s = fit->tau;
@@ -116,18 +116,19 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
         h->when.likely_s = fit->cross;
         h->when.earliest_s = MIN_OF(fit->cross_early * 0.9, fit->cross);
         h->when.latest_s = MAX_OF(fit->cross_late * 1.1, fit->cross);
-        forecast_say(&h->when, FORECAST_EXPECTED, "%.0f C now, goes to about %.0f C, the limit is %.0f C", now, fit->final, limit);
+        forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, goes to about %.0f °C, the limit is %.0f °C", now, fit->final,
+                     limit);
     } else if ((fit->final_high >= limit || fit->final > limit) && fit->final > now + SETTLED_C) {
-        forecast_say(&h->when, FORECAST_UNKNOWN, "rises from %.0f C, too early to say whether it stays below %.0f C", now, limit);
+        forecast_say(&h->when, FORECAST_UNKNOWN, "rises from %.0f °C, too early to say whether it stays below %.0f °C", now, limit);
     } else if (fabs(fit->final - now) <= SETTLED_C || (fabs(seen) <= SETTLED_C && !known_well(fit))) {
-        forecast_say(&h->when, FORECAST_NEVER, "settled at %.0f C, %.0f below the limit", now, limit - now);
+        forecast_say(&h->when, FORECAST_NEVER, "settled at %.0f °C, %.0f below the limit", now, limit - now);
     } else if (fit->final < now) {
-        forecast_say(&h->when, FORECAST_NEVER, "cools down, %.0f C now", now);
+        forecast_say(&h->when, FORECAST_NEVER, "cools down, %.0f °C now", now);
     } else if (known_well(fit)) {
-        forecast_say(&h->when, FORECAST_NEVER, "%.0f C now, settles at about %.0f C, %.0f below the limit", now, fit->final,
+        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settles at about %.0f °C, %.0f below the limit", now, fit->final,
                      limit - fit->final);
     } else {
-        forecast_say(&h->when, FORECAST_NEVER, "%.0f C now, settles below the limit of %.0f C", now, limit);
+        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settles below the limit of %.0f °C", now, limit);
     }
 }
 
@@ -158,7 +159,7 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
     double now = (double)gpu->temp_mdegc.value / 1000, limit = (double)gpu->temp_limit_mdegc.value / 1000;
     if (now >= limit || reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT) {
         forecast_say(&ret->when, FORECAST_REACHED,
-                     now >= limit ? "%.0f C, the limit is %.0f C" : "%.0f C, it slows itself down already (limit %.0f C)", now,
+                     now >= limit ? "%.0f °C, the limit is %.0f °C" : "%.0f °C, it slows itself down already (limit %.0f °C)", now,
                      limit);
         return;
     }
@@ -171,5 +172,5 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
         say(ret, &fit, now, limit, span, seen);
     else
         forecast_say(&ret->when, FORECAST_UNKNOWN,
-                     changed ? "%.0f C, the load changed just now" : "%.0f C, seen for too short a time", now);
+                     changed ? "%.0f °C, the load changed just now" : "%.0f °C, seen for too short a time", now);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "insight/forecast/internal.h"
 
 /* A database grows by pages, and a write-ahead log comes and goes. */
@@ -46,8 +47,8 @@ static bool judge_disk(const struct forecast_memory *m, struct forecast_store *s
     if (when.verdict != FORECAST_EXPECTED || (s->when.verdict == FORECAST_EXPECTED && s->when.likely_s <= when.likely_s))
         return false;
     char rate[32], left[32];
-    forecast_bytes_text(rise.line.slope * 3600, rate);
-    forecast_bytes_text((double)disk_free, left);
+    words_bytes(llround(rise.line.slope * 3600), rate);
+    words_bytes(disk_free, left);
     forecast_say(&when, FORECAST_EXPECTED, "the disk loses %s an hour, %s are free", rate, left);
     s->when = when;
     s->bytes_per_s = rise.line.slope;
@@ -65,8 +66,8 @@ static bool held_by_retention(const struct forecast_store_facts *f, const struct
     if (most >= cap)
         return false;
     char size[32], after[32];
-    forecast_bytes_text(rise->line.level + rise->line.slope * left_s, size);
-    forecast_span_text((double)f->retention_ms / 1000, after);
+    words_bytes(llround(rise->line.level + rise->line.slope * left_s), size);
+    forecast_span_words((double)f->retention_ms / 1000, after);
     forecast_say(ret, FORECAST_NEVER, "samples are cleaned up after %s, which holds it at about %s", after, size);
     return true;
 }
@@ -84,7 +85,7 @@ static void judge_cap(const struct forecast_memory *m, struct forecast_store *s)
         return;
     }
     char text[32], rate[32];
-    forecast_bytes_text((double)used, text);
+    words_bytes(used, text);
     if (used >= 0.99 * (double)cap) {
         forecast_say(&s->when, FORECAST_REACHED, "%s are stored, the oldest samples are given up for new ones", text);
         return;
@@ -102,7 +103,7 @@ static void judge_cap(const struct forecast_memory *m, struct forecast_store *s)
     if (held_by_retention(f, &rise, (double)cap, &s->when))
         return;
     rise_when(&rise, &m->store, (double)cap, &s->when);
-    forecast_bytes_text(rise.line.slope * 86400, rate);
+    words_bytes(llround(rise.line.slope * 86400), rate);
     if (s->when.verdict == FORECAST_EXPECTED)
         forecast_say(&s->when, FORECAST_EXPECTED, "grows by %s a day, %s stored", rate, text);
     else

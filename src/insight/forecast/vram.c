@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "insight/forecast/internal.h"
 
 /* Memory is taken in pages of 2 MiB. */
@@ -58,8 +59,8 @@ static void say_rise(struct forecast_vram *v, const struct rise *rise)
 {
     char who[PROCESS_NAME_SIZE + 32], rate[32], span[32];
     who_text(v, who);
-    forecast_bytes_text(rise->line.slope * 60, rate);
-    forecast_span_text(rise->basis_s, span);
+    words_bytes(llround(rise->line.slope * 60), rate);
+    forecast_span_words(rise->basis_s, span);
     if (v->when.verdict == FORECAST_NO_TREND)
         forecast_say(&v->when, FORECAST_NO_TREND, "%s grows by %s a minute, too little seen to say when it would be full", who,
                      rate);
@@ -78,16 +79,16 @@ static void say_swings(struct forecast_vram *v, const struct track *t)
         least = MIN_OF(least, t->stretches[i].first);
         most = MAX_OF(most, t->stretches[i].highest);
     }
-    forecast_bytes_text(least, low);
-    forecast_bytes_text(most, high);
+    words_bytes(llround(least), low);
+    words_bytes(llround(most), high);
     forecast_say(&v->when, FORECAST_NO_TREND, "rises and falls between %s and %s", low, high);
 }
 
 static void say_none(struct forecast_vram *v, const struct rise *rise, double room)
 {
     char span[32], used[32];
-    forecast_span_text(rise->basis_s, span);
-    forecast_bytes_text(rise->line.level, used);
+    forecast_span_words(rise->basis_s, span);
+    words_bytes(llround(rise->line.level), used);
     if (rise->line.slope < 0 && -rise->line.slope * rise->line.span > 0.01 * room && -rise->line.slope > 3 * rise->line.slope_error)
         forecast_say(&v->when, FORECAST_NO_TREND, "falls, now %s", used);
     else
@@ -109,7 +110,7 @@ static void judge_by_process(const struct forecast_card *card, const struct fore
 static void say_too_short(const struct track *t, struct forecast_when *when)
 {
     char span[32];
-    forecast_span_text(track_span_s(t), span);
+    forecast_span_words(track_span_s(t), span);
     if (t->began_by == CUT_START || t->began_by == CUT_GAP)
         forecast_say(when, FORECAST_UNKNOWN, "seen for too short a time");
     else

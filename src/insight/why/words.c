@@ -144,23 +144,7 @@ const char *words_miner(const struct process *p)
 
 const char *words_ago(int64_t ms, char out[SHORT_WORDS])
 {
-    long long s = whole(ms, MS_PER_S), min = whole(ms, 60000), days = ms / 86400000;
-    if (s < 120)
-        snprintf(out, SHORT_WORDS, "%lld s", s);
-    else if (min < 120)
-        snprintf(out, SHORT_WORDS, "%lld min", min);
-    else if (days < 2)
-        snprintf(out, SHORT_WORDS, min % 60 ? "%lld h %lld min" : "%lld h", min / 60, min % 60);
-    else
-        snprintf(out, SHORT_WORDS, "%lld days", days);
-    return out;
-}
-
-const char *words_bytes(int64_t bytes, char out[SHORT_WORDS])
-{
-    double mib = (double)bytes / (1024 * 1024);
-    snprintf(out, SHORT_WORDS, mib >= 1024 ? "%.1f GiB" : "%.0f MiB", mib >= 1024 ? mib / 1024 : mib);
-    return out;
+    return words_duration(ms, out);
 }
 
 const char *words_absent(enum reading_state state)

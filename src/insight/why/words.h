@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "insight/why/facts.h"
 
 /* A text that takes whole clauses: one that does not fit is left out, and what is there stays well formed. */
@@ -34,9 +35,8 @@ bool words_draws(const struct process *p);
 /* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
 const char *words_miner(const struct process *p);
 
-const char *words_ago(int64_t ms, char out[SHORT_WORDS]);      /* "40 s", "5 min", "2 h 5 min", "3 days" */
-const char *words_bytes(int64_t bytes, char out[SHORT_WORDS]); /* "17.0 GiB", "540 MiB" */
-const char *words_absent(enum reading_state state);            /* "not supported by this card or driver" */
+const char *words_ago(int64_t ms, char out[SHORT_WORDS]);
+const char *words_absent(enum reading_state state); /* "not supported by this card or driver" */
 
 /* Whole numbers, rounded: permille to %, 1/1000 C to C, mW to W, kHz to MHz */
 long long whole(int64_t value, int64_t unit);

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "base/units.h"
+#include "base/words.h"
 #include "format/json/history.h"
 #include "serve/http/core.h"
 #include "serve/http/http.h"

@@ -83,7 +83,7 @@ static void bar(struct buf *out, struct reading value, struct reading limit, dou
     if (!reading_get(value, &v) || !reading_get(limit, &max) || max <= 0)
         return;
     double percent = fmin(100, fmax(0, 100.0 * (double)v / (double)max));
-    buf_printf(out, "<meter min=\"0\" max=\"100\" high=\"%.0f\" optimum=\"0\" value=\"%.1f\">%.0f %%</meter>", high, percent,
+    buf_printf(out, "<meter min=\"0\" max=\"100\" high=\"%.0f\" optimum=\"0\" value=\"%.1f\">%.0f%%</meter>", high, percent,
                percent);
 }
 
@@ -99,7 +99,7 @@ static void figures(struct buf *out, const struct gpu *g)
     static const char end[] = "</dd></div>";
     buf_text(out, "<dl>");
     term(out, "Utilization");
-    number(out, g->util_permille, 0.1, 0, " %");
+    number(out, g->util_permille, 0.1, 0, "%");
     bar(out, g->util_permille, reading_ok(1000), 101);
     buf_text(out, end);
     term(out, "Memory");
@@ -119,7 +119,7 @@ static void figures(struct buf *out, const struct gpu *g)
     bar(out, g->power_mw, g->power_limit_mw, 98);
     buf_text(out, end);
     term(out, "Fan");
-    number(out, g->fan_permille, 0.1, 0, " %");
+    number(out, g->fan_permille, 0.1, 0, "%");
     bar(out, g->fan_permille, reading_ok(1000), 101);
     buf_text(out, end);
     term(out, "Clock");
@@ -151,7 +151,7 @@ static void processes(struct buf *out, const struct gpu *g)
         buf_printf(out, "</td><td>%s</td><td class=\"n\">", process_type_name(p->type));
         number(out, p->mem_bytes, MIB, 0, " MiB");
         buf_text(out, "</td><td class=\"n\">");
-        number(out, p->util_permille, 0.1, 0, " %");
+        number(out, p->util_permille, 0.1, 0, "%");
         buf_text(out, "</td><td class=\"n\">");
         number(out, p->power_mw, 1e-3, 0, " W");
         buf_text(out, "</td><td class=\"c\">");

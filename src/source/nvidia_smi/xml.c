@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 
 void xml_init(struct xml *x, struct str text)
 {
@@ -194,18 +195,6 @@ bool xml_attribute(const struct xml *x, const char *name, struct str *value)
     return false;
 }
 
-static size_t put_utf8(uint32_t c, char out[4])
-{
-    if (c < 0x80)
-        return out[0] = (char)c, 1;
-    if (c < 0x800)
-        return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 0x3f)), 2;
-    if (c < 0x10000)
-        return out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 0x3f)), out[2] = (char)(0x80 | (c & 0x3f)), 3;
-    return out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 0x3f)), out[2] = (char)(0x80 | (c >> 6 & 0x3f)),
-           out[3] = (char)(0x80 | (c & 0x3f)), 4;
-}
-
 /* "&name;" at the front: what it stands for, and how long it is; 0 when it stands for nothing. */
 static size_t entity(struct str s, char out[4], size_t *len)
 {
@@ -226,15 +215,14 @@ static size_t entity(struct str s, char out[4], size_t *len)
     for (const char *c = s.at + 2 + hex; c < end; c++) {
         if (hex ? !isxdigit((unsigned char)*c) : !isdigit((unsigned char)*c))
             return 0;
-        unsigned digit = isdigit((unsigned char)*c) ? (unsigned)(*c - '0') : (unsigned)(tolower((unsigned char)*c) - 'a') + 10;
-        value = value * (hex ? 16 : 10) + digit;
+        value = value * (hex ? 16 : 10) + (uint32_t)hex_digit(*c);
         if (value > 0x10ffff)
             return 0;
     }
     if (value == 0 || (value >= 0xd800 && value <= 0xdfff))
         return 0;
     *len = (size_t)(end + 1 - s.at);
-    return put_utf8(value, out);
+    return str_put_utf8(value, out);
 }
 
 void xml_decode(struct str text, char *to, size_t size)

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "source/sim/job.h"
 
 enum { NAME_SIZE = 48 };
@@ -39,17 +40,10 @@ static int refuse(struct error *err, const char *what, struct str given, const c
 {
     char text[NAME_SIZE];
     str_copy_clean(text, sizeof text, given);
-    const char *nearest = NULL;
-    size_t best = 4;
+    const char *nearest = nearest_name(text, names, count);
     AUTO_BUF struct buf known = BUF(400);
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = str_distance(text, names[i]);
-        if (distance < best || (given.len >= 3 && !nearest && str_starts(str_from(names[i]), text))) {
-            best = MIN_OF(distance, best);
-            nearest = names[i];
-        }
+    for (size_t i = 0; i < count; i++)
         buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    }
     struct str list = buf_view(&known);
     if (nearest)
         return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; did you mean '%s'? Known: " STR_FMT, what, text, nearest,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 
 /* "card12" and nothing else: "card1-DP-1" is a connector, "renderD128" another face of the same card. */
 static bool number_behind(const char *name, const char *prefix, int *ret)
@@ -40,8 +41,7 @@ static bool hex(struct str s, uint32_t *ret)
     if (s.len == 0 || s.len > 8)
         return false;
     for (size_t i = 0; i < s.len; i++) {
-        char c = s.at[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = hex_digit(s.at[i]);
         if (digit < 0)
             return false;
         value = value * 16 + (uint32_t)digit;

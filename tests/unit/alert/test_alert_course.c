@@ -35,7 +35,7 @@ static void without_a_wait_it_fires_and_ends_at_once(void **state)
     assert_string_equal(c.last.gpu_name, "Test Card");
     assert_string_equal(c.last.labels[0].value, "ml");
     assert_true(c.last.has_value && c.last.value == 80);
-    assert_non_null(strstr(c.last.summary, "utilization_percent is 80 %"));
+    assert_non_null(strstr(c.last.summary, "utilization_percent is 80%"));
     assert_int_equal(c.last.started_at.ms, c.start_ms + 5000);
     assert_int_equal(c.last.ended_at.ms, 0);
     course_step(&c, 10);
@@ -304,7 +304,7 @@ static void forecasts_make_alerts_and_no_trend_ends_them(void **state)
     course_begin(&c, "", 1);
     c.facts.gpus[0].vram_full_seconds = reading_ok(500);
     course_run(&c, 0, 30);
-    assert_non_null(strstr(c.last.summary, "no VRAM left in 8m20s"));
+    assert_non_null(strstr(c.last.summary, "no VRAM left in 8m 20s"));
     c.facts.gpus[0].vram_full_seconds = reading_absent(READING_UNSUPPORTED);
     course_run(&c, 35, 95);
     assert_string_equal(course_told(&c), "0 pending vram_full_soon 0; 30 fired vram_full_soon 0; 95 resolved vram_full_soon 0; ");
@@ -322,7 +322,7 @@ static void a_process_that_idles_for_an_hour_is_told(void **state)
     set_util(0); /* the driver does not tell the process's own share: the card idles, so does it */
     course_run(&c, 0, 3600);
     assert_string_equal(course_told(&c), "0 pending idle_process 4242; 3600 fired idle_process 4242; ");
-    assert_non_null(strstr(c.last.summary, "jupyter (pid 4242) holds 8 GiB of GPU 0 (Test Card)"));
+    assert_non_null(strstr(c.last.summary, "jupyter (pid 4242) holds 8.0 GiB of GPU 0 (Test Card)"));
     set_util(30);
     course_step(&c, 3605);
     gpu_set(g, "utilization_percent", 0);

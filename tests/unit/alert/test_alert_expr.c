@@ -329,15 +329,15 @@ static void numbers_are_shown_with_their_unit(void **state)
         double number;
         const char *name, *text;
     } cases[] = {
-        {21504, "memory_used_mb", "21 GiB"},
+        {21504, "memory_used_mb", "21.0 GiB"},
         {21600, "memory_used_mb", "21.1 GiB"},
         {90, "temperature_celsius", "90 °C"},
-        {42.5, "utilization_percent", "42.5 %"},
-        {3e9, "pcie_rx_bytes_per_second", "2.79 GiB/s"},
+        {42.5, "utilization_percent", "42.5%"},
+        {3e9, "pcie_rx_bytes_per_second", "2.8 GiB/s"},
         {540, "vram_full_seconds", "9m"},
-        {547, "vram_full_seconds", "9m7s"},
-        {90061, "vram_full_seconds", "1d1h"},
-        {1.5, "vram_full_seconds", "1.5 s"},
+        {547, "vram_full_seconds", "9m 7s"},
+        {90061, "vram_full_seconds", "1d 1h"},
+        {1.5, "vram_full_seconds", "1.5s"},
         {16, "pcie_width", "16"},
         {0.5, "power_watts", "0.5 W"},
         {1980, "clock_graphics_mhz", "1980 MHz"},

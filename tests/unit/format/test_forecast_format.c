@@ -59,8 +59,8 @@ static void a_line_says_what_when_between_and_why(void **state)
     setenv("TZ", "UTC", 1);
     struct forecast *f = two_gpus();
     AUTO_BUF struct buf out = text_of(f, ALL_GPUS, 0, true);
-    assert_non_null(strstr(out.at, "GPU 0: memory full in 12 min: python3 (pid 4242) grows by 512 MiB a minute, for 5 min.\n"));
-    assert_non_null(strstr(out.at, "GPU 0   memory       full in 12 min       01:14 (01:12–01:15): python3 (pid 4242) grows"));
+    assert_non_null(strstr(out.at, "GPU 0: memory full in 12m: python3 (pid 4242) grows by 512 MiB a minute, for 5 min.\n"));
+    assert_non_null(strstr(out.at, "GPU 0   memory       full in 12m          01:14 (01:12–01:15): python3 (pid 4242) grows"));
     assert_non_null(strstr(out.at, "GPU 1   memory       no trend             stays about 3.0 GiB for 5 min\n"));
     assert_non_null(strstr(out.at, "        temperature  never                settled at 62 C, 27 below the limit\n"));
     assert_null(strstr(out.at, "host")); /* no store, no line */

@@ -114,11 +114,11 @@ static void numbers_are_short_and_absent_ones_a_dash(void **state)
     show_bytes_of(text, &plain, reading_absent(READING_DENIED), reading_ok(25769803776));
     assert_string_equal(text, "–/24.0 GiB");
     show_percent(text, &plain, reading_ok(784));
-    assert_string_equal(text, "78 %");
+    assert_string_equal(text, "78%");
     show_percent(text, &plain, reading_ok(3));
-    assert_string_equal(text, "<1 %");
+    assert_string_equal(text, "<1%");
     show_percent(text, &plain, reading_ok(0));
-    assert_string_equal(text, "0 %");
+    assert_string_equal(text, "0%");
     show_watts(text, &plain, reading_ok(3740));
     assert_string_equal(text, "3.7 W");
     show_watts(text, &plain, reading_ok(279600));
@@ -126,7 +126,7 @@ static void numbers_are_short_and_absent_ones_a_dash(void **state)
     show_age(text, &plain, 40500);
     assert_string_equal(text, "40s");
     show_age(text, &plain, 11220000);
-    assert_string_equal(text, "3h07m");
+    assert_string_equal(text, "3h 7m");
     show_age(text, &plain, -1);
     assert_string_equal(text, "–");
 }

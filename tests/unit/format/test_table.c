@@ -58,7 +58,7 @@ static void states_are_said_in_words(void **state)
     assert_non_null(strstr(b.at, "SIMULATED"));
     assert_non_null(strstr(b.at, "└ 1g.10gb"));
     assert_non_null(strstr(b.at, "slowed by power cap, software thermal slowdown"));
-    assert_non_null(strstr(b.at, "python3 (alice) 16.6 GiB 75 %"));
+    assert_non_null(strstr(b.at, "python3 (alice) 16.6 GiB 75%"));
     assert_non_null(strstr(b.at, "processes not visible without privileges"));
 }
 

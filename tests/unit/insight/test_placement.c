@@ -49,7 +49,7 @@ static void a_gpu_at_rest_is_taken_before_a_busy_one(void **state)
     c->gpus[0].util_permille = reading_ok(970);
     AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, ALL});
     assert_int_equal(p->copies[0].shares[0].gpu, 1);
-    assert_non_null(strstr(p->reason, "GPU 0 has room too but is busy (97 %)"));
+    assert_non_null(strstr(p->reason, "GPU 0 has room too but is busy (97%)"));
 }
 
 static void what_no_gpu_can_hold_alone_is_split_over_as_few_as_possible(void **state)
