@@ -267,3 +267,18 @@ def test_what_is_read_from_hours_is_what_the_minutes_say(whirr, tmp_path):
     for one, other in zip(sorted(fast["processes"]["processes"], key=key), sorted(slow["processes"]["processes"], key=key)):
         assert one["pid"] == other["pid"] and one["energy_joules"] == pytest.approx(other["energy_joules"], rel=1e-3)
     assert [e["process"] for e in fast["why"]["episodes"]] == [e["process"] for e in slow["why"]["episodes"]]
+
+
+@pytest.mark.parametrize("which", [("night", "595", "scenario=night", "10"), ("users", "90", "scenario=multi-user", "5")], ids=["night", "users"])
+def test_the_list_of_processes_and_what_is_not_attributed_are_the_gpus_energy(whirr, histories, which):
+    url = histories(*which)
+    body = whirr("history", "--processes", "--store", url, "--since", "-30d", "--json").json()
+    given = sum(p["energy_joules"] for p in body["processes"])
+    rest = {r["gpu_index"]: r["energy_joules"] for r in body["not_attributed"]}
+    stored = dict(rows(url, "SELECT g.gpu_index, SUM(e.energy_mj) / 1000.0 FROM energy e JOIN gpus g ON g.id = e.gpu_id GROUP BY 1"))
+    assert set(rest) == set(stored) and all(joules >= 0 for joules in rest.values())
+    assert given + sum(rest.values()) == pytest.approx(sum(stored.values()), rel=0.01)
+    assert "(not attributed)" in whirr("history", "--processes", "--store", url, "--since", "-30d").out
+    # Whoever asks for one process is not told of the rest.
+    name = body["processes"][0]["name"]
+    assert whirr("history", "--processes", "--process", name, "--store", url, "--since", "-30d", "--json").json()["not_attributed"] == []
