@@ -13,7 +13,8 @@ CODES = {"unknown", "lost", "failing", "asleep", "idle", "kept_from_idling", "li
 def test_every_command_gives_the_same_activity(sim, scenario, code):
     status = sim(scenario, "status", "--json").json()
     why = sim(scenario, "why", "--json").json()
-    assert status["gpus"][0]["activity"]["code"] == why["gpus"][0]["activity"]["code"] == code
+    health = json.loads(sim(scenario, "health", "--json").out)
+    assert status["gpus"][0]["activity"]["code"] == why["gpus"][0]["activity"]["code"] == health["gpus"][0]["activity"]["code"] == code
     for gpu in status["gpus"]:
         assert gpu["activity"]["code"] in CODES and gpu["activity"]["words"] == gpu["activity"]["code"].replace("_", " ")
 

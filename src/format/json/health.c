@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "format/health.h"
+#include "format/json/json.h"
 
 static void key_time(struct json_writer *j, const char *key, struct wall at)
 {
@@ -44,6 +45,7 @@ static void verdict_head(struct json_writer *j, const struct health_verdict *v)
     key_text(j, "gpu_uuid", v->id.uuid);
     key_text(j, "pci_address", v->id.pci_address);
     jw_key_bool(j, "simulated", v->simulated);
+    json_activity(j, &v->activity);
     jw_key_text(j, "state", health_state_name(v->state));
     jw_key_text(j, "reason", v->reason);
     jw_key_text(j, "action", v->action);
@@ -129,6 +131,27 @@ static void take_finding(const json_t *o, struct health_verdict *v)
     v->finding_count++;
 }
 
+static void take_activity(const json_t *o, struct activity *a)
+{
+    const char *code = json_string_value(json_object_get(o, "code"));
+    for (int i = 0; code && i < ACTIVITY_COUNT; i++)
+        if (strcmp(code, activity_code_name((enum activity_code)i)) == 0)
+            a->code = (enum activity_code)i;
+    if (json_is_number(json_object_get(o, "load_percent")))
+        a->load_permille = reading_ok((int64_t)(json_number_value(json_object_get(o, "load_percent")) * 10 + 0.5));
+    a->bursts = json_is_true(json_object_get(o, "bursts"));
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(o, "symptoms"), i,
+                       item) for (unsigned k = 0; k < SYMPTOM_COUNT;
+                                  k++) if (json_is_string(item) && strcmp(json_string_value(item), symptom_name((enum symptom)k)) ==
+                                                                       0) a->symptoms |= 1u << k;
+    json_array_foreach(json_object_get(o, "throttled_by"), i,
+                       item) for (unsigned k = 0; k < THROTTLE_COUNT;
+                                  k++) if (json_is_string(item) && strcmp(json_string_value(item), throttle_name(k)) == 0)
+        a->throttled_by |= 1 << k;
+}
+
 static void take_verdict(const json_t *o, struct health_verdict *v)
 {
     v->gpu_index = (int)json_integer_value(json_object_get(o, "gpu_index"));
@@ -136,6 +159,7 @@ static void take_verdict(const json_t *o, struct health_verdict *v)
     take_text(o, "gpu_uuid", v->id.uuid, sizeof v->id.uuid);
     take_text(o, "pci_address", v->id.pci_address, sizeof v->id.pci_address);
     v->simulated = json_is_true(json_object_get(o, "simulated"));
+    take_activity(json_object_get(o, "activity"), &v->activity);
     take_state(o, &v->state);
     take_text(o, "reason", v->reason, sizeof v->reason);
     take_text(o, "action", v->action, sizeof v->action);

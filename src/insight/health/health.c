@@ -277,6 +277,7 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     card->id = gpu->id;
     card->listed = true;
     card->simulated = gpu->simulated;
+    v->activity = gpu->activity;
     card->last_seen = now->taken_at;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
     if (!gpu->released)
@@ -302,6 +303,7 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
 /* A card that was there and is not listed any more is lost, unless its source is not looking. */
 static void judge_missing(struct health_verdict *v, struct health_card *card, const struct snapshot *now)
 {
+    v->activity.code = ACTIVITY_LOST;
     bool looking = true, asked = !card->source[0];
     for (size_t i = 0; i < MIN_OF(now->source_count, (size_t)SOURCES_MAX); i++) {
         const struct source_status *source = &now->sources[i];

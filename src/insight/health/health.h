@@ -103,6 +103,7 @@ struct health_verdict {
     int gpu_index;
     struct gpu_id id;
     bool simulated;
+    struct activity activity; /* what it is doing, beside how it is */
     enum health_state state;
     struct wall since;
     bool changed; /* since the judgement before */
