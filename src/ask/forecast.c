@@ -22,7 +22,7 @@ static const char *const wanted[] = {"mem_used_bytes", "mem_free_bytes", "mem_to
                                      "temp_mdegc",     "power_mw",       "throttle_bits",   "power_limit_mw"};
 enum { USED, FREE, TOTAL, RESERVED, TEMP, POWER, THROTTLE, LIMIT, WANTED };
 
-struct past {
+struct stored_course {
     const struct snapshot *now;
     struct forecast_memory *memory;
     struct snapshot *building; /* rows of one moment */
@@ -32,7 +32,7 @@ struct past {
     int column[WANTED]; /* position among those asked for; -1: this store does not have it */
 };
 
-static void flush(struct past *p)
+static void flush(struct stored_course *p)
 {
     if (!p->building)
         return;
@@ -50,14 +50,14 @@ static void flush(struct past *p)
     p->building = NULL;
 }
 
-static struct reading cell(const struct past *p, const struct store_row *row, int which)
+static struct reading cell(const struct stored_course *p, const struct store_row *row, int which)
 {
     return p->column[which] >= 0 ? row->values[p->column[which]] : reading_absent(READING_UNREAD);
 }
 
 static int take_row(void *user, const struct store_row *row)
 {
-    struct past *p = user;
+    struct stored_course *p = user;
     p->cursor = row->cursor;
     if (++p->rows > ROWS_MAX)
         return 1;
@@ -91,7 +91,7 @@ static int take_row(void *user, const struct store_row *row)
     return 0;
 }
 
-static int read_rows(struct store *s, const char *host, struct past *p, struct error *err)
+static int read_rows(struct store *s, const char *host, struct stored_course *p, struct error *err)
 {
     size_t columns[WANTED], count = 0;
     for (int i = 0; i < WANTED; i++) {
@@ -131,7 +131,7 @@ double forecast_see_past(const struct cli *cli, const struct snapshot *now, stru
         log_debug("no history to look at", LOG_TEXT("reason", err.text));
         return 0;
     }
-    struct past past = {.now = now, .memory = memory};
+    struct stored_course past = {.now = now, .memory = memory};
     if (read_rows(store, host, &past, &err) < 0)
         log_debug("the history cannot be read", LOG_TEXT("reason", err.text));
     else

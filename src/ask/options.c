@@ -16,14 +16,14 @@
 
 enum { FIRST_VALUE = 1000 }; /* above all letters */
 
-struct known {
+struct known_options {
     const struct option_spec *specs[OPTIONS_MAX];
     struct option longs[OPTIONS_MAX + 1];
     char letters[3 * OPTIONS_MAX + 3];
     size_t count;
 };
 
-static void learn(struct known *k, const struct option_table *tables, size_t table_count)
+static void learn(struct known_options *k, const struct option_table *tables, size_t table_count)
 {
     size_t used = 0;
     k->letters[used++] = ':'; /* tells a missing argument from an unknown option */
@@ -43,7 +43,7 @@ static void learn(struct known *k, const struct option_table *tables, size_t tab
     k->letters[used] = '\0';
 }
 
-static const struct option_spec *found(const struct known *k, int value)
+static const struct option_spec *found(const struct known_options *k, int value)
 {
     if (value >= FIRST_VALUE && (size_t)(value - FIRST_VALUE) < k->count)
         return k->specs[value - FIRST_VALUE];
@@ -53,7 +53,7 @@ static const struct option_spec *found(const struct known *k, int value)
     return NULL;
 }
 
-static int unknown_option(const struct known *k, const char *word, struct error *err)
+static int unknown_option(const struct known_options *k, const char *word, struct error *err)
 {
     const char *names[OPTIONS_MAX];
     char typed[64];
@@ -101,7 +101,7 @@ static int note(struct options *o, const struct option_spec *spec, const char *v
 int options_parse(struct options *o, const struct option_table *tables, size_t table_count, int argc, char **argv,
                   struct error *err)
 {
-    struct known known = {.count = 0};
+    struct known_options known = {.count = 0};
     learn(&known, tables, table_count);
     opterr = 0;
     optind = 0;

@@ -9,22 +9,22 @@
 
 #include "base/cleanup.h"
 
-struct unit {
+struct size_unit {
     const char *name;
     int64_t size;
 };
 
 /* From large to small; the second name of a size is only read. */
-static const struct unit duration_units[] = {
+static const struct size_unit duration_units[] = {
     {"w", 7 * 86400000LL}, {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"min", 60000}, {"s", 1000}, {"ms", 1},
 };
-static const struct unit byte_units[] = {
+static const struct size_unit byte_units[] = {
     {"TiB", 1LL << 40}, {"T", 1LL << 40}, {"TB", 1000000000000}, {"GiB", 1LL << 30}, {"G", 1LL << 30}, {"GB", 1000000000},
     {"MiB", 1LL << 20}, {"M", 1LL << 20}, {"MB", 1000000},       {"KiB", 1LL << 10}, {"K", 1LL << 10}, {"kB", 1000},
     {"B", 1},
 };
 
-static const struct unit *find_unit(const struct unit *units, size_t count, struct str name)
+static const struct size_unit *find_unit(const struct size_unit *units, size_t count, struct str name)
 {
     for (size_t i = 0; i < count; i++)
         if (strlen(units[i].name) == name.len && strncasecmp(units[i].name, name.at, name.len) == 0)
@@ -73,7 +73,7 @@ bool duration_parse(struct str text, int64_t *ret_ms)
     while (s.len) {
         if (!take_amount(&s, &number, &unit))
             return false;
-        const struct unit *u = find_unit(duration_units, ARRAY_LEN(duration_units), unit);
+        const struct size_unit *u = find_unit(duration_units, ARRAY_LEN(duration_units), unit);
         if (!u || u->size >= previous)
             return false;
         previous = u->size;
@@ -105,13 +105,13 @@ bool bytes_parse(struct str text, int64_t *ret)
         return false;
     if (unit.len == 0)
         return number == floor(number) && to_integer(number, ret);
-    const struct unit *u = find_unit(byte_units, ARRAY_LEN(byte_units), unit);
+    const struct size_unit *u = find_unit(byte_units, ARRAY_LEN(byte_units), unit);
     return u && to_integer(number * (double)u->size, ret);
 }
 
 void bytes_exact(int64_t bytes, char text[WORDS_SIZE])
 {
-    static const struct unit exact[] = {{"TiB", 1LL << 40}, {"GiB", 1LL << 30}, {"MiB", 1LL << 20}, {"KiB", 1LL << 10}};
+    static const struct size_unit exact[] = {{"TiB", 1LL << 40}, {"GiB", 1LL << 30}, {"MiB", 1LL << 20}, {"KiB", 1LL << 10}};
     for (size_t i = 0; i < ARRAY_LEN(exact) && bytes > 0; i++) {
         if (bytes % exact[i].size == 0) {
             snprintf(text, WORDS_SIZE, "%lld%s", (long long)(bytes / exact[i].size), exact[i].name);

@@ -107,7 +107,7 @@ int course_play(const struct env *env, const char *source, int64_t duration_ms, 
 
 /* ---- the history ---- */
 
-struct past {
+struct replayed_rows {
     const size_t *columns;
     size_t count;
     struct snapshot *now; /* rows of one moment; used again for the next */
@@ -117,7 +117,7 @@ struct past {
     size_t rows;
 };
 
-static void give_moment(struct past *p)
+static void give_moment(struct replayed_rows *p)
 {
     if (p->now->gpu_count)
         p->each(p->user, p->now);
@@ -128,7 +128,7 @@ static void give_moment(struct past *p)
 
 static int on_row(void *user, const struct store_row *row)
 {
-    struct past *p = user;
+    struct replayed_rows *p = user;
     p->cursor = row->cursor;
     p->rows++;
     if (p->now->taken_at.ms != row->at.ms)
@@ -153,7 +153,7 @@ int course_past(struct store *store, const char *host, struct wall since, struct
                 course_fn *each, void *user, struct error *err)
 {
     enum { PAGE = 10000 };
-    struct past p = {.columns = columns, .count = count, .each = each, .user = user, .now = snapshot_new(GPU_MAX)};
+    struct replayed_rows p = {.columns = columns, .count = count, .each = each, .user = user, .now = snapshot_new(GPU_MAX)};
     if (!p.now)
         return error_set(err, -ENOMEM, "out of memory");
     p.now->gpu_count = 0;

@@ -13,7 +13,7 @@
 #include "format/json/alert.h"
 #include "format/json/json.h"
 
-struct look {
+struct rule_look {
     struct cli *cli;
     struct buf *out;
     struct json_writer *json;
@@ -49,7 +49,7 @@ static void who(struct buf *out, const struct subject *s)
         buf_text(out, s->snapshot->host.name);
 }
 
-static void say_text(struct look *l, const struct subject *s, enum truth truth)
+static void say_text(struct rule_look *l, const struct subject *s, enum truth truth)
 {
     static const char *const words[] = {"does not hold", "holds", "unknown"};
     static const enum ink inks[] = {INK_FAINT, INK_WARN, INK_FAINT};
@@ -74,7 +74,7 @@ static void say_text(struct look *l, const struct subject *s, enum truth truth)
     buf_char(l->out, '\n');
 }
 
-static void say_json(struct look *l, const struct subject *s, enum truth truth)
+static void say_json(struct rule_look *l, const struct subject *s, enum truth truth)
 {
     static const char *const words[] = {"false", "true", "unknown"};
     struct json_writer *j = l->json;
@@ -107,7 +107,7 @@ static void say_json(struct look *l, const struct subject *s, enum truth truth)
     jw_end(j);
 }
 
-static void judge(struct look *l, const struct subject *s)
+static void judge(struct rule_look *l, const struct subject *s)
 {
     enum truth truth = expr_eval(l->rule->when, s);
     l->holds += truth == TRUTH_TRUE;
@@ -120,7 +120,7 @@ static void judge(struct look *l, const struct subject *s)
         say_text(l, s, truth);
 }
 
-static void judge_rule(struct look *l, const struct snapshot *s, const struct alert_facts *facts)
+static void judge_rule(struct rule_look *l, const struct snapshot *s, const struct alert_facts *facts)
 {
     struct subject subject = {.snapshot = s, .facts = facts};
     if (l->rule->scope == SCOPE_HOST)
@@ -139,7 +139,8 @@ static void judge_rule(struct look *l, const struct snapshot *s, const struct al
     }
 }
 
-static void judge_all(struct look *l, const struct alert_rules *rules, const struct snapshot *s, const struct alert_facts *facts)
+static void judge_all(struct rule_look *l, const struct alert_rules *rules, const struct snapshot *s,
+                      const struct alert_facts *facts)
 {
     size_t held = 0, unknown = 0;
     for (size_t i = 0; i < rules->count; i++) {
@@ -185,7 +186,7 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
     if (!s || !facts) {
         status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", s ? "out of memory" : err.text);
     } else {
-        struct look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
+        struct rule_look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
         know_more(session, s, facts);
         if (cli->json) {
             jw_object(&j);

@@ -19,7 +19,7 @@
 #include "store/admin.h"
 
 /* What a verb works with. */
-struct job {
+struct db_job {
     struct cli *cli;
     const struct config *config;
     struct db_choice choice;
@@ -28,7 +28,7 @@ struct job {
 };
 
 /* What an error means here, and what can be done. */
-static int failed(const struct job *job, int rc, const struct error *err)
+static int failed(const struct db_job *job, int rc, const struct error *err)
 {
     bool file = strncmp(job->url, "sqlite:", 7) == 0;
     switch (rc) {
@@ -47,7 +47,7 @@ static int failed(const struct job *job, int rc, const struct error *err)
 
 /* ---- migrate ---- */
 
-static int say_migrated(struct job *job, int64_t from, int64_t to)
+static int say_migrated(struct db_job *job, int64_t from, int64_t to)
 {
     AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
@@ -68,7 +68,7 @@ static int say_migrated(struct job *job, int64_t from, int64_t to)
     return show_text(&out);
 }
 
-static int migrate(struct job *job)
+static int migrate(struct db_job *job)
 {
     struct error err = {0};
     int64_t version, known = store_known_version();
@@ -93,7 +93,7 @@ static int migrate(struct job *job)
 
 /* ---- vacuum ---- */
 
-static int vacuum(struct job *job)
+static int vacuum(struct db_job *job)
 {
     struct error err = {0};
     int64_t before, after;
@@ -130,14 +130,14 @@ static int vacuum(struct job *job)
 static const char *const exports[] = {"samples",   "minutes", "hours", "host-samples", "host-minutes", "host-hours",
                                       "processes", "events",  NULL};
 
-struct wish {
+struct export_wish {
     const struct cli *cli;
     const char *what;
 };
 
 static bool parameter(void *user, const char *key, char *value, size_t size)
 {
-    const struct wish *wish = user;
+    const struct export_wish *wish = user;
     bool host = strncmp(wish->what, "host-", 5) == 0;
     const char *text = options_value(&wish->cli->options, key, NULL);
     if (strcmp(key, "format") == 0)
@@ -157,8 +157,8 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
 }
 
 /* A file is complete, or not there at all. */
-static int export_to_file(const struct job *job, struct history_source *source, const struct history_question *q, const char *path,
-                          struct error *err)
+static int export_to_file(const struct db_job *job, struct history_source *source, const struct history_question *q,
+                          const char *path, struct error *err)
 {
     char part[PLACE_SIZE];
     if (access(path, F_OK) == 0 && !options_has(&job->cli->options, "force"))
@@ -183,11 +183,11 @@ static int export_to_file(const struct job *job, struct history_source *source, 
     return rc;
 }
 
-static int export(struct job *job)
+static int export(struct db_job *job)
 {
     const struct options *o = &job->cli->options;
     const char *path = options_value(o, "output", "-");
-    struct wish wish = {.cli = job->cli, .what = o->argument_count > 1 ? o->arguments[1] : "samples"};
+    struct export_wish wish = {.cli = job->cli, .what = o->argument_count > 1 ? o->arguments[1] : "samples"};
     struct error err = {0};
     size_t known = 0;
     while (exports[known] && strcmp(exports[known], wish.what) != 0)
@@ -222,7 +222,7 @@ static int export(struct job *job)
 
 /* ---- the command ---- */
 
-static int status(struct job *job)
+static int status(struct db_job *job)
 {
     struct error err = {0};
     int rc = db_status(job->cli, job->config, &job->choice, &err);
@@ -233,7 +233,7 @@ static int run(struct cli *cli)
 {
     static const struct {
         const char *name;
-        int (*run)(struct job *job);
+        int (*run)(struct db_job *job);
         bool acts;
     } verbs[] = {{"status", status, false}, {"migrate", migrate, true}, {"export", export, false}, {"vacuum", vacuum, true}};
     const char *verb = cli->options.arguments[0];
@@ -245,9 +245,9 @@ static int run(struct cli *cli)
     if (cli->options.argument_count > 1 && verbs[which].run != export)
         return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options.arguments[1]);
     tzset();
-    static struct job job; /* large */
+    static struct db_job job; /* large */
     struct error err = {0};
-    job = (struct job){.cli = cli, .config = cli->settings};
+    job = (struct db_job){.cli = cli, .config = cli->settings};
     int rc = db_choose(cli, verbs[which].acts, &job.choice, &err), code;
     job.url = job.choice.url;
     store_place_text(job.url, job.place, sizeof job.place);

@@ -39,7 +39,7 @@ static double time_of(const json_t *value)
 
 /* ---- marks ---- */
 
-struct event {
+struct event_mark {
     const json_t *json;
     double at;
     int grade;
@@ -53,7 +53,7 @@ static int grade_of(const json_t *event)
 
 static int gravest_first(const void *a, const void *b)
 {
-    const struct event *left = a, *right = b;
+    const struct event_mark *left = a, *right = b;
     if (left->grade != right->grade)
         return right->grade - left->grade;
     return (left->at < right->at) - (left->at > right->at);
@@ -61,7 +61,7 @@ static int gravest_first(const void *a, const void *b)
 
 static int oldest_first(const void *a, const void *b)
 {
-    const struct event *left = a, *right = b;
+    const struct event_mark *left = a, *right = b;
     return (left->at > right->at) - (left->at < right->at);
 }
 
@@ -71,11 +71,11 @@ void history_marks_read(struct history_marks *marks, struct str answer)
     json_t *doc = answer.len ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
     const json_t *list = json_object_get(doc, "events");
     size_t count = json_array_size(list);
-    AUTO_FREE struct event *events = calloc(count + 1, sizeof *events);
+    AUTO_FREE struct event_mark *events = calloc(count + 1, sizeof *events);
     *marks = (struct history_marks){0};
     for (size_t i = 0; events && i < count; i++) {
         const json_t *event = json_array_get(list, i);
-        events[i] = (struct event){event, time_of(json_object_get(event, "at")), grade_of(event)};
+        events[i] = (struct event_mark){event, time_of(json_object_get(event, "at")), grade_of(event)};
     }
     if (events && count) {
         qsort(events, count, sizeof *events, gravest_first);

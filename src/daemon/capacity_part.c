@@ -18,10 +18,10 @@ enum { ASK_AGAIN_MS = 10000, DAY_MS = 86400000, MINUTE_MS = 60000, PAST_MAX = CO
 /* What the history knows: shared with the store's thread, which may end after us. */
 struct past_box {
     _Atomic int refs;
-    struct mailbox *mailbox; /* of struct past */
+    struct mailbox *mailbox; /* of struct capacity_past */
 };
 
-struct past {
+struct capacity_past {
     size_t gpu_count, count;
     struct gpu_id gpus[GPU_MAX];
     struct past_minute {
@@ -31,7 +31,7 @@ struct past {
     } minutes[];
 };
 
-struct past_question {
+struct capacity_question {
     struct past_box *box;
     char host[HOST_NAME_SIZE];
     struct wall now;
@@ -95,7 +95,7 @@ static void reload(void *part, const struct config *config)
 /* ---- the day before, from the history; in the store's thread ---- */
 
 struct gathering {
-    struct past *past;
+    struct capacity_past *past;
     int64_t ids[GPU_MAX]; /* in the database */
     size_t gpu;           /* being read */
 };
@@ -118,11 +118,11 @@ static int on_point(void *user, const struct store_point *point)
     return 0;
 }
 
-static struct past *gather(struct store *s, const struct past_question *q)
+static struct capacity_past *gather(struct store *s, const struct capacity_question *q)
 {
     struct error err = {0};
     struct gathering g = {0};
-    AUTO_FREE struct past *past = calloc(1, sizeof *past + PAST_MAX * sizeof past->minutes[0]);
+    AUTO_FREE struct capacity_past *past = calloc(1, sizeof *past + PAST_MAX * sizeof past->minutes[0]);
     int column = series_find(SERIES_GPU, "mem_free_bytes");
     g.past = past;
     if (!past || column < 0 || store_gpus(s, q->host, on_gpu, &g, &err) < 0)
@@ -144,9 +144,9 @@ static struct past *gather(struct store *s, const struct past_question *q)
 
 static void answer_past(struct store *s, const struct error *err, void *arg)
 {
-    struct past_question *q = arg;
+    struct capacity_question *q = arg;
     (void)err;
-    struct past *past = s ? gather(s, q) : NULL;
+    struct capacity_past *past = s ? gather(s, q) : NULL;
     if (past)
         mailbox_put(q->box->mailbox, past);
     box_unref(q->box);
@@ -155,10 +155,10 @@ static void answer_past(struct store *s, const struct error *err, void *arg)
 
 static void ask_past(struct capacity_part *p, const struct snapshot *s)
 {
-    struct past_question *q = calloc(1, sizeof *q);
+    struct capacity_question *q = calloc(1, sizeof *q);
     if (!q)
         return;
-    *q = (struct past_question){.box = p->box, .now = s->taken_at};
+    *q = (struct capacity_question){.box = p->box, .now = s->taken_at};
     const char *name = p->config->store.host[0] ? p->config->store.host : s->host.name;
     str_copy(q->host, sizeof q->host, str_from(name));
     atomic_fetch_add(&p->box->refs, 1);
@@ -171,7 +171,7 @@ static void ask_past(struct capacity_part *p, const struct snapshot *s)
 
 static void take_past(struct capacity_part *p, const struct snapshot *s)
 {
-    for (struct past *past; (past = mailbox_take(p->box->mailbox, 0));) {
+    for (struct capacity_past *past; (past = mailbox_take(p->box->mailbox, 0));) {
         for (size_t i = 0; i < past->count; i++)
             courses_add(p->courses, &past->gpus[past->minutes[i].gpu], past->minutes[i].at, past->minutes[i].least_bytes);
         p->past_known = true;

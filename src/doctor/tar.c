@@ -8,14 +8,14 @@
 enum { BLOCK = 512, NAME_MAX_ = 100, PREFIX_MAX = 155, TYPE_FILE = '0', TYPE_LINK = '2', TYPE_FOLDER = '5' };
 
 /* As POSIX lays it out; every number is octal text. */
-struct header {
+struct tar_header {
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[6], version[2], user[32],
         group[32], major[8], minor[8], prefix[155], pad[12];
 };
-_Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
+_Static_assert(sizeof(struct tar_header) == BLOCK, "a header is one block");
 
 /* A long name is divided at a slash: prefix/name. */
-static bool set_name(struct header *h, const char *name)
+static bool set_name(struct tar_header *h, const char *name)
 {
     size_t len = strlen(name);
     if (len <= sizeof h->name) {
@@ -44,7 +44,7 @@ static void octal(char *field, size_t size, uint64_t value)
 
 static bool add_header(struct tar *t, const char *name, char type, unsigned mode, size_t size, const char *target)
 {
-    struct header h = {.type = type};
+    struct tar_header h = {.type = type};
     if (!set_name(&h, name) || strlen(target) > sizeof h.link) {
         t->left_out++;
         return false;

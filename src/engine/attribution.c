@@ -7,7 +7,7 @@
 
 enum { CALM_PERMILLE = 100 };
 
-static const struct engine {
+static const struct busy_engine {
     enum metric gpu;
     enum process_metric process;
     int weight;
@@ -28,7 +28,7 @@ static bool list_is_whole(const struct gpu *gpu)
 }
 
 /* The weighed use of one engine by all, seen or not; 0 where nothing can be said. */
-static int64_t engine_total(const struct gpu *gpu, const struct engine *e)
+static int64_t engine_total(const struct gpu *gpu, const struct busy_engine *e)
 {
     int64_t seen = 0, load;
     size_t known = 0;

@@ -17,12 +17,12 @@
 
 enum { LINKS_MAX = 20000, NAME_SIZE = 64 };
 
-struct link {
+struct machine_link {
     char *path, *target;
     size_t line;
 };
 
-struct reader {
+struct machine_reader {
     int root;
     size_t line;
     struct error *err;
@@ -35,11 +35,11 @@ struct reader {
     int64_t pid, uid, start;
     char comm[NAME_SIZE];
     bool has_stat, has_status;
-    struct link *links;
+    struct machine_link *links;
     size_t link_count;
 };
 
-static int bad(struct reader *r, const char *what)
+static int bad(struct machine_reader *r, const char *what)
 {
     return error_set(r->err, -EINVAL, "line %zu: %s", r->line, what);
 }
@@ -47,7 +47,7 @@ static int bad(struct reader *r, const char *what)
 /* ---- making things ---- */
 
 /* Opens the directory that holds the last part of `path`, making those on the way; `name` is that part. */
-static int open_parent(struct reader *r, const char *path, struct str *name)
+static int open_parent(struct machine_reader *r, const char *path, struct str *name)
 {
     int at = dup(r->root);
     struct str rest = str_from(path + (path[0] == '/')), part;
@@ -76,7 +76,7 @@ static int open_parent(struct reader *r, const char *path, struct str *name)
     return error_set(r->err, -problem, "line %zu: cannot make '%s': %s", r->line, path, strerror(problem));
 }
 
-static int make(struct reader *r, enum machine_kind kind, const char *path, struct str bytes)
+static int make(struct machine_reader *r, enum machine_kind kind, const char *path, struct str bytes)
 {
     struct str part;
     AUTO_CLOSE int parent = open_parent(r, path, &part);
@@ -98,7 +98,7 @@ static int make(struct reader *r, enum machine_kind kind, const char *path, stru
     return made ? 0 : error_set(r->err, -errno, "line %zu: cannot make '%s': %s", r->line, path, strerror(errno));
 }
 
-static int finish_file(struct reader *r)
+static int finish_file(struct machine_reader *r)
 {
     if (!r->path[0])
         return 0;
@@ -110,7 +110,7 @@ static int finish_file(struct reader *r)
 }
 
 /* What every process has, and a block need not say. */
-static int finish_process(struct reader *r)
+static int finish_process(struct machine_reader *r)
 {
     int rc = finish_file(r);
     char path[PATH_SIZE], text[512];
@@ -133,7 +133,7 @@ static int finish_process(struct reader *r)
 
 /* ---- reading lines ---- */
 
-static int whole_path(struct reader *r, struct str path, char out[PATH_SIZE])
+static int whole_path(struct machine_reader *r, struct str path, char out[PATH_SIZE])
 {
     const char *before = path.len && path.at[0] == '/' ? "" : r->section, *slash = before[0] ? "/" : "";
     if (path.len == 0 || (!before[0] && path.at[0] != '/'))
@@ -144,7 +144,7 @@ static int whole_path(struct reader *r, struct str path, char out[PATH_SIZE])
 }
 
 /* "780001ff ff*12": bytes in any grouping, and one byte many times. */
-static int add_hex(struct reader *r, struct str text)
+static int add_hex(struct machine_reader *r, struct str text)
 {
     struct str word;
     while (str_word(&text, &word)) {
@@ -165,7 +165,7 @@ static int add_hex(struct reader *r, struct str text)
     return 0;
 }
 
-static int add_line(struct reader *r, struct str text)
+static int add_line(struct machine_reader *r, struct str text)
 {
     if (!r->path[0])
         return bad(r, "'|' continues a file, but none was begun");
@@ -176,7 +176,7 @@ static int add_line(struct reader *r, struct str text)
     return 0;
 }
 
-static int begin_file(struct reader *r, struct str path, struct str value, bool hex)
+static int begin_file(struct machine_reader *r, struct str path, struct str value, bool hex)
 {
     int rc = whole_path(r, path, r->path);
     r->hex = hex;
@@ -185,19 +185,19 @@ static int begin_file(struct reader *r, struct str path, struct str value, bool 
     return rc == 0 && value.len ? add_line(r, value) : rc;
 }
 
-static int add_link(struct reader *r, const char *path, struct str target)
+static int add_link(struct machine_reader *r, const char *path, struct str target)
 {
     if (target.len == 0 || target.len >= PATH_SIZE)
         return bad(r, "a link needs a target");
-    struct link *more = r->link_count < LINKS_MAX ? realloc(r->links, (r->link_count + 1) * sizeof *more) : NULL;
+    struct machine_link *more = r->link_count < LINKS_MAX ? realloc(r->links, (r->link_count + 1) * sizeof *more) : NULL;
     if (!more)
         return bad(r, "too many links");
     r->links = more;
-    more[r->link_count++] = (struct link){strdup(path), strndup(target.at, target.len), r->line};
+    more[r->link_count++] = (struct machine_link){strdup(path), strndup(target.at, target.len), r->line};
     return 0;
 }
 
-static int begin_process(struct reader *r, struct str text)
+static int begin_process(struct machine_reader *r, struct str text)
 {
     struct str pid;
     if (!str_word(&text, &pid) || !str_to_i64(pid, &r->pid) || r->pid <= 0 || r->pid > INT32_MAX) {
@@ -212,7 +212,7 @@ static int begin_process(struct reader *r, struct str text)
 }
 
 /* "fd 5 = /dev/dri/renderD128"; the lines behind it are its fdinfo. */
-static int begin_descriptor(struct reader *r, struct str number, struct str target)
+static int begin_descriptor(struct machine_reader *r, struct str number, struct str target)
 {
     char path[PATH_SIZE];
     int64_t fd;
@@ -225,7 +225,7 @@ static int begin_descriptor(struct reader *r, struct str number, struct str targ
 }
 
 /* Lines of a process block that are more than a file; 1: this is none of them. */
-static int read_process_line(struct reader *r, struct str path, struct str value)
+static int read_process_line(struct machine_reader *r, struct str path, struct str value)
 {
     struct str word, rest = path;
     if (str_is(path, "uid") || str_is(path, "start"))
@@ -268,7 +268,7 @@ static bool keyword(struct str *line, const char *word)
     return true;
 }
 
-static int begin_section(struct reader *r, struct str line)
+static int begin_section(struct machine_reader *r, struct str line)
 {
     r->section[0] = '\0';
     if (line.at[line.len - 1] != ']' || line.len < 3)
@@ -281,7 +281,7 @@ static int begin_section(struct reader *r, struct str line)
     return rc;
 }
 
-static int read_entry(struct reader *r, struct str line)
+static int read_entry(struct machine_reader *r, struct str line)
 {
     char whole[PATH_SIZE];
     struct str path, value;
@@ -302,7 +302,7 @@ static int read_entry(struct reader *r, struct str line)
     return rc == 1 ? begin_file(r, path, value, hex) : rc;
 }
 
-static int read_line(struct reader *r, struct str line)
+static int read_line(struct machine_reader *r, struct str line)
 {
     while (line.len && (line.at[0] == ' ' || line.at[0] == '\t'))
         line = (struct str){line.at + 1, line.len - 1};
@@ -335,7 +335,7 @@ static int open_empty(const char *dir, struct error *err)
 
 int machine_expand(struct str text, const char *dir, struct error *err)
 {
-    AUTO_FREE struct reader *r = calloc(1, sizeof *r);
+    AUTO_FREE struct machine_reader *r = calloc(1, sizeof *r);
     if (!r)
         return error_set(err, -ENOMEM, "out of memory");
     AUTO_CLOSE int root = open_empty(dir, err);

@@ -16,7 +16,7 @@
 
 enum { KNOWN_MAX = 1024, ANCESTORS_MAX = 64, COMM_LEN = 15 };
 
-struct known {
+struct known_process {
     struct claim_identity who;
     bool ours, game;
     bool seen; /* in the last look */
@@ -29,7 +29,7 @@ struct finder {
     struct claim_identity leader;
     struct claim_identity remembered[CLAIM_WORKER_PIDS];
     size_t remembered_count;
-    struct known known[KNOWN_MAX];
+    struct known_process known[KNOWN_MAX];
     size_t known_count;
 };
 
@@ -197,12 +197,12 @@ static bool is_taken(const struct env *env, struct claim_identity leader)
 }
 
 /* Goes up from the process to its ancestors. */
-static void learn(const struct finder *f, const struct process *p, struct known *k)
+static void learn(const struct finder *f, const struct process *p, struct known_process *k)
 {
     const struct guard_match *m = &f->match;
     bool by_leader = m->port || f->leader.pid, by_name = !by_leader && m->name[0];
     bool follows = f->leader.pid && !is_taken(f->env, f->leader);
-    *k = (struct known){.who = {p->pid, p->start_key}, .ours = is_remembered(f, p->pid, p->start_key)};
+    *k = (struct known_process){.who = {p->pid, p->start_key}, .ours = is_remembered(f, p->pid, p->start_key)};
     if (!by_leader && !by_name)
         k->ours |= in_cgroup(f, p->pid);
     int32_t pid = p->pid;
@@ -224,7 +224,7 @@ static void learn(const struct finder *f, const struct process *p, struct known 
     }
 }
 
-static const struct known *know(struct finder *f, const struct process *p)
+static const struct known_process *know(struct finder *f, const struct process *p)
 {
     for (size_t i = 0; i < f->known_count; i++) {
         if (f->known[i].who.pid == p->pid && f->known[i].who.start_key == p->start_key) {
@@ -234,7 +234,7 @@ static const struct known *know(struct finder *f, const struct process *p)
     }
     if (f->known_count == KNOWN_MAX) /* more processes than anybody has: learned again each time */
         f->known_count = 0;
-    struct known *k = &f->known[f->known_count++];
+    struct known_process *k = &f->known[f->known_count++];
     learn(f, p, k);
     k->seen = true;
     return k;
@@ -323,7 +323,7 @@ enum worker_presence finder_look(struct finder *f, const struct snapshot *s, str
             const struct process *p = &s->gpus[g].processes[i];
             if (!p->start_key) /* not in this PID namespace: nobody can tell who it is */
                 continue;
-            const struct known *k = know(f, p);
+            const struct known_process *k = know(f, p);
             if (k->ours)
                 add_pid(worker, k->who);
             else if (k->game && signals->game_count < ARRAY_LEN(signals->games))

@@ -30,9 +30,9 @@ enum link_state {
     LINK_ENDING,  /* what is buffered still goes out */
 };
 
-struct link {
+struct gate_link {
     struct gate *gate;
-    struct link *next, *prev;
+    struct gate_link *next, *prev;
     enum link_state state;
     struct bufferevent *client, *worker; /* worker NULL: not connected */
     struct gate_head request;
@@ -54,18 +54,18 @@ struct gate {
     int wake_fd, port;
     pthread_t thread;
     bool started;
-    struct link *links; /* the youngest first */
+    struct gate_link *links; /* the youngest first */
     size_t link_count;
     _Atomic int mode;
     _Atomic bool ending;
     _Atomic size_t in_flight, waiting;
 };
 
-static void advance(struct link *l);
+static void advance(struct gate_link *l);
 
 /* ---- one link ---- */
 
-static void leave_state(struct link *l)
+static void leave_state(struct gate_link *l)
 {
     if (l->state == LINK_PASSING)
         l->gate->in_flight--;
@@ -75,7 +75,7 @@ static void leave_state(struct link *l)
         event_del(l->timer);
 }
 
-static void link_free(struct link *l)
+static void link_free(struct gate_link *l)
 {
     struct gate *g = l->gate;
     bool was_passing = l->state == LINK_PASSING;
@@ -97,7 +97,7 @@ static void link_free(struct link *l)
         (void)!write(g->wake_fd, &(uint64_t){1}, sizeof(uint64_t)); /* the next in line may go */
 }
 
-static void end_after_writing(struct link *l)
+static void end_after_writing(struct gate_link *l)
 {
     leave_state(l);
     l->state = LINK_ENDING;
@@ -109,7 +109,7 @@ static void end_after_writing(struct link *l)
         link_free(l);
 }
 
-static void refuse(struct link *l, int status, const char *text)
+static void refuse(struct gate_link *l, int status, const char *text)
 {
     AUTO_BUF struct buf body = BUF(512);
     http_error_body(&body, status == 503 ? "paused" : status == 400 ? "bad_request" : "bad_gateway", text);
@@ -131,7 +131,7 @@ static void on_wait_over(evutil_socket_t fd, short events, void *user)
 
 /* ---- the worker's side ---- */
 
-static void finish_response(struct link *l)
+static void finish_response(struct gate_link *l)
 {
     bool again = l->reusable && l->request_body.done;
     leave_state(l);
@@ -151,7 +151,7 @@ static void pass(struct bufferevent *from, struct bufferevent *to, size_t len)
         bufferevent_disable(from, EV_READ);
 }
 
-static bool read_response_head(struct link *l)
+static bool read_response_head(struct gate_link *l)
 {
     struct evbuffer *in = bufferevent_get_input(l->worker);
     size_t len = MIN_OF(evbuffer_get_length(in), (size_t)GATE_HEAD_MAX);
@@ -174,7 +174,7 @@ static bool read_response_head(struct link *l)
 
 static void on_worker_read(struct bufferevent *b, void *user)
 {
-    struct link *l = user;
+    struct gate_link *l = user;
     if (l->state != LINK_PASSING || (!l->response_begun && !read_response_head(l)))
         return;
     struct evbuffer *in = bufferevent_get_input(b);
@@ -193,7 +193,7 @@ static void on_worker_read(struct bufferevent *b, void *user)
 
 static void on_worker_event(struct bufferevent *b, short what, void *user)
 {
-    struct link *l = user;
+    struct gate_link *l = user;
     if (what & BEV_EVENT_CONNECTED) {
         int on = 1;
         setsockopt(bufferevent_getfd(b), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -216,13 +216,13 @@ static void on_worker_event(struct bufferevent *b, short what, void *user)
 static void on_worker_write(struct bufferevent *b, void *user)
 {
     (void)b;
-    struct link *l = user;
+    struct gate_link *l = user;
     bufferevent_enable(l->client, EV_READ);
 }
 
 /* ---- the client's side ---- */
 
-static bool connect_worker(struct link *l)
+static bool connect_worker(struct gate_link *l)
 {
     if (l->worker)
         return true;
@@ -240,7 +240,7 @@ static bool admits(const struct gate *g)
     return g->mode == GATE_OPEN || (g->mode == GATE_ONE && g->in_flight == 0);
 }
 
-static void admit(struct link *l)
+static void admit(struct gate_link *l)
 {
     leave_state(l);
     l->state = LINK_PASSING;
@@ -255,7 +255,7 @@ static void admit(struct link *l)
     advance(l);
 }
 
-static void wait_or_refuse(struct link *l)
+static void wait_or_refuse(struct gate_link *l)
 {
     struct gate *g = l->gate;
     bool closed = g->mode == GATE_CLOSED;
@@ -273,7 +273,7 @@ static void wait_or_refuse(struct link *l)
         evtimer_add(l->timer, &limit);
 }
 
-static void read_request_head(struct link *l)
+static void read_request_head(struct gate_link *l)
 {
     struct evbuffer *in = bufferevent_get_input(l->client);
     size_t len = MIN_OF(evbuffer_get_length(in), (size_t)GATE_HEAD_MAX);
@@ -287,7 +287,7 @@ static void read_request_head(struct link *l)
 }
 
 /* What the client has sent goes where it belongs. */
-static void advance(struct link *l)
+static void advance(struct gate_link *l)
 {
     if (l->state == LINK_HEAD) {
         read_request_head(l);
@@ -312,7 +312,7 @@ static void on_client_read(struct bufferevent *b, void *user)
 
 static void on_client_write(struct bufferevent *b, void *user)
 {
-    struct link *l = user;
+    struct gate_link *l = user;
     if (l->state == LINK_ENDING && evbuffer_get_length(bufferevent_get_output(b)) == 0)
         link_free(l);
     else if (l->worker)
@@ -332,7 +332,7 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
     (void)address;
     (void)len;
     struct gate *g = user;
-    struct link *l = g->link_count < CLIENTS_MAX ? calloc(1, sizeof *l) : NULL;
+    struct gate_link *l = g->link_count < CLIENTS_MAX ? calloc(1, sizeof *l) : NULL;
     if (l)
         l->client = bufferevent_socket_new(g->base, fd, BEV_OPT_CLOSE_ON_FREE);
     if (!l || !l->client) {
@@ -355,10 +355,10 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 
 /* ---- the gate ---- */
 
-static struct link *longest_waiting(struct gate *g)
+static struct gate_link *longest_waiting(struct gate *g)
 {
-    struct link *found = NULL;
-    for (struct link *l = g->links; l; l = l->next)
+    struct gate_link *found = NULL;
+    for (struct gate_link *l = g->links; l; l = l->next)
         if (l->state == LINK_WAITING)
             found = l; /* the last is the oldest connection */
     return found;
@@ -374,7 +374,7 @@ static void on_wake(evutil_socket_t fd, short events, void *user)
         event_base_loopbreak(g->base);
         return;
     }
-    for (struct link *l; admits(g) && (l = longest_waiting(g));)
+    for (struct gate_link *l; admits(g) && (l = longest_waiting(g));)
         admit(l);
 }
 

@@ -5,13 +5,13 @@
 
 enum { KEY_SIZE = 128 };
 
-struct walk {
+struct path_walk {
     json_path_visit *each;
     void *user;
     bool stopped;
 };
 
-static void step(struct walk *w, const json_t *value, const json_t *holder, struct str path)
+static void step(struct path_walk *w, const json_t *value, const json_t *holder, struct str path)
 {
     if (!value || w->stopped)
         return;
@@ -41,7 +41,7 @@ static void step(struct walk *w, const json_t *value, const json_t *holder, stru
 
 void json_path_each(const json_t *root, struct str path, json_path_visit *each, void *user)
 {
-    struct walk w = {.each = each, .user = user};
+    struct path_walk w = {.each = each, .user = user};
     step(&w, root, root, path);
 }
 

@@ -34,10 +34,10 @@ static bool is_hot(const struct gpu *gpu)
     return temp >= needed;
 }
 
-enum command { COMMAND_NONE, COMMAND_TURN, COMMAND_DOUBTFUL };
+enum fan_command { COMMAND_NONE, COMMAND_TURN, COMMAND_DOUBTFUL };
 
 /* Whether somebody asked the fan to turn, in whichever scale that is told. */
-static enum command commanded(const struct gpu *gpu, struct fan *fan)
+static enum fan_command commanded(const struct gpu *gpu, struct fan *fan)
 {
     int64_t rpm, permille = 0, target;
     bool driven = reading_get(gpu->fan_permille, &permille) && permille >= DRIVEN_FROM_PERMILLE;
@@ -73,7 +73,7 @@ static bool far_below_asked(const struct gpu *gpu)
 
 static enum fan_state state_of_still(const struct gpu *gpu, struct fan *fan)
 {
-    enum command command = commanded(gpu, fan);
+    enum fan_command command = commanded(gpu, fan);
     bool tachometer = gpu->fan_rpm.state == READING_OK, platform = gpu->fan_basis.state == READING_OK;
     if (command == COMMAND_DOUBTFUL || platform || controlled_by(gpu, "firmware"))
         return FAN_STATE_FIRMWARE;

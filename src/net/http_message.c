@@ -262,14 +262,14 @@ static int check_host(struct http_message *r)
     return 0;
 }
 
-enum kind {
+enum http_start {
     KIND_REQUEST,   /* for us: its target is read, too */
     KIND_PASSED_ON, /* a request that somebody else will answer */
     KIND_RESPONSE,
 };
 
 /* Lines up to the empty one. Returns the length of the head. */
-static ssize_t parse_lines(struct str input, enum kind kind, struct http_message *m)
+static ssize_t parse_lines(struct str input, enum http_start kind, struct http_message *m)
 {
     size_t head_max = kind == KIND_REQUEST ? HTTP_HEAD_MAX : HTTP_PASSED_HEAD_MAX;
     size_t line_max = kind == KIND_REQUEST ? HTTP_LINE_MAX : HTTP_PASSED_HEAD_MAX;
@@ -307,7 +307,7 @@ static ssize_t parse_lines(struct str input, enum kind kind, struct http_message
     }
 }
 
-static ssize_t parse_head(struct str input, enum kind kind, struct http_message *m)
+static ssize_t parse_head(struct str input, enum http_start kind, struct http_message *m)
 {
     m->content_length = -1;
     m->field_count = 0;

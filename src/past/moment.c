@@ -13,7 +13,7 @@
 
 enum { LOOK_BACK_MS = 600000, MINUTE_MS = 60000, LIVES_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
 
-struct past {
+struct past_moment {
     struct store *s;
     struct store_gpu gpus[GPU_MAX];
     size_t gpu_count;
@@ -35,7 +35,7 @@ struct past {
 
 static int note_gpu(void *user, const struct store_gpu *gpu)
 {
-    struct past *p = user;
+    struct past_moment *p = user;
     if (p->gpu_count < GPU_MAX)
         p->gpus[p->gpu_count++] = *gpu;
     return 0;
@@ -63,7 +63,7 @@ static struct reading *recent_field(struct recent_point *point, enum metric metr
     }
 }
 
-static struct recent_point *add_recent(struct past *p, struct wall at)
+static struct recent_point *add_recent(struct past_moment *p, struct wall at)
 {
     struct recent_gpu *past = &p->recent->gpus[p->gpu];
     if (past->count == RECENT_POINTS) {
@@ -76,7 +76,7 @@ static struct recent_point *add_recent(struct past *p, struct wall at)
 }
 
 /* The point of that time; NULL when there is none. */
-static struct recent_point *find_recent(struct past *p, struct wall at)
+static struct recent_point *find_recent(struct past_moment *p, struct wall at)
 {
     struct recent_gpu *past = &p->recent->gpus[p->gpu];
     for (size_t i = past->count; i-- > 0;)
@@ -85,7 +85,7 @@ static struct recent_point *find_recent(struct past *p, struct wall at)
     return NULL;
 }
 
-static void set_column(struct past *p, struct recent_point *point, size_t column, struct reading value)
+static void set_column(struct past_moment *p, struct recent_point *point, size_t column, struct reading value)
 {
     enum metric metric = p->metrics[column];
     struct reading *past = recent_field(point, metric);
@@ -94,7 +94,7 @@ static void set_column(struct past *p, struct recent_point *point, size_t column
         *past = value;
 }
 
-static void note_row(struct past *p, struct wall at)
+static void note_row(struct past_moment *p, struct wall at)
 {
     p->rows++;
     p->before_ms = p->newest_ms;
@@ -104,7 +104,7 @@ static void note_row(struct past *p, struct wall at)
 /* Each row is the state of the card then; the last one stays. */
 static int take_row(void *user, const struct store_row *row)
 {
-    struct past *p = user;
+    struct past_moment *p = user;
     struct gpu *gpu = &p->snapshot->gpus[p->gpu];
     struct recent_point *point = add_recent(p, row->at);
     for (size_t i = 0; i < p->column_count; i++)
@@ -116,14 +116,14 @@ static int take_row(void *user, const struct store_row *row)
 
 /* A minute's (or hour's) means, where the samples are gone. Sixteen columns at a time: one plot each. */
 struct mean_fill {
-    struct past *past;
+    struct past_moment *past;
     size_t from, count; /* of the columns */
 };
 
 static int take_means(void *user, const struct store_point *point)
 {
     struct mean_fill *f = user;
-    struct past *p = f->past;
+    struct past_moment *p = f->past;
     struct recent_point *recent = f->from == 0 ? add_recent(p, point->at) : find_recent(p, point->at);
     for (size_t i = 0; recent && i < f->count; i++) {
         struct series_column c = series_column(SERIES_GPU, p->columns[f->from + i]);
@@ -136,7 +136,7 @@ static int take_means(void *user, const struct store_point *point)
     return 0;
 }
 
-static int fill_from_means(struct past *p, int64_t at_ms, int64_t *ret_step_ms, struct error *err)
+static int fill_from_means(struct past_moment *p, int64_t at_ms, int64_t *ret_step_ms, struct error *err)
 {
     struct store_plot plot = {.series = SERIES_GPU,
                               .subject = p->gpus[p->gpu].id,
@@ -158,13 +158,13 @@ static int fill_from_means(struct past *p, int64_t at_ms, int64_t *ret_step_ms, 
 }
 
 /* Whether the newest row can speak for the moment: not when samples that should have followed it are missing. */
-static bool is_near(const struct past *p, int64_t at_ms, int64_t step_ms)
+static bool is_near(const struct past_moment *p, int64_t at_ms, int64_t step_ms)
 {
     int64_t usual = p->rows > 1 ? p->newest_ms - p->before_ms : 0;
     return p->rows > 0 && at_ms - p->newest_ms <= step_ms + MAX_OF(3 * usual, (int64_t)NEAR_LEAST_MS);
 }
 
-static int fill_gpu(struct past *p, int64_t at_ms, bool *ret_there, struct error *err)
+static int fill_gpu(struct past_moment *p, int64_t at_ms, bool *ret_there, struct error *err)
 {
     const struct store_gpu *known = &p->gpus[p->gpu];
     struct gpu *gpu = &p->snapshot->gpus[p->gpu];
@@ -213,7 +213,7 @@ static void take_fact(struct gpu *gpu, const char *key, const char *value)
 }
 
 /* What seldom changes, as it was then: limits, driver, ... */
-static int fill_facts(struct past *p, int64_t at_ms, struct error *err)
+static int fill_facts(struct past_moment *p, int64_t at_ms, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     struct gpu *gpu = &p->snapshot->gpus[p->gpu];
@@ -232,7 +232,7 @@ static int fill_facts(struct past *p, int64_t at_ms, struct error *err)
     return rc;
 }
 
-static void take_running(struct past *p, const struct store_life *life)
+static void take_running(struct past_moment *p, const struct store_life *life)
 {
     struct process *process = gpu_add_process(&p->snapshot->gpus[p->gpu], life->process.pid);
     if (!process)
@@ -247,7 +247,7 @@ static void take_running(struct past *p, const struct store_life *life)
 /* Somebody who was seen up to the newest row was there; who was not any more had ended. */
 static int take_life(void *user, const struct store_life *life)
 {
-    struct past *p = user;
+    struct past_moment *p = user;
     int64_t slack_ms = p->level == LEVEL_RAW ? 0 : p->newest_ms % MINUTE_MS; /* of a mean: anybody in that minute */
     if (life->first_seen.ms > p->newest_ms)
         return 0;
@@ -265,7 +265,7 @@ static int take_life(void *user, const struct store_life *life)
 /* What it held and used in that minute, instead of in all its life. */
 static int refine(void *user, const struct store_life *life)
 {
-    struct past *p = user;
+    struct past_moment *p = user;
     for (size_t i = 0; i < p->running_count; i++) {
         struct process *process =
             p->running[i].id == life->id ? gpu_find_process(&p->snapshot->gpus[p->gpu], p->running[i].pid) : NULL;
@@ -277,7 +277,7 @@ static int refine(void *user, const struct store_life *life)
     return 0;
 }
 
-static int fill_processes(struct past *p, struct error *err)
+static int fill_processes(struct past_moment *p, struct error *err)
 {
     int64_t at_ms = p->newest_ms;
     p->running_count = 0;
@@ -310,7 +310,7 @@ static void drop_unknown_gpus(struct snapshot *s, struct recent *recent)
     s->gpu_count = recent->gpu_count = kept;
 }
 
-static int fill(struct past *p, int64_t at_ms, struct error *err)
+static int fill(struct past_moment *p, int64_t at_ms, struct error *err)
 {
     int rc = 0;
     for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
@@ -327,7 +327,7 @@ static int fill(struct past *p, int64_t at_ms, struct error *err)
 int store_past(struct store *s, const char *host, struct wall at, struct snapshot **ret, struct recent *recent, enum level *level,
                struct error *err)
 {
-    AUTO_FREE struct past *p = calloc(1, sizeof *p);
+    AUTO_FREE struct past_moment *p = calloc(1, sizeof *p);
     if (!p)
         return error_set(err, -ENOMEM, "out of memory");
     p->s = s;

@@ -15,7 +15,7 @@ enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
 static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits"};
 enum { COL_UTIL, COL_TEMP, COL_THROTTLE, COL_COUNT };
 
-struct card {
+struct card_course {
     struct store *s;
     struct report_gpu *gpu;
     struct report *report;
@@ -27,7 +27,7 @@ struct card {
 };
 
 /* Into the list of the longest. */
-static void end_spell(struct card *c)
+static void end_spell(struct card_course *c)
 {
     struct report *r = c->report;
     struct report_hot *spell = &c->spell;
@@ -52,12 +52,12 @@ static void end_spell(struct card *c)
 }
 
 /* How much of a step was asked about: its edges may lie outside. */
-static int64_t known_ms(const struct card *c, const struct store_point *point)
+static int64_t known_ms(const struct card_course *c, const struct store_point *point)
 {
     return MAX_OF(MIN_OF(point->at.ms + c->step_ms, c->report->until.ms) - MAX_OF(point->at.ms, c->from_ms), (int64_t)0);
 }
 
-static void note_heat(struct card *c, const struct store_point *point)
+static void note_heat(struct card_course *c, const struct store_point *point)
 {
     const struct aggregate *temp = &point->values[COL_TEMP], *throttle = &point->values[COL_THROTTLE];
     struct report_hot *spell = &c->spell;
@@ -76,7 +76,7 @@ static void note_heat(struct card *c, const struct store_point *point)
 
 static int note_step(void *user, const struct store_point *point)
 {
-    struct card *c = user;
+    struct card_course *c = user;
     const struct aggregate *util = &point->values[COL_UTIL], *temp = &point->values[COL_TEMP];
     double hours = (double)known_ms(c, point) / 3600000;
     c->gpu->hours += hours;
@@ -112,7 +112,7 @@ static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_i
 int report_card(struct store *s, struct report_gpu *gpu, struct report *r, struct error *err)
 {
     size_t columns[COL_COUNT];
-    struct card c = {.s = s, .gpu = gpu, .report = r, .from_ms = MAX_OF(r->since.ms, gpu->first_seen.ms)};
+    struct card_course c = {.s = s, .gpu = gpu, .report = r, .from_ms = MAX_OF(r->since.ms, gpu->first_seen.ms)};
     int rc = 0;
     for (size_t i = 0; i < COL_COUNT; i++)
         columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);

@@ -31,21 +31,21 @@ struct sum {
     uint64_t present_minutes, busy_minutes; /* of an hour: a bit for each */
 };
 
-struct sums {
+struct group_sums {
     struct sum *list;
     size_t count, capacity;
 };
 
-struct work {
+struct report_work {
     struct report *report;
     int64_t only;
     struct member *members;
     size_t count, capacity;
-    struct sums by[REPORT_BY_COUNT];
+    struct group_sums by[REPORT_BY_COUNT];
     bool others; /* lives were left out */
 };
 
-static int find_group(struct sums *sums, const char *name, bool others, size_t *ret)
+static int find_group(struct group_sums *sums, const char *name, bool others, size_t *ret)
 {
     for (size_t i = 0; i < sums->count; i++) {
         if (sums->list[i].group.others == others && strcmp(sums->list[i].group.name, name) == 0) {
@@ -68,7 +68,7 @@ static int find_group(struct sums *sums, const char *name, bool others, size_t *
     return 0;
 }
 
-static int join_groups(struct work *w, struct member *m, bool others)
+static int join_groups(struct report_work *w, struct member *m, bool others)
 {
     char command[REPORT_NAME_SIZE] = "";
     if (!others)
@@ -84,7 +84,7 @@ static int join_groups(struct work *w, struct member *m, bool others)
 
 static int note_life(void *user, const struct store_life *life)
 {
-    struct work *w = user;
+    struct report_work *w = user;
     if (w->count == REPORT_LIVES_MAX) {
         w->others = true;
         return 1;
@@ -111,14 +111,14 @@ static int by_id(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static struct member *find_member(const struct work *w, int64_t id)
+static struct member *find_member(const struct report_work *w, int64_t id)
 {
     const struct member key = {.id = id};
     return w->count ? bsearch(&key, w->members, w->count, sizeof key, by_id) : NULL;
 }
 
 /* One minute of one process. */
-struct minute {
+struct report_minute {
     int64_t minute, process, gpu_id;
     double present;           /* part of the minute in which it was there */
     int64_t sm, memory, peak; /* means; -1 unknown */
@@ -149,7 +149,7 @@ static void move_on(struct sum *sum, int64_t minute, int64_t gpu_id)
     sum->gpu_id = gpu_id;
 }
 
-static void add_to_group(struct sum *sum, const struct minute *m)
+static void add_to_group(struct sum *sum, const struct report_minute *m)
 {
     struct report_group *g = &sum->group;
     move_on(sum, m->minute, m->gpu_id);
@@ -165,7 +165,7 @@ static void add_to_group(struct sum *sum, const struct minute *m)
     }
 }
 
-static void add_minute(struct work *w, struct member *member, const struct minute *m)
+static void add_minute(struct report_work *w, struct member *member, const struct report_minute *m)
 {
     for (int by = 0; by < REPORT_BY_COUNT; by++)
         add_to_group(&w->by[by].list[member->group[by]], m);
@@ -185,10 +185,11 @@ static const char minutes_sql[] =
     " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute"
     " WHERE m.minute >= $1 AND m.minute < $2 ORDER BY m.minute, m.process_id";
 
-static void read_minute(struct db_statement *q, struct minute *m)
+static void read_minute(struct db_statement *q, struct report_minute *m)
 {
     int64_t samples = db_i64(q, 3), of = db_is_null(q, 4) ? samples : db_i64(q, 4), sm_count = db_i64(q, 6), memory = db_i64(q, 8);
-    *m = (struct minute){.minute = db_i64(q, 0), .process = db_i64(q, 1), .gpu_id = db_i64(q, 2), .energy_mj = db_i64(q, 10)};
+    *m =
+        (struct report_minute){.minute = db_i64(q, 0), .process = db_i64(q, 1), .gpu_id = db_i64(q, 2), .energy_mj = db_i64(q, 10)};
     m->present = of > 0 ? MIN_OF((double)samples / (double)of, 1.0) : 1;
     m->memory = memory ? db_i64(q, 7) / memory : -1;
     m->peak = db_is_null(q, 9) ? 0 : db_i64(q, 9);
@@ -207,7 +208,7 @@ static double part_within(const struct report *r, int64_t minute)
 }
 
 /* Whose row it is; NULL: of a card or host that was not asked about. */
-static struct member *owner_of(const struct work *w, int64_t process, int64_t gpu_id, struct member *others)
+static struct member *owner_of(const struct report_work *w, int64_t process, int64_t gpu_id, struct member *others)
 {
     struct member *member = find_member(w, process);
     bool ours = member != NULL;
@@ -216,7 +217,8 @@ static struct member *owner_of(const struct work *w, int64_t process, int64_t gp
     return member ? member : ours ? others : NULL;
 }
 
-static int read_minutes(struct store *s, struct work *w, const struct hour_segment *g, struct member *others, struct error *err)
+static int read_minutes(struct store *s, struct report_work *w, const struct hour_segment *g, struct member *others,
+                        struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = db_prepare(s->db, minutes_sql, &q, err);
@@ -225,7 +227,7 @@ static int read_minutes(struct store *s, struct work *w, const struct hour_segme
     db_bind_i64(q, 1, g->from);
     db_bind_i64(q, 2, g->to);
     while ((rc = db_step(q, err)) == 1) {
-        struct minute m;
+        struct report_minute m;
         read_minute(q, &m);
         m.present *= part_within(w->report, m.minute);
         struct member *member = owner_of(w, m.process, m.gpu_id, others);
@@ -241,7 +243,7 @@ static const char hours_sql[] =
     "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = m.process_id "
     "WHERE m.hour >= $1 AND m.hour < $2 ORDER BY m.hour, p.gpu_id, m.process_id";
 
-static void add_hour(struct work *w, struct member *member, struct db_statement *q)
+static void add_hour(struct report_work *w, struct member *member, struct db_statement *q)
 {
     const double gib_hours = (double)(1 << 30) * MINUTES_AN_HOUR;
     int64_t minute = db_i64(q, 0) * MINUTES_AN_HOUR, gpu_id = db_i64(q, 2);
@@ -265,7 +267,8 @@ static void add_hour(struct work *w, struct member *member, struct db_statement 
     member->held_until = (minute + 64 - __builtin_clzll(held)) * MINUTE_MS;
 }
 
-static int read_hours(struct store *s, struct work *w, const struct hour_segment *g, struct member *others, struct error *err)
+static int read_hours(struct store *s, struct report_work *w, const struct hour_segment *g, struct member *others,
+                      struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = db_prepare(s->db, hours_sql, &q, err);
@@ -281,7 +284,7 @@ static int read_hours(struct store *s, struct work *w, const struct hour_segment
     return rc;
 }
 
-static int read_time(struct store *s, struct work *w, struct member *others, struct error *err)
+static int read_time(struct store *s, struct report_work *w, struct member *others, struct error *err)
 {
     const struct report *r = w->report;
     struct hour_segments segments;
@@ -299,10 +302,10 @@ static int by_energy(const void *a, const void *b)
     return (left->hours < right->hours) - (left->hours > right->hours);
 }
 
-static int take_groups(struct work *w)
+static int take_groups(struct report_work *w)
 {
     for (int by = 0; by < REPORT_BY_COUNT; by++) {
-        struct sums *sums = &w->by[by];
+        struct group_sums *sums = &w->by[by];
         struct report_group *groups = calloc(sums->count ? sums->count : 1, sizeof *groups);
         if (!groups)
             return -ENOMEM;
@@ -317,7 +320,7 @@ static int take_groups(struct work *w)
     return 0;
 }
 
-static void take_held(struct work *w)
+static void take_held(struct report_work *w)
 {
     struct report *r = w->report;
     for (size_t i = 0; i < w->count; i++) {
@@ -358,7 +361,7 @@ static int find_horizon(struct store *s, struct report *r, struct error *err)
 
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err)
 {
-    struct work w = {.report = r, .only = gpu_id};
+    struct report_work w = {.report = r, .only = gpu_id};
     struct member others = {0};
     const struct store_span span = {.host = host,
                                     .gpu_id = gpu_id,

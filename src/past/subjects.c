@@ -10,7 +10,7 @@
 
 enum { LIVES_LOOKED_AT = 10000 };
 
-struct finding {
+struct subject_search {
     struct store *s;
     const struct history_question *q;
     struct history_subjects *to;
@@ -24,7 +24,7 @@ void history_subjects_done(struct history_subjects *subjects)
     *subjects = (struct history_subjects){0};
 }
 
-static int add(struct finding *f, const struct history_subject *subject)
+static int add(struct subject_search *f, const struct history_subject *subject)
 {
     for (size_t i = 0; i < f->to->count; i++) {
         struct history_subject *there = &f->to->list[i];
@@ -42,7 +42,7 @@ static int add(struct finding *f, const struct history_subject *subject)
 
 static int add_gpu(void *user, const struct store_gpu *gpu)
 {
-    struct finding *f = user;
+    struct subject_search *f = user;
     struct history_subject subject = {
         .of = OF_GPU, .id = gpu->id, .gpu = *gpu, .first_ms = gpu->first_seen.ms, .last_ms = gpu->last_seen.ms};
     memcpy(subject.host, gpu->host, sizeof subject.host);
@@ -52,14 +52,14 @@ static int add_gpu(void *user, const struct store_gpu *gpu)
 /* Without being named, a GPU counts when it was there at the time. */
 static int add_present_gpu(void *user, const struct store_gpu *gpu)
 {
-    struct finding *f = user;
+    struct subject_search *f = user;
     bool there = gpu->last_seen.ms >= f->q->since_ms && gpu->first_seen.ms < f->q->until_ms;
     return there ? add_gpu(user, gpu) : 0;
 }
 
 static int add_present_host(void *user, const struct store_host *host)
 {
-    struct finding *f = user;
+    struct subject_search *f = user;
     if ((f->to->host[0] && strcmp(f->to->host, host->name) != 0) || host->last_seen.ms < f->q->since_ms ||
         host->first_seen.ms >= f->q->until_ms)
         return 0;
@@ -74,7 +74,7 @@ static const char *host_meant(const struct history_subjects *subjects)
     return subjects->host[0] ? subjects->host : NULL;
 }
 
-static int add_named_gpus(struct finding *f)
+static int add_named_gpus(struct subject_search *f)
 {
     struct str rest = str_from(f->q->gpus), word;
     int rc = 0;
@@ -89,7 +89,7 @@ static int add_named_gpus(struct finding *f)
     return rc;
 }
 
-static int add_gpus(struct finding *f)
+static int add_gpus(struct subject_search *f)
 {
     return f->q->gpus[0] ? add_named_gpus(f) : store_gpus(f->s, host_meant(f->to), add_present_gpu, f, f->err);
 }
@@ -98,7 +98,7 @@ static int add_gpus(struct finding *f)
 
 static int add_life(void *user, const struct store_life *life)
 {
-    struct finding *f = user;
+    struct subject_search *f = user;
     struct history_subject subject = {
         .of = OF_PROCESS, .id = life->gpu_id, .first_ms = life->first_seen.ms, .last_ms = life->last_seen.ms};
     return add(f, &subject);
@@ -115,7 +115,7 @@ static int fill_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-static int lives_on(struct finding *f, int64_t gpu_id)
+static int lives_on(struct subject_search *f, int64_t gpu_id)
 {
     const struct history_question *q = f->q;
     const struct store_span span = {.host = host_meant(f->to),
@@ -130,7 +130,7 @@ static int lives_on(struct finding *f, int64_t gpu_id)
     return store_lives(f->s, &span, add_life, f, f->err);
 }
 
-static int add_processes(struct finding *f)
+static int add_processes(struct subject_search *f)
 {
     const struct history_question *q = f->q;
     int rc = 0;
@@ -164,13 +164,13 @@ static int add_processes(struct finding *f)
 
 static int look_for_host(void *user, const struct store_host *host)
 {
-    struct finding *f = user;
+    struct subject_search *f = user;
     const char *wanted = f->q->host[0] ? f->q->host : f->q->own_host;
     f->host_known |= strcmp(host->name, wanted) == 0;
     return 0;
 }
 
-static int choose_host(struct finding *f)
+static int choose_host(struct subject_search *f)
 {
     const char *wanted = f->q->host[0] ? f->q->host : f->q->own_host;
     if (strcmp(wanted, "*") == 0 || !wanted[0])
@@ -190,7 +190,7 @@ int history_subjects_find(struct store *s, const struct history_question *q, str
     *ret = (struct history_subjects){.list = calloc(HISTORY_SUBJECTS_MAX, sizeof *ret->list)};
     if (!ret->list)
         return error_set(err, -ENOMEM, "out of memory");
-    struct finding f = {.s = s, .q = q, .to = ret, .err = err};
+    struct subject_search f = {.s = s, .q = q, .to = ret, .err = err};
     bool gpus = q->all_metrics && q->metrics[0].of == OF_GPU, hosts = q->all_metrics && q->metrics[0].of == OF_HOST;
     for (size_t i = 0; i < q->metric_count; i++) {
         gpus |= q->metrics[i].of == OF_GPU;

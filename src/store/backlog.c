@@ -144,9 +144,9 @@ static int copy_items(const struct backlog *b, struct queued *items)
     return (int)count;
 }
 
-int backlog_next(struct backlog *b, struct batch *batch, struct error *err)
+int backlog_next(struct backlog *b, struct backlog_batch *batch, struct error *err)
 {
-    *batch = (struct batch){0};
+    *batch = (struct backlog_batch){0};
     bool queued = b->queue && queue_count(b->queue);
     int count = queued ? queue_first(b->queue, batch->queued, BATCH_MAX, err) : copy_items(b, batch->queued);
     if (count < 0)
@@ -173,16 +173,16 @@ void backlog_returned(struct backlog *b)
     b->given_out = 0;
 }
 
-const char *batch_host(const struct batch *batch)
+const char *batch_host(const struct backlog_batch *batch)
 {
     return batch->snapshot_count ? batch->snapshots[0]->host.name : "";
 }
 
-void batch_done(struct batch *batch)
+void batch_done(struct backlog_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         queued_done(&batch->queued[i]);
-    *batch = (struct batch){0};
+    *batch = (struct backlog_batch){0};
 }
 
 int backlog_written(struct backlog *b, int64_t run, int64_t up_to, struct error *err)

@@ -45,7 +45,7 @@ uint64_t backlog_lost(const struct backlog *b);
 int backlog_spill(struct backlog *b, struct error *err);
 
 /* The next things to write, of one run. It owns what it points to: another thread may write it while the backlog goes on. */
-struct batch {
+struct backlog_batch {
     int64_t run, first, number; /* the first and the last one's */
     const struct snapshot *snapshots[BATCH_MAX];
     size_t snapshot_count;
@@ -55,12 +55,12 @@ struct batch {
     struct queued queued[BATCH_MAX]; /* what the others point to */
 };
 /* 1: there is one, 0: nothing waits, or -errno. What it holds stays in the backlog until backlog_written. */
-int backlog_next(struct backlog *b, struct batch *batch, struct error *err);
+int backlog_next(struct backlog *b, struct backlog_batch *batch, struct error *err);
 /* The batch is being written no longer. */
 void backlog_returned(struct backlog *b);
 /* The name of the host that the batch speaks of; "" unknown. */
-const char *batch_host(const struct batch *batch);
-void batch_done(struct batch *batch);
+const char *batch_host(const struct backlog_batch *batch);
+void batch_done(struct backlog_batch *batch);
 
 /* Everything of a run up to a number is written, and forgotten. */
 int backlog_written(struct backlog *b, int64_t run, int64_t up_to, struct error *err);

@@ -81,7 +81,7 @@ struct life {
 /* What this host knows of the time, and what the database keeps; retention.c. */
 struct retention {
     int64_t host_id; /* whose it is; 0: nothing was read yet */
-    struct trust trust;
+    struct clock_trust trust;
     struct mono stepped, saved, rest_until;
     int64_t wall_ms;          /* at the last step */
     int64_t newest_ms;        /* in the database before this program wrote to it; 0: nothing */

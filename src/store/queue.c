@@ -234,7 +234,7 @@ static struct store_event *decode_event(struct str body)
 int queue_first(struct queue *q, struct queued *items, size_t max, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *s = NULL;
-    AUTO_FREE struct schema *names = malloc(sizeof *names);
+    AUTO_FREE struct recorded_columns *names = malloc(sizeof *names);
     int rc = names
                  ? db_prepare(q->db,
                               "SELECT q.run, q.number, q.kind, s.body, q.body FROM queue q LEFT JOIN schemas s ON s.id = q.schema "

@@ -53,7 +53,7 @@ static int load(struct store *s, int64_t wall_ms, struct error *err)
     db_bind_i64(q, 1, s->host_id);
     rc = db_step(q, err);
     if (rc == 1) {
-        r->trust = (struct trust){db_i64(q, 0), db_i64(q, 1), db_i64(q, 2)};
+        r->trust = (struct clock_trust){db_i64(q, 0), db_i64(q, 1), db_i64(q, 2)};
         db_reset(q);
     } else if (rc == 0) {
         int64_t newest;

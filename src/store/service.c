@@ -17,7 +17,7 @@
 
 enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, JOBS_SIZE = 128, WORKS_SIZE = 4, READER_IDLE_MS = 60000 };
 
-struct job {
+struct store_job {
     store_job_fn *run;
     void *arg;
 };
@@ -59,9 +59,9 @@ static int open_for_reading(struct store_service *v, struct store **store, struc
 }
 
 /* A connection that nobody needs is not kept: a server has only so many, and each has memory of its own. */
-static struct job *next_job(struct store_service *v, struct store **store)
+static struct store_job *next_job(struct store_service *v, struct store **store)
 {
-    struct job *job = mailbox_take(v->jobs, *store ? READER_IDLE_MS : -1);
+    struct store_job *job = mailbox_take(v->jobs, *store ? READER_IDLE_MS : -1);
     if (!job && *store && !mailbox_closed(v->jobs)) {
         store_close(*store);
         *store = NULL;
@@ -75,7 +75,7 @@ static void *run_reader(void *arg)
     struct store_service *v = arg;
     struct store *store = NULL;
     unsigned epoch = 0;
-    for (struct job *job; (job = next_job(v, &store)) != NULL;) {
+    for (struct store_job *job; (job = next_job(v, &store)) != NULL;) {
         struct error err = {0};
         unsigned now = atomic_load(&v->epoch);
         if (store && now != epoch) {
@@ -110,10 +110,10 @@ static bool add_reader(struct store_service *v)
 
 bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg)
 {
-    struct job *j = malloc(sizeof *j);
+    struct store_job *j = malloc(sizeof *j);
     if (!j)
         return false;
-    *j = (struct job){job, arg};
+    *j = (struct store_job){job, arg};
     bool all_busy = atomic_fetch_add(&v->jobs_open, 1) >= (int)v->reader_count;
     if (!mailbox_offer(v->jobs, j)) {
         atomic_fetch_sub(&v->jobs_open, 1);
@@ -129,7 +129,7 @@ bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg)
 /* A job that is dropped still owns its argument: it is told that there is no store. */
 static void drop_job(void *item)
 {
-    struct job *job = item;
+    struct store_job *job = item;
     struct error err;
     error_set(&err, -ECANCELED, "the store was closed");
     job->run(NULL, &err, job->arg);

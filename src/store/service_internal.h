@@ -20,7 +20,7 @@ struct order {
 
 /* What the keeper gives the writer to do, and gets back done. There is one of it, which goes to and fro. */
 struct work {
-    struct batch batch; /* count 0: the database is only opened and looked after */
+    struct backlog_batch batch; /* count 0: the database is only opened and looked after */
     bool clean;
     struct store_limits limits;
     /* The answer. */

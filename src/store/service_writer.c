@@ -74,7 +74,7 @@ static int failed(struct store_service *v, int rc, const struct error *err)
 /* After a connection was lost: was the last transaction committed? 1: the batch is still to be written. */
 static int confirm(struct store_service *v, struct work *w)
 {
-    const struct batch *batch = &w->batch;
+    const struct backlog_batch *batch = &w->batch;
     const char *host = v->host[0] ? v->host : batch_host(batch);
     if (!service_is_server(v) || v->confirmed_run == batch->run || !host[0])
         return 1;
@@ -89,7 +89,7 @@ static int confirm(struct store_service *v, struct work *w)
 
 static int write_batch(struct store_service *v, struct work *w)
 {
-    const struct batch *batch = &w->batch;
+    const struct backlog_batch *batch = &w->batch;
     int rc = confirm(v, w);
     if (rc != 1)
         return rc;

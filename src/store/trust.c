@@ -13,9 +13,9 @@ enum {
     SLACK_SHARE = 64
 }; /* clocks that are being set right run up to 0.05 % fast or slow; a bit over 1 % is still the same clock */
 
-struct trust trust_begin(int64_t wall_ms, int64_t newest_ms)
+struct clock_trust trust_begin(int64_t wall_ms, int64_t newest_ms)
 {
-    return (struct trust){.believed_ms = newest_ms > 0 ? MIN_OF(wall_ms, newest_ms) : wall_ms};
+    return (struct clock_trust){.believed_ms = newest_ms > 0 ? MIN_OF(wall_ms, newest_ms) : wall_ms};
 }
 
 static bool near(int64_t a_ms, int64_t b_ms, int64_t slack_ms)
@@ -30,12 +30,12 @@ static int64_t needs(int64_t from_ms, int64_t to_ms)
 }
 
 /* A claim of "at least that late" holds also while the clock shows still more, and the other way round. */
-static bool holds(const struct trust *t, int64_t wall_ms, int64_t slack_ms)
+static bool holds(const struct clock_trust *t, int64_t wall_ms, int64_t slack_ms)
 {
     return t->claim_ms > t->believed_ms ? wall_ms >= t->claim_ms - slack_ms : wall_ms <= t->claim_ms + slack_ms;
 }
 
-void trust_step(struct trust *t, int64_t wall_ms, int64_t passed_ms)
+void trust_step(struct clock_trust *t, int64_t wall_ms, int64_t passed_ms)
 {
     int64_t slack_ms = passed_ms / SLACK_SHARE;
     t->believed_ms += passed_ms;
@@ -58,17 +58,17 @@ void trust_step(struct trust *t, int64_t wall_ms, int64_t passed_ms)
     }
 }
 
-int64_t trust_now(const struct trust *t, int64_t wall_ms)
+int64_t trust_now(const struct clock_trust *t, int64_t wall_ms)
 {
     return MIN_OF(wall_ms, t->believed_ms);
 }
 
-int64_t trust_offset(const struct trust *t, int64_t wall_ms)
+int64_t trust_offset(const struct clock_trust *t, int64_t wall_ms)
 {
     return wall_ms - t->believed_ms;
 }
 
-int64_t trust_wait(const struct trust *t, int64_t wall_ms)
+int64_t trust_wait(const struct clock_trust *t, int64_t wall_ms)
 {
     if (!t->claim_ms)
         return 0;

@@ -17,26 +17,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct trust {
+struct clock_trust {
     int64_t believed_ms; /* since 1970; 0: nothing is known yet */
     int64_t claim_ms;    /* what the clock says instead, moved along with seen time; 0: nothing */
     int64_t held_ms;     /* for how much seen time that has held */
 };
 
 /* The first sight of a database: what is newest in it (0: it is empty), or what others believe. */
-struct trust trust_begin(int64_t wall_ms, int64_t newest_ms);
+struct clock_trust trust_begin(int64_t wall_ms, int64_t newest_ms);
 
 /* `passed_ms` were seen to pass since the last step (0 after a restart), and the clock now shows wall_ms. */
-void trust_step(struct trust *t, int64_t wall_ms, int64_t passed_ms);
+void trust_step(struct clock_trust *t, int64_t wall_ms, int64_t passed_ms);
 
 /* The time by which rows may be judged old: never later than the clock, never later than what is believed. */
-int64_t trust_now(const struct trust *t, int64_t wall_ms);
+int64_t trust_now(const struct clock_trust *t, int64_t wall_ms);
 
 /* How far the clock is ahead of what is believed (negative: behind). */
-int64_t trust_offset(const struct trust *t, int64_t wall_ms);
+int64_t trust_offset(const struct clock_trust *t, int64_t wall_ms);
 
 /* How much longer the clock has to hold to be believed; 0: it is. */
-int64_t trust_wait(const struct trust *t, int64_t wall_ms);
+int64_t trust_wait(const struct clock_trust *t, int64_t wall_ms);
 
 /* The time on which several witnesses agree: the lower middle one, so that no single one moves it far. Sorts them. */
 int64_t trust_of_many(int64_t *times_ms, size_t count);

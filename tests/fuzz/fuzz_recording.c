@@ -50,7 +50,7 @@ static const struct buf *beginning(void)
 
 static void write_again(const struct snapshot *s)
 {
-    static struct schema schema;
+    static struct recorded_columns schema;
     if (!schema.metrics.count) {
         AUTO_BUF struct buf names = BUF(1 << 16);
         schema_write(&names);

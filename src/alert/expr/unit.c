@@ -28,13 +28,13 @@ enum { POWER_MAX = 4 };
 #define TURNS    {[UNIT_RPM] = 1}
 #define NOTHING  {0}
 
-struct spelling {
+struct unit_spelling {
     const char *text;
     int8_t power[UNIT_BASES];
     double factor;
 };
 
-static const struct spelling written[] = {
+static const struct unit_spelling written[] = {
     {"B", BYTES, 1}, {"KiB", BYTES, KIB}, {"MiB", BYTES, MIB}, {"GiB", BYTES, GIB}, {"TiB", BYTES, TIB},
     {"kB", BYTES, 1e3}, {"KB", BYTES, 1e3}, {"MB", BYTES, 1e6}, {"GB", BYTES, 1e9}, {"TB", BYTES, 1e12},
     {"B/s", RATE, 1}, {"KiB/s", RATE, KIB}, {"MiB/s", RATE, MIB}, {"GiB/s", RATE, GIB},
@@ -49,14 +49,14 @@ static const struct spelling written[] = {
 };
 
 /* Longer endings first where one ends with another. */
-static const struct spelling endings[] = {
+static const struct unit_spelling endings[] = {
     {"_bytes_per_second", RATE, 1}, {"_mb_per_second", RATE, MIB}, {"_mb", BYTES, MIB}, {"_gb", BYTES, GIB}, {"_bytes", BYTES, 1},
     {"_celsius", DEGREES, 1}, {"_watts", WATTS, 1}, {"_joules", JOULES, 1}, {"_seconds", SECONDS, 1}, {"_mhz", HERTZ, 1e6},
     {"_volts", VOLTS, 1}, {"_rpm", TURNS, 1}, {"_percent", NOTHING, 0.01},
 };
 /* clang-format on */
 
-static struct unit from(const struct spelling *s)
+static struct unit from(const struct unit_spelling *s)
 {
     struct unit u = {.factor = s->factor};
     memcpy(u.power, s->power, sizeof u.power);

@@ -14,7 +14,7 @@
 
 enum { COLUMNS_MAX = 1000, ROWS_MAX = 200 };
 
-struct cell {
+struct plot_cell {
     unsigned short dots; /* bit y * columns + x */
     unsigned char ink;
     bool line; /* not only the band */
@@ -25,7 +25,7 @@ struct field {
     struct axis axis;
     int columns, rows;        /* cells */
     int dots_wide, dots_high; /* of a cell */
-    struct cell *cells;
+    struct plot_cell *cells;
 };
 
 static const enum ink line_inks[PLOT_LINES_MAX] = {INK_LOAD,  INK_MEMORY, INK_WARN,   INK_BAD,
@@ -44,7 +44,7 @@ static void set_dot(struct field *f, int x, int y, enum ink ink, bool line)
     if (x < 0 || x >= wide || y < 0 || y >= high)
         return;
     int row = f->rows - 1 - y / f->dots_high;
-    struct cell *cell = &f->cells[row * f->columns + x / f->dots_wide];
+    struct plot_cell *cell = &f->cells[row * f->columns + x / f->dots_wide];
     cell->dots |= (unsigned short)(1 << (y % f->dots_high * f->dots_wide + x % f->dots_wide));
     if (line || !cell->line) {
         cell->ink = (unsigned char)ink;
@@ -160,7 +160,7 @@ static void write_cell(struct buf *out, enum plot_style style, unsigned dots)
 /* Cells of the same ink go out together. */
 static void write_row(struct buf *out, const struct page *page, const struct field *f, int row)
 {
-    const struct cell *cells = &f->cells[row * f->columns];
+    const struct plot_cell *cells = &f->cells[row * f->columns];
     int end = f->columns;
     while (end > 0 && !cells[end - 1].dots)
         end--;
@@ -207,7 +207,7 @@ void plot_write(struct buf *out, const struct page *page, const struct plot *plo
     axis_init(&f.axis, plot);
     f.rows = MIN_OF(MAX_OF(plot->height, (int)PLOT_HEIGHT_LEAST), (int)ROWS_MAX);
     f.columns = MIN_OF(MAX_OF(plot->width - plot->margin, 10), (int)COLUMNS_MAX);
-    AUTO_FREE struct cell *cells = calloc((size_t)(f.columns * f.rows), sizeof *cells);
+    AUTO_FREE struct plot_cell *cells = calloc((size_t)(f.columns * f.rows), sizeof *cells);
     if (!cells)
         return;
     f.cells = cells;

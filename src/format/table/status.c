@@ -36,7 +36,7 @@ static const struct {
 
 enum { BAR_LEAST = 5, NAME_LEAST = 10 };
 
-struct cell {
+struct status_cell {
     char text[NUMBER_SIZE];
     enum ink ink;
     enum ink bar_ink;
@@ -44,7 +44,7 @@ struct cell {
     bool known;
 };
 
-struct layout {
+struct status_layout {
     int index, name, bar;
     int text[COLUMN_COUNT]; /* 0: the column is left out */
 };
@@ -96,7 +96,7 @@ static void memory_text(char text[NUMBER_SIZE], const struct page *page, const s
     }
 }
 
-static void make_cells(struct cell cells[COLUMN_COUNT], const struct page *page, const struct gpu *gpu)
+static void make_cells(struct status_cell cells[COLUMN_COUNT], const struct page *page, const struct gpu *gpu)
 {
     int64_t value;
     memset(cells, 0, COLUMN_COUNT * sizeof *cells);
@@ -155,10 +155,10 @@ static void instance_name(char text[GPU_NAME_SIZE], const struct page *page, con
     snprintf(text, GPU_NAME_SIZE, "%s %s", page->utf8 ? "└" : "-", instance->profile[0] ? instance->profile : "instance");
 }
 
-static void measure_row(struct layout *l, const struct page *page, const struct gpu *gpu, const char *name,
+static void measure_row(struct status_layout *l, const struct page *page, const struct gpu *gpu, const char *name,
                         bool known[COLUMN_COUNT])
 {
-    struct cell cells[COLUMN_COUNT];
+    struct status_cell cells[COLUMN_COUNT];
     make_cells(cells, page, gpu);
     l->name = MAX_OF(l->name, width_of(name));
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
@@ -168,7 +168,7 @@ static void measure_row(struct layout *l, const struct page *page, const struct 
 }
 
 /* Columns of a whole row without its bars; with_bars counts a bar of one column. */
-static int fixed_width(const struct layout *l)
+static int fixed_width(const struct status_layout *l)
 {
     int width = l->index + 1 + l->name;
     for (size_t i = 0; i < COLUMN_COUNT; i++)
@@ -177,9 +177,9 @@ static int fixed_width(const struct layout *l)
     return width;
 }
 
-static struct layout measure(const struct page *page, const struct snapshot *s, int only)
+static struct status_layout measure(const struct page *page, const struct snapshot *s, int only)
 {
-    struct layout l = {.index = 3};
+    struct status_layout l = {.index = 3};
     bool known[COLUMN_COUNT] = {false};
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (only != ALL_GPUS && only != (int)i)
@@ -209,7 +209,7 @@ static struct layout measure(const struct page *page, const struct snapshot *s, 
     return l;
 }
 
-static void header(struct buf *out, const struct page *page, const struct layout *l)
+static void header(struct buf *out, const struct page *page, const struct status_layout *l)
 {
     page_cell(out, page, INK_FAINT, RIGHT, "GPU", l->index);
     buf_char(out, ' ');
@@ -224,10 +224,10 @@ static void header(struct buf *out, const struct page *page, const struct layout
     buf_char(out, '\n');
 }
 
-static void row(struct buf *out, const struct page *page, const struct layout *l, const struct gpu *gpu, const char *index,
+static void row(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu, const char *index,
                 const char *name)
 {
-    struct cell cells[COLUMN_COUNT];
+    struct status_cell cells[COLUMN_COUNT];
     make_cells(cells, page, gpu);
     page_cell(out, page, INK_STRONG, RIGHT, index, l->index);
     buf_char(out, ' ');
@@ -246,7 +246,8 @@ static void row(struct buf *out, const struct page *page, const struct layout *l
 }
 
 /* A card that cannot be read has its reason where the numbers would be. */
-static void row_in_words(struct buf *out, const struct page *page, const struct layout *l, const struct gpu *gpu, const char *index)
+static void row_in_words(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu,
+                         const char *index)
 {
     char words[GPU_ERROR_SIZE + 64];
     const char *said = gpu->error_message;
@@ -263,7 +264,7 @@ static void row_in_words(struct buf *out, const struct page *page, const struct 
     buf_char(out, '\n');
 }
 
-static void one_gpu(struct buf *out, const struct page *page, const struct layout *l, const struct gpu *gpu)
+static void one_gpu(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu)
 {
     char index[16];
     snprintf(index, sizeof index, "%d", gpu->index);
@@ -288,7 +289,7 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
         return;
     }
     status_title(out, page, s, only);
-    struct layout l = measure(page, s, only);
+    struct status_layout l = measure(page, s, only);
     header(out, page, &l);
     for (size_t i = 0; i < s->gpu_count; i++)
         if (only == ALL_GPUS || only == (int)i)

@@ -10,14 +10,14 @@
 #define MINUTE_MS ((int64_t)60000)
 enum { HOUR_MINUTES = 60, POINT_MINUTES = COURSE_MINUTES / COURSE_POINTS_MAX };
 
-struct minute {
+struct trend_minute {
     int64_t number; /* since 1970; 0: nothing is known */
     int64_t least_bytes;
 };
 
 struct course {
     struct gpu_id gpu;
-    struct minute minutes[COURSE_MINUTES]; /* minute n lies at n modulo the size */
+    struct trend_minute minutes[COURSE_MINUTES]; /* minute n lies at n modulo the size */
 };
 
 struct capacity_courses {
@@ -62,11 +62,11 @@ bool courses_add(struct capacity_courses *c, const struct gpu_id *gpu, struct wa
     if (!course || at.ms < MINUTE_MS)
         return course != NULL;
     int64_t number = at.ms / MINUTE_MS;
-    struct minute *m = &course->minutes[number % COURSE_MINUTES];
+    struct trend_minute *m = &course->minutes[number % COURSE_MINUTES];
     if (m->number == number)
         m->least_bytes = MIN_OF(m->least_bytes, free_bytes);
     else if (m->number < number) /* a minute of yesterday gives way; one that came too late does not push a later one out */
-        *m = (struct minute){number, free_bytes};
+        *m = (struct trend_minute){number, free_bytes};
     return true;
 }
 
@@ -85,7 +85,7 @@ static struct reading least(const struct course *course, int64_t now, int64_t mi
     struct reading result = reading_absent(READING_UNREAD);
     *known = 0;
     for (size_t i = 0; i < COURSE_MINUTES; i++) {
-        const struct minute *m = &course->minutes[i];
+        const struct trend_minute *m = &course->minutes[i];
         if (m->number <= now - minutes || m->number > now)
             continue;
         if (result.state != READING_OK || m->least_bytes < result.value)
@@ -118,7 +118,7 @@ size_t courses_points(const struct capacity_courses *c, const struct gpu_id *gpu
     for (int64_t quarter = last - COURSE_POINTS_MAX + 1; course && quarter <= last; quarter++) {
         struct course_point point = {.at.ms = quarter * POINT_MINUTES * MINUTE_MS, .least_bytes = INT64_MAX};
         for (int64_t n = quarter * POINT_MINUTES; n < (quarter + 1) * POINT_MINUTES; n++) {
-            const struct minute *m = n > 0 ? &course->minutes[n % COURSE_MINUTES] : NULL;
+            const struct trend_minute *m = n > 0 ? &course->minutes[n % COURSE_MINUTES] : NULL;
             if (m && m->number == n)
                 point.least_bytes = MIN_OF(point.least_bytes, m->least_bytes);
         }

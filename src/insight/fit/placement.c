@@ -11,7 +11,7 @@
 #include "insight/fit/placement_split.h"
 #include "insight/fit/placement_words.h"
 
-struct worker {
+struct evictable_worker {
     const char *name;
     int64_t bytes;
     bool evicted;
@@ -20,7 +20,7 @@ struct worker {
 struct search {
     const struct capacity *c;
     const struct placement_wish *wish;
-    struct worker workers[CAPACITY_WORKERS_MAX]; /* those that could be evicted; most memory first */
+    struct evictable_worker workers[CAPACITY_WORKERS_MAX]; /* those that could be evicted; most memory first */
     size_t worker_count;
     int64_t *rooms;
 };
@@ -37,12 +37,12 @@ static void list_workers(struct search *s)
         if (w == CAPACITY_WORKERS_MAX)
             continue;
         if (w == s->worker_count)
-            s->workers[s->worker_count++] = (struct worker){.name = h->worker};
+            s->workers[s->worker_count++] = (struct evictable_worker){.name = h->worker};
         s->workers[w].bytes += h->bytes;
     }
     for (size_t i = 1; i < s->worker_count; i++)
         for (size_t k = i; k > 0 && s->workers[k - 1].bytes < s->workers[k].bytes; k--) {
-            struct worker w = s->workers[k];
+            struct evictable_worker w = s->workers[k];
             s->workers[k] = s->workers[k - 1];
             s->workers[k - 1] = w;
         }

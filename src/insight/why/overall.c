@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "insight/why/rules.h"
 
-enum kind {
+enum answer_kind {
     KIND_FAN,
     KIND_LOST,
     KIND_ERROR,
@@ -29,7 +29,7 @@ static const char *const states[KIND_COUNT] = {"without a working fan", "lost", 
                                                "lightly loaded",        "warm",    "cooling down", "kept awake",
                                                "running its fan fast",  "unclear", "idle",         "asleep"};
 
-static enum kind kind_of(const struct why_part *part)
+static enum answer_kind kind_of(const struct why_part *part)
 {
     bool light = part->activity.code == ACTIVITY_LIGHTLY_LOADED;
     switch (part->causes[0].code) {
@@ -84,7 +84,7 @@ static double weight_of(const struct gpu *gpu, const struct why_part *part)
 }
 
 /* "GPU 1 is lost.", "GPUs 1, 4 and 5 are busy too.", "The other 7 GPUs are idle." */
-static void say_kind(struct say *s, const struct snapshot *now, const struct why *why, size_t main, enum kind kind)
+static void say_kind(struct say *s, const struct snapshot *now, const struct why *why, size_t main, enum answer_kind kind)
 {
     enum { NAMED = 4 };
     size_t count = 0, others = why->gpu_count - 1, said = 0;
@@ -134,5 +134,5 @@ void answer_machine(const struct snapshot *now, struct why *why)
     if (why->machine.cause_count)
         say(&s, " %s", why->machine.answer);
     for (size_t kind = 0; kind < KIND_COUNT; kind++)
-        say_kind(&s, now, why, main, (enum kind)kind);
+        say_kind(&s, now, why, main, (enum answer_kind)kind);
 }

@@ -32,7 +32,7 @@ static void find_ended(struct facts *f)
     }
 }
 
-struct walk {
+struct calm_walk {
     bool busy, calm_broken, steady_broken;
     int64_t reach_ms; /* how far back the points go */
     int64_t busy_ago_ms, busy_permille;
@@ -40,7 +40,7 @@ struct walk {
 };
 
 /* From now into the past: how long it has been calm, how long steady, and when it was busy last. */
-static void walk_back(const struct recent_gpu *points, int64_t now_ms, struct walk *w)
+static void walk_back(const struct recent_gpu *points, int64_t now_ms, struct calm_walk *w)
 {
     for (size_t i = MIN_OF(points->count, (size_t)RECENT_POINTS); i-- > 0;) {
         const struct recent_point *p = &points->points[i];
@@ -91,7 +91,7 @@ void past_collect(struct facts *f)
     if (!points || !points->count)
         return;
     struct past_work *past = &f->past;
-    struct walk w = {0};
+    struct calm_walk w = {0};
     walk_back(points, f->now->taken_at.ms, &w);
     /* A past of seconds rules nothing out. */
     past->known = w.reach_ms >= CALM_LEAST_MS || w.busy;

@@ -19,7 +19,7 @@
 
 enum { NAME_SIZE = 128, CMDLINE_SIZE = 4096 };
 
-struct query {
+struct process_query {
     char user[NAME_SIZE], name[NAME_SIZE], type[16], sort[24], text[24];
     struct process_filter filter;
     bool secrets;
@@ -31,7 +31,7 @@ static bool bad(struct exchange *x, const char *message)
     return false;
 }
 
-static bool read_query(struct exchange *x, struct query *q)
+static bool read_query(struct exchange *x, struct process_query *q)
 {
     const struct http_message *r = x->request;
     struct process_filter *f = &q->filter;
@@ -95,7 +95,7 @@ static struct process *unmask_rows(const struct env *env, struct process_rows *r
 void get_processes(struct exchange *x)
 {
     struct data *d = &x->server->data;
-    struct query q = {0};
+    struct process_query q = {0};
     if (!ready_young_enough(x, -1) || !read_query(x, &q))
         return;
     if (q.secrets && x->trust < TRUST_OWNER) {

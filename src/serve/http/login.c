@@ -46,7 +46,7 @@ void post_login(struct exchange *x)
     token_file_refresh(&s->tokens);
     if (!http_query(&form, "token", token, sizeof token))
         token[0] = '\0';
-    const struct token *known = token_file_check(&s->tokens, str_trim(str_from(token)));
+    const struct access_token *known = token_file_check(&s->tokens, str_trim(str_from(token)));
     char wait[64], session[SESSION_ID_SIZE];
     if (known && sessions_open(&s->sessions, known->digest, loop_now_ms(), session))
         go_home(x, session, SESSION_SECONDS);

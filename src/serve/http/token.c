@@ -29,10 +29,10 @@ static bool name_is_fine(struct str name)
     return true;
 }
 
-static bool parse_line(struct str line, struct token *ret)
+static bool parse_line(struct str line, struct access_token *ret)
 {
     struct str name, day, digest;
-    *ret = (struct token){0};
+    *ret = (struct access_token){0};
     if (!str_word(&line, &name) || !str_word(&line, &day) || !str_word(&line, &digest) || !name_is_fine(name) ||
         !wall_parse(day, &ret->made_at) || !hex_decode(digest, ret->digest, sizeof ret->digest))
         return false;
@@ -94,16 +94,16 @@ void token_file_refresh(struct token_file *f)
         *f = fresh;
 }
 
-const struct token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE])
+const struct access_token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE])
 {
-    const struct token *found = NULL;
+    const struct access_token *found = NULL;
     for (size_t i = 0; i < f->count; i++)
         if (digest_equal(digest, f->tokens[i].digest, SHA256_SIZE))
             found = &f->tokens[i];
     return found;
 }
 
-const struct token *token_file_check(const struct token_file *f, struct str token)
+const struct access_token *token_file_check(const struct token_file *f, struct str token)
 {
     uint8_t digest[SHA256_SIZE];
     sha256(token, digest);
@@ -160,8 +160,8 @@ int token_file_add(struct token_file *f, const char *name, struct wall now, char
         return error_set(err, -EIO, "no random numbers: %s", strerror(errno));
     memcpy(text, TOKEN_PREFIX, sizeof TOKEN_PREFIX);
     hex_encode(secret, sizeof secret, text + sizeof TOKEN_PREFIX - 1);
-    struct token *t = &f->tokens[f->count++];
-    *t = (struct token){.made_at = now};
+    struct access_token *t = &f->tokens[f->count++];
+    *t = (struct access_token){.made_at = now};
     str_copy(t->name, sizeof t->name, str_from(name));
     sha256(str_from(text), t->digest);
     return save(f, err);

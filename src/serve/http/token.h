@@ -19,7 +19,7 @@
 
 enum { TOKENS_MAX = 64, TOKEN_NAME_SIZE = 64, TOKEN_TEXT_SIZE = 80 };
 
-struct token {
+struct access_token {
     char name[TOKEN_NAME_SIZE];
     struct wall made_at;
     uint8_t digest[SHA256_SIZE];
@@ -28,7 +28,7 @@ struct token {
 struct token_file {
     const char *path; /* NULL: none */
     size_t count;
-    struct token tokens[TOKENS_MAX];
+    struct access_token tokens[TOKENS_MAX];
     struct timespec changed; /* of the file when it was read */
     ino_t inode;
 };
@@ -38,9 +38,9 @@ int token_file_load(struct token_file *f, const char *path, struct error *err);
 /* Reads it again if it has changed; so a new token works at once. */
 void token_file_refresh(struct token_file *f);
 /* The token of this text, NULL when it is none of ours; takes the same time for all. */
-const struct token *token_file_check(const struct token_file *f, struct str token);
+const struct access_token *token_file_check(const struct token_file *f, struct str token);
 /* The same for its hash. */
-const struct token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE]);
+const struct access_token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE]);
 
 /* Makes a token, adds it to the file (mode 0600, replaced as a whole) and puts its text into `text`. */
 int token_file_add(struct token_file *f, const char *name, struct wall now, char text[TOKEN_TEXT_SIZE], struct error *err);

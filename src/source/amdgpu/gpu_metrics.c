@@ -100,7 +100,7 @@ static const struct field_at v3_0[] = {
     U32(APU_FPPT, 236), U32(APU_SPPT, 240), U32(APU_CORE_HOT, 244), U32(APU_GFX_HOT, 248), U32(APU_SOC_HOT, 252),
 };
 
-static const struct layout {
+static const struct metrics_layout {
     uint8_t format, content;
     uint16_t sizes[3]; /* those that exist; the tail varies from driver to driver, the beginning does not */
     uint16_t partition_stride;
@@ -141,7 +141,7 @@ static uint64_t little_endian(const uint8_t *at, size_t width)
     return value;
 }
 
-static bool size_belongs(const struct layout *l, size_t declared)
+static bool size_belongs(const struct metrics_layout *l, size_t declared)
 {
     for (size_t i = 0; i < ARRAY_LEN(l->sizes); i++)
         if (l->sizes[i] && l->sizes[i] == declared)
@@ -149,7 +149,7 @@ static bool size_belongs(const struct layout *l, size_t declared)
     return false;
 }
 
-static bool decode_fixed(const struct layout *l, size_t declared, struct gpu_metrics *m)
+static bool decode_fixed(const struct metrics_layout *l, size_t declared, struct gpu_metrics *m)
 {
     if (!size_belongs(l, declared))
         return false;

@@ -42,7 +42,7 @@ static bool make_room(struct clients *c)
         return false;
     if (c->count == c->capacity) {
         size_t capacity = MAX_OF((size_t)16, c->capacity * 2);
-        struct client *more = realloc(c->list, capacity * sizeof *more);
+        struct drm_client *more = realloc(c->list, capacity * sizeof *more);
         if (!more)
             return false;
         c->list = more;
@@ -55,7 +55,7 @@ int clients_place(struct clients *c, const char *device, uint64_t id)
 {
     for (size_t b = c->bucket_count ? bucket_of(c, device, id) : 0; c->bucket_count && c->buckets[b];
          b = (b + 1) & (c->bucket_count - 1)) {
-        const struct client *found = &c->list[c->buckets[b] - 1];
+        const struct drm_client *found = &c->list[c->buckets[b] - 1];
         if (found->id == id && strcmp(found->device, device) == 0)
             return (int)c->buckets[b] - 1;
     }
@@ -63,14 +63,14 @@ int clients_place(struct clients *c, const char *device, uint64_t id)
         c->left_out++;
         return -1;
     }
-    struct client *new = &c->list[c->count++];
-    *new = (struct client){.id = id, .owner = -1};
+    struct drm_client *new = &c->list[c->count++];
+    *new = (struct drm_client){.id = id, .owner = -1};
     str_copy(new->device, sizeof new->device, str_from(device));
     put_in_bucket(c, c->count - 1);
     return (int)c->count - 1;
 }
 
-static struct client_engine *engine_of(struct client *c, const struct fdinfo_engine *now, bool *is_new)
+static struct client_engine *engine_of(struct drm_client *c, const struct fdinfo_engine *now, bool *is_new)
 {
     *is_new = false;
     for (size_t i = 0; i < c->engine_count; i++)
@@ -105,7 +105,7 @@ static bool update_engine(struct client_engine *e, const struct fdinfo_engine *n
     return more > 0;
 }
 
-bool client_update(struct client *c, const struct fdinfo *info, struct mono now, uint32_t scan)
+bool client_update(struct drm_client *c, const struct fdinfo *info, struct mono now, uint32_t scan)
 {
     bool first = c->read_in == 0, moved = false, is_new;
     uint64_t elapsed = first || now.ns <= c->read_at.ns ? 0 : (uint64_t)(now.ns - c->read_at.ns);
@@ -128,7 +128,7 @@ bool client_update(struct client *c, const struct fdinfo *info, struct mono now,
     return worked;
 }
 
-void client_unchanged(struct client *c, struct mono now, uint32_t scan)
+void client_unchanged(struct drm_client *c, struct mono now, uint32_t scan)
 {
     for (size_t i = 0; i < c->engine_count; i++)
         c->engines[i].permille = 0;
@@ -137,7 +137,7 @@ void client_unchanged(struct client *c, struct mono now, uint32_t scan)
     c->read_in = scan;
 }
 
-bool client_due(const struct client *c, struct mono now)
+bool client_due(const struct drm_client *c, struct mono now)
 {
     /* Not all of them in the same scan. Within 5 s every client is read: a check for new load may not come later. */
     int64_t pause = CLIENT_IDLE_MS + (int64_t)(c->id % 9) * 250;

@@ -16,7 +16,7 @@ struct client_engine {
     int32_t permille;     /* -1: needs a second reading */
 };
 
-struct client {
+struct drm_client {
     char device[GPU_PCI_SIZE]; /* PCI address, or the name of the card ("card0") where there is none */
     uint64_t id;
     struct mono read_at;
@@ -32,7 +32,7 @@ struct client {
 };
 
 struct clients {
-    struct client *list;
+    struct drm_client *list;
     size_t count, capacity;
     uint32_t *buckets; /* index + 1 */
     size_t bucket_count;
@@ -42,11 +42,11 @@ struct clients {
 /* The index of the client, made when it is new; -1 when the list is full. */
 int clients_place(struct clients *c, const char *device, uint64_t id);
 /* Takes a reading into account; true when an engine worked since the one before. */
-bool client_update(struct client *c, const struct fdinfo *info, struct mono now, uint32_t scan);
+bool client_update(struct drm_client *c, const struct fdinfo *info, struct mono now, uint32_t scan);
 /* The same for a text that did not change: nothing worked, nothing was allocated. */
-void client_unchanged(struct client *c, struct mono now, uint32_t scan);
+void client_unchanged(struct drm_client *c, struct mono now, uint32_t scan);
 /* A client that did nothing for some readings is read again only after CLIENT_IDLE_MS or up to 2 s more. */
-bool client_due(const struct client *c, struct mono now);
+bool client_due(const struct drm_client *c, struct mono now);
 /* Forgets clients that were not seen in this scan. `moved` (as long as count was) gets the new index of each, -1 for a forgotten
  * one. Returns false when nothing changed. */
 bool clients_sweep(struct clients *c, uint32_t scan, int32_t *moved);

@@ -17,7 +17,7 @@ struct region {
     uint64_t total, memory, resident;
 };
 
-struct parser {
+struct fdinfo_parser {
     struct fdinfo *info;
     size_t region_count;
     struct region regions[REGIONS];
@@ -122,7 +122,7 @@ static struct fdinfo_engine *engine_named(struct fdinfo *info, struct str name)
     return e;
 }
 
-static struct region *region_named(struct parser *p, struct str name)
+static struct region *region_named(struct fdinfo_parser *p, struct str name)
 {
     if (name.len == 0)
         return NULL;
@@ -136,7 +136,7 @@ static struct region *region_named(struct parser *p, struct str name)
     return r;
 }
 
-static void take_region(struct parser *p, struct str name, struct str value, unsigned what)
+static void take_region(struct fdinfo_parser *p, struct str name, struct str value, unsigned what)
 {
     uint64_t bytes;
     struct region *r = take_bytes(value, &bytes) ? region_named(p, name) : NULL;
@@ -197,7 +197,7 @@ static void take_identity(struct fdinfo *info, struct str key, struct str value)
 }
 
 /* `key` is what follows "drm-". "total-cycles-" must be tried before "total-": they share a prefix. */
-static void take_key(struct parser *p, struct str key, struct str value)
+static void take_key(struct fdinfo_parser *p, struct str key, struct str value)
 {
     switch (key.len ? key.at[0] : '\0') {
     case 'e':
@@ -231,7 +231,7 @@ static void take_key(struct parser *p, struct str key, struct str value)
 }
 
 /* On-card memory is called vram, vram0, local0, stolen-local0; regions like "cpu" and "doorbell" are neither. */
-static void sum_regions(struct parser *p)
+static void sum_regions(struct fdinfo_parser *p)
 {
     struct fdinfo *info = p->info;
     for (size_t i = 0; i < p->region_count; i++) {
@@ -261,7 +261,7 @@ static void drop_silent_engines(struct fdinfo *info)
 bool fdinfo_parse(struct str text, struct fdinfo *ret)
 {
     *ret = (struct fdinfo){0};
-    struct parser p;
+    struct fdinfo_parser p;
     p.info = ret;
     p.region_count = 0;
     struct str line, key;

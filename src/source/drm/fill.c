@@ -10,7 +10,7 @@
 enum { NAMES = 24 };
 
 /* Load by engine name over all clients of a card. */
-struct sums {
+struct client_sums {
     size_t count;
     bool pending;
     struct {
@@ -20,7 +20,7 @@ struct sums {
     } engines[NAMES];
 };
 
-static bool of_card(const struct client *c, const struct drm_card *card)
+static bool of_card(const struct drm_client *c, const struct drm_card *card)
 {
     return strcmp(c->device, card->pci_address[0] ? card->pci_address : card->name) == 0;
 }
@@ -30,7 +30,7 @@ static bool draws_or_computes(enum engine_kind kind)
     return kind == ENGINE_GRAPHICS || kind == ENGINE_COMPUTE;
 }
 
-static void add_to_sums(struct sums *sums, const struct client_engine *e, bool frozen)
+static void add_to_sums(struct client_sums *sums, const struct client_engine *e, bool frozen)
 {
     if (e->permille < 0 || frozen) {
         sums->pending = true;
@@ -51,7 +51,7 @@ static void add_to_sums(struct sums *sums, const struct client_engine *e, bool f
 }
 
 /* The busiest engine of a kind. Nothing known yet: PENDING when readings are on their way. */
-static struct reading busiest(const struct sums *sums, bool (*wanted)(enum engine_kind))
+static struct reading busiest(const struct client_sums *sums, bool (*wanted)(enum engine_kind))
 {
     struct reading best = reading_absent(sums->pending ? READING_PENDING : READING_UNSUPPORTED);
     for (size_t i = 0; i < sums->count; i++)
@@ -79,9 +79,9 @@ static void add_reading(struct reading *sum, struct reading more)
         *sum = more;
 }
 
-static void add_to_process(struct process *p, const struct client *c, bool shared_memory, bool frozen)
+static void add_to_process(struct process *p, const struct drm_client *c, bool shared_memory, bool frozen)
 {
-    struct sums own = {0};
+    struct client_sums own = {0};
     for (size_t i = 0; i < c->engine_count; i++) {
         const struct client_engine *e = &c->engines[i];
         add_to_sums(&own, e, frozen);
@@ -140,7 +140,7 @@ static bool is_silent(const struct scan_result *r, const struct drm_card *card)
 void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_memory, struct gpu *out, struct drm_load *load)
 {
     *load = (struct drm_load){0};
-    struct sums sums = {0};
+    struct client_sums sums = {0};
     struct places places;
     pthread_mutex_lock(&s->lock);
     const struct scan_result *r = &s->latest;
@@ -150,7 +150,7 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     bool frozen = env_is_recorded(s->env) && !r->moved;
     bool ready = rc == 0 && places_init(&places, r->client_count, out);
     for (size_t i = 0; ready && i < r->client_count; i++) {
-        const struct client *c = &r->clients[i];
+        const struct drm_client *c = &r->clients[i];
         if (!of_card(c, card) || c->read_in == 0)
             continue;
         load->clients++;

@@ -209,7 +209,7 @@ static struct proc *proc_of_pid(struct drm_scan *s, int32_t pid)
 
 /* A client that several processes hold belongs to the oldest of them, which opened it and forked, unless that one only opens
  * devices for others. Processes come in the order of their pids. */
-static void touch(struct drm_scan *s, struct client *c, const struct proc *proc)
+static void touch(struct drm_scan *s, struct drm_client *c, const struct proc *proc)
 {
     if (c->seen_in != s->number) {
         c->seen_in = s->number;
@@ -317,7 +317,7 @@ void drm_scan_refresh(struct drm_scan *s)
     AUTO_FREE struct scan_result *fresh = calloc(1, sizeof *fresh);
     bool made = fresh && result_of(s, fresh);
     pthread_mutex_lock(&s->lock);
-    struct client *former = made ? s->latest.clients : NULL;
+    struct drm_client *former = made ? s->latest.clients : NULL;
     if (made)
         s->latest = *fresh;
     s->scanning = false;

@@ -13,7 +13,7 @@ struct scan_result {
     uint32_t number; /* of the scan; 0: there was none yet */
     int rc;
     bool moved; /* an engine has worked since the first scan */
-    struct client *clients;
+    struct drm_client *clients;
     size_t client_count;
     char silent[GPU_MAX][DRM_NAME_SIZE]; /* cards that somebody holds open, and whose driver says nothing about that */
     size_t silent_count;

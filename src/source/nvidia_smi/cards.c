@@ -7,7 +7,7 @@
 #include "source/nvidia_smi/internal.h"
 #include "source/nvml/outside.h"
 
-struct card *smi_card_find(struct smi *s, const struct gpu_id *id)
+struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id)
 {
     for (size_t i = 0; i < s->count; i++) {
         struct gpu_id *mine = &s->cards[i].id;
@@ -18,14 +18,14 @@ struct card *smi_card_find(struct smi *s, const struct gpu_id *id)
     return NULL;
 }
 
-static struct card *add(struct smi *s, const struct gpu_id *id, int index)
+static struct smi_known_card *add(struct smi *s, const struct gpu_id *id, int index)
 {
-    struct card *more = s->count < GPU_MAX ? realloc(s->cards, (s->count + 1) * sizeof *more) : NULL;
+    struct smi_known_card *more = s->count < GPU_MAX ? realloc(s->cards, (s->count + 1) * sizeof *more) : NULL;
     if (!more)
         return NULL;
     s->cards = more;
-    struct card *card = &more[s->count++];
-    *card = (struct card){.id = *id, .index = index};
+    struct smi_known_card *card = &more[s->count++];
+    *card = (struct smi_known_card){.id = *id, .index = index};
     s->changed = true;
     return card;
 }
@@ -52,7 +52,7 @@ void smi_cards_look_asleep(struct smi *s)
         s->awake += !seen[i].asleep;
         struct gpu_id id = {0};
         str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
-        struct card *card = smi_card_find(s, &id);
+        struct smi_known_card *card = smi_card_find(s, &id);
         if (!card && seen[i].asleep) {
             /* nvidia-smi would wake it; what can be known of it lies in files. */
             sleep_identify(s->env, seen[i].address, &id);
@@ -72,7 +72,7 @@ bool smi_cards_all_asleep(const struct smi *s)
     return s->count > 0 && s->awake == 0;
 }
 
-static bool may_ask(const struct smi *s, const struct card *card)
+static bool may_ask(const struct smi *s, const struct smi_known_card *card)
 {
     return !card->asleep && clock_mono(s->env->clock).ns >= card->skip_until.ns;
 }
@@ -90,7 +90,7 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
     for (size_t i = 0; i < count; i++) {
         struct gpu_id id = {0};
         str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
-        struct card *card = smi_card_find(s, &id);
+        struct smi_known_card *card = smi_card_find(s, &id);
         if (seen[i].asleep || (card && !may_ask(s, card)))
             continue;
         buf_printf(out, "%s%s", out->len ? "," : "", seen[i].address);
@@ -101,7 +101,7 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
 }
 
 /* Words behind a state; the message of a lost card stays while it is left alone. */
-static void lose(struct card *card, const char *message)
+static void lose(struct smi_known_card *card, const char *message)
 {
     if (card->now.state == GPU_LOST)
         return;
@@ -110,7 +110,7 @@ static void lose(struct card *card, const char *message)
     gpu_mark_state(&card->now, GPU_LOST, message);
 }
 
-static bool in_report(const struct smi_report *r, const struct card *card)
+static bool in_report(const struct smi_report *r, const struct smi_known_card *card)
 {
     for (size_t i = 0; i < r->count; i++)
         if ((card->id.uuid[0] && strcmp(card->id.uuid, r->cards[i].gpu.id.uuid) == 0) ||
@@ -119,10 +119,10 @@ static bool in_report(const struct smi_report *r, const struct card *card)
     return false;
 }
 
-static struct card *find_or_add(struct smi *s, const struct smi_card *said, const struct visible_uuids *all)
+static struct smi_known_card *find_or_add(struct smi *s, const struct smi_card *said, const struct visible_uuids *all)
 {
     const struct gpu_id *id = &said->gpu.id;
-    struct card *card = smi_card_find(s, id);
+    struct smi_known_card *card = smi_card_find(s, id);
     if (card)
         return card;
     if (!visible_card(s->env->visible_devices, all->count, said->index, id->uuid, all)) {
@@ -132,7 +132,7 @@ static struct card *find_or_add(struct smi *s, const struct smi_card *said, cons
     return add(s, id, said->index);
 }
 
-static void learn_identity(struct card *card, const struct gpu_id *id)
+static void learn_identity(struct smi_known_card *card, const struct gpu_id *id)
 {
     if (!card->id.uuid[0])
         str_copy(card->id.uuid, sizeof card->id.uuid, str_from(id->uuid));
@@ -149,7 +149,7 @@ void smi_cards_update(struct smi *s, struct smi_report *r)
         all.at[i] = r->cards[i].gpu.id.uuid;
     s->hidden = 0;
     for (size_t i = 0; i < r->count; i++) {
-        struct card *card = find_or_add(s, &r->cards[i], &all);
+        struct smi_known_card *card = find_or_add(s, &r->cards[i], &all);
         if (!card)
             continue;
         learn_identity(card, &r->cards[i].gpu.id);
@@ -168,7 +168,7 @@ void smi_cards_update(struct smi *s, struct smi_report *r)
         left->process_count = left->process_capacity = left->instance_count = 0;
     }
     for (size_t i = 0; i < s->count; i++) {
-        struct card *card = &s->cards[i];
+        struct smi_known_card *card = &s->cards[i];
         if (card->listed && may_ask(s, card) && !in_report(r, card))
             lose(card, "nvidia-smi no longer lists this GPU");
     }
@@ -194,7 +194,7 @@ void smi_cards_update_apps(struct smi *s, struct smi_report *r)
 void smi_cards_update_slow(struct smi *s, struct smi_report *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        struct card *card = smi_card_find(s, &r->cards[i].gpu.id);
+        struct smi_known_card *card = smi_card_find(s, &r->cards[i].gpu.id);
         if (!card)
             continue;
         gpu_done(&card->slow);

@@ -14,7 +14,7 @@
 #include "source/source.h"
 
 /* A card from one run to the next. */
-struct card {
+struct smi_known_card {
     struct gpu_id id;
     int index;
     bool asleep;
@@ -35,7 +35,7 @@ struct smi {
     enum spelling spelling[COLUMN_COUNT_MAX];
     bool xml_only; /* a driver from before --query-gpu */
     bool changed;
-    struct card *cards;
+    struct smi_known_card *cards;
     size_t count;
     size_t awake;  /* in sysfs, whether nvidia-smi has spoken of them or not */
     size_t hidden; /* by NVIDIA_VISIBLE_DEVICES */
@@ -59,7 +59,7 @@ int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err);
 void smi_tool_version(struct smi *s);
 
 /* cards.c */
-struct card *smi_card_find(struct smi *s, const struct gpu_id *id);
+struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id);
 void smi_cards_look_asleep(struct smi *s); /* sysfs, without touching the cards */
 bool smi_cards_all_asleep(const struct smi *s);
 /* "0000:01:00.0,..." of those that may be asked; "" when all may. */
@@ -71,4 +71,4 @@ void smi_cards_update_slow(struct smi *s, struct smi_report *r);
 void smi_cards_done(struct smi *s);
 
 /* merge.c */
-void smi_merge_sample(const struct smi *s, const struct card *card, unsigned groups, struct gpu *out);
+void smi_merge_sample(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out);

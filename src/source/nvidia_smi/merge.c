@@ -14,7 +14,7 @@ static bool may_be_older(const struct smi *s, enum metric metric)
            !(metric_table[metric].group & (GROUP_FAST | GROUP_PROCESS));
 }
 
-static void merge_metrics(const struct smi *s, const struct card *card, unsigned groups, struct gpu *out)
+static void merge_metrics(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out)
 {
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         if (!(metric_table[i].group & groups))
@@ -59,7 +59,7 @@ static void add_process(const struct smi *s, const struct process *from, struct 
 }
 
 /* The list of -q -x is whole; that of the query, which is read between, knows compute processes only: those that draw are kept. */
-static void merge_processes(const struct smi *s, const struct card *card, struct gpu *out)
+static void merge_processes(const struct smi *s, const struct smi_known_card *card, struct gpu *out)
 {
     out->processes_state = s->processes_state;
     for (size_t i = 0; i < card->now.process_count && !s->xml_fresh; i++)
@@ -81,7 +81,7 @@ static void merge_processes(const struct smi *s, const struct card *card, struct
     }
 }
 
-static void merge_instances(const struct card *card, unsigned groups, struct gpu *out)
+static void merge_instances(const struct smi_known_card *card, unsigned groups, struct gpu *out)
 {
     for (size_t i = 0; i < card->slow.instance_count; i++) {
         struct gpu *instance = gpu_add_instance(out);
@@ -103,7 +103,7 @@ static bool all_failed(const struct gpu *gpu)
     return failed > 0;
 }
 
-void smi_merge_sample(const struct smi *s, const struct card *card, unsigned groups, struct gpu *out)
+void smi_merge_sample(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out)
 {
     out->id = card->id;
     if (card->asleep) {

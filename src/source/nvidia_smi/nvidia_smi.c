@@ -205,7 +205,7 @@ static void smi_describe(struct source *source, struct buf *out)
     }
     buf_text(out, missing ? "\n" : "");
     for (size_t i = 0; i < s->count; i++) {
-        const struct card *card = &s->cards[i];
+        const struct smi_known_card *card = &s->cards[i];
         const char *state = card->asleep ? "asleep, not touched" : card->now.state == GPU_LOST ? card->now.error_message : "read";
         buf_printf(out, "GPU %zu %s %s: %s\n", i, card->id.pci_address, card->id.name, state);
     }

@@ -134,7 +134,7 @@ static bool leave_out_lost(struct smi *s, struct smi_report *r)
     smi_cards_update(s, r);
     bool any = false;
     for (size_t i = 0; i < r->count; i++) {
-        struct card *card = smi_card_find(s, &r->cards[i].gpu.id);
+        struct smi_known_card *card = smi_card_find(s, &r->cards[i].gpu.id);
         if (!card || r->cards[i].gpu.state != GPU_LOST)
             continue;
         card->skip_until = until;

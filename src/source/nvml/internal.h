@@ -198,7 +198,7 @@ enum query_shape {
 enum { QUERY_VALUES_MAX = 16 };
 #define QUERY_ABSENT INT64_MIN /* in values: this one of several is not supported */
 
-struct query {
+struct nvml_query {
     const char *call;
     enum query_shape shape;
     size_t slot;
@@ -209,7 +209,7 @@ struct query {
     int count;
     enum metric metrics[QUERY_VALUES_MAX];
 };
-extern const struct query query_fast[], query_slow[];
+extern const struct nvml_query query_fast[], query_slow[];
 extern const size_t query_fast_count, query_slow_count;
 
 #define QUERY_METRICS_(...)                                            \

@@ -36,7 +36,7 @@ enum reading_state nvml_reading_state(int code)
     return nvml_is_final(code) || code == NVML_NOT_FOUND ? READING_UNSUPPORTED : READING_FAILED;
 }
 
-static int ask(struct nvml *n, struct nvml_card *card, const struct query *q, int64_t *values)
+static int ask(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int64_t *values)
 {
     if (q->shape == SHAPE_OWN)
         return q->ask(n, card, q->kind, values);
@@ -68,7 +68,7 @@ static struct reading to_reading(int64_t value, int64_t most)
 }
 
 /* True when the card still answers. */
-static bool run_one(struct nvml *n, struct nvml_card *card, const struct query *q, int *refused, struct gpu *out)
+static bool run_one(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int *refused, struct gpu *out)
 {
     int64_t values[QUERY_VALUES_MAX] = {0};
     int code = *refused ? *refused : ask(n, card, q, values);
@@ -99,7 +99,7 @@ static bool is_needed(enum metric metric, unsigned groups)
     }
 }
 
-static bool run_table(struct nvml *n, struct nvml_card *card, const struct query *table, size_t count, int *refused,
+static bool run_table(struct nvml *n, struct nvml_card *card, const struct nvml_query *table, size_t count, int *refused,
                       unsigned groups, struct gpu *out)
 {
     for (size_t i = 0; i < count; i++) {
@@ -122,7 +122,7 @@ bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct g
            run_table(n, card, query_slow, query_slow_count, card->refused_query + NVML_FAST_MAX, groups, out);
 }
 
-static void describe_table(const struct nvml *n, const struct query *table, size_t count, const int *refused, struct buf *out)
+static void describe_table(const struct nvml *n, const struct nvml_query *table, size_t count, const int *refused, struct buf *out)
 {
     for (size_t i = 0; i < count; i++)
         for (int m = 0; refused[i] && m < table[i].count; m++)

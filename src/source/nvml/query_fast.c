@@ -173,7 +173,7 @@ static int ask_throttle(struct nvml *n, struct nvml_card *card, int kind, int64_
     return code;
 }
 
-const struct query query_fast[] = {
+const struct nvml_query query_fast[] = {
     OWN("utilization", ask_utilization, 0, MOST_PERMILLE, METRIC_util_permille, METRIC_mem_util_permille),
     PERIOD(encoder, PERCENT, MOST_PERMILLE, METRIC_encoder_permille),
     PERIOD(decoder, PERCENT, MOST_PERMILLE, METRIC_decoder_permille),

@@ -297,7 +297,7 @@ static int ask_platform(struct nvml *n, struct nvml_card *card, int kind, int64_
     return code;
 }
 
-const struct query query_slow[] = {
+const struct nvml_query query_slow[] = {
     OWN("energy", ask_energy, 0, ANY, METRIC_energy_mj),
 
     OWN("ecc_total", ask_ecc_total, ECC_OF_CORRECTED, ANY, METRIC_ecc_corrected),

@@ -181,7 +181,7 @@ void snapshot_encode(struct buf *out, struct snapshot *now, const struct snapsho
         out->failed = true;
 }
 
-int snapshot_decode(const unsigned char *payload, size_t len, const struct schema *schema, const struct snapshot *before,
+int snapshot_decode(const unsigned char *payload, size_t len, const struct recorded_columns *schema, const struct snapshot *before,
                     struct snapshot **ret)
 {
     struct coder c = {.reading = true, .at = payload, .end = payload + len, .schema = schema};

@@ -28,17 +28,17 @@ struct column_map {
     int16_t to[SCHEMA_COLUMNS_MAX];
 };
 
-struct schema {
+struct recorded_columns {
     struct column_map metrics, properties, process_metrics, host;
 };
 
 /* The names that this program writes, as the payload of a schema frame. */
 void schema_write(struct buf *out);
 /* -EBADMSG: not a schema. */
-int schema_read(const unsigned char *payload, size_t len, struct schema *ret);
+int schema_read(const unsigned char *payload, size_t len, struct recorded_columns *ret);
 
 /* `before` NULL: a key frame. `now` is only read, but for lists that are over the limits: they are shortened. */
 void snapshot_encode(struct buf *out, struct snapshot *now, const struct snapshot *before);
 /* One reference for the caller. -EBADMSG: damaged; -ENOMEM. */
-int snapshot_decode(const unsigned char *payload, size_t len, const struct schema *schema, const struct snapshot *before,
+int snapshot_decode(const unsigned char *payload, size_t len, const struct recorded_columns *schema, const struct snapshot *before,
                     struct snapshot **ret);

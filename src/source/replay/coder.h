@@ -9,10 +9,10 @@
 
 struct coder {
     bool reading, failed;
-    struct buf *out;               /* writing */
-    const unsigned char *at, *end; /* reading */
-    const struct schema *schema;   /* reading */
-    size_t processes, instances;   /* so far in this snapshot */
+    struct buf *out;                       /* writing */
+    const unsigned char *at, *end;         /* reading */
+    const struct recorded_columns *schema; /* reading */
+    size_t processes, instances;           /* so far in this snapshot */
 };
 
 uint64_t code_u64(struct coder *c, uint64_t value);

@@ -69,15 +69,15 @@ int frame_check_magic(FILE *f, const char *path, struct error *err)
 }
 
 /* The header of a frame, kept for its CRC. */
-struct header {
+struct frame_header {
     unsigned char bytes[1 + 10];
     size_t len;
 };
 
 /* 1, 0 at the very end, -EPROTO for a length that cannot be, -EAGAIN when it is cut off. */
-static int read_header(FILE *f, struct header *h, uint64_t *ret_len)
+static int read_header(FILE *f, struct frame_header *h, uint64_t *ret_len)
 {
-    *h = (struct header){0};
+    *h = (struct frame_header){0};
     int c = getc(f);
     if (c == EOF)
         return 0;
@@ -96,7 +96,7 @@ static int read_header(FILE *f, struct header *h, uint64_t *ret_len)
 
 int frame_read(FILE *f, struct frame *frame, bool *torn)
 {
-    struct header h;
+    struct frame_header h;
     uint64_t len = 0;
     *torn = false;
     int r = read_header(f, &h, &len);

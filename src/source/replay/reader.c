@@ -15,7 +15,7 @@ struct replay_reader {
     FILE *file;
     char path[PATH_SIZE];
     struct frame frame;
-    struct schema schema;
+    struct recorded_columns schema;
     bool has_schema;
     const struct snapshot *last; /* what a difference builds on; NULL: wait for a whole one */
     long good;                   /* where the next frame begins */

@@ -72,7 +72,7 @@ static bool read_names(const unsigned char **at, const unsigned char *end, const
     return true;
 }
 
-int schema_read(const unsigned char *payload, size_t len, struct schema *ret)
+int schema_read(const unsigned char *payload, size_t len, struct recorded_columns *ret)
 {
     const unsigned char *end = payload + len;
     bool fine =

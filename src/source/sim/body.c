@@ -23,7 +23,7 @@ static double ambient(const struct sim_world *w, int gpu, double t)
 
 static double conductance(const struct sim_world *w, int gpu, double t, double fan)
 {
-    const struct card *c = w->card[gpu];
+    const struct sim_card *c = w->card[gpu];
     double left;
     if (!sim_has_trouble(w, TROUBLE_AIRFLOW, gpu, t, &left, NULL))
         left = 1;
@@ -48,7 +48,7 @@ static double fan_curve(double temp)
 
 static void step_fan(struct body *b, const struct sim_world *w, int gpu, double t, double die_c, double dt)
 {
-    const struct card *c = w->card[gpu];
+    const struct sim_card *c = w->card[gpu];
     if (!c->fans)
         return;
     double want = fan_curve(die_c);
@@ -62,7 +62,7 @@ static void step_fan(struct body *b, const struct sim_world *w, int gpu, double 
     b->fan += MAX_OF(-most, MIN_OF(most, goal - b->fan));
 }
 
-static void step_clock_cap(struct body *b, const struct card *c, double die_c, double dt)
+static void step_clock_cap(struct body *b, const struct sim_card *c, double die_c, double dt)
 {
     double over = die_c - c->slowdown;
     if (over > 0)
@@ -85,7 +85,7 @@ static bool computes(const struct sim_world *w, const struct body_view *v)
 /* Clocks and power for the load at t, given the heat. */
 static void view_power(const struct body *b, const struct sim_world *w, int gpu, double t, struct body_view *v)
 {
-    const struct card *c = w->card[gpu];
+    const struct sim_card *c = w->card[gpu];
     bool context = computes(w, v);
     double share = 1;
     v->limit_w = c->tdp_w;
@@ -167,7 +167,7 @@ double body_energy_start(const struct sim_world *w, int gpu)
 
 void body_init(struct body *b, const struct sim_world *w, int gpu)
 {
-    const struct card *c = w->card[gpu];
+    const struct sim_card *c = w->card[gpu];
     *b = (struct body){.clock_cap = 1, .energy_j = body_energy_start(w, gpu)};
     if (c->fans && !c->fan_stops)
         b->fan = b->fan_set = 0.3;

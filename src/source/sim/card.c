@@ -9,7 +9,7 @@
 #include "source/sim/sim.h"
 
 /* clang-format off */
-static const struct card catalogue[] = {
+static const struct sim_card catalogue[] = {
     {.key = "rtx4090", .name = "NVIDIA GeForce RTX 4090", .vendor = "nvidia", .driver = "nvidia", .architecture = "Ada Lovelace",
      .brand = "GeForce", .compute = "8.9", .pci_id = "10de:2684", .subsystem = "10de:16f4",
      .units = 128, .pcie_generation = 4, .pcie_width = 16,
@@ -96,13 +96,13 @@ static const struct card catalogue[] = {
 };
 /* clang-format on */
 
-size_t cards(const struct card **ret)
+size_t cards(const struct sim_card **ret)
 {
     *ret = catalogue;
     return ARRAY_LEN(catalogue);
 }
 
-const struct card *card_find(struct str what)
+const struct sim_card *card_find(struct str what)
 {
     char text[64];
     str_copy(text, sizeof text, what);

@@ -22,7 +22,7 @@ enum card_ability {
     CARD_MARGIN = 1 << 9,
 };
 
-struct card {
+struct sim_card {
     const char *key;  /* for model= */
     const char *name; /* as the driver says it */
     const char *vendor;
@@ -45,6 +45,6 @@ struct card {
     double conductance, conductance_fan, die_k_per_w, capacity;
 };
 
-size_t cards(const struct card **ret);
+size_t cards(const struct sim_card **ret);
 /* By key, or by a part of the name; NULL: unknown. */
-const struct card *card_find(struct str what);
+const struct sim_card *card_find(struct str what);

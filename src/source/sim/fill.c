@@ -34,7 +34,7 @@ static uint64_t hash_of(const struct fill *f, uint64_t what)
 
 void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id)
 {
-    const struct card *c = w->card[gpu];
+    const struct sim_card *c = w->card[gpu];
     struct fill f = {.world = w, .gpu = gpu};
     str_copy(id->name, sizeof id->name, str_from(c->name));
     str_copy(id->vendor, sizeof id->vendor, str_from(c->vendor));
@@ -50,7 +50,7 @@ void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id)
 
 static void fill_memory(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     bool nvidia = strcmp(c->vendor, "nvidia") == 0;
     double total = c->vram * MIB_BYTES, reserved = c->reserved * MIB_BYTES, used = f->view.load.vram;
     if (!nvidia) /* the kernel counts its own buffers as used */
@@ -72,7 +72,7 @@ static void fill_memory(const struct fill *f, struct gpu *g)
 
 static void fill_heat(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     const struct body_view *v = &f->view;
     const double step = 1000; /* all of them tell whole degrees */
     g->temp_mdegc = coarse(v->die_c * 1000, step);
@@ -103,7 +103,7 @@ static void fill_heat(const struct fill *f, struct gpu *g)
 
 static void fill_power(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     const struct body_view *v = &f->view;
     bool nvidia = strcmp(c->vendor, "nvidia") == 0;
     g->power_mw = whole(v->power_w * 1000);
@@ -128,7 +128,7 @@ static void fill_power(const struct fill *f, struct gpu *g)
 
 static void fill_clocks(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     const struct body_view *v = &f->view;
     bool nvidia = strcmp(c->vendor, "nvidia") == 0;
     g->clock_graphics_khz = coarse(v->clock_mhz * 1000, nvidia ? 15000 : 1000);
@@ -154,7 +154,7 @@ static void fill_clocks(const struct fill *f, struct gpu *g)
 
 static void fill_load(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     const struct sim_load *l = &f->view.load;
     bool nvidia = strcmp(c->vendor, "nvidia") == 0;
     g->util_permille = nvidia ? coarse(l->util * 1000, 10) : permille(l->util);
@@ -181,7 +181,7 @@ static void fill_load(const struct fill *f, struct gpu *g)
 
 static void fill_links(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     const struct body_view *v = &f->view;
     double lanes = c->pcie_width;
     sim_has_trouble(f->world, TROUBLE_LINK, f->gpu, f->t, &lanes, NULL);
@@ -217,7 +217,7 @@ static void count_errors(const struct fill *f, int64_t *ret_corrected, int64_t *
 
 static void fill_faults(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     bool nvidia = strcmp(c->vendor, "nvidia") == 0;
     double xid = 0;
     if (nvidia)
@@ -242,7 +242,7 @@ static void fill_faults(const struct fill *f, struct gpu *g)
 
 static void fill_facts(const struct fill *f, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     char text[GPU_TEXT_SIZE];
     g->compute_units = reading_ok(c->units);
     gpu_set_property(g, PROPERTY_driver, c->driver);

@@ -13,7 +13,7 @@ static const struct {
 
 static void fill_instance(const struct fill *f, const struct gpu *parent, size_t number, struct gpu *g)
 {
-    const struct card *c = f->world->card[f->gpu];
+    const struct sim_card *c = f->world->card[f->gpu];
     int64_t total = (int64_t)c->vram * 1048576 * slices[number].memory / 8, used = 0;
     double util = 0, tensor = 0, dram = 0;
     for (size_t i = 0; i < f->view.share_count; i++)

@@ -104,7 +104,7 @@ struct sim_world {
     const struct sim_scenario *scenario;
     uint64_t seed;
     int gpus;
-    const struct card *card[GPU_MAX];
+    const struct sim_card *card[GPU_MAX];
     double speed, start_s;
     struct sim_condition faults[SIM_FAULTS_MAX];
     size_t fault_count;

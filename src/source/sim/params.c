@@ -124,9 +124,9 @@ static bool is_vendor(struct str s)
 }
 
 /* The n-th card of a vendor, around and around. */
-static const struct card *nth_of_vendor(const char *vendor, int n)
+static const struct sim_card *nth_of_vendor(const char *vendor, int n)
 {
-    const struct card *all, *of[32];
+    const struct sim_card *all, *of[32];
     size_t count = cards(&all), found = 0;
     for (size_t i = 0; i < count && found < ARRAY_LEN(of); i++)
         if (strcmp(all[i].vendor, vendor) == 0)
@@ -137,7 +137,7 @@ static const struct card *nth_of_vendor(const char *vendor, int n)
 /* Fills w->card. A mixed machine lists its NVIDIA cards first, as every machine does. */
 static void deal_cards(struct sim_world *w, const char *what)
 {
-    const struct card *one = card_find(str_from(what));
+    const struct sim_card *one = card_find(str_from(what));
     if (one && !is_vendor(str_from(what))) {
         for (int i = 0; i < w->gpus; i++)
             w->card[i] = one;
@@ -194,7 +194,7 @@ static int set(struct sim_world *w, struct wishes *wishes, struct str name, stru
         size_t count = 0;
         while (count < ARRAY_LEN(names) && (names[count] = sim_card(count, NULL)))
             count++;
-        const struct card *card = card_find(value);
+        const struct sim_card *card = card_find(value);
         if (!card)
             return refuse(err, "model", value, names, count);
         str_copy(wishes->cards, sizeof wishes->cards, str_from(card->key));

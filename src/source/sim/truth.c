@@ -110,7 +110,7 @@ int sim_truth(struct source *source, size_t gpu, struct wall at, struct sim_trut
 
 /* Walks on from `at` by seconds until `done` says so. */
 static int walk(struct source *source, size_t gpu, struct wall at, double horizon_s,
-                bool (*done)(const struct card *, const struct body_view *), double *ret_s)
+                bool (*done)(const struct sim_card *, const struct body_view *), double *ret_s)
 {
     struct sim *s;
     double t;
@@ -129,12 +129,12 @@ static int walk(struct source *source, size_t gpu, struct wall at, double horizo
     return -ENOENT;
 }
 
-static bool is_full(const struct card *c, const struct body_view *v)
+static bool is_full(const struct sim_card *c, const struct body_view *v)
 {
     return v->load.vram >= (c->vram - c->reserved) * 1048576.0 * 0.995;
 }
 
-static bool is_hot(const struct card *c, const struct body_view *v)
+static bool is_hot(const struct sim_card *c, const struct body_view *v)
 {
     (void)c;
     return v->throttle & THROTTLE_HOT;

@@ -14,7 +14,7 @@
 
 /* A host whose clock shows the true time and an error. */
 struct host {
-    struct trust trust;
+    struct clock_trust trust;
     int64_t true_ms, error_ms;
 };
 
@@ -170,7 +170,7 @@ static void over_any_history_of_short_errors_nothing_is_judged_too_old(void **st
 static void a_database_with_rows_is_not_older_than_they_say(void **state)
 {
     (void)state;
-    struct trust t = trust_begin(BEGIN + 30 * DAY, BEGIN);
+    struct clock_trust t = trust_begin(BEGIN + 30 * DAY, BEGIN);
     assert_int_equal(trust_now(&t, BEGIN + 30 * DAY), BEGIN);
     t = trust_begin(BEGIN, BEGIN + 30 * DAY); /* rows of a clock that was ahead */
     assert_int_equal(trust_now(&t, BEGIN), BEGIN);
