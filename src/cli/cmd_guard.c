@@ -199,9 +199,10 @@ static const char *const profiles[] = {"desktop", "server", NULL};
 static const char *const claims[] = {"needs", "any", NULL};
 
 static const struct option_spec options[] = {
-    {.name = "way",
-     .argument = "WAY",
+    {.name = "method",
+     .argument = "METHOD",
      .help = "How the memory is given back (may be repeated, tried in order): checkpoint, process, ollama, ..."},
+    {.name = "way", .argument = "METHOD", .hidden = true, .help = "The old name of --method"},
     {.name = "url", .argument = "URL", .help = "Where the worker's HTTP API is"},
     {.name = "name", .argument = "NAME", .help = "Name of the worker; default: that of the program"},
     {.name = "interval", .argument = "SECONDS", .help = "Time between two looks for other processes; default: 5"},
@@ -223,8 +224,8 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-    {"whirr guard run --way checkpoint -- llama-server -m model.gguf", "a worker that makes room for games and other jobs"},
-    {"whirr guard attach http://127.0.0.1:11434 --way ollama", "Ollama that runs already"},
+    {"whirr guard run --method checkpoint -- llama-server -m model.gguf", "a worker that makes room for games and other jobs"},
+    {"whirr guard attach http://127.0.0.1:11434 --method ollama", "Ollama that runs already"},
     {"whirr guard probe 4242", "does it survive a round trip? Try it before relying on it"},
     {"whirr guard status", "who is under guard, and why it is paused"},
     {"whirr guard evict && render scene.blend; whirr guard resume", "by hand"},
@@ -239,7 +240,7 @@ const struct command command_guard = {
     .details =
         "Words: run -- COMMAND..., attach PID|UNIT|URL, status, hold, release, evict and resume [NAME], probe PID|NAME. "
         "hold and evict keep a worker off the GPU until release or resume, and wait until its memory is free (exit status 1: it is "
-        "not); resume brings it back even while somebody else needs the GPU, as soon as there is room.\n\nThe way `checkpoint` "
+        "not); resume brings it back even while somebody else needs the GPU, as soon as there is room.\n\nThe method `checkpoint` "
         "uses the CUDA driver's checkpoint calls: NVIDIA gives no promise that a process "
         "survives a failed one. Try `whirr guard probe` first, at a moment when a loss would not matter.",
     .arguments = "[WORD] [WHAT] [-- COMMAND...]",

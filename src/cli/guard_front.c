@@ -70,8 +70,8 @@ static int add_options(struct cli *cli, const struct config *config, struct guar
     const struct options *o = &cli->options;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < o->given_count; i++)
-        if (strcmp(o->given[i].spec->name, "way") == 0)
-            rc = spec_add_way(spec, config, o->given[i].value, err);
+        if (strcmp(o->given[i].spec->name, "method") == 0 || strcmp(o->given[i].spec->name, "way") == 0)
+            rc = spec_add_method(spec, config, o->given[i].value, err);
     const char *url = options_value(o, "url", NULL), *gate = options_value(o, "gate", NULL);
     if (rc == 0 && url)
         rc = spec_set_url(spec, url, err);
@@ -145,9 +145,9 @@ struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, c
     int rc = match_what(spec, what, err);
     if (rc == 0)
         rc = add_options(cli, config, spec, err);
-    /* Without any other word, the one way that works for any CUDA process. */
-    if (rc == 0 && spec->way_count == 0)
-        rc = spec_add_way(spec, config, "checkpoint", err);
+    /* Without any other word, the one method that works for any CUDA process. */
+    if (rc == 0 && spec->method_count == 0)
+        rc = spec_add_method(spec, config, "checkpoint", err);
     if (rc == 0)
         rc = spec_check(spec, false, err);
     if (rc == 0)
@@ -227,7 +227,8 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
             &err);
     if (f.guard && guard_socket_open(f.guard, name, &f.socket, &err) == 0) {
         log_info(command ? "starting a worker under guard" : "guarding a worker", LOG_TEXT("worker", label),
-                 LOG_TEXT("way", spec->way_count ? spec->ways[0].name : "none"), LOG_INT("interval_ms", spec->interval_ms));
+                 LOG_TEXT("method", spec->method_count ? spec->methods[0].name : "none"),
+                 LOG_INT("interval_ms", spec->interval_ms));
         rc = guard_add(f.guard, TAKE(spec), command, &err);
     } else {
         rc = err.code ? err.code : -EIO;
@@ -260,8 +261,8 @@ int guard_front_run(struct cli *cli, const char *const *command, size_t count)
         argv[i] = command[i];
     struct guard_spec *spec = new_spec(config, options_value(&cli->options, "name", base_name(command[0])), &err);
     int rc = spec ? add_options(cli, config, spec, &err) : err.code;
-    if (rc == 0 && spec->way_count == 0) /* stopping and starting works for every program */
-        rc = spec_add_way(spec, config, "process", &err);
+    if (rc == 0 && spec->method_count == 0) /* stopping and starting works for every program */
+        rc = spec_add_method(spec, config, "process", &err);
     if (rc == 0) {
         spec->match = (struct guard_match){0}; /* the child is the worker */
         rc = spec_check(spec, true, &err);

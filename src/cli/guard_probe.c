@@ -29,7 +29,8 @@ static int print_json(const struct probe_result *r)
     AUTO_BUF struct buf out = BUF(4096);
     struct json_writer j = JSON_WRITER_PRETTY(&out);
     jw_object(&j);
-    jw_key_text(&j, "way", r->way);
+    jw_key_text(&j, "method", r->method);
+    jw_key_text(&j, "way", r->method); /* until 0.3 */
     jw_key_int(&j, "pid", r->pid);
     jw_key_int(&j, "bytes", r->bytes);
     jw_key(&j, "bytes_left");
@@ -53,7 +54,7 @@ static int report(const struct cli *cli, const struct probe_result *r)
         return print_json(r);
     char size[WORDS_SIZE], took[WORDS_SIZE], rate[WORDS_SIZE];
     printf("The worker (pid %d) held %s.\n", r->pid, words_bytes(r->bytes, size));
-    printf("Off the GPU through %s in %s (%s); the driver shows %s.\n", r->way, words_duration(r->evict_ms, took),
+    printf("Off the GPU through %s in %s (%s); the driver shows %s.\n", r->method, words_duration(r->evict_ms, took),
            words_rate(speed(r->bytes, r->evict_ms), rate), r->freed ? "that the memory is free" : "that memory is still held");
     printf("Back in %s (%s).\n", words_duration(r->resume_ms, took), words_rate(speed(r->bytes, r->resume_ms), rate));
     return EXIT_FINE;
@@ -105,7 +106,7 @@ static int probe(struct cli *cli, struct guard_spec *spec)
     rc = guard_probe(&(struct guard_options){.env = &cli->env, .state_dir = state, .sample = guard_eyes_sample, .user = &eyes},
                      spec, &result, &err);
     engine_free(eyes.engine);
-    if (rc < 0 && result.way && !result.resumed && result.evict_ms > 0)
+    if (rc < 0 && result.method && !result.resumed && result.evict_ms > 0)
         return cli_fail("%s\nThe worker may be off the GPU; `whirr guard attach` brings it back", err.text);
     if (rc < 0)
         return cli_fail("%s", err.text);

@@ -20,7 +20,7 @@ static enum ink ink_of(const char *state)
 
 static void one(struct buf *out, const struct page *page, const json_t *worker)
 {
-    const char *state = text_of(worker, "state"), *way = text_of(worker, "way"), *problem = text_of(worker, "problem");
+    const char *state = text_of(worker, "state"), *method = text_of(worker, "method"), *problem = text_of(worker, "problem");
     int64_t pid = json_integer_value(json_object_get(worker, "pid"));
     page_ink(out, page, INK_STRONG, str_from(text_of(worker, "name")));
     buf_text(out, "  ");
@@ -29,8 +29,8 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
         buf_text(out, ", held");
     if (json_is_true(json_object_get(worker, "throttled")))
         buf_text(out, ", throttled");
-    if (way[0])
-        buf_printf(out, ", off the GPU through %s", way);
+    if (method[0])
+        buf_printf(out, ", off the GPU through %s", method);
     if (json_is_true(json_object_get(worker, "dry_run")))
         buf_text(out, " (dry run)");
     buf_char(out, '\n');
@@ -38,7 +38,7 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
     AUTO_BUF struct buf line = BUF(2048);
     buf_printf(&line, "%s; %s%s", text_of(worker, "reason"),
                words_bytes((int64_t)(json_number_value(json_object_get(worker, "memory_mb")) * 1048576), held),
-               way[0] ? " to come back" : " held");
+               method[0] ? " to come back" : " held");
     if (pid)
         buf_printf(&line, ", pid %lld", (long long)pid);
     int64_t times = json_integer_value(json_object_get(worker, "evictions_total"));

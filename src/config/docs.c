@@ -72,10 +72,10 @@ static void write_default_setting(const struct section *section, const struct se
 static const char *group_example(const struct section *section)
 {
     if (strcmp(section->path, "guard.worker") == 0)
-        return "#[guard.worker.ollama]\n#ways = [\"ollama\", \"checkpoint\"]\n#url = \"http://127.0.0.1:11434\"\n"
+        return "#[guard.worker.ollama]\n#methods = [\"ollama\", \"checkpoint\"]\n#url = \"http://127.0.0.1:11434\"\n"
                "#match = { unit = \"ollama.service\" }\n";
-    if (strcmp(section->path, "guard.way") == 0)
-        return "#[guard.way.mine]\n#list = \"GET /models\"\n#items = \"models[]\"\n#id = \"name\"\n#unload = \"POST "
+    if (strcmp(section->path, "guard.method") == 0)
+        return "#[guard.method.mine]\n#list = \"GET /models\"\n#items = \"models[]\"\n#id = \"name\"\n#unload = \"POST "
                "/models/{id}/unload\"\n";
     if (strcmp(section->path, "notify") == 0)
         return "#[notify.ops]\n#type = \"webhook\"\n#url = \"http://127.0.0.1:9000/hook\"\n";

@@ -151,9 +151,10 @@ static void visit_table(struct loader *l, const struct toml_value *table, const 
 {
     for (const struct toml_value *m = table->first; m && !l->out_of_memory; m = m->next) {
         char member[PATH_MAX_LENGTH], key[96];
-        str_copy_clean(key, sizeof key, m->key);
+        struct str name = config_name_now(str_from(section ? section->path : path), m->key);
+        str_copy_clean(key, sizeof key, name);
         snprintf(member, sizeof member, "%s%s%s", path, path[0] ? "." : "", key);
-        const struct setting *s = section ? section_setting(section, m->key) : NULL;
+        const struct setting *s = section ? section_setting(section, name) : NULL;
         if (s)
             apply_setting(l, section, entry, s, member, m);
         else

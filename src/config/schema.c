@@ -68,6 +68,19 @@ const struct section config_sections[] = {
 };
 const size_t config_section_count = ARRAY_LEN(config_sections);
 
+/* Names of before 0.2: understood, not offered. */
+static const struct {
+    const char *section, *before, *now;
+} renamed[] = {{"guard", "way", "method"}, {"guard.worker", "ways", "methods"}};
+
+struct str config_name_now(struct str section, struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(renamed); i++)
+        if (str_is(section, renamed[i].section) && str_is(name, renamed[i].before))
+            return str_from(renamed[i].now);
+    return name;
+}
+
 const struct section *section_find(struct str path)
 {
     for (size_t i = 0; i < config_section_count; i++)

@@ -54,6 +54,8 @@ struct section {
 extern const struct section config_sections[];
 extern const size_t config_section_count;
 
+/* What a table or setting is called now, where it has another name than before. `section` is the table that it is in. */
+struct str config_name_now(struct str section, struct str name);
 const struct section *section_find(struct str path);
 const struct setting *section_setting(const struct section *section, struct str key);
 /* "section.key" of a plain section. */

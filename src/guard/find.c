@@ -146,7 +146,7 @@ static bool in_cgroup(const struct finder *f, int32_t pid)
     snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
     if (file_read_head(f->env, path, text, sizeof text) <= 0)
         return false;
-    char unit[WAY_TEXT_SIZE + 16];
+    char unit[METHOD_TEXT_SIZE + 16];
     snprintf(unit, sizeof unit, "%s%s", f->match.unit, strchr(f->match.unit, '.') ? "" : ".service");
     struct str rest = str_from(text), line, part;
     while (str_cut(&rest, '\n', &line)) {
@@ -265,7 +265,7 @@ static void add_pid(struct claim_worker *w, struct claim_identity who)
 
 static bool group_has_processes(const struct finder *f)
 {
-    char path[PATH_SIZE], text[64], unit[WAY_TEXT_SIZE + 16];
+    char path[PATH_SIZE], text[64], unit[METHOD_TEXT_SIZE + 16];
     const struct guard_match *m = &f->match;
     if (m->cgroup[0]) {
         snprintf(path, sizeof path, "/sys/fs/cgroup%s/cgroup.procs", m->cgroup);

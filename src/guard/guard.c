@@ -159,10 +159,10 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
     pthread_mutex_unlock(&g->lock);
 }
 
-/* Could it be taken off now? Not when no way worked, or when the guard only says what it would do. */
+/* Could it be taken off now? Not when no method worked, or when the guard only says what it would do. */
 static bool is_evictable(const struct keeper *k, const struct guard_status *status)
 {
-    return k->spec->way_count > 0 && !status->dry_run && !status->gave_up && status->state != GUARD_ABSENT;
+    return k->spec->method_count > 0 && !status->dry_run && !status->gave_up && status->state != GUARD_ABSENT;
 }
 
 static bool worker_bytes(const struct claim_worker *w, const struct gpu *gpu, int64_t *ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The guard: one keeper thread a worker watches who needs its GPUs, takes the worker off them and brings it back.
  *
- *   sample() ──▶ keeper: facts ──▶ guard_step() ──▶ ways (evict, resume), gate ──▶ event(), status
+ *   sample() ──▶ keeper: facts ──▶ guard_step() ──▶ methods (evict, resume), gate ──▶ event(), status
  *                          ▲ wishes of people, announcements of `whirr run`
  *
  * All functions may be called from any thread.
@@ -46,7 +46,7 @@ struct guard_status {
     enum claim_verdict claim;
     char reason[CLAIM_REASON_SIZE]; /* of the claim, or of there being none */
     char problem[GUARD_TEXT_SIZE];  /* the last one; "" none */
-    char way[JOURNAL_NAME_SIZE];    /* through which it is off the GPU; "" none */
+    char method[JOURNAL_NAME_SIZE]; /* through which it is off the GPU; "" none */
     int32_t pid;                    /* first process; 0: none */
     size_t pid_count;
     int64_t bytes; /* held now while running, else what it held */

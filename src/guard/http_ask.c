@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Requests of the HTTP ways.
+ * Requests of the HTTP methods.
  */
 #include "guard/http_ask.h"
 
@@ -19,12 +19,19 @@ static bool is_set(const char *text)
     return text && text[0];
 }
 
-bool http_by_item(const char *path, const char *body)
+bool http_is_set(const struct server_request *request)
+{
+    return is_set(request->path);
+}
+
+bool http_by_item(const struct server_request *request)
 {
     static const char *const holes[] = {"{id}", "{name}"};
+    const char *const texts[] = {request->path, request->body};
     for (size_t i = 0; i < ARRAY_LEN(holes); i++)
-        if (strstr(path, holes[i]) || (body && strstr(body, holes[i])))
-            return true;
+        for (size_t k = 0; k < ARRAY_LEN(texts); k++)
+            if (texts[k] && strstr(texts[k], holes[i]))
+                return true;
     return false;
 }
 
@@ -72,25 +79,25 @@ static void expand(struct buf *out, const char *text, const struct journal_item 
     }
 }
 
-int http_ask(struct way_context *c, const char *method, const char *path, const char *body, const struct journal_item *item,
-             int64_t timeout_ms, json_t **ret, struct error *err)
+int http_ask(struct method_context *c, const struct server_request *asked, const struct journal_item *item, int64_t timeout_ms,
+             json_t **ret, struct error *err)
 {
     AUTO_BUF struct buf url = BUF(URL_SIZE);
     struct str base = str_from(c->settings->url);
     while (base.len && base.at[base.len - 1] == '/')
         base.len--;
     buf_str(&url, base);
-    expand(&url, path, item, true);
+    expand(&url, asked->path, item, true);
     AUTO_BUF struct buf sent = BUF(URL_SIZE * 4);
-    if (is_set(body))
-        expand(&sent, body, item, false);
+    if (is_set(asked->body))
+        expand(&sent, asked->body, item, false);
     if (url.failed || sent.failed)
         return error_set(err, -ENAMETOOLONG, "the request to %s is too long", c->settings->url);
 
-    char bearer[WAY_TEXT_SIZE + 32];
+    char bearer[METHOD_TEXT_SIZE + 32];
     snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", c->settings->token);
     const char *headers[] = {is_set(c->settings->token) ? bearer : NULL, NULL};
-    const char *verb = is_set(method) ? method : "POST";
+    const char *verb = is_set(asked->method) ? asked->method : "POST";
     struct http_request request = {
         .method = verb,
         .url = url.at,
@@ -116,7 +123,7 @@ int http_ask(struct way_context *c, const char *method, const char *path, const 
 /* ---- what is loaded ---- */
 
 struct collector {
-    const struct http_way *row;
+    const struct server_row *row;
     struct journal_entry *entry;
 };
 
@@ -170,20 +177,22 @@ static bool collect(const json_t *item, const json_t *holder, void *user)
     return true;
 }
 
-int http_list(const struct http_way *row, struct way_context *c, struct journal_entry *entry, struct error *err)
+int http_list(const struct server_row *row, struct method_context *c, struct journal_entry *entry, struct error *err)
 {
     entry->item_count = 0;
-    if (!is_set(row->list_path))
+    if (!http_is_set(&row->list))
         return 0;
     json_t *root = NULL;
-    const char *body = strcmp(row->list_method, "GET") == 0 ? NULL : "{}";
-    int rc = http_ask(c, row->list_method, row->list_path, body, NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
+    struct server_request list = row->list;
+    if (!is_set(list.body) && strcmp(list.method, "GET") != 0)
+        list.body = "{}";
+    int rc = http_ask(c, &list, NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
     if (rc < 0)
         return rc;
     if (!root)
-        return error_set(err, -EPROTO, "%s%s did not answer in JSON", c->settings->url, row->list_path);
+        return error_set(err, -EPROTO, "%s%s did not answer in JSON", c->settings->url, row->list.path);
     struct collector k = {row, entry};
-    json_path_each(root, str_from(row->items), collect, &k);
+    json_path_each(root, str_from(row->items ? row->items : ""), collect, &k);
     json_decref(root);
     return 0;
 }

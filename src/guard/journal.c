@@ -163,7 +163,7 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
     str_copy(e->step, sizeof e->step, str_from(step ? step : ""));
     e->bytes = json_integer_value(json_object_get(root, "bytes"));
     e->held = json_is_true(json_object_get(root, "held"));
-    e->acted_count = read_texts(json_object_get(root, "acted"), e->acted, sizeof e->acted[0], JOURNAL_WAYS_MAX);
+    e->acted_count = read_texts(json_object_get(root, "acted"), e->acted, sizeof e->acted[0], JOURNAL_METHODS_MAX);
     size_t i;
     json_t *pair;
     json_array_foreach(json_object_get(root, "items"), i, pair)

@@ -13,7 +13,7 @@ enum {
     JOURNAL_ITEMS_MAX = 32,
     JOURNAL_ITEM_SIZE = 256,
     JOURNAL_EXTRA_SIZE = 512,
-    JOURNAL_WAYS_MAX = 8,
+    JOURNAL_METHODS_MAX = 8,
     JOURNAL_NAME_SIZE = 64,
     JOURNAL_GPUS_MAX = 16
 };
@@ -27,8 +27,8 @@ struct journal_item {
 
 struct journal_entry {
     enum guard_state state;
-    char step[32];                                   /* within the state: "lock", "checkpoint", "unload", ... */
-    char acted[JOURNAL_WAYS_MAX][JOURNAL_NAME_SIZE]; /* ways that have acted, in order: undone last first */
+    char step[32];                                      /* within the state: "lock", "checkpoint", "unload", ... */
+    char acted[JOURNAL_METHODS_MAX][JOURNAL_NAME_SIZE]; /* methods that have acted, in order: undone last first */
     size_t acted_count;
     struct journal_item items[JOURNAL_ITEMS_MAX]; /* what to load again: models */
     size_t item_count;

@@ -42,7 +42,7 @@ static void publish(struct keeper *k)
     s->state = k->policy.state;
     s->claim = k->claim.verdict;
     memcpy(s->reason, k->claim.reason, sizeof s->reason);
-    str_copy(s->way, sizeof s->way, str_from(k->entry.acted_count ? k->entry.acted[k->entry.acted_count - 1] : ""));
+    str_copy(s->method, sizeof s->method, str_from(k->entry.acted_count ? k->entry.acted[k->entry.acted_count - 1] : ""));
     s->pid = k->worker.pid_count ? k->worker.pids[0].pid : k->entry.pid_count ? k->entry.pids[0].pid : 0;
     s->pid_count = k->worker.pid_count;
     k->shown = k->worker;
@@ -90,7 +90,7 @@ static bool came_back_by_itself(struct keeper *k)
 static struct guard_limits limits_now(const struct keeper *k)
 {
     struct guard_limits limits = k->spec->limits;
-    const struct http_way *row = k->policy.way < k->spec->way_count ? k->spec->ways[k->policy.way].row : NULL;
+    const struct server_row *row = k->policy.method < k->spec->method_count ? k->spec->methods[k->policy.method].row : NULL;
     if (row && row->settle_ms)
         limits.verify_ms = row->settle_ms;
     return limits;
@@ -355,7 +355,7 @@ static void leave(struct keeper *k)
         journal_write(&k->journal, &k->entry, NULL);
     } else if (k->entry.acted_count && !k->spec->dry_run && k->policy.state != GUARD_ABSENT) {
         log_warn("the guard ends, and the worker stays off the GPU; the next guard of it brings it back",
-                 LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", k->entry.acted[k->entry.acted_count - 1]));
+                 LOG_TEXT("worker", k->spec->name), LOG_TEXT("method", k->entry.acted[k->entry.acted_count - 1]));
     }
 }
 

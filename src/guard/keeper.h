@@ -10,7 +10,7 @@
 #include "guard/find.h"
 #include "guard/gate.h"
 #include "guard/guard.h"
-#include "guard/way_plain.h"
+#include "guard/method.h"
 
 /* Shared by all keepers of a guard. */
 struct guard_shared {
@@ -58,7 +58,7 @@ struct keeper {
     bool ecc_known[GPU_MAX];
     bool unseen; /* the driver's processes cannot be told apart */
     struct mono acted_at;
-    char failure[384];   /* of the last way that failed, and why */
+    char failure[384];   /* of the last method that failed, and why */
     struct wall noticed; /* the last event that was a fault */
     bool finishing;      /* bringing the worker back as the last thing */
 
@@ -95,9 +95,9 @@ void keeper_notice(struct keeper *k, const struct event *e);
 /* keeper_act.c */
 void keeper_act(struct keeper *k, enum guard_action action);
 void keeper_reconcile(struct keeper *k);
-bool keeper_undo_all(struct keeper *k); /* through the ways that acted, last first */
-bool keeper_acted_through(const struct keeper *k, const char *way);
-struct way_context keeper_context(struct keeper *k);
+bool keeper_undo_all(struct keeper *k); /* through the methods that acted, last first */
+bool keeper_acted_through(const struct keeper *k, const char *method);
+struct method_context keeper_context(struct keeper *k);
 
 /* keeper_tell.c */
 void keeper_tell_change(struct keeper *k, enum guard_state before);

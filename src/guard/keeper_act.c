@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a keeper does: evicts and resumes through the ways, and sets right what an earlier run left behind. The journal is written
- * before each step.
+ * What a keeper does: evicts and resumes through the methods, and sets right what an earlier run left behind. The journal is
+ * written before each step.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include "guard/target.h"
 #include "host/procfs.h"
 
-struct way_context keeper_context(struct keeper *k)
+struct method_context keeper_context(struct keeper *k)
 {
-    return (struct way_context){
+    return (struct method_context){
         .env = k->env,
         .settings = &k->spec->settings,
         .worker = &k->worker,
@@ -29,10 +29,10 @@ struct way_context keeper_context(struct keeper *k)
     };
 }
 
-bool keeper_acted_through(const struct keeper *k, const char *way)
+bool keeper_acted_through(const struct keeper *k, const char *method)
 {
     for (size_t i = 0; i < k->entry.acted_count; i++)
-        if (strcmp(k->entry.acted[i], way) == 0)
+        if (strcmp(k->entry.acted[i], method) == 0)
             return true;
     return false;
 }
@@ -48,11 +48,11 @@ static void write_journal(struct keeper *k)
         keeper_problem(k, "%s", err.text);
 }
 
-static const struct way *find_way(const struct keeper *k, const char *name)
+static const struct method *find_method(const struct keeper *k, const char *name)
 {
-    for (size_t i = 0; i < k->spec->way_count; i++)
-        if (strcmp(k->spec->ways[i].name, name) == 0)
-            return &k->spec->ways[i];
+    for (size_t i = 0; i < k->spec->method_count; i++)
+        if (strcmp(k->spec->methods[i].name, name) == 0)
+            return &k->spec->methods[i];
     return NULL;
 }
 
@@ -66,36 +66,36 @@ static void note_claimant(struct keeper *k)
         k->entry.claimant = (struct claim_identity){0};
 }
 
-static void note_acting(struct keeper *k, const char *way)
+static void note_acting(struct keeper *k, const char *method)
 {
-    if (!keeper_acted_through(k, way) && k->entry.acted_count < JOURNAL_WAYS_MAX)
-        str_copy(k->entry.acted[k->entry.acted_count++], JOURNAL_NAME_SIZE, str_from(way));
+    if (!keeper_acted_through(k, method) && k->entry.acted_count < JOURNAL_METHODS_MAX)
+        str_copy(k->entry.acted[k->entry.acted_count++], JOURNAL_NAME_SIZE, str_from(method));
 }
 
 static void evict(struct keeper *k)
 {
-    const struct way *way = &k->spec->ways[MIN_OF((size_t)k->policy.way, k->spec->way_count - 1)];
+    const struct method *method = &k->spec->methods[MIN_OF((size_t)k->policy.method, k->spec->method_count - 1)];
     struct error err = {0};
     keeper_look(k, 0); /* what it holds at this moment counts, not at the last look */
-    if (k->policy.way == 0 || k->entry.gpu_count == 0)
+    if (k->policy.method == 0 || k->entry.gpu_count == 0)
         keeper_note_gpus(k);
     if (k->spec->dry_run) {
-        log_info("would evict the worker now", LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", way->name),
+        log_info("would evict the worker now", LOG_TEXT("worker", k->spec->name), LOG_TEXT("method", method->name),
                  LOG_INT("mib", k->entry.bytes >> 20));
         k->step = STEP_DONE;
         return;
     }
-    if (k->entry.gpu_count == 0 && k->entry.acted_count == 0 && !way->row && strcmp(way->name, "process") != 0) {
+    if (k->entry.gpu_count == 0 && k->entry.acted_count == 0 && !method->row && strcmp(method->name, "process") != 0) {
         k->step = STEP_DONE; /* it holds nothing: there is nothing to take away */
         return;
     }
     size_t acted_before = k->entry.acted_count;
     k->entry.step[0] = '\0';
-    note_acting(k, way->name);
+    note_acting(k, method->name);
     write_journal(k);
     struct mono begin = clock_mono(k->env->clock);
-    struct way_context c = keeper_context(k);
-    int rc = way_evict(way, &c, &err);
+    struct method_context c = keeper_context(k);
+    int rc = method_evict(method, &c, &err);
     int64_t took = mono_since_ms(clock_mono(k->env->clock), begin);
     if (k->entry.pid_count)
         finder_remember(k->finder, k->entry.pids, k->entry.pid_count);
@@ -106,13 +106,13 @@ static void evict(struct keeper *k)
     pthread_mutex_unlock(&k->lock);
     if (rc < 0) {
         /* Refused before it did anything, or set right again by itself: nothing to undo. */
-        if (!k->entry.step[0] || (!way->row && way_find_state(way, &c, NULL) == WAY_FOUND_RUNNING))
+        if (!k->entry.step[0] || (!method->row && method_find_state(method, &c, NULL) == METHOD_FOUND_RUNNING))
             k->entry.acted_count = acted_before;
-        snprintf(k->failure, sizeof k->failure, "%s: %s", way->name, err.text);
-        keeper_problem(k, "evicting through %s failed: %s", way->name, err.text);
+        snprintf(k->failure, sizeof k->failure, "%s: %s", method->name, err.text);
+        keeper_problem(k, "evicting through %s failed: %s", method->name, err.text);
     } else {
-        log_info("the way was carried out", LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", way->name), LOG_INT("ms", took),
-                 LOG_INT("mib", k->entry.bytes >> 20));
+        log_info("the method was carried out", LOG_TEXT("worker", k->spec->name), LOG_TEXT("method", method->name),
+                 LOG_INT("ms", took), LOG_INT("mib", k->entry.bytes >> 20));
     }
     write_journal(k);
 }
@@ -124,18 +124,18 @@ bool keeper_undo_all(struct keeper *k)
     bool all = true;
     for (size_t i = k->entry.acted_count; all && i-- > 0;) {
         struct error err = {0};
-        const struct way *way = find_way(k, k->entry.acted[i]);
-        struct way other;
-        if (!way && way_resolve(k->entry.acted[i], &other, NULL) == 0)
-            way = &other; /* it was configured when it acted */
-        if (!way) {
-            keeper_problem(k, "the way '%s' that took it off the GPU is not configured any more", k->entry.acted[i]);
+        const struct method *method = find_method(k, k->entry.acted[i]);
+        struct method other;
+        if (!method && method_resolve(k->entry.acted[i], &other, NULL) == 0)
+            method = &other; /* it was configured when it acted */
+        if (!method) {
+            keeper_problem(k, "the method '%s' that took it off the GPU is not configured any more", k->entry.acted[i]);
             continue;
         }
-        struct way_context c = keeper_context(k);
-        if (way_resume(way, &c, &err) < 0) {
+        struct method_context c = keeper_context(k);
+        if (method_resume(method, &c, &err) < 0) {
             all = false;
-            keeper_problem(k, "bringing it back through %s failed: %s; trying again later", way->name, err.text);
+            keeper_problem(k, "bringing it back through %s failed: %s; trying again later", method->name, err.text);
         } else {
             k->entry.acted_count = i;
             write_journal(k);
@@ -168,8 +168,8 @@ static bool holds_all_again(struct keeper *k)
 {
     int64_t now;
     for (size_t i = 0; i < k->entry.acted_count; i++) {
-        const struct way *way = find_way(k, k->entry.acted[i]);
-        if (!way || !way->row)
+        const struct method *method = find_method(k, k->entry.acted[i]);
+        if (!method || !method->row)
             return false;
     }
     keeper_look(k, 0);
@@ -177,7 +177,7 @@ static bool holds_all_again(struct keeper *k)
            now >= k->entry.bytes - k->entry.bytes / 10;
 }
 
-/* Ways that acted before the last one failed must not leave the worker half asleep. */
+/* Methods that acted before the last one failed must not leave the worker half asleep. */
 static void open_gate(struct keeper *k)
 {
     if (k->policy.state == GUARD_RUNNING && k->entry.acted_count && !k->spec->dry_run && !keeper_undo_all(k) &&
@@ -196,7 +196,7 @@ static void open_gate(struct keeper *k)
         finder_remember(k->finder, NULL, 0);
     }
     if (k->policy.gave_up)
-        keeper_problem(k, "no way could take it off the GPU, and it goes on (%s)", k->failure);
+        keeper_problem(k, "no method could take it off the GPU, and it goes on (%s)", k->failure);
 }
 
 /* Clients come through while it runs, one by one while it is hot, and wait otherwise. */
@@ -240,7 +240,7 @@ static bool found_checkpointed(struct keeper *k)
 {
     struct claim_identity who = k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : k->spec->match.leader;
     enum cuda_process_state state;
-    if (!find_way(k, "checkpoint") || !who.pid || !target_started(k->env, who.pid, &who.start_key) ||
+    if (!find_method(k, "checkpoint") || !who.pid || !target_started(k->env, who.pid, &who.start_key) ||
         cuda_call(k->env, CUDA_GET_STATE, who.pid, 3000, &k->abandoned, &state, NULL) < 0 ||
         (state != CUDA_PROCESS_LOCKED && state != CUDA_PROCESS_CHECKPOINTED))
         return false;
@@ -266,15 +266,15 @@ static bool still_evicted(struct keeper *k)
     bool evicted = false;
     for (size_t i = 0; i < k->entry.acted_count; i++) {
         struct error err = {0};
-        const struct way *way = find_way(k, k->entry.acted[i]);
-        struct way other;
-        if (!way && way_resolve(k->entry.acted[i], &other, NULL) == 0)
-            way = &other;
-        struct way_context c = keeper_context(k);
-        enum way_found found = way ? way_find_state(way, &c, &err) : WAY_FOUND_UNKNOWN;
-        log_debug("found after a restart", LOG_TEXT("worker", k->spec->name), LOG_TEXT("way", k->entry.acted[i]),
+        const struct method *method = find_method(k, k->entry.acted[i]);
+        struct method other;
+        if (!method && method_resolve(k->entry.acted[i], &other, NULL) == 0)
+            method = &other;
+        struct method_context c = keeper_context(k);
+        enum method_found found = method ? method_find_state(method, &c, &err) : METHOD_FOUND_UNKNOWN;
+        log_debug("found after a restart", LOG_TEXT("worker", k->spec->name), LOG_TEXT("method", k->entry.acted[i]),
                   LOG_INT("found", found));
-        evicted |= found != WAY_FOUND_RUNNING;
+        evicted |= found != METHOD_FOUND_RUNNING;
     }
     return evicted;
 }

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "guard/keeper.h"
+#include "guard/method.h"
 #include "guard/target.h"
-#include "guard/way_checkpoint.h"
 #include "insight/health/xid.h"
 
 /* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
@@ -360,15 +360,15 @@ static bool reserve(struct keeper *k, bool room)
 
 static bool is_drained(struct keeper *k)
 {
-    if (k->spec->dry_run || k->policy.way >= k->spec->way_count)
+    if (k->spec->dry_run || k->policy.method >= k->spec->method_count)
         return true;
     size_t in_flight, waiting;
     gate_count(k->gate, &in_flight, &waiting);
     if (in_flight)
         return false;
-    struct way_context c = keeper_context(k);
+    struct method_context c = keeper_context(k);
     struct error err = {0};
-    return way_busy(&k->spec->ways[k->policy.way], &c, &err) != 1;
+    return method_busy(&k->spec->methods[k->policy.method], &c, &err) != 1;
 }
 
 /* A worker that we have stopped ourselves, or that a command may have stopped, is not gone. */

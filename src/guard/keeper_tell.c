@@ -93,7 +93,7 @@ void keeper_tell_change(struct keeper *k, enum guard_state before)
         break;
     case GUARD_EVICTING:
         keeper_tell(k, GUARD_EVENT_STATE, before, "taking it off the GPU through %s",
-                    k->policy.way < k->spec->way_count ? k->spec->ways[k->policy.way].name : "?");
+                    k->policy.method < k->spec->method_count ? k->spec->methods[k->policy.method].name : "?");
         break;
     case GUARD_PAUSED: tell_paused(k, before); break;
     case GUARD_RESERVING:

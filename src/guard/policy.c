@@ -16,7 +16,7 @@ const struct guard_limits guard_limits_default = {
     .flap_window_ms = 300000,
     .leave_longest_ms = 600000,
     .retry_ms = 30000,
-    .ways = 1,
+    .methods = 1,
 };
 
 static const char *const state_names[GUARD_STATES] = {"running", "draining",  "evicting", "verifying",
@@ -136,7 +136,7 @@ static enum guard_action running(struct guard_policy *p, const struct guard_limi
     if (p->gave_up && !waited(p->gave_up_at, limits->retry_ms, now))
         return throttle(p, limits, f);
     p->gave_up = p->seen = false;
-    p->way = 0;
+    p->method = 0;
     if (p->resumed && !waited(p->resumed_at, limits->flap_window_ms, now))
         p->leave_ms = MIN_OF(MAX_OF(p->leave_ms, limits->leave_clear_ms) * 2, limits->leave_longest_ms);
     else
@@ -162,15 +162,15 @@ static enum guard_action draining(struct guard_policy *p, const struct guard_lim
         return GUARD_DO_NOTHING;
     if (!f->drained && !waited(p->since, limits->drain_ms, now))
         return GUARD_DO_NOTHING;
-    if (limits->ways == 0)
+    if (limits->methods == 0)
         return give_up(p, now);
     return enter(p, GUARD_EVICTING, now, GUARD_DO_EVICT);
 }
 
-static enum guard_action next_way(struct guard_policy *p, const struct guard_limits *limits, struct mono now)
+static enum guard_action next_method(struct guard_policy *p, const struct guard_limits *limits, struct mono now)
 {
-    p->way++;
-    return p->way < limits->ways ? enter(p, GUARD_EVICTING, now, GUARD_DO_EVICT) : GUARD_DO_NOTHING;
+    p->method++;
+    return p->method < limits->methods ? enter(p, GUARD_EVICTING, now, GUARD_DO_EVICT) : GUARD_DO_NOTHING;
 }
 
 static enum guard_action paused_now(struct guard_policy *p, bool freed, struct mono now)
@@ -187,7 +187,7 @@ static enum guard_action evicting(struct guard_policy *p, const struct guard_lim
         return enter(p, GUARD_VERIFYING, now, GUARD_DO_VERIFY);
     if (f->step == STEP_PENDING)
         return GUARD_DO_NOTHING;
-    enum guard_action next = next_way(p, limits, now);
+    enum guard_action next = next_method(p, limits, now);
     return next ? next : give_up(p, now);
 }
 
@@ -198,8 +198,8 @@ static enum guard_action verifying(struct guard_policy *p, const struct guard_li
         return paused_now(p, true, now);
     if (!waited(p->since, limits->verify_ms, now))
         return GUARD_DO_NOTHING;
-    enum guard_action next = next_way(p, limits, now);
-    /* A way has acted: the worker must be brought back through it later. Until then it rests, and that is said loudly. */
+    enum guard_action next = next_method(p, limits, now);
+    /* A method has acted: the worker must be brought back through it later. Until then it rests, and that is said loudly. */
     return next ? next : paused_now(p, false, now);
 }
 
@@ -299,6 +299,6 @@ void guard_evict_again(struct guard_policy *p, struct mono now)
 {
     if (p->state != GUARD_PAUSED)
         return;
-    p->way = 0;
+    p->method = 0;
     enter(p, GUARD_EVICTING, now, GUARD_DO_EVICT);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * When a worker gives its GPU up and when it gets it back. Pure: state and facts in, state and one action out. No I/O, no clock.
  *
- *            claim seen twice              drained            way done            memory is free
+ *            claim seen twice              drained          method done         memory is free
  *   RUNNING ────────────────▶ DRAINING ─────────▶ EVICTING ─────────▶ VERIFYING ─────────▶ PAUSED
- *      ▲  ▲                      │ claim gone        │ way failed: the next    │ not free in time: the next       │ clear for long
- *      │  └──────────────────────┘                   │ one; none: give up ─┐   │ way; none: PAUSED, said loudly   │ enough
+ *      ▲  ▲                      │ claim gone        │ failed: the next        │ not free in time: the next       │ clear for long
+ *      │  └──────────────────────┘                   │ one; none: give up ─┐   │ one; none: PAUSED, said loudly   │ enough
  *      │ ◀────────────────────────────────────────────────────────────────┘   ▼                                  ▼
  *      └──────────────── RESUMING ◀──── enough memory is free ──── RESERVING ◀─┴──────────────────────────────────┘
  *                           │ fails: PAUSED, later again              │ claim returns: PAUSED
@@ -56,10 +56,10 @@ enum guard_action {
     GUARD_DO_LOOK_AGAIN, /* sample again after second_look_ms */
     GUARD_DO_DRAIN,      /* close the gate */
     GUARD_DO_OPEN_GATE,  /* the claim went away while draining */
-    GUARD_DO_EVICT,      /* with way number state->way */
+    GUARD_DO_EVICT,      /* with method number state->method */
     GUARD_DO_VERIFY,
     GUARD_DO_RESERVE,
-    GUARD_DO_RESUME, /* through the ways that acted, last first */
+    GUARD_DO_RESUME, /* through the methods that acted, last first */
     GUARD_DO_THROTTLE,
     GUARD_DO_UNTHROTTLE,
 };
@@ -73,7 +73,7 @@ struct guard_limits {
     int64_t flap_window_ms;   /* 300000: evicted again so soon after a resume: wait longer next time */
     int64_t leave_longest_ms; /* 600000 */
     int64_t retry_ms;         /* 30000: after an eviction or resume that failed */
-    unsigned ways;            /* how many ways are configured */
+    unsigned methods;         /* how many methods are configured */
     bool hot_pauses;          /* else heat throttles */
 };
 
@@ -82,7 +82,7 @@ extern const struct guard_limits guard_limits_default;
 struct guard_policy {
     enum guard_state state;
     struct mono since; /* in this state */
-    unsigned way;      /* being tried */
+    unsigned method;   /* being tried */
     bool seen;         /* a claim was seen once */
     struct mono seen_at;
     bool clear; /* no claim, no heat, no fault */
@@ -91,7 +91,7 @@ struct guard_policy {
     bool evict_wanted; /* by a person: until RELEASE or RESUME */
     bool forced;       /* by a person: resume in spite of a claim */
     bool throttled;
-    bool gave_up; /* no way could evict: not tried again before retry_ms */
+    bool gave_up; /* no method could evict: not tried again before retry_ms */
     struct mono gave_up_at;
     bool not_freed; /* paused, but the memory is still held */
     bool resumed;   /* at least once */

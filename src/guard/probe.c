@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Trying a way out.
+ * Trying a method out.
  */
 #include "guard/probe.h"
 
@@ -9,8 +9,7 @@
 
 #include "base/cleanup.h"
 #include "guard/find.h"
-#include "guard/way_checkpoint.h"
-#include "guard/way_http.h"
+#include "guard/method.h"
 
 enum { VERIFY_MS = 5000, VERIFY_STEP_MS = 100, ROOM_MS = 60000 };
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)
@@ -94,9 +93,9 @@ static int wait_for_room(struct probe *p, struct error *err)
     return 0;
 }
 
-static void wait_until_free(struct probe *p, const struct way *way, struct probe_result *r)
+static void wait_until_free(struct probe *p, const struct method *method, struct probe_result *r)
 {
-    int64_t limit_ms = way->row && way->row->settle_ms ? way->row->settle_ms : VERIFY_MS;
+    int64_t limit_ms = method->row && method->row->settle_ms ? method->row->settle_ms : VERIFY_MS;
     struct mono begin = clock_mono(p->options->env->clock);
     for (;;) {
         look(p);
@@ -111,31 +110,32 @@ static void wait_until_free(struct probe *p, const struct way *way, struct probe
     }
 }
 
-static int try_way(struct probe *p, const struct guard_spec *spec, const struct way *way, struct probe_result *r, struct error *err)
+static int try_method(struct probe *p, const struct guard_spec *spec, const struct method *method, struct probe_result *r,
+                      struct error *err)
 {
-    struct way_context c = {.env = p->options->env,
-                            .settings = &spec->settings,
-                            .worker = &p->worker,
-                            .snapshot = p->snapshot,
-                            .journal = &p->journal,
-                            .entry = &p->entry};
-    r->way = way->name;
+    struct method_context c = {.env = p->options->env,
+                               .settings = &spec->settings,
+                               .worker = &p->worker,
+                               .snapshot = p->snapshot,
+                               .journal = &p->journal,
+                               .entry = &p->entry};
+    r->method = method->name;
     p->entry = (struct journal_entry){.state = GUARD_EVICTING, .acted_count = 1, .bytes = r->bytes};
-    str_copy(p->entry.acted[0], JOURNAL_NAME_SIZE, str_from(way->name));
+    str_copy(p->entry.acted[0], JOURNAL_NAME_SIZE, str_from(method->name));
     note_gpus(p);
     struct mono begin = clock_mono(p->options->env->clock);
-    int rc = way_evict(way, &c, err);
+    int rc = method_evict(method, &c, err);
     r->evict_ms = since(p, begin);
     if (rc < 0 && !p->entry.step[0])
         return rc; /* refused: nothing was done */
     if (rc == 0)
-        wait_until_free(p, way, r);
+        wait_until_free(p, method, r);
     struct error back = {0}, *said = rc < 0 ? &back : err;
     int resumed = wait_for_room(p, said);
     c.snapshot = p->snapshot;
     begin = clock_mono(p->options->env->clock);
     if (resumed == 0)
-        resumed = way_resume(way, &c, said);
+        resumed = method_resume(method, &c, said);
     r->resume_ms = since(p, begin);
     r->resumed = resumed == 0;
     if (r->resumed)
@@ -158,9 +158,9 @@ int guard_probe(const struct guard_options *options, struct guard_spec *spec, st
     if (rc == 0 && !claim_worker_bytes(p->snapshot, &p->worker, &ret->bytes))
         rc = error_set(err, -EIO, "the driver does not say how much memory the worker holds");
     ret->pid = p->worker.pid_count ? p->worker.pids[p->worker.pid_count - 1].pid : 0;
-    for (size_t i = 0; rc == 0 && i < spec->way_count; i++) {
-        rc = try_way(p, spec, &spec->ways[i], ret, err);
-        bool refused = rc < 0 && !p->entry.step[0] && i + 1 < spec->way_count;
+    for (size_t i = 0; rc == 0 && i < spec->method_count; i++) {
+        rc = try_method(p, spec, &spec->methods[i], ret, err);
+        bool refused = rc < 0 && !p->entry.step[0] && i + 1 < spec->method_count;
         if (!refused)
             break;
         rc = 0;

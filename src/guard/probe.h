@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One round trip of one worker through one way, at a moment that a person chose: off the GPU, verified, and back.
+ * One round trip of one worker through one method, at a moment that a person chose: off the GPU, verified, and back.
  */
 #pragma once
 
 #include "guard/guard.h"
 
 struct probe_result {
-    const char *way;
+    const char *method;
     int32_t pid;
     int64_t bytes;      /* held before */
     int64_t left_bytes; /* held after the eviction; -1 unknown */
@@ -14,6 +14,6 @@ struct probe_result {
     bool freed, resumed;
 };
 
-/* Tries the spec's ways in order, the first that works counts. -errno and a sentence when none did; the result says how far it
+/* Tries the spec's methods in order, the first that works counts. -errno and a sentence when none did; the result says how far it
  * came. The journal is kept as in earnest: a guard of that worker would bring it back. */
 int guard_probe(const struct guard_options *options, struct guard_spec *spec, struct probe_result *ret, struct error *err);

@@ -122,23 +122,41 @@ static int read_match(struct guard_spec *spec, const struct config_map *match, s
     return 0;
 }
 
-/* "POST /models/unload" */
-static int split_request(struct guard_spec *spec, const char *text, const char **method, const char **path, struct error *err)
+static const char *keep(struct guard_spec *spec, struct str text)
 {
-    *method = *path = "";
+    return arena_copy(spec->texts, text);
+}
+
+/* "POST /models/unload" */
+static int split_request(struct guard_spec *spec, const char *text, const char *body, struct server_request *ret, struct error *err)
+{
+    *ret = (struct server_request){0};
     struct str rest = str_from(text), verb;
     if (!str_word(&rest, &verb))
         return 0;
     rest = str_trim(rest);
     if (rest.len == 0 || rest.at[0] != '/')
         return error_set(err, -EINVAL, "'%s' is not a method and a path, like \"POST /unload\"", text);
-    *method = arena_copy(spec->texts, verb);
-    *path = arena_copy(spec->texts, rest);
-    return *method && *path ? 0 : error_set(err, -ENOMEM, "out of memory");
+    *ret = (struct server_request){keep(spec, verb), keep(spec, rest), keep(spec, str_from(body))};
+    return ret->method && ret->path && ret->body ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
-static int own_row(struct guard_spec *spec, const struct config_guard_way *c, struct http_way *row, struct error *err)
+static int own_requests(struct guard_spec *spec, const struct config_guard_method *c, struct server_row *row, struct error *err)
 {
+    int rc = split_request(spec, c->list, "", &row->list, err);
+    if (rc == 0)
+        rc = split_request(spec, c->unload, c->unload_body, &row->unload, err);
+    return rc < 0 ? rc : split_request(spec, c->reload, c->reload_body, &row->reload, err);
+}
+
+static int own_row(struct guard_spec *spec, const struct config_guard_method *c, struct server_row *row, struct error *err)
+{
+    *row = (struct server_row){.what = "described in the configuration",
+                               .busy.method = "GET",
+                               .asleep.method = "GET",
+                               .before.method = "POST",
+                               .after.method = "POST",
+                               .settle_ms = c->settle_ms};
     const struct {
         const char *from;
         const char **to;
@@ -148,52 +166,41 @@ static int own_row(struct guard_spec *spec, const struct config_guard_way *c, st
                  {c->only, &row->only},
                  {c->name, &row->name_key},
                  {c->extra, &row->extra_key},
-                 {c->busy, &row->busy_path},
+                 {c->busy, &row->busy.path},
                  {c->busy_key, &row->busy_key},
-                 {c->before, &row->before_path},
-                 {c->before_body, &row->before_body},
-                 {c->unload_body, &row->unload_body},
-                 {c->reload_body, &row->reload_body},
-                 {c->after, &row->after_path},
-                 {c->after_body, &row->after_body},
-                 {c->asleep, &row->asleep_path},
+                 {c->before, &row->before.path},
+                 {c->before_body, &row->before.body},
+                 {c->after, &row->after.path},
+                 {c->after_body, &row->after.body},
+                 {c->asleep, &row->asleep.path},
                  {c->asleep_key, &row->asleep_key}};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        *texts[i].to = arena_copy(spec->texts, str_from(texts[i].from));
-        if (!*texts[i].to)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (!(*texts[i].to = keep(spec, str_from(texts[i].from))))
             return error_set(err, -ENOMEM, "out of memory");
-    }
-    row->idle = "";
-    row->settle_ms = c->settle_ms;
-    row->what = "described in the configuration";
-    int rc = split_request(spec, c->list, &row->list_method, &row->list_path, err);
-    if (rc == 0)
-        rc = split_request(spec, c->unload, &row->unload_method, &row->unload_path, err);
-    if (rc == 0)
-        rc = split_request(spec, c->reload, &row->reload_method, &row->reload_path, err);
+    int rc = own_requests(spec, c, row, err);
     if (rc == 0 && row->only[0] && !strchr(row->only, '='))
         rc = error_set(err, -EINVAL, "only = \"%s\" has no '='", row->only);
-    return rc < 0 ? error_prefix(err, "guard.way.%s", c->entry.name) : 0;
+    return rc < 0 ? error_prefix(err, "guard.method.%s", c->entry.name) : 0;
 }
 
-int spec_add_way(struct guard_spec *spec, const struct config *config, const char *name, struct error *err)
+int spec_add_method(struct guard_spec *spec, const struct config *config, const char *name, struct error *err)
 {
-    if (spec->way_count == JOURNAL_WAYS_MAX)
-        return error_set(err, -EINVAL, "more than %d ways", JOURNAL_WAYS_MAX);
-    struct way *way = &spec->ways[spec->way_count];
+    if (spec->method_count == JOURNAL_METHODS_MAX)
+        return error_set(err, -EINVAL, "more than %d methods", JOURNAL_METHODS_MAX);
+    struct method *method = &spec->methods[spec->method_count];
     int rc = 0;
-    for (size_t i = 0; config && i < config->guard_way_count; i++) {
-        if (strcmp(config->guard_way[i].entry.name, name) != 0)
+    for (size_t i = 0; config && i < config->guard_method_count; i++) {
+        if (strcmp(config->guard_method[i].entry.name, name) != 0)
             continue;
-        struct http_way *row = &spec->rows[spec->way_count];
-        rc = own_row(spec, &config->guard_way[i], row, err);
-        *way = (struct way){.name = row->name, .ops = &way_http, .row = row};
-        spec->limits.ways = (unsigned)++spec->way_count;
+        struct server_row *row = &spec->rows[spec->method_count];
+        rc = own_row(spec, &config->guard_method[i], row, err);
+        *method = (struct method){.name = row->name, .ops = &method_http, .row = row};
+        spec->limits.methods = (unsigned)++spec->method_count;
         return rc;
     }
-    rc = way_resolve(name, way, err);
+    rc = method_resolve(name, method, err);
     if (rc == 0)
-        spec->limits.ways = (unsigned)++spec->way_count;
+        spec->limits.methods = (unsigned)++spec->method_count;
     return rc;
 }
 
@@ -281,8 +288,8 @@ static int read_worker(struct guard_spec *spec, const struct config *config, con
     str_copy(spec->settings.unit, sizeof spec->settings.unit, str_from(spec->match.unit));
     if (rc == 0 && c->url[0])
         rc = spec_set_url(spec, c->url, err);
-    for (size_t i = 0; rc == 0 && i < c->ways.count; i++)
-        rc = spec_add_way(spec, config, c->ways.items[i], err);
+    for (size_t i = 0; rc == 0 && i < c->methods.count; i++)
+        rc = spec_add_method(spec, config, c->methods.items[i], err);
     if (rc == 0 && c->gpus.count > SPEC_GPUS_MAX)
         rc = error_set(err, -EINVAL, "more than %d GPUs", SPEC_GPUS_MAX);
     for (size_t i = 0; rc == 0 && i < c->gpus.count; i++)
@@ -319,16 +326,16 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
     if (!has_child && !m->leader.pid && !m->name[0] && !m->unit[0] && !m->cgroup[0] && !m->port)
         return error_set(err, -EINVAL,
                          "it is not said which processes are the worker: set match, or the url of a server on this machine");
-    if (spec->way_count == 0)
-        return error_set(err, -EINVAL, "no way to evict is configured: set ways, like [\"checkpoint\"]");
-    for (size_t i = 0; i < spec->way_count; i++) {
-        const struct way *w = &spec->ways[i];
+    if (spec->method_count == 0)
+        return error_set(err, -EINVAL, "no method to evict is configured: set methods, like [\"checkpoint\"]");
+    for (size_t i = 0; i < spec->method_count; i++) {
+        const struct method *w = &spec->methods[i];
         if (w->row && !spec->settings.url[0])
-            return error_set(err, -EINVAL, "the way '%s' needs the url of the server", w->name);
+            return error_set(err, -EINVAL, "the method '%s' needs the url of the server", w->name);
         if (strcmp(w->name, "command") == 0 && !spec->settings.evict_command)
-            return error_set(err, -EINVAL, "the way 'command' needs evict_command");
+            return error_set(err, -EINVAL, "the method 'command' needs evict_command");
         if (strcmp(w->name, "process") == 0 && !has_child)
-            return error_set(err, -EINVAL, "the way 'process' is for workers that whirr started (whirr guard run)");
+            return error_set(err, -EINVAL, "the method 'process' is for workers that whirr started (whirr guard run)");
     }
     if (spec->gate.listen[0] && !spec->settings.url[0])
         return error_set(err, -EINVAL, "a gate needs the url of the server behind it");

@@ -6,23 +6,22 @@
 
 #include "config/config.h"
 #include "guard/claim.h"
-#include "guard/way.h"
-#include "guard/way_http.h"
+#include "guard/method.h"
 
 enum { SPEC_NAME_SIZE = 64, SPEC_GPUS_MAX = 16 };
 
 /* Which processes are the worker. The first that is set counts; descendants of a match belong to it. */
 struct guard_match {
-    struct claim_identity leader; /* pid 0: not set */
-    char name[64];                /* of the program */
-    char unit[WAY_TEXT_SIZE];     /* systemd unit */
-    char cgroup[WAY_TEXT_SIZE];   /* path below /sys/fs/cgroup, "/" first */
-    int port;                     /* who listens there; 0: not set */
+    struct claim_identity leader;  /* pid 0: not set */
+    char name[64];                 /* of the program */
+    char unit[METHOD_TEXT_SIZE];   /* systemd unit */
+    char cgroup[METHOD_TEXT_SIZE]; /* path below /sys/fs/cgroup, "/" first */
+    int port;                      /* who listens there; 0: not set */
 };
 
 struct guard_gate_spec {
-    char listen[WAY_TEXT_SIZE]; /* "" : no gate */
-    bool refuse;                /* else new requests wait while paused */
+    char listen[METHOD_TEXT_SIZE]; /* "" : no gate */
+    bool refuse;                   /* else new requests wait while paused */
     size_t waiting_max;
     int64_t wait_ms;
 };
@@ -30,10 +29,10 @@ struct guard_gate_spec {
 struct guard_spec {
     char name[SPEC_NAME_SIZE];
     struct guard_match match;
-    struct way ways[JOURNAL_WAYS_MAX];
-    size_t way_count;
-    struct http_way rows[JOURNAL_WAYS_MAX]; /* of ways that the user described */
-    struct way_settings settings;
+    struct method methods[JOURNAL_METHODS_MAX];
+    size_t method_count;
+    struct server_row rows[JOURNAL_METHODS_MAX]; /* of methods that the user described */
+    struct method_settings settings;
     char gpus[SPEC_GPUS_MAX][GPU_UUID_SIZE];
     size_t gpu_count;
     struct guard_gate_spec gate;
@@ -53,9 +52,9 @@ int spec_from_config(const struct config *config, size_t i, struct guard_spec *r
 void spec_check_config(const struct config *config, bool warnings, struct config_problems *problems);
 /* A worker of the command line: the settings of [worker], nobody matched yet. */
 int spec_from_defaults(const struct config *config, const char *name, struct guard_spec *ret, struct error *err);
-/* One more way, tried after those that are there. */
-int spec_add_way(struct guard_spec *spec, const struct config *config, const char *name, struct error *err);
-/* Is it complete? Ways that need a URL have one, somebody is matched, ... */
+/* One more method, tried after those that are there. */
+int spec_add_method(struct guard_spec *spec, const struct config *config, const char *name, struct error *err);
+/* Is it complete? Methods that need a URL have one, somebody is matched, ... */
 int spec_check(const struct guard_spec *spec, bool has_child, struct error *err);
 /* "http://127.0.0.1:11434": remembers it, and the port by which the worker is found when nothing else is said. */
 int spec_set_url(struct guard_spec *spec, const char *url, struct error *err);

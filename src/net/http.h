@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One HTTP request as a client, for the guard's ways, notifiers and push. Blocking: call it from a thread or process that may
+ * One HTTP request as a client, for the guard's methods, notifiers and push. Blocking: call it from a thread or process that may
  * wait. libcurl is loaded at the first call, so that a program that never calls pays nothing.
  */
 #pragma once

@@ -71,7 +71,7 @@ def test_clean_stop(start, how):
 def test_a_driver_that_hangs_does_not_delay_the_stop(nvml, tmp_path):
     """Long before the source is given up; a keeper of the guard waits for the same driver."""
     config = tmp_path / "whirr.toml"
-    config.write_text('[guard.worker.model]\nmatch = { name = "no-such-worker" }\nways = ["signal"]\n')
+    config.write_text('[guard.worker.model]\nmatch = { name = "no-such-worker" }\nmethods = ["signal"]\n')
     d = nvml("hang nvmlDeviceGetTemperature 60\nhang nvmlDeviceGetTemperatureV 60\ngpu NVIDIA H200\n  profile h200\n", "--config", str(config))
     d.wait_log("guarding a worker")
     code, took = d.stop()

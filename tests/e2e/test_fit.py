@@ -236,7 +236,7 @@ def test_a_worker_under_guard_counts_as_room_that_can_be_made(machine):
     m = machine
     server = Server(m, "ollama")  # two models: 16300 MiB of 40000
     m.process(3000)  # somebody else, too small to matter
-    m.config.write_text(f'[worker]\n{FAST}claim_compute_memory = "10GiB"\nclaim_compute_percent = 100\n[guard.worker.ollama]\nways = ["ollama"]\nurl = "{server.url}"\n')
+    m.config.write_text(f'[worker]\n{FAST}claim_compute_memory = "10GiB"\nclaim_compute_percent = 100\n[guard.worker.ollama]\nmethods = ["ollama"]\nurl = "{server.url}"\n')
     m.serve("--interval", "0.3")
     m.until("running")
 

@@ -21,13 +21,13 @@ pytestmark = needs_fakes
 
 def test_a_claimant_gets_the_gpu_and_the_worker_comes_back(machine):
     m = machine
-    guard = m.guard("run", "--way", "checkpoint", "--", "sleep", "600")
+    guard = m.guard("run", "--method", "checkpoint", "--", "sleep", "600")
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     m.hold(pid, 16000)
     wait_for(lambda: m.status()["memory_mb"] == 16000, lambda: f"{m.status()} {(m.dir / 'nvml').read_text()}\n{m.log()}")
     other = m.process(3000)
     status = m.until("paused")
-    assert status["way"] == "checkpoint" and status["evictions_total"] == 1 and status["memory_mb"] == 16000
+    assert status["method"] == "checkpoint" and status["evictions_total"] == 1 and status["memory_mb"] == 16000
     assert f"pid {other.pid}" in status["reason"] and status["claim"] == "seen"
     assert m.state(pid) == 2 and m.calls() == ["lock", "checkpoint"]
     m.end(other)
@@ -203,15 +203,15 @@ def test_a_checkpoint_that_fails_is_unlocked(machine):
     assert m.state(worker.pid) == 0 and "unlock" in m.calls()
 
 
-def test_the_next_way_is_tried_when_one_fails(machine):
+def test_the_next_method_is_tried_when_one_fails(machine):
     m = machine
     m.script("fail lock 801\n")
-    guard = m.guard("run", "--way", "checkpoint", "--way", "process", "--", "sleep", "600")
+    guard = m.guard("run", "--method", "checkpoint", "--method", "process", "--", "sleep", "600")
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     m.hold(pid, 16000)
     wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
     other = m.process(3000)
-    wait_for(lambda: m.status()["way"] == "process", m.log)
+    wait_for(lambda: m.status()["method"] == "process", m.log)
     m.forget(pid)
     m.until("paused")
     m.end(other)
@@ -294,7 +294,7 @@ def test_killed_while_draining_the_next_start_goes_on(machine):
     server, port = Server(m, "ollama"), free_port()
 
     def start():
-        return m.guard("attach", "--way", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
+        return m.guard("attach", "--method", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
 
     guard = start()
     m.until("running")
@@ -334,17 +334,17 @@ def test_killed_while_draining_for_somebody_who_left_it_runs(machine):
 
 def test_killed_while_a_stopped_child_waits_it_is_started_by_the_next(machine):
     m = machine
-    guard = m.guard("run", "--way", "process", "--", "sleep", "600")
+    guard = m.guard("run", "--method", "process", "--", "sleep", "600")
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     m.hold(pid, 16000)
     wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
     other = m.process(3000)
-    wait_for(lambda: m.status()["way"] == "process", m.log)
+    wait_for(lambda: m.status()["method"] == "process", m.log)
     m.forget(pid)
     m.until("paused")
     guard.kill()
     guard.wait()
-    guard = m.guard("run", "--way", "process", "--", "sleep", "600")
+    guard = m.guard("run", "--method", "process", "--", "sleep", "600")
     m.until("paused")
     m.end(other)
     m.until("running")
@@ -355,12 +355,12 @@ def test_killed_while_a_stopped_child_waits_it_is_started_by_the_next(machine):
 
 def test_a_child_that_survived_its_guard_is_guarded_again_not_started_twice(machine):
     m = machine
-    guard = m.guard("run", "--way", "checkpoint", "--", "sleep", "600")
+    guard = m.guard("run", "--method", "checkpoint", "--", "sleep", "600")
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     wait_for(lambda: m.journal().get("leader", [0])[0] == pid, "the journal")
     guard.kill()
     guard.wait()
-    guard = m.guard("run", "--way", "checkpoint", "--", "sleep", "600")
+    guard = m.guard("run", "--method", "checkpoint", "--", "sleep", "600")
     m.until("running")
     assert m.status()["pid"] == pid
     guard.terminate()
@@ -372,7 +372,7 @@ def test_a_child_that_survived_its_guard_is_guarded_again_not_started_twice(mach
 def test_requests_wait_at_the_gate_while_the_worker_is_paused(machine):
     m = machine
     server, port = Server(m, "ollama"), free_port()
-    m.guard("attach", "--way", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
+    m.guard("attach", "--method", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
     m.until("running")
     assert ask(port)[0] == 200
     other = m.process(3000)
@@ -392,7 +392,7 @@ def test_a_gate_that_refuses_says_when_to_come_again(machine):
     m = machine
     port = free_port()
     server = Server(m, "ollama")
-    m.config.write_text(f'[guard.worker.w]\nways = ["ollama"]\nurl = "{server.url}"\ngate = "127.0.0.1:{port}"\ngate_mode = "refuse"\n'
+    m.config.write_text(f'[guard.worker.w]\nmethods = ["ollama"]\nurl = "{server.url}"\ngate = "127.0.0.1:{port}"\ngate_mode = "refuse"\n'
                         'process_check_interval_secs = 0.2\nclear_for = "300ms"\nminimum_pause = "0s"\n')
     m.guard("attach", "w")
     m.until("running")
@@ -406,7 +406,7 @@ def test_a_gate_that_refuses_says_when_to_come_again(machine):
 def test_a_stream_in_flight_passes_untouched_and_is_waited_for(machine):
     m = machine
     server, port = Server(m, "ollama", slow=2), free_port()
-    m.guard("attach", "--way", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
+    m.guard("attach", "--method", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
     m.until("running")
     answers = []
     client = threading.Thread(target=lambda: answers.append(ask(port)))
@@ -423,7 +423,7 @@ def test_the_gate_keeps_old_connections_open(machine):
     """HTTP/1.0 with keep-alive, as ab -k and older proxies speak it."""
     m = machine
     server, port = Server(m, "ollama"), free_port()
-    m.guard("attach", "--way", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
+    m.guard("attach", "--method", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
     m.until("running")
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as s:
         stream = s.makefile("rb")
@@ -439,7 +439,7 @@ def test_the_gate_keeps_old_connections_open(machine):
 def test_a_dead_worker_behind_the_gate_is_a_502(machine):
     m = machine
     worker, port, nobody = m.process(1000), free_port(), free_port()
-    m.guard("attach", "--way", "checkpoint", "--url", f"http://127.0.0.1:{nobody}", "--gate", f"127.0.0.1:{port}", worker.pid)
+    m.guard("attach", "--method", "checkpoint", "--url", f"http://127.0.0.1:{nobody}", "--gate", f"127.0.0.1:{port}", worker.pid)
     m.until("running")
     assert ask(port)[0] == 502
 
@@ -484,8 +484,8 @@ def test_the_daemon_guards_the_workers_of_its_configuration(machine):
     m = machine
     worker, port = m.process(8000), free_port()
     m.config.write_text(f'[worker]\nprocess_check_interval_secs = 0.2\nclear_for = "300ms"\nminimum_pause = "0s"\n'
-                        f'[guard.worker.w]\nways = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n'
-                        '[guard.worker.wrong]\nways = ["magic"]\n')
+                        f'[guard.worker.w]\nmethods = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n'
+                        '[guard.worker.wrong]\nmethods = ["magic"]\n')
     m.start([WHIRR, "--config", m.config, "--source", "nvml", "serve", "--listen", f"127.0.0.1:{port}", "--socket", m.dir / "whirr.sock",
              "--interval", "0.3", "--store", f"sqlite:{m.dir}/h.db"], stderr=open(m.dir / "log", "a"))
     m.until("running")
@@ -495,9 +495,9 @@ def test_the_daemon_guards_the_workers_of_its_configuration(machine):
                      b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
     wait_for(lambda: b"gpu_status" in listener.recv(65536), "the greeting")
     # One that cannot be guarded is no reason not to guard the others; but it is for `config check`.
-    assert any("warning" in line and "unknown way 'magic'" in line and "is not guarded" in line for line in m.log().splitlines()), m.log()
+    assert any("warning" in line and "unknown method 'magic'" in line and "is not guarded" in line for line in m.log().splitlines()), m.log()
     checked = m.whirr("--config", m.config, "config", "check")
-    assert checked.returncode != 0 and "unknown way 'magic'" in checked.stderr + checked.stdout
+    assert checked.returncode != 0 and "unknown method 'magic'" in checked.stderr + checked.stdout
     other = m.process(3000)
     m.until("paused")
     wait_for(lambda: b"gpu_evictions_total 1" in ask(port, "/metrics")[1], lambda: ask(port, "/metrics")[1].decode())
@@ -522,11 +522,23 @@ def test_the_daemon_guards_the_workers_of_its_configuration(machine):
     wait_for(lambda: any(text.startswith("paused") for text in kept()), kept)
 
 
+def test_the_old_name_of_methods_is_understood(machine):
+    m = machine
+    worker = m.process(8000)
+    m.config.write_text('[guard.way.mine]\nunload = "POST /unload"\n')
+    m.guard("attach", "--way", "mine", "--way", "checkpoint", "--url", f"http://127.0.0.1:{free_port()}", worker.pid)
+    m.until("running")
+    m.process(3000)
+    status = m.until("paused")
+    assert status["method"] == status["way"] == "checkpoint" and "mine" in m.log()
+    assert "--method" in m.whirr("guard", "--help").stdout and "--way" not in m.whirr("guard", "--help").stdout
+
+
 def test_usage_mistakes_are_told(machine):
     m = machine
     assert m.whirr("guard", "run").returncode == 2
     assert m.whirr("guard", "attach").returncode == 2
-    assert "known are" in m.whirr("guard", "attach", "1", "--way", "nonsense").stderr
+    assert "known are" in m.whirr("guard", "attach", "1", "--method", "nonsense").stderr
     assert "did you mean 'status'" in m.whirr("guard", "statu").stderr
     assert m.whirr("guard", "hold").returncode == 1
     assert m.whirr("guard", "status").stdout == "No worker is under guard.\n"

@@ -35,7 +35,7 @@ def test_heat_lets_one_request_at_a_time_through_the_gate_until_it_has_cooled(ma
     m = machine
     m.config.write_text(HEALTH)
     server, port = Server(m, "ollama", slow=0.15), free_port()
-    m.guard("attach", "--way", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
+    m.guard("attach", "--method", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
     m.until("running")
     assert peak_of(server, port) > 1
     heat(m, 86)
@@ -126,7 +126,7 @@ def test_an_xid_that_the_daemons_own_sample_found_reaches_the_guard(machine):
     m = machine
     worker = m.process(8000)
     m.config.write_text(f"[worker]\n{FAST}health_check_interval_secs = 0.2\npause_on_errors = true\n"
-                        f'[guard.worker.w]\nways = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\nprocess_check_interval_secs = 3600\n')
+                        f'[guard.worker.w]\nmethods = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\nprocess_check_interval_secs = 3600\n')
     m.serve("--interval", "0.3")
     m.until("running")
     cause(m, "xid")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard's HTTP ways against stand-ins that speak each protocol as the server's own source does (tests/fakes/servers/servers.py names
+"""The guard's HTTP methods against stand-ins that speak each protocol as the server's own source does (tests/fakes/servers/servers.py names
 the file and the commit of each), and against their lies."""
 
 import pytest
@@ -11,8 +11,8 @@ KINDS = ["ollama", "llamacpp", "llama-swap", "vllm", "sglang", "comfyui", "lmstu
 COMES_BACK = set(KINDS) - {"llama-swap", "comfyui"}  # these two load with their next request
 
 
-def guard(m, server, *ways):
-    m.guard("attach", *(word for way in ways for word in ("--way", way)), server.url)
+def guard(m, server, *methods):
+    m.guard("attach", *(word for method in methods for word in ("--method", method)), server.url)
     m.until("running")
 
 
@@ -68,7 +68,7 @@ def test_vllm_that_does_not_tell_its_load_is_asked_to_wait_itself(machine):
 
 def test_memory_that_is_still_held_is_said_loudly_and_told_when_it_is_free_after_all(machine):
     m = machine
-    m.config.write_text('[guard.way.mine]\nlist = "GET /api/ps"\nitems = "models[]"\nid = "name"\nunload = "POST /api/generate"\n'
+    m.config.write_text('[guard.method.mine]\nlist = "GET /api/ps"\nitems = "models[]"\nid = "name"\nunload = "POST /api/generate"\n'
                         'unload_body = \'{"model": "{id}", "keep_alive": 0}\'\nsettle = "300ms"\n')
     server = Server(m, "ollama", busy=True)
     guard(m, server, "mine")
@@ -166,7 +166,7 @@ def test_triton_is_asked_once_for_a_model_of_two_versions(machine):
 def test_a_token_is_sent(machine):
     m = machine
     server = Server(m, "llama-swap", api_key="secret")
-    m.config.write_text(f'[guard.worker.w]\nways = ["llama-swap"]\nurl = "{server.url}"\ntoken = "secret"\nprocess_check_interval_secs = 0.2\n')
+    m.config.write_text(f'[guard.worker.w]\nmethods = ["llama-swap"]\nurl = "{server.url}"\ntoken = "secret"\nprocess_check_interval_secs = 0.2\n')
     m.guard("attach", "w")
     m.until("running")
     m.process(3000)
@@ -210,35 +210,35 @@ def test_a_model_that_was_unloaded_meanwhile_is_no_failure(machine):
 
 
 @pytest.mark.slow
-def test_a_server_that_says_yes_and_frees_nothing_is_caught_and_the_next_way_tried(machine):
+def test_a_server_that_says_yes_and_frees_nothing_is_caught_and_the_next_method_tried(machine):
     m = machine
     server = Server(m, "vllm", lie=True)
     guard(m, server, "vllm", "checkpoint")
     other = m.process(3000)
-    assert m.until("paused")["way"] == "checkpoint"
+    assert m.until("paused")["method"] == "checkpoint"
     assert m.state(server.process.pid) == 2
     m.end(other)
     m.until("running")
     assert m.state(server.process.pid) == 0 and calls(server, "/wake_up") and server.get()["asleep"] is False
 
 
-def test_a_dead_server_gives_the_next_way(machine):
+def test_a_dead_server_gives_the_next_method(machine):
     m = machine
     server = Server(m, "ollama", dead=True)
     guard(m, server, "ollama", "checkpoint")
     m.process(3000)
-    assert m.until("paused")["way"] == "checkpoint"
+    assert m.until("paused")["method"] == "checkpoint"
 
 
 @pytest.mark.slow
-def test_a_slow_server_gives_the_next_way_when_its_time_is_over(machine):
+def test_a_slow_server_gives_the_next_method_when_its_time_is_over(machine):
     m = machine
     m.config.write_text('[worker]\nevict_timeout = "500ms"\n')
     server = Server(m, "webui")
     guard(m, server, "webui", "checkpoint")
     server.put(slow=3)
     m.process(3000)
-    assert m.until("paused")["way"] == "checkpoint"
+    assert m.until("paused")["method"] == "checkpoint"
 
 
 def test_a_server_that_is_away_at_the_resume_is_tried_again(machine):
@@ -256,9 +256,9 @@ def test_a_server_that_is_away_at_the_resume_is_tried_again(machine):
     assert server.get()["loaded"] == ["m"]
 
 
-def test_a_way_of_the_users_own(machine):
+def test_a_method_of_the_users_own(machine):
     m = machine
-    m.config.write_text('[guard.way.mine]\nlist = "GET /api/ps"\nitems = "models[]"\nid = "name"\nunload = "POST /api/generate"\n'
+    m.config.write_text('[guard.method.mine]\nlist = "GET /api/ps"\nitems = "models[]"\nid = "name"\nunload = "POST /api/generate"\n'
                         'unload_body = \'{"model": "{id}", "keep_alive": 0}\'\n')
     server = Server(m, "ollama")
     guard(m, server, "mine")
@@ -276,7 +276,7 @@ def test_killed_at_a_step_of_a_server_the_next_start_brings_everything_back(mach
     m = machine
     server = Server(m, kind)
     before = server.get()["loaded"]
-    first = m.guard("attach", "--way", kind, server.url)
+    first = m.guard("attach", "--method", kind, server.url)
     m.until("running")
     other = m.process(3000)
     if step in ("reload", "continue"):
@@ -287,7 +287,7 @@ def test_killed_at_a_step_of_a_server_the_next_start_brings_everything_back(mach
     first.kill()
     first.wait()
     server.put(slow=0)
-    m.guard("attach", "--way", kind, "--clear-for", "1s", server.url)  # longer than the request that is still under way
+    m.guard("attach", "--method", kind, "--clear-for", "1s", server.url)  # longer than the request that is still under way
     if other.poll() is None:
         m.end(other)
     wait_for(lambda: m.status()["state"] == "running" and sorted(server.get()["loaded"]) == sorted(before) and not server.get().get("paused"),

@@ -119,10 +119,10 @@ def test_a_variable_that_is_wrong_is_said(whirr):
 
 
 @pytest.mark.parametrize("text, words", [
-    ('[guard.worker.x]\nways = ["checkpoint"]\n', "is not guarded"),
-    ('[guard.worker.x]\nways = ["ollama"]\nurl = "http://127.0.0.1:9"\ngate = "127.0.0.1:9"\n', "is the address of the url"),
-    ('[guard.worker.x]\nways = ["ollama"]\nurl = "http://127.0.0.1:9"\ngate = "127.0.0.1:8"\n'
-     '[guard.worker.y]\nways = ["ollama"]\nurl = "http://127.0.0.1:7"\ngate = "127.0.0.1:8"\n', "is that of guard.worker.x already"),
+    ('[guard.worker.x]\nmethods = ["checkpoint"]\n', "is not guarded"),
+    ('[guard.worker.x]\nmethods = ["ollama"]\nurl = "http://127.0.0.1:9"\ngate = "127.0.0.1:9"\n', "is the address of the url"),
+    ('[guard.worker.x]\nmethods = ["ollama"]\nurl = "http://127.0.0.1:9"\ngate = "127.0.0.1:8"\n'
+     '[guard.worker.y]\nmethods = ["ollama"]\nurl = "http://127.0.0.1:7"\ngate = "127.0.0.1:8"\n', "is that of guard.worker.x already"),
     ("[worker]\ntemperature_threshold_celsius = 80\ntemperature_release_celsius = 90\n", "is above"),
 ])
 def test_config_check_finds_what_does_not_work_together(whirr, tmp_path, text, words):

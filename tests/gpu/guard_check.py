@@ -143,13 +143,13 @@ def claim_size(g):
 def story(g, worker_is_child, argv):
     """A claimant comes, gets its memory in time, leaves; the worker comes back and every byte is right."""
     if worker_is_child:
-        guard = g.guard("run", "--way", "checkpoint", "--name", "worker", "--", *argv)
+        guard = g.guard("run", "--method", "checkpoint", "--name", "worker", "--", *argv)
         g.wait_line(g.work_log, "ready")
         worker = None
     else:
         worker = g.start(argv, "worker")
         g.wait_line(g.work_log, "ready")
-        guard = g.guard("attach", "--way", "checkpoint", "--name", "worker", worker.pid)
+        guard = g.guard("attach", "--method", "checkpoint", "--name", "worker", worker.pid)
     g.until("running", 20)
     time.sleep(g.options.interval + 1)
     size, begin = claim_size(g), time.monotonic()
@@ -218,7 +218,7 @@ def case_short(tools, options):
     try:
         worker = g.start(g.worker_argv(options.mib), "worker")
         g.wait_line(g.work_log, "ready")
-        g.guard("attach", "--way", "checkpoint", "--name", "worker", worker.pid)
+        g.guard("attach", "--method", "checkpoint", "--name", "worker", worker.pid)
         g.until("running", 20)
         time.sleep(g.options.interval + 1)
         claimant = g.claim(claim_size(g), 60)
@@ -267,14 +267,14 @@ def case_killed(tools, options):
         worker = g.start(g.worker_argv(options.mib), "worker")
         g.wait_line(g.work_log, "ready")
         for step, delay in (("lock", 0.0), ("checkpoint", 0.5), ("restore", 0.1), ("unlock", 0.0)):
-            guard = g.guard("attach", "--way", "checkpoint", "--name", "worker", worker.pid)
+            guard = g.guard("attach", "--method", "checkpoint", "--name", "worker", worker.pid)
             g.until("running", 60)
             time.sleep(g.options.interval + 1)
             # Long enough to be seen: an interval and the second look.
             claimant = g.claim(1024, g.options.interval + (2 if step in ("restore", "unlock") else 6))
             kill_at(g, guard, step, delay)
             claimant.wait(60)
-            guard = g.guard("attach", "--way", "checkpoint", "--name", "worker", worker.pid)
+            guard = g.guard("attach", "--method", "checkpoint", "--name", "worker", worker.pid)
             g.until("running", 90)
             g.goes_on()
             guard.terminate()

@@ -152,7 +152,7 @@ def machine(tmp_path):
 
 
 def attach(m, worker, *more):
-    return m.guard("attach", "--way", "checkpoint", *more, worker.pid)
+    return m.guard("attach", "--method", "checkpoint", *more, worker.pid)
 
 
 FAST = 'process_check_interval_secs = 0.2\nclear_for = "300ms"\nminimum_pause = "0s"\n'
@@ -215,7 +215,7 @@ def fleet(m, states, more=""):
     """A daemon that guards one stand-in of each kind, by that name."""
     m.total = 400000
     servers = {kind: Server(m, kind, **state) for kind, state in states.items()}
-    m.config.write_text(f"[worker]\n{FAST}{more}" + "".join(f'[guard.worker.{k}]\nways = ["{k}"]\nurl = "{s.url}"\n' for k, s in servers.items()))
+    m.config.write_text(f"[worker]\n{FAST}{more}" + "".join(f'[guard.worker.{k}]\nmethods = ["{k}"]\nurl = "{s.url}"\n' for k, s in servers.items()))
     m.serve()
     m.until_all("running")
     return servers

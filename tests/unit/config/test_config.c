@@ -124,8 +124,8 @@ static void mistakes_name_the_place_what_is_allowed_and_the_nearest_key(void **s
                    "2:7: bad value of store.url: allowed is \"auto\", \"sqlite:PATH\", \"postgresql://...\" or \"none\"");
     assert_refused("server = 1\n", "1:1: 'server' must be a table: [server] with its settings below");
     assert_refused("x = 1\n", "1:1: unknown setting 'x'");
-    assert_refused("[guard.worker.a]\nwais = []\n",
-                   "2:1: unknown setting 'guard.worker.a.wais', did you mean 'guard.worker.a.ways'?");
+    assert_refused("[guard.worker.a]\nmetods = []\n",
+                   "2:1: unknown setting 'guard.worker.a.metods', did you mean 'guard.worker.a.methods'?");
     assert_refused("[guard.wroker.a]\n", "1:8: unknown table 'guard.wroker', did you mean 'guard.worker'?");
     assert_refused("[guard.worker]\nx = 1\n", "2:1: 'guard.worker.x' must be a table: [guard.worker.NAME] with its settings below");
     assert_refused("[alert]\nname = \"x\"\n", "1:2: 'alert' must be written as [[alert]], once for each");
@@ -218,23 +218,37 @@ static void a_worker_under_guard_takes_what_it_does_not_set_from_worker(void **s
 {
     (void)state;
     struct config *c = loaded("[worker]\nclear_for = '10s'\nclaim = 'any'\n"
-                              "[guard.worker.ollama]\nways = ['ollama', 'checkpoint']\nclaim = 'needs'\ngpus = [0, 'GPU-1']\n"
+                              "[guard.worker.ollama]\nmethods = ['ollama', 'checkpoint']\nclaim = 'needs'\ngpus = [0, 'GPU-1']\n"
                               "match = { unit = 'ollama.service' }\n[guard.worker.'my llama']\nways = 'llamacpp'\n");
     assert_int_equal(c->guard_worker_count, 2);
     const struct config_guard_worker *w = &c->guard_worker[0];
-    assert_int_equal(w->ways.count, 2);
+    assert_int_equal(w->methods.count, 2);
     assert_int_equal(w->clear_ms, 10000);
     assert_int_equal(w->claim, CONFIG_CLAIM_NEEDS);
     assert_string_equal(w->gpus.items[0], "0");
     assert_string_equal(w->match.pairs[0].key, "unit");
     assert_int_equal(c->guard_worker[1].claim, CONFIG_CLAIM_ANY);
     assert_string_equal(c->guard_worker[1].entry.name, "my llama");
-    assert_int_equal(c->guard_worker[1].ways.count, 1);
+    assert_int_equal(c->guard_worker[1].methods.count, 1);
     AUTO_BUF struct buf shown = BUF(1 << 20);
     config_write_show(c, false, &shown);
     assert_non_null(strstr(shown.at, "[guard.worker.\"my llama\"]\n"));
     assert_non_null(strstr(shown.at, "# as worker.clear_for\n"));
     config_free(c);
+}
+
+static void old_names_are_understood(void **state)
+{
+    (void)state;
+    struct config *c = loaded("[guard.worker.a]\nways = ['mine', 'checkpoint']\n[guard.way.mine]\nunload = 'POST /unload'\n"
+                              "[guard.method.other]\nunload = 'POST /unload'\n");
+    assert_int_equal(c->guard_worker[0].methods.count, 2);
+    assert_int_equal(c->guard_method_count, 2);
+    assert_string_equal(c->guard_method[0].entry.name, "mine");
+    config_free(c);
+    assert_refused("[guard.way.mine]\nunload = 'POST /a'\nunlod = ''\n",
+                   "3:1: unknown setting 'guard.method.mine.unlod', did you mean 'guard.method.mine.unload'?");
+    assert_refused("ways = 1\n", "1:1: unknown setting 'ways'");
 }
 
 static void profiles_set_what_they_imply(void **state)
@@ -383,6 +397,7 @@ int main(void)
         TEST(the_worker_table_of_the_contract_works_as_written),
         TEST(the_alert_example_works_as_written),
         TEST(a_worker_under_guard_takes_what_it_does_not_set_from_worker),
+        TEST(old_names_are_understood),
         TEST(profiles_set_what_they_imply),
         TEST(a_reload_tells_what_it_applies_and_what_needs_a_restart),
         TEST(too_many_tables_are_refused),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "guard/way_checkpoint.h"
+#include "guard/method.h"
 
 #include <stdio.h>
 
@@ -17,8 +17,8 @@ struct rig {
     struct claim_worker w;
     struct journal journal;
     struct journal_entry entry;
-    struct way_settings settings;
-    struct way_context c;
+    struct method_settings settings;
+    struct method_context c;
     char calls[256];
     const char *answers;
     int driver_state;
@@ -85,13 +85,13 @@ static void set_up(struct rig *r)
     }
     add(r, 0, 100, PROCESS_COMPUTE);
     r->w.pids[r->w.pid_count++] = (struct claim_identity){100, 500};
-    r->c = (struct way_context){.env = &r->root.env,
-                                .settings = &r->settings,
-                                .worker = &r->w,
-                                .snapshot = r->s,
-                                .journal = &r->journal,
-                                .entry = &r->entry,
-                                .ending = &r->ending};
+    r->c = (struct method_context){.env = &r->root.env,
+                                   .settings = &r->settings,
+                                   .worker = &r->w,
+                                   .snapshot = r->s,
+                                   .journal = &r->journal,
+                                   .entry = &r->entry,
+                                   .ending = &r->ending};
 }
 
 static void take_down(struct rig *r)
@@ -102,7 +102,7 @@ static void take_down(struct rig *r)
 
 static int evict(struct rig *r, struct error *err)
 {
-    return way_checkpoint.evict(NULL, &r->c, err);
+    return method_checkpoint.evict(NULL, &r->c, err);
 }
 
 static void it_locks_and_checkpoints_and_comes_back(void **state)
@@ -114,11 +114,11 @@ static void it_locks_and_checkpoints_and_comes_back(void **state)
     assert_int_equal(evict(&r, &err), 0);
     assert_string_equal(r.calls, "lock checkpoint");
     assert_true(r.entry.pid_count == 1 && r.entry.pids[0].pid == 100 && r.entry.bytes == 8 * GIB);
-    assert_int_equal(way_checkpoint.find(NULL, &r.c, &err), WAY_FOUND_EVICTED);
-    assert_int_equal(way_checkpoint.resume(NULL, &r.c, &err), 0);
+    assert_int_equal(method_checkpoint.find(NULL, &r.c, &err), METHOD_FOUND_EVICTED);
+    assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), 0);
     assert_string_equal(r.calls, "lock checkpoint restore unlock");
-    assert_int_equal(way_checkpoint.find(NULL, &r.c, &err), WAY_FOUND_RUNNING);
-    assert_int_equal(way_checkpoint.resume(NULL, &r.c, &err), 0); /* nothing to do */
+    assert_int_equal(method_checkpoint.find(NULL, &r.c, &err), METHOD_FOUND_RUNNING);
+    assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), 0); /* nothing to do */
     assert_string_equal(r.calls, "lock checkpoint restore unlock");
     take_down(&r);
 }
@@ -232,7 +232,7 @@ static void one_that_was_left_locked_is_not_locked_again(void **state)
     assert_string_equal(r.calls, "checkpoint");
     r.driver_state = CUDA_PROCESS_LOCKED; /* killed between restore and unlock */
     r.calls[0] = '\0';
-    assert_int_equal(way_checkpoint.resume(NULL, &r.c, &err), 0);
+    assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), 0);
     assert_string_equal(r.calls, "unlock");
     take_down(&r);
 }
@@ -256,11 +256,11 @@ static void a_worker_that_is_gone_is_not_restored(void **state)
     struct rig r;
     struct error err = {0};
     set_up(&r);
-    assert_int_equal(way_checkpoint.resume(NULL, &r.c, &err), -ESRCH); /* nobody knows which one */
+    assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), -ESRCH); /* nobody knows which one */
     assert_int_equal(evict(&r, &err), 0);
     sysroot_remove(&r.root, "/proc/100");
-    assert_int_equal(way_checkpoint.resume(NULL, &r.c, &err), -ESRCH);
-    assert_int_equal(way_checkpoint.find(NULL, &r.c, &err), WAY_FOUND_UNKNOWN);
+    assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), -ESRCH);
+    assert_int_equal(method_checkpoint.find(NULL, &r.c, &err), METHOD_FOUND_UNKNOWN);
     assert_string_equal(r.calls, "lock checkpoint");
     take_down(&r);
 }

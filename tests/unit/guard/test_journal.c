@@ -86,7 +86,7 @@ static void more_than_fits_is_cut_not_overrun(void **state)
     struct journal_entry r;
     assert_int_equal(journal_open(&j, root.path, "x", NULL), 0);
     assert_int_equal(journal_read(&j, &r, NULL), 0);
-    assert_int_equal(r.acted_count, JOURNAL_WAYS_MAX);
+    assert_int_equal(r.acted_count, JOURNAL_METHODS_MAX);
     assert_int_equal(r.gpu_count, JOURNAL_GPUS_MAX);
 }
 

@@ -110,7 +110,7 @@ static struct guard_spec *spec_of(int pid, const char *more)
     char text[1024];
     snprintf(text, sizeof text,
              "[worker]\nprocess_check_interval_secs = 0.1\nclear_for = \"20ms\"\nminimum_pause = \"0s\"\ngamemode = false\n%s"
-             "[guard.worker.%d]\nways = [\"checkpoint\"]\nmatch = { pid = %d }\n",
+             "[guard.worker.%d]\nmethods = [\"checkpoint\"]\nmatch = { pid = %d }\n",
              more, pid, pid);
     struct config *c = loaded(text);
     struct guard_spec *spec = calloc(1, sizeof *spec);

@@ -115,17 +115,17 @@ static void unknown_neither_evicts_nor_resumes(void **state)
     assert_int_equal(r.p.state, GUARD_PAUSED);
 }
 
-static void ways_are_tried_in_order_and_the_last_failure_gives_up(void **state)
+static void methods_are_tried_in_order_and_the_last_failure_gives_up(void **state)
 {
     (void)state;
     struct rig r = rig();
-    r.limits.ways = 2;
+    r.limits.methods = 2;
     r.f.claim = CLAIM_SURE;
     step(&r, 0);
     assert_int_equal(step(&r, 0), GUARD_DO_EVICT);
     r.f.step = STEP_FAILED;
     assert_int_equal(step(&r, 10), GUARD_DO_EVICT);
-    assert_int_equal(r.p.way, 1);
+    assert_int_equal(r.p.method, 1);
     assert_int_equal(step(&r, 10), GUARD_DO_OPEN_GATE);
     assert_int_equal(r.p.state, GUARD_RUNNING);
     assert_true(r.p.gave_up);
@@ -133,11 +133,11 @@ static void ways_are_tried_in_order_and_the_last_failure_gives_up(void **state)
     assert_int_equal(step(&r, 30000), GUARD_DO_DRAIN);
 }
 
-static void memory_that_stays_held_leads_to_the_next_way_then_to_a_loud_pause(void **state)
+static void memory_that_stays_held_leads_to_the_next_method_then_to_a_loud_pause(void **state)
 {
     (void)state;
     struct rig r = rig();
-    r.limits.ways = 2;
+    r.limits.methods = 2;
     r.f.claim = CLAIM_SURE;
     step(&r, 0);
     step(&r, 0);
@@ -350,11 +350,11 @@ static void memory_that_is_freed_late_is_free(void **state)
     assert_false(r.p.not_freed);
 }
 
-static void without_any_way_it_gives_up_and_says_so(void **state)
+static void without_any_method_it_gives_up_and_says_so(void **state)
 {
     (void)state;
     struct rig r = rig();
-    r.limits.ways = 0;
+    r.limits.methods = 0;
     r.f.claim = CLAIM_SURE;
     step(&r, 0);
     assert_int_equal(step(&r, 10), GUARD_DO_OPEN_GATE);
@@ -369,7 +369,7 @@ static void a_paused_worker_that_loaded_again_is_evicted_again(void **state)
     assert_int_equal(r.p.state, GUARD_RUNNING); /* only a paused one */
     to_paused(&r);
     guard_evict_again(&r.p, r.now);
-    assert_true(r.p.state == GUARD_EVICTING && r.p.way == 0);
+    assert_true(r.p.state == GUARD_EVICTING && r.p.method == 0);
     r.f.step = STEP_FAILED;
     step(&r, 10);
     assert_true(r.p.state == GUARD_RUNNING && r.p.gave_up);
@@ -424,7 +424,7 @@ static void check_step(const struct guard_policy *before, const struct rig *r, e
     /* Never two at once: while an action is under way no other begins. */
     if ((before->state == GUARD_EVICTING || before->state == GUARD_RESUMING) && f->step == STEP_PENDING)
         assert_int_equal(a, GUARD_DO_NOTHING);
-    assert_true(r->p.way <= r->limits.ways);
+    assert_true(r->p.method <= r->limits.methods);
     assert_true(r->p.leave_ms <= r->limits.leave_longest_ms);
 }
 
@@ -453,7 +453,7 @@ static void random_histories_keep_every_promise(void **state)
     for (uint32_t seed = 1; seed <= 1000; seed++) {
         dice_state = seed;
         struct rig r = rig();
-        r.limits.ways = dice(4);
+        r.limits.methods = dice(4);
         r.limits.hot_pauses = dice(2);
         for (int i = 0; i < 300; i++) {
             random_facts(&r.f);
@@ -481,8 +481,8 @@ int main(void)
         TEST(work_in_flight_is_waited_for_but_not_for_ever),
         TEST(a_claim_that_ends_while_draining_opens_the_gate),
         TEST(unknown_neither_evicts_nor_resumes),
-        TEST(ways_are_tried_in_order_and_the_last_failure_gives_up),
-        TEST(memory_that_stays_held_leads_to_the_next_way_then_to_a_loud_pause),
+        TEST(methods_are_tried_in_order_and_the_last_failure_gives_up),
+        TEST(memory_that_stays_held_leads_to_the_next_method_then_to_a_loud_pause),
         TEST(it_returns_when_it_was_clear_long_enough_and_memory_suffices),
         TEST(a_claim_while_reserving_goes_back_to_pause),
         TEST(flapping_makes_it_more_patient),
@@ -494,7 +494,7 @@ int main(void)
         TEST(a_person_who_holds_after_a_resume_means_it),
         TEST(a_person_who_holds_does_not_wait_for_the_next_try),
         TEST(memory_that_is_freed_late_is_free),
-        TEST(without_any_way_it_gives_up_and_says_so),
+        TEST(without_any_method_it_gives_up_and_says_so),
         TEST(a_paused_worker_that_loaded_again_is_evicted_again),
         TEST(random_histories_keep_every_promise),
     };

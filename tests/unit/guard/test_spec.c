@@ -20,13 +20,13 @@ static void a_worker_takes_what_it_does_not_set_from_the_defaults(void **state)
     struct guard_spec s;
     assert_int_equal(
         make("[worker]\nprocess_check_interval_secs = 2\ntemperature_threshold_celsius = 80\n"
-             "[guard.worker.o]\nways = [\"ollama\", \"checkpoint\"]\nurl = \"http://127.0.0.1:11434\"\nclear_for = \"7s\"\n",
+             "[guard.worker.o]\nmethods = [\"ollama\", \"checkpoint\"]\nurl = \"http://127.0.0.1:11434\"\nclear_for = \"7s\"\n",
              &s, NULL),
         0);
     assert_string_equal(s.name, "o");
-    assert_int_equal(s.way_count, 2);
-    assert_int_equal(s.limits.ways, 2);
-    assert_string_equal(s.ways[0].name, "ollama");
+    assert_int_equal(s.method_count, 2);
+    assert_int_equal(s.limits.methods, 2);
+    assert_string_equal(s.methods[0].name, "ollama");
     assert_int_equal(s.interval_ms, 2000);
     assert_int_equal(s.limits.leave_clear_ms, 7000);
     assert_int_equal(s.hot_mdegc, 80000);
@@ -42,7 +42,7 @@ static void matches_commands_and_gates_are_read(void **state)
     (void)state;
     struct guard_spec s;
     assert_int_equal(
-        make("[guard.worker.x]\nways = [\"command\"]\nmatch = { unit = \"x.service\" }\nevict_command = [\"a\", \"b c\"]\n"
+        make("[guard.worker.x]\nmethods = [\"command\"]\nmatch = { unit = \"x.service\" }\nevict_command = [\"a\", \"b c\"]\n"
              "url = \"http://127.0.0.1:1\"\ngate = \"127.0.0.1:2\"\ngate_mode = \"refuse\"\ngpus = [0, \"GPU-1\"]\n",
              &s, NULL),
         0);
@@ -57,18 +57,18 @@ static void matches_commands_and_gates_are_read(void **state)
     spec_done(&s);
 }
 
-static void a_way_of_the_users_own_is_a_row(void **state)
+static void a_method_of_the_users_own_is_a_row(void **state)
 {
     (void)state;
     struct guard_spec s;
-    assert_int_equal(make("[guard.way.mine]\nunload = \"DELETE /models/{id}\"\nlist = \"GET /m\"\nitems = \"[]\"\nid = \"n\"\n"
-                          "[guard.worker.x]\nways = [\"mine\"]\nurl = \"http://127.0.0.1:1\"\n",
+    assert_int_equal(make("[guard.method.mine]\nunload = \"DELETE /models/{id}\"\nlist = \"GET /m\"\nitems = \"[]\"\nid = \"n\"\n"
+                          "[guard.worker.x]\nmethods = [\"mine\"]\nurl = \"http://127.0.0.1:1\"\n",
                           &s, NULL),
                      0);
-    assert_string_equal(s.ways[0].name, "mine");
-    assert_string_equal(s.ways[0].row->unload_method, "DELETE");
-    assert_string_equal(s.ways[0].row->unload_path, "/models/{id}");
-    assert_string_equal(s.ways[0].row->reload_path, "");
+    assert_string_equal(s.methods[0].name, "mine");
+    assert_string_equal(s.methods[0].row->unload.method, "DELETE");
+    assert_string_equal(s.methods[0].row->unload.path, "/models/{id}");
+    assert_null(s.methods[0].row->reload.path);
     spec_done(&s);
 }
 
@@ -78,22 +78,24 @@ static void mistakes_name_the_worker_and_what_is_missing(void **state)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"[guard.worker.x]\nways = [\"checkpoint\"]\n", "which processes"},
-        {"[guard.worker.x]\nmatch = { name = \"a\" }\n", "no way"},
-        {"[guard.worker.x]\nways = [\"magic\"]\nmatch = { name = \"a\" }\n", "unknown way 'magic'"},
-        {"[guard.worker.x]\nways = [\"ollama\"]\nmatch = { name = \"a\" }\n", "needs the url"},
-        {"[guard.worker.x]\nways = [\"command\"]\nmatch = { name = \"a\" }\n", "evict_command"},
-        {"[guard.worker.x]\nways = [\"process\"]\nmatch = { name = \"a\" }\n", "whirr guard run"},
-        {"[guard.worker.x]\nways = [\"checkpoint\"]\nmatch = { colour = \"a\" }\n", "matches nothing"},
-        {"[guard.worker.x]\nways = [\"signal\"]\nmatch = { name = \"a\" }\nevict_signal = \"SIGSTOP\"\n", "no signal"},
-        {"[guard.worker.x]\nways = [\"checkpoint\"]\nmatch = { name = \"a\" }\ngate = \"127.0.0.1:1\"\n", "a gate needs the url"},
-        {"[guard.worker.x]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1:9\"\ngate = \"127.0.0.1:9\"\n",
+        {"[guard.worker.x]\nmethods = [\"checkpoint\"]\n", "which processes"},
+        {"[guard.worker.x]\nmatch = { name = \"a\" }\n", "no method"},
+        {"[guard.worker.x]\nmethods = [\"magic\"]\nmatch = { name = \"a\" }\n", "unknown method 'magic'"},
+        {"[guard.worker.x]\nmethods = [\"ollama\"]\nmatch = { name = \"a\" }\n", "needs the url"},
+        {"[guard.worker.x]\nmethods = [\"command\"]\nmatch = { name = \"a\" }\n", "evict_command"},
+        {"[guard.worker.x]\nmethods = [\"process\"]\nmatch = { name = \"a\" }\n", "whirr guard run"},
+        {"[guard.worker.x]\nmethods = [\"checkpoint\"]\nmatch = { colour = \"a\" }\n", "matches nothing"},
+        {"[guard.worker.x]\nmethods = [\"signal\"]\nmatch = { name = \"a\" }\nevict_signal = \"SIGSTOP\"\n", "no signal"},
+        {"[guard.worker.x]\nmethods = [\"checkpoint\"]\nmatch = { name = \"a\" }\ngate = \"127.0.0.1:1\"\n",
+         "a gate needs the url"},
+        {"[guard.worker.x]\nmethods = [\"ollama\"]\nurl = \"http://127.0.0.1:9\"\ngate = \"127.0.0.1:9\"\n",
          "is the address of the url"},
-        {"[guard.worker.x]\nways = [\"ollama\"]\nurl = \"http://localhost:9/v1\"\ngate = \"0.0.0.0:9\"\n",
+        {"[guard.worker.x]\nmethods = [\"ollama\"]\nurl = \"http://localhost:9/v1\"\ngate = \"0.0.0.0:9\"\n",
          "is the address of the url"},
-        {"[guard.worker.x]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1\"\ngate = \"localhost:80\"\n",
+        {"[guard.worker.x]\nmethods = [\"ollama\"]\nurl = \"http://127.0.0.1\"\ngate = \"localhost:80\"\n",
          "is the address of the url"},
-        {"[guard.way.m]\nunload = \"nonsense\"\n[guard.worker.x]\nways = [\"m\"]\nurl = \"http://127.0.0.1:1\"\n", "not a method"},
+        {"[guard.method.m]\nunload = \"nonsense\"\n[guard.worker.x]\nmethods = [\"m\"]\nurl = \"http://127.0.0.1:1\"\n",
+         "not a method"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct guard_spec s;
@@ -133,8 +135,8 @@ static void workers_are_checked_together(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char text[512];
         snprintf(text, sizeof text,
-                 "[guard.worker.a]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1:1\"\ngate = \"127.0.0.1:9\"\n"
-                 "[guard.worker.b]\nways = [\"ollama\"]\nurl = \"http://127.0.0.1:2\"\ngate = \"%s\"\n",
+                 "[guard.worker.a]\nmethods = [\"ollama\"]\nurl = \"http://127.0.0.1:1\"\ngate = \"127.0.0.1:9\"\n"
+                 "[guard.worker.b]\nmethods = [\"ollama\"]\nurl = \"http://127.0.0.1:2\"\ngate = \"%s\"\n",
                  cases[i].second_gate);
         struct config *c = loaded(text);
         problems = (struct config_problems){0};
@@ -149,7 +151,7 @@ static void workers_are_checked_together(void **state)
 static void a_worker_that_would_not_be_guarded_is_an_error(void **state)
 {
     (void)state;
-    struct config *c = loaded("[guard.worker.x]\nways = [\"checkpoint\"]\n");
+    struct config *c = loaded("[guard.worker.x]\nmethods = [\"checkpoint\"]\n");
     problems = (struct config_problems){0};
     spec_check_config(c, false, &problems);
     assert_int_equal(problems.errors, 1);
@@ -167,7 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_worker_takes_what_it_does_not_set_from_the_defaults),
         TEST(matches_commands_and_gates_are_read),
-        TEST(a_way_of_the_users_own_is_a_row),
+        TEST(a_method_of_the_users_own_is_a_row),
         TEST(mistakes_name_the_worker_and_what_is_missing),
         TEST(a_url_tells_the_port_of_a_local_server_only),
         TEST(workers_are_checked_together),

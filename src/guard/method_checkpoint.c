@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Way "checkpoint": the CUDA driver moves the memory of any unmodified CUDA process into its host memory, and back. Refuses what
+ * Method "checkpoint": the CUDA driver moves the memory of any unmodified CUDA process into its host memory, and back. Refuses what
  * is known not to survive it; each driver call is made by a killable helper and noted in the journal before.
  */
-#include "guard/way_checkpoint.h"
+#include "guard/method.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct target {
     size_t on_gpus;
 };
 
-static bool is_worker(const struct way_context *c, const struct process *p)
+static bool is_worker(const struct method_context *c, const struct process *p)
 {
     for (size_t i = 0; i < c->worker->pid_count; i++)
         if (c->worker->pids[i].pid == p->pid)
@@ -41,7 +41,7 @@ static int refuse_process(const struct gpu *gpu, const struct process *p, struct
     return 0;
 }
 
-static int find_target(const struct way_context *c, struct target *t, struct error *err)
+static int find_target(const struct method_context *c, struct target *t, struct error *err)
 {
     *t = (struct target){0};
     for (size_t g = 0; c->snapshot && g < c->snapshot->gpu_count; g++) {
@@ -75,24 +75,24 @@ static int64_t call_limit_ms(int64_t bytes, int64_t configured_ms)
 }
 
 /* Locking waits for the work that the process has given to the GPU. */
-static int64_t lock_limit_ms(const struct way_context *c)
+static int64_t lock_limit_ms(const struct method_context *c)
 {
     int64_t configured_ms = c->settings->evict_timeout_ms;
     return configured_ms ? MIN_OF(configured_ms, CALL_TIMEOUT_MS) : CALL_TIMEOUT_MS;
 }
 
-static int call(struct way_context *c, enum cuda_call what, const char *step, struct claim_identity who, int64_t limit_ms,
+static int call(struct method_context *c, enum cuda_call what, const char *step, struct claim_identity who, int64_t limit_ms,
                 struct error *err)
 {
     int rc = target_check(c->env, who, err);
     if (rc == 0)
-        rc = way_note(c, step, err);
+        rc = method_note(c, step, err);
     return rc < 0 ? rc : cuda_call(c->env, what, who.pid, limit_ms, c->abandon, NULL, err);
 }
 
-static int evict(const struct way *way, struct way_context *c, struct error *err)
+static int evict(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     struct target t;
     int rc = find_target(c, &t, err);
     if (rc == 0)
@@ -114,7 +114,7 @@ static int evict(const struct way *way, struct way_context *c, struct error *err
         rc = call(c, CUDA_LOCK, "lock", t.who, lock_limit_ms(c), err);
     if (rc < 0)
         return rc;
-    if (way_is_ending(c))
+    if (method_is_ending(c))
         rc = error_set(err, -ECANCELED, "the guard ends");
     else
         rc = call(c, CUDA_CHECKPOINT, "checkpoint", t.who, limit_ms, err);
@@ -126,9 +126,9 @@ static int evict(const struct way *way, struct way_context *c, struct error *err
     return rc;
 }
 
-static int resume(const struct way *way, struct way_context *c, struct error *err)
+static int resume(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     if (c->entry->pid_count == 0)
         return error_set(err, -ESRCH, "it is not known which process was checkpointed");
     struct claim_identity who = c->entry->pids[0];
@@ -147,14 +147,14 @@ static int resume(const struct way *way, struct way_context *c, struct error *er
     return rc < 0 ? rc : call(c, CUDA_UNLOCK, "unlock", who, CALL_TIMEOUT_MS, err);
 }
 
-static enum way_found find(const struct way *way, struct way_context *c, struct error *err)
+static enum method_found find(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     enum cuda_process_state state;
     if (c->entry->pid_count == 0 || target_check(c->env, c->entry->pids[0], err) < 0 ||
         cuda_call(c->env, CUDA_GET_STATE, c->entry->pids[0].pid, CALL_TIMEOUT_MS, c->abandon, &state, err) < 0)
-        return WAY_FOUND_UNKNOWN;
-    return state == CUDA_PROCESS_RUNNING ? WAY_FOUND_RUNNING : WAY_FOUND_EVICTED;
+        return METHOD_FOUND_UNKNOWN;
+    return state == CUDA_PROCESS_RUNNING ? METHOD_FOUND_RUNNING : METHOD_FOUND_EVICTED;
 }
 
 int64_t checkpoint_restore_bytes(int64_t bytes)
@@ -162,7 +162,7 @@ int64_t checkpoint_restore_bytes(int64_t bytes)
     return bytes + RESTORE_MARGIN_BYTES;
 }
 
-const struct way_ops way_checkpoint = {
+const struct method_ops method_checkpoint = {
     .name = "checkpoint",
     .what = "the CUDA driver moves the process's GPU memory to host memory and back (any CUDA process; driver 570 or later)",
     .evict = evict,

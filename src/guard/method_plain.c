@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Ways that need no protocol. A process is never stopped with SIGSTOP: that keeps its memory on the card.
+ * Methods that need no protocol. A process is never stopped with SIGSTOP: that keeps its memory on the card.
  */
-#include "guard/way_plain.h"
+#include "guard/method.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@ enum { COMMAND_TIMEOUT_MS = 60000, STOP_TIMEOUT_MS = 10000, POLL_MS = 10 };
 
 /* ---- command ---- */
 
-static int run_command(struct way_context *c, const char *const *argv, int64_t timeout_ms, struct error *err)
+static int run_command(struct method_context *c, const char *const *argv, int64_t timeout_ms, struct error *err)
 {
     AUTO_BUF struct buf said = BUF(4096);
     struct launch launch = {
@@ -28,9 +28,9 @@ static int run_command(struct way_context *c, const char *const *argv, int64_t t
     return status;
 }
 
-static int command_busy(const struct way *way, struct way_context *c, struct error *err)
+static int command_busy(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     if (!c->settings->status_command)
         return 0;
     struct error ignored = {0};
@@ -38,33 +38,33 @@ static int command_busy(const struct way *way, struct way_context *c, struct err
     return rc == -EIO ? 1 : rc < 0 ? error_set(err, rc, "%s", ignored.text) : 0;
 }
 
-static int command_evict(const struct way *way, struct way_context *c, struct error *err)
+static int command_evict(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     if (!c->settings->evict_command)
-        return error_set(err, -EINVAL, "the way 'command' needs evict_command");
-    int rc = way_note(c, "evict command", err);
+        return error_set(err, -EINVAL, "the method 'command' needs evict_command");
+    int rc = method_note(c, "evict command", err);
     return rc < 0 ? rc : run_command(c, c->settings->evict_command, c->settings->evict_timeout_ms, err);
 }
 
-static int command_resume(const struct way *way, struct way_context *c, struct error *err)
+static int command_resume(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
-    int rc = way_note(c, "resume command", err);
+    (void)method;
+    int rc = method_note(c, "resume command", err);
     if (rc < 0 || !c->settings->resume_command)
         return rc;
     return run_command(c, c->settings->resume_command, c->settings->resume_timeout_ms, err);
 }
 
-static enum way_found cannot_tell(const struct way *way, struct way_context *c, struct error *err)
+static enum method_found cannot_tell(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     (void)c;
     (void)err;
-    return WAY_FOUND_UNKNOWN;
+    return METHOD_FOUND_UNKNOWN;
 }
 
-const struct way_ops way_command = {
+const struct method_ops method_command = {
     .name = "command",
     .what = "your own programs: evict_command, resume_command, status_command",
     .busy = command_busy,
@@ -75,7 +75,7 @@ const struct way_ops way_command = {
 
 /* ---- signal ---- */
 
-static int send_all(struct way_context *c, const struct claim_identity *pids, size_t count, int number, struct error *err)
+static int send_all(struct method_context *c, const struct claim_identity *pids, size_t count, int number, struct error *err)
 {
     if (number == 0)
         return 0;
@@ -89,25 +89,25 @@ static int send_all(struct way_context *c, const struct claim_identity *pids, si
     return 0;
 }
 
-static int signal_evict(const struct way *way, struct way_context *c, struct error *err)
+static int signal_evict(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     if (c->worker->pid_count == 0)
         return error_set(err, -ESRCH, "no process of the worker is known");
     memcpy(c->entry->pids, c->worker->pids, sizeof c->entry->pids);
     c->entry->pid_count = c->worker->pid_count;
-    int rc = way_note(c, "signal", err);
+    int rc = method_note(c, "signal", err);
     return rc < 0 ? rc : send_all(c, c->entry->pids, c->entry->pid_count, c->settings->evict_signal, err);
 }
 
-static int signal_resume(const struct way *way, struct way_context *c, struct error *err)
+static int signal_resume(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
-    int rc = way_note(c, "signal to resume", err);
+    (void)method;
+    int rc = method_note(c, "signal to resume", err);
     return rc < 0 ? rc : send_all(c, c->entry->pids, c->entry->pid_count, c->settings->resume_signal, err);
 }
 
-const struct way_ops way_signal = {
+const struct method_ops method_signal = {
     .name = "signal",
     .what = "signals that the worker understands (SIGUSR1 and SIGUSR2 unless set otherwise)",
     .evict = signal_evict,
@@ -185,29 +185,29 @@ int child_stop(const struct env *env, struct child *child, struct error *err)
     return 0;
 }
 
-static int process_evict(const struct way *way, struct way_context *c, struct error *err)
+static int process_evict(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     if (!c->child)
-        return error_set(err, -EINVAL, "the way 'process' is for workers that whirr started (whirr guard run)");
+        return error_set(err, -EINVAL, "the method 'process' is for workers that whirr started (whirr guard run)");
     int64_t limit_ms = c->settings->evict_timeout_ms;
     c->child->stop_timeout_ms = limit_ms ? MIN_OF(limit_ms, STOP_TIMEOUT_MS) : STOP_TIMEOUT_MS;
-    int rc = way_note(c, "stop", err);
+    int rc = method_note(c, "stop", err);
     return rc < 0 ? rc : child_stop(c->env, c->child, err);
 }
 
-static int process_resume(const struct way *way, struct way_context *c, struct error *err)
+static int process_resume(const struct method *method, struct method_context *c, struct error *err)
 {
-    (void)way;
+    (void)method;
     if (!c->child)
-        return error_set(err, -EINVAL, "the way 'process' is for workers that whirr started (whirr guard run)");
+        return error_set(err, -EINVAL, "the method 'process' is for workers that whirr started (whirr guard run)");
     if (c->child->pid)
         return 0;
-    int rc = way_note(c, "start", err);
+    int rc = method_note(c, "start", err);
     return rc < 0 ? rc : child_start(c->env, c->child, err);
 }
 
-const struct way_ops way_process = {
+const struct method_ops method_process = {
     .name = "process",
     .what = "a worker that whirr started (whirr guard run): it is stopped and started again",
     .evict = process_evict,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard's plain ways (command, signal, process), driver calls that hang, and the end of the guard in the middle of something."""
+"""The guard's plain methods (command, signal, process), driver calls that hang, and the end of the guard in the middle of something."""
 import json
 import pathlib
 import signal
@@ -58,11 +58,11 @@ class Told:
         self.thread.join()
 
 
-def commands(m, told, way_lines=""):
-    """A worker of the configuration with the way `command`."""
+def commands(m, told, method_lines=""):
+    """A worker of the configuration with the method `command`."""
     write = ["sh", "-c", f"echo $0 >> {m.dir}/commands; [ ! -e {m.dir}/$0.slow ] || sleep $(cat {m.dir}/$0.slow); printf $0 > {told.path}"]
-    m.config.write_text(f"[guard.worker.w]\nways = [\"command\"]\nmatch = {{ pid = {told.process.pid} }}\n{FAST}"
-                        f"evict_command = {json.dumps(write + ['freed'])}\nresume_command = {json.dumps(write + ['held'])}\n{way_lines}")
+    m.config.write_text(f"[guard.worker.w]\nmethods = [\"command\"]\nmatch = {{ pid = {told.process.pid} }}\n{FAST}"
+                        f"evict_command = {json.dumps(write + ['freed'])}\nresume_command = {json.dumps(write + ['held'])}\n{method_lines}")
 
 
 def ran(m):
@@ -70,7 +70,7 @@ def ran(m):
     return path.read_text().split() if path.exists() else []
 
 
-def under_way(m):
+def under_method(m):
     """Whether a hook is still running, also one whose whirr is gone."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
@@ -95,7 +95,7 @@ def test_commands_free_the_memory_and_bring_the_worker_back(machine):
     m.until("draining")
     assert ran(m) == []
     busy.unlink()
-    assert m.until("paused")["way"] == "command"
+    assert m.until("paused")["method"] == "command"
     m.end(other)
     m.until("running")
     assert ran(m) == ["freed", "held"] and told.state() == "held"
@@ -104,7 +104,7 @@ def test_commands_free_the_memory_and_bring_the_worker_back(machine):
 def test_a_command_that_fails_is_quoted_and_the_worker_goes_on(machine):
     m = machine
     told = Told(m, ["sleep", "600"])
-    m.config.write_text(f'[guard.worker.w]\nways = ["command"]\nmatch = {{ pid = {told.process.pid} }}\n{FAST}'
+    m.config.write_text(f'[guard.worker.w]\nmethods = ["command"]\nmatch = {{ pid = {told.process.pid} }}\n{FAST}'
                         'evict_command = ["sh", "-c", "echo no such model >&2; exit 3"]\n')
     m.guard("attach", "w")
     m.until("running")
@@ -129,7 +129,7 @@ def test_killed_in_the_middle_of_a_command_the_next_start_brings_the_worker_back
     guard.kill()
     guard.wait()
     # A command that is under way outlives whirr; it is over before somebody starts whirr again.
-    wait_for(lambda: not under_way(m), lambda: f"{ran(m)}")
+    wait_for(lambda: not under_method(m), lambda: f"{ran(m)}")
     for path in m.dir.glob("*.slow"):
         path.unlink()
     m.guard("attach", "w")
@@ -143,10 +143,10 @@ def test_killed_in_the_middle_of_a_command_the_next_start_brings_the_worker_back
 def test_signals_free_the_memory_and_bring_the_worker_back(machine):
     m = machine
     told = Told(m)
-    m.guard("attach", "--way", "signal", told.process.pid)
+    m.guard("attach", "--method", "signal", told.process.pid)
     m.until("running")
     other = m.process(3000)
-    assert m.until("paused")["way"] == "signal" and told.state() == "freed"
+    assert m.until("paused")["method"] == "signal" and told.state() == "freed"
     m.end(other)
     m.until("running")
     wait_for(lambda: told.state() == "held", m.log)
@@ -155,21 +155,21 @@ def test_signals_free_the_memory_and_bring_the_worker_back(machine):
 def test_killed_while_a_worker_waits_for_its_signal_the_next_start_sends_it(machine):
     m = machine
     told = Told(m)
-    guard = m.guard("attach", "--way", "signal", told.process.pid)
+    guard = m.guard("attach", "--method", "signal", told.process.pid)
     m.until("running")
     other = m.process(3000)
     m.until("paused")
     guard.kill()
     guard.wait()
     m.end(other)
-    m.guard("attach", "--way", "signal", told.process.pid)
+    m.guard("attach", "--method", "signal", told.process.pid)
     m.until("running")
     wait_for(lambda: told.state() == "held", m.log)
 
 
 def test_a_signal_that_keeps_the_memory_on_the_card_is_refused(machine):
     m = machine
-    m.config.write_text('[guard.worker.w]\nways = ["signal"]\nmatch = { pid = 1 }\nevict_signal = "SIGSTOP"\n')
+    m.config.write_text('[guard.worker.w]\nmethods = ["signal"]\nmatch = { pid = 1 }\nevict_signal = "SIGSTOP"\n')
     assert m.guard("attach", "w").wait(20) == 2 and "no signal that a worker can be told with" in m.log()
 
 
@@ -178,7 +178,7 @@ def test_a_signal_that_keeps_the_memory_on_the_card_is_refused(machine):
 def test_a_child_that_ignores_a_polite_end_is_killed_with_its_group(machine):
     m = machine
     m.config.write_text('[worker]\nevict_timeout = "1s"\n')
-    guard = m.guard("run", "--way", "process", "--", "sh", "-c", "trap '' TERM; sleep 600 & sleep 600; wait")
+    guard = m.guard("run", "--method", "process", "--", "sh", "-c", "trap '' TERM; sleep 600 & sleep 600; wait")
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     m.hold(pid, 16000)
     wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
@@ -198,7 +198,7 @@ def test_killed_while_a_child_is_stopped_or_started_there_is_one_child_in_the_en
     m = machine
     mark = f"mark-{uuid.uuid4()}"  # other tests run beside this one
     script = f": {mark}; trap 'sleep 1; exit 0' TERM; while :; do sleep 0.05; done"
-    run = ("run", "--way", "process", "--", "sh", "-c", script)
+    run = ("run", "--method", "process", "--", "sh", "-c", script)
     guard = m.guard(*run)
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     m.hold(pid, 16000)
@@ -301,7 +301,7 @@ def test_told_to_end_after_the_lock_it_unlocks(machine):
 def test_told_to_end_while_a_server_takes_its_time_it_does_not_wait(machine):
     m = machine
     server = Server(m, "vllm", busy=True, load_tracking=False)
-    guard = m.guard("attach", "--way", "vllm", server.url)
+    guard = m.guard("attach", "--method", "vllm", server.url)
     m.until("running")
     other = m.process(3000)
     wait_for(lambda: any("/sleep" in line for line in server.log()), m.log)  # it was asked, not only about to be
@@ -311,7 +311,7 @@ def test_told_to_end_while_a_server_takes_its_time_it_does_not_wait(machine):
     server.put(busy=False)
     wait_for(server.unloaded, "it went to sleep after all")
     m.end(other)
-    m.guard("attach", "--way", "vllm", server.url)
+    m.guard("attach", "--method", "vllm", server.url)
     wait_for(lambda: m.status()["state"] == "running" and server.get()["loaded"], lambda: f"{m.status()}\n{m.log()}")
 
 
@@ -330,7 +330,7 @@ def test_told_to_end_while_the_gpu_is_free_again_it_brings_the_worker_back_first
 def test_a_child_gets_its_memory_back_before_it_is_told_to_end(machine):
     m = machine
     saved = m.dir / "saved"
-    guard = m.guard("run", "--way", "checkpoint", "--clear-for", "60s", "--", "sh", "-c",
+    guard = m.guard("run", "--method", "checkpoint", "--clear-for", "60s", "--", "sh", "-c",
                     f"trap 'cat {m.cuda}/$$.state > {saved}; exit 0' TERM; while :; do sleep 0.05; done")
     pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
     m.hold(pid, 16000)
@@ -349,8 +349,8 @@ def test_settings_and_workers_change_at_a_reload(machine):
     worker, second = m.process(8000), m.process(200)
 
     def configure(more="", second_too=False):
-        text = f'[worker]\n{FAST}{more}[guard.worker.w]\nways = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n'
-        m.config.write_text(text + (f'[guard.worker.x]\nways = ["checkpoint"]\nmatch = {{ pid = {second.pid} }}\n' if second_too else ""))
+        text = f'[worker]\n{FAST}{more}[guard.worker.w]\nmethods = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n'
+        m.config.write_text(text + (f'[guard.worker.x]\nmethods = ["checkpoint"]\nmatch = {{ pid = {second.pid} }}\n' if second_too else ""))
     configure()
     daemon = m.serve()
     m.until_all("running")
@@ -373,12 +373,12 @@ def test_settings_and_workers_change_at_a_reload(machine):
 def test_a_worker_with_a_mistake_at_a_reload_stays_as_it_was(machine):
     m = machine
     worker = m.process(8000)
-    m.config.write_text(f'[worker]\n{FAST}[guard.worker.w]\nways = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n')
+    m.config.write_text(f'[worker]\n{FAST}[guard.worker.w]\nmethods = ["checkpoint"]\nmatch = {{ pid = {worker.pid} }}\n')
     daemon = m.serve()
     m.until_all("running")
-    m.config.write_text(f'[worker]\n{FAST}[guard.worker.w]\nways = ["magic"]\nmatch = {{ pid = {worker.pid} }}\n')
+    m.config.write_text(f'[worker]\n{FAST}[guard.worker.w]\nmethods = ["magic"]\nmatch = {{ pid = {worker.pid} }}\n')
     daemon.send_signal(signal.SIGHUP)
-    wait_for(lambda: "unknown way 'magic'" in m.log(), m.log)
+    wait_for(lambda: "unknown method 'magic'" in m.log(), m.log)
     m.process(3000)
     m.until("paused")
 

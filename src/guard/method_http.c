@@ -2,7 +2,7 @@
  * Unloading and loading models through a server's own API. The server's word is not trusted: the guard verifies through the
  * driver that the memory is free. What was loaded is written into the journal before anything is unloaded.
  */
-#include "guard/way_http.h"
+#include "guard/method.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,23 +14,18 @@
 
 enum { ACT_TIMEOUT_MS = 120000 };
 
-static const struct http_way rows[] = {
-#define HTTP_WAY(...) {__VA_ARGS__},
-#include "guard/http_ways.def"
-#undef HTTP_WAY
+static const struct server_row rows[] = {
+#define SERVER(name_, what_, ...) {.name = name_, .what = what_, __VA_ARGS__},
+#include "guard/servers.def"
+#undef SERVER
 };
 
-size_t http_way_count(void)
-{
-    return ARRAY_LEN(rows);
-}
-
-const struct http_way *http_way_at(size_t i)
+const struct server_row *server_row_at(size_t i)
 {
     return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
 }
 
-const struct http_way *http_way_find(const char *name)
+const struct server_row *server_row_find(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (strcmp(rows[i].name, name) == 0)
@@ -49,12 +44,12 @@ static int64_t limit(int64_t configured_ms)
 }
 
 /* Is work in flight? With "{id}" in the path each item that is loaded is asked for. */
-static int busy(const struct way *way, struct way_context *c, struct error *err)
+static int busy(const struct method *method, struct method_context *c, struct error *err)
 {
-    const struct http_way *row = way->row;
-    if (!is_set(row->busy_path))
+    const struct server_row *row = method->row;
+    if (!http_is_set(&row->busy))
         return 0;
-    bool by_item = http_by_item(row->busy_path, NULL), working = false;
+    bool by_item = http_by_item(&row->busy), working = false;
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
     int rc = now ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (rc == 0 && by_item)
@@ -62,17 +57,17 @@ static int busy(const struct way *way, struct way_context *c, struct error *err)
     size_t times = by_item && rc == 0 ? now->item_count : 1;
     for (size_t i = 0; rc == 0 && !working && i < times; i++) {
         json_t *root = NULL;
-        rc = http_ask(c, "GET", row->busy_path, NULL, by_item ? &now->items[i] : NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
+        rc = http_ask(c, &row->busy, by_item ? &now->items[i] : NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
         working = rc == 0 && json_path_any(root, row->busy_key);
         json_decref(root);
     }
     return rc < 0 ? rc : working;
 }
 
-static int must_be_idle(const struct way *way, struct way_context *c, struct error *err)
+static int must_be_idle(const struct method *method, struct method_context *c, struct error *err)
 {
-    int working = is_set(way->row->idle) ? busy(way, c, err) : 0;
-    return working <= 0 ? working : error_set(err, -EBUSY, "%s works, and would not survive being unloaded now", way->name);
+    int working = method->row->dies_when_busy ? busy(method, c, err) : 0;
+    return working <= 0 ? working : error_set(err, -EBUSY, "%s works, and would not survive being unloaded now", method->name);
 }
 
 static bool is_listed(const struct journal_entry *now, const char *id)
@@ -86,7 +81,7 @@ static bool is_listed(const struct journal_entry *now, const char *id)
 /* ---- evict ---- */
 
 /* A server refuses to unload what it has unloaded meanwhile by itself: that is fine. What it still shows as loaded is not. */
-static int still_loaded(const struct http_way *row, struct way_context *c, struct error *refusal, struct error *err)
+static int still_loaded(const struct server_row *row, struct method_context *c, struct error *refusal, struct error *err)
 {
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
     if (!now)
@@ -107,14 +102,13 @@ static bool is_refusal(int rc)
     return rc == -EACCES || rc == -ECONNREFUSED || rc == -EHOSTUNREACH;
 }
 
-static int unload_items(const struct http_way *row, struct way_context *c, bool *acted, struct error *err)
+static int unload_items(const struct server_row *row, struct method_context *c, bool *acted, struct error *err)
 {
     struct error refusal = {0};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < c->entry->item_count; i++) {
         struct error said = {0};
-        rc = http_ask(c, row->unload_method, row->unload_path, row->unload_body, &c->entry->items[i],
-                      limit(c->settings->evict_timeout_ms), NULL, &said);
+        rc = http_ask(c, &row->unload, &c->entry->items[i], limit(c->settings->evict_timeout_ms), NULL, &said);
         *acted |= !is_refusal(rc);
         if (rc == -EACCES) { /* the others are unloaded all the same */
             refusal = said;
@@ -126,42 +120,41 @@ static int unload_items(const struct http_way *row, struct way_context *c, bool 
     return rc == 0 && refusal.code ? still_loaded(row, c, &refusal, err) : rc;
 }
 
-static int unload(const struct http_way *row, struct way_context *c, bool *acted, struct error *err)
+static int unload(const struct server_row *row, struct method_context *c, bool *acted, struct error *err)
 {
-    if (http_by_item(row->unload_path, row->unload_body))
+    if (http_by_item(&row->unload))
         return unload_items(row, c, acted, err);
-    int rc =
-        http_ask(c, row->unload_method, row->unload_path, row->unload_body, NULL, limit(c->settings->evict_timeout_ms), NULL, err);
+    int rc = http_ask(c, &row->unload, NULL, limit(c->settings->evict_timeout_ms), NULL, err);
     *acted = !is_refusal(rc);
     return rc;
 }
 
-static int evict(const struct way *way, struct way_context *c, struct error *err)
+static int evict(const struct method *method, struct method_context *c, struct error *err)
 {
-    const struct http_way *row = way->row;
+    const struct server_row *row = method->row;
     int rc = http_list(row, c, c->entry, err);
-    if (rc == 0 && c->entry->item_count == 0 && http_by_item(row->unload_path, row->unload_body))
+    if (rc == 0 && c->entry->item_count == 0 && http_by_item(&row->unload))
         return 0; /* nothing is loaded */
     if (rc == 0)
-        rc = must_be_idle(way, c, err);
+        rc = must_be_idle(method, c, err);
     bool paused = false, acted = false;
-    if (rc == 0 && is_set(row->before_path)) {
-        rc = way_note(c, "pause", err);
+    if (rc == 0 && http_is_set(&row->before)) {
+        rc = method_note(c, "pause", err);
         if (rc == 0)
-            rc = http_ask(c, "POST", row->before_path, row->before_body, NULL, limit(c->settings->evict_timeout_ms), NULL, err);
+            rc = http_ask(c, &row->before, NULL, limit(c->settings->evict_timeout_ms), NULL, err);
         paused = rc == 0;
         acted = !is_refusal(rc);
         /* A request may have come between the look and the pause; nothing comes after it. */
         if (rc == 0)
-            rc = must_be_idle(way, c, err);
+            rc = must_be_idle(method, c, err);
     }
     if (rc == 0)
-        rc = way_note(c, "unload", err);
+        rc = method_note(c, "unload", err);
     if (rc == 0)
         rc = unload(row, c, &acted, err);
-    if (rc < 0 && paused && is_set(row->after_path)) {
+    if (rc < 0 && paused && http_is_set(&row->after)) {
         struct error ignored = {0}; /* it was paused for the unloading: let it go on */
-        http_ask(c, "POST", row->after_path, row->after_body, NULL, HTTP_LOOK_TIMEOUT_MS, NULL, &ignored);
+        http_ask(c, &row->after, NULL, HTTP_LOOK_TIMEOUT_MS, NULL, &ignored);
     }
     if (rc < 0 && !acted)
         c->entry->step[0] = '\0'; /* it refused: there is nothing to undo */
@@ -171,7 +164,7 @@ static int evict(const struct way *way, struct way_context *c, struct error *err
 /* ---- resume ---- */
 
 /* The driver still shows most of what it held: it never let go, or has it back already. */
-static bool holds_its_memory(const struct way_context *c)
+static bool holds_its_memory(const struct method_context *c)
 {
     int64_t now;
     return c->snapshot && c->entry->bytes > 0 && claim_worker_bytes(c->snapshot, c->worker, &now) && now > c->entry->bytes / 2;
@@ -179,9 +172,9 @@ static bool holds_its_memory(const struct way_context *c)
 
 /* A model that the server refuses to load (it was deleted, it cannot be loaded this way, or a client loaded it already) does not
  * keep the others away: the server runs, and its next request loads what it needs. */
-static int reload_items(const struct way *way, struct way_context *c, struct error *err)
+static int reload_items(const struct method *method, struct method_context *c, struct error *err)
 {
-    const struct http_way *row = way->row;
+    const struct server_row *row = method->row;
     int64_t limit_ms = limit(c->settings->resume_timeout_ms);
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
     if (!now)
@@ -194,13 +187,13 @@ static int reload_items(const struct way *way, struct way_context *c, struct err
         struct journal_item item = c->entry->items[i];
         if (is_listed(now, item.id))
             continue;
-        int rc = http_ask(c, row->reload_method, row->reload_path, row->reload_body, &item, limit_ms, NULL, err);
+        int rc = http_ask(c, &row->reload, &item, limit_ms, NULL, err);
         if (rc == -EACCES && item.extra[0]) { /* settings of another version: with the server's own, then */
             item.extra[0] = '\0';
-            rc = http_ask(c, row->reload_method, row->reload_path, row->reload_body, &item, limit_ms, NULL, err);
+            rc = http_ask(c, &row->reload, &item, limit_ms, NULL, err);
         }
         if (rc == -EACCES)
-            log_warn("the server does not load a model again", LOG_TEXT("way", way->name), LOG_TEXT("model", item.id),
+            log_warn("the server does not load a model again", LOG_TEXT("method", method->name), LOG_TEXT("model", item.id),
                      LOG_TEXT("error", err->text));
         else if (rc < 0)
             return rc;
@@ -208,61 +201,60 @@ static int reload_items(const struct way *way, struct way_context *c, struct err
     return 0;
 }
 
-static int reload(const struct way *way, struct way_context *c, struct error *err)
+static int reload(const struct method *method, struct method_context *c, struct error *err)
 {
-    const struct http_way *row = way->row;
-    if (!is_set(row->reload_path))
+    const struct server_row *row = method->row;
+    if (!http_is_set(&row->reload))
         return 0;
     /* Asked to take back what it holds, this server would die. */
-    if (is_set(row->idle) && holds_its_memory(c))
+    if (row->dies_when_busy && holds_its_memory(c))
         return 0;
-    if (http_by_item(row->reload_path, row->reload_body))
-        return reload_items(way, c, err);
-    return http_ask(c, row->reload_method, row->reload_path, row->reload_body, NULL, limit(c->settings->resume_timeout_ms), NULL,
-                    err);
+    if (http_by_item(&row->reload))
+        return reload_items(method, c, err);
+    return http_ask(c, &row->reload, NULL, limit(c->settings->resume_timeout_ms), NULL, err);
 }
 
-static int resume(const struct way *way, struct way_context *c, struct error *err)
+static int resume(const struct method *method, struct method_context *c, struct error *err)
 {
-    const struct http_way *row = way->row;
-    int rc = way_note(c, "reload", err);
+    const struct server_row *row = method->row;
+    int rc = method_note(c, "reload", err);
     if (rc == 0)
-        rc = reload(way, c, err);
-    if (rc == 0 && is_set(row->after_path)) {
-        rc = way_note(c, "continue", err);
+        rc = reload(method, c, err);
+    if (rc == 0 && http_is_set(&row->after)) {
+        rc = method_note(c, "continue", err);
         if (rc == 0)
-            rc = http_ask(c, "POST", row->after_path, row->after_body, NULL, limit(c->settings->resume_timeout_ms), NULL, err);
+            rc = http_ask(c, &row->after, NULL, limit(c->settings->resume_timeout_ms), NULL, err);
     }
     return rc;
 }
 
 /* ---- after a restart ---- */
 
-static enum way_found find(const struct way *way, struct way_context *c, struct error *err)
+static enum method_found find(const struct method *method, struct method_context *c, struct error *err)
 {
-    const struct http_way *row = way->row;
+    const struct server_row *row = method->row;
     /* A request to unload was under way: what the server shows now may be over in a moment. */
     if (strcmp(c->entry->step, "unload") == 0)
-        return WAY_FOUND_EVICTED;
-    if (is_set(row->asleep_path)) {
+        return METHOD_FOUND_EVICTED;
+    if (http_is_set(&row->asleep)) {
         json_t *root = NULL;
-        int rc = http_ask(c, "GET", row->asleep_path, NULL, NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
+        int rc = http_ask(c, &row->asleep, NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
         bool asleep = json_path_any(root, row->asleep_key), known = rc == 0 && root;
         json_decref(root);
-        return !known ? WAY_FOUND_UNKNOWN : asleep ? WAY_FOUND_EVICTED : WAY_FOUND_RUNNING;
+        return !known ? METHOD_FOUND_UNKNOWN : asleep ? METHOD_FOUND_EVICTED : METHOD_FOUND_RUNNING;
     }
-    if (!is_set(row->list_path) || !http_by_item(row->unload_path, row->unload_body))
-        return WAY_FOUND_UNKNOWN;
+    if (!http_is_set(&row->list) || !http_by_item(&row->unload))
+        return METHOD_FOUND_UNKNOWN;
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
     if (!now || http_list(row, c, now, err) < 0)
-        return WAY_FOUND_UNKNOWN;
+        return METHOD_FOUND_UNKNOWN;
     for (size_t i = 0; i < c->entry->item_count; i++)
         if (!is_listed(now, c->entry->items[i].id))
-            return WAY_FOUND_EVICTED; /* also when only some of them are gone */
-    return WAY_FOUND_RUNNING;
+            return METHOD_FOUND_EVICTED; /* also when only some of them are gone */
+    return METHOD_FOUND_RUNNING;
 }
 
-const struct way_ops way_http = {
+const struct method_ops method_http = {
     .busy = busy,
     .evict = evict,
     .resume = resume,
