@@ -23,10 +23,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "source/amdgpu/amdgpu.h"
-#include "source/drm/drm.h"
 #include "source/drm/scan.h"
-#include "source/intel/intel.h"
+#include "source/source.h"
 
 enum { PROCESSES = 550, DESCRIPTORS = 1600, FIRST_PID = 1000 };
 

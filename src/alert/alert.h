@@ -94,3 +94,12 @@ void alert_fingerprint(const struct alert *a, char text[NOTICE_FINGERPRINT_SIZE]
 void alert_notice(const struct alert *a, struct alert_notice *n);
 /* The label of an alert, its own ones and "alert", "severity", "gpu", ...: for silences. */
 const char *alert_label(const void *alert, const char *key);
+
+/* ---- What alerts must know after a restart, as text: states, silences, recent driver errors. ---- */
+
+enum { ALERT_KEEP_MAX = 16 << 20 };
+
+void alert_keep_write(struct buf *out, const struct alert_set *set);
+/* Into a set that was just made. -EINVAL and a sentence when it is not what alert_keep_write wrote; what is wrong in a single entry
+ * leaves that one out. */
+int alert_keep_read(struct alert_set *set, struct str text, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Alerts and silences to and from JSON.
  */
-#include "alert/keep.h"
+#include "alert/alert.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "alert/high_usage.h"
-#include "alert/rule_place.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 

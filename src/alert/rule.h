@@ -44,3 +44,9 @@ const char *severity_name(enum config_severity severity);
 int summary_check(struct str text, enum alert_scope scope, struct expr_error *err);
 /* The sentence for people about a subject. */
 void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *subject);
+
+/* ---- Where inside a text of a configuration file a mistake stands: the value's place is known, escapes and quotes move the rest.
+ */
+
+/* Moves the origin of a text to its character `column` (from 1). What is not in a file, or cannot be read again, stays. */
+void place_inside_text(const struct env *env, struct config_origin *origin, int column);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads the line of a configuration file again and counts the characters of a quoted text in it.
  */
-#include "alert/rule_place.h"
+#include "alert/rule.h"
 
 #include "base/file.h"
 #include "base/toml.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Asks the daemon about alerts, and reads the rules of the configuration.
  */
-#include "ask/alert.h"
+#include "ask/answers.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads the history for one forecast, without changing anything in it.
  */
-#include "ask/forecast.h"
+#include "ask/answers.h"
 
 #include <errno.h>
 #include <stdio.h>

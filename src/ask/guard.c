@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One request to all guards.
  */
-#include "ask/guard.h"
+#include "ask/answers.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -16,7 +16,6 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "format/json/json.h"
-#include "format/json/why.h"
 
 /* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
 enum { ANSWER_WITHIN_MS = 8000, DAEMON_WITHIN_MS = 1500, MAX_AGE_MS = 5000 };

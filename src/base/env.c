@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/launch.h"
-
 static const char *env_or(const char *name, const char *fallback)
 {
     const char *value = getenv(name);

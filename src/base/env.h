@@ -55,3 +55,7 @@ static inline bool env_is_recorded(const struct env *env)
 {
     return env->sysroot[0] != '\0';
 }
+
+/* ---- Running a program for its output, with a deadline that holds. ---- */
+
+int launch_program(const struct env *env, const struct launch *launch, struct error *err);

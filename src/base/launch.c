@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The real launcher: a process group of its own, output read through bounded buffers, killed whole at the deadline.
  */
-#include "base/launch.h"
+#include "base/env.h"
 
 #include <errno.h>
 #include <fcntl.h>

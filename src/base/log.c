@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
-#include "base/log_journal.h"
 
 static _Atomic int least_level = LOG_WARNING;
 static enum log_format line_format = LOG_FORMAT_TEXT;

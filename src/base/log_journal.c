@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One datagram an entry: lines of NAME=value.
  */
-#include "base/log_journal.h"
+#include "base/log.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr alert silence: add, list, remove.
  */
-#include "cli/alert_silence.h"
+#include "cli/alert.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "alert/silence.h"
-#include "ask/alert.h"
+#include "ask/answers.h"
 #include "base/json_writer.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "cli/alert_text.h"
 #include "cli/show.h"
 
 static int say_end(struct cli *cli, struct json_writer *j)

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Chooses what is tried on what: a rule or a condition, now, on a simulated machine, a recording or the history.
  */
-#include "cli/alert_test.h"
+#include "cli/alert.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/alert.h"
+#include "ask/answers.h"
 #include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "cli/alert_course.h"
-#include "cli/alert_now.h"
-#include "cli/alert_trial.h"
 #include "cli/show.h"
 #include "config/places.h"
 #include "store/query.h"

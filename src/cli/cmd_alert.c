@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/alert.h"
+#include "ask/answers.h"
 #include "ask/history_source.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "cli/alert_silence.h"
-#include "cli/alert_test.h"
-#include "cli/alert_text.h"
+#include "cli/alert.h"
 #include "cli/show.h"
 #include "format/json/alert.h"
 #include "format/json/json.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/guard.h"
+#include "ask/answers.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ask/forecast.h"
+#include "ask/answers.h"
 #include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "cli/show.h"

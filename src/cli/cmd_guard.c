@@ -4,14 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask/guard.h"
+#include "ask/answers.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
 #include "base/words.h"
-#include "cli/guard_front.h"
-#include "cli/guard_probe.h"
-#include "cli/guard_text.h"
+#include "cli/guard.h"
 #include "cli/show.h"
 
 enum { WAIT_DEFAULT_MS = 120000, WAIT_POLL_MS = 100, RESERVING_IS_LONG_MS = 3000 };

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "cli/manual.h"
+#include "cli/command.h"
 #include "cli/show.h"
 
 static int run_help(struct cli *cli)

@@ -13,7 +13,7 @@
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/show.h"
-#include "format/table/notifiers.h"
+#include "format/table/table.h"
 
 enum { ANSWER_WITHIN_MS = 3000 };
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ask/guard.h"
+#include "ask/answers.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/show.h"

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "cli/show.h"
 #include "format/json/json.h"
-#include "format/json/why.h"
 #include "format/table/table.h"
 #include "model/recent.h"
 #include "source/replay/replay.h"

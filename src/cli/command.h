@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ask/cli.h"
+#include "base/buf.h"
 
 struct example {
     const char *line; /* what to type */
@@ -37,3 +38,11 @@ const struct command *command_find(const char *name); /* NULL: unknown */
 /* --help of one command, and of the program. */
 void help_command(struct buf *out, const struct page *page, const struct command *command);
 void help_overview(struct buf *out, const struct page *page);
+
+/* ---- Man pages from the command table, as source for scdoc(5), and the list of metrics from the metric table. ---- */
+
+void manual_overview(struct buf *out);
+void manual_command(struct buf *out, const struct command *command);
+
+void manual_metrics(struct buf *out, const struct page *page);
+void manual_metrics_markdown(struct buf *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A guard of one worker in the foreground: an engine, a guard, its control socket, and signals.
  */
-#include "cli/guard_front.h"
+#include "cli/guard.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,6 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "cli/guard_socket.h"
 #include "config/places.h"
 #include "engine/engine.h"
 #include "guard/target.h"

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One round trip of a worker, with what it took.
  */
-#include "cli/guard_probe.h"
+#include "cli/guard.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 
-#include "ask/guard.h"
+#include "ask/answers.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
-#include "cli/guard_front.h"
 #include "cli/show.h"
 #include "config/places.h"
 #include "engine/engine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Events beside plots, and lists of the past.
  */
-#include "cli/history_parts.h"
+#include "cli/history_show.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "cli/history_show.h"
 #include "format/table/grid.h"
 
 void history_title(const char *metric, char *text, size_t size)

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "cli/history_parts.h"
 
 enum { PLOTS_MAX = 256 };
 

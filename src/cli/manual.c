@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The man pages. What the table knows is not written a second time.
  */
-#include "cli/manual.h"
 #include "cli/command.h"
 
 #include <ctype.h>

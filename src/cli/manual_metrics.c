@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "cli/manual.h"
+#include "cli/command.h"
 #include "model/metric.h"
 
 static const char *group_word(enum metric_group group)

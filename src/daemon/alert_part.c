@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alert/keep.h"
+#include "alert/alert.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
 #include "daemon/alert_file.h"
-#include "daemon/notify_part.h"
 #include "daemon/part.h"
-#include "daemon/silence_request.h"
 #include "format/json/alert.h"
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "daemon/guard_part.h"
 #include "daemon/part.h"
 #include "format/json/capacity.h"
 #include "store/query.h"

@@ -17,8 +17,6 @@
 #include "config/places.h"
 #include "daemon/history_part.h"
 #include "daemon/part.h"
-#include "daemon/privileges.h"
-#include "daemon/sd_notify.h"
 #include "engine/engine.h"
 #include "serve/http/server.h"
 #include "source/source.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The daemon's guard. Events come from keepers' threads and go through a mailbox into the server's loop.
  */
-#include "daemon/guard_part.h"
+#include "daemon/part.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,7 @@
 #include "config/places.h"
 #include "daemon/guard_eyes.h"
 #include "daemon/guard_routes.h"
-#include "daemon/part.h"
-#include "format/json/guard.h"
+#include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
 
 enum { EVENTS_QUEUED = 64, EVENT_MAX = 4096 };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "format/json/guard.h"
+#include "format/json/json.h"
 
 static struct guard *guard_of(void *part)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Starts the notifiers, and answers for them.
  */
-#include "daemon/notify_part.h"
+#include "daemon/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
-#include "daemon/part.h"
-#include "format/table/notifiers.h"
+#include "format/table/table.h"
 
 struct notify_part {
     struct notifier_service *service; /* NULL: it could not be started, and the log says why */

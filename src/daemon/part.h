@@ -3,9 +3,14 @@
  */
 #pragma once
 
+#include "alert/notify/notify.h"
+#include "alert/silence.h"
+#include "base/buf.h"
 #include "base/env.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "engine/engine.h"
+#include "insight/fit/capacity.h"
 #include "serve/api/part.h"
 #include "serve/http/exchange.h"
 #include "serve/http/server.h"
@@ -34,3 +39,25 @@ extern const struct part_ops log_changes_ops, history_part_ops, guard_part_ops, 
 /* All of them, in the order in which they are opened, started and shown samples; they are closed in reverse. */
 extern const struct part_ops *const daemon_parts[];
 extern const size_t daemon_part_count;
+
+/* ---- The guard as a part of the daemon: the workers of the configuration, requests, events and counters. A worker with a mistake
+ * is logged and left out; at a reload it stays as it was. */
+
+struct guard_part;
+
+/* What its workers hold and could give back. */
+size_t guard_part_holds(struct guard_part *p, const struct snapshot *s, struct capacity_hold *list, size_t max);
+
+/* ---- Notifiers as a part of the daemon: the alerts tell them. Calls are from the loop's thread and never wait. ---- */
+
+struct notify_part;
+
+void notify_part_tell(struct notify_part *p, const struct alert_notice *notice);
+/* Everything that fires is told between these two; what is not among it is over. */
+void notify_part_roll_begin(struct notify_part *p);
+void notify_part_roll_end(struct notify_part *p);
+
+/* ---- The body of a request for silence, as it changes the list. ---- */
+
+/* The status of the answer, whose body is appended; below 300: the silences are other ones now. */
+int silence_request(struct silences *silences, struct wall now, struct str body, struct buf *out);

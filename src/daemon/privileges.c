@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Capabilities by the two system calls; no library is needed for that.
  */
-#include "daemon/privileges.h"
+#include "daemon/daemon.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One datagram a message to $NOTIFY_SOCKET.
  */
-#include "daemon/sd_notify.h"
+#include "daemon/daemon.h"
 
 #include <stdarg.h>
 #include <stddef.h>

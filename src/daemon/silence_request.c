@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * POST /api/alerts/silence: a silence is added or removed.
  */
-#include "daemon/silence_request.h"
+#include "daemon/part.h"
 
 #include <errno.h>
 #include <jansson.h>

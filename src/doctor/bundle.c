@@ -18,7 +18,6 @@
 #include "doctor/doctor.h"
 #include "doctor/files_read.h"
 #include "doctor/redact.h"
-#include "doctor/tar.h"
 #include "format/json/json.h"
 #include "format/machine_text.h"
 #include "format/record.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The ustar format: a block of 512 bytes in front of each entry, contents padded to blocks, two empty blocks at the end.
  */
-#include "doctor/tar.h"
+#include "doctor/bundle.h"
 
 #include <stdio.h>
 

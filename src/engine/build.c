@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Puts the GPUs of all sources into index order, says of the missing ones why they are missing, and gathers events and status.
  */
-#include "engine/build.h"
+#include "engine/internal.h"
 
 #include <stdio.h>
 #include <string.h>

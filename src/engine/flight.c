@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "engine/build.h"
 #include "engine/internal.h"
 #include "insight/activity/activity.h"
 

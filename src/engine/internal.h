@@ -94,3 +94,8 @@ bool engine_anybody_busy(const struct engine *e);
 /* ---- coordinator.c ---- */
 
 void *coordinator_run(void *engine); /* the thread */
+
+/* ---- From the results of the sources to one snapshot. ---- */
+
+/* Takes the GPUs out of the slots' results. NULL when memory is out. `first`: the indices are given now. */
+struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, bool first, struct wall at);

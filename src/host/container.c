@@ -2,7 +2,7 @@
  * Container names from cgroup paths. Every runtime has its own way to spell them, v1 and v2, with the systemd and the cgroupfs
  * driver; what they share is a 64-digit id in the last parts of the path.
  */
-#include "host/container.h"
+#include "host/identity.h"
 
 #include <stdio.h>
 

@@ -12,12 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/container.h"
 #include "host/mask.h"
-#include "host/model_name.h"
-#include "host/namespace.h"
 #include "host/procfs.h"
-#include "host/users.h"
 
 enum {
     BUCKETS = 256,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/env.h"
+#include "base/str.h"
 #include "model/process.h"
 
 struct identity; /* cache of what was learned about pids; used from one thread */
@@ -19,3 +20,36 @@ void identity_fill(struct identity *i, struct process *p);
 
 /* Call once a sample, after all identity_fill: forgets pids that are gone. */
 void identity_sweep(struct identity *i);
+
+/* ---- Which container or batch job a process belongs to, from the text of /proc/PID/cgroup. A pure function. ---- */
+
+/* "docker:4f2a9c1b3d7e", "podman:...", "k8s:POD-UID/4f2a9c1b3d7e", "lxc:NAME", "nspawn:NAME", "slurm:JOB", ...; "" when the process
+ * runs on the host itself. */
+void container_name(struct str cgroup, char *to, size_t size);
+
+/* ---- The model that a command line names: "llama-server -m /x/qwen3-8b-q4_k_m.gguf" runs qwen3-8b-q4_k_m. A pure function. */
+
+/* "" when the command line names none. */
+void model_name(const struct str *args, size_t count, char *to, size_t size);
+
+/* ---- Whether the numbers in our /proc are those of the host. Drivers may report host PIDs into a container; the same number there
+ * can be somebody else. */
+
+/* True: /proc shows the host's own processes, so a PID from a driver can be looked up as it is. */
+bool procfs_is_of_host(const struct env *env);
+
+/* True when the process holds a GPU's device file open, as far as we may see: the proof that a PID which a driver reported is
+ * this very process of our PID namespace. */
+bool process_holds_gpu(const struct env *env, int32_t pid);
+
+/* ---- Names of users by number, from /etc/passwd below the sysroot and, on the real machine, from the name service behind it. */
+
+struct users;
+
+struct users *users_new(const struct env *env);
+void users_free(struct users *u);
+/* The name, or the number where there is none. */
+void users_name(struct users *u, int64_t uid, char *to, size_t size);
+
+/* The name of `uid` in the text of a passwd file. */
+bool passwd_find(struct str passwd, int64_t uid, struct str *name);

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine_parts.h"
 
 enum {
     WINDOW_MS = 200, /* rates over less are noise: the last ones are kept */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/env.h"
+#include "host/counters.h"
 #include "model/host.h"
 
 struct machine;
@@ -14,3 +15,34 @@ void machine_free(struct machine *m);
 /* Rates are taken over at least so long (200 ms unless set): one-shots that must answer at once take less, and are coarser. */
 void machine_set_window(struct machine *m, int64_t ms);
 void machine_sample(struct machine *m, struct host *out);
+
+/* ---- The inside of struct machine: what is remembered between two samples, and the parts that read it. Not for others. */
+
+enum { CORES_MAX = 1024, SENSORS_MAX = 8, SENSOR_PATH_SIZE = 96 };
+
+/* In the kernel's ticks, since the start of the machine. */
+struct cpu_time {
+    uint64_t total, busy, iowait, steal;
+};
+
+struct machine {
+    const struct env *env;
+    int64_t window_ms;
+    bool measured; /* there is a first sample */
+    struct mono at, slow_at;
+    struct cpu_time cpu, cores[CORES_MAX]; /* further cores count in the sum only */
+    struct counters net, disks;
+    uint64_t swapped_in, swapped_out; /* pages */
+    bool swap_known;
+    char sensors[SENSORS_MAX][SENSOR_PATH_SIZE]; /* of the CPU's temperature */
+    int sensor_count;                            /* -1: not looked for yet */
+    struct host last;                            /* its rates are given while the window is too short */
+};
+
+void machine_read_cpu(struct machine *m, struct host *out, bool new_window);
+void machine_read_temperature(struct machine *m, struct host *out);
+void machine_read_memory(const struct env *env, struct host *out);
+void machine_read_load(const struct env *env, struct host *out);
+void machine_read_pressure(const struct env *env, struct host *out);
+/* Network, disks and swapping, since the last call of it. */
+void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms);

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine_parts.h"
+#include "host/machine.h"
 
 enum {
     TEXT_MAX = 1 << 20,

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine_parts.h"
+#include "host/machine.h"
 
 void machine_read_memory(const struct env *env, struct host *out)
 {

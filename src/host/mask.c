@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "host/secret.h"
 
 enum { COMMAND_MAX = 64 * 1024 };
 

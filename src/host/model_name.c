@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Names of models in command lines of inference servers, trainers and tools. Tables say where each program puts it.
  */
-#include "host/model_name.h"
+#include "host/identity.h"
 
 #include <ctype.h>
 

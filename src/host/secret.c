@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What secrets are called and what they look like: tables, and the texture of random texts.
  */
-#include "host/secret.h"
+#include "host/mask.h"
 
 #include <ctype.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * User names, each looked up once. The file is read first: the name service may ask a server and take its time.
  */
-#include "host/users.h"
+#include "host/identity.h"
 
 #include <pwd.h>
 #include <stdio.h>

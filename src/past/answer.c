@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "format/json/why.h"
 #include "past/answer.h"
 
 static const char *detail_name(enum level level)

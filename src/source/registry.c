@@ -2,13 +2,7 @@
  * The ordered list of sources. A new vendor is one line here.
  */
 #include "base/cleanup.h"
-#include "source/amdgpu/amdgpu.h"
-#include "source/drm/drm.h"
-#include "source/intel/intel.h"
-#include "source/nvidia_smi/nvidia_smi.h"
-#include "source/nvml/nvml.h"
 #include "source/replay/replay.h"
-#include "source/rocm_smi/rocm_smi.h"
 #include "source/sim/sim.h"
 #include "source/source.h"
 

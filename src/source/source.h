@@ -72,3 +72,6 @@ extern const struct source_ops *const source_registry[];
 extern const size_t source_registry_count;
 
 const struct source_ops *source_find(struct str name); /* NULL: unknown */
+
+/* Each in a directory of its name; what it reads is told in its main file. */
+extern const struct source_ops amdgpu_source, drm_source, intel_source, nvidia_smi_source, nvml_source, rocm_smi_source;

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "alert/keep.h"
+#include "alert/alert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

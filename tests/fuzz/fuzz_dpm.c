@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "source/amdgpu/dpm.h"
+#include "source/amdgpu/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "source/nvidia_smi/explain.h"
+#include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/report.h"
 #include "source/nvidia_smi/xml.h"
 

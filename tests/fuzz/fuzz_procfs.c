@@ -4,11 +4,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "host/container.h"
+#include "host/identity.h"
 #include "host/mask.h"
-#include "host/model_name.h"
 #include "host/procfs.h"
-#include "host/users.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alert/notify/alertmanager.h"
-#include "alert/notify/notice_json.h"
+#include "alert/notify/notice.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 

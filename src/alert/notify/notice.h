@@ -3,10 +3,12 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/json_writer.h"
 #include "model/gpu.h"
 #include "model/host.h"
 
@@ -55,3 +57,12 @@ const char *notice_status_name(enum notice_status status);
  * is not UTF-8. */
 void notice_add_label(struct alert_notice *n, const char *key, const char *value);
 void notice_add_notifier(struct alert_notice *n, const char *name);
+
+/* ---- A notice as JSON: the object that webhooks and programs get, and that queues on disk are made of. ---- */
+
+/* The members, for an object that the caller has opened. Keys never vanish; what is not known is null. */
+void notice_json_members(struct json_writer *j, const struct alert_notice *n);
+/* A whole object. */
+void notice_json(struct json_writer *j, const struct alert_notice *n);
+/* Reads it back; false: it is none. Names of notifiers are not part of it. */
+bool notice_from_json(const json_t *object, struct alert_notice *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The JSON object of a notice, both ways.
  */
-#include "alert/notify/notice_json.h"
+#include "alert/notify/notice.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "alert/notify/notice_json.h"
+#include "alert/notify/notice.h"
 #include "alert/notify/outbox.h"
 #include "base/cleanup.h"
 

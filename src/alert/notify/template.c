@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "alert/notify/body.h"
-#include "alert/notify/notice_json.h"
+#include "alert/notify/notice.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * JSON of the guard.
  */
-#include "format/json/guard.h"
-
 #include "format/json/json.h"
 
 static const char *const verdicts[] = {"unknown", "none", "seen", "sure"};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stored rows in the shape of the live ones.
  */
-#include "format/json/history.h"
-
 #include "format/json/json.h"
 
 static const struct {

@@ -7,7 +7,10 @@
 #pragma once
 
 #include "base/json_writer.h"
+#include "guard/guard.h"
+#include "insight/why/why.h"
 #include "model/snapshot.h"
+#include "store/query.h"
 
 enum { ALL_GPUS = -1 };
 
@@ -52,3 +55,37 @@ void json_scaled(struct json_writer *j, const char *key, struct reading r, doubl
 void json_scaled_int(struct json_writer *j, const char *key, struct reading r, double scale);   /* rounded */
 void json_scaled_float(struct json_writer *j, const char *key, struct reading r, double scale); /* "71.0", never "71" */
 void json_words(struct json_writer *j, const char *key, const char *text);                      /* null when empty */
+
+/* ---- Workers under guard, as the API and `whirr guard status --json` show them. ---- */
+
+/* {"workers": [...]} */
+void json_guard(struct json_writer *j, const struct guard_status *list, size_t count);
+/* The data of the WebSocket event `guard`. */
+void json_guard_event(struct json_writer *j, const struct guard_event *event);
+/* The object in /api/health. */
+void json_guard_health(struct json_writer *j, const struct guard_status *list, size_t count);
+
+/* ---- Stored rows as JSON. ---- */
+
+enum { STATS_COLUMNS = 6 };
+
+/* The columns of the StatsRow (section C of the contract), in the order in which json_history_row wants its values. */
+void json_stats_columns(size_t columns[STATS_COLUMNS]);
+/* A StatsRow from stored values. */
+void json_history_row(struct json_writer *j, const struct store_row *row);
+/* One that stands for a step: means. */
+void json_history_point(struct json_writer *j, const struct store_gpu *gpu, struct wall at,
+                        const struct aggregate values[STATS_COLUMNS]);
+
+/* ---- The explanation as data: the body of GET /api/why and of `whirr why --json`. ---- */
+
+/* s: the snapshot that was explained. */
+void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
+
+/* Its keys alone, for an object that has more; and those of one part: answer, causes, suggestions. */
+void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
+void json_why_part(struct json_writer *j, const struct why_part *p);
+
+/* The other way: an explanation as the daemon gave it, for the GPUs of that snapshot. NULL when it is none, or memory is out. */
+struct json_t;
+struct why *why_from_json(const struct json_t *json, const struct snapshot *s);

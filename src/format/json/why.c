@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The explanation as data: the body of GET /api/why.
  */
-#include "format/json/why.h"
+#include "format/json/json.h"
 
 static void cause(struct json_writer *j, const struct why_cause *c)
 {

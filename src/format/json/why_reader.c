@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "format/json/why.h"
+#include "format/json/json.h"
 
 static void copy_text(char *to, size_t size, const json_t *text)
 {

@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/capacity.h"
-#include "format/prometheus/processes.h"
 #include "format/prometheus/prometheus.h"
 
 static const struct gpu *card_of(const struct snapshot *s, int index)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From the Prometheus text to OpenMetrics: one writer knows the series, this knows how the two formats differ.
  */
-#include "format/prometheus/openmetrics.h"
+#include "format/prometheus/prometheus.h"
 
 #include "base/cleanup.h"
 

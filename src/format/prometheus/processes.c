@@ -2,12 +2,11 @@
  * Processes as Prometheus series: those of the same name, user and container on a GPU are added up, because a series for each
  * pid would grow the database without end.
  */
-#include "format/prometheus/processes.h"
+#include "format/prometheus/prometheus.h"
 
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "format/prometheus/prometheus.h"
 
 struct process_sum {
     const struct gpu *gpu;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "format/prometheus/processes.h"
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
 {

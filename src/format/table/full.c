@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "format/table/status_line.h"
 #include "format/table/table.h"
 
 enum { KEY_WIDTH = 34 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Notifiers as JSON, metrics and a table.
  */
-#include "format/table/notifiers.h"
+#include "format/table/table.h"
 
 #include <jansson.h>
 #include <stdio.h>

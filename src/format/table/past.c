@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "format/json/json.h"
-#include "format/json/why.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
 

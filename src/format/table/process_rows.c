@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Filtering and sorting of processes.
  */
-#include "format/table/process_rows.h"
+#include "format/table/table.h"
 
 #include <errno.h>
 #include <stdlib.h>

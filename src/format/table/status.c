@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "format/table/status_line.h"
 #include "format/table/table.h"
 #include "model/fan.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Lines of the status table that are words.
  */
-#include "format/table/status_line.h"
+#include "format/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "format/table/process_rows.h"
-#include "format/table/table.h"
 
 /* A line that is filled part by part until the page is full. */
 struct parts {

@@ -3,10 +3,56 @@
  */
 #pragma once
 
+#include "alert/notify/notify.h"
+#include "base/error.h"
+#include "base/json_writer.h"
 #include "format/table/page.h"
-#include "format/table/process_rows.h"
 #include "insight/why/why.h"
 #include "model/snapshot.h"
+
+/* ---- The processes of all GPUs as one list, filtered and sorted: one row for each (process, GPU). ---- */
+
+struct process_row {
+    const struct gpu *gpu;
+    const struct process *process;
+};
+
+struct process_rows {
+    size_t count;
+    struct process_row *rows;
+    size_t hidden;  /* exist, but may not be seen */
+    size_t unknown; /* GPUs that do not tell their processes */
+    int only;       /* position of the GPU asked for, ALL_GPUS */
+    bool whole;     /* everybody on these GPUs was asked for: what is not attributed completes the sum */
+};
+
+struct process_filter {
+    int only;         /* position of the GPU, ALL_GPUS */
+    const char *user; /* NULL: any */
+    const char *name; /* part of the name or of the command, without regard to case; NULL: any */
+    int type;         /* PROCESS_COMPUTE, PROCESS_GRAPHICS; 0: any */
+    int32_t pid;      /* 0: any */
+    const char *sort; /* key of process_sort_keys; NULL: by GPU, then the biggest first */
+    bool reverse;
+};
+
+/* What --sort knows, NULL at the end. */
+extern const char *const process_sort_keys[];
+bool process_sort_known(const char *key);
+
+/* 0 or -ENOMEM. The rows point into the snapshot. */
+int process_rows_init(struct process_rows *rows, const struct snapshot *s, const struct process_filter *filter);
+void process_rows_done(struct process_rows *rows);
+#define AUTO_PROCESS_ROWS __attribute__((cleanup(process_rows_done)))
+
+/* The processes of one GPU, those that explain its load best first; returns how many. `sorted` has room for all. */
+size_t process_biggest_first(const struct gpu *gpu, const struct process **sorted);
+
+/* Whether the GPU at this position gets a row for the power that no process explains. */
+bool process_rows_remainder(const struct process_rows *rows, const struct snapshot *s, size_t position);
+
+/* The body of `whirr ps --json`. */
+void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows);
 
 /* `whirr status`: one or two lines a GPU. only: the position of one GPU, or ALL_GPUS. */
 void table_status(struct buf *out, const struct page *page, const struct snapshot *s, int only);
@@ -26,3 +72,23 @@ void table_driver(struct buf *out, const struct page *page, const struct snapsho
 struct json_t;
 int table_past(struct buf *out, const struct page *page, const struct json_t *body);
 int table_report(struct buf *out, const struct page *page, const struct json_t *body, const char *by);
+
+/* ---- The lines around the numbers of the status table: title, what a GPU is doing and for whom, troubles of sources. */
+
+/* "box · NVIDIA 580.159.04 · CUDA 13.0 · 02:13:05", and in plain sight where the GPUs are simulated. */
+void status_title(struct buf *out, const struct page *page, const struct snapshot *s, int only);
+/* The second line of a GPU: why it is slowed, its clock where no column shows it, and as many processes as fit. */
+void status_line(struct buf *out, const struct page *page, const struct gpu *gpu, int indent, bool with_clock);
+/* One line for each source that is in trouble. */
+void status_troubles(struct buf *out, const struct page *page, const struct snapshot *s);
+
+/* ---- Notifiers and how they are doing, as the API, the metrics and `whirr notify` show them. ---- */
+
+/* {"notifiers": [...]} */
+void json_notifiers(struct json_writer *j, const struct notifier_stats *list, size_t count);
+/* What has been sent, given up, tried and what waits, one series a notifier. */
+void prometheus_notifiers(struct buf *out, const struct notifier_stats *list, size_t count);
+/* `running`: the figures are those of a daemon. */
+void table_notifiers(struct buf *out, const struct page *page, const struct notifier_stats *list, size_t count, bool running);
+/* Reads what json_notifiers wrote; returns how many, at most `max`. */
+size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t max);

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "insight/fit/model_size.h"
 
 enum { GGUF_WINDOW = 1 << 16, GGUF_KEY_SIZE = 128 /* longer keys are none of ours */ };
@@ -27,3 +29,14 @@ bool gguf_skip(struct gguf_reader *r, uint64_t size);
 uint64_t gguf_number(struct gguf_reader *r, size_t size);
 /* A text into `to`, cut; the rest is passed over. */
 void gguf_text(struct gguf_reader *r, char *to, size_t size);
+
+/* ---- Block sizes of ggml's tensor types. ---- */
+
+struct gguf_type {
+    const char *name;         /* NULL: no such type */
+    uint16_t elements, bytes; /* of a block */
+};
+
+/* NULL: not known here. */
+const struct gguf_type *gguf_type_of(uint64_t type);
+const struct gguf_type *gguf_type_named(const char *name);

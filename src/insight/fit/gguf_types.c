@@ -2,7 +2,7 @@
  * Numbers and sizes as in llama.cpp's gguf-py/gguf/constants.py (GGML_QUANT_SIZES). Numbers that are missing belong to types
  * that were taken back.
  */
-#include "insight/fit/gguf_types.h"
+#include "insight/fit/gguf_reader.h"
 
 #include <string.h>
 

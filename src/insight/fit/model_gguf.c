@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "insight/fit/gguf_reader.h"
-#include "insight/fit/gguf_types.h"
 #include "insight/fit/model_size.h"
 
 enum {

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/fit/placement_split.h"
-#include "insight/fit/placement_words.h"
 
 struct evictable_worker {
     const char *name;

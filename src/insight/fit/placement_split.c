@@ -2,7 +2,7 @@
  * One copy on one GPU, or over several of one maker. Copies that need several GPUs do not share them: the groups are cut from the
  * GPUs in order of their room, so that a smaller wish never fails where a larger one fits.
  */
-#include "insight/fit/placement_split.h"
+#include "insight/fit/placement.h"
 
 #include <stdlib.h>
 #include <string.h>

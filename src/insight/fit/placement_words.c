@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Why there, why not.
  */
-#include "insight/fit/placement_words.h"
+#include "insight/fit/placement.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/fit/placement_split.h"
 #include "insight/why/words.h"
 
 static void say_gpus(struct say *t, const struct capacity *c, const struct placement_copy *copy)

@@ -9,11 +9,9 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "format/json/why.h"
-#include "format/prometheus/openmetrics.h"
 #include "format/prometheus/prometheus.h"
 #include "format/record.h"
-#include "format/table/process_rows.h"
+#include "format/table/table.h"
 #include "serve/api/page.h"
 #include "serve/api/part.h"
 #include "serve/http/server.h"

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "format/json/history.h"
+#include "format/json/json.h"
 #include "serve/http/core.h"
 #include "serve/http/http.h"
 

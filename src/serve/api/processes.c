@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "format/json/json.h"
-#include "format/table/process_rows.h"
+#include "format/table/table.h"
 #include "host/procfs.h"
 #include "serve/http/core.h"
 #include "serve/http/exchange.h"

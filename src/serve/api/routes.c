@@ -5,8 +5,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "format/json/why.h"
-#include "format/prometheus/openmetrics.h"
 #include "format/prometheus/prometheus.h"
 #include "serve/api/health.h"
 #include "serve/api/history.h"

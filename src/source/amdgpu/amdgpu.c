@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The amdgpu source: which cards there are, whether they sleep, and what to read of them.
  */
-#include "source/amdgpu/amdgpu.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "source/amdgpu/kfd.h"
 #include "source/amdgpu/read.h"
 #include "source/drm/scan.h"
-#include "source/sysfs/names.h"
+#include "source/sysfs/card.h"
 
 struct amdgpu {
     struct source source;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "source/sysfs/pci.h"
+#include "source/sysfs/card.h"
 
 enum { APU_WATTS_MOST = 400 };
 

@@ -7,8 +7,7 @@
 
 #include "base/cleanup.h"
 #include "model/fan.h"
-#include "source/amdgpu/dpm.h"
-#include "source/sysfs/pci.h"
+#include "source/sysfs/card.h"
 
 static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
 {

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "source/amdgpu/read.h"
-#include "source/sysfs/names.h"
+#include "source/sysfs/card.h"
 
 static void copy_text(struct attrs *a, const char *name, enum property property, struct gpu *out)
 {

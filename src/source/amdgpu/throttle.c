@@ -2,7 +2,7 @@
  * Three ways in which the tables speak of throttling: a word of bits that is the same for every chip (1.3, 2.2 and later), a word
  * that only the chip's own driver understands (before), and counters of time (1.6 and later, 3.0).
  */
-#include "source/amdgpu/throttle.h"
+#include "source/amdgpu/read.h"
 
 #include "base/cleanup.h"
 #include "model/metric.h"

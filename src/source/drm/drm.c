@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The basic source: lists cards by their render nodes, sums up their clients, reads the sensors that every driver names alike.
  */
-#include "source/drm/drm.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "source/drm/scan.h"
+#include "source/sysfs/card.h"
 #include "source/sysfs/hwmon.h"
-#include "source/sysfs/names.h"
-#include "source/sysfs/pci.h"
 
 struct drm {
     struct source source;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The intel source: cards of i915 and xe, discrete and on the processor's die.
  */
-#include "source/intel/intel.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +11,8 @@
 #include "source/drm/scan.h"
 #include "source/intel/energy.h"
 #include "source/intel/gt.h"
-#include "source/intel/vram.h"
+#include "source/sysfs/card.h"
 #include "source/sysfs/hwmon.h"
-#include "source/sysfs/names.h"
-#include "source/sysfs/pci.h"
 
 struct intel_memory {
     struct energy energy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Two queries of the kernel's interface for user space, with our own declarations: xe's are newer than many systems' headers.
  */
-#include "source/intel/vram.h"
+#include "source/intel/gt.h"
 
 #include <errno.h>
 #include <fcntl.h>

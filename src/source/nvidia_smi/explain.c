@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Messages of nvidia-smi. The sentence is ours, the words in parentheses are the tool's, for those who search for them.
  */
-#include "source/nvidia_smi/explain.h"
+#include "source/nvidia_smi/internal.h"
 
 #include <errno.h>
 

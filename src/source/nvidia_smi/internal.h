@@ -10,6 +10,8 @@
 #pragma once
 
 #include "base/env.h"
+#include "base/error.h"
+#include "base/str.h"
 #include "source/nvidia_smi/report.h"
 #include "source/source.h"
 
@@ -72,3 +74,13 @@ void smi_cards_done(struct smi *s);
 
 /* merge.c */
 void smi_merge_sample(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out);
+
+/* ---- What nvidia-smi says when it fails, as a sentence that tells what is wrong and what to do. ---- */
+
+/* `status` is the program's exit status. Returns -ENODEV where this host has no usable GPU, -EACCES, or -EIO; always fills err. */
+int smi_explain(struct str output, int status, struct error *err);
+
+/* The column that nvidia-smi does not know, of its message about it; false when it complains about something else. */
+bool smi_unknown_column(struct str output, struct str *column);
+/* It does not know --query-gpu at all. */
+bool smi_unknown_option(struct str output);

@@ -2,7 +2,7 @@
  * The source: when nvidia-smi is run for what. Each sample is one run for the readings and one for the processes; what changes
  * rarely, and processes that only draw, come from -q -x with the slow group.
  */
-#include "source/nvidia_smi/nvidia_smi.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "source/nvidia_smi/explain.h"
 #include "source/nvidia_smi/internal.h"
 
 enum {

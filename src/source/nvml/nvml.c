@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The NVML source: NVIDIA's cards through the driver's own library. Decides which card may be touched and reads it group by group.
  */
-#include "source/nvml/nvml.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdlib.h>

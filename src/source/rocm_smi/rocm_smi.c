@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Runs the program at most once a second and keeps what it said.
  */
-#include "source/rocm_smi/rocm_smi.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdlib.h>

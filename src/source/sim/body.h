@@ -37,3 +37,17 @@ double body_energy_start(const struct sim_world *w, int gpu);
 void body_init(struct body *b, const struct sim_world *w, int gpu);
 /* Brings b to the last whole second at or before t (from the start when it is already further), and views the card at t. */
 void body_at(struct body *b, const struct sim_world *w, int gpu, double t, struct body_view *ret);
+
+/* ---- The opened simulator: its world, its clock, and the state of each card. ---- */
+
+struct sim {
+    struct source base;
+    const struct env *env;
+    struct sim_world world;
+    struct mono opened;
+    struct wall origin;
+    double told_until; /* events up to this scenario time were handed out */
+    struct body bodies[];
+};
+
+double sim_now(const struct sim *s); /* scenario seconds */

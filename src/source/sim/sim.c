@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "source/sim/body.h"
 #include "source/sim/fill.h"
-#include "source/sim/machine.h"
 
 static int sim_check(const char *params, struct error *err)
 {

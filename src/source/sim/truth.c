@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
-#include "source/sim/machine.h"
+#include "source/sim/body.h"
 
 static int find(struct source *source, size_t gpu, struct wall at, struct sim **ret, double *ret_t)
 {

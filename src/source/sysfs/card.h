@@ -56,3 +56,25 @@ void card_list_done(struct card_list *list);
 
 /* Vendor and device numbers, subsystem, driver and its version (that of the kernel, unless the module has one of its own). */
 void drm_card_properties(const struct drm_card *card, const struct env *env, struct gpu *out);
+
+/* ---- The PCIe link of a card as its slot sees it. ---- */
+
+/* "16.0 GT/s PCIe", "8.0GT/s, x16 619Mhz" -> 4, 3; 0 when the text begins with no known speed. */
+int pcie_generation(struct str speed);
+
+/* Sets generation and width now (GROUP_FAST) and at most (GROUP_STATIC). A card with a switch of its own shows the link inside
+ * itself; the link to the slot is that of the switch's upstream port, which is looked for above the card. `internal_only`: without
+ * that port the card's own numbers are known to be wrong and are left out. */
+void pcie_link(const struct drm_card *card, const struct env *env, bool internal_only, unsigned groups, struct gpu *out);
+
+/* ---- What a card is called in the shop. ---- */
+
+/* By device and revision from libdrm's amdgpu.ids, then from a short table of our own, then from pci.ids; at last a name made of
+ * the vendor and the numbers. Always fills `name`. */
+void gpu_name_find(const struct env *env, const struct drm_card *card, char name[GPU_NAME_SIZE]);
+/* "amd", "intel", "nvidia", ... from the PCI vendor or the driver of a card that is not on PCI. */
+const char *gpu_vendor(const struct drm_card *card);
+/* The name in our own table; NULL. */
+const char *gpu_known_name(const struct drm_card *card);
+/* The chip family ("RDNA 3") where our table knows it; NULL otherwise. */
+const char *gpu_architecture(const struct drm_card *card);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Names of cards. The files of the system know more and newer ones; the table here is for machines and containers without them.
  */
-#include "source/sysfs/names.h"
+#include "source/sysfs/card.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 
 #include "rules.h"
 
-#include "alert/keep.h"
+#include "alert/alert.h"
 
 struct course {
     struct config *config;

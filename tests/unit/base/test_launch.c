@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/launch.h"
+#include "base/env.h"
 
 #include <errno.h>
 #include <stdio.h>

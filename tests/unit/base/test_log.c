@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/log_journal.h"
 #include "test.h"
 
 static char *text;

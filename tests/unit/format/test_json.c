@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "format/json/why.h"
 #include "sample.h"
 
 static json_t *at(json_t *root, const char *key)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/model_name.h"
+#include "host/identity.h"
 
 #include "base/cleanup.h"
 #include "host/procfs.h"

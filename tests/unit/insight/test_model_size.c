@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "gguf_writer.h"
-#include "insight/fit/gguf_types.h"
+#include "insight/fit/gguf_reader.h"
 #include "test.h"
 
 #define MIB ((int64_t)1 << 20)

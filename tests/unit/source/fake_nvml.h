@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
-#include "source/nvml/nvml.h"
+#include "source/source.h"
 #include "test.h"
 
 struct fake_machine {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The amdgpu source on generated machines: what drivers, cards and cables do wrong.
  */
-#include "source/amdgpu/amdgpu.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdio.h>

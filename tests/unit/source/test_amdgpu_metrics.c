@@ -6,9 +6,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "model/metric.h"
-#include "source/amdgpu/dpm.h"
 #include "source/amdgpu/gpu_metrics.h"
-#include "source/amdgpu/throttle.h"
+#include "source/amdgpu/read.h"
 #include "sysroot.h"
 #include "test.h"
 

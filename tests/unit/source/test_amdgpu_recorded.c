@@ -4,7 +4,7 @@
 #include <ctype.h>
 
 #include "base/cleanup.h"
-#include "source/amdgpu/amdgpu.h"
+#include "source/source.h"
 #include "test.h"
 #include "tree.h"
 

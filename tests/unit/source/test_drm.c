@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The basic source, and all sources of kernel files together on one machine.
  */
-#include "source/drm/drm.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdio.h>

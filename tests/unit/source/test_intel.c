@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source/intel/intel.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "source/intel/energy.h"
-#include "source/intel/vram.h"
+#include "source/intel/gt.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The source on the stand-in program of tests/fakes: the real launcher, the real columns, every way to fail.
  */
-#include "source/nvidia_smi/nvidia_smi.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "source/nvidia_smi/explain.h"
+#include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/report.h"
 #include "source/nvidia_smi/xml.h"
 #include "test.h"

@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "source/nvidia_smi/explain.h"
-#include "source/nvidia_smi/nvidia_smi.h"
+#include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/report.h"
+#include "source/source.h"
 #include "sysroot.h"
 #include "test.h"
 #include "tree.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source/rocm_smi/rocm_smi.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <stdio.h>

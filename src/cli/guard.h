@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `whirr guard` is made of.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "cli/command.h"
+#include "daemon/guard_eyes.h"
+#include "format/table/page.h"
+#include "guard/guard.h"
+
+/* ---- Guards in the foreground: `whirr guard run` and `whirr guard attach`. ---- */
+
+struct engine;
+
+int guard_front_run(struct cli *cli, const char *const *command, size_t count);
+int guard_front_attach(struct cli *cli, const char *what);
+
+struct engine *guard_open_engine(struct cli *cli, struct error *err);
+/* A worker from a pid, a unit, a URL, or the name of a [guard.worker.NAME]; NULL and a sentence. From malloc. */
+struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, const char *what, struct error *err);
+/* The options of `whirr guard` that are settings of [worker]. */
+struct config;
+int guard_load_config(struct cli *cli, struct config **ret);
+
+/* ---- The control socket of a guard in the foreground: `whirr guard status`, `hold`, ... reach it as they reach the daemon. */
+
+struct guard_socket;
+
+/* -EADDRINUSE: a guard of that name runs already. The guard must outlive it. */
+int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err);
+void guard_socket_close(struct guard_socket *s); /* NULL is fine */
+
+/* ---- `whirr guard probe`. ---- */
+
+int guard_probe_command(struct cli *cli, const char *what);
+
+/* ---- `whirr guard status` for people. ---- */
+
+void guard_text(struct buf *out, const struct page *page, const json_t *workers);
