@@ -178,7 +178,7 @@ def test_prometheus_names(daemon):
 
 
 def test_the_page_needs_no_scripts(daemon):
-    reply = daemon.get("/", Accept="text/html,*/*;q=0.1")
+    reply = daemon.get("/plain", Accept="text/html,*/*;q=0.1")
     text = reply.body.decode()
     assert reply.status == 200 and reply.headers["content-type"] == "text/html; charset=utf-8"
     assert "<script" not in text and "http-equiv=\"refresh\"" in text and "style=" not in text
@@ -186,6 +186,23 @@ def test_the_page_needs_no_scripts(daemon):
     assert "simulated" in text and "python3" in text
     for path, kind in (("/style.css", "text/css"), ("/icon.svg", "image/svg+xml")):
         assert daemon.get(path).headers["content-type"].startswith(kind)
+
+
+def test_the_dashboard_carries_the_plain_page_for_browsers_without_scripts(daemon):
+    reply = daemon.get("/", Accept="text/html")
+    text = reply.body.decode()
+    if "/web/app.js" not in text:
+        pytest.skip("built without the dashboard")
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy and "unsafe" not in policy and "http" not in policy
+    head, plain = text.split("<noscript>")[1:]
+    assert "http-equiv=\"refresh\"" in head.split("</noscript>")[0] and "simulated" in plain and "python3" in plain
+    # Every script is a file of this server's, nothing is written into the page, and nothing comes from elsewhere.
+    assert re.findall(r"<script[^>]*>(.*?)</script>", text) == [""] and "style=" not in text and not re.search(r"(https?:)?//[a-z]", text)
+    sizes = {path: len(daemon.get(path, Accept_Encoding="gzip").body) for path in re.findall(r'(?:src|href)="(/[^"]*)"', text.split("<body>")[0])}
+    assert {"/web/app.js", "/web/app.css"} <= sizes.keys() and sum(sizes.values()) + len(daemon.get("/", Accept="text/html", Accept_Encoding="gzip").body) < 150 * 1024, sizes
+    for path in ("/?at=2026-11-15T03:10:00Z", "/?from=-2h&to=-1h"):
+        assert daemon.get(path, Accept="text/html").status == 200
 
 
 def test_interval_from_the_environment_and_the_flag_wins(start):

@@ -170,7 +170,8 @@ static void write_prometheus(struct data *d, struct buf *out)
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)
 {
     const struct snapshot *s = d->latest;
-    const struct why *why = kind == BODY_WHY || kind == BODY_SUMMARY || kind == BODY_PAGE ? data_why(d) : NULL;
+    const struct why *why =
+        kind == BODY_WHY || kind == BODY_SUMMARY || kind == BODY_PAGE || kind == BODY_DASHBOARD ? data_why(d) : NULL;
     struct json_writer j = JSON_WRITER(out);
     switch (kind) {
     case BODY_DEVICES: json_devices(&j, s, ALL_GPUS); break;
@@ -196,6 +197,7 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
         return;
     }
     case BODY_PAGE: page_write(out, s, why); return;
+    case BODY_DASHBOARD: page_write_dashboard(out, s, why); return;
     case BODY_SNAPSHOT: record_one(out, s, NULL); return;
     case BODY_COUNT: break;
     }

@@ -29,6 +29,7 @@ enum body_kind {
     BODY_PROMETHEUS,
     BODY_OPENMETRICS,
     BODY_PAGE,
+    BODY_DASHBOARD,
     BODY_SNAPSHOT, /* for commands on this host */
     BODY_COUNT,
 };

@@ -14,6 +14,9 @@
 const char page_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+const char dashboard_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+                                "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
 const char page_icon[] =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><circle cx=\"16\" cy=\"16\" r=\"15\" fill=\"#1f6feb\"/>"
     "<g fill=\"#fff\"><path id=\"b\" d=\"M16 16C12 12 12 6 17 4c3 3 3 8-1 12z\"/>"
@@ -57,15 +60,26 @@ void html_text(struct buf *out, const char *text)
     }
 }
 
-static void start_page(struct buf *out, const char *title, int refresh_s)
+static void start_head(struct buf *out, const char *title)
 {
     buf_text(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
+                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
+    html_text(out, title);
+    buf_text(out, "</title><link rel=\"icon\" href=\"/icon.svg\">");
+}
+
+static void plain_style(struct buf *out, int refresh_s)
+{
     if (refresh_s > 0)
         buf_printf(out, "<meta http-equiv=\"refresh\" content=\"%d\">", refresh_s);
-    buf_text(out, "<title>");
-    html_text(out, title);
-    buf_text(out, "</title><link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/style.css\"></head>\n<body>\n");
+    buf_text(out, "<link rel=\"stylesheet\" href=\"/style.css\">");
+}
+
+static void start_page(struct buf *out, const char *title, int refresh_s)
+{
+    start_head(out, title);
+    plain_style(out, refresh_s);
+    buf_text(out, "</head>\n<body>\n");
 }
 
 static void number(struct buf *out, struct reading r, double scale, int decimals, const char *unit)
@@ -213,12 +227,15 @@ static void troubled_sources(struct buf *out, const struct snapshot *s)
     }
 }
 
-void page_write(struct buf *out, const struct snapshot *s, const struct why *why)
+static int refresh_seconds(const struct snapshot *s)
+{
+    return s->interval_s > 0 ? (int)fmin(3600, fmax(1, ceil(s->interval_s))) : 5;
+}
+
+static void plain_body(struct buf *out, const struct snapshot *s, const struct why *why)
 {
     char time[WALL_TEXT_SIZE];
     wall_format(s->taken_at, time);
-    int refresh = s->interval_s > 0 ? (int)fmin(3600, fmax(1, ceil(s->interval_s))) : 5;
-    start_page(out, "whirr", refresh);
     buf_text(out, "<header><h1>whirr</h1><span>");
     html_text(out, s->host.name);
     buf_printf(out, "</span><span class=\"dim\"><time datetime=\"%s\">%s</time></span></header>\n<main>\n", time, time);
@@ -234,7 +251,26 @@ void page_write(struct buf *out, const struct snapshot *s, const struct why *why
     troubled_sources(out, s);
     buf_text(out, "</main>\n<footer><p><a href=\"/docs\">API</a> · <a href=\"/api/gpu/metrics\">JSON</a> · <a "
                   "href=\"/metrics\">Prometheus</a> · "
-                  "<a href=\"/api/health\">Health</a> · whirr " WHIRR_VERSION "</p></footer>\n</body></html>\n");
+                  "<a href=\"/api/health\">Health</a> · whirr " WHIRR_VERSION "</p></footer>\n");
+}
+
+void page_write(struct buf *out, const struct snapshot *s, const struct why *why)
+{
+    start_page(out, "whirr", refresh_seconds(s));
+    plain_body(out, s, why);
+    buf_text(out, "</body></html>\n");
+}
+
+void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why)
+{
+    start_head(out, "whirr");
+    /* What the script asks for first is on its way while the script itself is. */
+    buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><script type=\"module\" src=\"/web/app.js\"></script>"
+                  "<link rel=\"preload\" href=\"/api/gpu/metrics\" as=\"fetch\" crossorigin=\"anonymous\"><noscript>");
+    plain_style(out, refresh_seconds(s));
+    buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n<noscript>\n");
+    plain_body(out, s, why);
+    buf_text(out, "</noscript>\n</body></html>\n");
 }
 
 void page_write_login(struct buf *out, const char *message)

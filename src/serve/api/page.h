@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plain page at /: what `whirr why` and `whirr status` say, as HTML without scripts, refreshed by the browser itself.
+ * The plain page: what `whirr why` and `whirr status` say, as HTML without scripts, refreshed by the browser itself. At / it is the
+ * part of the dashboard for browsers without scripts; at /plain it stands alone.
  */
 #pragma once
 
@@ -9,9 +10,12 @@
 
 /* What the page may load: its own style sheet and icon, and nothing else. */
 extern const char page_policy[];
+/* The dashboard also runs its own script, which asks this server. */
+extern const char dashboard_policy[];
 extern const char page_style[], page_icon[];
 
 void page_write(struct buf *out, const struct snapshot *s, const struct why *why);
+void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why);
 /* The form that asks for a token; `message` may be NULL. */
 void page_write_login(struct buf *out, const char *message);
 /* Text with the characters that HTML gives a meaning replaced. */

@@ -133,13 +133,27 @@ static void get_prometheus(struct exchange *x)
         ready_reply(x, data_body(&x->server->data, BODY_PROMETHEUS), PROMETHEUS_CONTENT_TYPE);
 }
 
-static void get_page(struct exchange *x)
+static void reply_page(struct exchange *x, enum body_kind kind, const char *policy)
 {
     if (!ready_young_enough(x, -1))
         return;
-    struct blob *body = data_body(&x->server->data, BODY_PAGE);
+    struct blob *body = data_body(&x->server->data, kind);
     if (body)
-        exchange_reply(x, &(struct reply){.type = "text/html; charset=utf-8", .body = body, .policy = page_policy});
+        exchange_reply(x, &(struct reply){.type = "text/html; charset=utf-8", .body = body, .policy = policy});
+}
+
+static void get_plain(struct exchange *x)
+{
+    reply_page(x, BODY_PAGE, page_policy);
+}
+
+/* Built without the dashboard, the plain page is all there is. */
+static void get_page(struct exchange *x)
+{
+    if (asset_find("/web/app.js"))
+        reply_page(x, BODY_DASHBOARD, dashboard_policy);
+    else
+        get_plain(x);
 }
 
 static void reply_text(struct exchange *x, const char *text, const char *type)
@@ -204,6 +218,7 @@ const struct route routes[] = {
     {"/logout", HTTP_POST, "text/html", TRUST_NONE, post_logout},
     {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
     {"/openapi.json", HTTP_GET, JSON, TRUST_READER, get_openapi},
+    {"/plain", HTTP_GET, "text/html", TRUST_READER, get_plain},
     {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio, true},
     {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},
     {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws, true},

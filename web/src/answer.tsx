@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first thing on the page: why, in a sentence, with what it rests on and what to do.
+import { clock, duration, energy } from "./format";
+import { advice, answerLevel, blamed, likelihood } from "./model";
+import { userName } from "./panels";
+import { Command, Mark } from "./parts";
+import { go, goNow, type State } from "./store";
+import type { Why } from "./types";
+
+function Details({ why, now }: { why: Why; now: boolean }) {
+  const index = blamed(why);
+  const part = why.gpus.find((g) => g.gpu_index === index) ?? why.machine;
+  const tips = part.suggestions.map(advice);
+  return (
+    <div class="because">
+      {part.causes.slice(0, 3).map((c) => (
+        <div class="cause" key={c.code}>
+          <p><span class="dim">{index == null ? "Cause" : `GPU ${index}`}</span> {c.text} <span class="likely">{likelihood(c.confidence)}</span></p>
+          <ul class="evidence" aria-label="Evidence">{c.evidence.map((e) => <li key={e}>{e}</li>)}</ul>
+        </div>
+      ))}
+      {now && (
+        <div class="do">
+          <h3>What you can do</h3>
+          <ul>
+            {tips.map((t) => <li key={t.text}>{t.text} {t.command && <Command text={t.command} />}</li>)}
+            {!tips.some((t) => t.command) && <li>See all the evidence: <Command text={index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`} /></li>}
+          </ul>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Span({ s }: { s: State }) {
+  const { why, report, events } = s.span!;
+  const moment = (text: string) => Date.parse(text);
+  return (
+    <>
+      <p class="sentence">{why.answer}</p>
+      {why.note && <p class="dim">{why.note}</p>}
+      {report && <p>{report.answer}{report.totals.cost != null && ` It cost ${report.totals.cost.toFixed(2)} ${report.currency ?? ""}.`}</p>}
+      {report && report.users.length > 0 && (
+        <div class="scroll"><table class="small">
+          <caption class="sr">Energy by user in this range</caption>
+          <thead><tr><th scope="col">By</th><th scope="col" class="n">Busy</th><th scope="col" class="n">Energy</th><th scope="col" class="n">Share</th></tr></thead>
+          <tbody>{report.users.slice(0, 8).map((u) => (
+            <tr key={u.name}><th scope="row">{userName(u)}</th><td class="n">{duration(u.busy_hours * 3600)}</td><td class="n">{energy(u.energy_joules)}</td><td class="n">{u.share_percent == null ? "–" : `${Math.round(u.share_percent)}%`}</td></tr>
+          ))}</tbody>
+        </table></div>
+      )}
+      {why.episodes.length > 0 && (
+        <ol class="episodes">{why.episodes.slice(0, 12).map((e, i) => (
+          <li key={i}>
+            <button type="button" class="link" onClick={() => go({ at: (moment(e.since) + moment(e.until)) / 2, from: null, to: null })}>
+              {clock(moment(e.since))} to {clock(moment(e.until))}
+            </button>{" "}
+            <span class="dim">GPU {e.gpu_index}, {duration(e.duration_seconds)}{e.user ? `, ${e.user}` : ""}</span><br />{e.answer}
+          </li>
+        ))}</ol>
+      )}
+      {events.length > 0 && (
+        <details open={events.length < 6}><summary>{events.length} event{events.length === 1 ? "" : "s"}</summary>
+          <ul>{events.slice(0, 50).map((e) => <li key={e.id}><span class="dim">{clock(moment(e.at), undefined, true)}{e.gpu_index == null ? "" : ` GPU ${e.gpu_index}`}</span> {e.text ?? e.kind}</li>)}</ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+export function Answer({ s }: { s: State }) {
+  const { place } = s;
+  if (place.from != null && place.to != null)
+    return (
+      <section id="answer" class="answer past" aria-labelledby="answer-title" aria-busy={s.busy}>
+        <div class="head"><h2 id="answer-title">What happened from {clock(place.from)} to {clock(place.to)}</h2><button type="button" onClick={goNow}>Back to now</button></div>
+        {s.span ? <Span s={s} /> : <p class="dim">{s.error ?? "Loading…"}</p>}
+      </section>
+    );
+  const then = place.at != null;
+  const why = then ? s.past?.why ?? null : s.why;
+  const level = then ? answerLevel(why, s.past?.gpus ?? [], [], []) : answerLevel(why, s.gpus ?? [], s.health, s.alerts.alerts);
+  return (
+    <section id="answer" class={`answer ${level}${then ? " past" : ""}`} aria-labelledby="answer-title" aria-busy={s.busy}>
+      <div class="head">
+        <h2 id="answer-title" class={then ? "" : "sr"}>{then ? `At ${clock(place.at!, undefined, true)}` : "Why"}</h2>
+        {then && <button type="button" onClick={goNow}>Back to now</button>}
+      </div>
+      {why ? (
+        <>
+          <p class="sentence" role="status"><Mark level={level} /> {why.answer || why.gap?.text || "Nothing is known about this moment."}</p>
+          {why.gap && why.answer && <p class="dim">{why.gap.text}</p>}
+          {why.note && <p class="dim">{why.note}</p>}
+          <details class="more" open={level === "bad" || level === "warn"}>
+            <summary>Evidence{then ? "" : " and what you can do"}</summary>
+            <Details why={why} now={!then} />
+          </details>
+        </>
+      ) : <p class="sentence dim">{s.error ?? "Loading…"}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and times as whirr writes them everywhere.
+import type { Num } from "./types";
+
+export const DASH = "–";
+
+export function percent(value: Num): string {
+  return value == null ? DASH : `${Math.round(value)}%`;
+}
+
+export function celsius(value: Num): string {
+  return value == null ? DASH : `${Math.round(value)} °C`;
+}
+
+export function watts(value: Num): string {
+  return value == null ? DASH : `${Math.round(value)} W`;
+}
+
+export function memory(mb: Num): string {
+  if (mb == null) return DASH;
+  return Math.abs(mb) < 1024 ? `${Math.round(mb)} MiB` : `${(mb / 1024).toFixed(1)} GiB`;
+}
+
+/** "6.1/24.0 GiB": the unit stands once, and is the one of the whole. */
+export function memoryOf(used: Num, total: Num): string {
+  if (total == null) return memory(used);
+  const [scale, unit, digits] = total < 1024 ? [1, "MiB", 0] : [1024, "GiB", 1];
+  return `${used == null ? DASH : (used / scale).toFixed(digits)}/${(total / scale).toFixed(digits)} ${unit}`;
+}
+
+export function wattsOf(used: Num, limit: Num): string {
+  if (limit == null) return watts(used);
+  return `${used == null ? DASH : Math.round(used)}/${Math.round(limit)} W`;
+}
+
+export function energy(joules: Num): string {
+  if (joules == null) return DASH;
+  const kwh = joules / 3.6e6;
+  if (kwh < 0.01) return `${(joules / 1000).toPrecision(joules < 10000 ? 2 : 3)} kJ`;
+  return `${kwh < 10 ? kwh.toFixed(2) : kwh < 100 ? kwh.toFixed(1) : Math.round(kwh)} kWh`;
+}
+
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 60) return `${s}s`;
+  const m = Math.floor(s / 60);
+  if (m < 60) return s % 60 && m < 10 ? `${m}m ${s % 60}s` : `${m}m`;
+  const h = Math.floor(m / 60);
+  if (h < 24) return m % 60 ? `${h}h ${m % 60}m` : `${h}h`;
+  const d = Math.floor(h / 24);
+  return h % 24 ? `${d}d ${h % 24}h` : `${d}d`;
+}
+
+const two = (n: number) => String(n).padStart(2, "0");
+
+/** Local time, with the date only where it is not today's. */
+export function clock(ms: number, now = Date.now(), seconds = false): string {
+  const t = new Date(ms);
+  const time = `${two(t.getHours())}:${two(t.getMinutes())}${seconds ? `:${two(t.getSeconds())}` : ""}`;
+  return t.toDateString() === new Date(now).toDateString() ? time : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
+}
+
+/** As short as a tick under an axis has to be. */
+export function tickText(ms: number, spanSeconds: number): string {
+  const t = new Date(ms);
+  const day = t.toLocaleDateString("en-US", { month: "short", day: "numeric" });
+  if (spanSeconds > 40 * 86400) return day;
+  return spanSeconds > 86400 * 1.5 ? `${day}, ${two(t.getHours())}:${two(t.getMinutes())}` : `${two(t.getHours())}:${two(t.getMinutes())}`;
+}
+
+/** Without the vendor and the brand that stand before "RTX" or "RX": what its owner calls it. */
+export function shortName(name: string | null, vendor: string): string {
+  if (!name) return "unknown";
+  const rest = name.toLowerCase().startsWith(`${vendor.toLowerCase()} `) ? name.slice(vendor.length + 1) : name;
+  return rest.replace(/^[A-Z][a-zF]+ (?=(?:RTX|GTX|RX|GT) )/, "");
+}
+
+export function zone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone || "local time";
+}
+
+/** "12GiB", "12 gb", "7.5": a model's size in bytes; null when it says nothing. Without a unit: GiB. */
+export function parseSize(text: string): number | null {
+  const found = /^\s*(\d+(?:[.,]\d+)?)\s*(b|bytes|[kmgt]i?b?)?\s*$/i.exec(text);
+  if (!found) return null;
+  const unit = (found[2] ?? "gib").toLowerCase();
+  const power = unit.startsWith("b") ? 0 : "kmgt".indexOf(unit[0]!) + 1;
+  const base = unit.length === 2 && unit.endsWith("b") ? 1000 : 1024;
+  return Math.round(Number(found[1]!.replace(",", ".")) * base ** power);
+}
+
+/** What stands behind "–": the reason that the API gives, in a sentence. */
+export function absence(reason: string | undefined): string {
+  switch (reason) {
+    case "unsupported": return "This GPU or its driver doesn't report it.";
+    case "pending": case "unread": return "Not read yet.";
+    case "failed": return "Reading it failed.";
+    case "not stored": return "The history doesn't hold it.";
+    case "denied": return "whirr isn't allowed to read it.";
+    case "asleep": return "The GPU is asleep; reading would wake it.";
+    case undefined: return "No value.";
+    default: return `Not available: ${reason.replaceAll("_", " ")}.`;
+  }
+}

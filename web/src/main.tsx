@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page as a whole.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Answer } from "./answer";
+import { Charts } from "./charts";
+import { duration } from "./format";
+import { AlertsPanel, CapacityPanel, EnergyPanel, GuardPanel, HealthPanel } from "./panels";
+import { Processes } from "./processes";
+import { start, type State, useStore } from "./store";
+import "./style.css";
+import { Gpus } from "./tiles";
+import { Timeline } from "./timeline";
+
+/** How old the figures are. The only thing here that changes without new data. */
+function Age({ s }: { s: State }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => { if (document.visibilityState === "visible") setNow(Date.now()); }, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  if (s.receivedAt == null) return <span class="state">{s.error ?? "connecting"}</span>;
+  const age = Math.max(0, (now - s.receivedAt) / 1000);
+  const stale = age > 3 * s.interval + 2;
+  const text = stale ? `stale, ${duration(age)} old` : s.link === "live" ? "live" : "updated just now";
+  const retry = s.link === "lost" && s.retryAt ? `, connecting again in ${duration(Math.max(0, (s.retryAt - now) / 1000))}` : "";
+  return (
+    <span class={`state ${stale || s.link === "lost" ? "warn" : "good"}`} id="state">
+      <span aria-hidden="true">{s.link === "live" && !stale ? "●" : "◆"}</span> {s.link === "lost" ? `connection lost${retry}` : s.link === "paused" ? "paused" : text}
+      {s.link === "lost" && <> · data is {duration(age)} old</>}
+    </span>
+  );
+}
+
+function Top({ s }: { s: State }) {
+  const simulated = s.gpus?.some((g) => g.simulated);
+  const power = s.gpus?.reduce((sum, g) => sum + (g.power_watts ?? 0), 0) ?? 0;
+  return (
+    <header class="top">
+      <a class="skip" href="#answer">Skip to the answer</a>
+      <h1><img src="/icon.svg" alt="" width="24" height="24" /> whirr</h1>
+      <span class="host">{s.host}</span>
+      {s.gpus && s.gpus.length > 0 && <span class="dim">{s.gpus.length} GPU{s.gpus.length === 1 ? "" : "s"}, {Math.round(power)} W</span>}
+      {simulated && <span class="badge">simulated</span>}
+      <Age s={s} />
+    </header>
+  );
+}
+
+function App() {
+  const s = useStore();
+  const [picked, pick] = useState<number | null>(null);
+  const [span, setSpan] = useState(86400);
+  const then = s.place.at != null;
+  const gpus = then ? s.past?.gpus ?? [] : s.gpus ?? [];
+  useEffect(() => { document.title = `whirr${s.host ? `: ${s.host}` : ""}`; }, [s.host]);
+  const failed = s.sources.filter((x) => x.state !== "ok" && x.state !== "asleep" && (x.state !== "off" || !s.gpus?.length));
+  return (
+    <>
+      <Top s={s} />
+      <main class={then ? "then" : ""}>
+        <Answer s={s} />
+        {s.gpus && !s.gpus.length && s.sampleAt != null && <section class="empty"><h2>No GPU is visible to whirr on this host.</h2><p>To see what was looked for: <code>whirr doctor</code></p></section>}
+        {failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
+        {s.place.from == null && <Gpus gpus={gpus} health={s.health} hour={s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
+        <Timeline s={s} span={span} setSpan={setSpan} />
+        {s.place.from == null && (gpus.length > 0) && <Processes gpus={gpus} picked={picked} pick={pick} lives={then ? [] : s.lives} now={s.place.at ?? s.sampleAt ?? Date.now()} />}
+        <Charts s={s} gpus={s.gpus ?? []} span={span} picked={picked} />
+        {s.gpus && s.gpus.length > 0 && <div class="panels">
+          <AlertsPanel s={s} />
+          <HealthPanel s={s} />
+          <GuardPanel s={s} />
+          <CapacityPanel s={s} />
+          <EnergyPanel s={s} span={span} />
+        </div>}
+      </main>
+      <footer><a href="/docs">API</a> · <a href="/metrics">Prometheus</a> · <a href="/plain">Plain page</a> · <a href="/api/gpu/metrics">JSON</a></footer>
+    </>
+  );
+}
+
+start();
+render(<App />, document.getElementById("app")!);

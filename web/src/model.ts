@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page shows, worked out of what the API answers. Nothing here touches the document.
+import type { Alert, Gpu, HealthVerdict, History, Num, Process, Summary, Why } from "./types";
+
+export type Level = "bad" | "warn" | "good" | "idle";
+const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
+
+export const worse = (a: Level, b: Level): Level => (RANK[a] >= RANK[b] ? a : b);
+
+/** Throttling in words; "dim" where it is a stock limit that was reached and nothing is wrong. */
+export function throttling(reasons: string[] | null | undefined): { text: string; level: Level } | null {
+  const thermal = ["software thermal slowdown", "hardware thermal slowdown", "memory hot", "voltage regulator hot"];
+  const quiet = ["idle", "application clocks setting", "display clock setting", "sync boost"];
+  const words: string[] = [];
+  let level: Level = "good";
+  for (const reason of reasons ?? []) {
+    if (quiet.includes(reason)) continue;
+    if (thermal.includes(reason)) {
+      words.push(reason === "memory hot" ? "memory is too hot" : reason === "voltage regulator hot" ? "voltage regulator is too hot" : "thermal throttling");
+      level = worse(level, "bad");
+    } else if (reason === "power cap") {
+      words.push("at its power limit");
+    } else if (reason === "power brake") {
+      words.push("power brake: the supply asks for less");
+      level = worse(level, "bad");
+    } else {
+      words.push(reason === "current limit" ? "at its current limit" : reason === "reliability limit" ? "at its voltage limit" : reason);
+      level = worse(level, "warn");
+    }
+  }
+  return words.length ? { text: [...new Set(words)].join(", "), level } : null;
+}
+
+export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
+  if (gpu.state === "lost" || gpu.state === "error") return "bad";
+  if (gpu.state === "asleep") return "idle";
+  let level: Level = (gpu.utilization_percent ?? 0) < 5 ? "idle" : "good";
+  const slow = throttling(gpu.throttle_reasons);
+  if (slow) level = worse(level, slow.level);
+  const t = gpu.temperature_celsius, limit = gpu.temperature_limit_celsius;
+  if (t != null && limit != null && t >= limit) level = worse(level, "bad");
+  else if (t != null && limit != null && t >= limit - 3) level = worse(level, "warn");
+  if (gpu.fan_state === "stopped") level = worse(level, "bad");
+  if (gpu.fan_state === "slow" || gpu.fan_state === "off while hot") level = worse(level, "warn");
+  if (health?.state === "failing" || health?.state === "lost") level = worse(level, "bad");
+  if (health?.state === "degraded") level = worse(level, "warn");
+  return level;
+}
+
+/** The one of the whole answer: as bad as the worst GPU or the worst alert that fires. */
+export function answerLevel(why: Why | null, gpus: Gpu[], health: HealthVerdict[], alerts: Alert[]): Level {
+  const said = why?.severity;
+  if (said === "critical" || said === "bad" || said === "error") return "bad";
+  if (said === "warning" || said === "warn") return "warn";
+  let level: Level = gpus.some((g) => (g.utilization_percent ?? 0) >= 5) ? "good" : "idle";
+  for (const g of gpus) level = worse(level, gpuLevel(g, health.find((h) => h.gpu_index === g.index)));
+  for (const a of alerts) if (a.state === "firing" && !a.silenced) level = worse(level, a.severity === "critical" ? "bad" : a.severity === "warning" ? "warn" : "idle");
+  return level;
+}
+
+/** The GPU that the answer speaks of first, else the worst and busiest one. */
+export function blamed(why: Why | null): number | null {
+  if (!why) return null;
+  const found = /\bGPUs? (\d+)/.exec(why.answer);
+  const index = found ? Number(found[1]) : null;
+  if (index != null && why.gpus.some((g) => g.gpu_index === index)) return index;
+  return why.gpus[0]?.gpu_index ?? null;
+}
+
+export function likelihood(confidence: number): string {
+  return confidence >= 0.85 ? "very likely" : confidence >= 0.6 ? "likely" : confidence >= 0.3 ? "possible" : "can't tell";
+}
+
+const PROGRAM = /^(?:sudo |whirr |kill |systemctl |docker |podman |[a-z]+-smi )/;
+
+/** A suggestion, apart from the command that can be pasted. */
+export function advice(text: string): { text: string; command: string | null } {
+  const quoted = /`([^`]+)`/.exec(text);
+  if (quoted) return { text: text.replaceAll("`", ""), command: PROGRAM.test(quoted[1]!) ? quoted[1]! : null };
+  const colon = text.indexOf(": ");
+  if (colon >= 0) {
+    const rest = text.slice(colon + 2);
+    if (PROGRAM.test(rest)) {
+      const end = rest.search(/\s{2,}\(|\s+\(now |\s{2,}/);
+      const command = (end < 0 ? rest : rest.slice(0, end)).trim();
+      return { text: text.slice(0, colon + 1) + (end < 0 ? "" : rest.slice(end).replace(/\s+/g, " ")), command };
+    }
+  }
+  return { text, command: null };
+}
+
+/** The newest sample over the last full answer: the socket brings the first, every second. */
+export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
+  const by = new Map(summary.gpus.map((g) => [g.index, g]));
+  return gpus.map((g) => {
+    const s = by.get(g.index);
+    return s ? { ...g, state: s.state, error_message: s.error_message, utilization_percent: s.utilization_percent, memory_used_mb: s.memory_used_mb,
+                 memory_total_mb: s.memory_total_mb, temperature_celsius: s.temperature_celsius, fan_percent: s.fan_percent,
+                 power_watts: s.power_watts, power_limit_watts: s.power_limit_watts } : g;
+  });
+}
+
+export interface Row extends Process { gpu: number }
+export type SortKey = "gpu" | "pid" | "user" | "name" | "memory_mb" | "utilization_percent" | "power_watts";
+
+export function rows(gpus: Gpu[]): Row[] {
+  return gpus.flatMap((g) => g.processes.map((p) => ({ ...p, gpu: g.index })));
+}
+
+export function sorted(list: Row[], key: SortKey, down: boolean): Row[] {
+  const value = (r: Row) => r[key] ?? null;
+  return [...list].sort((a, b) => {
+    const x = value(a), y = value(b);
+    if (x === null || y === null) return x === y ? a.pid - b.pid : x === null ? 1 : -1; // unknown ones stay below either way
+    const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
+    return (down ? -order : order) || a.gpu - b.gpu || a.pid - b.pid;
+  });
+}
+
+/** Every word must occur; "user:alice" and the like look at one field only. */
+export function filtered(list: Row[], query: string): Row[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return list;
+  return list.filter((r) => words.every((word) => {
+    const [field, rest] = word.split(/:(.*)/s, 2) as [string, string?];
+    const fields: Record<string, unknown> = { user: r.user, name: r.name, pid: r.pid, container: r.container, model: r.model, gpu: r.gpu, type: r.type };
+    if (rest != null && field in fields) return String(fields[field] ?? "").toLowerCase().includes(rest);
+    return [r.pid, r.name, r.user, r.command, r.container, r.model, r.type].some((v) => String(v ?? "").toLowerCase().includes(word));
+  }));
+}
+
+export type GroupKey = "" | "user" | "container" | "model";
+export interface Group { name: string; memory_mb: number; utilization_percent: number; power_watts: number; rows: Row[] }
+
+export function grouped(list: Row[], key: Exclude<GroupKey, "">): Group[] {
+  const groups = new Map<string, Group>();
+  for (const r of list) {
+    const name = r[key] || "–";
+    const g = groups.get(name) ?? { name, memory_mb: 0, utilization_percent: 0, power_watts: 0, rows: [] };
+    g.memory_mb += r.memory_mb ?? 0;
+    g.utilization_percent += r.utilization_percent ?? 0;
+    g.power_watts += r.power_watts ?? 0;
+    g.rows.push(r);
+    groups.set(name, g);
+  }
+  return [...groups.values()].sort((a, b) => b.memory_mb - a.memory_mb);
+}
+
+/** Values of all GPUs at a moment, over what is known of the GPUs now (names, limits). Null: nothing was stored near it. */
+export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number): Gpu[] {
+  return history.series.map((series) => {
+    const index = nearest(series.times, atSeconds);
+    const near = index != null && Math.abs(series.times[index]! - atSeconds) <= Math.max(120, 2 * history.step_seconds);
+    const value = (name: string): Num => (near ? series.metrics.find((m) => m.name === name)?.mean[index!] : null);
+    const known = now.find((g) => g.index === series.gpu_index);
+    const absent: Record<string, string> = {};
+    const then = {} as Record<string, Num>;
+    for (const name of THEN) {
+      then[name] = value(name);
+      if (then[name] == null) absent[name] = known?.absent[name] ?? "not stored";
+    }
+    const limit = value("power_limit_watts") ?? known?.power_limit_watts;
+    return { ...EMPTY, ...known, ...then, power_limit_watts: limit, index: series.gpu_index, name: series.gpu_name ?? known?.name ?? null, state: near ? "ok" : "not stored",
+             error_message: null, throttle_reasons: null, fan_state: "unknown", absent: { ...known?.absent, ...absent },
+             processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index), processes_left_out: 0, processes_hidden: 0 } as Gpu;
+  });
+}
+
+export const THEN = ["utilization_percent", "memory_used_mb", "temperature_celsius", "power_watts", "fan_percent", "fan_rpm", "clock_graphics_mhz"];
+const EMPTY = { uuid: null, vendor: "", simulated: false, memory_total_mb: null, temperature_limit_celsius: null, temperature_shutdown_celsius: null,
+                power_limit_watts: null };
+
+/** The place of the last time that is not behind `at`; the first one where all are. */
+export function nearest(times: number[], at: number): number | null {
+  if (!times.length) return null;
+  let low = 0, high = times.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (times[middle]! <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Seconds until the next attempt: doubled each time, at most half a minute, and not all pages at once. */
+export function backoff(attempt: number, random = Math.random()): number {
+  return Math.min(30, 2 ** Math.min(attempt, 5)) * (0.75 + random / 2);
+}
+
+export interface Place { at: number | null; from: number | null; to: number | null }
+
+/** What a permalink asks for; milliseconds, null for now. */
+export function readPlace(search: string, now = Date.now()): Place {
+  const query = new URLSearchParams(search);
+  const time = (name: string) => {
+    const text = query.get(name);
+    if (!text) return null;
+    const ago = /^-(\d+)([smhd])$/.exec(text);
+    if (ago) return now - Number(ago[1]) * { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 }[ago[2] as "s"];
+    const ms = Date.parse(text);
+    return Number.isNaN(ms) ? null : ms;
+  };
+  const from = time("from"), to = time("to");
+  if (from != null) return { at: null, from: Math.min(from, to ?? now), to: Math.max(from, to ?? now) };
+  return { at: time("at"), from: null, to: null };
+}
+
+export function writePlace(place: Place): string {
+  const iso = (ms: number) => new Date(Math.round(ms / 1000) * 1000).toISOString().replace(".000", "");
+  if (place.from != null && place.to != null) return `?from=${iso(place.from)}&to=${iso(place.to)}`;
+  return place.at != null ? `?at=${iso(place.at)}` : "";
+}
+
+/** A line through the values, as an SVG path over width x height; gaps where nothing was stored. */
+export function sparkline(times: number[], values: Num[], from: number, to: number, top: number, width: number, height: number): string {
+  let path = "", pen = false;
+  for (let i = 0; i < times.length; i++) {
+    const v = values[i];
+    if (v == null) { pen = false; continue; }
+    const x = ((times[i]! - from) / (to - from)) * width;
+    if (x < 0 || x > width) continue;
+    const y = height - (Math.min(v, top) / top) * height;
+    path += `${pen ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
+    pen = true;
+  }
+  return path;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the page and everything that changes it. Parts of the page look at it and are drawn again when it changes.
+import { useEffect, useState } from "preact/hooks";
+import { connect, get, type Link, Refused } from "./live";
+import { gpusAt, merge, type Place, readPlace, THEN, writePlace } from "./model";
+import type { Alerts, Forecast, Gpu, HealthVerdict, History, Life, Metrics, PastEvent, Report, SourceStatus, Summary, Why, WhySpan, Worker } from "./types";
+
+export interface State {
+  place: Place;
+  link: Link;
+  retryAt: number | null;
+  host: string;
+  sampleAt: number | null; // of the server's clock
+  receivedAt: number | null; // of this browser's
+  interval: number;
+  gpus: Gpu[] | null; // now
+  why: Why | null; // now
+  sources: SourceStatus[];
+  health: HealthVerdict[];
+  alerts: Alerts;
+  workers: Worker[];
+  forecast: Forecast | null;
+  lives: Life[]; // of the last hour
+  hour: History | null;
+  past: { gpus: Gpu[]; why: Why } | null; // the moment of place.at
+  span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
+  busy: boolean;
+  error: string | null;
+  history: boolean; // is there a history database?
+}
+
+let state: State = {
+  place: readPlace(location.search), link: "connecting", retryAt: null, host: "", sampleAt: null, receivedAt: null, interval: 5, gpus: null, why: null,
+  sources: [], health: [], alerts: { alerts: [], silences: [] }, workers: [], forecast: null, lives: [], hour: null, past: null, span: null, busy: false, error: null,
+  history: true,
+};
+const watchers = new Set<(s: State) => void>();
+
+export function set(change: Partial<State>): void {
+  state = { ...state, ...change };
+  for (const w of watchers) w(state);
+}
+
+export const current = (): State => state;
+
+export function useStore(): State {
+  const [now, update] = useState(state);
+  useEffect(() => {
+    watchers.add(update);
+    update(state);
+    return () => void watchers.delete(update);
+  }, []);
+  return now;
+}
+
+const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
+const quiet = async (work: Promise<unknown>) => { try { await work; } catch { /* the next one may work; its age shows */ } };
+
+/* The socket brings the figures of every sample. Processes and the answer are asked for beside that: with every sample on a desktop,
+ * less often where there is much to send. */
+let detailAt = 0, asking = false;
+
+async function detail(): Promise<void> {
+  if (asking) return;
+  asking = true;
+  detailAt = Date.now();
+  try {
+    const [metrics, why] = await Promise.all([get<Metrics>("/api/gpu/metrics"), get<Why>("/api/why")]);
+    set({ gpus: metrics.gpus, host: metrics.host, sources: metrics.source_status, why, sampleAt: Date.parse(metrics.timestamp), receivedAt: Date.now(), error: null });
+  } catch (e) {
+    if (e instanceof Refused && e.status === 401) location.reload(); // the session ended: the server asks for a token
+    set({ error: words(e) });
+  } finally {
+    asking = false;
+  }
+}
+
+function sample(summary: Summary, interval: number | null): void {
+  const change: Partial<State> = { sampleAt: Date.parse(summary.timestamp), receivedAt: Date.now(), host: summary.host };
+  if (interval) change.interval = interval;
+  const known = state.gpus;
+  if (known && known.length === summary.gpus.length) change.gpus = merge(known, summary);
+  set(change);
+  const pause = summary.gpus.length > 32 ? 10000 : summary.gpus.length > 8 ? 5000 : 1500;
+  if (!known || known.length !== summary.gpus.length || Date.now() - detailAt >= pause) void detail();
+}
+
+export async function refreshSides(): Promise<void> {
+  await Promise.all([
+    quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
+    quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts }))),
+    quiet(get<{ workers: Worker[] }>("/api/guard").then((g) => set({ workers: g.workers }))),
+    quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
+  ]);
+}
+
+async function hour(): Promise<void> {
+  void quiet(get<{ processes: Life[] }>("/api/history/processes?since=-1h&limit=2000").then((h) => set({ lives: h.processes.filter((l) => !l.ended) })));
+  try {
+    set({ hour: await get<History>("/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120") });
+  } catch (e) {
+    if (e instanceof Refused && e.status !== 401) set({ history: false });
+  }
+}
+
+let asked: AbortController | null = null;
+
+/** Shows what `place` asks for; the last wish wins. */
+async function load(): Promise<void> {
+  asked?.abort();
+  const { place } = state;
+  if (place.at == null && place.from == null) {
+    set({ past: null, span: null, busy: false });
+    return;
+  }
+  const mine = (asked = new AbortController());
+  set({ busy: true });
+  try {
+    if (place.at != null) {
+      const at = new Date(place.at).toISOString(), second = place.at / 1000;
+      const around = `since=${new Date(place.at - 120e3).toISOString()}&until=${new Date(place.at + 60e3).toISOString()}`;
+      const [why, history] = await Promise.all([
+        get<Why>(`/api/why?at=${at}`, mine.signal),
+        get<History>(`/api/history?metric=${THEN.join()},power_limit_watts&${around}&points=200`, mine.signal),
+      ]);
+      set({ past: { why, gpus: gpusAt(state.gpus ?? [], history, why, second) }, span: null, busy: false, error: null });
+    } else {
+      const range = `since=${new Date(place.from!).toISOString()}&until=${new Date(place.to!).toISOString()}`;
+      const [why, report, events] = await Promise.all([
+        get<WhySpan>(`/api/why?${range}`, mine.signal),
+        get<Report>(`/api/report?${range}`, mine.signal).catch(() => null),
+        get<{ events: PastEvent[] }>(`/api/history/events?${range}&limit=200`, mine.signal),
+      ]);
+      set({ span: { why, report, events: events.events }, past: null, busy: false, error: null });
+    }
+  } catch (e) {
+    if (!mine.signal.aborted) set({ busy: false, error: words(e) });
+  }
+}
+
+let wish = 0;
+
+/** Goes to a moment or a range; `settle` waits for a hand that still moves. */
+export function go(place: Place, how: "push" | "replace" = "push", settle = 0): void {
+  set({ place });
+  const url = location.pathname + writePlace(place) + location.hash;
+  history[how === "push" ? "pushState" : "replaceState"](null, "", url);
+  clearTimeout(wish);
+  wish = window.setTimeout(() => void load(), settle);
+}
+
+export const goNow = () => go({ at: null, from: null, to: null });
+
+export function start(): void {
+  window.addEventListener("popstate", () => {
+    set({ place: readPlace(location.search) });
+    void load();
+  });
+  void detail().then(load);
+  void hour();
+  void refreshSides();
+  connect({
+    link: (link, retryAt) => set({ link, retryAt }),
+    sample,
+    event: (type) => { if (type === "gpu_health" || type === "alert" || type === "guard") void refreshSides(); },
+  });
+  const visible = (work: () => void) => () => { if (document.visibilityState === "visible" && state.link === "live") work(); };
+  setInterval(visible(() => void hour()), 60e3);
+  setInterval(visible(() => void refreshSides()), 30e3);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPUs: a tile each, and from 16 on a heat map with the tiles of those that matter.
+import { useState } from "preact/hooks";
+import { memo } from "preact/compat";
+import { absence, celsius, DASH, duration, memory, memoryOf, percent, shortName, wattsOf } from "./format";
+import { gpuLevel, type Level, sparkline, throttling } from "./model";
+import { Bar, Mark, Section, Value } from "./parts";
+import type { Forecast, Gpu, HealthVerdict, History, Series } from "./types";
+
+const LEVELS: Record<Level, number> = { bad: 0, warn: 1, good: 2, idle: 3 };
+
+const Spark = memo(function Spark({ series, from, to }: { series: Series | undefined; from: number; to: number }) {
+  const values = series?.metrics.find((m) => m.name === "utilization_percent")?.mean;
+  const path = series && values ? sparkline(series.times, values, from, to, 100, 300, 40) : "";
+  return (
+    <figure class="spark">
+      <svg viewBox="0 -1 300 42" preserveAspectRatio="none" role="img" aria-label={path ? "Utilization over the last hour" : "No history of the last hour"}>
+        <path d="M0 40H300" class="axis" />
+        <path d={path} />
+      </svg>
+      <figcaption>{path ? "last hour" : "no history"}</figcaption>
+    </figure>
+  );
+});
+
+function activity(g: Gpu): string {
+  if (g.state !== "ok") return g.state;
+  const top = [...g.processes].sort((a, b) => (b.utilization_percent ?? 0) - (a.utilization_percent ?? 0) || (b.memory_mb ?? 0) - (a.memory_mb ?? 0))[0];
+  const u = g.utilization_percent;
+  const how = u == null ? "utilization unknown" : u < 5 ? "idle" : u < 50 ? "lightly loaded" : "busy";
+  if (!top) return how;
+  const who = top.container ?? top.user;
+  const what = `${top.name ?? top.pid}${top.model ? ` · ${top.model.replace(/^.*\//, "")}` : ""}${who ? ` (${who})` : ""}`;
+  return u != null && u < 5 && (top.memory_mb ?? 0) > 512 ? `idle, ${what} holds ${memory(top.memory_mb)}` : `${how}: ${what}`;
+}
+
+function fanText(g: Gpu): string {
+  const parts = [];
+  if (g.fan_percent != null) parts.push(g.fan_percent === 0 && !g.fan_rpm ? "off" : percent(g.fan_percent));
+  if (g.fan_rpm) parts.push(`${Math.round(g.fan_rpm)} rpm`);
+  return parts.join(", ") || DASH;
+}
+
+export function Tile({ g, health, series, from, to, soon, picked, pick, mixed }: {
+  g: Gpu; mixed: boolean; health?: HealthVerdict; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
+}) {
+  const level = gpuLevel(g, health);
+  const slow = throttling(g.throttle_reasons);
+  const t = g.temperature_celsius, limit = g.temperature_limit_celsius;
+  const heat: Level = t != null && limit != null ? (t >= limit ? "bad" : t >= limit - 3 ? "warn" : "good") : "good";
+  const full = soon?.memory.verdict === "expected" && soon.memory.seconds != null ? `full in about ${duration(soon.memory.seconds)}` : null;
+  return (
+    <article class={`tile ${level}`} aria-label={`GPU ${g.index}`}>
+      <header>
+        <Mark level={level} />
+        <h3><button type="button" class="link" aria-pressed={picked} onClick={pick} title="Show only this GPU below">GPU {g.index}</button> <span class="name" title={g.name ?? ""}>{shortName(g.name, g.vendor)}</span></h3>
+        {g.simulated && mixed && <span class="badge" title="Not a real GPU: whirr simulates it">simulated</span>}
+        {g.state !== "ok" && <span class={`badge ${level}`}>{g.state}</span>}
+        {health && health.state !== "healthy" && health.state !== g.state && <span class={`badge ${level}`} title={health.reason}>{health.state}</span>}
+      </header>
+      <p class="doing" title={activity(g)}>{g.error_message ?? activity(g)}</p>
+      <dl>
+        <div><dt>Util</dt><dd><Value of={g.utilization_percent} text={percent(g.utilization_percent)} reason={g.absent.utilization_percent} /></dd><Bar value={g.utilization_percent} limit={100} label="Utilization" /></div>
+        <div><dt>VRAM</dt><dd><Value of={g.memory_used_mb} text={memoryOf(g.memory_used_mb, g.memory_total_mb)} reason={g.absent.memory_used_mb} /></dd>
+          <Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label="VRAM used" mark={full ? 99 : null} /></div>
+        <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><Bar value={t} limit={limit ?? 100} level={heat} label="Temperature against its limit" /></div>
+        <div><dt>Power</dt><dd><Value of={g.power_watts} text={wattsOf(g.power_watts, g.power_limit_watts)} reason={g.absent.power_watts} /></dd><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></div>
+        <div><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><Bar value={g.fan_percent} limit={100} label="Fan" /></div>
+        <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : g.throttle_reasons ? "none" : <Value of={null} text="" reason={g.absent.throttle_reasons ?? "not stored"} />}</dd></div>
+      </dl>
+      {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
+      {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {health.action}</p>}
+      <Spark series={series} from={from} to={to} />
+    </article>
+  );
+}
+
+const HEAT = {
+  utilization_percent: { name: "Utilization", text: percent, share: (g: Gpu) => (g.utilization_percent ?? 0) / 100 },
+  memory_used_mb: { name: "VRAM", text: memory, share: (g: Gpu) => (g.memory_used_mb ?? 0) / (g.memory_total_mb || 1) },
+  temperature_celsius: { name: "Temperature", text: celsius, share: (g: Gpu) => ((g.temperature_celsius ?? 30) - 30) / ((g.temperature_limit_celsius ?? 95) - 30) },
+  power_watts: { name: "Power", text: (v: number | null | undefined) => (v == null ? DASH : `${Math.round(v)} W`), share: (g: Gpu) => (g.power_watts ?? 0) / (g.power_limit_watts || 1) },
+};
+
+function HeatMap({ gpus, health, picked, pick }: { gpus: Gpu[]; health: HealthVerdict[]; picked: number | null; pick: (i: number) => void }) {
+  const [metric, setMetric] = useState<keyof typeof HEAT>("utilization_percent");
+  const heat = HEAT[metric];
+  return (
+    <>
+      <label class="control">Color by <select value={metric} onChange={(e) => setMetric(e.currentTarget.value as keyof typeof HEAT)}>
+        {Object.entries(HEAT).map(([key, h]) => <option key={key} value={key}>{h.name}</option>)}
+      </select></label>
+      <div class="heat" role="group" aria-label={`${heat.name} of all GPUs`}>
+        {gpus.map((g) => {
+          const level = gpuLevel(g, health.find((h) => h.gpu_index === g.index));
+          const known = g[metric] != null;
+          const step = known ? Math.max(0, Math.min(9, Math.floor(heat.share(g) * 10))) : -1;
+          return (
+            <button type="button" key={g.index} class={`cell ${known ? `h${step}` : "none"} ${level}`} aria-pressed={picked === g.index} onClick={() => pick(g.index)}
+              title={`GPU ${g.index} ${g.name ?? ""}: ${known ? heat.text(g[metric]) : absence(g.absent[metric])}`}>
+              <span>{level === "bad" || level === "warn" ? <Mark level={level} /> : null} {g.index}</span><b>{g.state === "ok" ? heat.text(g[metric]) : g.state}</b>
+            </button>
+          );
+        })}
+      </div>
+    </>
+  );
+}
+
+export function Gpus({ gpus, health, hour, forecast, picked, pick, then }: {
+  gpus: Gpu[]; health: HealthVerdict[]; hour: History | null; forecast: Forecast | null; picked: number | null; pick: (i: number | null) => void; then: boolean;
+}) {
+  const [worst, setWorst] = useState(false);
+  const dense = gpus.length >= 16;
+  const of = (g: Gpu) => health.find((h) => h.gpu_index === g.index);
+  const from = hour ? Date.parse(hour.since) / 1000 : 0, to = hour ? Date.parse(hour.until) / 1000 : 1;
+  let shown = gpus;
+  if (worst || dense) shown = [...gpus].sort((a, b) => LEVELS[gpuLevel(a, of(a))] - LEVELS[gpuLevel(b, of(b))] || (b.utilization_percent ?? -1) - (a.utilization_percent ?? -1));
+  if (dense) shown = shown.filter((g, i) => g.index === picked || (i < 8 && LEVELS[gpuLevel(g, of(g))] < 2));
+  if (dense && picked != null) shown = [...shown].sort((a, b) => Number(b.index === picked) - Number(a.index === picked));
+  const toggle = (i: number) => pick(picked === i ? null : i);
+  if (!gpus.length) return null;
+  return (
+    <Section id="gpus" title={gpus.length === 1 ? "GPU" : `${gpus.length} GPUs`}
+      side={gpus.length > 1 && !dense ? <label class="control"><input type="checkbox" checked={worst} onChange={(e) => setWorst(e.currentTarget.checked)} /> Worst first</label> : null}>
+      {dense && <HeatMap gpus={gpus} health={health} picked={picked} pick={toggle} />}
+      <div class="tiles">
+        {shown.map((g) => (
+          <Tile key={g.index} g={g} health={then ? undefined : of(g)} series={hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
+            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} picked={picked === g.index} pick={() => toggle(g.index)} mixed={!gpus.every((x) => x.simulated)} />
+        ))}
+      </div>
+      {dense && !shown.length && <p class="dim">Select a GPU to see all of it.</p>}
+    </Section>
+  );
+}

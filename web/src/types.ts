@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the API that the page uses; /openapi.json describes the whole.
+export type Num = number | null | undefined;
+
+export interface Process {
+  pid: number;
+  name: string | null;
+  command: string | null;
+  user: string | null;
+  type?: string;
+  memory_mb: Num;
+  utilization_percent: Num;
+  power_watts?: Num;
+  container: string | null;
+  model?: string | null;
+  started_at?: string | null;
+  absent?: Record<string, string>;
+}
+
+export interface Gpu {
+  index: number;
+  uuid: string | null;
+  name: string | null;
+  vendor: string;
+  simulated: boolean;
+  state: string;
+  error_message: string | null;
+  utilization_percent: Num;
+  memory_used_mb: Num;
+  memory_total_mb: Num;
+  temperature_celsius: Num;
+  temperature_limit_celsius: Num;
+  temperature_shutdown_celsius: Num;
+  fan_percent: Num;
+  fan_rpm: Num;
+  fan_state: string;
+  power_watts: Num;
+  power_limit_watts: Num;
+  clock_graphics_mhz: Num;
+  throttle_reasons: string[] | null;
+  processes: Process[];
+  processes_left_out: number;
+  processes_hidden: number;
+  absent: Record<string, string>;
+}
+
+export interface SourceStatus { name: string; state: string; message: string | null }
+
+export interface Metrics {
+  timestamp: string;
+  host: string;
+  gpus: Gpu[];
+  source_status: SourceStatus[];
+}
+
+export interface GpuSummary {
+  index: number;
+  state: string;
+  error_message: string | null;
+  utilization_percent: Num;
+  memory_used_mb: Num;
+  memory_total_mb: Num;
+  temperature_celsius: Num;
+  fan_percent: Num;
+  power_watts: Num;
+  power_limit_watts: Num;
+}
+
+export interface Summary { timestamp: string; host: string; gpus: GpuSummary[]; answer: string | null }
+
+export interface Cause {
+  code: string;
+  text: string;
+  confidence: number;
+  evidence: string[];
+  pid: number | null;
+  process: string | null;
+}
+
+export interface WhyPart { answer: string; causes: Cause[]; suggestions: string[]; severity?: string }
+export interface WhyGpu extends WhyPart { gpu_index: number; gpu_name: string }
+
+export interface Gap { since: string | null; until: string | null; text: string }
+
+export interface Why {
+  answer: string;
+  timestamp: string;
+  simulated: boolean;
+  severity?: string;
+  gpus: WhyGpu[];
+  machine: WhyPart;
+  at?: string;
+  detail?: string;
+  note?: string | null;
+  gap?: Gap | null;
+  processes?: (Process & { gpu_index: number })[];
+}
+
+export interface Episode extends WhyPart {
+  gpu_index: number;
+  gpu_name: string;
+  since: string;
+  until: string;
+  duration_seconds: number;
+  times: number;
+  process: string | null;
+  user: string | null;
+}
+
+export interface WhySpan { since: string; until: string; answer: string; note: string | null; episodes: Episode[]; gaps: Gap[] }
+
+export interface Series {
+  gpu_index: number;
+  gpu_name: string;
+  times: number[];
+  metrics: { name: string; unit: string; mean: Num[]; min: Num[]; max: Num[] }[];
+}
+
+export interface History { since: string; until: string; step_seconds: number; level: string; series: Series[] }
+
+export interface PastEvent { id: number; at: string; gpu_index: number | null; kind: string; severity: string; text: string | null }
+
+export interface ReportRow {
+  kind?: string;
+  name: string;
+  hours: number;
+  busy_hours: number;
+  energy_joules: number;
+  energy_kwh: number;
+  cost: Num;
+  share_percent: Num;
+}
+
+export interface Life { pid: number; gpu_index: number; first_seen: string; last_seen: string; utilization_mean_percent: Num; ended: boolean }
+
+export interface Report {
+  answer: string;
+  currency: string | null;
+  price_per_kwh: Num;
+  totals: { energy_joules: number; energy_kwh: number; cost: Num; busy_hours: number; hours: number };
+  users: ReportRow[];
+}
+
+export interface HealthVerdict {
+  gpu_index: number;
+  gpu_name: string;
+  state: string;
+  reason: string;
+  action: string;
+  since: string | null;
+}
+
+export interface Alert {
+  alert: string;
+  state: string;
+  severity: string;
+  gpu_index: number | null;
+  summary: string;
+  started_at: string | null;
+  ended_at: string | null;
+  silenced: boolean;
+  fingerprint: string;
+}
+
+export interface Silence { id: string; matchers: Record<string, string>; until: string; comment: string | null }
+export interface Alerts { alerts: Alert[]; silences: Silence[] }
+
+export interface Worker {
+  name: string;
+  state: string;
+  since: string | null;
+  reason: string | null;
+  problem: string | null;
+  gpus: number[];
+  memory_mb: number;
+  held: boolean;
+  dry_run?: boolean;
+}
+
+export interface CapacityGpu {
+  gpu_index: number;
+  instance: number | null;
+  name: string;
+  usable: boolean;
+  problem: string | null;
+  memory_total_mb: Num;
+  available_mb: Num;
+  reclaimable_mb: Num;
+  free_least_24h_mb: Num;
+}
+
+export interface Placement { fits: boolean; fits_now: boolean; gpus: number[]; reason: string; would_evict: unknown[] }
+
+export interface Forecast {
+  gpus: { gpu_index: number; memory: { verdict: string; reason: string; seconds: Num }; temperature: { verdict: string; reason: string; seconds: Num } }[];
+}
