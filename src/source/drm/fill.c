@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/drm/scan_internal.h"
+#include "source/drm/scan.h"
 
 enum { NAMES = 24 };
 

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "source/drm/procs.h"
-#include "source/drm/scan_internal.h"
 
 enum { FRESH_MS = 200, WAIT_MS = 300 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is in the store, what the daemon says about it, and what is cleaned up next.
  */
-#include "cli/db_status.h"
+#include "cli/history/db.h"
 
 #include <errno.h>
 #include <jansson.h>

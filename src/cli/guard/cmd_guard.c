@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/json_writer.h"
 #include "base/words.h"
-#include "cli/guard.h"
+#include "cli/guard/guard.h"
 #include "cli/show.h"
 
 enum { WAIT_DEFAULT_MS = 120000, WAIT_POLL_MS = 100, RESERVING_IS_LONG_MS = 3000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What fires, in a few lines each; rules and silences as tables.
  */
-#include "cli/alert.h"
+#include "cli/alert/alert.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr alert silence: add, list, remove.
  */
-#include "cli/alert.h"
+#include "cli/alert/alert.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One round trip of a worker, with what it took.
  */
-#include "cli/guard.h"
+#include "cli/guard/guard.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A small HTTP answerer on a Unix socket, one request at a time, for this user and root only.
  */
-#include "cli/guard.h"
+#include "cli/guard/guard.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Chooses what is tried on what: a rule or a condition, now, on a simulated machine, a recording or the history.
  */
-#include "cli/alert.h"
+#include "cli/alert/alert.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "cli/alert.h"
+#include "cli/alert/alert.h"
 #include "cli/show.h"
 #include "format/json/alert.h"
 #include "format/json/json.h"

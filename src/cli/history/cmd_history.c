@@ -11,7 +11,7 @@
 #include "ask/history_source.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
-#include "cli/history_show.h"
+#include "cli/history/show.h"
 #include "cli/show.h"
 
 enum { ANSWER_MAX = 64 << 20, HEIGHT_MOST = 13, HEIGHT_USUAL = 9, WIDTH_MOST = 900, MARKS_LOOKED_AT = 1000 };

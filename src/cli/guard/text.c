@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One paragraph a worker: its state, why, and what is wrong.
  */
-#include "cli/guard.h"
+#include "cli/guard/guard.h"
 
 #include "base/words.h"
 

@@ -13,7 +13,7 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "cli/db_status.h"
+#include "cli/history/db.h"
 #include "cli/show.h"
 #include "config/places.h"
 #include "store/admin.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A guard of one worker in the foreground: an engine, a guard, its control socket, and signals.
  */
-#include "cli/guard.h"
+#include "cli/guard/guard.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One sample, every rule: does it hold, and what is missing where that is not known?
  */
-#include "cli/alert.h"
+#include "cli/alert/alert.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "ask/client.h"
 #include "base/cleanup.h"
-#include "cli/db_status.h"
+#include "cli/history/db.h"
 
 enum { HEALTH_WITHIN_MS = 3000 };
 

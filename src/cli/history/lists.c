@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Events beside plots, and lists of the past.
  */
-#include "cli/history_show.h"
+#include "cli/history/show.h"
 
 #include <errno.h>
 #include <jansson.h>

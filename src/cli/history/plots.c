@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From the documents of the API to plots with marks and a legend.
  */
-#include "cli/history_show.h"
+#include "cli/history/show.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Plays simulated machines and recordings, and puts rows of the history together to snapshots.
  */
-#include "cli/alert.h"
+#include "cli/alert/alert.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules on a course of samples, with the facts that health and forecast find on the way.
  */
-#include "cli/alert.h"
+#include "cli/alert/alert.h"
 
 #include <math.h>
 #include <stdio.h>
