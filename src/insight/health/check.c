@@ -135,23 +135,23 @@ static void look_temperature(const struct gpu *gpu, struct health_look *l)
         return;
     clear(l);
     if (reading_get(gpu->temp_shutdown_mdegc, &limit) && limit > 0 && temp >= limit - HEALTH_MARGIN)
-        present(l, HEALTH_FAILING, ADVICE_COOL, 0, "it is at %lld C and switches itself off at %lld C", whole(temp, 1000),
-                whole(limit, 1000));
+        present(l, HEALTH_FAILING, ADVICE_COOL, 0, "it is at %lld °C and switches itself off at %lld °C", words_whole(temp, 1000),
+                words_whole(limit, 1000));
     if (reading_get(gpu->temp_margin_mdegc, &margin)) {
         if (margin <= HEALTH_MARGIN)
-            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is only %lld C below where it slows itself down",
-                    whole(margin, 1000));
+            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is only %lld °C below where it slows itself down",
+                    words_whole(margin, 1000));
     } else if (reading_get(gpu->temp_limit_mdegc, &limit) && limit > 0) {
         if (temp >= limit - HEALTH_MARGIN)
-            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld C and slows itself down at %lld C",
-                    whole(temp, 1000), whole(limit, 1000));
+            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld °C and slows itself down at %lld °C",
+                    words_whole(temp, 1000), words_whole(limit, 1000));
     } else if (temp >= HEALTH_HOTTEST) {
-        present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld C", whole(temp, 1000));
+        present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld °C", words_whole(temp, 1000));
     }
     if (reading_get(gpu->temp_memory_mdegc, &temp) && reading_get(gpu->temp_memory_limit_mdegc, &limit) && limit > 0 &&
         temp >= limit)
-        present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "its memory is at %lld C, the limit is %lld C", whole(temp, 1000),
-                whole(limit, 1000));
+        present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "its memory is at %lld °C, the limit is %lld °C",
+                words_whole(temp, 1000), words_whole(limit, 1000));
 }
 
 /* Links of idle cards rest: only a working card shows what its link can do. */
@@ -213,10 +213,10 @@ static void look_fan(const struct gpu *gpu, struct health_look *l)
     clear(l);
     if (fan.state == FAN_STATE_STOPPED)
         present(l, HEALTH_FAILING, ADVICE_FAN, FAN_FAULT_MS, "its fan is asked for %s but stands still at %lld °C", fan.asked,
-                whole(temp, 1000));
+                words_whole(temp, 1000));
     else if (fan.state == FAN_STATE_SLOW)
         present(l, HEALTH_DEGRADED, ADVICE_FAN, HOLD_HEAT_MS, "its fan is asked for %s but turns far slower, at %lld °C", fan.asked,
-                whole(temp, 1000));
+                words_whole(temp, 1000));
 }
 
 void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *card, struct health_look looks[HEALTH_CHECK_COUNT])

@@ -139,7 +139,7 @@ static void find_reading_fault(struct health_verdict *v, const struct health_fau
     if (fault->returned)
         set_reason(f, "%s, and this came back after a reset.", text);
     else if (fault->held.ms && lasts >= FAN_FAULT_MS)
-        set_reason(f, "%s, for %s.", text, words_ago(lasts, since));
+        set_reason(f, "%s, for %s.", text, words_duration(lasts, since));
     else
         set_reason(f, "%s.", text);
 }
@@ -151,7 +151,7 @@ static void find_past_loss(struct health_verdict *v, const struct health_fault *
     if (now.ms - fault->last_at.ms > FAULT_DAY_MS || !fault->times)
         return;
     struct health_finding *f = add_finding(v, fault, HEALTH_DEGRADED, health_advice_text(ADVICE_WATCH));
-    set_reason(f, "It was lost %s ago and came back.", words_ago(now.ms - fault->last_at.ms, ago));
+    set_reason(f, "It was lost %s ago and came back.", words_duration(now.ms - fault->last_at.ms, ago));
 }
 
 /* What an XID makes of the card now; HEALTH_UNKNOWN: nothing any more. */
@@ -197,7 +197,7 @@ static void find_xid(struct health_verdict *v, const struct health_fault *fault,
     if (ago < MS_PER_S)
         set_reason(f, "XID %d just now%s%s: %s.", (int)fault->code, often, again_text, what);
     else
-        set_reason(f, "XID %d %s ago%s%s: %s.", (int)fault->code, words_ago(ago, when), often, again_text, what);
+        set_reason(f, "XID %d %s ago%s%s: %s.", (int)fault->code, words_duration(ago, when), often, again_text, what);
 }
 
 /* A hang or a failed reset that the kernel's driver told of: judged like an XID of its class. */
@@ -218,7 +218,7 @@ static void find_driver_fault(struct health_verdict *v, const struct health_faul
     what[0] = (char)(what[0] - 'a' + 'A');
     if (fault->times > 1)
         snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
-    set_reason(f, "%s, %s%s%s%s (kernel log).", what, ago < MS_PER_S ? "just now" : words_ago(ago, when),
+    set_reason(f, "%s, %s%s%s%s (kernel log).", what, ago < MS_PER_S ? "just now" : words_duration(ago, when),
                ago < MS_PER_S ? "" : " ago", often, worse ? ", and again after a reset" : "");
 }
 

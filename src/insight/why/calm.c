@@ -32,7 +32,7 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
     support_power(&d, f, f->power == POWER_LOW ? 0.4 : 0);
     support_fan(&d, f, f->fan == FAN_NONE ? 0.1 : 0.4);
     if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
-        support(&d, 0.3, "idle for the last %s", words_ago(f->past.calm_ms, since));
+        support(&d, 0.3, "idle for the last %s", words_duration(f->past.calm_ms, since));
     if (f->power == POWER_RAISED)
         doubt(&d, 0.8, "but it draws more than idle cards usually do");
     if (f->load == LOAD_UNKNOWN)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/why/past.h"
 
 static void weigh_heat(struct facts *f)
 {

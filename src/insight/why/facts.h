@@ -70,3 +70,8 @@ struct facts {
 };
 
 void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu *gpu, const struct recent *recent);
+
+/* ---- What the past minutes say about one GPU: work that ended, how long it has been calm or busy, whether it cools down. */
+
+/* Fills f->past; everything else in f is there already. */
+void past_collect(struct facts *f);

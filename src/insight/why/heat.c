@@ -21,7 +21,7 @@ static void weigh_past(struct cause_draft *d, const struct facts *f, double know
 {
     char since[SHORT_WORDS];
     if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
-        support(d, known, "idle for the last %s", words_ago(f->past.calm_ms, since));
+        support(d, known, "idle for the last %s", words_duration(f->past.calm_ms, since));
     else if (!f->past.known)
         doubt(d, unknown, "the minutes before are not known, so work that just ended cannot be ruled out");
     double left = MAX_OF(f->past.ended_left, f->past.fell_left);
@@ -40,10 +40,10 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
         return;
     cause_begin(&d, part, WHY_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
     if (reading_get(host->cpu_permille, &load))
-        support(&d, 0.6, "the CPU is at %lld %%", percent(load));
+        support(&d, 0.6, "the CPU is at %lld%%", percent(load));
     if (reading_get(host->cpu_temp_mdegc, &temp)) {
-        support(&d, 0.6, "it is at %lld C", whole(temp, 1000));
-        snprintf(heat, sizeof heat, " at %lld C", whole(temp, 1000));
+        support(&d, 0.6, "it is at %lld °C", words_whole(temp, 1000));
+        snprintf(heat, sizeof heat, " at %lld °C", words_whole(temp, 1000));
     }
     support(&d, 0.2, "CPU and GPU share their cooling");
     support_load(&d, f, 0.2);
@@ -86,7 +86,7 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
         support_temperature(&d, f, 0.4);
         support_power(&d, f, 0.4);
         support_fan(&d, f, 0.2);
-        cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", whole(power, 1000));
+        cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", words_whole(power, 1000));
         return;
     }
     if (!(bits & THROTTLE_HOT) || !reading_get(f->gpu->fan_permille, &fan) || fan < FAN_FULL ||
@@ -96,7 +96,7 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
     support_power(&d, f, 0.3);
     support_fan(&d, f, 0.2);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
-    cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", whole(power, 1000));
+    cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", words_whole(power, 1000));
 }
 
 static void rule_neighbour(const struct facts *f, struct why_part *part)
@@ -110,9 +110,10 @@ static void rule_neighbour(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, WHY_NEIGHBOUR_HEAT, 0.85);
     words_gpu(other, false, name);
     if (reading_get(other->power_mw, &power))
-        support(&d, 0.5, "%s works in the same machine at %lld C and %lld W", name, whole(temp, 1000), whole(power, 1000));
+        support(&d, 0.5, "%s works in the same machine at %lld °C and %lld W", name, words_whole(temp, 1000),
+                words_whole(power, 1000));
     else
-        support(&d, 0.45, "%s works in the same machine at %lld C", name, whole(temp, 1000));
+        support(&d, 0.45, "%s works in the same machine at %lld °C", name, words_whole(temp, 1000));
     support_load(&d, f, 0.3);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0.1);
     support_power(&d, f, 0.2);
@@ -139,7 +140,7 @@ static void rule_limit(const struct facts *f, struct why_part *part)
     if (why[0])
         cause_end(&d, "The card slows itself down because it is too hot (%s).", why);
     else if (reading_get(f->gpu->temp_mdegc, &temp))
-        cause_end(&d, "At %lld C it is close to where it slows itself down.", whole(temp, 1000));
+        cause_end(&d, "At %lld °C it is close to where it slows itself down.", words_whole(temp, 1000));
 }
 
 static void rule_memory_hot(const struct facts *f, struct why_part *part)
@@ -153,13 +154,13 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
         return;
     cause_begin(&d, part, WHY_MEMORY_HOT, 0.85);
     if (limited)
-        support(&d, 0.6, "memory at %lld C, its limit is %lld C", whole(temp, 1000), whole(limit, 1000));
+        support(&d, 0.6, "memory at %lld °C, its limit is %lld °C", words_whole(temp, 1000), words_whole(limit, 1000));
     else
-        support(&d, 0.4, "memory at %lld C", whole(temp, 1000));
+        support(&d, 0.4, "memory at %lld °C", words_whole(temp, 1000));
     if (reading_get(f->gpu->temp_mdegc, &chip) && chip + 15000 <= temp)
-        support(&d, 0.3, "the chip is at %lld C only", whole(chip, 1000));
+        support(&d, 0.3, "the chip is at %lld °C only", words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, "The memory is hot (%lld C), and the fan cools it too.", whole(temp, 1000));
+    cause_end(&d, "The memory is hot (%lld °C), and the fan cools it too.", words_whole(temp, 1000));
 }
 
 static void rule_hotspot(const struct facts *f, struct why_part *part)
@@ -170,9 +171,10 @@ static void rule_hotspot(const struct facts *f, struct why_part *part)
         spot - chip < HOTSPOT_GAP)
         return;
     cause_begin(&d, part, WHY_HOTSPOT, 0.7);
-    support(&d, 0.5, "hottest spot at %lld C, the chip as a whole at %lld C", whole(spot, 1000), whole(chip, 1000));
+    support(&d, 0.5, "hottest spot at %lld °C, the chip as a whole at %lld °C", words_whole(spot, 1000), words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, "One spot of the chip is much hotter than the rest (%lld C): the cooler may not sit well.", whole(spot, 1000));
+    cause_end(&d, "One spot of the chip is much hotter than the rest (%lld °C): the cooler may not sit well.",
+              words_whole(spot, 1000));
 }
 
 static void rule_fan_stopped(const struct facts *f, struct why_part *part)
@@ -187,7 +189,7 @@ static void rule_fan_stopped(const struct facts *f, struct why_part *part)
     support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
     if (f->fan_judged.asked[0])
         support(&d, 0.5, "the card asks for %s", f->fan_judged.asked);
-    cause_end(&d, "The fan stands still although the card is at %lld C.", whole(temp, 1000));
+    cause_end(&d, "The fan stands still although the card is at %lld °C.", words_whole(temp, 1000));
 }
 
 static void rule_fan_failing(const struct facts *f, struct why_part *part)
@@ -235,7 +237,7 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
     if (bits & THROTTLE_POWER_BRAKE)
         cause_end(&d, "The machine holds the card back (power brake).");
     else if (reading_get(f->gpu->power_limit_mw, &limit))
-        cause_end(&d, "It runs at its power limit of %lld W, which also bounds its heat.", whole(limit, 1000));
+        cause_end(&d, "It runs at its power limit of %lld W, which also bounds its heat.", words_whole(limit, 1000));
     else
         cause_end(&d, "It runs at its power limit, which also bounds its heat.");
 }

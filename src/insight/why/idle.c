@@ -15,7 +15,7 @@ static void support_calm(struct cause_draft *d, const struct facts *f, double we
 {
     char since[SHORT_WORDS];
     if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
-        support(d, weight, "idle for the last %s", words_ago(f->past.calm_ms, since));
+        support(d, weight, "idle for the last %s", words_duration(f->past.calm_ms, since));
 }
 
 static void support_cooling(struct cause_draft *d, const struct facts *f)
@@ -23,11 +23,12 @@ static void support_cooling(struct cause_draft *d, const struct facts *f)
     const struct past_work *past = &f->past;
     int64_t temp, fan;
     if (past->temp_falls && reading_get(f->gpu->temp_mdegc, &temp))
-        support(d, 0.4, "the temperature falls: %lld C then, %lld C now", whole(past->peak_temp_mdegc, 1000), whole(temp, 1000));
+        support(d, 0.4, "the temperature falls: %lld °C then, %lld °C now", words_whole(past->peak_temp_mdegc, 1000),
+                words_whole(temp, 1000));
     else if (past->known && past->fell && past->fell_ago_ms > 60000)
         doubt(d, 0.6, "but the temperature does not fall");
     if (past->fan_falls && reading_get(f->gpu->fan_permille, &fan))
-        support(d, 0.2, "the fan slows down: %lld %% then, %lld %% now", percent(past->peak_fan_permille), percent(fan));
+        support(d, 0.2, "the fan slows down: %lld%% then, %lld%% now", percent(past->peak_fan_permille), percent(fan));
 }
 
 static void rule_recent(const struct facts *f, struct why_part *part)
@@ -43,25 +44,25 @@ static void rule_recent(const struct facts *f, struct why_part *part)
         const struct recent_process *p = past->ended;
         cause_process(&d, &p->last);
         words_process(&p->last, who);
-        words_ago(past->ended_ago_ms, ago);
+        words_duration(past->ended_ago_ms, ago);
         if (reading_get(p->mean_util_permille, &share))
-            support(&d, 0.85 * past->ended_left, "%s ended %s ago and used %lld %%", who, ago, percent(share));
+            support(&d, 0.85 * past->ended_left, "%s ended %s ago and used %lld%%", who, ago, percent(share));
         else
             support(&d, 0.85 * past->ended_left, "%s ended %s ago", who, ago);
         if (p->first_seen.ms > 0 && p->last_seen.ms > p->first_seen.ms)
-            support(&d, 0, "it had run for %s", words_ago(p->last_seen.ms - p->first_seen.ms, ran));
+            support(&d, 0, "it had run for %s", words_duration(p->last_seen.ms - p->first_seen.ms, ran));
     }
     if (past->fell)
-        support(&d, 0.75 * past->fell_left, "%s ago the load was still %lld %%", words_ago(past->fell_ago_ms, ago),
+        support(&d, 0.75 * past->fell_left, "%s ago the load was still %lld%%", words_duration(past->fell_ago_ms, ago),
                 percent(past->fell_from_permille));
     support_cooling(&d, f);
     support_load(&d, f, 0);
     support_temperature(&d, f, 0);
     support_fan(&d, f, 0);
     if (past->ended)
-        cause_end(&d, "%s ended %s ago, and the card still cools down.", who, words_ago(past->ended_ago_ms, ago));
+        cause_end(&d, "%s ended %s ago, and the card still cools down.", who, words_duration(past->ended_ago_ms, ago));
     else
-        cause_end(&d, "The load fell %s ago, and the card still cools down.", words_ago(past->fell_ago_ms, ago));
+        cause_end(&d, "The load fell %s ago, and the card still cools down.", words_duration(past->fell_ago_ms, ago));
 }
 
 static void support_clocks(struct cause_draft *d, const struct facts *f)
@@ -69,7 +70,7 @@ static void support_clocks(struct cause_draft *d, const struct facts *f)
     int64_t clock, most, state, bits;
     if (!f->clocks_by_state && reading_get(f->gpu->clock_graphics_khz, &clock) &&
         reading_get(f->gpu->clock_graphics_max_khz, &most))
-        support(d, 0.45, "graphics clock at %lld MHz of %lld MHz", whole(clock, 1000), whole(most, 1000));
+        support(d, 0.45, "graphics clock at %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
     if (reading_get(f->gpu->pstate, &state))
         support(d, f->clocks_by_state ? 0.35 : 0.2, "performance state P%lld", (long long)state);
     if (f->power >= POWER_RAISED)
@@ -128,9 +129,9 @@ static void rule_loading(const struct facts *f, struct why_part *part)
     if (reading_get(p->mem_bytes, &held))
         support(&d, 0.6, "%s fills the memory: %s so far", who, words_bytes(held, bytes));
     if (reading_get(p->cpu_permille, &cpu))
-        support(&d, 0.4, "it uses %lld %% of a CPU core", percent(cpu));
+        support(&d, 0.4, "it uses %lld%% of a CPU core", percent(cpu));
     if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
-        support(&d, 0.3, "%lld MB/s are read from disk", whole(disk, 1000000));
+        support(&d, 0.3, "%lld MB/s are read from disk", words_whole(disk, 1000000));
     support_load(&d, f, 0.1);
     cause_end(&d, "%s is loading%s%s%s.", who, bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
 }
@@ -146,7 +147,7 @@ static void rule_display(const struct facts *f, struct why_part *part)
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
         return;
     cause_begin(&d, part, WHY_DISPLAY, 0.8);
-    support(&d, 0.5, "memory clock at %lld MHz of %lld MHz", whole(clock, 1000), whole(most, 1000));
+    support(&d, 0.5, "memory clock at %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
     if (screen)
         support(&d, 0.3, "a screen is driven by it");
     if (draws_only(gpu))

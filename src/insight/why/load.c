@@ -14,7 +14,7 @@ static void support_share(struct cause_draft *d, const struct facts *f, const st
     if (f->activity.bursts && reading_or(p->util_permille, 0) < SHARE_LEAST)
         support(d, f->workers.suspected ? 0.3 : 0.5, "%s is on it, between two bursts", who);
     else if (reading_get(p->util_permille, &share))
-        support(d, f->workers.shares_known ? 0.7 : 0.1, "%s uses %lld %% of it", who, percent(share));
+        support(d, f->workers.shares_known ? 0.7 : 0.1, "%s uses %lld%% of it", who, percent(share));
     else if (f->workers.on_card == 1)
         support(d, 0.55, "%s is the only process on it", who);
     else if (f->workers.suspected)
@@ -24,7 +24,7 @@ static void support_share(struct cause_draft *d, const struct facts *f, const st
     if (reading_get(p->mem_bytes, &mem) && mem > 0)
         support(d, 0.05, "it holds %s of the card's memory", words_bytes(mem, held));
     if (p->started_at.ms > 0 && f->now->taken_at.ms > p->started_at.ms)
-        support(d, 0, "it has been running for %s", words_ago(f->now->taken_at.ms - p->started_at.ms, age));
+        support(d, 0, "it has been running for %s", words_duration(f->now->taken_at.ms - p->started_at.ms, age));
 }
 
 /* What every kind of work does to a card: it agrees with the rest, or it is a little work only. */
@@ -71,7 +71,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     support_load(&d, f, load_weight(f));
     support_share(&d, f, p);
     if (reading_get(f->gpu->mem_util_permille, &traffic) && traffic >= 800)
-        support(&d, 0.05, "memory traffic %lld %% of the time", percent(traffic));
+        support(&d, 0.05, "memory traffic %lld%% of the time", percent(traffic));
     if (miner)
         support(&d, 0.5, "it mines, by %s", miner);
     support_effects(&d, f);
@@ -179,10 +179,10 @@ static void rule_video(const struct facts *f, struct why_part *part)
     const struct process *p = video_process(f, &share, &equals);
     struct cause_draft d;
     cause_begin(&d, part, WHY_VIDEO_LOAD, 0.9);
-    support(&d, 0.5, "video %s at %lld %%", engine, percent(f->video_permille));
+    support(&d, 0.5, "video %s at %lld%%", engine, percent(f->video_permille));
     if (p) {
         cause_process(&d, p);
-        support(&d, 0.5, "%s uses %lld %% of the video %s", words_process(p, who), percent(share), engine);
+        support(&d, 0.5, "%s uses %lld%% of the video %s", words_process(p, who), percent(share), engine);
     } else if ((p = lone_process(f))) {
         cause_process(&d, p);
         support(&d, 0.3, "%s is the only process on the card", words_process(p, who));
@@ -286,11 +286,11 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
     if (!by_driver && !(reading_get(f->gpu->dram_active_permille, &busy) && busy >= 600))
         return;
     cause_begin(&d, part, WHY_MEMORY_TRAFFIC, 0.55);
-    support(&d, 0.5, by_driver ? "memory traffic %lld %% of the time" : "%lld %% of the peak memory bandwidth", percent(busy));
+    support(&d, 0.5, by_driver ? "memory traffic %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
     if (by_driver)
-        cause_end(&d, "Its memory is read or written %lld %% of the time, which costs power.", percent(busy));
+        cause_end(&d, "Its memory is read or written %lld%% of the time, which costs power.", percent(busy));
     else
-        cause_end(&d, "It uses %lld %% of its peak memory bandwidth, which costs power.", percent(busy));
+        cause_end(&d, "It uses %lld%% of its peak memory bandwidth, which costs power.", percent(busy));
 }
 
 void rules_load(const struct facts *f, struct why_part *part)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The past minutes of one GPU. Heat outlives the work: exp(-t / COOLING_MS) of it is left after t.
  */
-#include "insight/why/past.h"
+#include "insight/why/facts.h"
 
 #include <math.h>
 

@@ -49,9 +49,6 @@ void rules_machine(const struct snapshot *now, struct why_part *part);
 const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals);
 
 /* Sentences over the ranked causes. */
-void answer_rest(struct say *s, const struct facts *f, const struct why_cause *first);
-/* "; 71 C and the fan at 62 % follow from 280 W" */
-void say_follows(struct say *s, const struct facts *f, bool power_said);
 void answer_gpu(const struct facts *f, struct why_part *part);
 void answer_machine(const struct snapshot *now, struct why *why);
 void suggest(const struct facts *f, struct why_part *part);

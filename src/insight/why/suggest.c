@@ -51,10 +51,10 @@ static void suggest_power(const struct facts *f, struct why_part *part)
     if (reading_get(f->gpu->power_limit_min_mw, &least) && least > 0 && least < limit)
         suggest_add(part,
                     "Quieter: lower the power limit from %lld W (%lld W is the least); it then runs cooler and a little slower.",
-                    whole(limit, 1000), whole(least, 1000));
+                    words_whole(limit, 1000), words_whole(least, 1000));
     else
         suggest_add(part, "Quieter: lower the power limit (now %lld W); the card then runs cooler and a little slower.",
-                    whole(limit, 1000));
+                    words_whole(limit, 1000));
 }
 
 static void suggest_work(const struct facts *f, struct why_part *part, const struct why_cause *cause)
@@ -161,8 +161,8 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
             suggest_add(part, "Check the power supply and its cables: the machine itself asks the card to draw less.");
         else if (reading_get(f->gpu->power_limit_mw, &limit) && reading_get(f->gpu->power_limit_default_mw, &normal) &&
                  normal > limit)
-            suggest_add(part, "Faster but louder: the limit is set to %lld W, its default is %lld W.", whole(limit, 1000),
-                        whole(normal, 1000));
+            suggest_add(part, "Faster but louder: the limit is set to %lld W, its default is %lld W.", words_whole(limit, 1000),
+                        words_whole(normal, 1000));
         break;
     case WHY_VRAM_HELD: suggest_add(part, "Unload the model or end process %d if the memory is needed.", (int)cause->pid); break;
     case WHY_CANNOT_KNOW: suggest_blind(f, part); break;

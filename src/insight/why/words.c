@@ -33,11 +33,6 @@ void say_stop(struct say *s)
     }
 }
 
-long long whole(int64_t value, int64_t unit)
-{
-    return value >= 0 ? (value + unit / 2) / unit : -((-value + unit / 2) / unit);
-}
-
 const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS])
 {
     snprintf(out, SHORT_WORDS, "%sGPU %d", gpu->simulated ? begins ? "Simulated " : "simulated " : "", gpu->index);
@@ -142,11 +137,6 @@ const char *words_miner(const struct process *p)
     return by_pool ? "the mining pool in its command line" : NULL;
 }
 
-const char *words_ago(int64_t ms, char out[SHORT_WORDS])
-{
-    return words_duration(ms, out);
-}
-
 const char *words_absent(enum reading_state state)
 {
     switch (state) {
@@ -167,12 +157,12 @@ const char *words_effects(const struct facts *f, char out[NAME_WORDS])
     struct say s = {out, NAME_WORDS, 0};
     out[0] = '\0';
     if (reading_get(f->gpu->temp_mdegc, &temp))
-        say(&s, "%lld C", whole(temp, 1000));
+        say(&s, "%lld °C", words_whole(temp, 1000));
     const char *and = s.len ? " and " : "";
     if (f->fan == FAN_OFF) /* not an effect of anything */
         return out;
     if (reading_get(f->gpu->fan_permille, &fan))
-        say(&s, "%sthe fan at %lld %%", and, percent(fan));
+        say(&s, "%sthe fan at %lld%%", and, percent(fan));
     else if (reading_get(f->gpu->fan_rpm, &fan))
         say(&s, "%sthe fan at %lld rpm", and, (long long)fan);
     return out;

@@ -35,17 +35,14 @@ bool words_draws(const struct process *p);
 /* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
 const char *words_miner(const struct process *p);
 
-const char *words_ago(int64_t ms, char out[SHORT_WORDS]);
 const char *words_absent(enum reading_state state); /* "not supported by this card or driver" */
 
-/* Whole numbers, rounded: permille to %, 1/1000 C to C, mW to W, kHz to MHz */
-long long whole(int64_t value, int64_t unit);
 static inline long long percent(int64_t permille)
 {
-    return whole(permille, 10);
+    return words_whole(permille, 10);
 }
 
-/* The effects that an answer ends with: "71 C and the fan at 62 %". "" when neither is known. */
+/* The effects that an answer ends with: "71 °C and the fan at 62%". "" when neither is known. */
 const char *words_effects(const struct facts *f, char out[NAME_WORDS]);
 /* Where the card has no fan, a clause about it: "it has no fan of its own"; NULL where it has one. */
 const char *words_no_fan(const struct facts *f);
