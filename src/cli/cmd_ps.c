@@ -8,14 +8,27 @@
 #include "format/json/json.h"
 #include "format/table/table.h"
 
-/* CPU time, and on some cards the load, of a process is a rate: measured between two samples. */
+/* On some cards the load of a process, or the power, is a rate: measured between two samples. */
 enum { RATE_MS = 300 };
+
+static bool needs_second_look(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        if (gpu->power_mw.state == READING_PENDING || gpu->util_permille.state == READING_PENDING)
+            return true;
+        for (size_t p = 0; p < gpu->process_count; p++)
+            if (gpu->processes[p].util_permille.state == READING_PENDING || gpu->processes[p].cpu_permille.state == READING_PENDING)
+                return true;
+    }
+    return false;
+}
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     const struct options *o = &cli->options;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, err);
-    if (s && !options_has(o, "quick") && !options_has(o, "watch") && s->gpu_count && !session_asks_daemon(session)) {
+    if (s && !options_has(o, "quick") && !options_has(o, "watch") && needs_second_look(s) && !session_asks_daemon(session)) {
         pause_ms(RATE_MS);
         snapshot_unref(s);
         s = session_sample(session, GROUP_QUICK, err);

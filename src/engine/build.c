@@ -63,7 +63,8 @@ static void take_gpu(struct gpu *to, struct gpu *read)
     *to = *read;
     read->processes = NULL;
     read->instances = NULL;
-    read->process_count = read->instance_count = 0;
+    read->before = NULL;
+    read->process_count = read->instance_count = read->before_count = 0;
 }
 
 static void add_source(struct snapshot *s, const struct slot *slot, size_t which, const struct roster *roster)

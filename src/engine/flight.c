@@ -71,6 +71,7 @@ static void carry_events(struct engine *e, struct snapshot *s)
 static void judge(struct engine *e, struct snapshot *s)
 {
     enum { POINT_MS = 900 };
+    recent_begin(&e->recent, s);
     activity_fill(s, &e->recent);
     if (s->taken_at.ms - e->recent_ms < POINT_MS && s->taken_at.ms >= e->recent_ms)
         return;

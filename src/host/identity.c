@@ -229,11 +229,20 @@ static struct reading resident(struct identity *i, const struct entry *e, const 
     return reading_ok(bytes);
 }
 
+/* At the first look: the mean over the life of the process, as ps(1) shows it. */
+static struct reading cpu_over_life(const struct identity *i, const struct entry *e, int64_t ticks)
+{
+    int64_t age_ms = clock_wall(i->env->clock).ms - e->started_at.ms;
+    if (env_is_recorded(i->env) || !e->started_at.ms || age_ms < CPU_WINDOW_MS)
+        return reading_absent(READING_PENDING);
+    return reading_ok((int64_t)((double)MAX_OF(ticks, 0) * 1000.0 * 1000.0 / (double)(i->ticks_per_s * age_ms) + 0.5));
+}
+
 static void measure_cpu(struct identity *i, struct entry *e, int64_t ticks)
 {
     struct mono now = clock_mono(i->env->clock);
     if (e->cpu_permille.state == READING_UNREAD) {
-        e->cpu_permille = reading_absent(READING_PENDING);
+        e->cpu_permille = cpu_over_life(i, e, ticks);
         e->cpu_at = now;
         e->cpu_ticks = ticks;
         return;

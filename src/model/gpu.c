@@ -16,7 +16,10 @@ void gpu_done(struct gpu *gpu)
         gpu_done(&gpu->instances[i]);
     free(gpu->instances);
     free(gpu->processes);
+    free(gpu->before);
     gpu->instances = NULL;
+    gpu->before = NULL;
+    gpu->before_count = 0;
     gpu->processes = NULL;
     gpu->instance_count = gpu->process_count = gpu->process_capacity = 0;
 }
@@ -70,6 +73,8 @@ int gpu_copy(struct gpu *to, const struct gpu *from)
     to->process_capacity = to->process_count = 0;
     to->instances = NULL;
     to->instance_count = 0;
+    to->before = NULL;
+    to->before_count = 0;
     if (from->process_count) {
         to->processes = malloc(from->process_count * sizeof *to->processes);
         if (!to->processes)

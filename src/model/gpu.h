@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "model/activity.h"
 #include "model/metric.h"
 #include "model/process.h"
@@ -36,6 +37,12 @@ enum gpu_state { GPU_OK, GPU_ASLEEP, GPU_ERROR, GPU_LOST };
 struct property_text {
     enum reading_state state;
     char value[GPU_TEXT_SIZE];
+};
+
+/* A moment that the driver kept by itself. */
+struct gpu_moment {
+    struct wall at;
+    struct reading util_permille, power_mw;
 };
 
 struct gpu {
@@ -73,6 +80,9 @@ struct gpu {
 
     struct gpu *instances;
     size_t instance_count;
+
+    struct gpu_moment *before; /* GROUP_PAST: the last seconds, oldest first; not copied */
+    size_t before_count;
 
     struct activity activity; /* judged when the snapshot is built */
 };

@@ -18,6 +18,7 @@ enum metric_group {
     GROUP_SLOW = 1 << 3,    /* every 10 s */
     GROUP_ENERGY = 1 << 4,  /* every 30 s: the energy counter is dear */
     GROUP_LEAN = 1 << 5,    /* no metric's own: of the fast and slow ones, only what decisions need: memory, heat, ECC, ... */
+    GROUP_PAST = 1 << 6,    /* no metric's own: what the driver itself kept of the last seconds, for a first look */
     GROUP_QUICK = GROUP_FAST | GROUP_PROCESS,
     GROUP_ALL = GROUP_STATIC | GROUP_FAST | GROUP_PROCESS | GROUP_SLOW | GROUP_ENERGY,
 };

@@ -25,6 +25,16 @@ static bool make_room(struct recent *r, size_t gpu_count)
     return true;
 }
 
+/* The driver's own memory: of a card that nobody watched so far. */
+static void add_before(struct recent_gpu *past, const struct gpu *gpu)
+{
+    size_t first = gpu->before_count > RECENT_POINTS / 2 ? gpu->before_count - RECENT_POINTS / 2 : 0;
+    past->id = gpu->id;
+    for (size_t i = first; i < gpu->before_count; i++)
+        past->points[past->count++] = (struct recent_point){
+            .at = gpu->before[i].at, .util_permille = gpu->before[i].util_permille, .power_mw = gpu->before[i].power_mw};
+}
+
 static void add_point(struct recent_gpu *past, const struct gpu *gpu, struct wall at)
 {
     if (past->count == RECENT_POINTS) {
@@ -61,6 +71,15 @@ static void add_ended(struct recent *r, int gpu_index, const struct process *p, 
         .last_seen = last_seen,
         .mean_util_permille = p->util_permille,
     };
+}
+
+void recent_begin(struct recent *r, const struct snapshot *now)
+{
+    if (!make_room(r, now->gpu_count))
+        return;
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (r->gpus[i].count == 0 && now->gpus[i].before_count)
+            add_before(&r->gpus[i], &now->gpus[i]);
 }
 
 void recent_add(struct recent *r, const struct snapshot *previous, const struct snapshot *now)

@@ -35,5 +35,7 @@ struct recent {
 };
 
 void recent_done(struct recent *r);
+/* What the drivers themselves kept of the seconds before a first look. */
+void recent_begin(struct recent *r, const struct snapshot *now);
 /* Takes a snapshot into account; `previous` (may be NULL) is the one before it, whose missing processes have ended. */
 void recent_add(struct recent *r, const struct snapshot *previous, const struct snapshot *now);

@@ -162,6 +162,11 @@ union nvml_value {
     long long sll;
     unsigned short us;
 };
+struct nvml_sample {
+    unsigned long long timestamp; /* us */
+    union nvml_value value;
+};
+enum { NVML_POWER_SAMPLES = 0, NVML_UTILIZATION_SAMPLES = 1 };
 struct nvml_field_value {
     unsigned field, scope;
     long long timestamp, latency_us;

@@ -177,6 +177,8 @@ void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instan
 void gpm_done(struct nvml *n, struct nvml_gpm *gpm);
 bool process_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 size_t process_entry_size(const struct nvml_library *lib, int *ret_version);
+/* What the driver kept of the last seconds, into out->before; nothing where it keeps nothing. */
+void past_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 bool utilization_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 bool mig_update(struct nvml *n, struct nvml_card *card, unsigned groups);
 void mig_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);

@@ -129,6 +129,8 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
         return false;
     if (groups & GROUP_STATIC)
         about_run(n, card, out);
+    if (groups & GROUP_PAST)
+        past_run(n, card, out);
     if ((groups & GROUP_PROCESS) && (!process_run(n, card, out) || !utilization_run(n, card, out)))
         return false;
     mig_run(n, card, groups, out);

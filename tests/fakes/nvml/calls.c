@@ -648,6 +648,27 @@ static void add_load(struct nvml_process_utilization row, unsigned long long aft
     ++*have;
 }
 
+/* Ten readings of the last second, as it is now. */
+EXPORT int nvmlDeviceGetSamples(nvml_device device, int what, unsigned long long after, int *type, unsigned *count,
+                                struct nvml_sample *samples)
+{
+    ENTER_GPU(device);
+    enum { KEPT = 10, EVERY_US = 100000 };
+    int64_t value = what == NVML_POWER_SAMPLES ? g->value[FAKE_power] : g->value[FAKE_gpu_util];
+    if (value == FAKE_NA || g->value[FAKE_mig] == 1 || (what != NVML_POWER_SAMPLES && what != NVML_UTILIZATION_SAMPLES))
+        return NVML_NOT_SUPPORTED;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    unsigned long long now = (unsigned long long)t.tv_sec * 1000000 + (unsigned long long)t.tv_nsec / 1000;
+    unsigned have = 0;
+    for (unsigned i = KEPT; i-- > 0;)
+        if (now - i * EVERY_US > after && have < *count)
+            samples[have++] = (struct nvml_sample){now - i * EVERY_US, {.ui = (unsigned)value}};
+    *type = NVML_VALUE_UINT;
+    *count = have;
+    return have ? NVML_OK : NVML_NOT_FOUND;
+}
+
 EXPORT int nvmlDeviceGetProcessUtilization(nvml_device device, struct nvml_process_utilization *rows, unsigned *count,
                                            unsigned long long after)
 {

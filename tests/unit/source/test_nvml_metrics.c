@@ -414,9 +414,29 @@ static void takes_traffic_from_byte_counters_without_gpm(void **state)
     end(&g);
 }
 
+static void a_first_look_knows_the_last_second_from_the_driver(void **state)
+{
+    (void)state;
+    fake_machine_init(&m, "", "gpu X\n gpu_util 42\n power 81000\n");
+    assert_int_equal(fake_machine_open(&m), 0);
+    clock_manual_advance_ms(&m.clock, 1000); /* the fake's readings are of the second that began there */
+    struct gpu g = fake_machine_sample(&m, 0, GROUP_ALL | GROUP_PAST), without = fake_machine_sample(&m, 0, GROUP_ALL);
+    assert_int_equal(without.before_count, 0);
+    assert_true(g.before_count >= 1 && g.before_count <= 4);
+    for (size_t i = 0; i < g.before_count; i++) {
+        assert_reading(g.before[i].util_permille, 420);
+        assert_reading(g.before[i].power_mw, 81000);
+        assert_true(i == 0 || g.before[i].at.ms > g.before[i - 1].at.ms);
+    }
+    gpu_done(&g);
+    gpu_done(&without);
+    fake_machine_done(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_first_look_knows_the_last_second_from_the_driver),
         TEST(lists_cards_with_identity),
         TEST(cleans_names_that_are_not_text),
         TEST(reads_the_fast_group),
