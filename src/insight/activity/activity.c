@@ -147,6 +147,13 @@ static bool is_kept(const struct gpu *gpu)
     return clocks_are_high(gpu, &by_state) && draws;
 }
 
+/* Everybody has left: what was done until a moment ago is over, not hidden. */
+static bool is_deserted(const struct gpu *gpu, int64_t load)
+{
+    return gpu->processes_state == READING_OK && !gpu->process_count && !gpu->processes_hidden && !gpu->instance_count &&
+           load < WORKING_PERMILLE;
+}
+
 static void judge_load(struct activity *a, const struct snapshot *now, const struct gpu *gpu, const struct recent_gpu *past)
 {
     static const enum activity_code codes[] = {[LOAD_NONE] = ACTIVITY_UNKNOWN,
@@ -158,7 +165,7 @@ static void judge_load(struct activity *a, const struct snapshot *now, const str
     struct reading load = load_permille(gpu, &direct);
     enum load level = LOAD_NONE;
     if (load.state == READING_OK) {
-        struct walk w = walk_minute(now, past, load.value);
+        struct walk w = walk_minute(now, is_deserted(gpu, load.value) ? NULL : past, load.value);
         a->bursts = w.rises >= 2;
         double mean = w.weight > 0 ? w.sum / w.weight : (double)load.value;
         a->load_permille = reading_ok((int64_t)((a->bursts ? mean : w.followed) + 0.5));

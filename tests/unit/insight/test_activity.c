@@ -13,6 +13,7 @@ struct course {
     struct recent past;
     int64_t at_ms, step_ms;
     uint64_t seed;
+    bool deserted; /* nobody is on the GPU any more */
 };
 
 static int64_t roll(struct course *c, int64_t sides)
@@ -40,6 +41,8 @@ static enum activity_code sample(struct course *c, int64_t permille, int64_t pow
     gpu->power_mw = reading_ok(power_mw);
     gpu->power_limit_mw = reading_ok(450000);
     gpu->processes_state = READING_OK;
+    if (!c->deserted)
+        gpu_add_process(gpu, 4242);
     activity_fill(s, &c->past);
     recent_add(&c->past, NULL, s);
     enum activity_code code = gpu->activity.code;
@@ -102,6 +105,18 @@ static void work_that_ends_is_over_within_twenty_seconds(void **state)
     }
 }
 
+static void work_whose_process_has_gone_is_over_at_once(void **state)
+{
+    (void)state;
+    struct course c = course_begin(1000, 5);
+    for (int i = 0; i < 60; i++)
+        sample(&c, 990, 430000);
+    assert_int_equal(sample(&c, 0, 60000), ACTIVITY_BUSY); /* a pause, for all we know */
+    c.deserted = true;
+    assert_int_equal(sample(&c, 0, 30000), ACTIVITY_IDLE);
+    recent_done(&c.past);
+}
+
 static void work_in_bursts_is_never_idle(void **state)
 {
     (void)state;
@@ -143,6 +158,7 @@ int main(void)
         TEST(a_constant_load_does_not_flip_its_word),
         TEST(work_that_begins_counts_within_ten_seconds),
         TEST(work_that_ends_is_over_within_twenty_seconds),
+        TEST(work_whose_process_has_gone_is_over_at_once),
         TEST(work_in_bursts_is_never_idle),
         TEST(the_worst_comes_first),
     };
