@@ -164,7 +164,8 @@ bool child_ended(const struct env *env, struct child *child, int *status)
 
 int child_stop(const struct env *env, struct child *child, struct error *err)
 {
-    if (child->pid == 0)
+    /* One that is nobody's child may have ended long ago, and its number may be another's now. */
+    if (child->pid == 0 || (child->adopted && child_ended(env, child, NULL)))
         return 0;
     int32_t group = child->pid;
     int64_t limit_ms = child->stop_timeout_ms ? child->stop_timeout_ms : STOP_TIMEOUT_MS;

@@ -7,6 +7,7 @@
 
 #include "../sysroot.h"
 #include "base/cleanup.h"
+#include "guard/method.h"
 
 #define GIB (1LL << 30)
 
@@ -79,6 +80,29 @@ static void a_signal_reaches_that_process_and_no_other(void **state)
     assert_non_null(strstr(err.text, "is gone"));
 }
 
+static void a_child_of_an_earlier_guard_that_is_gone_is_not_ended(void **state)
+{
+    (void)state;
+    struct env env;
+    env_init_system(&env);
+    pid_t other = fork();
+    if (other == 0)
+        for (;;)
+            pause();
+    setpgid(other, other);
+    struct claim_identity who = {.pid = other};
+    assert_true(target_started(&env, other, &who.start_key));
+    struct child gone = {.pid = other, .start_key = who.start_key - 1, .adopted = true, .stop_timeout_ms = 100};
+    assert_int_equal(child_stop(&env, &gone, NULL), 0);
+    assert_int_equal(gone.pid, 0);
+    assert_true(target_alive(&env, who));
+    struct child adopted = {.pid = other, .start_key = who.start_key, .adopted = true, .stop_timeout_ms = 100};
+    assert_int_equal(child_stop(&env, &adopted, NULL), 0);
+    int status;
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_true(WIFSIGNALED(status));
+}
+
 static void the_machine_must_have_room_for_what_moves_there(void **state)
 {
     (void)state;
@@ -115,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(only_the_very_process_passes),
         TEST(a_signal_reaches_that_process_and_no_other),
+        TEST(a_child_of_an_earlier_guard_that_is_gone_is_not_ended),
         TEST(the_machine_must_have_room_for_what_moves_there),
         TEST(every_control_group_above_it_must_have_room_too),
     };
