@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "../sysroot.h"
 #include "base/cleanup.h"
@@ -85,22 +86,33 @@ static void a_child_of_an_earlier_guard_that_is_gone_is_not_ended(void **state)
     (void)state;
     struct env env;
     env_init_system(&env);
+    int ask[2], answer[2], status;
+    char word = 'x';
+    assert_true(pipe(ask) == 0 && pipe(answer) == 0);
     pid_t other = fork();
-    if (other == 0)
-        for (;;)
-            pause();
+    if (other == 0) {
+        close(ask[1]);
+        close(answer[0]);
+        while (read(ask[0], &word, 1) == 1 && write(answer[1], &word, 1) == 1)
+            ;
+        _exit(0);
+    }
+    close(ask[0]);
+    close(answer[1]);
     setpgid(other, other);
     struct claim_identity who = {.pid = other};
     assert_true(target_started(&env, other, &who.start_key));
     struct child gone = {.pid = other, .start_key = who.start_key - 1, .adopted = true, .stop_timeout_ms = 100};
     assert_int_equal(child_stop(&env, &gone, NULL), 0);
     assert_int_equal(gone.pid, 0);
-    assert_true(target_alive(&env, who));
+    assert_int_equal(write(ask[1], &word, 1), 1);
+    assert_int_equal(read(answer[0], &word, 1), 1); /* a signal would have come first */
     struct child adopted = {.pid = other, .start_key = who.start_key, .adopted = true, .stop_timeout_ms = 100};
     assert_int_equal(child_stop(&env, &adopted, NULL), 0);
-    int status;
     assert_int_equal(waitpid(other, &status, 0), other);
     assert_true(WIFSIGNALED(status));
+    close(ask[1]);
+    close(answer[0]);
 }
 
 static void the_machine_must_have_room_for_what_moves_there(void **state)
