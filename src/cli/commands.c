@@ -7,6 +7,7 @@
 /* clang-format off */
 #define COMMANDS(COMMAND) \
     COMMAND(status)       \
+    COMMAND(top)          \
     COMMAND(ps)           \
     COMMAND(why)          \
     COMMAND(health)       \

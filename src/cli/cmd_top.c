@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr top: the live view.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/command.h"
+#include "tui/live.h"
+#include "tui/prefs.h"
+#include "tui/theme.h"
+
+enum { INTERVAL_MS = 1000, INTERVAL_LEAST_MS = 100, HEIGHT_UNKNOWN = 24 };
+
+static void prefs_place(char *path, size_t size)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    path[0] = '\0';
+    if (config && config[0] == '/')
+        snprintf(path, size, "%s/whirr/top.toml", config);
+    else if (home && home[0] == '/')
+        snprintf(path, size, "%s/.config/whirr/top.toml", home);
+}
+
+/* "120x40" */
+static bool read_size(const char *text, struct live_options *o)
+{
+    struct str rest = str_from(text), width;
+    int64_t w, h;
+    if (!str_cut(&rest, 'x', &width) || !str_to_i64(width, &w) || !str_to_i64(rest, &h) || w < 20 || w > 500 || h < 6 || h > 300)
+        return false;
+    o->width = (int)w;
+    o->height = (int)h;
+    return true;
+}
+
+static int run(struct cli *cli)
+{
+    const struct options *o = &cli->options;
+    char prefs[4096];
+    struct error err = {0};
+    struct top_settings settings = top_defaults;
+    struct live_options live = {.interval_ms = INTERVAL_MS,
+                                .record = options_value(o, "record", NULL),
+                                .prefs = prefs,
+                                .allow_signals = options_has(o, "allow-signals"),
+                                .mouse = !options_has(o, "no-mouse"),
+                                .width = cli->page.width,
+                                .height = HEIGHT_UNKNOWN};
+    const char *lines = getenv("LINES"), *size = options_value(o, "size", NULL);
+    int64_t number;
+    if (options_seconds(o, "interval", &live.interval_ms, &err) < 0)
+        return cli_usage(cli, "%s", err.text);
+    live.interval_ms = MAX_OF(live.interval_ms, (int64_t)INTERVAL_LEAST_MS);
+    if (lines && str_to_i64(str_from(lines), &number) && number >= 6 && number <= 300)
+        live.height = (int)number;
+    if (size && !read_size(size, &live))
+        return cli_usage(cli, "invalid value '%s' for --size; expected WIDTHxHEIGHT, like 120x40", size);
+    if (cli->json)
+        return cli_usage(cli, "top draws; for JSON use: whirr status --json, whirr ps --json");
+    prefs_place(prefs, sizeof prefs);
+    prefs_load(prefs, &settings);
+    str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", settings.theme)));
+    str_copy(settings.sort, sizeof settings.sort, str_from(options_value(o, "sort", settings.sort)));
+    return options_has(o, "once") ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);
+}
+
+static const struct option_spec options[] = {
+    {.name = "once", .help = "Print one frame as text"},
+    {.name = "interval", .letter = 'd', .argument = "SECONDS", .help = "Time between samples (default: 1)"},
+    {.name = "sort",
+     .argument = "KEY",
+     .values = process_sort_keys,
+     .help = "Sort processes by gpu (default), memory, utilization, power, cpu, host-memory, pid, user, name or age"},
+    {.name = "theme", .argument = "NAME", .values = theme_names, .help = "Colors: default, blind (color-blind safe), light, mono"},
+    {.name = "allow-signals", .help = "Let x signal processes, after a confirmation"},
+    {.name = "record", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Write every sample to this recording"},
+    {.name = "no-mouse", .help = "Leave the mouse to the terminal"},
+    {.name = "size", .argument = "WxH", .help = "With --once: the size of the frame (default: the terminal's width, 24 lines)"},
+};
+
+static const struct example examples[] = {
+    {"whirr top", "GPUs, processes and the reason, live"},
+    {"whirr top --once --size 120x40", "one frame as text"},
+    {"whirr top --allow-signals", "also end processes, after a confirmation"},
+    {"whirr --source replay:FILE top", "look at a recording"},
+};
+
+const struct command command_top = {
+    .name = "top",
+    .summary = "Show GPUs, processes and the reason for what they do, live",
+    .details = "The first line says why. Below are the GPUs with their course over time, then the processes. With a daemon (`whirr "
+               "serve`) "
+               "the past is there from the first frame: left and right move through it, `g` goes to a time (\"03:10\", \"-2h\"), "
+               "`n` comes "
+               "back to now. `?` lists all keys.\n\n"
+               "Nothing is changed unless --allow-signals is given and a dialog is answered; what the guard is asked to do is "
+               "confirmed, too. "
+               "Theme, order, columns and window are kept in $XDG_CONFIG_HOME/whirr/top.toml.",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

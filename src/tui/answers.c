@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads answers of the daemon. Whatever they hold, nothing is taken that is not there.
+ */
+#include "tui/answers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+
+enum { MIB_BYTES = 1 << 20 };
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static int64_t time_of(const json_t *object, const char *key)
+{
+    struct wall at;
+    return wall_parse(str_from(text_of(object, key)), &at) ? at.ms : 0;
+}
+
+static float number_at(const json_t *array, size_t i, double scale)
+{
+    const json_t *value = json_array_get(array, i);
+    return json_is_number(value) ? (float)(json_number_value(value) * scale) : NAN;
+}
+
+/* ---- trails ---- */
+
+static int trail_named(const char *name, double *scale)
+{
+    static const struct {
+        const char *name;
+        double scale;
+    } names[TRAIL_COUNT] = {
+        [TRAIL_UTIL] = {"utilization_percent", 1}, [TRAIL_VRAM] = {"memory_used_mb", 1.0 / 1024},
+        [TRAIL_POWER] = {"power_watts", 1},        [TRAIL_TEMP] = {"temperature_celsius", 1},
+        [TRAIL_FAN] = {"fan_percent", 1},          [TRAIL_CLOCK] = {"clock_graphics_mhz", 1},
+    };
+    for (int i = 0; i < TRAIL_COUNT; i++)
+        if (strcmp(names[i].name, name) == 0) {
+            *scale = names[i].scale;
+            return i;
+        }
+    return -1;
+}
+
+static bool is_gpu(const json_t *series, const struct gpu *gpu)
+{
+    const char *uuid = text_of(series, "gpu_uuid");
+    if (uuid[0] && gpu->id.uuid[0])
+        return strcmp(uuid, gpu->id.uuid) == 0;
+    return json_integer_value(json_object_get(series, "gpu_index")) == gpu->index;
+}
+
+static struct news_series read_series(const json_t *series)
+{
+    const json_t *times = json_object_get(series, "times"), *metrics = json_object_get(series, "metrics");
+    size_t count = json_array_size(times);
+    struct trail_point *points = calloc(count ? count : 1, sizeof *points);
+    if (!points)
+        return (struct news_series){0};
+    for (size_t i = 0; i < count; i++) {
+        points[i].at_ms = (int64_t)(json_number_value(json_array_get(times, i)) * MS_PER_S);
+        for (int of = 0; of < TRAIL_COUNT; of++)
+            points[i].value[of] = NAN;
+    }
+    for (size_t m = 0; m < json_array_size(metrics); m++) {
+        const json_t *metric = json_array_get(metrics, m), *mean = json_object_get(metric, "mean");
+        double scale;
+        int of = trail_named(text_of(metric, "name"), &scale);
+        for (size_t i = 0; of >= 0 && i < count; i++)
+            points[i].value[of] = number_at(mean, i, scale);
+    }
+    return (struct news_series){count, points};
+}
+
+int answer_series(const json_t *history, const struct snapshot *s, struct news *n)
+{
+    const json_t *all = json_object_get(history, "series");
+    n->series = calloc(s->gpu_count ? s->gpu_count : 1, sizeof *n->series);
+    if (!n->series)
+        return -ENOMEM;
+    n->series_count = s->gpu_count;
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *series = json_array_get(all, i);
+        for (size_t g = 0; g < s->gpu_count; g++)
+            if (!n->series[g].points && strcmp(text_of(series, "of"), "gpu") == 0 && is_gpu(series, &s->gpus[g]))
+                n->series[g] = read_series(series);
+    }
+    return 0;
+}
+
+void answer_marks(const json_t *events, struct news *n)
+{
+    const json_t *list = json_object_get(events, "events");
+    for (size_t i = 0; i < json_array_size(list) && n->mark_count < TOP_MARKS; i++) {
+        const json_t *event = json_array_get(list, i), *index = json_object_get(event, "gpu_index");
+        struct top_mark *mark = &n->marks[n->mark_count++];
+        *mark = (struct top_mark){.at_ms = time_of(event, "at"),
+                                  .gpu_index = json_is_integer(index) ? (int)json_integer_value(index) : -1};
+        mark->bad = strcmp(text_of(event, "severity"), "info") != 0;
+        str_copy(mark->text, sizeof mark->text, str_from(text_of(event, "text")));
+    }
+}
+
+/* ---- a moment ---- */
+
+static struct reading reading_of(const json_t *object, const char *key, double scale)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? reading_ok((int64_t)llround(json_number_value(value) * scale)) : reading_absent(READING_UNREAD);
+}
+
+static struct reading scaled_back(float value, double scale)
+{
+    return isnan(value) ? reading_absent(READING_UNREAD) : reading_ok((int64_t)llround((double)value * scale));
+}
+
+/* What changes from moment to moment is forgotten, what a card is stays. */
+static void forget(struct gpu *gpu)
+{
+    for (size_t m = 0; m < METRIC_COUNT; m++)
+        if (metric_table[m].group != GROUP_STATIC && m != METRIC_mem_total_bytes && m != METRIC_power_limit_mw)
+            gpu->metric[m] = reading_absent(READING_UNREAD);
+    gpu->process_count = 0;
+    gpu->processes_hidden = gpu->processes_left_out = 0;
+    gpu->processes_state = READING_OK;
+    gpu->error_message[0] = '\0';
+    gpu->released = false;
+    gpu->state = GPU_OK;
+}
+
+static bool any_known(const struct trail_point *point)
+{
+    for (int of = 0; of < TRAIL_COUNT; of++)
+        if (!isnan(point->value[of]))
+            return true;
+    return false;
+}
+
+static void remember(struct gpu *gpu, const struct trail_point *point)
+{
+    gpu->util_permille = scaled_back(point->value[TRAIL_UTIL], 10);
+    gpu->mem_used_bytes = scaled_back(point->value[TRAIL_VRAM], 1 << 30);
+    gpu->power_mw = scaled_back(point->value[TRAIL_POWER], 1000);
+    gpu->temp_mdegc = scaled_back(point->value[TRAIL_TEMP], 1000);
+    gpu->fan_permille = scaled_back(point->value[TRAIL_FAN], 10);
+    gpu->clock_graphics_khz = scaled_back(point->value[TRAIL_CLOCK], 1000);
+}
+
+static void add_process(struct gpu *gpu, const json_t *life)
+{
+    struct process *p = gpu_add_process(gpu, (int32_t)json_integer_value(json_object_get(life, "pid")));
+    const char *type = text_of(life, "type");
+    if (!p)
+        return;
+    p->instance = -1;
+    p->visible = true;
+    p->type = strcmp(type, "graphics") == 0 ? PROCESS_GRAPHICS : strcmp(type, "both") == 0 ? PROCESS_BOTH : PROCESS_COMPUTE;
+    p->started_at.ms = time_of(life, "started_at");
+    str_copy_clean(p->name, sizeof p->name, str_from(text_of(life, "name")));
+    str_copy_clean(p->user, sizeof p->user, str_from(text_of(life, "user")));
+    str_copy_clean(p->command, sizeof p->command, str_from(text_of(life, "command")));
+    str_copy_clean(p->container, sizeof p->container, str_from(text_of(life, "container")));
+    str_copy_clean(p->model, sizeof p->model, str_from(text_of(life, "model")));
+    p->mem_bytes = reading_of(life, "memory_mean_mb", MIB_BYTES);
+    p->util_permille = reading_of(life, "utilization_mean_percent", 10);
+}
+
+struct snapshot *answer_moment(const struct snapshot *live, const json_t *history, const json_t *processes, struct wall at)
+{
+    struct news found = {0};
+    struct snapshot *s = snapshot_copy(live);
+    bool known = false;
+    if (!s || answer_series(history, live, &found) < 0) {
+        snapshot_unref(s);
+        return NULL;
+    }
+    s->taken_at = at;
+    s->event_count = 0;
+    for (size_t g = 0; g < s->gpu_count; g++) {
+        const struct news_series *series = &found.series[g];
+        forget(&s->gpus[g]);
+        for (size_t i = 0; i < series->count; i++) /* the last one that has a value */
+            if (series->points[i].at_ms <= at.ms && any_known(&series->points[i])) {
+                remember(&s->gpus[g], &series->points[i]);
+                known = true;
+            }
+        free(series->points);
+    }
+    free(found.series);
+    const json_t *lives = json_object_get(processes, "processes");
+    for (size_t i = 0; i < json_array_size(lives); i++)
+        for (size_t g = 0; g < s->gpu_count; g++)
+            if (is_gpu(json_array_get(lives, i), &s->gpus[g]))
+                add_process(&s->gpus[g], json_array_get(lives, i));
+    if (!known)
+        snapshot_unref(TAKE(s));
+    return s;
+}
+
+/* ---- tabs ---- */
+
+void answer_alerts(const json_t *alerts, struct buf *out)
+{
+    const json_t *list = json_object_get(alerts, "alerts");
+    size_t shown = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *alert = json_array_get(list, i);
+        const char *state = text_of(alert, "state");
+        char at[MOMENT_TEXT_SIZE] = "";
+        struct wall now = {time_of(alerts, "timestamp")}, started = {time_of(alert, "started_at")};
+        if (strcmp(state, "firing") != 0 && strcmp(state, "pending") != 0)
+            continue;
+        if (started.ms)
+            moment_format(started, now, at);
+        buf_printf(out, "%-8s %-9s %-14s %s%s\n", state, text_of(alert, "severity"), at, text_of(alert, "summary"),
+                   json_is_true(json_object_get(alert, "silenced")) ? " (silenced)" : "");
+        shown++;
+    }
+    if (!shown)
+        buf_text(out, "No alerts.\n");
+}
+
+void answer_guard(const json_t *guard, struct buf *out, struct news *n)
+{
+    const json_t *list = json_object_get(guard, "workers");
+    size_t count = MIN_OF(json_array_size(list), (size_t)TOP_WORKERS);
+    n->workers = calloc(count ? count : 1, sizeof *n->workers);
+    for (size_t i = 0; n->workers && i < count; i++) {
+        const json_t *worker = json_array_get(list, i);
+        struct top_worker *w = &n->workers[n->worker_count++];
+        str_copy_clean(w->name, sizeof w->name, str_from(text_of(worker, "name")));
+        str_copy_clean(w->state, sizeof w->state, str_from(text_of(worker, "state")));
+        buf_printf(out, "%s: %s\n", w->name, w->state);
+        buf_printf(out, "    VRAM %.1f GiB, method %s%s\n", json_number_value(json_object_get(worker, "memory_mb")) / 1024,
+                   text_of(worker, "way"), json_is_true(json_object_get(worker, "held")) ? ", held" : "");
+        if (text_of(worker, "reason")[0])
+            buf_printf(out, "    %s\n", text_of(worker, "reason"));
+        if (text_of(worker, "problem")[0])
+            buf_printf(out, "    %s\n", text_of(worker, "problem"));
+    }
+    if (!count)
+        buf_text(out, "No worker is under guard. See `whirr help guard`.\n");
+}

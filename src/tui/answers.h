@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The daemon's JSON as what the live view shows: trails, a moment of the past, texts of tabs. Pure.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "tui/feed.h"
+
+/* The metrics that trails are made of, as /api/history calls them. */
+#define ANSWER_METRICS "utilization_percent,memory_used_mb,power_watts,temperature_celsius,fan_percent,clock_graphics_mhz"
+
+/* The body of /api/history: a trail for each GPU of the snapshot. */
+int answer_series(const json_t *history, const struct snapshot *s, struct news *n);
+/* The body of /api/history/events. */
+void answer_marks(const json_t *events, struct news *n);
+/* A snapshot of that moment: the GPUs of `live` with what the history and the processes of then say. NULL: nothing is known of it,
+ * or memory is out. */
+struct snapshot *answer_moment(const struct snapshot *live, const json_t *history, const json_t *processes, struct wall at);
+
+void answer_alerts(const json_t *alerts, struct buf *out);
+void answer_guard(const json_t *guard, struct buf *out, struct news *n);

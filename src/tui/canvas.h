@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A screen as data: a grid of cells, each with a glyph and what its color means. Views are drawn here, then compared, printed or
+ * shown; nothing here knows a terminal.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "model/reading.h"
+
+enum { CANVAS_WIDTH_MAX = 500, CANVAS_HEIGHT_MAX = 300, RAMP_STEPS = 8 };
+
+/* Meanings; a theme gives them colors. */
+enum tint {
+    TINT_PLAIN,
+    TINT_STRONG,
+    TINT_DIM,
+    TINT_GOOD,
+    TINT_WARN,
+    TINT_BAD,
+    TINT_LABEL,
+    TINT_UTIL,
+    TINT_MEMORY,
+    TINT_POWER,
+    TINT_HEAT,
+    TINT_FAN,
+    TINT_CLOCK,
+    TINT_RAMP, /* RAMP_STEPS of them, from little to much */
+    TINT_COUNT = TINT_RAMP + RAMP_STEPS,
+};
+
+enum { CELL_REVERSE = 1, CELL_BOLD = 2, CELL_TAIL = 4 /* the right half of a wide glyph */ };
+
+struct cell {
+    uint32_t glyph;
+    uint8_t tint, flags;
+};
+
+struct canvas {
+    int width, height;
+    bool utf8;
+    struct cell *cells;
+};
+
+/* 0 or -ENOMEM; the size is kept within the limits above. Also for another size of one that is in use. */
+int canvas_resize(struct canvas *c, int width, int height);
+void canvas_done(struct canvas *c);
+void canvas_clear(struct canvas *c);
+
+static inline struct cell *canvas_cell(struct canvas *c, int x, int y)
+{
+    return x < 0 || y < 0 || x >= c->width || y >= c->height ? NULL : &c->cells[y * c->width + x];
+}
+
+void canvas_put(struct canvas *c, int x, int y, enum tint tint, uint32_t glyph);
+/* Text in at most `width` columns, cut with an ellipsis; returns the columns it took. */
+int canvas_text(struct canvas *c, int x, int y, int width, enum tint tint, const char *text);
+int canvas_right(struct canvas *c, int x, int y, int width, enum tint tint, const char *text);
+/* Whole words in lines of `width`, at most `lines` of them (0: as many as it takes); returns how many it took. */
+int canvas_wrap(struct canvas *c, int x, int y, int width, int lines, enum tint tint, const char *text);
+/* How many lines that would be. */
+int canvas_wrap_lines(int width, const char *text);
+
+void canvas_flag(struct canvas *c, int x, int y, int width, unsigned flag);
+void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struct reading permille);
+/* An area under a line: `values` from 0 to 1, NAN where nothing is known. There are canvas_plot_slots() of them. */
+void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, const float *values);
+static inline int canvas_plot_slots(const struct canvas *c, int width)
+{
+    return c->utf8 ? 2 * width : width;
+}
+
+/* A frame of lines, for dialogs; clears what is inside. */
+void canvas_box(struct canvas *c, int x, int y, int width, int height, const char *title);
+
+/* Lines of text without trailing blanks. */
+void canvas_write(const struct canvas *c, struct buf *out);

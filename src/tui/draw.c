@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The frame around the views: tabs, headline, keys at the bottom.
+ */
+#include "tui/draw.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/words.h"
+#include "format/json/json.h"
+
+/* Of a moment further back than that, nobody wants the seconds. */
+enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14 };
+
+struct page draw_page(const struct top *t)
+{
+    const struct snapshot *s = top_shown(t);
+    return (struct page){.width = t->width, .utf8 = t->utf8, .now = s ? s->taken_at : t->now};
+}
+
+const char *draw_throttle(const struct gpu *gpu, enum tint *tint)
+{
+    int64_t bits = reading_or(gpu->throttle_bits, 0);
+    *tint = TINT_WARN;
+    if (bits & THROTTLE_HOT)
+        return "thermal throttling";
+    if (bits & (THROTTLE_POWER_BRAKE | THROTTLE_HW_SLOWDOWN | THROTTLE_CURRENT | THROTTLE_RELIABILITY))
+        return "hardware slowdown";
+    *tint = TINT_DIM; /* a power limit that is reached is what it is for */
+    return bits & THROTTLE_POWER_CAP ? "at its power limit" : "";
+}
+
+enum tint draw_heat_tint(const struct gpu *gpu)
+{
+    int64_t temp = reading_or(gpu->temp_mdegc, 0), limit = reading_or(gpu->temp_limit_mdegc, 90000);
+    enum tint tint;
+    if (reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT)
+        return TINT_BAD;
+    (void)draw_throttle(gpu, &tint);
+    return temp >= limit - 3000 ? TINT_WARN : TINT_PLAIN;
+}
+
+const char *draw_gpu_name(const struct gpu *gpu)
+{
+    const char *name = gpu->id.name[0] ? gpu->id.name : "GPU";
+    size_t maker = strlen(gpu->id.vendor);
+    if (maker && strncasecmp(name, gpu->id.vendor, maker) == 0 && strchr(name, ' '))
+        name = strchr(name, ' ') + 1;
+    /* The brand of the maker's whole range, too, where a number follows. */
+    const char *last = strrchr(name, ' ');
+    const char *brand = strchr(name, ' ');
+    return brand && last && brand != last && strlen(name) > NAME_SHOWN && strpbrk(brand, "0123456789") ? brand + 1 : name;
+}
+
+/* ---- header ---- */
+
+static void clock_text(const struct top *t, char text[64])
+{
+    char at[MOMENT_TEXT_SIZE] = "";
+    struct wall shown = {t->cursor_ms ? t->cursor_ms : t->now.ms};
+    time_t seconds = (time_t)(shown.ms / MS_PER_S);
+    struct tm local;
+    if (t->now.ms - shown.ms >= SECONDS_SHOWN_MS)
+        moment_format(shown, t->now, at);
+    else if (t->live && localtime_r(&seconds, &local))
+        strftime(at, sizeof at, "%H:%M:%S", &local);
+    snprintf(text, 64, "%s%s", t->waiting ? "looking up " : t->cursor_ms ? "PAST " : t->paused ? "PAUSED " : "", at);
+}
+
+static void draw_header(struct top *t, struct canvas *c)
+{
+    char clock[64];
+    clock_text(t, clock);
+    int right = c->width - width_of(clock), x = 1;
+    x += canvas_text(c, x, 0, 5, TINT_STRONG, "whirr");
+    canvas_flag(c, 1, 0, 5, CELL_BOLD);
+    x += 2;
+    bool all = c->width >= 78;
+    for (int i = 0; i < TAB_COUNT; i++) {
+        if (!all && i != (int)t->tab)
+            continue;
+        int from = x, width = width_of(top_tab_names[i]);
+        if (x + width + 2 > right)
+            break;
+        canvas_text(c, x + 1, 0, width, i == (int)t->tab ? TINT_STRONG : TINT_DIM, top_tab_names[i]);
+        if (i == (int)t->tab)
+            canvas_flag(c, x, 0, width + 2, CELL_REVERSE);
+        x += width + 2;
+        top_zone(t, ZONE_TAB, from, 0, width + 2, 1, all ? i : (i + 1) % TAB_COUNT);
+    }
+    canvas_right(c, x, 0, c->width - x, t->cursor_ms ? TINT_WARN : t->paused ? TINT_WARN : TINT_DIM, clock);
+    if (t->cursor_ms)
+        canvas_flag(c, right, 0, c->width - right, CELL_BOLD);
+}
+
+/* ---- headline ---- */
+
+static enum tint worst(const struct snapshot *s)
+{
+    enum tint tint = TINT_GOOD;
+    for (size_t i = 0; s && i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        if ((gpu->state == GPU_LOST || gpu->state == GPU_ERROR) && !gpu->released)
+            return TINT_BAD;
+        if (draw_heat_tint(gpu) != TINT_PLAIN)
+            tint = TINT_WARN;
+    }
+    return tint;
+}
+
+static const char *headline(const struct top *t, enum tint *tint)
+{
+    const struct why *why = top_shown_why(t);
+    const struct snapshot *s = top_shown(t);
+    *tint = worst(s);
+    if (!s) {
+        *tint = t->trouble[0] ? TINT_BAD : TINT_DIM;
+        return t->trouble[0] ? t->trouble : "Sampling...";
+    }
+    if (t->only != ALL_GPUS && why && t->only < (int)why->gpu_count)
+        return why->gpus[t->only].answer;
+    if (why && why->answer[0])
+        return why->answer;
+    return s->gpu_count ? "" : "No GPU was found on this host.";
+}
+
+static int draw_headline(struct top *t, struct canvas *c, int lines)
+{
+    enum tint tint;
+    const char *text = headline(t, &tint);
+    canvas_text(c, 1, 1, 1, tint, tint == TINT_GOOD || tint == TINT_DIM ? "●" : "▲");
+    int used = canvas_wrap(c, 3, 1, c->width - 4, lines, TINT_STRONG, text);
+    used = MAX_OF(used, 1);
+    for (int i = 0; i < used; i++)
+        canvas_flag(c, 3, 1 + i, c->width - 4, CELL_BOLD);
+    top_zone(t, ZONE_HEADLINE, 0, 1, c->width, used, 0);
+    return used;
+}
+
+/* ---- bottom ---- */
+
+static int draw_keys(struct top *t, struct canvas *c, int y)
+{
+    static const struct {
+        int key;
+        const char *name, *what;
+    } keys[] = {
+        {'q', "q", "quit"},           {'?', "?", "help"},         {TOP_KEY_ENTER, "Enter", "why"},
+        {TOP_KEY_LEFT, "←→", "time"}, {'/', "/", "filter"},       {'s', "s", "sort"},
+        {'t', "t", "group"},          {'w', "w", "window"},       {'p', "p", "pause"},
+        {TOP_KEY_TAB, "Tab", "view"}, {']', "[ ]", "GPU"},        {'d', "d", "details"},
+        {'g', "g", "go to time"},     {'c', "c", "copy command"}, {'o', "o", "columns"},
+        {'T', "T", "theme"},
+    };
+    int x = 1;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        const char *name = !t->utf8 && keys[i].key == TOP_KEY_LEFT ? "<- ->" : keys[i].name;
+        int width = width_of(name) + 1 + width_of(keys[i].what);
+        if (x + width > c->width - 1)
+            break;
+        int from = x;
+        x += canvas_text(c, x, y, 10, TINT_LABEL, name) + 1;
+        x += canvas_text(c, x, y, 20, TINT_DIM, keys[i].what) + 2;
+        top_zone(t, ZONE_KEY, from, y, width, 1, keys[i].key);
+    }
+    return 1;
+}
+
+static void draw_prompt(struct canvas *c, int y, const char *label, const char *text, const char *hint)
+{
+    int x = 1;
+    x += canvas_text(c, x, y, c->width, TINT_LABEL, label) + 1;
+    x += canvas_text(c, x, y, c->width - x - 1, TINT_STRONG, text);
+    canvas_put(c, x, y, TINT_STRONG, ' ');
+    canvas_flag(c, x, y, 1, CELL_REVERSE);
+    canvas_text(c, x + 2, y, c->width - x - 3, TINT_DIM, hint);
+}
+
+static void draw_bottom(struct top *t, struct canvas *c, int y)
+{
+    if (t->mode == MODE_FILTER)
+        draw_prompt(c, y, "Filter:", t->filter, "Enter keeps it, Esc clears it");
+    else if (t->mode == MODE_GOTO)
+        draw_prompt(c, y, "Go to:", t->input, "03:10, -2h, yesterday 22:00");
+    else if (t->note[0])
+        canvas_text(c, 1, y, c->width - 2, t->note_bad ? TINT_BAD : TINT_STRONG, t->note);
+    else if (t->trouble[0] && t->live)
+        canvas_text(c, 1, y, c->width - 2, TINT_BAD, t->trouble);
+    else
+        draw_keys(t, c, y);
+}
+
+void draw_frame(struct top *t, struct canvas *c)
+{
+    canvas_clear(c);
+    c->utf8 = t->utf8;
+    t->zone_count = 0;
+    const struct snapshot *s = top_shown(t);
+    draw_header(t, c);
+    int lines = s && s->gpu_count <= 4 && c->height >= 20 ? 2 : 1;
+    if (c->height >= 40)
+        lines = 3;
+    int y = 1 + draw_headline(t, c, lines), bottom = c->height - 1;
+    if (c->height >= 30)
+        y++;
+    if (t->tab == TAB_OVERVIEW) {
+        /* Processes keep a heading and three rows, or a third of a low screen. */
+        int rest = bottom - y, least = MIN_OF(4, MAX_OF(rest / 3, 2));
+        y += draw_gpus(t, c, y, rest - least);
+        draw_processes(t, c, y, bottom - y);
+    } else {
+        draw_tab(t, c, y, bottom - y);
+    }
+    draw_bottom(t, c, bottom);
+    if (t->mode != MODE_MAIN && t->mode != MODE_FILTER && t->mode != MODE_GOTO)
+        draw_dialog(t, c);
+}

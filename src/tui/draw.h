@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The state of the live view as a frame. A pure function of the state; where clicks do something is noted in it (top_zone).
+ */
+#pragma once
+
+#include "format/table/page.h"
+#include "tui/canvas.h"
+#include "tui/top.h"
+
+/* The canvas has the size of the state already. */
+void draw_frame(struct top *t, struct canvas *c);
+
+/* Its parts. `height` is what there is room for; draw_gpus() returns what it took. */
+int draw_gpus(struct top *t, struct canvas *c, int y, int height);
+void draw_processes(struct top *t, struct canvas *c, int y, int height);
+void draw_tab(struct top *t, struct canvas *c, int y, int height);
+void draw_dialog(struct top *t, struct canvas *c);
+
+/* The page that numbers are formatted for. */
+struct page draw_page(const struct top *t);
+enum tint draw_heat_tint(const struct gpu *gpu);
+/* Why its clocks are lowered, in one or two words; "" when they are not. */
+const char *draw_throttle(const struct gpu *gpu, enum tint *tint);
+/* "GeForce RTX 4090" is as clear as "NVIDIA GeForce RTX 4090". */
+const char *draw_gpu_name(const struct gpu *gpu);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The process table: as many columns as fit, the least important go first.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tui/draw.h"
+
+enum { COMMAND_LEAST = 24, IDLE_SHOWN_MS = 60000 };
+
+/* Which columns there is room for. */
+static unsigned choose_columns(const struct top *t, int width)
+{
+    unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
+    for (int rank = 20; rank > 0; rank--) {
+        int needed = 1 + COMMAND_LEAST;
+        for (int i = 0; i < COL_COUNT; i++)
+            needed += chosen & 1U << i && top_columns[i].width ? top_columns[i].width + 1 : 0;
+        if (needed <= width)
+            break;
+        for (int i = 0; i < COL_COUNT; i++)
+            if (top_columns[i].rank >= rank)
+                chosen &= ~(1U << i);
+    }
+    return chosen;
+}
+
+static const char *type_word(enum process_type type)
+{
+    return type == PROCESS_COMPUTE ? "compute" : type == PROCESS_GRAPHICS ? "graphics" : type == PROCESS_BOTH ? "both" : "";
+}
+
+static void container_word(char *text, size_t size, const char *container)
+{
+    const char *slash = strrchr(container, '/'), *id = slash ? slash + 1 : container;
+    bool hex = strlen(id) >= 64 && strspn(id, "0123456789abcdef") == strlen(id);
+    str_copy(text, size, (struct str){id, hex ? 12 : strlen(id)});
+}
+
+/* The folder of a program says little, and takes the room of its arguments. */
+static const char *command_of(const struct process *p)
+{
+    const char *command = p->command[0] ? p->command
+                          : p->name[0]  ? p->name
+                          : p->visible  ? ""
+                                        : "(not visible in this PID namespace)";
+    size_t program = strcspn(command, " ");
+    for (size_t i = program; command[0] == '/' && i > 0; i--)
+        if (command[i - 1] == '/')
+            return command + i;
+    return command;
+}
+
+static void age_text(char text[NUMBER_SIZE], const struct page *page, int64_t ms)
+{
+    show_age(text, page, ms);
+}
+
+static void number_text(char text[NUMBER_SIZE], const struct page *page, const struct process *p, enum top_column column)
+{
+    switch (column) {
+    case COL_VRAM: show_bytes(text, page, p->mem_bytes); break;
+    case COL_SM: show_percent(text, page, p->util_permille); break;
+    case COL_MEM: show_percent(text, page, p->mem_util_permille); break;
+    case COL_ENC: show_percent(text, page, p->encoder_permille); break;
+    case COL_DEC: show_percent(text, page, p->decoder_permille); break;
+    case COL_WATTS: show_watts(text, page, p->power_mw); break;
+    case COL_CPU: show_percent(text, page, p->cpu_permille); break;
+    case COL_RAM: show_bytes(text, page, p->host_mem_bytes); break;
+    default: text[0] = '\0'; break;
+    }
+}
+
+static void cell_text(const struct top *t, const struct top_row *row, enum top_column column, char *text, size_t size)
+{
+    struct page page = draw_page(t);
+    char number[NUMBER_SIZE];
+    const struct process *p = row->process ? row->process : &row->sum;
+    text[0] = '\0';
+    switch (column) {
+    case COL_GPU:
+        if (p->instance > 0 || (row->process && p->instance == 0 && row->gpu->instance_count))
+            snprintf(text, size, "%d:%d", row->gpu->index, p->instance);
+        else if (row->process)
+            snprintf(text, size, "%d", row->gpu->index);
+        break;
+    case COL_PID:
+        if (row->process)
+            snprintf(text, size, "%d", p->pid);
+        break;
+    case COL_USER: str_copy(text, size, str_from(p->user)); break;
+    case COL_TYPE: str_copy(text, size, str_from(row->process ? type_word(p->type) : "")); break;
+    case COL_AGE:
+        if (row->process) {
+            age_text(number, &page, p->started_at.ms ? MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0) : -1);
+            str_copy(text, size, str_from(number));
+        }
+        break;
+    case COL_IDLE:
+        if (row->process && top_idle_ms(t, row->gpu, p) >= IDLE_SHOWN_MS) {
+            age_text(number, &page, top_idle_ms(t, row->gpu, p));
+            str_copy(text, size, str_from(number));
+        }
+        break;
+    case COL_CONTAINER: container_word(text, size, p->container); break;
+    case COL_MODEL: str_copy(text, size, str_from(p->model)); break;
+    case COL_COMMAND: str_copy(text, size, str_from(command_of(p))); break;
+    default:
+        number_text(number, &page, p, column);
+        str_copy(text, size, str_from(number));
+        break;
+    }
+}
+
+static void draw_heading(struct top *t, struct canvas *c, unsigned columns, size_t room, int y)
+{
+    int x = 1;
+    for (int i = 0; i < COL_COUNT; i++) {
+        const struct top_column_info *info = &top_columns[i];
+        if (!(columns & 1U << i))
+            continue;
+        int width = info->width ? info->width : c->width - x - 1;
+        bool sorted = info->sort && strcmp(t->settings.sort, info->sort) == 0;
+        char title[32];
+        snprintf(title, sizeof title, "%s%s", info->title, !sorted ? "" : t->settings.reverse ? "▲" : "▼");
+        (info->right ? canvas_right : canvas_text)(c, x, y, width, sorted ? TINT_LABEL : TINT_DIM, title);
+        if (info->sort)
+            top_zone(t, ZONE_SORT, x, y, width, 1, i);
+        x += width + 1;
+    }
+    char words[160] = "";
+    if (room && t->row_count > room)
+        snprintf(words, sizeof words, "%zu to %zu of %zu", t->first + 1, MIN_OF(t->first + room, t->row_count), t->row_count);
+    if (words[0])
+        canvas_right(c, c->width / 2, y, c->width - c->width / 2 - 1, TINT_DIM, words);
+    words[0] = '\0';
+    if (t->filter[0])
+        snprintf(words, sizeof words, "filter: %s", t->filter);
+    if (t->settings.compute_only)
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%scompute only", words[0] ? ", " : "");
+    if (words[0] && c->width >= 60)
+        canvas_right(c, c->width / 2, y, c->width - c->width / 2 - 1, TINT_WARN, words);
+}
+
+static void draw_group(struct canvas *c, const struct top *t, const struct top_row *row, unsigned columns, int y)
+{
+    char text[PROCESS_MODEL_SIZE + 64], number[NUMBER_SIZE];
+    struct page page = draw_page(t);
+    int x = 1;
+    for (int i = 0; i < COL_COUNT; i++) {
+        if (!(columns & 1U << i))
+            continue;
+        int width = top_columns[i].width ? top_columns[i].width : c->width - x - 1;
+        if (i == COL_COMMAND) {
+            snprintf(text, sizeof text, "%s: %zu process%s", row->name, row->members, row->members == 1 ? "" : "es");
+            canvas_text(c, x, y, width, TINT_LABEL, text);
+        } else {
+            number_text(number, &page, &row->sum, (enum top_column)i);
+            canvas_right(c, x, y, width, TINT_STRONG, number);
+        }
+        x += width + 1;
+    }
+    canvas_flag(c, 0, y, c->width, CELL_BOLD);
+}
+
+static void draw_row(struct top *t, struct canvas *c, const struct top_row *row, unsigned columns, int y)
+{
+    bool idle = row->process && top_idle_ms(t, row->gpu, row->process) >= IDLE_SHOWN_MS;
+    int x = 1;
+    for (int i = 0; i < COL_COUNT; i++) {
+        const struct top_column_info *info = &top_columns[i];
+        char text[PROCESS_COMMAND_SIZE];
+        if (!(columns & 1U << i))
+            continue;
+        int width = info->width ? info->width : c->width - x - 1;
+        cell_text(t, row, (enum top_column)i, text, sizeof text);
+        bool secondary = idle || i == COL_AGE || i == COL_CONTAINER || i == COL_TYPE;
+        (info->right ? canvas_right : canvas_text)(c, x, y, width,
+                                                   i == COL_IDLE ? TINT_WARN
+                                                   : secondary   ? TINT_DIM
+                                                                 : TINT_PLAIN,
+                                                   text);
+        x += width + 1;
+    }
+    if (top_tagged(t, row->process->pid))
+        canvas_text(c, 0, y, 1, TINT_WARN, "●");
+}
+
+static void draw_nothing(const struct top *t, struct canvas *c, int y)
+{
+    const struct snapshot *s = top_shown(t);
+    size_t unknown = 0;
+    for (size_t i = 0; s && i < s->gpu_count; i++)
+        unknown += s->gpus[i].processes_state != READING_OK;
+    const char *text = !s                                   ? ""
+                       : t->filter[0]                       ? "No process matches the filter."
+                       : unknown && unknown == s->gpu_count ? "Processes are not known here; `whirr doctor` says why."
+                       : s->gpu_count                       ? "No processes on the GPUs."
+                                                            : "`whirr doctor` says where whirr looked.";
+    canvas_text(c, 1, y, c->width - 2, TINT_DIM, text);
+}
+
+void draw_processes(struct top *t, struct canvas *c, int y, int height)
+{
+    if (height < 1)
+        return;
+    unsigned columns = choose_columns(t, c->width);
+    size_t room = (size_t)MAX_OF(height - 1, 0);
+    t->page = room;
+    if (t->selected < t->first)
+        t->first = t->selected;
+    if (room && t->selected >= t->first + room)
+        t->first = t->selected - room + 1;
+    if (t->first && t->first + room > t->row_count)
+        t->first = t->row_count > room ? t->row_count - room : 0;
+    draw_heading(t, c, columns, room, y++);
+    if (!t->row_count && room)
+        draw_nothing(t, c, y);
+    for (size_t i = 0; i < room && t->first + i < t->row_count; i++) {
+        size_t at = t->first + i;
+        const struct top_row *row = &t->rows[at];
+        int line = y + (int)i;
+        if (row->process)
+            draw_row(t, c, row, columns, line);
+        else
+            draw_group(c, t, row, columns, line);
+        top_zone(t, ZONE_ROW, 0, line, c->width, 1, (int64_t)at);
+        if (at == t->selected)
+            canvas_flag(c, 0, line, c->width, CELL_REVERSE);
+    }
+}

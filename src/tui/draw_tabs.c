@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Everything but the overview: the explanation, the texts that the daemon answers with, help and dialogs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "format/json/json.h"
+#include "tui/draw.h"
+#include "tui/top_keys.h"
+
+/* Lines that are counted always and drawn where they are in view. */
+struct sheet {
+    struct top *t;
+    struct canvas *c;
+    int y, height, line; /* line: the next one, from the first of the text */
+};
+
+static void put(struct sheet *s, int indent, enum tint tint, const char *text)
+{
+    int width = s->c->width - indent - 2, lines = MAX_OF(canvas_wrap_lines(width, text), 1);
+    int row = s->line - (int)s->t->scroll;
+    if (row + lines > 0 && row < s->height) {
+        struct canvas *c = s->c;
+        /* A paragraph that begins above or ends below is cut by a canvas of its own. */
+        struct canvas part = {.utf8 = c->utf8};
+        if (canvas_resize(&part, c->width, lines) == 0) {
+            canvas_wrap(&part, indent, 0, width, 0, tint, text);
+            for (int i = 0; i < lines; i++)
+                if (row + i >= 0 && row + i < s->height)
+                    memcpy(&c->cells[(s->y + row + i) * c->width], &part.cells[i * c->width], (size_t)c->width * sizeof *c->cells);
+        }
+        canvas_done(&part);
+    }
+    s->line += lines;
+}
+
+/* ---- why ---- */
+
+static const char *likelihood(double confidence)
+{
+    return confidence >= 0.85 ? "very likely" : confidence >= 0.6 ? "likely" : confidence >= 0.3 ? "possible" : "can't tell";
+}
+
+static void put_part(struct sheet *s, const struct why_part *part)
+{
+    char text[WHY_TEXT_SIZE + 64];
+    for (size_t i = 0; i < part->cause_count; i++) {
+        const struct why_cause *cause = &part->causes[i];
+        snprintf(text, sizeof text, "%s  (%s)", cause->text, likelihood(cause->confidence));
+        put(s, 3, i ? TINT_DIM : TINT_PLAIN, text);
+        for (size_t e = 0; e < cause->evidence_count; e++) {
+            snprintf(text, sizeof text, "%s %s", s->t->utf8 ? "·" : "-", cause->evidence[e]);
+            put(s, 5, TINT_DIM, text);
+        }
+    }
+    if (part->suggestion_count)
+        put(s, 3, TINT_LABEL, "What you can do");
+    for (size_t i = 0; i < part->suggestion_count; i++) {
+        snprintf(text, sizeof text, "%s %s", s->t->utf8 ? "•" : "-", part->suggestions[i]);
+        put(s, 5, TINT_PLAIN, text);
+    }
+}
+
+static void draw_why(struct sheet *s)
+{
+    const struct top *t = s->t;
+    const struct why *why = top_shown_why(t);
+    char command[WHY_LINE_SIZE];
+    if (!why) {
+        put(s, 1, TINT_DIM, t->cursor_ms ? "No explanation is known for that moment." : "Watching...");
+        return;
+    }
+    if (top_advice_command(t, command, sizeof command))
+        put(s, 1, TINT_LABEL, "c copies the first command.");
+    put_part(s, &why->machine);
+    for (size_t i = 0; i < why->gpu_count; i++) {
+        if (t->only != ALL_GPUS && t->only != (int)i)
+            continue;
+        if (why->gpu_count > 1 && t->only == ALL_GPUS) {
+            put(s, 1, TINT_PLAIN, "");
+            put(s, 1, TINT_STRONG, why->gpus[i].answer);
+        }
+        put_part(s, &why->gpus[i]);
+    }
+}
+
+/* ---- texts ---- */
+
+static void draw_text(struct sheet *s, const char *text)
+{
+    struct str rest = str_from(text), line;
+    while (str_cut(&rest, '\n', &line)) {
+        char copy[2048];
+        size_t indent = 0;
+        while (indent < line.len && line.at[indent] == ' ')
+            indent++;
+        /* Tables keep their columns: lines are cut, not wrapped. */
+        int row = s->line++ - (int)s->t->scroll;
+        if (row < 0 || row >= s->height)
+            continue;
+        str_copy(copy, sizeof copy, line);
+        canvas_text(s->c, 1, s->y + row, s->c->width - 2, indent >= 4 ? TINT_DIM : TINT_PLAIN, copy);
+    }
+}
+
+static void draw_workers(struct sheet *s)
+{
+    const struct top *t = s->t;
+    for (size_t i = 0; i < t->worker_count; i++) {
+        char text[TOP_NAME_SIZE + 64];
+        snprintf(text, sizeof text, "%-24s %s", t->workers[i].name, t->workers[i].state);
+        int row = s->line++ - (int)t->scroll;
+        if (row < 0 || row >= s->height)
+            continue;
+        canvas_text(s->c, 1, s->y + row, s->c->width - 2, TINT_PLAIN, text);
+        if (i == t->worker)
+            canvas_flag(s->c, 0, s->y + row, s->c->width, CELL_REVERSE);
+    }
+    if (t->worker_count) {
+        put(s, 1, TINT_PLAIN, "");
+        put(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
+        put(s, 1, TINT_PLAIN, "");
+    }
+}
+
+void draw_tab(struct top *t, struct canvas *c, int y, int height)
+{
+    struct sheet s = {t, c, y, height, 0};
+    if (t->tab == TAB_WHY) {
+        draw_why(&s);
+    } else {
+        if (t->tab == TAB_GUARD)
+            draw_workers(&s);
+        if (t->panes[t->tab])
+            draw_text(&s, t->panes[t->tab]);
+        else
+            put(&s, 1, TINT_DIM, "Asking...");
+    }
+    t->pane_lines = (size_t)s.line;
+    t->page = (size_t)MAX_OF(height, 1);
+}
+
+/* ---- dialogs ---- */
+
+static const char *const help[] = {
+    "Move     up/down k/j, PgUp/PgDn, Home, End/G",
+    "Time     left/right h/l, { } ten steps, g go to a time, n or Esc now",
+    "Views    1 to 7, Tab, Shift-Tab; Enter evidence and advice",
+    "GPU      [ ] choose one; m metric of the rows and the heat map",
+    "Plots    w longer window, W shorter window",
+    "Table    / filter, s/S sort, r reverse, o columns, C compute only",
+    "         t group by user, container, model",
+    "Process  d details, Space tag, F follow, x signal (--allow-signals)",
+    "Guard    e evict, H hold, x release the hold, R resume",
+    "Other    c copy the command, p pause, T theme, Ctrl-Z, q quit",
+    "Mouse    click tabs, GPUs, headings, rows, plots; wheel scrolls",
+};
+
+static void draw_help(struct canvas *c)
+{
+    int width = MIN_OF(c->width, 74), height = MIN_OF(c->height, (int)ARRAY_LEN(help) + 4);
+    int x = (c->width - width) / 2, y = (c->height - height) / 2;
+    canvas_box(c, x, y, width, height, "Keys");
+    for (int i = 0; i < (int)ARRAY_LEN(help) && i + 3 < height; i++) {
+        canvas_text(c, x + 2, y + 1 + i, width - 4, TINT_PLAIN, help[i]);
+        for (int k = 0; k < 8; k++) {
+            struct cell *cell = canvas_cell(c, x + 2 + k, y + 1 + i);
+            if (cell)
+                cell->tint = TINT_LABEL;
+        }
+    }
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Any key closes this. All about it: man whirr-top");
+}
+
+static int put_line(struct canvas *c, int x, int y, int width, const char *label, const char *text)
+{
+    if (!text[0])
+        return 0;
+    canvas_text(c, x, y, 11, TINT_DIM, label);
+    return canvas_wrap(c, x + 11, y, width - 11, 4, TINT_PLAIN, text);
+}
+
+static void draw_details(const struct top *t, struct canvas *c)
+{
+    const struct top_row *row = top_selected(t);
+    if (!row || !row->process)
+        return;
+    const struct process *p = row->process;
+    struct page page = draw_page(t);
+    char text[256], a[NUMBER_SIZE], b[NUMBER_SIZE], at[MOMENT_TEXT_SIZE] = "";
+    int width = MIN_OF(c->width, 90), height = MIN_OF(c->height, 18), x = (c->width - width) / 2, y = (c->height - height) / 2;
+    snprintf(text, sizeof text, "%s, PID %d, GPU %d", p->name[0] ? p->name : "Process", p->pid, row->gpu->index);
+    canvas_box(c, x, y, width, height, text);
+    x += 2;
+    int line = y + 1, room = width - 4;
+    line += put_line(c, x, line, room, "User", p->user);
+    line += put_line(c, x, line, room, "Container", p->container);
+    line += put_line(c, x, line, room, "Model", p->model);
+    if (p->started_at.ms) {
+        show_age(a, &page, MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0));
+        moment_format(p->started_at, page.now, at);
+        snprintf(text, sizeof text, "%s (%s ago)", at, a);
+        line += put_line(c, x, line, room, "Started", text);
+    }
+    show_bytes(a, &page, p->mem_bytes);
+    show_bytes(b, &page, p->host_mem_bytes);
+    snprintf(text, sizeof text, "%s VRAM, %s host memory", a, b);
+    line += put_line(c, x, line, room, "Memory", text);
+    show_percent(a, &page, p->util_permille);
+    show_percent(b, &page, p->cpu_permille);
+    snprintf(text, sizeof text, "%s of the GPU, %s of a CPU core", a, b);
+    line += put_line(c, x, line, room, "Load", text);
+    show_watts(a, &page, p->power_mw);
+    line += put_line(c, x, line, room, "Power", a);
+    int64_t idle = top_idle_ms(t, row->gpu, p);
+    if (idle >= 60000) {
+        show_age(a, &page, idle);
+        snprintf(text, sizeof text, "for %s: holds VRAM without computing", a);
+        line += put_line(c, x, line, room, "Idle", text);
+    }
+    if (line < y + height - 2)
+        put_line(c, x, line, room, "Command", p->command);
+    canvas_text(c, x, y + height - 2, room, TINT_DIM, "Any key closes this.");
+}
+
+static void draw_columns(const struct top *t, struct canvas *c)
+{
+    int width = MIN_OF(c->width, 34), height = MIN_OF(c->height, (int)COL_COUNT + 4), x = (c->width - width) / 2,
+        y = (c->height - height) / 2;
+    canvas_box(c, x, y, width, height, "Columns");
+    int room = height - 3, first = (int)t->choice >= room ? (int)t->choice - room + 1 : 0;
+    for (int i = 0; i < room && first + i < COL_COUNT; i++) {
+        char text[48];
+        int at = first + i;
+        bool on = t->settings.columns & 1U << at || at == COL_COMMAND;
+        snprintf(text, sizeof text, "[%c] %s", on ? 'x' : ' ', top_columns[at].title);
+        canvas_text(c, x + 2, y + 1 + i, width - 4, on ? TINT_PLAIN : TINT_DIM, text);
+        if (at == (int)t->choice)
+            canvas_flag(c, x + 1, y + 1 + i, width - 2, CELL_REVERSE);
+    }
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Space switches, Enter closes");
+}
+
+/* Who is meant: names, users, ages, and what VRAM would be free. */
+static int draw_targets(const struct top *t, struct canvas *c, int x, int y, int width, int lines)
+{
+    struct page page = draw_page(t);
+    int64_t freed = 0;
+    int used = 0, count = 0;
+    char text[256], a[NUMBER_SIZE], b[NUMBER_SIZE];
+    for (size_t i = 0; i < t->row_count; i++) {
+        const struct top_row *row = &t->rows[i];
+        if (!row->process || (t->tag_count ? !top_tagged(t, row->process->pid) : i != t->selected))
+            continue;
+        const struct process *p = row->process;
+        freed += reading_or(p->mem_bytes, 0);
+        count++;
+        if (used >= lines - 1)
+            continue;
+        show_age(a, &page, p->started_at.ms ? MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0) : -1);
+        show_bytes(b, &page, p->mem_bytes);
+        snprintf(text, sizeof text, "%s (PID %d) of %s, running for %s, %s on GPU %d", p->name, p->pid, p->user[0] ? p->user : "?",
+                 a, b, row->gpu->index);
+        canvas_text(c, x, y + used++, width, TINT_PLAIN, text);
+    }
+    show_bytes(a, &page, reading_ok(freed));
+    snprintf(text, sizeof text, "%s of VRAM %s freed when %s.", a, count == 1 ? "is" : "are", count == 1 ? "it ends" : "they end");
+    canvas_text(c, x, y + used++, width, TINT_STRONG, text);
+    return used;
+}
+
+static void draw_signal(const struct top *t, struct canvas *c)
+{
+    int width = MIN_OF(c->width, 84), height = MIN_OF(c->height, 13), x = (c->width - width) / 2, y = (c->height - height) / 2;
+    canvas_box(c, x, y, width, height, "Send a signal");
+    int line = y + 1 + draw_targets(t, c, x + 2, y + 1, width - 4, 4) + 1;
+    for (size_t i = 0; i < top_signal_count && line < y + height - 2; i++, line++) {
+        char text[96];
+        snprintf(text, sizeof text, "%-5s %s", top_signals[i].name, top_signals[i].what);
+        canvas_text(c, x + 2, line, width - 4, i + 1 == top_signal_count ? TINT_BAD : TINT_PLAIN, text);
+        if (i == t->choice)
+            canvas_flag(c, x + 1, line, width - 2, CELL_REVERSE);
+    }
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y sends it, Esc does nothing");
+}
+
+static void draw_guard(const struct top *t, struct canvas *c)
+{
+    char text[256];
+    int width = MIN_OF(c->width, 64), height = 5, x = (c->width - width) / 2, y = (c->height - height) / 2;
+    canvas_box(c, x, y, width, height, "Guard");
+    snprintf(text, sizeof text, "%s %s?", t->input, t->worker < t->worker_count ? t->workers[t->worker].name : "");
+    canvas_text(c, x + 2, y + 1, width - 4, TINT_STRONG, text);
+    canvas_text(c, x + 2, y + 3, width - 4, TINT_LABEL, "y does it, Esc does nothing");
+}
+
+void draw_dialog(struct top *t, struct canvas *c)
+{
+    switch (t->mode) {
+    case MODE_HELP: draw_help(c); break;
+    case MODE_DETAILS: draw_details(t, c); break;
+    case MODE_COLUMNS: draw_columns(t, c); break;
+    case MODE_SIGNAL: draw_signal(t, c); break;
+    case MODE_GUARD: draw_guard(t, c); break;
+    default: break;
+    }
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread that samples and asks.
+ */
+#include "tui/feed.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask/client.h"
+#include "ask/session.h"
+#include "base/cleanup.h"
+#include "format/forecast.h"
+#include "format/health.h"
+#include "format/json/json.h"
+#include "format/record.h"
+#include "format/table/table.h"
+#include "model/recent.h"
+#include "tui/answers.h"
+
+enum {
+    ANSWER_MAX = 64 << 20,
+    SLOW_EVERY_MS = 10000,
+    SERIES_POINTS = 480,
+    SERIES_POINTS_MANY = 160, /* of each of more than 8 GPUs */
+    ACT_WITHIN_MS = 5000,
+    BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
+};
+
+struct feed {
+    struct cli *cli;
+    struct session *session;
+    struct recorder *recorder;
+    struct mailbox *questions, *news;
+    pthread_t thread;
+    _Atomic bool ended;
+    int64_t interval_ms;
+    const struct snapshot *last;
+    struct recent *recent;
+    struct mono slow_at;
+};
+
+void news_free(struct news *n)
+{
+    if (!n)
+        return;
+    snapshot_unref(n->snapshot);
+    why_free(n->why);
+    for (size_t i = 0; i < n->series_count; i++)
+        free(n->series[i].points);
+    free(n->series);
+    free(n->workers);
+    free(n->text);
+    free(n);
+}
+
+static void drop_news(void *item)
+{
+    news_free(item);
+}
+
+void news_take(struct news *n, struct top *t)
+{
+    switch (n->kind) {
+    case NEWS_SAMPLE: top_sample(t, TAKE(n->snapshot), TAKE(n->why), n->daemon); break;
+    case NEWS_TROUBLE: top_trouble(t, n->text ? n->text : ""); break;
+    case NEWS_MOMENT: top_moment(t, n->number, TAKE(n->snapshot), TAKE(n->why), n->text ? n->text : ""); break;
+    case NEWS_NOTE: top_note(t, n->bad, n->text ? n->text : ""); break;
+    case NEWS_PANE:
+        if (n->number == TAB_GUARD) {
+            t->worker_count = n->worker_count;
+            t->worker = t->worker_count ? MIN_OF(t->worker, t->worker_count - 1) : 0;
+            for (size_t i = 0; i < n->worker_count; i++)
+                t->workers[i] = n->workers[i];
+        }
+        top_pane(t, (enum top_tab)n->number, TAKE(n->text), t->now.ms);
+        break;
+    case NEWS_SERIES:
+        for (size_t i = 0; i < n->series_count; i++)
+            top_series(t, i, n->number, n->series[i].points, n->series[i].count);
+        for (size_t i = 0; i < n->mark_count; i++)
+            top_mark(t, &n->marks[i]);
+        break;
+    }
+    news_free(n);
+}
+
+static struct news *news_new(enum news_kind kind)
+{
+    struct news *n = calloc(1, sizeof *n);
+    if (n)
+        n->kind = kind;
+    return n;
+}
+
+static void tell_text(struct feed *f, enum news_kind kind, bool bad, const char *text)
+{
+    struct news *n = news_new(kind);
+    if (!n)
+        return;
+    n->bad = bad;
+    n->text = strdup(text);
+    mailbox_put(f->news, n);
+}
+
+/* ---- samples ---- */
+
+static struct why *explain(struct feed *f, const struct snapshot *s)
+{
+    struct why *why = session_why(f->session, s);
+    if (why)
+        return why;
+    if (!f->recent)
+        f->recent = calloc(1, sizeof *f->recent);
+    if (f->recent)
+        recent_add(f->recent, f->last, s);
+    return why_explain(s, f->recent);
+}
+
+static void sample(struct feed *f)
+{
+    struct error err = {0};
+    struct mono now = clock_mono(&clock_system);
+    unsigned groups = GROUP_QUICK;
+    if (!f->last)
+        groups |= GROUP_STATIC; /* what is slow to read comes with the next one: the first frame is soon */
+    else if (!f->slow_at.ns || mono_since_ms(now, f->slow_at) >= SLOW_EVERY_MS) {
+        groups = GROUP_ALL;
+        f->slow_at = now;
+    }
+    const struct snapshot *s = session_sample(f->session, groups, &err);
+    if (!s) {
+        tell_text(f, NEWS_TROUBLE, true, err.text);
+        return;
+    }
+    if (f->recorder && recorder_add(f->recorder, s, &err) < 0) {
+        tell_text(f, NEWS_TROUBLE, true, err.text);
+        recorder_close(TAKE(f->recorder), &err);
+    }
+    struct news *n = news_new(NEWS_SAMPLE);
+    if (!n) {
+        snapshot_unref(s);
+        return;
+    }
+    n->why = explain(f, s);
+    n->daemon = session_asks_daemon(f->session);
+    n->snapshot = snapshot_ref(s);
+    snapshot_unref(f->last);
+    f->last = s;
+    mailbox_put(f->news, n);
+}
+
+/* ---- questions ---- */
+
+static json_t *get(struct feed *f, const char *target)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    if (session_get(f->session, target, &answer) != 200)
+        return NULL;
+    return json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
+}
+
+static json_t *get_history(struct feed *f, int64_t since_ms, int64_t until_ms)
+{
+    char target[512], since[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE];
+    bool many = f->last->gpu_count > 8;
+    wall_format((struct wall){since_ms}, since);
+    wall_format((struct wall){until_ms}, until);
+    snprintf(target, sizeof target, "/api/history?metric=" ANSWER_METRICS "&since=%s&until=%s&points=%d", since, until,
+             many ? (int)SERIES_POINTS_MANY : (int)SERIES_POINTS);
+    return get(f, target);
+}
+
+static void ask_series(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = f->last && session_asks_daemon(f->session) ? news_new(NEWS_SERIES) : NULL;
+    if (!n)
+        return;
+    int64_t until = w->number ? w->number : f->last->taken_at.ms;
+    char target[256], since_text[WALL_TEXT_SIZE], until_text[WALL_TEXT_SIZE];
+    json_t *history = get_history(f, until - w->window_ms, until);
+    wall_format((struct wall){until - w->window_ms}, since_text);
+    wall_format((struct wall){until}, until_text);
+    snprintf(target, sizeof target, "/api/history/events?since=%s&until=%s&limit=60", since_text, until_text);
+    json_t *events = get(f, target);
+    n->number = w->number;
+    if (history)
+        answer_series(history, f->last, n);
+    if (events)
+        answer_marks(events, n);
+    json_decref(history);
+    json_decref(events);
+    mailbox_put(f->news, n);
+}
+
+static void ask_moment(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = f->last ? news_new(NEWS_MOMENT) : NULL;
+    if (!n)
+        return;
+    char target[256], since[WALL_TEXT_SIZE], at[WALL_TEXT_SIZE];
+    n->number = w->number;
+    wall_format((struct wall){w->number}, at);
+    wall_format((struct wall){w->number - 6000}, since);
+    json_t *history = get_history(f, w->number - BEFORE_MS, w->number + 1);
+    snprintf(target, sizeof target, "/api/history/processes?since=%s&until=%s&limit=500", since, at);
+    json_t *processes = get(f, target);
+    snprintf(target, sizeof target, "/api/why?at=%s", at);
+    json_t *why = get(f, target);
+    n->snapshot = history ? answer_moment(f->last, history, processes, (struct wall){w->number}) : NULL;
+    if (n->snapshot && why)
+        n->why = why_from_json(why, n->snapshot);
+    const char *answer = json_string_value(json_object_get(why, "answer"));
+    if (!n->snapshot)
+        n->text = strdup(answer ? answer : "Nothing was stored for that moment.");
+    json_decref(history);
+    json_decref(processes);
+    json_decref(why);
+    mailbox_put(f->news, n);
+}
+
+static void show_health(struct feed *f, struct buf *out, const struct page *page)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX), texts = BUF(65536);
+    struct health_basis basis = {0};
+    struct health *health =
+        session_get(f->session, "/api/gpu/health", &answer) == 200 ? health_from_json(buf_view(&answer), &basis, &texts) : NULL;
+    if (health)
+        table_health(out, page, health, &basis, HEALTH_ALL);
+    health_free(health);
+}
+
+static void show_forecast(struct feed *f, struct buf *out, const struct page *page)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    struct forecast_basis basis = {0};
+    struct forecast *forecast =
+        session_get(f->session, "/api/forecast", &answer) == 200 ? forecast_from_json(buf_view(&answer), &basis) : NULL;
+    if (forecast)
+        table_forecast(out, page, forecast, &basis, ALL_GPUS);
+    forecast_free(forecast);
+}
+
+static void show_json(struct feed *f, struct buf *out, const struct page *page, struct news *n)
+{
+    static const char *const targets[TAB_COUNT] = {
+        [TAB_ALERTS] = "/api/alerts", [TAB_ENERGY] = "/api/report?since=-24h", [TAB_GUARD] = "/api/guard"};
+    json_t *json = get(f, targets[n->number]);
+    if (!json)
+        return;
+    if (n->number == TAB_ALERTS)
+        answer_alerts(json, out);
+    else if (n->number == TAB_GUARD)
+        answer_guard(json, out, n);
+    else
+        table_report(out, page, json, NULL);
+    json_decref(json);
+}
+
+static void ask_pane(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = news_new(NEWS_PANE);
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    struct page page = {.width = w->width, .utf8 = f->cli->page.utf8, .now = clock_wall(f->cli->env.clock)};
+    if (!n)
+        return;
+    n->number = w->number;
+    if (!session_asks_daemon(f->session))
+        buf_text(&out, "This view needs the daemon: whirr serve\n");
+    else if (w->number == TAB_HEALTH)
+        show_health(f, &out, &page);
+    else if (w->number == TAB_FORECAST)
+        show_forecast(f, &out, &page);
+    else
+        show_json(f, &out, &page, n);
+    if (!out.len)
+        buf_text(&out, "The daemon did not answer.\n");
+    n->text = buf_take(&out);
+    mailbox_put(f->news, n);
+}
+
+/* Acts on the one daemon that may be acted on, whatever is shown. */
+static void act_on_guard(struct feed *f, const struct top_wish *w)
+{
+    struct str rest = str_from(w->text), verb;
+    struct client *client;
+    struct error err = {0};
+    if (!str_cut(&rest, ' ', &verb))
+        return;
+    if (act_open(f->cli, &client, &err) < 0) {
+        tell_text(f, NEWS_NOTE, true, err.text);
+        return;
+    }
+    char target[64], text[TOP_NOTE_SIZE], problem[128] = "";
+    AUTO_BUF struct buf answer = BUF(1 << 20);
+    json_t *body = json_pack("{s:s%}", "worker", rest.at, rest.len);
+    AUTO_FREE char *json = body ? json_dumps(body, 0) : NULL;
+    json_decref(body);
+    snprintf(target, sizeof target, "/api/guard/" STR_FMT, STR_ARG(verb));
+    int status = json ? client_request(client, "POST", target, json, &answer, ACT_WITHIN_MS, &err) : -ENOMEM;
+    if (status < 0)
+        str_copy(problem, sizeof problem, str_from(err.text));
+    else if (status >= 300)
+        client_error_text(buf_view(&answer), problem, sizeof problem);
+    client_close(client);
+    if (problem[0])
+        snprintf(text, sizeof text, "Cannot " STR_FMT " " STR_FMT ": %s", STR_ARG(verb), STR_ARG(rest), problem);
+    else
+        snprintf(text, sizeof text, "Asked the guard to " STR_FMT " " STR_FMT ".", STR_ARG(verb), STR_ARG(rest));
+    tell_text(f, NEWS_NOTE, problem[0] != '\0', text);
+    ask_pane(f, &(struct top_wish){.kind = WISH_PANE, .number = TAB_GUARD, .width = w->width});
+}
+
+static void answer(struct feed *f, const struct top_wish *w)
+{
+    switch (w->kind) {
+    case WISH_AT: ask_moment(f, w); break;
+    case WISH_SERIES: ask_series(f, w); break;
+    case WISH_PANE: ask_pane(f, w); break;
+    case WISH_GUARD: act_on_guard(f, w); break;
+    default: break;
+    }
+}
+
+/* Of several questions of a kind only the last is still of interest; actions are all done. */
+static void answer_all(struct feed *f, struct top_wish *first)
+{
+    struct top_wish last[WISH_SAVE + 1] = {0};
+    for (struct top_wish *w = first; w; w = mailbox_take(f->questions, 0)) {
+        if (w->kind == WISH_GUARD)
+            answer(f, w);
+        else
+            last[w->kind] = *w;
+        free(w);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(last); i++)
+        answer(f, &last[i]);
+}
+
+static void *run(void *user)
+{
+    struct feed *f = user;
+    struct mono next = clock_mono(&clock_system);
+    while (!mailbox_closed(f->questions)) {
+        int64_t left = mono_since_ms(next, clock_mono(&clock_system));
+        if (left <= 0) {
+            bool first = !f->last;
+            sample(f);
+            next.ns += (first ? MIN_OF(f->interval_ms, (int64_t)300) : f->interval_ms) * NS_PER_MS;
+            if (next.ns < clock_mono(&clock_system).ns)
+                next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */
+            continue;
+        }
+        struct top_wish *w = mailbox_take(f->questions, left);
+        if (w)
+            answer_all(f, w);
+    }
+    f->ended = true;
+    return NULL;
+}
+
+struct feed *feed_start(struct cli *cli, int64_t interval_ms, const char *record, struct error *err)
+{
+    struct feed *f = calloc(1, sizeof *f);
+    if (!f) {
+        error_set(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    f->cli = cli;
+    f->interval_ms = interval_ms;
+    f->session = session_open(cli, err);
+    f->questions = mailbox_new(64, free);
+    f->news = mailbox_new(64, drop_news);
+    if (f->session && record)
+        f->recorder = recorder_open(record, err);
+    if (!f->session || !f->questions || !f->news || (record && !f->recorder)) {
+        if (!err->code)
+            error_set(err, -ENOMEM, "out of memory");
+        f->ended = true;
+        feed_stop(f);
+        return NULL;
+    }
+    session_set_max_age(f->session, interval_ms / 2);
+    int rc = pthread_create(&f->thread, NULL, run, f);
+    if (rc) {
+        error_set(err, -rc, "cannot start a thread: %s", strerror(rc));
+        f->ended = true;
+        f->thread = 0;
+        feed_stop(f);
+        return NULL;
+    }
+    return f;
+}
+
+void feed_ask(struct feed *f, const struct top_wish *wish)
+{
+    struct top_wish *copy = malloc(sizeof *copy);
+    if (!copy)
+        return;
+    *copy = *wish;
+    mailbox_put(f->questions, copy);
+}
+
+struct mailbox *feed_news(struct feed *f)
+{
+    return f->news;
+}
+
+void feed_stop(struct feed *f)
+{
+    enum { TRIES = 50, PAUSE_MS = 10 };
+    struct error err = {0};
+    if (f->questions)
+        mailbox_close(f->questions);
+    for (int i = 0; i < TRIES && !f->ended; i++)
+        pause_ms(PAUSE_MS);
+    if (!f->ended) { /* hangs in a driver: the process ends around it */
+        pthread_detach(f->thread);
+        return;
+    }
+    if (f->thread)
+        pthread_join(f->thread, NULL);
+    recorder_close(f->recorder, &err);
+    session_close(f->session);
+    mailbox_free(f->questions);
+    mailbox_free(f->news);
+    snapshot_unref(f->last);
+    if (f->recent)
+        recent_done(f->recent);
+    free(f->recent);
+    free(f);
+}

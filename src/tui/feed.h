@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where the live view gets its samples and answers: a thread of its own, so that a driver or a daemon that hangs never holds up the
+ * keys. Questions go in, news come out of a mailbox.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "base/mailbox.h"
+#include "tui/top.h"
+
+struct feed;
+
+enum news_kind { NEWS_SAMPLE, NEWS_TROUBLE, NEWS_MOMENT, NEWS_SERIES, NEWS_PANE, NEWS_NOTE };
+
+struct news_series {
+    size_t count;
+    struct trail_point *points;
+};
+
+struct news {
+    enum news_kind kind;
+    const struct snapshot *snapshot; /* a sample, or the moment */
+    struct why *why;
+    bool daemon, bad;
+    int64_t number; /* the moment, the end of the series, the tab */
+    size_t series_count;
+    struct news_series *series; /* one for each GPU */
+    size_t mark_count;
+    struct top_mark marks[TOP_MARKS];
+    size_t worker_count;
+    struct top_worker *workers;
+    char *text;
+};
+void news_free(struct news *n); /* NULL is fine */
+/* What the state makes of it; frees it. */
+void news_take(struct news *n, struct top *t);
+
+/* Starts sampling. `record`: a file that every sample is written into; NULL: none. */
+struct feed *feed_start(struct cli *cli, int64_t interval_ms, const char *record, struct error *err);
+/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD. */
+void feed_ask(struct feed *f, const struct top_wish *wish);
+struct mailbox *feed_news(struct feed *f);
+/* Ends the thread when it can be ended within a moment; one that hangs is left behind. */
+void feed_stop(struct feed *f);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `whirr top` as a whole: the state, the feed and the terminal, joined by one loop.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "tui/top.h"
+
+struct live_options {
+    int64_t interval_ms;
+    const char *record; /* NULL: not recorded */
+    const char *prefs;  /* the file of settings; "": none is kept */
+    bool allow_signals, mouse;
+    int width, height; /* of --once */
+};
+
+/* The exit status. */
+int live_run(struct cli *cli, const struct top_settings *settings, const struct live_options *options);
+/* One frame as text. */
+int live_once(struct cli *cli, const struct top_settings *settings, const struct live_options *options);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * top.toml: theme, order, window, columns.
+ */
+#include "tui/prefs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/env.h"
+#include "base/file.h"
+#include "base/toml.h"
+#include "base/words.h"
+#include "tui/theme.h"
+
+static const char *const metric_names[TRAIL_COUNT] = {"util", "vram", "power", "temp", "fan", "clock"};
+
+static struct str text_of(const struct toml_value *root, const char *key)
+{
+    const struct toml_value *v = toml_get(root, key);
+    return v && v->type == TOML_TEXT ? v->text : (struct str){"", 0};
+}
+
+static int position(const char *const *names, size_t count, struct str name)
+{
+    for (size_t i = 0; i < count && names[i]; i++)
+        if (str_is(name, names[i]))
+            return (int)i;
+    return -1;
+}
+
+static bool bool_of(const struct toml_value *root, const char *key, bool otherwise)
+{
+    const struct toml_value *v = toml_get(root, key);
+    return v && v->type == TOML_BOOL ? v->boolean : otherwise;
+}
+
+static void read_columns(const struct toml_value *root, struct top_settings *settings)
+{
+    const struct toml_value *list = toml_get(root, "columns");
+    unsigned chosen = 0;
+    if (!list || list->type != TOML_ARRAY)
+        return;
+    for (const struct toml_value *v = list->first; v; v = v->next)
+        for (int i = 0; i < COL_COUNT; i++)
+            if (v->type == TOML_TEXT && str_is(v->text, top_columns[i].name))
+                chosen |= 1U << i;
+    if (chosen)
+        settings->columns = chosen;
+}
+
+void prefs_read(struct str text, struct top_settings *settings)
+{
+    AUTO_TOML struct toml_document *doc = NULL;
+    struct toml_error err;
+    int64_t window;
+    if (toml_parse(text, &doc, &err) < 0)
+        return;
+    const struct toml_value *root = toml_root(doc);
+    struct str theme = text_of(root, "theme"), sort = text_of(root, "sort");
+    if (position(theme_names, 64, theme) >= 0)
+        str_copy(settings->theme, sizeof settings->theme, theme);
+    if (position(process_sort_keys, 64, sort) >= 0)
+        str_copy(settings->sort, sizeof settings->sort, sort);
+    settings->reverse = bool_of(root, "reverse", settings->reverse);
+    settings->compute_only = bool_of(root, "compute_only", settings->compute_only);
+    int group = position(top_group_names, GROUPED_COUNT, text_of(root, "group"));
+    if (group >= 0)
+        settings->group = (enum top_group)group;
+    int metric = position(metric_names, TRAIL_COUNT, text_of(root, "metric"));
+    if (metric >= 0)
+        settings->metric = (enum trail_of)metric;
+    if (duration_parse(text_of(root, "window"), &window))
+        for (size_t i = 0; i < top_window_count; i++)
+            if (top_windows_ms[i] == window)
+                settings->window_ms = window;
+    read_columns(root, settings);
+}
+
+void prefs_write(const struct top_settings *settings, struct buf *out)
+{
+    char window[WORDS_SIZE];
+    duration_exact(settings->window_ms, window);
+    buf_text(out, "# Written by `whirr top`.\n");
+    buf_printf(out, "theme = \"%s\"\nsort = \"%s\"\nreverse = %s\n", settings->theme, settings->sort,
+               settings->reverse ? "true" : "false");
+    buf_printf(out, "group = \"%s\"\nmetric = \"%s\"\nwindow = \"%s\"\n", top_group_names[settings->group],
+               metric_names[settings->metric], window);
+    buf_printf(out, "compute_only = %s\ncolumns = [", settings->compute_only ? "true" : "false");
+    const char *comma = "";
+    for (int i = 0; i < COL_COUNT; i++)
+        if (settings->columns & 1U << i) {
+            buf_printf(out, "%s\"%s\"", comma, top_columns[i].name);
+            comma = ", ";
+        }
+    buf_text(out, "]\n");
+}
+
+void prefs_load(const char *path, struct top_settings *settings)
+{
+    AUTO_BUF struct buf text = BUF(65536);
+    char piece[4096];
+    AUTO_FCLOSE FILE *f = path[0] ? fopen(path, "re") : NULL;
+    size_t got;
+    while (f && (got = fread(piece, 1, sizeof piece, f)) > 0)
+        buf_add(&text, piece, got);
+    if (text.len && !text.failed)
+        prefs_read(buf_view(&text), settings);
+}
+
+int prefs_save(const char *path, const struct top_settings *settings, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(65536);
+    char folder[4096], beside[4096 + 8];
+    str_copy(folder, sizeof folder, str_from(path));
+    char *slash = strrchr(folder, '/');
+    if (!path[0] || !slash)
+        return 0;
+    *slash = '\0';
+    char *parent = strrchr(folder, '/');
+    if (parent && parent != folder) { /* ~/.config itself may be missing, too */
+        *parent = '\0';
+        mkdir(folder, 0700);
+        *parent = '/';
+    }
+    mkdir(folder, 0700);
+    prefs_write(settings, &text);
+    snprintf(beside, sizeof beside, "%s.new", path);
+    AUTO_CLOSE int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || text.failed || write(fd, text.at, text.len) != (ssize_t)text.len || rename(beside, path) < 0)
+        return error_set(err, errno ? -errno : -EIO, "cannot save the settings to '%s': %s", path, strerror(errno));
+    return 0;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Curses, signals and the few sequences that curses does not know.
+ */
+#include "tui/screen.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <ncurses.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/cleanup.h"
+#include "tui/theme.h"
+#include "tui/top.h"
+
+enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25 };
+
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+/* Mouse off, pasting as usual, plain letters, a cursor, the other screen: for a crash, when curses cannot be trusted any more. */
+#define RESTORE "\033[?1000l\033[?1002l\033[?1006l" PASTE_OFF "\033[0m\033[?25h\033[?1049l\r\n"
+
+static struct termios saved;
+static volatile sig_atomic_t is_open, ending, stopping, resized;
+static bool color, pasting;
+static struct cell *shown; /* what is on the screen */
+static int shown_width, shown_height;
+
+static void put_sequence(const char *text)
+{
+    if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+        return; /* the terminal has gone; the next key read says so */
+}
+
+/* ---- signals ---- */
+
+static void on_crash(int number)
+{
+    if (is_open) {
+        put_sequence(RESTORE);
+        tcsetattr(STDIN_FILENO, TCSANOW, &saved);
+    }
+    raise(number); /* the handler was reset: this ends it as it would have ended */
+}
+
+static void on_end(int number)
+{
+    ending = number;
+}
+
+static void on_stop(int number)
+{
+    (void)number;
+    stopping = 1;
+}
+
+static void on_resize(int number)
+{
+    (void)number;
+    resized = 1;
+}
+
+static void catch_signal(int number, void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+static void catch_signals(void)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS}, ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < ARRAY_LEN(crashes); i++)
+        catch_signal(crashes[i], on_crash, (int)(SA_RESETHAND | SA_NODEFER));
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        catch_signal(ends[i], on_end, 0);
+    catch_signal(SIGTSTP, on_stop, 0);
+    catch_signal(SIGWINCH, on_resize, 0);
+}
+
+int screen_signal(void)
+{
+    return ending;
+}
+
+bool screen_wants_stop(void)
+{
+    return stopping;
+}
+
+/* ---- colors ---- */
+
+static int color_of(const struct theme_color *c)
+{
+    return COLORS > 256 ? c->rgb : COLORS >= 256 ? c->indexed : COLORS >= 16 ? c->basic : c->basic > 7 ? c->basic - 8 : c->basic;
+}
+
+void screen_theme(const char *name)
+{
+    const struct theme *theme = theme_find(name);
+    for (int i = 0; color && i < TINT_COUNT; i++)
+        init_extended_pair(i + 1, color_of(&theme->color[i]), -1);
+    screen_redraw();
+}
+
+static attr_t attributes(const struct cell *cell)
+{
+    attr_t attr = A_NORMAL;
+    if (cell->flags & CELL_REVERSE)
+        attr |= A_REVERSE;
+    if (cell->flags & CELL_BOLD)
+        attr |= A_BOLD;
+    /* Eight colors have no gray, and without colors the rest must do. */
+    if (cell->tint == TINT_DIM && (!color || COLORS < 16))
+        attr |= A_DIM;
+    if (!color && (cell->tint == TINT_BAD || cell->tint == TINT_WARN))
+        attr |= A_BOLD;
+    return attr;
+}
+
+/* ---- open and close ---- */
+
+static void define_keys(void)
+{
+    define_key("\033[200~", PASTE_BEGIN);
+    define_key("\033[201~", PASTE_END);
+    set_escdelay(ESCAPE_MS);
+}
+
+int screen_open(bool wants_utf8, bool wants_color, const char *theme, bool mouse)
+{
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &saved) < 0)
+        return -ENOTTY;
+    setlocale(LC_CTYPE, "");
+    if (wants_utf8 && MB_CUR_MAX == 1) /* the terminal's locale is not installed: the one that always is will do */
+        setlocale(LC_CTYPE, "C.UTF-8");
+    if (!newterm(NULL, stdout, stdin))
+        return -ENOTTY;
+    catch_signals(); /* after curses, whose own would leave the mouse on */
+    is_open = 1;
+    cbreak();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    curs_set(0);
+    define_keys();
+    if (mouse) {
+        mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+        mouseinterval(0);
+    }
+    color = wants_color && has_colors() && start_color() == OK;
+    if (color)
+        use_default_colors();
+    screen_theme(theme);
+    put_sequence(PASTE_ON);
+    return 0;
+}
+
+void screen_close(void)
+{
+    if (!is_open)
+        return;
+    put_sequence(PASTE_OFF);
+    endwin();
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
+    is_open = 0;
+    free(TAKE(shown));
+}
+
+void screen_stop(void)
+{
+    stopping = 0;
+    put_sequence(PASTE_OFF);
+    endwin();
+    raise(SIGSTOP);
+    put_sequence(PASTE_ON);
+    resized = 1; /* whoever was in front may have changed it */
+    screen_redraw();
+}
+
+/* ---- drawing ---- */
+
+void screen_size(int *width, int *height)
+{
+    getmaxyx(stdscr, *height, *width);
+}
+
+void screen_redraw(void)
+{
+    free(TAKE(shown));
+    clearok(curscr, TRUE);
+}
+
+static bool same(const struct cell *a, const struct cell *b)
+{
+    return a->glyph == b->glyph && a->tint == b->tint && a->flags == b->flags;
+}
+
+static void put_cell(int x, int y, const struct cell *cell)
+{
+    wchar_t text[2] = {(wchar_t)cell->glyph, 0};
+    cchar_t glyph;
+    int pair = color ? cell->tint + 1 : 0;
+    if (cell->flags & CELL_TAIL)
+        return;
+    if (setcchar(&glyph, text, attributes(cell), 0, &pair) == OK)
+        mvadd_wch(y, x, &glyph);
+}
+
+void screen_show(const struct canvas *c)
+{
+    size_t count = (size_t)c->width * (size_t)c->height;
+    bool all = !shown || shown_width != c->width || shown_height != c->height;
+    if (all) {
+        struct cell *more = realloc(shown, count * sizeof *more);
+        if (!more)
+            return;
+        shown = more;
+        shown_width = c->width;
+        shown_height = c->height;
+        erase();
+    }
+    for (int y = 0; y < c->height; y++)
+        for (int x = 0; x < c->width; x++) {
+            size_t i = (size_t)y * (size_t)c->width + (size_t)x;
+            if (all || !same(&shown[i], &c->cells[i]))
+                put_cell(x, y, &c->cells[i]);
+            shown[i] = c->cells[i];
+        }
+    refresh();
+}
+
+/* ---- input ---- */
+
+static int key_of(wint_t code)
+{
+    switch (code) {
+    case KEY_UP: return TOP_KEY_UP;
+    case KEY_DOWN: return TOP_KEY_DOWN;
+    case KEY_LEFT: return TOP_KEY_LEFT;
+    case KEY_RIGHT: return TOP_KEY_RIGHT;
+    case KEY_PPAGE: return TOP_KEY_PAGE_UP;
+    case KEY_NPAGE: return TOP_KEY_PAGE_DOWN;
+    case KEY_HOME: return TOP_KEY_HOME;
+    case KEY_END: return TOP_KEY_END;
+    case KEY_BACKSPACE: return TOP_KEY_BACKSPACE;
+    case KEY_ENTER: return TOP_KEY_ENTER;
+    case KEY_BTAB: return TOP_KEY_BACK_TAB;
+    default: return 0;
+    }
+}
+
+static int char_of(wint_t code)
+{
+    switch (code) {
+    case '\r':
+    case '\n': return TOP_KEY_ENTER;
+    case '\t': return TOP_KEY_TAB;
+    case 27: return TOP_KEY_ESCAPE;
+    case 127:
+    case 8: return TOP_KEY_BACKSPACE;
+    default: return (int)code;
+    }
+}
+
+static struct screen_event mouse_event(void)
+{
+    MEVENT m;
+    if (getmouse(&m) != OK)
+        return (struct screen_event){SCREEN_KEY, .key = 0};
+    enum screen_event_kind kind = m.bstate & BUTTON4_PRESSED                       ? SCREEN_WHEEL_UP
+                                  : m.bstate & BUTTON5_PRESSED                     ? SCREEN_WHEEL_DOWN
+                                  : m.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED) ? SCREEN_CLICK
+                                                                                   : SCREEN_KEY;
+    return (struct screen_event){kind, 0, m.x, m.y};
+}
+
+static struct screen_event resize_event(void)
+{
+    struct winsize size;
+    resized = 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row)
+        resizeterm(size.ws_row, size.ws_col);
+    return (struct screen_event){.kind = SCREEN_RESIZE};
+}
+
+struct screen_event screen_next(void)
+{
+    wint_t code;
+    if (resized)
+        return resize_event();
+    int kind = get_wch(&code);
+    if (kind == ERR)
+        return (struct screen_event){0};
+    if (kind == KEY_CODE_YES) {
+        if (code == PASTE_BEGIN || code == PASTE_END) {
+            pasting = code == PASTE_BEGIN;
+            return (struct screen_event){SCREEN_KEY, .key = 0};
+        }
+        if (code == KEY_MOUSE)
+            return mouse_event();
+        if (code == KEY_RESIZE)
+            return resize_event();
+        return (struct screen_event){SCREEN_KEY, .key = pasting ? 0 : key_of(code)};
+    }
+    return (struct screen_event){SCREEN_KEY, .key = pasting ? 0 : char_of(code)}; /* what is pasted is no command */
+}
+
+void screen_copy(const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *at = (const unsigned char *)text;
+    size_t len = strlen(text);
+    AUTO_BUF struct buf out = BUF(8192);
+    buf_text(&out, "\033]52;c;");
+    for (size_t i = 0; i < len; i += 3) {
+        unsigned value = (unsigned)at[i] << 16 | (i + 1 < len ? (unsigned)at[i + 1] << 8 : 0) | (i + 2 < len ? at[i + 2] : 0U);
+        buf_char(&out, digits[value >> 18 & 63]);
+        buf_char(&out, digits[value >> 12 & 63]);
+        buf_char(&out, i + 1 < len ? digits[value >> 6 & 63] : '=');
+        buf_char(&out, i + 2 < len ? digits[value & 63] : '=');
+    }
+    buf_char(&out, '\a');
+    if (!out.failed)
+        put_sequence(out.at);
+}

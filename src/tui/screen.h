@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The terminal: a canvas in, keys, mouse and sizes out. The only file that knows curses.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "tui/canvas.h"
+
+enum screen_event_kind { SCREEN_NOTHING, SCREEN_KEY, SCREEN_CLICK, SCREEN_WHEEL_UP, SCREEN_WHEEL_DOWN, SCREEN_RESIZE };
+
+struct screen_event {
+    enum screen_event_kind kind;
+    int key; /* a character, or TOP_KEY_... */
+    int x, y;
+};
+
+/* -ENOTTY: stdin or stdout is no terminal that can be drawn on. After this the terminal is restored whatever ends the program. */
+int screen_open(bool utf8, bool color, const char *theme, bool mouse);
+void screen_close(void);
+void screen_theme(const char *theme);
+void screen_size(int *width, int *height);
+/* Writes what differs from the last time. */
+void screen_show(const struct canvas *c);
+/* Everything anew: after Ctrl-L, or when another program wrote over it. */
+void screen_redraw(void);
+/* The next one that is there; never waits. */
+struct screen_event screen_next(void);
+/* Into the clipboard of the terminal (OSC 52), also over ssh and in tmux. */
+void screen_copy(const char *text);
+/* Ctrl-Z: gives the terminal back, stops, and takes it again. */
+void screen_stop(void);
+
+/* SIGINT, SIGTERM, SIGHUP, SIGQUIT came: time to end. */
+int screen_signal(void);
+bool screen_wants_stop(void); /* SIGTSTP came */

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The state of the live view: what samples and answers change, and where in time it looks.
+ */
+#include "tui/top.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+
+enum { PANE_MS = 5000 };
+#define MINUTE_MS (60 * (int64_t)1000)
+
+const char *const top_tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard"};
+
+const int64_t top_windows_ms[] = {
+    MINUTE_MS,       5 * MINUTE_MS,    15 * MINUTE_MS,       60 * MINUTE_MS,
+    360 * MINUTE_MS, 1440 * MINUTE_MS, 7 * 1440 * MINUTE_MS, 30 * 1440 * MINUTE_MS,
+};
+const size_t top_window_count = ARRAY_LEN(top_windows_ms);
+
+const struct top_settings top_defaults = {
+    .theme = "default",
+    .sort = "gpu",
+    .window_ms = 5 * MINUTE_MS,
+    .columns = (1U << COL_COUNT) - 1,
+};
+
+int top_init(struct top *t, const struct top_settings *settings)
+{
+    *t = (struct top){.width = 80, .height = 24, .only = ALL_GPUS, .settings = *settings, .interval_ms = MS_PER_S};
+    return 0;
+}
+
+static void drop_trails(struct trail **trails, size_t count)
+{
+    for (size_t i = 0; *trails && i < count; i++)
+        trail_done(&(*trails)[i]);
+    free(TAKE(*trails));
+}
+
+static void drop_past(struct top *t)
+{
+    t->row_count = 0; /* they point into it */
+    snapshot_unref(TAKE(t->past));
+    why_free(TAKE(t->past_why));
+}
+
+void top_done(struct top *t)
+{
+    drop_past(t);
+    drop_trails(&t->trails, t->trail_count);
+    drop_trails(&t->far, t->trail_count);
+    for (size_t i = 0; i < t->kept_count; i++)
+        snapshot_unref(t->kept[i]);
+    snapshot_unref(t->live);
+    why_free(t->why);
+    for (size_t i = 0; i < TAB_COUNT; i++)
+        free(t->panes[i]);
+    free(t->busy);
+    free(t->rows);
+    *t = (struct top){0};
+}
+
+void top_resize(struct top *t, int width, int height)
+{
+    t->width = width;
+    t->height = height;
+}
+
+void top_note(struct top *t, bool bad, const char *text)
+{
+    str_copy(t->note, sizeof t->note, str_from(text));
+    t->note_bad = bad;
+}
+
+struct top_wish top_next_wish(struct top *t)
+{
+    if (!t->wish_count)
+        return (struct top_wish){0};
+    struct top_wish first = t->wishes[0];
+    memmove(t->wishes, t->wishes + 1, --t->wish_count * sizeof *t->wishes);
+    return first;
+}
+
+const struct snapshot *top_shown(const struct top *t)
+{
+    return t->cursor_ms && t->past ? t->past : t->live;
+}
+
+const struct why *top_shown_why(const struct top *t)
+{
+    return t->cursor_ms && t->past ? t->past_why : t->why;
+}
+
+/* The GPU that the headline is about is the one whose own answer begins it. */
+const struct why_part *top_why_part(const struct top *t)
+{
+    const struct why *why = top_shown_why(t);
+    if (!why)
+        return NULL;
+    if (t->only != ALL_GPUS && t->only < (int)why->gpu_count)
+        return &why->gpus[t->only];
+    for (size_t i = 0; i < why->gpu_count; i++)
+        if (strncmp(why->answer, why->gpus[i].answer, strcspn(why->gpus[i].answer, ".")) == 0)
+            return &why->gpus[i];
+    return why->machine.cause_count || !why->gpu_count ? &why->machine : &why->gpus[0];
+}
+
+/* A command stands between backquotes, or behind a colon: then it has an option, or begins with a word that only commands have. */
+static struct str command_in(const char *line)
+{
+    const char *open = strchr(line, '`'), *close = open ? strchr(open + 1, '`') : NULL, *colon = strstr(line, ": ");
+    if (close)
+        return (struct str){open + 1, (size_t)(close - open - 1)};
+    for (const char *next; colon && (next = strstr(colon + 2, ": ")); colon = next)
+        ;
+    if (!colon)
+        return (struct str){"", 0};
+    struct str text = str_from(colon + 2);
+    const char *end = strstr(text.at, "  ") ? strstr(text.at, "  ") : strstr(text.at, " (");
+    if (end)
+        text.len = (size_t)(end - text.at);
+    text = str_trim(text);
+    char copy[WHY_LINE_SIZE];
+    str_copy(copy, sizeof copy, text);
+    bool command = strstr(copy, " -") || str_starts(text, "sudo ") || str_starts(text, "whirr ") || str_starts(text, "kill ");
+    return command ? text : (struct str){"", 0};
+}
+
+bool top_advice_command(const struct top *t, char *text, size_t size)
+{
+    const struct why_part *part = top_why_part(t);
+    for (size_t i = 0; part && i < part->suggestion_count; i++) {
+        struct str command = command_in(part->suggestions[i]);
+        if (command.len) {
+            str_copy(text, size, command);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- samples ---- */
+
+static bool make_trails(struct top *t, size_t count)
+{
+    if (t->trail_count == count && t->trails)
+        return true;
+    drop_trails(&t->trails, t->trail_count);
+    drop_trails(&t->far, t->trail_count);
+    t->trail_count = 0;
+    t->trails = calloc(count ? count : 1, sizeof *t->trails);
+    t->far = calloc(count ? count : 1, sizeof *t->far);
+    if (!t->trails || !t->far)
+        return false;
+    t->trail_count = count;
+    return true;
+}
+
+/* Without a daemon the past is what was seen since the start. */
+static void keep(struct top *t, const struct snapshot *s)
+{
+    size_t most = s->gpu_count ? MIN_OF(TOP_KEPT_GPUS / s->gpu_count, (size_t)TOP_KEPT) : 0;
+    if (t->daemon)
+        most = 0;
+    while (t->kept_count && t->kept_count >= most) {
+        snapshot_unref(t->kept[0]);
+        memmove(t->kept, t->kept + 1, --t->kept_count * sizeof t->kept[0]);
+    }
+    if (most)
+        t->kept[t->kept_count++] = snapshot_ref(s);
+}
+
+static void take_events(struct top *t, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->event_count; i++) {
+        const struct event *e = &s->events[i];
+        struct top_mark mark = {.at_ms = e->at.ms, .gpu_index = e->gpu_index, .bad = e->kind != EVENT_GPU_BACK};
+        str_copy(mark.text, sizeof mark.text, str_from(e->text));
+        top_mark(t, &mark);
+    }
+}
+
+void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool daemon)
+{
+    bool first = !t->live;
+    t->daemon = daemon;
+    t->trouble[0] = '\0';
+    if (make_trails(t, s->gpu_count))
+        for (size_t i = 0; i < s->gpu_count; i++) {
+            struct trail_point point = trail_point_of(&s->gpus[i], s->taken_at.ms);
+            trail_add(&t->trails[i], &point, t->settings.window_ms / (TRAIL_POINTS / 2));
+        }
+    keep(t, s);
+    take_events(t, s);
+    top_watch_busy(t, s);
+    if (t->paused && !first) {
+        snapshot_unref(s);
+        why_free(why);
+        return;
+    }
+    t->row_count = 0;
+    snapshot_unref(t->live);
+    t->live = s;
+    t->now = s->taken_at;
+    if (why || !t->why || t->why->gpu_count != s->gpu_count) {
+        why_free(t->why);
+        t->why = why;
+    }
+    if (t->only != ALL_GPUS && t->only >= (int)s->gpu_count)
+        t->only = ALL_GPUS;
+    if (t->tab >= TAB_ALERTS && t->now.ms - t->pane_at_ms[t->tab] >= PANE_MS)
+        top_want(t, WISH_PANE)->number = t->tab;
+    if (first)
+        top_want(t, WISH_SERIES)->number = 0;
+    top_make_rows(t);
+}
+
+void top_trouble(struct top *t, const char *text)
+{
+    str_copy(t->trouble, sizeof t->trouble, str_from(text));
+}
+
+void top_series(struct top *t, size_t gpu, int64_t until_ms, const struct trail_point *points, size_t count)
+{
+    if (gpu >= t->trail_count)
+        return;
+    if (!until_ms) {
+        trail_prepend(&t->trails[gpu], points, count);
+    } else if (until_ms == t->far_until_ms) {
+        trail_done(&t->far[gpu]);
+        trail_prepend(&t->far[gpu], points, count);
+    }
+}
+
+void top_mark(struct top *t, const struct top_mark *mark)
+{
+    for (size_t i = 0; i < t->mark_count; i++)
+        if (t->marks[i].at_ms == mark->at_ms && strcmp(t->marks[i].text, mark->text) == 0)
+            return;
+    if (t->mark_count == TOP_MARKS)
+        memmove(t->marks, t->marks + 1, --t->mark_count * sizeof *t->marks);
+    t->marks[t->mark_count++] = *mark;
+}
+
+void top_moment(struct top *t, int64_t at_ms, const struct snapshot *s, struct why *why, const char *note)
+{
+    if (at_ms != t->cursor_ms) { /* the cursor has moved on meanwhile */
+        snapshot_unref(s);
+        why_free(why);
+        return;
+    }
+    t->waiting = false;
+    drop_past(t);
+    t->past = s;
+    t->past_why = why;
+    if (note[0])
+        top_note(t, false, note);
+    top_make_rows(t);
+}
+
+void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms)
+{
+    free(t->panes[tab]);
+    t->panes[tab] = text;
+    t->pane_at_ms[tab] = at_ms;
+}
+
+int64_t top_until_ms(const struct top *t)
+{
+    return t->far_until_ms ? t->far_until_ms : t->now.ms;
+}
+
+void top_zone(struct top *t, enum zone_kind kind, int x, int y, int width, int height, int64_t number)
+{
+    if (t->zone_count < TOP_ZONES)
+        t->zones[t->zone_count++] = (struct zone){kind, x, y, width, height, number};
+}

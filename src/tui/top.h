@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The live view as a state machine: keys, mouse, sizes, samples and answers go in, a state comes out, and wishes for whoever can
+ * reach a terminal, a daemon or a process. No clock, no I/O, no thread.
+ *
+ *   keys, mouse, resize ──┐                       ┌──▶ draw_frame() ──▶ canvas ──▶ terminal, text
+ *   samples, explanations ┼──▶ struct top ────────┤
+ *   answers about the past┘                       └──▶ wishes: quit, copy, ask the past, signal, ...
+ */
+#pragma once
+
+#include "format/table/table.h"
+#include "insight/why/why.h"
+#include "model/snapshot.h"
+#include "tui/trail.h"
+
+/* Keys beyond characters. */
+enum {
+    TOP_KEY_UP = 0x110000,
+    TOP_KEY_DOWN,
+    TOP_KEY_LEFT,
+    TOP_KEY_RIGHT,
+    TOP_KEY_PAGE_UP,
+    TOP_KEY_PAGE_DOWN,
+    TOP_KEY_HOME,
+    TOP_KEY_END,
+    TOP_KEY_BACKSPACE,
+    TOP_KEY_ENTER,
+    TOP_KEY_ESCAPE,
+    TOP_KEY_TAB,
+    TOP_KEY_BACK_TAB,
+};
+
+enum top_mouse { TOP_CLICK, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
+
+enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_COUNT };
+
+/* What takes the keys. */
+enum top_mode { MODE_MAIN, MODE_FILTER, MODE_GOTO, MODE_HELP, MODE_DETAILS, MODE_COLUMNS, MODE_SIGNAL, MODE_GUARD };
+
+enum top_group { GROUPED_NOT, GROUPED_USER, GROUPED_CONTAINER, GROUPED_MODEL, GROUPED_COUNT };
+
+enum top_column {
+    COL_GPU,
+    COL_PID,
+    COL_USER,
+    COL_TYPE,
+    COL_VRAM,
+    COL_SM,
+    COL_MEM,
+    COL_ENC,
+    COL_DEC,
+    COL_WATTS,
+    COL_CPU,
+    COL_RAM,
+    COL_AGE,
+    COL_IDLE,
+    COL_CONTAINER,
+    COL_MODEL,
+    COL_COMMAND,
+    COL_COUNT
+};
+
+enum wish_kind {
+    WISH_NOTHING,
+    WISH_END,
+    WISH_STOP,
+    WISH_COPY,
+    WISH_AT,
+    WISH_SERIES,
+    WISH_PANE,
+    WISH_SIGNAL,
+    WISH_GUARD,
+    WISH_SAVE
+};
+
+struct top_wish {
+    enum wish_kind kind;
+    int64_t number;    /* a moment, a tab, a signal */
+    int64_t window_ms; /* of series */
+    int width;         /* of a tab's text */
+    int32_t pid;
+    int64_t start_key; /* with the pid, the very process */
+    char text[WHY_LINE_SIZE];
+};
+
+enum {
+    TOP_WISHES = 16,
+    TOP_INPUT_SIZE = 64,
+    TOP_NOTE_SIZE = 200,
+    TOP_KEPT = 240,      /* samples kept to go back to without a daemon */
+    TOP_KEPT_GPUS = 480, /* ... and GPUs in them, all together */
+    TOP_TAGS = 64,
+    TOP_MARKS = 64,
+    TOP_ZONES = 192,
+    TOP_WORKERS = 32,
+    TOP_NAME_SIZE = 64,
+};
+
+/* A line of the process table. */
+struct top_row {
+    const struct gpu *gpu;
+    const struct process *process; /* NULL: the head of a group */
+    char name[PROCESS_MODEL_SIZE]; /* of the group */
+    size_t members;
+    struct process sum; /* of the group */
+};
+
+/* Who was busy when: to tell who only holds memory. */
+struct top_busy {
+    int32_t pid;
+    int gpu_index;
+    int64_t start_key, since_ms; /* not busy since */
+    bool seen;
+};
+
+struct top_mark {
+    int64_t at_ms;
+    int gpu_index;
+    bool bad;
+    char text[96];
+};
+
+/* Where a click does what; written while a frame is drawn. */
+enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY };
+struct zone {
+    enum zone_kind kind;
+    int x, y, width, height;
+    int64_t number;
+};
+
+struct top_worker {
+    char name[TOP_NAME_SIZE], state[32];
+};
+
+/* What is kept between runs. */
+struct top_settings {
+    char theme[16];
+    char sort[16];
+    bool reverse;
+    int64_t window_ms;
+    enum top_group group;
+    unsigned columns;     /* bits of enum top_column */
+    enum trail_of metric; /* of the heat map and the short plots */
+    bool compute_only;
+};
+
+struct top {
+    int width, height;
+    bool utf8, allow_signals, daemon, paused;
+    int32_t followed; /* the process that the selection stays with; 0: none */
+    struct top_settings settings;
+    enum top_tab tab;
+    enum top_mode mode;
+    int only;          /* position of the GPU that was chosen, ALL_GPUS */
+    struct wall now;   /* of the newest sample */
+    int64_t cursor_ms; /* 0: now */
+    bool waiting;      /* for the answer about the cursor's moment */
+    const struct snapshot *live, *past;
+    struct why *why, *past_why;
+    struct trail *trails, *far; /* up to now; around a moment that is further back than the window */
+    size_t trail_count;
+    int64_t far_until_ms; /* the end of `far` on screen; 0: the plots end now */
+    int64_t interval_ms;
+
+    const struct snapshot *kept[TOP_KEPT];
+    size_t kept_count;
+    struct top_busy *busy;
+    size_t busy_count;
+    struct top_mark marks[TOP_MARKS];
+    size_t mark_count;
+
+    struct top_row *rows;
+    size_t row_count, hidden;
+    size_t selected, first, page; /* in the rows; `page` is what the last frame had room for */
+    int32_t tags[TOP_TAGS];
+    size_t tag_count;
+    char filter[TOP_INPUT_SIZE], input[TOP_INPUT_SIZE];
+    size_t choice; /* in a dialog */
+
+    char *panes[TAB_COUNT];
+    int64_t pane_at_ms[TAB_COUNT];
+    size_t scroll;
+    size_t pane_lines;
+    struct top_worker workers[TOP_WORKERS];
+    size_t worker_count, worker;
+
+    char note[TOP_NOTE_SIZE];
+    bool note_bad;
+    char trouble[TOP_NOTE_SIZE]; /* why there is no new sample; "" fine */
+
+    struct top_wish wishes[TOP_WISHES];
+    size_t wish_count;
+    struct zone zones[TOP_ZONES];
+    size_t zone_count;
+};
+
+extern const struct top_settings top_defaults;
+extern const char *const top_tab_names[TAB_COUNT];
+extern const char *const top_group_names[GROUPED_COUNT];
+extern const int64_t top_windows_ms[];
+extern const size_t top_window_count;
+
+struct top_column_info {
+    const char *name, *title, *sort; /* sort: of process_sort_keys; NULL: not sorted by it */
+    int width;                       /* 0: what is left */
+    bool right;
+    int rank; /* the higher, the sooner it goes when there is no room */
+};
+extern const struct top_column_info top_columns[COL_COUNT];
+
+int top_init(struct top *t, const struct top_settings *settings);
+void top_done(struct top *t);
+
+void top_key(struct top *t, int key);
+void top_mouse(struct top *t, enum top_mouse what, int x, int y);
+void top_resize(struct top *t, int width, int height);
+
+/* Takes the reference and the explanation (which may be NULL: the one before stays). */
+void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool daemon);
+void top_trouble(struct top *t, const char *text);
+/* The moment that was asked for; `s` may be NULL: nothing is known of it, and `note` says so. Takes both. */
+void top_moment(struct top *t, int64_t at_ms, const struct snapshot *s, struct why *why, const char *note);
+/* Older points of a GPU: up to now, or around `until_ms`. */
+void top_series(struct top *t, size_t gpu, int64_t until_ms, const struct trail_point *points, size_t count);
+void top_mark(struct top *t, const struct top_mark *mark);
+/* The text of a tab; takes it. */
+void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms);
+void top_note(struct top *t, bool bad, const char *text);
+
+struct top_wish *top_want(struct top *t, enum wish_kind kind);
+/* The next wish, WISH_NOTHING when there is none. */
+struct top_wish top_next_wish(struct top *t);
+
+/* What is on screen: the live sample, or the moment of the cursor. NULL before the first. */
+const struct snapshot *top_shown(const struct top *t);
+const struct why *top_shown_why(const struct top *t);
+/* The explanation of the chosen GPU, or of the one that matters most; NULL without one. */
+const struct why_part *top_why_part(const struct top *t);
+/* A command in the advice that can be pasted; false when there is none. */
+bool top_advice_command(const struct top *t, char *text, size_t size);
+/* The end of the plots. */
+int64_t top_until_ms(const struct top *t);
+/* How long that process has held memory without computing, 0: it has not. */
+int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct process *p);
+bool top_tagged(const struct top *t, int32_t pid);
+const struct top_row *top_selected(const struct top *t);
+/* Who computes, from sample to sample. */
+void top_watch_busy(struct top *t, const struct snapshot *s);
+/* Rows anew, after a sample, a filter, another order. */
+void top_make_rows(struct top *t);
+void top_zone(struct top *t, enum zone_kind kind, int x, int y, int width, int height, int64_t number);

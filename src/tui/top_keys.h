@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The signals that the dialog offers, in its order: what is mild first.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct top_signal {
+    int number;
+    const char *name, *what;
+};
+extern const struct top_signal top_signals[];
+extern const size_t top_signal_count;

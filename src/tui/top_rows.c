@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The lines of the process table: filtered, sorted, grouped; who is idle; who is tagged.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "tui/top.h"
+
+enum { BUSY_FROM_PERMILLE = 20, BUSY_MAX = 4096 };
+
+const char *const top_group_names[GROUPED_COUNT] = {"none", "user", "container", "model"};
+
+const struct top_column_info top_columns[COL_COUNT] = {
+    [COL_GPU] = {"gpu", "GPU", "gpu", 4, true, 0},
+    [COL_PID] = {"pid", "PID", "pid", 8, true, 1},
+    [COL_USER] = {"user", "USER", "user", 10, false, 2},
+    [COL_TYPE] = {"type", "TYPE", NULL, 8, false, 9},
+    [COL_VRAM] = {"vram", "VRAM", "memory", 9, true, 0},
+    [COL_SM] = {"sm", "SM", "utilization", 5, true, 1},
+    [COL_MEM] = {"mem", "MEM", NULL, 5, true, 11},
+    [COL_ENC] = {"enc", "ENC", NULL, 5, true, 13},
+    [COL_DEC] = {"dec", "DEC", NULL, 5, true, 13},
+    [COL_WATTS] = {"watts", "WATTS", "power", 6, true, 4},
+    [COL_CPU] = {"cpu", "CPU", "cpu", 6, true, 5},
+    [COL_RAM] = {"ram", "RAM", "host-memory", 9, true, 8},
+    [COL_AGE] = {"age", "AGE", "age", 7, true, 6},
+    [COL_IDLE] = {"idle", "IDLE", NULL, 7, true, 10},
+    [COL_CONTAINER] = {"container", "CONTAINER", NULL, 14, false, 11},
+    [COL_MODEL] = {"model", "MODEL", NULL, 22, false, 12},
+    [COL_COMMAND] = {"command", "COMMAND", "name", 0, false, 0},
+};
+
+/* ---- idle holders ---- */
+
+static struct top_busy *find_busy(struct top *t, const struct gpu *gpu, const struct process *p)
+{
+    for (size_t i = 0; i < t->busy_count; i++)
+        if (t->busy[i].pid == p->pid && t->busy[i].gpu_index == gpu->index && t->busy[i].start_key == p->start_key)
+            return &t->busy[i];
+    return NULL;
+}
+
+static struct top_busy *add_busy(struct top *t, const struct gpu *gpu, const struct process *p, int64_t at_ms)
+{
+    struct top_busy *more = t->busy_count < BUSY_MAX ? realloc(t->busy, (t->busy_count + 1) * sizeof *more) : NULL;
+    if (!more)
+        return NULL;
+    t->busy = more;
+    t->busy[t->busy_count] =
+        (struct top_busy){.pid = p->pid, .gpu_index = gpu->index, .start_key = p->start_key, .since_ms = at_ms};
+    return &t->busy[t->busy_count++];
+}
+
+void top_watch_busy(struct top *t, const struct snapshot *s)
+{
+    for (size_t i = 0; i < t->busy_count; i++)
+        t->busy[i].seen = false;
+    for (size_t g = 0; g < s->gpu_count; g++)
+        for (size_t i = 0; i < s->gpus[g].process_count; i++) {
+            const struct process *p = &s->gpus[g].processes[i];
+            struct top_busy *busy = find_busy(t, &s->gpus[g], p);
+            if (!busy)
+                busy = add_busy(t, &s->gpus[g], p, s->taken_at.ms);
+            if (!busy)
+                continue;
+            busy->seen = true;
+            /* A share that is not known is no proof of idleness. */
+            if (p->util_permille.state != READING_OK || p->util_permille.value >= BUSY_FROM_PERMILLE)
+                busy->since_ms = s->taken_at.ms;
+        }
+    size_t kept = 0;
+    for (size_t i = 0; i < t->busy_count; i++)
+        if (t->busy[i].seen)
+            t->busy[kept++] = t->busy[i];
+    t->busy_count = kept;
+}
+
+int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct process *p)
+{
+    const struct top_busy *busy = t->cursor_ms ? NULL : find_busy((struct top *)t, gpu, p);
+    return busy && t->live ? t->live->taken_at.ms - busy->since_ms : 0;
+}
+
+/* ---- tags ---- */
+
+bool top_tagged(const struct top *t, int32_t pid)
+{
+    for (size_t i = 0; i < t->tag_count; i++)
+        if (t->tags[i] == pid)
+            return true;
+    return false;
+}
+
+/* ---- rows ---- */
+
+static const char *group_of(const struct process *p, enum top_group group)
+{
+    const char *name = group == GROUPED_USER ? p->user : group == GROUPED_CONTAINER ? p->container : p->model;
+    return name[0] ? name : "(none)";
+}
+
+static bool matches(const struct process *p, const char *filter)
+{
+    return !filter[0] || strcasestr(p->name, filter) || strcasestr(p->command, filter) || strcasestr(p->user, filter) ||
+           strcasestr(p->container, filter) || strcasestr(p->model, filter);
+}
+
+static void add_up(struct process *sum, const struct process *p)
+{
+    for (size_t m = 0; m < PROCESS_METRIC_COUNT; m++)
+        if (p->metric[m].state == READING_OK)
+            sum->metric[m] = reading_ok(reading_or(sum->metric[m], 0) + p->metric[m].value);
+}
+
+static void add_row(struct top *t, const struct process_row *row)
+{
+    t->rows[t->row_count++] = (struct top_row){.gpu = row->gpu, .process = row->process};
+}
+
+/* Groups in the order in which their first member comes, each with its members below. */
+static void add_groups(struct top *t, const struct process_rows *all, bool *done)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (done[i])
+            continue;
+        const char *name = group_of(all->rows[i].process, t->settings.group);
+        struct top_row *head = &t->rows[t->row_count++];
+        *head = (struct top_row){0};
+        str_copy(head->name, sizeof head->name, str_from(name));
+        for (size_t k = i; k < all->count; k++) {
+            if (done[k] || strcmp(group_of(all->rows[k].process, t->settings.group), name) != 0)
+                continue;
+            done[k] = true;
+            head->members++;
+            add_up(&head->sum, all->rows[k].process);
+            add_row(t, &all->rows[k]);
+        }
+    }
+}
+
+/* The row of the same process as before, so that the selection stays with it. */
+static void find_again(struct top *t, int32_t pid)
+{
+    for (size_t i = 0; pid && i < t->row_count; i++)
+        if (t->rows[i].process && t->rows[i].process->pid == pid) {
+            t->selected = i;
+            return;
+        }
+    t->selected = t->row_count ? MIN_OF(t->selected, t->row_count - 1) : 0;
+}
+
+void top_make_rows(struct top *t)
+{
+    const struct snapshot *s = top_shown(t);
+    AUTO_PROCESS_ROWS struct process_rows all = {0};
+    t->row_count = 0;
+    t->hidden = 0;
+    if (!s)
+        return;
+    struct process_filter filter = {
+        .only = t->only < (int)s->gpu_count ? t->only : ALL_GPUS,
+        .sort = t->settings.sort,
+        .reverse = t->settings.reverse,
+        .type = t->settings.compute_only ? PROCESS_COMPUTE : 0,
+    };
+    if (process_rows_init(&all, s, &filter) < 0)
+        return;
+    struct top_row *rows = realloc(t->rows, (2 * all.count + 1) * sizeof *rows);
+    AUTO_FREE bool *done = calloc(all.count + 1, sizeof *done);
+    if (rows)
+        t->rows = rows;
+    if (!rows || !done)
+        return;
+    t->hidden = all.hidden;
+    size_t kept = 0;
+    for (size_t i = 0; i < all.count; i++)
+        if (matches(all.rows[i].process, t->filter))
+            all.rows[kept++] = all.rows[i];
+    all.count = kept;
+    if (t->settings.group != GROUPED_NOT)
+        add_groups(t, &all, done);
+    else
+        for (size_t i = 0; i < all.count; i++)
+            add_row(t, &all.rows[i]);
+    find_again(t, t->followed);
+}
+
+const struct top_row *top_selected(const struct top *t)
+{
+    return t->selected < t->row_count ? &t->rows[t->selected] : NULL;
+}

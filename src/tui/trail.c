@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Points of one GPU, kept and resampled.
+ */
+#include "tui/trail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+void trail_done(struct trail *t)
+{
+    free(t->points);
+    *t = (struct trail){0};
+}
+
+/* Room for one more: grown up to TRAIL_POINTS, then the oldest goes. */
+static bool make_room(struct trail *t)
+{
+    if (t->count < t->capacity)
+        return true;
+    if (t->capacity < TRAIL_POINTS) {
+        size_t capacity = t->capacity ? 2 * t->capacity : 64;
+        struct trail_point *points = realloc(t->points, capacity * sizeof *points);
+        if (!points)
+            return false;
+        t->points = points;
+        t->capacity = capacity;
+        return true;
+    }
+    /* An eighth at once, so that moving the rest is rare. */
+    size_t gone = TRAIL_POINTS / 8;
+    memmove(t->points, t->points + gone, (t->count - gone) * sizeof *t->points);
+    t->count -= gone;
+    return true;
+}
+
+void trail_add(struct trail *t, const struct trail_point *point, int64_t least_ms)
+{
+    if (t->count && point->at_ms <= t->points[t->count - 1].at_ms)
+        return;
+    if (t->count > 1 && point->at_ms - t->points[t->count - 2].at_ms < least_ms)
+        t->points[t->count - 1] = *point;
+    else if (make_room(t))
+        t->points[t->count++] = *point;
+}
+
+void trail_prepend(struct trail *t, const struct trail_point *points, size_t count)
+{
+    while (count && t->count && points[count - 1].at_ms >= t->points[0].at_ms)
+        count--;
+    if (t->count >= TRAIL_POINTS / 2) /* room for the past is made by letting go of every second point */
+        for (size_t i = 0; i < t->count / 2; i++)
+            t->points[i] = t->points[2 * i + 1];
+    t->count = t->count >= TRAIL_POINTS / 2 ? t->count / 2 : t->count;
+    size_t take = MIN_OF(count, (size_t)TRAIL_POINTS - t->count);
+    struct trail_point *all = malloc(TRAIL_POINTS * sizeof *all);
+    if (!all)
+        return;
+    if (take)
+        memcpy(all, points + (count - take), take * sizeof *all);
+    if (t->count)
+        memcpy(all + take, t->points, t->count * sizeof *all);
+    free(t->points);
+    *t = (struct trail){take + t->count, TRAIL_POINTS, all};
+}
+
+static float scaled(struct reading r, double scale)
+{
+    return r.state == READING_OK ? (float)((double)r.value * scale) : NAN;
+}
+
+struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms)
+{
+    return (struct trail_point){
+        at_ms,
+        {
+            [TRAIL_UTIL] = scaled(gpu->util_permille, 0.1),
+            [TRAIL_VRAM] = scaled(gpu->mem_used_bytes, 1.0 / (1 << 30)),
+            [TRAIL_POWER] = scaled(gpu->power_mw, 1e-3),
+            [TRAIL_TEMP] = scaled(gpu->temp_mdegc, 1e-3),
+            [TRAIL_FAN] = scaled(gpu->fan_permille, 0.1),
+            [TRAIL_CLOCK] = scaled(gpu->clock_graphics_khz, 1e-3),
+        },
+    };
+}
+
+/* The first point behind that time. */
+static size_t behind(const struct trail *t, int64_t at_ms)
+{
+    size_t low = 0, high = t->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (t->points[middle].at_ms <= at_ms)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct trail_point *trail_at(const struct trail *t, int64_t at_ms, int64_t hold_ms)
+{
+    size_t next = behind(t, at_ms);
+    return next && at_ms - t->points[next - 1].at_ms <= hold_ms ? &t->points[next - 1] : NULL;
+}
+
+void trail_sample(const struct trail *t, enum trail_of of, int64_t since_ms, int64_t until_ms, int64_t hold_ms, size_t slots,
+                  float *values)
+{
+    size_t next = behind(t, since_ms);
+    for (size_t i = 0; i < slots; i++) {
+        int64_t end = since_ms + (until_ms - since_ms) * (int64_t)(i + 1) / (int64_t)slots;
+        float sum = 0;
+        int known = 0;
+        for (; next < t->count && t->points[next].at_ms <= end; next++)
+            if (!isnan(t->points[next].value[of])) {
+                sum += t->points[next].value[of];
+                known++;
+            }
+        if (known)
+            values[i] = sum / (float)known;
+        else
+            values[i] = next && end - t->points[next - 1].at_ms <= hold_ms ? t->points[next - 1].value[of] : NAN;
+    }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the daemon answers about the past becomes trails, marks and a snapshot of that moment.
+ */
+#include "test.h"
+
+#include <stdio.h>
+
+#include <math.h>
+
+#include "sim_snapshot.h"
+#include "tui/answers.h"
+
+static json_t *load(const char *text)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+    return json;
+}
+
+static void test_a_moment_has_its_readings_and_processes(void **state)
+{
+    (void)state;
+    struct sim_machine m;
+    sim_machine_start(&m, "gpus=2,scenario=training");
+    struct snapshot *live = sim_machine_sample(&m, GROUP_ALL);
+    char text[2048];
+    snprintf(text, sizeof text,
+             "{\"series\":[{\"of\":\"gpu\",\"gpu_index\":1,\"gpu_uuid\":\"%s\",\"times\":[100,105,200],\"metrics\":["
+             "{\"name\":\"utilization_percent\",\"mean\":[10,20,99]},{\"name\":\"temperature_celsius\",\"mean\":[50,null,80]},"
+             "{\"name\":\"memory_used_mb\",\"mean\":[1024,2048,4096]}]}]}",
+             live->gpus[1].id.uuid);
+    json_t *history = load(text);
+    snprintf(text, sizeof text,
+             "{\"processes\":[{\"gpu_index\":1,\"gpu_uuid\":\"%s\",\"pid\":77,\"name\":\"miner\",\"user\":\"eve\",\"command\":"
+             "\"miner -x\","
+             "\"type\":\"compute\",\"memory_mean_mb\":512,\"utilization_mean_percent\":95.5}]}",
+             live->gpus[1].id.uuid);
+    json_t *processes = load(text);
+    struct snapshot *then = answer_moment(live, history, processes, (struct wall){106000});
+    assert_non_null(then);
+    assert_int_equal(then->taken_at.ms, 106000);
+    assert_int_equal(then->gpus[0].process_count, 0); /* today's processes were not there */
+    assert_int_not_equal(then->gpus[0].power_mw.state, READING_OK);
+    assert_int_equal(then->gpus[1].process_count, 1);
+    assert_string_equal(then->gpus[1].processes[0].user, "eve");
+    assert_int_equal(then->gpus[1].processes[0].util_permille.value, 955);
+    assert_int_equal(then->gpus[1].util_permille.value, 200);
+    assert_int_equal(then->gpus[1].mem_used_bytes.value, 2LL << 30);
+    assert_int_equal(then->gpus[1].mem_total_bytes.value, live->gpus[1].mem_total_bytes.value);
+    snapshot_unref(then);
+    assert_null(answer_moment(live, history, processes, (struct wall){5000})); /* nothing was stored by then */
+    json_decref(history);
+    json_decref(processes);
+    snapshot_unref(live);
+    sim_machine_stop(&m);
+}
+
+static void test_answers_of_another_shape_are_no_harm(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{}", "[]", "{\"series\":7}", "{\"series\":[7,{\"times\":\"x\",\"metrics\":{}}]}",
+                                        "{\"events\":[1,{}],\"alerts\":[2,{\"state\":\"firing\"}],\"workers\":[3,{}]}"};
+    struct snapshot *live = snapshot_new(1);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct news *n = calloc(1, sizeof *n);
+        struct buf out = BUF(65536);
+        json_t *json = load(texts[i]);
+        assert_int_equal(answer_series(json, live, n), 0);
+        answer_marks(json, n);
+        answer_alerts(json, &out);
+        answer_guard(json, &out, n);
+        assert_true(out.len > 0);
+        buf_done(&out);
+        json_decref(json);
+        news_free(n);
+    }
+    snapshot_unref(live);
+}
+
+static void test_alerts_that_are_over_are_not_listed(void **state)
+{
+    (void)state;
+    struct buf out = BUF(65536);
+    json_t *json = load("{\"alerts\":[{\"alert\":\"a\",\"state\":\"resolved\",\"summary\":\"old\"}]}");
+    answer_alerts(json, &out);
+    assert_string_equal(out.at, "No alerts.\n");
+    buf_done(&out);
+    json_decref(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_moment_has_its_readings_and_processes),
+        TEST(test_answers_of_another_shape_are_no_harm),
+        TEST(test_alerts_that_are_over_are_not_listed),
+    };
+    return RUN_TESTS(tests);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The live view without a terminal: samples and keys in, frames as text out.
+ */
+#include "test.h"
+
+#include <stdio.h>
+
+#include "sim_snapshot.h"
+#include "tui/draw.h"
+#include "tui/prefs.h"
+
+struct view {
+    struct sim_machine machine;
+    struct top top;
+    struct canvas canvas;
+    struct buf text;
+};
+
+static void sample(struct view *v)
+{
+    struct snapshot *s = sim_machine_sample(&v->machine, GROUP_ALL);
+    top_sample(&v->top, s, why_explain(s, NULL), false);
+    clock_manual_advance_ms(&v->machine.clock, 1000);
+}
+
+static void open_view(struct view *v, const char *params, int width, int height, bool utf8)
+{
+    *v = (struct view){.text = BUF(1 << 20)};
+    sim_machine_start(&v->machine, params);
+    top_init(&v->top, &top_defaults);
+    v->top.utf8 = utf8;
+    top_resize(&v->top, width, height);
+    assert_int_equal(canvas_resize(&v->canvas, width, height), 0);
+    sample(v);
+}
+
+static void close_view(struct view *v)
+{
+    top_done(&v->top);
+    canvas_done(&v->canvas);
+    buf_done(&v->text);
+    sim_machine_stop(&v->machine);
+}
+
+static const char *frame(struct view *v)
+{
+    buf_done(&v->text);
+    v->text = BUF(1 << 20);
+    draw_frame(&v->top, &v->canvas);
+    canvas_write(&v->canvas, &v->text);
+    return v->text.at;
+}
+
+static void keys(struct view *v, const char *text)
+{
+    for (; *text; text++)
+        top_key(&v->top, *text);
+}
+
+static void assert_shows(struct view *v, const char *part)
+{
+    if (!strstr(frame(v), part))
+        fail_msg("'%s' is not in\n%s", part, v->text.at);
+}
+
+static void assert_hides(struct view *v, const char *part)
+{
+    if (strstr(frame(v), part))
+        fail_msg("'%s' is in\n%s", part, v->text.at);
+}
+
+static void test_every_size_and_number_of_gpus_is_drawn(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{40, 12}, {80, 24}, {120, 40}, {300, 90}, {20, 6}, {1, 1}};
+    static const int gpus[] = {1, 4, 16, 64};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (size_t g = 0; g < 4; g++)
+            for (int utf8 = 0; utf8 < 2; utf8++) {
+                struct view v;
+                char params[64];
+                snprintf(params, sizeof params, "gpus=%d,scenario=mixed", gpus[g]);
+                open_view(&v, params, sizes[s][0], sizes[s][1], utf8);
+                const char *text = frame(&v);
+                int lines = 0;
+                for (const char *at = text; *at; at++) {
+                    lines += *at == '\n';
+                    if (!utf8 && (unsigned char)*at >= 0x80)
+                        fail_msg("not ASCII: %s", text);
+                }
+                assert_int_equal(lines, sizes[s][1]);
+                if (sizes[s][0] >= 40)
+                    assert_shows(&v, "whirr");
+                for (int key = 0; key < 128; key++) { /* no key in no mode at no size breaks anything */
+                    top_key(&v.top, key);
+                    frame(&v);
+                }
+                close_view(&v);
+            }
+}
+
+static void test_sixteen_gpus_have_a_row_each_in_80x24(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=16,scenario=training", 80, 24, true);
+    for (int i = 0; i < 16; i++) {
+        char row[32];
+        snprintf(row, sizeof row, "\n  %2d H100", i);
+        assert_shows(&v, row);
+    }
+    assert_shows(&v, "COMMAND");
+    assert_shows(&v, "python3 train.py");
+    close_view(&v);
+}
+
+static void test_64_gpus_are_a_heat_map(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=64,scenario=training", 80, 24, false);
+    assert_shows(&v, "64 GPUs");
+    assert_shows(&v, " 63 ##");
+    keys(&v, "m");
+    assert_shows(&v, "VRAM, % of the total");
+    close_view(&v);
+}
+
+static void test_a_lost_gpu_keeps_its_row_with_the_reason(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=gpu-lost", 80, 24, true);
+    assert_shows(&v, "lost");
+    assert_shows(&v, "▲");
+    close_view(&v);
+    open_view(&v, "gpus=3,scenario=training,fault=asleep@1", 80, 24, true);
+    assert_shows(&v, "asleep (not woken)");
+    close_view(&v);
+}
+
+static void test_the_filter_works_while_it_is_typed(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "scenario=mixed", 120, 40, true);
+    assert_shows(&v, "ollama");
+    keys(&v, "/q");
+    assert_int_equal(top_next_wish(&v.top).kind == WISH_END, 0); /* a letter, not the key */
+    top_key(&v.top, TOP_KEY_BACKSPACE);
+    keys(&v, "train.py");
+    assert_int_equal(v.top.row_count, 1);
+    assert_shows(&v, "Filter: train.py");
+    top_key(&v.top, TOP_KEY_ENTER);
+    assert_shows(&v, "filter: train.py");
+    top_key(&v.top, TOP_KEY_ESCAPE);
+    assert_true(v.top.row_count > 1);
+    keys(&v, "/nothing like it");
+    assert_shows(&v, "No process matches the filter.");
+    close_view(&v);
+}
+
+static void test_enter_shows_evidence_and_enter_goes_back(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=overheat", 120, 40, true);
+    top_key(&v.top, TOP_KEY_ENTER);
+    assert_shows(&v, "What you can do");
+    assert_shows(&v, "likely");
+    top_key(&v.top, TOP_KEY_ENTER);
+    assert_hides(&v, "What you can do");
+    close_view(&v);
+}
+
+static struct top_wish find_wish(struct view *v, enum wish_kind kind)
+{
+    struct top_wish w;
+    while ((w = top_next_wish(&v->top)).kind != WISH_NOTHING)
+        if (w.kind == kind)
+            return w;
+    return w;
+}
+
+static void test_left_goes_into_the_past_and_n_comes_back(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=game-start", 120, 40, true);
+    for (int i = 0; i < 30; i++)
+        sample(&v);
+    int64_t now = v.top.now.ms;
+    top_key(&v.top, TOP_KEY_LEFT);
+    assert_true(v.top.cursor_ms && v.top.cursor_ms < now);
+    assert_shows(&v, "PAST");
+    for (int i = 0; i < 20; i++)
+        top_key(&v.top, TOP_KEY_LEFT);
+    assert_int_equal(v.top.cursor_ms, now - 30000); /* no further than what was seen */
+    assert_ptr_not_equal(top_shown(&v.top), v.top.live);
+    sample(&v);
+    assert_int_equal(v.top.cursor_ms, now - 30000);
+    keys(&v, "n");
+    assert_ptr_equal(top_shown(&v.top), v.top.live);
+    keys(&v, "g-10s");
+    top_key(&v.top, TOP_KEY_ENTER);
+    assert_int_equal(v.top.cursor_ms, v.top.now.ms - 10000);
+    keys(&v, "gyesteryear");
+    top_key(&v.top, TOP_KEY_ENTER);
+    assert_shows(&v, "Not a time.");
+    close_view(&v);
+}
+
+static void test_with_a_daemon_a_moment_is_asked_for(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 120, 40, true);
+    v.top.daemon = true;
+    keys(&v, "g-2h");
+    top_key(&v.top, TOP_KEY_ENTER);
+    struct top_wish w = find_wish(&v, WISH_AT);
+    assert_int_equal(w.number, v.top.now.ms - 2 * 3600 * 1000);
+    assert_shows(&v, "looking up");
+    struct snapshot *then = sim_machine_sample(&v.machine, GROUP_ALL);
+    then->taken_at.ms = w.number;
+    top_moment(&v.top, w.number, then, why_explain(then, NULL), "");
+    assert_shows(&v, "PAST");
+    top_moment(&v.top, 12345, snapshot_ref(then), NULL, ""); /* an answer that came too late */
+    assert_ptr_equal(top_shown(&v.top), then);
+    top_key(&v.top, TOP_KEY_ESCAPE);
+    assert_int_equal(v.top.cursor_ms, 0);
+    close_view(&v);
+}
+
+static void test_signals_need_rights_and_a_confirmation(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    keys(&v, "x");
+    assert_shows(&v, "Read-only");
+    assert_int_equal(v.top.mode, MODE_MAIN);
+    v.top.allow_signals = true;
+    keys(&v, "x");
+    assert_shows(&v, "of alice, running for");
+    assert_shows(&v, "of VRAM is freed");
+    keys(&v, "n");
+    assert_int_equal(find_wish(&v, WISH_SIGNAL).kind, WISH_NOTHING);
+    keys(&v, "xy");
+    struct top_wish w = find_wish(&v, WISH_SIGNAL);
+    assert_int_equal(w.number, 15);
+    assert_int_equal(w.pid, v.top.rows[0].process->pid);
+    close_view(&v);
+}
+
+static void test_the_command_of_the_advice_is_copied(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    struct why_part *part = &v.top.why->gpus[0];
+    v.top.only = 0;
+    part->suggestion_count = 0;
+    keys(&v, "c");
+    assert_shows(&v, "No command to copy.");
+    part->suggestion_count = 2;
+    str_copy(part->suggestions[0], WHY_LINE_SIZE, STR("Check the airflow: clean dust from the fan."));
+    str_copy(part->suggestions[1], WHY_LINE_SIZE, STR("To make it quieter: sudo some-smi -i 0 -pl 350   (now 450 W)"));
+    keys(&v, "c");
+    assert_string_equal(find_wish(&v, WISH_COPY).text, "sudo some-smi -i 0 -pl 350");
+    str_copy(part->suggestions[0], WHY_LINE_SIZE, STR("Run `whirr doctor` and look."));
+    keys(&v, "c");
+    assert_string_equal(find_wish(&v, WISH_COPY).text, "whirr doctor");
+    close_view(&v);
+}
+
+static void test_groups_have_sums(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=multi-user", 120, 40, true);
+    keys(&v, "t");
+    assert_shows(&v, "alice: 1 process");
+    keys(&v, "t");
+    assert_shows(&v, "Grouped by container.");
+    close_view(&v);
+}
+
+static void test_clicks_hit_what_is_drawn(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=mixed", 120, 40, true);
+    frame(&v);
+    for (size_t i = 0; i < v.top.zone_count; i++)
+        if (v.top.zones[i].kind == ZONE_SORT && top_columns[v.top.zones[i].number].sort && v.top.zones[i].number == COL_VRAM) {
+            top_mouse(&v.top, TOP_CLICK, v.top.zones[i].x, v.top.zones[i].y);
+            break;
+        }
+    assert_string_equal(v.top.settings.sort, "memory");
+    assert_shows(&v, "VRAM▼");
+    top_mouse(&v.top, TOP_CLICK, 20, 0); /* the second tab */
+    assert_int_equal(v.top.tab, TAB_WHY);
+    for (int i = 0; i < 2000; i++)
+        top_mouse(&v.top, (enum top_mouse)(i % 3), i * 7 % 130, i * 13 % 45), frame(&v);
+    close_view(&v);
+}
+
+static void test_pause_holds_the_screen(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=bursty", 80, 24, true);
+    keys(&v, "p");
+    const struct snapshot *before = v.top.live;
+    sample(&v);
+    assert_ptr_equal(v.top.live, before);
+    assert_shows(&v, "PAUSED");
+    keys(&v, "p");
+    sample(&v);
+    assert_ptr_not_equal(v.top.live, before);
+    close_view(&v);
+}
+
+static void test_settings_survive_a_round_trip(void **state)
+{
+    (void)state;
+    struct top_settings written = top_defaults, read = top_defaults;
+    str_copy(written.theme, sizeof written.theme, STR("blind"));
+    str_copy(written.sort, sizeof written.sort, STR("memory"));
+    written.window_ms = 3600000;
+    written.group = GROUPED_MODEL;
+    written.metric = TRAIL_TEMP;
+    written.columns = 1U << COL_PID | 1U << COL_VRAM;
+    written.reverse = written.compute_only = true;
+    struct buf text = BUF(4096);
+    prefs_write(&written, &text);
+    prefs_read(buf_view(&text), &read);
+    assert_memory_equal(&read, &written, sizeof read);
+    buf_done(&text);
+    prefs_read(STR("theme = 7\nsort = \"nonsense\"\ncolumns = [1]\nwindow = \"2h\""), &read);
+    assert_memory_equal(&read, &written, sizeof read);
+    prefs_read(STR("not toml at all ["), &read);
+    assert_memory_equal(&read, &written, sizeof read);
+}
+
+static void test_no_gpu_says_so(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=idle", 80, 24, true);
+    struct snapshot *none = snapshot_new(0);
+    none->taken_at.ms = v.top.now.ms + 1000;
+    top_sample(&v.top, none, NULL, false);
+    assert_shows(&v, "No GPU was found on this host.");
+    close_view(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_every_size_and_number_of_gpus_is_drawn),
+        TEST(test_sixteen_gpus_have_a_row_each_in_80x24),
+        TEST(test_64_gpus_are_a_heat_map),
+        TEST(test_a_lost_gpu_keeps_its_row_with_the_reason),
+        TEST(test_the_filter_works_while_it_is_typed),
+        TEST(test_enter_shows_evidence_and_enter_goes_back),
+        TEST(test_left_goes_into_the_past_and_n_comes_back),
+        TEST(test_with_a_daemon_a_moment_is_asked_for),
+        TEST(test_signals_need_rights_and_a_confirmation),
+        TEST(test_the_command_of_the_advice_is_copied),
+        TEST(test_groups_have_sums),
+        TEST(test_clicks_hit_what_is_drawn),
+        TEST(test_pause_holds_the_screen),
+        TEST(test_settings_survive_a_round_trip),
+        TEST(test_no_gpu_says_so),
+    };
+    return RUN_TESTS(tests);
+}
