@@ -3,7 +3,7 @@
 import { clock, duration, energy } from "./format";
 import { advice, answerLevel, blamed, likelihood } from "./model";
 import { userName } from "./panels";
-import { Command, Mark } from "./parts";
+import { Command, Mark, Scroll } from "./parts";
 import { go, goNow, type State } from "./store";
 import type { Why } from "./types";
 
@@ -41,13 +41,13 @@ function Span({ s }: { s: State }) {
       {why.note && <p class="dim">{why.note}</p>}
       {report && <p>{report.answer}{report.totals.cost != null && ` It cost ${report.totals.cost.toFixed(2)} ${report.currency ?? ""}.`}</p>}
       {report && report.users.length > 0 && (
-        <div class="scroll"><table class="small">
+        <Scroll label="Energy by user in this range"><table class="small">
           <caption class="sr">Energy by user in this range</caption>
           <thead><tr><th scope="col">By</th><th scope="col" class="n">Busy</th><th scope="col" class="n">Energy</th><th scope="col" class="n">Share</th></tr></thead>
           <tbody>{report.users.slice(0, 8).map((u) => (
             <tr key={u.name}><th scope="row">{userName(u)}</th><td class="n">{duration(u.busy_hours * 3600)}</td><td class="n">{energy(u.energy_joules)}</td><td class="n">{u.share_percent == null ? "–" : `${Math.round(u.share_percent)}%`}</td></tr>
           ))}</tbody>
-        </table></div>
+        </table></Scroll>
       )}
       {why.episodes.length > 0 && (
         <ol class="episodes">{why.episodes.slice(0, 12).map((e, i) => (

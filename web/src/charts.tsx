@@ -51,16 +51,17 @@ function Chart({ history, gpus, metric, events, limit }: { history: History; gpu
   const from = Date.parse(history.since) / 1000, to = Date.parse(history.until) / 1000;
   const key = `${shown.map((s) => s.gpu_index).join()}|${from}|${to}|${empty}`;
   useEffect(() => {
-    if (empty || !box.current) return;
+    const place = box.current;
+    if (empty || !place) return;
     const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
     const line = (i: number, label: string): uPlot.Series => ({ label, stroke: color(i), width: 1.5, points: { show: false }, value: (_u, v) => (v == null ? "–" : `${v.toFixed(metric.unit === "GiB" ? 1 : 0)} ${metric.unit}`) });
     const faint = (label: string): uPlot.Series => ({ label, stroke: "transparent", points: { show: false } });
     const u = new uPlot({
-      width: box.current.clientWidth, height: 180,
+      width: place.clientWidth, height: 180,
       cursor: { sync: { key: "whirr" }, drag: { x: true, y: false, setScale: false } },
       legend: { show: true, live: true },
       scales: { x: { time: true, range: [from, to] }, y: { range: (_u, _low, high) => [0, metric.top ?? Math.max(1, (limit ? Math.max(high ?? 0, limit * metric.scale) : high ?? 1) * 1.05)] } },
-      axes: [{ ...axis, values: (_u, splits) => splits.map((t) => tickText(t * 1000, to - from > 172800 ? Infinity : 0)) }, { ...axis, size: 44 }],
+      axes: [{ ...axis, size: 30, values: (_u, splits) => splits.map((t) => tickText(t * 1000, to - from > 172800 ? Infinity : 0)) }, { ...axis, size: 44 }],
       series: [{ value: (_u, v) => (v == null ? "–" : clock(v * 1000, undefined, true)) }, ...shown.flatMap((s, i) => (band ? [line(s.gpu_index, `GPU ${s.gpu_index}`), faint("max"), faint("min")] : [line(gpus.length > MOST ? i : s.gpu_index, `GPU ${s.gpu_index}`)]))],
       bands: band ? [{ series: [2, 3], fill: `${color(gpus[0]!)}40` }] : [],
       hooks: {
@@ -80,10 +81,10 @@ function Chart({ history, gpus, metric, events, limit }: { history: History; gpu
           v.ctx.restore();
         }],
       },
-    }, data, box.current);
+    }, data, place);
     plot.current = u;
-    const watch = new ResizeObserver(() => u.setSize({ width: box.current!.clientWidth, height: 180 }));
-    watch.observe(box.current);
+    const watch = new ResizeObserver(() => { if (u.width !== place.clientWidth) u.setSize({ width: place.clientWidth, height: 180 }); });
+    watch.observe(place);
     return () => { watch.disconnect(); u.destroy(); plot.current = null; };
   }, [key, history]);
   const png = () => {
@@ -103,7 +104,7 @@ function Chart({ history, gpus, metric, events, limit }: { history: History; gpu
       <figcaption><b>{metric.title}</b> <span class="dim">{metric.unit}</span>
         <span class="files"><a href={download} download={`whirr-${metric.name}.csv`} aria-label={`${metric.title} as CSV`}>CSV</a> {!empty && <button type="button" class="link" onClick={png} aria-label={`${metric.title} as PNG`}>PNG</button>}</span>
       </figcaption>
-      {empty ? <p class="dim none">{metric.title} wasn't reported in this time.</p> : <div ref={box} />}
+      {empty ? <p class="dim none">Nothing was stored in this time.</p> : <div ref={box} />}
     </figure>
   );
 }
@@ -123,7 +124,7 @@ export function Charts({ s, gpus, span, picked }: { s: State; gpus: Gpu[]; span:
   }, [gpus.length > 0]);
   const { from, to, at } = s.place;
   const range = from != null ? `since=${new Date(from).toISOString()}&until=${new Date(to!).toISOString()}`
-    : at != null ? `since=${new Date(at - (span * 1000) / 2).toISOString()}&until=${new Date(Math.min(Date.now(), at + (span * 1000) / 2)).toISOString()}` : `since=-${span}s`;
+    : at != null ? `since=${new Date(at - (span * 1000) / 2).toISOString()}${at + (span * 1000) / 2 < Date.now() ? `&until=${new Date(at + (span * 1000) / 2).toISOString()}` : ""}` : `since=-${span}s`;
   const chosen = picked != null ? [picked] : gpus.slice(0, MOST).map((g) => g.index);
   const tick = from != null || at != null ? 0 : Math.floor((s.sampleAt ?? 0) / Math.max(10e3, span * 3));
   const live = s.link === "live", which = chosen.join();

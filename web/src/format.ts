@@ -36,6 +36,7 @@ export function wattsOf(used: Num, limit: Num): string {
 export function energy(joules: Num): string {
   if (joules == null) return DASH;
   const kwh = joules / 3.6e6;
+  if (joules === 0) return "0 kJ";
   if (kwh < 0.01) return `${(joules / 1000).toPrecision(joules < 10000 ? 2 : 3)} kJ`;
   return `${kwh < 10 ? kwh.toFixed(2) : kwh < 100 ? kwh.toFixed(1) : Math.round(kwh)} kWh`;
 }

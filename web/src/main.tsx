@@ -60,10 +60,11 @@ function App() {
       <Top s={s} />
       <main class={then ? "then" : ""}>
         <Answer s={s} />
-        {s.gpus && !s.gpus.length && s.sampleAt != null && <section class="empty"><h2>No GPU is visible to whirr on this host.</h2><p>To see what was looked for: <code>whirr doctor</code></p></section>}
-        {failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
-        {s.place.from == null && <Gpus gpus={gpus} health={s.health} hour={s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
-        <Timeline s={s} span={span} setSpan={setSpan} />
+        {s.gpus && !s.gpus.length && s.sampleAt != null && <section class="empty"><h2>No GPU is visible to whirr on this host.</h2><p>To see what was looked for: <code>whirr doctor</code></p>
+          <ul class="plain dim">{failed.map((x) => <li key={x.name}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</li>)}</ul></section>}
+        {s.gpus && s.gpus.length > 0 && failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
+        {s.place.from == null && <Gpus gpus={gpus} health={s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
+        {(s.history || (s.gpus?.length ?? 0) > 0) && <Timeline s={s} span={span} setSpan={setSpan} />}
         {s.place.from == null && (gpus.length > 0) && <Processes gpus={gpus} picked={picked} pick={pick} lives={then ? [] : s.lives} now={s.place.at ?? s.sampleAt ?? Date.now()} />}
         <Charts s={s} gpus={s.gpus ?? []} span={span} picked={picked} />
         {s.gpus && s.gpus.length > 0 && <div class="panels">

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, worked out of what the API answers. Nothing here touches the document.
-import type { Alert, Gpu, HealthVerdict, History, Num, Process, Summary, Why } from "./types";
+import type { Alert, Gpu, HealthVerdict, History, Num, Process, Series, Summary, Why } from "./types";
 
 export type Level = "bad" | "warn" | "good" | "idle";
 const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
@@ -148,19 +148,29 @@ export function grouped(list: Row[], key: Exclude<GroupKey, "">): Group[] {
 
 /** Values of all GPUs at a moment, over what is known of the GPUs now (names, limits). Null: nothing was stored near it. */
 export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number): Gpu[] {
-  return history.series.map((series) => {
+  const apart = (s: Series) => {
+    const index = nearest(s.times, atSeconds);
+    return index == null ? Infinity : Math.abs(s.times[index]! - atSeconds);
+  };
+  // An index may have belonged to another GPU before: the one that was there then counts.
+  const there = new Map<number, Series>();
+  for (const s of history.series) {
+    const other = there.get(s.gpu_index);
+    if (!other || apart(s) < apart(other)) there.set(s.gpu_index, s);
+  }
+  return [...there.values()].sort((a, b) => a.gpu_index - b.gpu_index).map((series) => {
     const index = nearest(series.times, atSeconds);
-    const near = index != null && Math.abs(series.times[index]! - atSeconds) <= Math.max(120, 2 * history.step_seconds);
+    const near = apart(series) <= Math.max(120, 2 * history.step_seconds);
     const value = (name: string): Num => (near ? series.metrics.find((m) => m.name === name)?.mean[index!] : null);
-    const known = now.find((g) => g.index === series.gpu_index);
+    const known = now.find((g) => (series.gpu_uuid ? g.uuid === series.gpu_uuid : g.index === series.gpu_index && g.name === series.gpu_name));
     const absent: Record<string, string> = {};
     const then = {} as Record<string, Num>;
     for (const name of THEN) {
       then[name] = value(name);
       if (then[name] == null) absent[name] = known?.absent[name] ?? "not stored";
     }
-    const limit = value("power_limit_watts") ?? known?.power_limit_watts;
-    return { ...EMPTY, ...known, ...then, power_limit_watts: limit, index: series.gpu_index, name: series.gpu_name ?? known?.name ?? null, state: near ? "ok" : "not stored",
+    const limit = value("power_limit_watts") ?? known?.power_limit_watts, total = value("memory_total_mb") ?? known?.memory_total_mb;
+    return { ...EMPTY, simulated: why.simulated, ...known, ...then, power_limit_watts: limit, memory_total_mb: total, index: series.gpu_index, name: series.gpu_name ?? known?.name ?? null, state: near ? "ok" : "not stored",
              error_message: null, throttle_reasons: null, fan_state: "unknown", absent: { ...known?.absent, ...absent },
              processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index), processes_left_out: 0, processes_hidden: 0 } as Gpu;
   });

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { clock, duration, energy, memory, parseSize } from "./format";
 import { get, login, post, Refused } from "./live";
 import type { Level } from "./model";
-import { Bar, Mark, Section } from "./parts";
+import { Bar, Mark, Scroll, Section } from "./parts";
 import { refreshSides, type State } from "./store";
 import type { CapacityGpu, Placement, Report, Worker } from "./types";
 
@@ -138,7 +138,7 @@ export function CapacityPanel({ s }: { s: State }) {
       <p role="status">{problem && <span class="lv bad">{problem}</span>}{found && <><Mark level={found.fits_now ? "good" : found.fits ? "warn" : "bad"} label={found.fits ? "fits" : "doesn't fit"} /> {found.fits ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. ` : "Doesn't fit: "}{found.reason}</>}</p>
       <ul class="plain">{gpus.slice(0, 16).map((g) => (
         <li key={`${g.gpu_index}/${g.instance}`} class="room"><span>GPU {g.gpu_index}{g.instance == null ? "" : `/${g.instance}`}</span>
-          {g.usable ? <><Bar value={(g.memory_total_mb ?? 0) - (g.available_mb ?? 0)} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free</span><span class="dim">least in 24h: {memory(g.free_least_24h_mb)}</span></> : <span class="dim">{g.problem}</span>}
+          {g.usable ? <><Bar value={(g.memory_total_mb ?? 0) - (g.available_mb ?? 0)} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free</span><span class="dim">24h low {memory(g.free_least_24h_mb)}</span></> : <span class="dim">{g.problem}</span>}
         </li>
       ))}</ul>
     </Section>
@@ -155,10 +155,10 @@ export function EnergyPanel({ s, span }: { s: State; span: number }) {
     <Section id="energy" title="Energy">
       {report ? <>
         <p>{report.answer}</p>
-        <div class="scroll"><table class="small">
+        <Scroll label="Energy by user"><table class="small">
           <thead><tr><th scope="col">User</th><th scope="col" class="n">Busy</th><th scope="col" class="n">Energy</th>{report.price_per_kwh != null && <th scope="col" class="n">Cost</th>}<th scope="col" class="n">Share</th></tr></thead>
           <tbody>{report.users.slice(0, 10).map((u) => <tr key={u.name}><th scope="row">{userName(u)}</th><td class="n">{duration(u.busy_hours * 3600)}</td><td class="n">{energy(u.energy_joules)}</td>{report.price_per_kwh != null && <td class="n">{cost(u.cost)}</td>}<td class="n">{u.share_percent == null ? "–" : `${Math.round(u.share_percent)}%`}</td></tr>)}</tbody>
-        </table></div>
+        </table></Scroll>
         {report.price_per_kwh == null && <p class="dim">Set <code>energy.price_per_kwh</code> to see what it costs.</p>}
       </> : <p class="dim">Loading…</p>}
     </Section>

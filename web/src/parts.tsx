@@ -57,6 +57,11 @@ export function Command({ text }: { text: string }) {
   );
 }
 
+/** Something wide; the keyboard can scroll it, too. */
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  return <div class="scroll" role="region" aria-label={label} tabIndex={0}>{children}</div>;
+}
+
 export function Section({ id, title, children, side }: { id: string; title: string; children: ComponentChildren; side?: ComponentChildren }) {
   return (
     <section id={id} aria-labelledby={`${id}-title`}>

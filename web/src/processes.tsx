@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { DASH, duration, memory, percent, watts } from "./format";
 import { filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./model";
-import { Section, Value } from "./parts";
+import { Scroll, Section, Value } from "./parts";
 import type { Gpu, Life } from "./types";
 
 const COLUMNS: { key: SortKey; name: string; number?: boolean }[] = [
@@ -55,12 +55,12 @@ export function Processes({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; liv
       </div>
     }>
       {!list.length ? <p class="dim">{query ? `No process matches “${query}”.` : "No processes."}</p> : groups ? (
-        <div class="scroll"><table>
+        <Scroll label="Processes"><table>
           <thead><tr><th scope="col">{group[0]!.toUpperCase() + group.slice(1)}</th><th scope="col" class="n">Processes</th><th scope="col" class="n">VRAM</th><th scope="col" class="n">Util</th><th scope="col" class="n">Power</th></tr></thead>
           <tbody>{groups.map((g) => <tr key={g.name}><th scope="row">{g.name}</th><td class="n">{g.rows.length}</td><td class="n">{memory(g.memory_mb)}</td><td class="n">{percent(g.utilization_percent)}</td><td class="n">{watts(g.power_watts)}</td></tr>)}</tbody>
-        </table></div>
+        </table></Scroll>
       ) : (
-        <div class="scroll"><table class="cards">
+        <Scroll label="Processes"><table class="cards">
           <thead><tr>
             {COLUMNS.map((c) => (
               <th key={c.key} scope="col" class={c.number ? "n" : ""} aria-sort={key === c.key ? (down ? "descending" : "ascending") : "none"}>
@@ -70,7 +70,7 @@ export function Processes({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; liv
             <th scope="col" class="n">Age</th>
           </tr></thead>
           <tbody>{list.slice(0, MOST).map((r) => <Line key={`${r.gpu}-${r.pid}`} r={r} now={now} life={lives.find((l) => l.pid === r.pid && l.gpu_index === r.gpu)} />)}</tbody>
-        </table></div>
+        </table></Scroll>
       )}
       {list.length > MOST && !groups && <p class="dim">{list.length - MOST} more; the filter finds them.</p>}
       {hidden + left > 0 && <p class="dim">{hidden + left} more can't be seen from here: they belong to other users or containers.</p>}

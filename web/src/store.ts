@@ -22,7 +22,7 @@ export interface State {
   forecast: Forecast | null;
   lives: Life[]; // of the last hour
   hour: History | null;
-  past: { gpus: Gpu[]; why: Why } | null; // the moment of place.at
+  past: { gpus: Gpu[]; why: Why; hour: History } | null; // the moment of place.at
   span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
   busy: boolean;
   error: string | null;
@@ -58,6 +58,9 @@ const quiet = async (work: Promise<unknown>) => { try { await work; } catch { /*
 
 /* The socket brings the figures of every sample. Processes and the answer are asked for beside that: with every sample on a desktop,
  * less often where there is much to send. */
+/** A GPU that cannot be read has no list of processes. */
+const whole = (g: Gpu): Gpu => ({ ...g, processes: g.processes ?? [], absent: g.absent ?? {} });
+
 let detailAt = 0, asking = false;
 
 async function detail(): Promise<void> {
@@ -66,7 +69,7 @@ async function detail(): Promise<void> {
   detailAt = Date.now();
   try {
     const [metrics, why] = await Promise.all([get<Metrics>("/api/gpu/metrics"), get<Why>("/api/why")]);
-    set({ gpus: metrics.gpus, host: metrics.host, sources: metrics.source_status, why, sampleAt: Date.parse(metrics.timestamp), receivedAt: Date.now(), error: null });
+    set({ gpus: metrics.gpus.map(whole), host: metrics.host, sources: metrics.source_status, why, sampleAt: Date.parse(metrics.timestamp), receivedAt: Date.now(), error: null });
   } catch (e) {
     if (e instanceof Refused && e.status === 401) location.reload(); // the session ended: the server asks for a token
     set({ error: words(e) });
@@ -118,12 +121,12 @@ async function load(): Promise<void> {
   try {
     if (place.at != null) {
       const at = new Date(place.at).toISOString(), second = place.at / 1000;
-      const around = `since=${new Date(place.at - 120e3).toISOString()}&until=${new Date(place.at + 60e3).toISOString()}`;
+      const around = `since=${new Date(place.at - 3600e3).toISOString()}&until=${new Date(Math.min(Date.now(), place.at + 30e3)).toISOString()}`;
       const [why, history] = await Promise.all([
         get<Why>(`/api/why?at=${at}`, mine.signal),
-        get<History>(`/api/history?metric=${THEN.join()},power_limit_watts&${around}&points=200`, mine.signal),
+        get<History>(`/api/history?metric=${THEN.join()},power_limit_watts,memory_total_mb&${around}&points=240`, mine.signal),
       ]);
-      set({ past: { why, gpus: gpusAt(state.gpus ?? [], history, why, second) }, span: null, busy: false, error: null });
+      set({ past: { why, hour: history, gpus: gpusAt(state.gpus ?? [], history, why, second) }, span: null, busy: false, error: null });
     } else {
       const range = `since=${new Date(place.from!).toISOString()}&until=${new Date(place.to!).toISOString()}`;
       const [why, report, events] = await Promise.all([

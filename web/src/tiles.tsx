@@ -9,16 +9,16 @@ import type { Forecast, Gpu, HealthVerdict, History, Series } from "./types";
 
 const LEVELS: Record<Level, number> = { bad: 0, warn: 1, good: 2, idle: 3 };
 
-const Spark = memo(function Spark({ series, from, to }: { series: Series | undefined; from: number; to: number }) {
+const Spark = memo(function Spark({ series, from, to, label }: { series: Series | undefined; from: number; to: number; label: string }) {
   const values = series?.metrics.find((m) => m.name === "utilization_percent")?.mean;
   const path = series && values ? sparkline(series.times, values, from, to, 100, 300, 40) : "";
   return (
     <figure class="spark">
-      <svg viewBox="0 -1 300 42" preserveAspectRatio="none" role="img" aria-label={path ? "Utilization over the last hour" : "No history of the last hour"}>
+      <svg viewBox="0 -1 300 42" preserveAspectRatio="none" role="img" aria-label={path ? `Utilization, ${label}` : "No history"}>
         <path d="M0 40H300" class="axis" />
         <path d={path} />
       </svg>
-      <figcaption>{path ? "last hour" : "no history"}</figcaption>
+      <figcaption>{path ? label : "no history"}</figcaption>
     </figure>
   );
 });
@@ -41,8 +41,8 @@ function fanText(g: Gpu): string {
   return parts.join(", ") || DASH;
 }
 
-export function Tile({ g, health, series, from, to, soon, picked, pick, mixed }: {
-  g: Gpu; mixed: boolean; health?: HealthVerdict; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
+export function Tile({ g, health, series, from, to, soon, picked, pick, mixed, then }: {
+  g: Gpu; mixed: boolean; then: boolean; health?: HealthVerdict; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
 }) {
   const level = gpuLevel(g, health);
   const slow = throttling(g.throttle_reasons);
@@ -60,17 +60,17 @@ export function Tile({ g, health, series, from, to, soon, picked, pick, mixed }:
       </header>
       <p class="doing" title={activity(g)}>{g.error_message ?? activity(g)}</p>
       <dl>
-        <div><dt>Util</dt><dd><Value of={g.utilization_percent} text={percent(g.utilization_percent)} reason={g.absent.utilization_percent} /></dd><Bar value={g.utilization_percent} limit={100} label="Utilization" /></div>
+        <div><dt>Util</dt><dd><Value of={g.utilization_percent} text={percent(g.utilization_percent)} reason={g.absent.utilization_percent} /></dd><dd class="gauge"><Bar value={g.utilization_percent} limit={100} label="Utilization" /></dd></div>
         <div><dt>VRAM</dt><dd><Value of={g.memory_used_mb} text={memoryOf(g.memory_used_mb, g.memory_total_mb)} reason={g.absent.memory_used_mb} /></dd>
-          <Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label="VRAM used" mark={full ? 99 : null} /></div>
-        <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><Bar value={t} limit={limit ?? 100} level={heat} label="Temperature against its limit" /></div>
-        <div><dt>Power</dt><dd><Value of={g.power_watts} text={wattsOf(g.power_watts, g.power_limit_watts)} reason={g.absent.power_watts} /></dd><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></div>
-        <div><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><Bar value={g.fan_percent} limit={100} label="Fan" /></div>
+          <dd class="gauge"><Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label="VRAM used" mark={full ? 99 : null} /></dd></div>
+        <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label="Temperature against its limit" /></dd></div>
+        <div><dt>Power</dt><dd><Value of={g.power_watts} text={wattsOf(g.power_watts, g.power_limit_watts)} reason={g.absent.power_watts} /></dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
+        <div><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
         <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : g.throttle_reasons ? "none" : <Value of={null} text="" reason={g.absent.throttle_reasons ?? "not stored"} />}</dd></div>
       </dl>
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
       {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {health.action}</p>}
-      <Spark series={series} from={from} to={to} />
+      <Spark series={series} from={from} to={to} label={then ? "the hour before" : "last hour"} />
     </article>
   );
 }
@@ -126,8 +126,8 @@ export function Gpus({ gpus, health, hour, forecast, picked, pick, then }: {
       {dense && <HeatMap gpus={gpus} health={health} picked={picked} pick={toggle} />}
       <div class="tiles">
         {shown.map((g) => (
-          <Tile key={g.index} g={g} health={then ? undefined : of(g)} series={hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
-            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} picked={picked === g.index} pick={() => toggle(g.index)} mixed={!gpus.every((x) => x.simulated)} />
+          <Tile key={g.index} g={g} health={then ? undefined : of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
+            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} picked={picked === g.index} pick={() => toggle(g.index)} then={then} mixed={!gpus.every((x) => x.simulated)} />
         ))}
       </div>
       {dense && !shown.length && <p class="dim">Select a GPU to see all of it.</p>}

@@ -53,7 +53,6 @@ export function Timeline({ s, span, setSpan }: { s: State; span: number; setSpan
   return (
     <Section id="time" title={s.place.at != null ? `Showing ${clock(s.place.at, undefined, true)}` : s.place.from != null ? `Showing ${duration((s.place.to! - s.place.from) / 1000)}` : "Look back"} side={
       <div class="controls">
-        {(s.place.at != null || s.place.from != null) && <button type="button" onClick={goNow}>Back to now</button>}
         <label class="control">Last <select value={span} onChange={(e) => setSpan(Number(e.currentTarget.value))}>
           {Object.entries(SPANS).map(([name, n]) => <option key={n} value={n}>{name}</option>)}
         </select></label>

@@ -112,6 +112,7 @@ export interface WhySpan { since: string; until: string; answer: string; note: s
 export interface Series {
   gpu_index: number;
   gpu_name: string;
+  gpu_uuid?: string | null;
   times: number[];
   metrics: { name: string; unit: string; mean: Num[]; min: Num[]; max: Num[] }[];
 }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dashboard as people use it.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { axe, Daemon, maker, missing, openBrowser } from "./support.mjs";
+
+const skip = missing;
+let browser;
+before(async () => { if (!skip) browser = await openBrowser(); });
+after(async () => { await browser?.close(); });
+
+/** A page of a browser without a past; whatever goes wrong in it fails the test. */
+async function visit(t, url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15000);
+  page.problems = [];
+  page.on("pageerror", (e) => page.problems.push(String(e.stack ?? e)));
+  page.on("console", (m) => { if (/Content Security Policy|TypeError/.test(m.text())) page.problems.push(m.text()); });
+  page.on("request", (r) => { if (!r.url().startsWith(new URL(url).origin) && !r.url().startsWith("blob:")) page.problems.push(`asked elsewhere: ${r.url()}`); });
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(page.problems, []);
+  });
+  await page.goto(url);
+  return page;
+}
+
+async function daemon(t, source, args, env) {
+  const d = new Daemon();
+  t.after(() => d.remove());
+  return d.start(source, args, env);
+}
+
+async function eventually(look, seconds = 25) {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await new Promise((r) => setTimeout(r, 200))) {
+    const found = await look();
+    if (found) return found;
+  }
+  assert.fail("it did not happen");
+}
+
+const sentence = (page) => page.locator("#answer .sentence");
+
+test("the right process is blamed, and the page follows when that changes", { skip }, async (t) => {
+  const d = await daemon(t, "sim:scenario=game-start,start=4");
+  const page = await visit(t, d.url);
+  await page.locator(".tile").first().waitFor();
+  assert.match(await page.locator(".tile").first().innerText(), /GPU 0[\s\S]*Util[\s\S]*VRAM[\s\S]*Temp[\s\S]*Power[\s\S]*Fan/);
+  assert.match(await page.locator("header.top").innerText(), /simulated[\s\S]*live/);
+  const { causes } = await eventually(async () => {
+    const [gpu] = (await (await fetch(`${d.url}/api/why`)).json()).gpus;
+    return gpu.causes[0]?.code === "graphics_load" && gpu;
+  });
+  await sentence(page).getByText(causes[0].process).waitFor();
+  await page.locator(".tile .doing").getByText(`busy: ${causes[0].process}`).waitFor();
+  await page.locator("#answer summary").first().click();
+  assert.match(await page.locator("#answer").innerText(), /likely[\s\S]*What you can do[\s\S]*Copy/);
+});
+
+test("a moment of the past: by link, by slider, by hand, and back", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
+  const d = new Daemon();
+  t.after(() => d.remove());
+  const store = `sqlite:${d.folder}/past.db`;
+  execFileSync(maker, [store, "180", "scenario=night,start=16200", "20"], { timeout: 60000 });
+  await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box" });
+  const page = await visit(t, `${d.url}/?at=-2h`);
+  const table = page.locator("#processes tbody");
+  await table.getByText("kworkerds").first().waitFor();
+  assert.match(await table.innerText(), /www-data/);
+  assert.match(await page.locator("#answer h2").innerText(), /^At /);
+  assert.match(await page.locator(".tile").first().innerText(), /kworkerds/);
+
+  await page.getByRole("button", { name: "Back to now" }).first().click();
+  await page.waitForFunction(() => !document.querySelector("#processes tbody")?.textContent.includes("kworkerds"));
+  assert.equal(new URL(page.url()).search, "");
+  await page.goBack(); // the moment is there again
+  await table.getByText("kworkerds").first().waitFor();
+  await page.goForward();
+
+  const slider = page.getByRole("slider", { name: "Moment to show" });
+  await page.locator("#time select").selectOption("21600");
+  await slider.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() => /^\?at=2/.test(location.search) && /^At /.test(document.querySelector("#answer h2").textContent));
+
+  const strip = await page.locator(".strip").boundingBox();
+  await page.mouse.move(strip.x + strip.width * 0.6, strip.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(strip.x + strip.width * 0.95, strip.y + 30, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForFunction(() => /^\?from=.*&to=/.test(location.search));
+  await page.locator(".episodes li").first().waitFor();
+  assert.match(await page.locator("#answer").innerText(), /What happened from[\s\S]*kworkerds[\s\S]*k(Wh|J)/);
+
+  await page.goto(`${d.url}/?at=-2h`);
+  await page.locator("#charts").scrollIntoViewIfNeeded();
+  await page.locator("#charts canvas").first().waitFor();
+});
+
+test("a lost connection shows, and ends", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=2,scenario=training");
+  const page = await visit(t, d.url);
+  const state = page.locator("#state");
+  await state.getByText("live").waitFor();
+  await d.stop();
+  await state.getByText("connection lost").waitFor();
+  assert.match(await state.innerText(), /connecting again in|data is/);
+  assert.equal(await page.locator(".tile").count(), 2, "what was known stays");
+  await d.start("sim:gpus=2,scenario=training");
+  await state.getByText("live").waitFor({ timeout: 30000 });
+});
+
+test("acting asks for a token; a wrong one is refused, the right one acts", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const page = await visit(t, d.url);
+  const alerts = page.locator("#alerts");
+  await alerts.getByRole("button", { name: "Silence for 1h" }).first().click();
+  await alerts.getByLabel("This needs a token").fill("wrong");
+  await alerts.getByRole("button", { name: "Sign in" }).click();
+  await alerts.getByText("isn't known here").waitFor();
+  await alerts.getByLabel("This needs a token").fill(token);
+  await alerts.getByRole("button", { name: "Sign in" }).click();
+  await alerts.getByText("Silenced until").waitFor();
+  assert.equal(await page.getByLabel("This needs a token").count(), 0);
+});
+
+test("the keyboard is enough", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=4,scenario=mixed");
+  const page = await visit(t, d.url);
+  await page.locator("#processes tbody tr").first().waitFor();
+  const reach = async (name) => {
+    for (let i = 0; i < 60; i++) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate((text) => document.activeElement.textContent.trim().startsWith(text), name)) return;
+    }
+    assert.fail(`${name} cannot be reached with Tab`);
+  };
+  await reach("GPU 1");
+  await page.keyboard.press("Enter");
+  await page.getByText("1 process on GPU 1").waitFor();
+  await page.keyboard.press("Enter");
+  await reach("PID");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator('#processes th[aria-sort="descending"]').innerText(), "PID ↓");
+  await page.locator("#processes input[type=search]").focus();
+  await page.keyboard.type("user:bob");
+  await page.getByRole("heading", { name: "1 process" }).waitFor();
+});
+
+for (const scheme of ["light", "dark"])
+  test(`accessible and not wider than a phone (${scheme})`, { skip }, async (t) => {
+    const d = await daemon(t, scheme === "light" ? "sim:gpus=4,scenario=mixed,fault=lost@1" : "sim:gpus=20,scenario=training,fault=lost@1");
+    const page = await visit(t, d.url, { colorScheme: scheme, viewport: { width: 360, height: 740 }, bypassCSP: true });
+    await page.locator("#health li").first().waitFor();
+    await page.locator("#processes tbody tr").first().waitFor();
+    assert.ok(await page.evaluate(() => document.scrollingElement.scrollWidth) <= 360, "scrolls sideways");
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.addScriptTag({ path: axe });
+      const found = await page.evaluate(async () => (await window.axe.run(document)).violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 200)} ${n.failureSummary}`).join(" | ")}`));
+      assert.deepEqual(found, []);
+    }
+  });
+
+test("a hidden page is quiet", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=8,scenario=training");
+  const page = await visit(t, d.url);
+  await page.locator("#state").getByText("live").waitFor();
+  await page.evaluate(() => {
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "hidden" });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await page.locator("#state").getByText("paused").waitFor();
+  let requests = 0;
+  page.on("request", () => requests++);
+  page.on("websocket", () => requests++);
+  await page.waitForTimeout(2500); // four samples
+  assert.equal(requests, 0);
+  await page.evaluate(() => {
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "visible" });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await page.locator("#state").getByText("live").waitFor();
+});

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Daemons on ports and in folders of the test's own, and Debian's Chromium.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const root = path.resolve(path.dirname(new URL(import.meta.url).pathname), "../..");
+const web = createRequire(path.join(root, "web/package.json"));
+const { chromium } = web("playwright-core");
+export const axe = web.resolve("axe-core/axe.min.js");
+const whirr = process.env.WHIRR_BIN ?? path.join(root, "build/whirr");
+export const maker = path.join(process.env.WHIRR_BUILD ?? path.join(root, "build"), "tests/fakes/history/make_history");
+const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+/** Why these tests cannot run here; false when they can. */
+export const missing = !program ? "no chromium (tools/deps test)" : !existsSync(whirr) ? "whirr is not built" : false;
+
+export function openBrowser() {
+  return chromium.launch({
+    executablePath: program,
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+           "--disable-dev-shm-usage"],
+  });
+}
+
+export class Daemon {
+  constructor() {
+    this.folder = mkdtempSync(path.join(tmpdir(), "whirr-browser-"));
+    this.port = 0;
+  }
+
+  env(more = {}) {
+    const at = { HOME: this.folder, XDG_RUNTIME_DIR: this.folder, XDG_STATE_HOME: this.folder, XDG_CONFIG_HOME: this.folder, XDG_DATA_HOME: this.folder };
+    const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(WHIRR|GPU|XDG)_/.test(name)));
+    return { ...kept, ...at, WHIRR_SERVER_SOCKET: path.join(this.folder, "whirr.sock"), ...more };
+  }
+
+  run(...args) {
+    return execFileSync(whirr, args, { env: this.env(), encoding: "utf8", timeout: 20000 });
+  }
+
+  /** Started again, it listens where it did before. */
+  start(source, args = [], env = {}) {
+    return new Promise((resolve, reject) => {
+      let log = "";
+      this.process = spawn(whirr, ["serve", "--listen", `127.0.0.1:${this.port}`, "--interval", "0.5", "--source", source, "--store", "none", ...args],
+                           { env: this.env(env), stdio: ["ignore", "ignore", "pipe"] });
+      this.process.stderr.on("data", (text) => {
+        log += text;
+        const found = /listening.*?127\.0\.0\.1:(\d+)/.exec(log);
+        if (found) this.port = Number(found[1]);
+        if (found && log.includes("source started")) resolve(this);
+      });
+      this.process.on("exit", (code) => reject(new Error(`whirr ended (${code}): ${log}`)));
+    });
+  }
+
+  get url() { return `http://127.0.0.1:${this.port}`; }
+
+  stop() {
+    return new Promise((resolve) => {
+      if (!this.process || this.process.exitCode !== null) return resolve();
+      this.process.removeAllListeners("exit");
+      this.process.on("exit", resolve);
+      this.process.kill();
+    });
+  }
+
+  async remove() {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, wattsOf } from "../src/format";
+import { advice, answerLevel, backoff, blamed, filtered, gpuLevel, gpusAt, grouped, likelihood, merge, nearest, readPlace, type Row, sorted, sparkline, throttling, writePlace } from "../src/model";
+import type { Gpu, History, Why } from "../src/types";
+
+const gpu = (more: Partial<Gpu> = {}): Gpu => ({
+  index: 0, uuid: "GPU-1", name: "RTX", vendor: "x", simulated: false, state: "ok", error_message: null, utilization_percent: 50, memory_used_mb: 1024, memory_total_mb: 24576,
+  temperature_celsius: 60, temperature_limit_celsius: 90, temperature_shutdown_celsius: 95, fan_percent: 40, fan_rpm: null, fan_state: "turning", power_watts: 200,
+  power_limit_watts: 450, clock_graphics_mhz: 2000, throttle_reasons: [], processes: [], processes_left_out: 0, processes_hidden: 0, absent: {}, ...more,
+});
+const row = (pid: number, more: Partial<Row> = {}): Row => ({
+  gpu: 0, pid, name: "python3", command: "python3 train.py", user: "alice", memory_mb: 100, utilization_percent: 10, container: null, model: null, ...more,
+});
+const why = (answer: string, more: Partial<Why> = {}): Why => ({
+  answer, timestamp: "2026-11-15T00:00:00Z", simulated: false, machine: { answer: "", causes: [], suggestions: [] },
+  gpus: [0, 1].map((i) => ({ gpu_index: i, gpu_name: "", answer: "", causes: [], suggestions: [] })), ...more,
+});
+
+test("numbers read as whirr writes them", () => {
+  assert.equal(percent(34.6), "35%");
+  assert.equal(percent(null), "–");
+  assert.equal(memory(340), "340 MiB");
+  assert.equal(memory(5632), "5.5 GiB");
+  assert.equal(memoryOf(6246, 24576), "6.1/24.0 GiB");
+  assert.equal(wattsOf(134.2, 450), "134/450 W");
+  assert.equal(wattsOf(134.2, null), "134 W");
+  assert.equal(energy(3.1e6), "0.86 kWh");
+  assert.equal(energy(9076), "9.1 kJ");
+  assert.equal(energy(0), "0 kJ");
+});
+
+test("durations have one form", () => {
+  for (const [seconds, text] of [[45, "45s"], [59.6, "1m"], [75, "1m 15s"], [600, "10m"], [10080, "2h 48m"], [93600, "1d 2h"], [86400, "1d"]] as const) assert.equal(duration(seconds), text);
+});
+
+test("the date stands only where it is not today's", () => {
+  const noon = new Date(2026, 10, 15, 12, 0).getTime();
+  assert.equal(clock(new Date(2026, 10, 15, 3, 10).getTime(), noon), "03:10");
+  assert.equal(clock(new Date(2026, 10, 14, 3, 10, 5).getTime(), noon, true), "2026-11-14 03:10:05");
+});
+
+test("sizes are read as people write them", () => {
+  assert.equal(parseSize("24GiB"), 24 * 2 ** 30);
+  assert.equal(parseSize(" 7,5 gb "), 7.5e9);
+  assert.equal(parseSize("8"), 8 * 2 ** 30);
+  assert.equal(parseSize("512 MiB"), 512 * 2 ** 20);
+  assert.equal(parseSize("1000 bytes"), 1000);
+  for (const text of ["", "much", "-3", "3 miles"]) assert.equal(parseSize(text), null);
+});
+
+test("names are those that owners use", () => {
+  assert.equal(shortName("Acme GeForce RTX 4090", "acme"), "RTX 4090");
+  assert.equal(shortName("Acme H100 80GB HBM3", "acme"), "H100 80GB HBM3");
+  assert.equal(shortName(null, "acme"), "unknown");
+});
+
+test("a power limit that was reached is nothing to look at, heat is", () => {
+  assert.deepEqual(throttling(["power cap"]), { text: "at its power limit", level: "good" });
+  assert.deepEqual(throttling(["idle"]), null);
+  assert.deepEqual(throttling(["power cap", "hardware thermal slowdown", "software thermal slowdown"]), { text: "at its power limit, thermal throttling", level: "bad" });
+  assert.equal(gpuLevel(gpu({ throttle_reasons: ["power cap"] })), "good");
+  assert.equal(gpuLevel(gpu({ temperature_celsius: 88 })), "warn");
+  assert.equal(gpuLevel(gpu({ state: "lost" })), "bad");
+  assert.equal(gpuLevel(gpu({ state: "asleep", utilization_percent: null })), "idle");
+  assert.equal(gpuLevel(gpu({ fan_state: "stopped" })), "bad");
+});
+
+test("the answer is as bad as the worst of what it speaks of", () => {
+  const w = why("GPU 0 is busy");
+  assert.equal(answerLevel(w, [gpu(), gpu({ index: 1, utilization_percent: 0 })], [], []), "good");
+  assert.equal(answerLevel(w, [gpu({ utilization_percent: 0 })], [], []), "idle");
+  const alert = { alert: "a", state: "firing", severity: "critical", gpu_index: 0, summary: "", started_at: null, ended_at: null, silenced: false, fingerprint: "f" };
+  assert.equal(answerLevel(w, [gpu()], [], [alert]), "bad");
+  assert.equal(answerLevel(w, [gpu()], [], [{ ...alert, silenced: true }]), "good");
+});
+
+test("the GPU that the sentence blames is the one that is explained", () => {
+  assert.equal(blamed(why("Simulated GPU 1 is lost. The other one is idle.")), 1);
+  assert.equal(blamed(why("Nothing.")), 0);
+  assert.equal(blamed(null), null);
+});
+
+test("a command is told apart from its advice", () => {
+  assert.deepEqual(advice("To make it quieter: sudo tool -i 0 -pl 350   (now 450 W, minimum 150 W)"), { text: "To make it quieter: (now 450 W, minimum 150 W)", command: "sudo tool -i 0 -pl 350" });
+  assert.deepEqual(advice("Run `whirr doctor` to see more."), { text: "Run whirr doctor to see more.", command: "whirr doctor" });
+  assert.deepEqual(advice("Reboot the host: nothing else helps."), { text: "Reboot the host: nothing else helps.", command: null });
+  assert.equal(likelihood(0.9), "very likely");
+});
+
+test("the newest sample goes over what is known", () => {
+  const [g] = merge([gpu()], { timestamp: "", host: "", answer: "", gpus: [{ index: 0, state: "ok", error_message: null, utilization_percent: 7, memory_used_mb: 1, memory_total_mb: 2, temperature_celsius: 3, fan_percent: null, power_watts: 4, power_limit_watts: 5 }] });
+  assert.equal(g!.utilization_percent, 7);
+  assert.equal(g!.temperature_limit_celsius, 90);
+});
+
+test("processes are sorted, and unknown values stay below", () => {
+  const list = [row(1, { memory_mb: 5 }), row(2, { memory_mb: null }), row(3, { memory_mb: 9 })];
+  assert.deepEqual(sorted(list, "memory_mb", true).map((r) => r.pid), [3, 1, 2]);
+  assert.deepEqual(sorted(list, "memory_mb", false).map((r) => r.pid), [1, 3, 2]);
+});
+
+test("processes are filtered by words and by fields, and grouped", () => {
+  const list = [row(1), row(2, { user: "bob", command: "blender -b" }), row(31, { user: "bob", container: "alice-job" })];
+  assert.deepEqual(filtered(list, "alice").map((r) => r.pid), [1, 31]);
+  assert.deepEqual(filtered(list, "user:bob BLENDER").map((r) => r.pid), [2]);
+  assert.deepEqual(filtered(list, "  ").length, 3);
+  assert.deepEqual(grouped(list, "user").map((g) => [g.name, g.rows.length, g.memory_mb]), [["bob", 2, 200], ["alice", 1, 100]]);
+});
+
+test("a moment of the past shows what was stored, of the GPU that was there", () => {
+  const series = (uuid: string, times: number[], util: number[]) => ({ gpu_index: 0, gpu_name: "Old", gpu_uuid: uuid, times, metrics: [{ name: "utilization_percent", unit: "%", mean: util, min: util, max: util }] });
+  const history: History = { since: "", until: "", step_seconds: 10, level: "samples", series: [series("GPU-1", [5000, 5010], [1, 2]), series("GPU-0", [990, 1000, 1010], [10, 20, 30])] };
+  const then = gpusAt([gpu()], history, why("", { processes: [{ ...row(9), gpu_index: 0 }] }), 1004);
+  assert.equal(then.length, 1);
+  assert.equal(then[0]!.utilization_percent, 20);
+  assert.equal(then[0]!.temperature_limit_celsius, null, "a limit of another GPU is not borrowed");
+  assert.equal(then[0]!.absent.power_watts, "not stored");
+  assert.deepEqual(then[0]!.processes.map((p) => p.pid), [9]);
+  assert.equal(gpusAt([gpu()], history, why(""), 3000)[0]!.state, "not stored");
+  assert.equal(nearest([1, 3, 5], 4), 1);
+  assert.equal(nearest([], 4), null);
+});
+
+test("permalinks say the same in both directions", () => {
+  const now = Date.parse("2026-11-15T12:00:00Z");
+  assert.deepEqual(readPlace("?at=2026-11-15T03:10:00Z", now), { at: Date.parse("2026-11-15T03:10:00Z"), from: null, to: null });
+  assert.deepEqual(readPlace("?from=-2h&to=-1h", now), { at: null, from: now - 7.2e6, to: now - 3.6e6 });
+  assert.deepEqual(readPlace("?from=-2h", now).to, now);
+  assert.deepEqual(readPlace("?at=nonsense", now), { at: null, from: null, to: null });
+  for (const place of [{ at: now, from: null, to: null }, { at: null, from: now - 1000, to: now }, { at: null, from: null, to: null }]) assert.deepEqual(readPlace(writePlace(place), now), place);
+});
+
+test("attempts become rarer, and not all at once", () => {
+  assert.deepEqual([0, 1, 2, 3, 4, 5, 50].map((n) => backoff(n, 0.5)), [1, 2, 4, 8, 16, 30, 30]);
+  assert.ok(backoff(3, 0) < backoff(3, 1));
+});
+
+test("a line has gaps where nothing was stored", () => {
+  assert.equal(sparkline([0, 1, 2, 3], [0, 100, null, 50], 0, 4, 100, 40, 10), "M0.0 10.0L10.0 0.0M30.0 5.0");
+});
