@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is usual for one GPU, learned from its own history: pure functions of rows, oldest first. Knows no store and no clock.
+ *
+ *   minutes, hours ─▶ steady for 10 minutes? ─▶ a value for each day, by power ─▶ median and band of the days ─▶ "74 °C is usual"
+ *
+ * A day counts once, however long the GPU worked: a week of evidence is seven days, not one long run. Below BASELINE_DAYS_NEEDED
+ * days nothing is called usual. Another power limit, or another fan speed at the same power that no heat explains, starts a new
+ * baseline.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/gpu.h"
+
+enum {
+    BASELINE_BINS = 10, /* of power, each a tenth of the limit */
+    BASELINE_DAYS_NEEDED = 7,
+    BASELINE_DAYS_MAX = 400,       /* older days are forgotten */
+    BASELINE_STEADY_MINUTES = 10,  /* of the same power, after which the temperature has settled */
+    BASELINE_DRIFT_DAYS = 20,      /* with steady work, for a trend, */
+    BASELINE_DRIFT_SPAN_DAYS = 45, /* over at least so long */
+};
+
+/* One row of the history: means, and for hours the extremes of power that tell whether it was steady. */
+struct baseline_row {
+    struct wall at;
+    int minutes; /* 1 or 60 */
+    struct reading power_mw, power_min_mw, power_max_mw, power_limit_mw, temp_mdegc, fan_permille, util_permille,
+        clock_graphics_khz, clock_memory_khz;
+};
+
+/* A value over the days: the middle, and where most days lie. */
+struct baseline_band {
+    int days; /* below BASELINE_DAYS_NEEDED the rest is 0 */
+    int64_t low, typical, high;
+};
+
+/* Gets hotter, or its fan faster, at the same power: dust, old paste. A warmer room is taken off where idle days tell of it. */
+struct baseline_drift {
+    bool rising, strong; /* strong: enough to call the cooling degraded */
+    int days;            /* with a value */
+    struct wall since;   /* the first of them */
+    int64_t power_mw;
+    int64_t mdegc_per_month, fan_permille_per_month; /* 0: no trend that can be told from noise */
+};
+
+enum baseline_start { BASELINE_FIRST, BASELINE_NEW_LIMIT, BASELINE_NEW_FAN_CURVE };
+
+struct baseline {
+    struct gpu_id id;
+    enum baseline_start start; /* why it begins there */
+    struct wall since, until;
+    int days;               /* with any row */
+    int64_t power_limit_mw; /* 0: the GPU gives none, then nothing is known by power */
+    struct baseline_band temp_mdegc[BASELINE_BINS], fan_permille[BASELINE_BINS];
+    struct baseline_band idle_power_mw, idle_temp_mdegc, idle_clock_graphics_khz, idle_clock_memory_khz;
+    struct baseline_band util_permille[24]; /* by hour of the day */
+    struct baseline_drift drift;
+};
+
+/* All GPUs of a host. */
+struct baselines {
+    size_t count;
+    struct baseline list[GPU_MAX];
+};
+
+const struct baseline *baselines_find(const struct baselines *b, const struct gpu_id *id); /* NULL: none; b may be NULL */
+
+struct baseline_learner;
+
+/* zone_ms: local time less UTC, for days and hours of the day. NULL: out of memory. */
+struct baseline_learner *baseline_learner_new(int64_t zone_ms);
+void baseline_learner_free(struct baseline_learner *l); /* NULL is fine */
+void baseline_learn(struct baseline_learner *l, const struct baseline_row *row);
+void baseline_conclude(struct baseline_learner *l, struct baseline *ret);
+
+/* 0 below the days that are needed, then 0.6 to 0.95 with four weeks. */
+double baseline_confidence(int days);
+
+/* ---- A moment held against it. ---- */
+
+struct usual {
+    int days;          /* at this power; else when idle; else of the whole baseline */
+    double confidence; /* 0: nothing can be called usual yet */
+    struct wall since;
+    enum baseline_start start;
+    struct reading temp_low_mdegc, temp_mdegc, temp_high_mdegc, fan_permille; /* at the power of this moment */
+    struct reading idle_power_mw, idle_power_high_mw;
+    struct reading util_permille;       /* at this hour of the day */
+    bool too_hot, too_fast, fan_behind; /* hotter than usual; fan faster; fan slower, so that heat is no wonder */
+    bool idle_excess;                   /* idle, and draws more than usual */
+    struct baseline_drift drift;
+};
+
+/* b may be NULL: nothing is known. hour: of local time, -1 unknown. */
+void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct usual *ret);

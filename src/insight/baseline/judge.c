@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A moment held against what is usual. Without enough days nothing is usual, and nothing unusual.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/activity/levels.h"
+#include "insight/baseline/internal.h"
+
+enum {
+    HOT_ABOVE_BAND_MDEGC = 4000, /* above what nine days of ten reach, */
+    HOT_ABOVE_MDEGC = 8000,      /* and above the middle */
+    FAN_ABOVE_PERMILLE = 200,
+    FAN_BEHIND_PERMILLE = 150,
+    IDLE_ABOVE_MW = 5000,
+};
+
+double baseline_confidence(int days)
+{
+    if (days < BASELINE_DAYS_NEEDED)
+        return 0;
+    return 0.6 + 0.35 * (double)MIN_OF(days - BASELINE_DAYS_NEEDED, 21) / 21;
+}
+
+const struct baseline *baselines_find(const struct baselines *b, const struct gpu_id *id)
+{
+    for (size_t i = 0; b && i < b->count; i++) {
+        const struct gpu_id *known = &b->list[i].id;
+        if (id->uuid[0] ? strcmp(known->uuid, id->uuid) == 0
+                        : id->pci_address[0] && strcmp(known->pci_address, id->pci_address) == 0)
+            return &b->list[i];
+    }
+    return NULL;
+}
+
+static bool known(const struct baseline_band *band)
+{
+    return band->days >= BASELINE_DAYS_NEEDED;
+}
+
+static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct usual *ret)
+{
+    int64_t power, limit, temp, fan;
+    if (!reading_get(gpu->power_mw, &power) || power < 0 || !b->power_limit_mw)
+        return;
+    /* A limit that was just changed has no baseline yet. */
+    if (reading_get(gpu->power_limit_mw, &limit) &&
+        (limit - b->power_limit_mw > b->power_limit_mw / 50 || b->power_limit_mw - limit > b->power_limit_mw / 50))
+        return;
+    int bin = baseline_bin(power, b->power_limit_mw);
+    const struct baseline_band *heat = &b->temp_mdegc[bin], *speed = &b->fan_permille[bin];
+    if (!known(heat))
+        return;
+    ret->days = heat->days;
+    ret->temp_low_mdegc = reading_ok(heat->low);
+    ret->temp_mdegc = reading_ok(heat->typical);
+    ret->temp_high_mdegc = reading_ok(heat->high);
+    if (reading_get(gpu->temp_mdegc, &temp))
+        ret->too_hot = temp >= heat->high + HOT_ABOVE_BAND_MDEGC && temp >= heat->typical + HOT_ABOVE_MDEGC;
+    if (!known(speed))
+        return;
+    ret->fan_permille = reading_ok(speed->typical);
+    if (reading_get(gpu->fan_permille, &fan)) {
+        ret->too_fast = fan >= speed->high + FAN_ABOVE_PERMILLE;
+        ret->fan_behind = fan <= speed->typical - FAN_BEHIND_PERMILLE;
+    }
+}
+
+static void judge_idle(const struct baseline *b, const struct gpu *gpu, struct usual *ret)
+{
+    int64_t power, util;
+    if (!known(&b->idle_power_mw))
+        return;
+    if (!ret->days)
+        ret->days = b->idle_power_mw.days;
+    ret->idle_power_mw = reading_ok(b->idle_power_mw.typical);
+    ret->idle_power_high_mw = reading_ok(b->idle_power_mw.high);
+    int64_t room = MAX_OF((int64_t)IDLE_ABOVE_MW, b->idle_power_mw.high / 5);
+    ret->idle_excess = reading_get(gpu->util_permille, &util) && util <= IDLE_MOST && reading_get(gpu->power_mw, &power) &&
+                       power > b->idle_power_mw.high + room;
+}
+
+void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct usual *ret)
+{
+    *ret = (struct usual){0};
+    if (!b)
+        return;
+    ret->since = b->since;
+    ret->start = b->start;
+    ret->drift = b->drift;
+    if (gpu->state == GPU_OK) {
+        judge_heat(b, gpu, ret);
+        judge_idle(b, gpu, ret);
+    }
+    if (hour >= 0 && hour < 24 && known(&b->util_permille[hour]))
+        ret->util_permille = reading_ok(b->util_permille[hour].typical);
+    ret->confidence = baseline_confidence(ret->days);
+    if (!ret->days)
+        ret->days = b->days;
+}
