@@ -24,8 +24,8 @@ int history_source_get(struct history_source *h, const struct history_question *
 int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err);
 
 /* The parameter --store of the commands that read the history. */
-#define OPTION_STORE                                                                                                         \
-    {                                                                                                                        \
-        .name = "store", .argument = "URL", .complete = COMPLETE_FILE,                                                       \
-        .help = "Read this history: a file, sqlite:PATH or postgresql://...; default: the daemon's, or that of the settings" \
+#define OPTION_STORE                                                                                \
+    {                                                                                               \
+        .name = "store", .argument = "URL", .complete = COMPLETE_FILE,                              \
+        .help = "History database: a file, sqlite:PATH or postgresql://... (default: the daemon's)" \
     }

@@ -11,9 +11,9 @@
 struct json_t;
 
 /* The option that such commands share, besides OPTION_STORE. */
-#define PAST_OPTION_HOST                                                                            \
-    {                                                                                               \
-        .name = "host", .argument = "NAME", .help = "Of this host, where the history is of several" \
+#define PAST_OPTION_HOST                                                                         \
+    {                                                                                            \
+        .name = "host", .argument = "NAME", .help = "Show this host, if the history has several" \
     }
 /* The parameters of a question from the command's options, times in the zone of this machine. -EINVAL: wrong usage. */
 int past_question_of(struct cli *cli, struct past_question *q, struct error *err);

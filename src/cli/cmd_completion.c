@@ -278,14 +278,15 @@ static int run(struct cli *cli)
 }
 
 static const struct example examples[] = {
-    {"source <(whirr completion bash)", "for this bash"},
-    {"whirr completion zsh > \"${fpath[1]}/_whirr\"", "for zsh, for ever"},
-    {"whirr completion fish > ~/.config/fish/completions/whirr.fish", "for fish"},
+    {"source <(whirr completion bash)", "for this bash session"},
+    {"whirr completion zsh > \"${fpath[1]}/_whirr\"", "for zsh, permanently"},
+    {"whirr completion fish > ~/.config/fish/completions/whirr.fish", "for fish, permanently"},
 };
 
 const struct command command_completion = {
     .alone = true,
     .name = "completion",
+    .group = HELP_SETUP,
     .summary = "Print the completion script for bash, zsh or fish",
     .arguments = "bash|zsh|fish",
     .arguments_min = 1,

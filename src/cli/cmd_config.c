@@ -86,25 +86,24 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "show-secrets", .help = "With `show`: print passwords, tokens and addresses of notifications, too"},
+    {.name = "show-secrets", .help = "With `show`: print passwords, tokens and notification addresses, too"},
 };
 
 static const struct example examples[] = {
-    {"whirr config check", "is everything right, and if not, where is the mistake"},
-    {"whirr config show", "what is in force, and which file, variable or default it comes from"},
-    {"whirr config default > ~/.config/whirr/whirr.toml", "a commented file to begin with"},
-    {"whirr config check --config new.toml", "before it is put in place"},
+    {"whirr config check", "is everything right, and if not, where is the mistake?"},
+    {"whirr config show", "every setting, and the file, variable or default it comes from"},
+    {"whirr config default > ~/.config/whirr/whirr.toml", "a commented file to start with"},
 };
 
 const struct command command_config = {
     .alone = true,
-    .exits = "0 fine; 1 check has found mistakes; 2 wrong usage, or a configuration that cannot be used.",
+    .exits = "0 fine; 1 check found mistakes; 2 wrong usage, or a configuration that can't be used.",
     .name = "config",
+    .group = HELP_SETUP,
     .summary = "Check and show the configuration",
-    .details =
-        "Settings come from /etc/whirr/whirr.toml, then $XDG_CONFIG_HOME/whirr/whirr.toml (or the file of --config alone), "
-        "then environment variables like WHIRR_SERVER_LISTEN, then flags; later ones win. `check` exits with 1 when something is "
-        "wrong and names file, line, what is allowed and the nearest known key.",
+    .details = "Settings come from /etc/whirr/whirr.toml, then $XDG_CONFIG_HOME/whirr/whirr.toml (or only the file given with "
+               "--config), then environment variables like WHIRR_SERVER_LISTEN, then flags; later ones win. `check` exits with 1 "
+               "if something is wrong, and reports file, line, what is allowed and the nearest known key.",
     .arguments = "check|show|default",
     .arguments_min = 1,
     .arguments_max = 1,

@@ -48,18 +48,19 @@ static int run_driver(struct cli *cli)
 }
 
 static const struct option_spec device_options[] = {
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
 static const struct example device_examples[] = {
-    {"whirr devices", "the GPUs of this machine with index, memory and PCI address"},
+    {"whirr devices", "the GPUs of this host with index, memory and PCI address"},
     {"whirr devices --json | jq -r '.devices[].name'", "their names for a script"},
+    {"whirr devices --watch", "see a GPU appear or disappear"},
 };
 
 const struct command command_devices = {
     .name = "devices",
-    .summary = "Which GPUs there are",
-    .details = "A GPU that cannot be read stays in the list, with the driver's words for it.",
+    .summary = "List the GPUs",
+    .details = "A GPU that can't be read stays in the list, with the driver's error.",
     .options = device_options,
     .option_count = ARRAY_LEN(device_options),
     .examples = device_examples,
@@ -68,13 +69,14 @@ const struct command command_devices = {
 };
 
 static const struct example driver_examples[] = {
-    {"whirr driver", "versions of driver, CUDA and NVML"},
-    {"whirr driver --json | jq -r .driver_version", "the driver's version for a script"},
+    {"whirr driver", "driver, CUDA and NVML versions"},
+    {"whirr driver --json | jq -r .driver_version", "the driver version for a script"},
+    {"whirr driver --direct", "without asking a running daemon"},
 };
 
 const struct command command_driver = {
     .name = "driver",
-    .summary = "Which driver and CUDA version run the GPUs",
+    .summary = "Show the driver, CUDA and NVML versions",
     .examples = driver_examples,
     .example_count = ARRAY_LEN(driver_examples),
     .run = run_driver,

@@ -62,29 +62,27 @@ static const struct option_spec options[] = {
     {.name = "bundle",
      .argument = "FILE",
      .complete = COMPLETE_FILE,
-     .help = "Record this host for a bug report, as FILE.tar.gz or as one readable text FILE.machine"},
+     .help = "Record this host for a bug report, as FILE.tar.gz or as a readable text FILE.machine"},
     {.name = "unpack",
      .argument = "FILE.machine",
      .complete = COMPLETE_FILE,
      .help = "Unpack a machine file into DIRECTORY, for --sysroot"},
-    {.name = "with-private", .help = "Leave names, command lines, serial numbers and UUIDs in the bundle"},
+    {.name = "with-private", .help = "Keep names, command lines, serial numbers and UUIDs in the bundle"},
 };
 
 static const struct example examples[] = {
-    {"whirr doctor", "what can be seen, what cannot, and what to fix"},
-    {"whirr doctor --json | jq '.findings'", "the findings as data"},
+    {"whirr doctor", "what works, what doesn't, and how to fix it"},
     {"whirr doctor --bundle bug.machine", "record this host as one text file, for a bug report"},
-    {"whirr doctor --unpack bug.machine bug && whirr --sysroot bug", "look at such a host"},
+    {"whirr doctor --unpack bug.machine bug && whirr --sysroot bug", "replay such a host"},
 };
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "Tell what whirr can see, what it cannot, why, and what to fix",
-    .details =
-        "The bundle holds the files of /sys and /proc that whirr reads, some samples of what the drivers say, and the report. Host "
-        "and "
-        "user names, serial numbers, container ids and UUIDs are replaced and command lines are left out, unless --with-private is "
-        "given. Unpacked, it is replayed with --sysroot.",
+    .group = HELP_EXPLAIN,
+    .summary = "Check what whirr can and can't see, why, and how to fix it",
+    .details = "The bundle holds the files of /sys and /proc that whirr reads, some samples from the drivers, and the report. Host "
+               "and user names, serial numbers, container IDs and UUIDs are replaced and command lines are left out, unless "
+               "--with-private is given. Unpack it to replay it with --sysroot.",
     .arguments = "[DIRECTORY]",
     .arguments_max = 1,
     .options = options,

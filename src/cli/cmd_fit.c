@@ -296,43 +296,37 @@ static int run(struct cli *cli)
 static const char *const splits[] = {"layer", "even", NULL};
 
 static const struct option_spec options[] = {
-    {.name = "gpus", .argument = "N", .help = "Over exactly N GPUs; default: as few as possible"},
-    {.name = "count", .argument = "K", .help = "So many copies at the same time"},
-    {.name = "context",
-     .argument = "TOKENS",
-     .help = "Length of the context of a model; default: 4096, or the model's own if less"},
-    {.name = "kv-type", .argument = "TYPE", .values = model_cache_types, .help = "Type of the cache's values; default: f16"},
-    {.name = "overhead", .argument = "SIZE", .help = "What the driver needs for a program, on each GPU; default: 640MiB"},
+    {.name = "gpus", .argument = "N", .help = "Use exactly N GPUs (default: as few as possible)"},
+    {.name = "count", .argument = "K", .help = "Fit K copies at the same time"},
+    {.name = "context", .argument = "TOKENS", .help = "Context length (default: 4096, or the model's own if shorter)"},
+    {.name = "kv-type", .argument = "TYPE", .values = model_cache_types, .help = "Type of the cache values (default: f16)"},
+    {.name = "overhead", .argument = "SIZE", .help = "What the driver needs per program and GPU (default: 640MiB)"},
     {.name = "split",
      .argument = "HOW",
      .values = splits,
-     .help = "Over several GPUs: by layers and room, or even shares. A SIZE is kept on one GPU without it"},
-    {.name = "now", .help = "Only what is free now; nobody is evicted"},
-    {.name = "env", .help = "Print CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK) and nothing else"},
+     .help = "Spread over several GPUs: by layers and free memory, or in even shares"},
+    {.name = "now", .help = "Use only memory that is free now; evict nothing"},
+    {.name = "env", .help = "Print only CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK)"},
 };
 
 static const struct example examples[] = {
-    {"whirr fit", "how much memory can be had on each GPU"},
-    {"whirr fit 24GiB", "where do 24 GiB fit?"},
+    {"whirr fit 24GiB", "which GPU has 24 GiB?"},
     {"whirr fit llama-70b.Q4_K_M.gguf --context 32768 --kv-type q8_0", "does this model fit, with that context?"},
-    {"whirr fit ./Qwen3-32B/ --gpus 2 --split even", "a folder of safetensors, tensor parallel over two GPUs"},
     {"env $(whirr fit model.gguf --env) llama-server -m model.gguf", "start it on the GPUs where it fits"},
 };
 
 const struct command command_fit = {
-    .exits =
-        "0 it fits, also when workers must be evicted first (not with --now); 1 it does not fit, or it cannot be known; 2 wrong "
-        "usage or configuration.",
+    .exits = "0 it fits, even if workers must be evicted first (not with --now); 1 it doesn't fit, or there is no way to know; 2 "
+             "wrong usage or configuration.",
     .name = "fit",
-    .summary = "Does it fit? Which GPU, what would have to be evicted, what is missing",
-    .details = "SIZE is an amount of memory with its unit, like 24GiB, and stays on one GPU unless --split or --gpus say "
-               "otherwise; FILE a GGUF model (any of its parts) or a safetensors file; FOLDER holds "
-               "safetensors "
-               "with their config.json. Only headers are read. What can be had on a GPU is what the driver calls free, less "
-               "worker.reserve; what workers of the guard hold counts as a second choice. The estimate for models is weights, "
-               "cache for the "
-               "context, buffers and overhead (docs/capacity.md). What files or the driver do not say is never taken for room.",
-    .arguments = "[SIZE|FILE|FOLDER]",
+    .group = HELP_EXPLAIN,
+    .summary = "Check where a model or an amount of memory fits",
+    .details = "SIZE is an amount of memory with its unit, like 24GiB, and stays on one GPU unless --split or --gpus is given; "
+               "FILE is a GGUF model (any of its parts) or a safetensors file; DIRECTORY holds safetensors files and their "
+               "config.json. Only headers are read. The memory available on a GPU is what the driver reports as free, minus "
+               "worker.reserve; what guarded workers hold counts as a second choice. The estimate for models is weights, cache for "
+               "the context, buffers and overhead (docs/capacity.md). Memory that is unknown never counts as available.",
+    .arguments = "[SIZE|FILE|DIRECTORY]",
     .arguments_min = 0,
     .arguments_max = 1,
     .options = options,

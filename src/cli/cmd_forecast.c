@@ -152,26 +152,26 @@ static int run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "watch-for",
      .argument = "SECONDS",
-     .help = "Without a daemon: look for so long before answering (default: 20, or not at all where a fresh history is stored)"},
+     .help = "Without a daemon: watch this long before answering (default: 20, or 0 if recent history is stored)"},
     OPTION_STORE,
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
 static const struct example examples[] = {
-    {"whirr forecast", "when is memory full, when does heat slow a GPU down, when is the store full"},
+    {"whirr forecast", "when memory is full, when a GPU throttles, when the disk is full"},
     {"whirr forecast --gpu 1 --json | jq .gpus[0].memory.seconds", "one number as data"},
-    {"whirr forecast --direct --watch-for 60", "without the daemon, after a minute of looking"},
-    {"whirr --source sim:scenario=vram-leak,start=300 forecast", "something to look at without a GPU"},
+    {"whirr forecast --direct --watch-for 60", "without the daemon, after watching for a minute"},
 };
 
 const struct command command_forecast = {
     .name = "forecast",
-    .summary = "When will memory be full, when will heat slow a GPU down",
+    .group = HELP_EXPLAIN,
+    .summary = "Forecast when memory will be full and when a GPU will throttle",
     .details =
-        "Memory: the robust slope since the last load, unload or change of processes, with an interval, and the process that "
-        "grows; or no trend. Temperature: where it settles under the load of the moment; never, when that is below the limit at "
-        "which the card slows itself down. Store: when its cap is hit or its disk full. A running daemon is asked first: it "
-        "has seen more, so it sees further. The interval is meant to hold the truth in four of five cases.",
+        "Memory: the robust slope since the last load, unload or change of processes, with an interval, and the process that is "
+        "growing; or no trend. Temperature: where it settles under the current load; never, if that is below the GPU's throttle "
+        "limit. History database: when it reaches its size limit or the disk is full. A running daemon is asked first: it has more "
+        "samples, so it sees further. The interval is meant to hold the truth in four of five cases.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

@@ -98,26 +98,26 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "nagios", .help = "One line for Nagios, Icinga and the like; exit status 0 fine, 1 warning, 2 critical, 3 unknown"},
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+    {.name = "nagios",
+     .help = "Print one line for Nagios, Icinga and the like; exit status 0 OK, 1 warning, 2 critical, 3 unknown"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
 static const struct example examples[] = {
-    {"whirr health", "state of each GPU, the reason, and what to do"},
+    {"whirr health", "the state of each GPU, the reason, and what to do"},
     {"whirr health --nagios", "as a check plugin"},
     {"whirr health --json | jq -r '.gpus[] | select(.state != \"healthy\") | .reason'", "only what is wrong"},
-    {"whirr --source sim:scenario=gpu-lost health", "something to look at without a GPU"},
 };
 
 const struct command command_health = {
-    .exits = "0 healthy, asleep or unknown; 1 degraded; 2 failing or lost. Also 1 when no answer was found, 2 for wrong usage or "
-             "configuration. With --nagios: 0 fine, 1 warning, 2 critical, 3 unknown",
+    .exits = "0 healthy, asleep or unknown; 1 degraded, or the check failed; 2 failing or lost, or wrong usage or configuration. "
+             "With --nagios: 0 OK, 1 warning, 2 critical, 3 unknown.",
     .name = "health",
-    .summary = "Are the GPUs well? A state, the reason, and what to do",
-    .details =
-        "Looks at driver errors (XID; also those in the kernel log from before), memory errors and repairs, heat and slowdowns, "
-        "links, fans, and the driver's own verdict. A running daemon is asked first: it remembers, so it knows what lasts, "
-        "what came back after a reset, and what is missing. States: healthy, degraded, failing, lost, asleep, unknown.",
+    .group = HELP_EXPLAIN,
+    .summary = "Check the health of the GPUs: state, reason, what to do",
+    .details = "Checks driver errors (XID, including earlier ones in the kernel log), memory errors and repairs, overheating and "
+               "throttling, links, fans, and the driver's own verdict. A running daemon is asked first: it knows what lasted, what "
+               "came back after a reset, and what is missing. States: healthy, degraded, failing, lost, asleep, unknown.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

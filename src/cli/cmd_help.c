@@ -19,6 +19,10 @@ static int run_help(struct cli *cli)
             manual_metrics(&out, &cli->page);
         return show_text(&out);
     }
+    if (name && strcmp(name, "options") == 0) {
+        help_options(&out, &cli->page);
+        return show_text(&out);
+    }
     const struct command *command = name ? command_find(name) : NULL;
     if (name && !command)
         return cli_usage(NULL, "unknown command '%s'", name);
@@ -28,28 +32,29 @@ static int run_help(struct cli *cli)
         else
             manual_overview(&out);
     } else if (command)
-        help_command(&out, &cli->page, command);
+        help_command(&out, &cli->page, command, options_has(&cli->options, "verbose"));
     else
         help_overview(&out, &cli->page);
     return show_text(&out);
 }
 
 static const struct option_spec options[] = {
-    {.name = "scdoc", .hidden = true, .help = "As the source of a man page"},
-    {.name = "markdown", .hidden = true, .help = "The metrics as docs/metrics.md"},
+    {.name = "scdoc", .hidden = true, .help = "Print the source of a man page"},
+    {.name = "markdown", .hidden = true, .help = "Print the metrics as docs/metrics.md"},
 };
 
 static const struct example examples[] = {
-    {"whirr help", "all commands"},
-    {"whirr help ps", "examples and options of one"},
-    {"whirr help metrics", "every reading: its key in JSON, its Prometheus name, what it means"},
+    {"whirr help ps", "usage, examples and options of one command; -v for more"},
+    {"whirr help options", "the options that every command accepts"},
+    {"whirr help metrics", "every reading: JSON key, Prometheus name, meaning"},
 };
 
 const struct command command_help = {
     .alone = true,
     .name = "help",
-    .summary = "Show help on whirr, on one of its commands, or on all metrics",
-    .arguments = "[COMMAND|metrics]",
+    .group = HELP_SETUP,
+    .summary = "Show help for whirr, a command, all options, or all metrics",
+    .arguments = "[COMMAND|options|metrics]",
     .arguments_max = 1,
     .options = options,
     .option_count = ARRAY_LEN(options),
@@ -76,6 +81,7 @@ static int run_version(struct cli *cli)
 
 const struct command command_version = {
     .name = "version",
+    .group = HELP_SETUP,
     .summary = "Show the version",
     .run = run_version,
 };

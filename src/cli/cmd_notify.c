@@ -167,25 +167,24 @@ static int run(struct cli *cli)
 static const char *const severities[] = {"info", "warning", "critical", NULL};
 
 static const struct option_spec options[] = {
-    {.name = "resolved", .help = "test: send that the alert is over, not that it fires"},
+    {.name = "resolved", .help = "test: send a resolved alert instead of a firing one"},
     {.name = "severity", .argument = "SEVERITY", .values = severities, .help = "test: info, warning (default) or critical"},
 };
 
 static const struct example examples[] = {
-    {"whirr notify test ops", "does a message arrive at [notify.ops]?"},
-    {"whirr notify test phone --severity critical", "how does the worst look there?"},
-    {"whirr notify list", "who hears of alerts, what waits, what failed"},
-    {"whirr --config new.toml notify test chat --json", "try a configuration before it is used"},
+    {"whirr notify", "who is notified, what is queued, what failed"},
+    {"whirr notify test ops", "send a test message to [notify.ops]"},
+    {"whirr --config new.toml notify test chat --json", "try a configuration before using it"},
 };
 
 const struct command command_notify = {
-    .exits = "0 fine; 1 it failed: the message did not arrive; 2 wrong usage or configuration.",
+    .exits = "0 fine; 1 it failed: the message was not delivered; 2 wrong usage or configuration.",
     .name = "notify",
-    .summary = "Who hears of alerts, and whether a message arrives",
+    .group = HELP_SETUP,
+    .summary = "Show who is notified of alerts, and send a test message",
     .details =
-        "Words: list (the default), test NAME. `test` sends one message from here, at once and without the daemon's queue, and "
-        "says what came back; it ends with 1 when the message did not arrive. Addresses are shown without their secret "
-        "parts.",
+        "Subcommands: list (the default), test NAME. `test` sends one message from here, immediately and without the daemon's "
+        "queue, and shows the response; it exits with 1 if the message was not delivered. Secret parts of addresses are masked.",
     .arguments = "[list | test NAME]",
     .arguments_max = 2,
     .options = options,

@@ -78,31 +78,29 @@ static const struct option_spec options[] = {
      .argument = "KEY",
      .values = process_sort_keys,
      .help = "Sort by gpu (default), memory, utilization, power, cpu, host-memory, pid, user, name or age"},
-    {.name = "reverse", .letter = 'r', .help = "The other way round"},
-    {.name = "user", .argument = "NAME", .complete = COMPLETE_USER, .help = "Only processes of this user"},
-    {.name = "name", .argument = "TEXT", .help = "Only processes with this in their name or command"},
-    {.name = "type", .argument = "TYPE", .values = types, .help = "Only compute, or only graphics processes"},
-    {.name = "show-secrets", .help = "Do not mask keys, tokens and passwords in commands"},
-    {.name = "quick", .help = "One sample only: rates stay unknown"},
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+    {.name = "reverse", .letter = 'r', .help = "Reverse the order"},
+    {.name = "user", .argument = "NAME", .complete = COMPLETE_USER, .help = "Show only processes of this user"},
+    {.name = "name", .argument = "TEXT", .help = "Show only processes with this text in their name or command"},
+    {.name = "type", .argument = "TYPE", .values = types, .help = "Show only compute or only graphics processes"},
+    {.name = "show-secrets", .help = "Don't mask keys, tokens and passwords in commands"},
+    {.name = "quick", .help = "Take one sample only; rates stay unknown"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
 static const struct example examples[] = {
-    {"whirr ps", "every process on every GPU"},
-    {"whirr ps --sort memory", "who holds most memory"},
-    {"whirr ps --gpu 1 --user alice", "what alice does on GPU 1"},
-    {"whirr ps --json | jq '.processes[].pid'", "the pids for a script"},
+    {"whirr ps --sort memory", "who is using the most memory"},
+    {"whirr ps --gpu 1 --user alice", "what alice is running on GPU 1"},
+    {"whirr ps --json | jq '.processes[].pid'", "the PIDs for a script"},
 };
 
 const struct command command_ps = {
     .name = "ps",
-    .summary = "The processes on the GPUs, with their share of memory, load and power",
-    .details =
-        "One row for each process and GPU. SM is the share of the compute units, MEM of the memory bandwidth, ENC and DEC of "
-        "the video engines. WATTS is the part of the GPU's power above idle that the process's share of these engines "
-        "explains; BY is `util`, or `alone` where shares are unknown and it is the only process. The row `(not attributed)` has "
-        "the rest: idle power, hidden processes, unknown shares. Arguments that look like keys, tokens or passwords are "
-        "masked unless --show-secrets is given.",
+    .summary = "Show GPU processes with their memory, utilization and power",
+    .details = "One row per process and GPU. SM is the share of the compute units, MEM of the memory bandwidth, ENC and DEC of the "
+               "video engines. WATTS is the part of the GPU's power above idle that the process's share of these engines explains; "
+               "BY is `util`, or `alone` where shares are unknown and it is the only process. The row `(not attributed)` has the "
+               "rest: idle power, hidden processes, unknown shares. Arguments that look like keys, tokens or passwords are masked "
+               "unless --show-secrets is given.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

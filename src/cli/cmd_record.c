@@ -89,23 +89,23 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "interval", .argument = "SECONDS", .help = "Time between samples; default: 1"},
-    {.name = "duration", .argument = "SECONDS", .help = "End by itself after so long; default: ^C ends"},
-    {.name = "quiet", .letter = 'q', .help = "Do not tell about progress"},
+    {.name = "interval", .argument = "SECONDS", .help = "Time between samples (default: 1)"},
+    {.name = "duration", .argument = "SECONDS", .help = "Stop after this time (default: at Ctrl+C)"},
+    {.name = "quiet", .letter = 'q', .help = "Don't report progress"},
 };
 
 static const struct example examples[] = {
-    {"whirr record night.whirr", "until ^C, a sample every second"},
-    {"whirr record run.whirr --interval 0.2 --duration 60", "a closer look, for a minute"},
-    {"whirr --source replay:night.whirr --watch", "play it"},
+    {"whirr record night.whirr", "a sample every second, until Ctrl+C"},
+    {"whirr record run.whirr --interval 0.2 --duration 60", "five samples a second, for a minute"},
+    {"whirr --source replay:night.whirr --watch", "replay it"},
 };
 
 const struct command command_record = {
     .name = "record",
-    .summary = "Record what the GPUs say over time, to be replayed",
-    .details =
-        "A recording that exists is continued. Command lines, user and host names are in it, with secrets masked; the file is "
-        "readable by its owner only.",
+    .group = HELP_RUN,
+    .summary = "Record the GPUs to a file that can be replayed",
+    .details = "An existing recording is continued. Command lines, user and host names are in it, with secrets masked; only its "
+               "owner can read the file.",
     .arguments = "FILE",
     .arguments_min = 1,
     .arguments_max = 1,

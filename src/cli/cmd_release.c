@@ -98,25 +98,24 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "for", .argument = "DURATION", .help = "How long, like 90s or 10m; default: 5m"},
+    {.name = "for", .argument = "DURATION", .help = "How long, like 90s or 10m (default: 5m)"},
     {.name = "end", .help = "Take the driver back now"},
 };
 
 static const struct example examples[] = {
-    {"whirr release", "for five minutes"},
     {"whirr release --for 20m && apt upgrade nvidia-driver", "while the driver is upgraded"},
-    {"whirr release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset when nobody holds it"},
-    {"whirr release --end", "done early"},
+    {"whirr release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset while nothing holds it"},
+    {"whirr release --end", "take it back early"},
 };
 
 const struct command command_release = {
     .exits = "0 the driver is released, or nothing holds it; 1 it failed, or only a daemon that is not yours is running; 2 wrong "
              "usage or configuration.",
     .name = "release",
-    .summary = "Let the daemon go of the driver for a while, for an upgrade or a reset",
-    .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile, and read again "
-               "automatically. Acts on "
-               "your own daemon (root: the system's) or the one that --socket names, and on no other.",
+    .group = HELP_ACT,
+    .summary = "Release the GPU driver for a while, for an upgrade or a reset",
+    .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile, and are read again "
+               "automatically. Acts on your own daemon (root: the system's) or the one given with --socket, and on no other.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

@@ -18,31 +18,33 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "since", .argument = "TIME", .help = "From then on: -7d (default), \"yesterday\", 2026-11-01"},
-    {.name = "until", .argument = "TIME", .help = "Up to then instead of up to now"},
-    {.name = "by", .argument = "WHAT", .values = kinds, .help = "Only by user, container, command or model, and all rows of it"},
-    {.name = "price", .argument = "PRICE", .help = "Price of a kilowatt-hour instead of energy.price_per_kwh"},
-    {.name = "currency", .argument = "TEXT", .help = "Its currency instead of energy.currency"},
-    {.name = "hot", .argument = "CELSIUS", .help = "From this temperature on a card counts as hot (default: 80)"},
+    {.name = "since", .argument = "TIME", .help = "Start: -7d (default), \"yesterday\", 2026-11-01"},
+    {.name = "until", .argument = "TIME", .help = "End (default: now)"},
+    {.name = "by",
+     .argument = "WHAT",
+     .values = kinds,
+     .help = "Show only this breakdown, with all rows: user, container, command or model"},
+    {.name = "price", .argument = "PRICE", .help = "Price per kWh instead of energy.price_per_kwh"},
+    {.name = "currency", .argument = "TEXT", .help = "Currency instead of energy.currency"},
+    {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
     PAST_OPTION_HOST,
     OPTION_STORE,
 };
 
 static const struct example examples[] = {
-    {"whirr report", "the last seven days: hours, energy, costs, idle memory, hot spells"},
-    {"whirr report --since -30d --by user", "a month, user by user (or container, command, model)"},
-    {"whirr report --since yesterday --until today --price 0.30", "yesterday, with costs"},
-    {"whirr report --json | jq '.users[] | [.name, .energy_kwh]'", "for a spreadsheet"},
+    {"whirr report", "the last seven days: hours, energy, cost, idle memory, hot spells"},
+    {"whirr report --since -30d --by user", "a month by user (or container, command, model)"},
+    {"whirr report --since yesterday --until today --price 0.30", "yesterday, with cost"},
 };
 
 const struct command command_report = {
     .name = "report",
-    .summary = "Who used the GPUs, for how long, with how much energy, and what it cost",
-    .details =
-        "From the history that `whirr serve` keeps. Hours are those in which a process was on a card, busy ones those in which it "
-        "computed; two processes of one user on the same card count once. The energy of a card is what its own counter says, or "
-        "its power over time where it has none; each process gets its part of it, and what no process can be given is a row of "
-        "its own. Memory that was held without computing is named with its holder.",
+    .group = HELP_PAST,
+    .summary = "Report hours, energy and cost by user, container or model",
+    .details = "Reads the history that `whirr serve` keeps. Hours count the time a process was on a GPU, busy hours the time it "
+               "was computing; two processes of one user on the same GPU count once. A GPU's energy comes from its own counter, or "
+               "from power over time if it has none; each process gets its share, and what can't be attributed to any process has "
+               "a row of its own. Memory held without computing is listed with its owner.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

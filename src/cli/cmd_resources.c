@@ -54,17 +54,18 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
 static const struct example examples[] = {
-    {"whirr resources", "CPU, memory, GPUs and network of this machine"},
-    {"whirr resources --json | jq .gpu_free_vram_gb", "free memory of the GPU with most room"},
+    {"whirr resources", "CPU, memory, GPUs and network of this host"},
+    {"whirr resources --json | jq .gpu_free_vram_gb", "free memory of the GPU with the most available"},
+    {"whirr resources --watch=5", "refresh every 5 seconds"},
 };
 
 const struct command command_resources = {
     .name = "resources",
-    .summary = "CPU, memory, network and GPUs of this machine, in short",
+    .summary = "Show CPU, memory, network and GPUs of this host in short",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

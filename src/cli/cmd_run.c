@@ -133,20 +133,22 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "wait", .argument = "SECONDS", .help = "Longest time to wait for room on the GPU; default: 120"},
+    {.name = "wait", .argument = "SECONDS", .help = "Maximum time to wait for room on the GPU (default: 120)"},
 };
 
 static const struct example examples[] = {
     {"whirr run -- blender -b scene.blend -a", "render with the whole GPU"},
-    {"whirr run -- %command%", "in the launch options of a game in Steam"},
+    {"whirr run -- %command%", "in the launch options of a Steam game"},
+    {"whirr run --wait 10 -- ./benchmark", "wait at most 10 seconds for room"},
 };
 
 const struct command command_run = {
-    .exits = "That of the program; 1 it could not be started; 2 wrong usage or configuration.",
+    .exits = "The program's own; 1 it could not be started; 2 wrong usage or configuration.",
     .name = "run",
-    .summary = "Run a program that needs the GPU: workers under guard make room before it starts",
+    .group = HELP_ACT,
+    .summary = "Run a program after guarded workers have made room",
     .details = "Announces the need to every guard of this user, waits until their workers are off the GPU, runs the program, and "
-               "releases them at its end. Without a guard it simply runs the program.",
+               "releases them when it ends. Without a guard it simply runs the program.",
     .arguments = "-- COMMAND...",
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,

@@ -110,30 +110,26 @@ static int run(struct cli *cli)
 static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
 
 static const struct option_spec options[] = {
-    {.name = "listen", .argument = "ADDR:PORT", .help = "Where to listen (may be repeated); default: 127.0.0.1:9447"},
-    {.name = "interval", .argument = "SECONDS", .help = "Time between samples; default: 5"},
-    {.name = "store", .argument = "URL|none", .help = "Where history is kept: sqlite:PATH, postgresql://... or none"},
-    {.name = "insecure", .help = "Allow other addresses than loopback without a token"},
-    {.name = "log-level",
-     .argument = "LEVEL",
-     .values = log_levels,
-     .help = "The least important messages to write; default: info"},
+    {.name = "listen", .argument = "ADDR:PORT", .help = "Address to listen on (may be repeated; default: 127.0.0.1:9447)"},
+    {.name = "interval", .argument = "SECONDS", .help = "Time between samples (default: 5)"},
+    {.name = "store", .argument = "URL|none", .help = "History database: sqlite:PATH, postgresql://... or none"},
+    {.name = "insecure", .help = "Allow addresses other than loopback without a token"},
+    {.name = "log-level", .argument = "LEVEL", .values = log_levels, .help = "Least severe messages to log (default: info)"},
 };
 
 static const struct example examples[] = {
-    {"whirr serve", "page and API on http://127.0.0.1:9447"},
+    {"whirr serve", "dashboard and API on http://127.0.0.1:9447"},
     {"whirr serve --interval 1 --store sqlite:gpu.db", "a sample every second, kept in a file"},
-    {"whirr serve --source sim:gpus=8,scenario=mixed", "on a simulated machine"},
     {"whirr token new laptop && whirr serve --listen 0.0.0.0:9447", "for other hosts, with a token"},
 };
 
 const struct command command_serve = {
     .alone = true,
     .name = "serve",
-    .summary = "Run the daemon: page, API, events, metrics and history",
-    .details =
-        "Commands of this user ask a running daemon instead of sampling themselves. SIGHUP reads the configuration again; SIGTERM "
-        "ends it within two seconds.",
+    .group = HELP_RUN,
+    .summary = "Run the daemon: dashboard, API, metrics, history and alerts",
+    .details = "Commands of this user ask a running daemon instead of sampling themselves. SIGHUP reloads the configuration; "
+               "SIGTERM stops it within two seconds.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

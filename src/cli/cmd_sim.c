@@ -77,14 +77,15 @@ static int run(struct cli *cli)
 
 static const struct example examples[] = {
     {"whirr sim list", "the scenarios"},
-    {"whirr --source sim:scenario=overheat", "one of them"},
-    {"whirr --source sim:gpus=8,model=h100 --watch", "eight cards of one kind, watched"},
+    {"whirr --source sim:scenario=overheat", "show one of them"},
+    {"whirr --source sim:gpus=8,model=h100 --watch", "eight GPUs of one model"},
 };
 
 const struct command command_sim = {
     .alone = true,
     .name = "sim",
-    .summary = "List what the simulated machine can play",
+    .group = HELP_RUN,
+    .summary = "List the scenarios of the simulator",
     .arguments = "list",
     .arguments_max = 1,
     .examples = examples,

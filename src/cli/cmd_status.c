@@ -45,23 +45,21 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "full", .help = "Every reading, also the slow ones; takes one second to measure rates"},
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+    {.name = "full", .help = "Show every reading, including slow ones; takes one second to measure rates"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
 static const struct example examples[] = {
     {"whirr", "all GPUs at a glance"},
-    {"whirr status --watch", "the same, redrawn every 2 seconds"},
-    {"whirr status --full --gpu 0", "everything that GPU 0 tells"},
+    {"whirr status --full --gpu 0", "every reading of GPU 0"},
     {"whirr status --json | jq '.gpus[0].power_watts'", "one number for a script"},
-    {"whirr --source sim:gpus=4,scenario=training", "without a GPU, on a simulated machine"},
 };
 
 const struct command command_status = {
     .name = "status",
-    .summary = "All GPUs at a glance: load, memory, heat, power, fan, and who uses them",
-    .details = "One or two lines a GPU. A reading that the hardware, the driver or permissions do not give is shown as a dash, "
-               "and as null in JSON, where `absent` tells the reason.",
+    .summary = "Show all GPUs at a glance",
+    .details = "One row per GPU. A reading that the hardware, the driver or your permissions do not provide is shown as a dash, "
+               "and as null in JSON, where `absent` has the reason.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

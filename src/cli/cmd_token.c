@@ -106,16 +106,15 @@ static int run(struct cli *cli)
 static const struct example examples[] = {
     {"whirr token new laptop", "a token for the laptop, shown once"},
     {"curl -H \"Authorization: Bearer $TOKEN\" http://box:9447/api/gpu/summary", "use it"},
-    {"whirr token list", "those that are known, by name"},
-    {"whirr token remove laptop", "lock it out, at once"},
+    {"whirr token remove laptop", "revoke it immediately"},
 };
 
 const struct command command_token = {
     .name = "token",
-    .summary = "Make, list and remove access tokens of the daemon",
-    .details = "A token is needed from other hosts, and on this one to act (`POST`) over HTTP. It is shown once; its SHA-256 is "
-               "kept in the "
-               "state folder.",
+    .group = HELP_SETUP,
+    .summary = "Create, list and remove access tokens of the daemon",
+    .details = "A token is needed from other hosts, and on this host to act (`POST`) over HTTP. It is shown once; its SHA-256 is "
+               "kept in the state directory.",
     .arguments = "new [NAME] | list | remove NAME",
     .arguments_min = 1,
     .arguments_max = 2,

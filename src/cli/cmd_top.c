@@ -82,7 +82,6 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
     {"whirr top", "GPUs, processes and the reason, live"},
     {"whirr top --once --size 120x40", "one frame as text"},
-    {"whirr top --allow-signals", "also end processes, after a confirmation"},
     {"whirr --source replay:FILE top", "look at a recording"},
 };
 

@@ -106,32 +106,31 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "at", .argument = "TIME", .help = "At that moment: \"03:10\" (the last one), -2h, 2026-11-14T03:10"},
-    {.name = "since", .argument = "TIME", .help = "What happened since then that is worth explaining, the most important first"},
-    {.name = "until", .argument = "TIME", .help = "With --since: up to then instead of up to now"},
+    {.name = "at",
+     .argument = "TIME",
+     .help = "Explain this moment of the past: \"03:10\" (the most recent), -2h, 2026-11-14T03:10"},
+    {.name = "since", .argument = "TIME", .help = "Explain what happened since then, most important first"},
+    {.name = "until", .argument = "TIME", .help = "With --since: up to then instead of now"},
     PAST_OPTION_HOST,
     OPTION_STORE,
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Again and again (default: every 2 seconds)"},
+    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
 static const struct example examples[] = {
-    {"whirr why", "why is the fan running, why is it hot, why is it slow"},
-    {"whirr why --at 03:10", "why it was loud at ten past three last night"},
-    {"whirr why --since -8h", "what happened overnight, the most important first"},
-    {"whirr why --gpu 1", "the same for one GPU"},
-    {"whirr why --json | jq '.gpus[].causes[0]'", "the most likely cause as data"},
-    {"whirr --source sim:scenario=overheat why", "an answer to look at without a GPU"},
+    {"whirr why", "why is the fan loud, why is it hot, why is it slow"},
+    {"whirr why --at 03:10", "why was it loud at ten past three last night"},
+    {"whirr why --since -8h", "what happened overnight, most important first"},
 };
 
 const struct command command_why = {
     .name = "why",
-    .summary = "Why the fan runs: a sentence, the evidence, and what could be done",
-    .details =
-        "Weighs fan, heat, power, clocks, load and processes against each other and against the card's own limits. Where the "
-        "driver does not keep the last seconds itself, it watches for about one second.\n\n"
-        "With --at and --since it answers from the history that `whirr serve` keeps: who was on the card then, and what followed "
-        "from it. Times without a zone are those of this machine. Where only summaries are left, or nothing was stored, the answer "
-        "says so.",
+    .group = HELP_EXPLAIN,
+    .summary = "Explain why a GPU is loud, hot, slow or busy",
+    .details = "Compares fan, temperature, power, clocks, utilization and processes with each other and with the GPU's own limits. "
+               "If the driver doesn't keep the last seconds itself, it samples for about one second.\n\nWith --at and --since it "
+               "answers from the history that `whirr serve` keeps: "
+               "who was using the GPU then, and what happened as a result. Times without a zone are in this host's time zone. If "
+               "only summaries are left, or nothing was stored, the answer says so.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

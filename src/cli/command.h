@@ -11,10 +11,14 @@ struct example {
     const char *what; /* what it does */
 };
 
+/* What a person wants when they reach for it; --help lists the commands in this order. */
+enum help_group { HELP_LOOK, HELP_EXPLAIN, HELP_PAST, HELP_ACT, HELP_RUN, HELP_SETUP, HELP_COUNT };
+
 struct command {
     const char *name;
-    const char *summary;   /* one line, no full stop */
-    const char *details;   /* paragraphs for --help and the man page; NULL: the summary says it all */
+    enum help_group group;
+    const char *summary;   /* one line that starts with a verb, no period */
+    const char *details;   /* paragraphs for `help -v` and the man page; NULL: the summary says it all */
     const char *exits;     /* what its exit status means; NULL: COMMAND_EXITS */
     const char *arguments; /* "FILE", "[COMMAND]"; NULL: none */
     size_t arguments_min, arguments_max;
@@ -27,7 +31,7 @@ struct command {
     int (*run)(struct cli *cli); /* returns the exit status */
 };
 
-#define COMMAND_EXITS "0 fine, also without a GPU; 1 it failed; 2 wrong usage or configuration."
+#define COMMAND_EXITS "0 fine, even without a GPU; 1 it failed; 2 wrong usage or configuration."
 
 extern const struct command *const command_table[];
 extern const size_t command_count;
@@ -35,9 +39,12 @@ extern const struct option_table global_options;
 
 const struct command *command_find(const char *name); /* NULL: unknown */
 
-/* --help of one command, and of the program. */
-void help_command(struct buf *out, const struct page *page, const struct command *command);
+extern const char *const command_groups[HELP_COUNT];
+
+/* --help of one command (one screen; `full` adds its details), of the program, and of the options that all commands accept. */
+void help_command(struct buf *out, const struct page *page, const struct command *command, bool full);
 void help_overview(struct buf *out, const struct page *page);
+void help_options(struct buf *out, const struct page *page);
 
 /* ---- Man pages from the command table, as source for scdoc(5), and the list of metrics from the metric table. ---- */
 

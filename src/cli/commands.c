@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of commands, in the order in which --help lists them, and the options that all of them understand.
+ * The table of commands, in the order in which --help lists them within their groups, and the options that all of them understand.
  */
 #include "base/cleanup.h"
 #include "cli/command.h"
@@ -47,29 +47,34 @@ const struct command *const command_table[] = {
 /* clang-format on */
 const size_t command_count = ARRAY_LEN(command_table);
 
+const char *const command_groups[HELP_COUNT] = {
+    [HELP_LOOK] = "Look", [HELP_EXPLAIN] = "Explain", [HELP_PAST] = "Past",
+    [HELP_ACT] = "Act",   [HELP_RUN] = "Run",         [HELP_SETUP] = "Set up",
+};
+
 static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
 static const struct option_spec globals[] = {
     {.name = "json", .help = "Print JSON instead of text"},
-    {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Speak of one GPU only", .complete = COMPLETE_GPU},
+    {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Limit to one GPU", .complete = COMPLETE_GPU},
     {.name = "source",
      .argument = "NAME[:PARAMETERS]",
      .complete = COMPLETE_SOURCE,
-     .help = "Read GPUs from this source (may be repeated); default: auto"},
+     .help = "Read GPUs from this source (may be repeated; default: auto)"},
     {.name = "sysroot",
      .argument = "DIR",
      .complete = COMPLETE_FOLDER,
-     .help = "Take /sys, /proc and /etc from a recorded machine"},
-    {.name = "direct", .help = "Sample by itself, without asking a running daemon"},
+     .help = "Read /sys, /proc and /etc from a recorded machine"},
+    {.name = "direct", .help = "Sample directly, without asking a running daemon"},
     {.name = "socket",
      .argument = "PATH|none",
      .complete = COMPLETE_FILE,
-     .help = "The daemon's Unix socket: where commands look for it, and where serve listens"},
-    {.name = "config", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Read this configuration instead of the usual one"},
-    {.name = "color", .argument = "WHEN", .values = color_choices, .help = "Colours: auto (on a terminal), always, never"},
-    {.name = "no-color", .help = "Same as --color never; the environment's NO_COLOR is heeded too"},
-    {.name = "verbose", .letter = 'v', .help = "Log what happens to stderr; twice for more"},
+     .help = "The daemon's Unix socket: where commands connect and serve listens"},
+    {.name = "config", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Read only this configuration file"},
+    {.name = "color", .argument = "WHEN", .values = color_choices, .help = "Use colors: auto (on a terminal), always, never"},
+    {.name = "no-color", .help = "Same as --color never; NO_COLOR in the environment is respected, too"},
+    {.name = "verbose", .letter = 'v', .help = "Log to stderr; twice for more"},
     {.name = "log-format", .argument = "FORMAT", .values = log_formats, .help = "Log as text or json"},
     {.name = "help", .letter = 'h', .help = "Show help"},
     {.name = "version", .letter = 'V', .help = "Show the version"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * --help: examples first, then how to call it, then the options.
+ * --help, on one screen: usage, three examples, the command's own options. The options of all commands have a page of their own.
  */
 #include <stdio.h>
 
@@ -48,48 +48,56 @@ static void option_list(struct buf *out, const struct page *page, const struct o
     }
 }
 
-void help_command(struct buf *out, const struct page *page, const struct command *command)
+static void paragraph(struct buf *out, const struct page *page, const char *text)
+{
+    buf_char(out, '\n');
+    page_wrap(out, page, INK_PLAIN, text, 0, 0);
+}
+
+void help_command(struct buf *out, const struct page *page, const struct command *command, bool full)
 {
     char line[256];
-    snprintf(line, sizeof line, "whirr %s: %s", command->name, command->summary);
+    snprintf(line, sizeof line, "%s.", command->summary);
     page_wrap(out, page, INK_PLAIN, line, 0, 0);
-    if (command->example_count) {
-        title(out, page, "Examples");
-        for (size_t i = 0; i < command->example_count; i++)
-            two_columns(out, page, INK_MEMORY, command->examples[i].line, command->examples[i].what, 32);
-    }
-    title(out, page, "Usage");
-    snprintf(line, sizeof line, "  whirr %s [OPTIONS]%s%s", command->name, command->arguments ? " " : "",
+    snprintf(line, sizeof line, "Usage: whirr %s [OPTIONS]%s%s", command->name, command->arguments ? " " : "",
              command->arguments ? command->arguments : "");
-    buf_printf(out, "%s\n", line);
-    if (command->details) {
-        buf_char(out, '\n');
-        page_wrap(out, page, INK_PLAIN, command->details, 0, 0);
-    }
-    title(out, page, "Exit status");
-    page_wrap(out, page, INK_PLAIN, command->exits ? command->exits : COMMAND_EXITS, 0, 0);
-    if (command->option_count) {
+    paragraph(out, page, line);
+    if (command->example_count)
+        title(out, page, "Examples");
+    for (size_t i = 0; i < command->example_count; i++)
+        two_columns(out, page, INK_MEMORY, command->examples[i].line, command->examples[i].what, 32);
+    if (full && command->details)
+        paragraph(out, page, command->details);
+    if (command->option_count)
         title(out, page, "Options");
-        option_list(out, page, command->options, command->option_count);
-    }
-    title(out, page, "Options of all commands");
-    option_list(out, page, global_options.specs, global_options.count);
+    option_list(out, page, command->options, command->option_count);
+    snprintf(line, sizeof line, "Exit status: %s", command->exits ? command->exits : COMMAND_EXITS);
+    paragraph(out, page, line);
+    snprintf(line, sizeof line, "More: `whirr help %s -v`, `whirr help options`", command->name);
+    page_wrap(out, page, INK_FAINT, command->details && !full ? line : "More: `whirr help options`", 0, 0);
 }
 
 void help_overview(struct buf *out, const struct page *page)
 {
-    page_wrap(out, page, INK_PLAIN, "whirr watches the GPUs of this machine and tells why they are busy, hot or loud.", 0, 0);
+    page_wrap(out, page, INK_PLAIN, "whirr shows what your GPUs are doing, and why they are busy, hot or loud.", 0, 0);
+    paragraph(out, page, "Usage: whirr [COMMAND] [OPTIONS]");
     title(out, page, "Examples");
-    two_columns(out, page, INK_MEMORY, "whirr", "all GPUs at a glance", 32);
-    two_columns(out, page, INK_MEMORY, "whirr why", "why is my GPU fan running?", 32);
-    two_columns(out, page, INK_MEMORY, "whirr ps --sort memory", "who holds the memory", 32);
-    two_columns(out, page, INK_MEMORY, "whirr --source sim", "without a GPU: a simulated machine", 32);
-    title(out, page, "Commands");
-    for (size_t i = 0; i < command_count; i++)
-        if (!command_table[i]->hidden)
-            two_columns(out, page, INK_STRONG, command_table[i]->name, command_table[i]->summary, 11);
-    title(out, page, "Options of all commands");
+    two_columns(out, page, INK_MEMORY, "whirr", "all GPUs at a glance", 24);
+    two_columns(out, page, INK_MEMORY, "whirr why", "why is my GPU fan running?", 24);
+    two_columns(out, page, INK_MEMORY, "whirr --source sim", "no GPU? a simulated machine", 24);
+    for (int group = 0; group < HELP_COUNT; group++) {
+        title(out, page, command_groups[group]);
+        for (size_t i = 0; i < command_count; i++)
+            if (!command_table[i]->hidden && (int)command_table[i]->group == group)
+                two_columns(out, page, INK_STRONG, command_table[i]->name, command_table[i]->summary, 11);
+    }
+    paragraph(out, page, "More: `whirr COMMAND --help`, `whirr help options`");
+}
+
+void help_options(struct buf *out, const struct page *page)
+{
+    page_wrap(out, page, INK_PLAIN, "Every command accepts these options, before or after its name.", 0, 0);
+    title(out, page, "Options");
     option_list(out, page, global_options.specs, global_options.count);
-    buf_char(out, '\n');
-    page_wrap(out, page, INK_PLAIN, "`whirr COMMAND --help` shows examples and options of a command.", 0, 0);
+    paragraph(out, page, "Exit status: " COMMAND_EXITS);
 }

@@ -94,7 +94,7 @@ static int setup_world(struct cli *cli)
     env_init_system(&cli->env);
     cli->env.sysroot = options_value(&cli->options, "sysroot", "");
     if (cli->env.sysroot[0] && (stat(cli->env.sysroot, &info) < 0 || !S_ISDIR(info.st_mode)))
-        return cli_fail("'%s' is not a folder that --sysroot can use: %s", cli->env.sysroot, strerror(errno ? errno : ENOTDIR));
+        return cli_fail("cannot use '%s' as --sysroot: %s", cli->env.sysroot, strerror(errno ? errno : ENOTDIR));
     return EXIT_FINE;
 }
 
@@ -102,7 +102,7 @@ static int show_help(const struct cli *cli, const struct command *command)
 {
     AUTO_BUF struct buf out = BUF(65536);
     if (command)
-        help_command(&out, &cli->page, command);
+        help_command(&out, &cli->page, command, options_has(&cli->options, "verbose"));
     else
         help_overview(&out, &cli->page);
     return show_text(&out);

@@ -11,7 +11,7 @@
 static void plain(struct buf *out, const char *text)
 {
     for (; *text; text++) {
-        if (strchr("\\*_#<~", *text))
+        if (strchr("\\*_#<~`", *text))
             buf_char(out, '\\');
         buf_char(out, *text);
     }
@@ -75,27 +75,32 @@ void manual_command(struct buf *out, const struct command *command)
 
 void manual_overview(struct buf *out)
 {
-    buf_text(out, "whirr(1)\n\n# NAME\n\nwhirr - watches GPUs and tells why they are busy, hot or loud\n\n"
+    buf_text(out, "whirr(1)\n\n# NAME\n\nwhirr - show what GPUs are doing, and why they are busy, hot or loud\n\n"
                   "# SYNOPSIS\n\n*whirr* [COMMAND] [OPTIONS]\n\n# DESCRIPTION\n\n"
-                  "whirr reads the GPUs of this machine, of all vendors at once, names the processes on them, and answers the "
-                  "question why the fan is running. Without a command it shows *whirr-status*(1).\n\n# COMMANDS\n\n");
-    for (size_t i = 0; i < command_count; i++) {
-        if (command_table[i]->hidden)
-            continue;
-        buf_printf(out, "*whirr-%s*(1)\n\t", command_table[i]->name);
-        plain(out, command_table[i]->summary);
-        buf_text(out, ".\n\n");
+                  "whirr reads the GPUs of this host, of all vendors at once, names the processes on them, and explains why "
+                  "a fan is running. Without a command it runs *whirr-status*(1).\n\n");
+    for (int group = 0; group < HELP_COUNT; group++) {
+        buf_printf(out, "# COMMANDS: %s\n\n", command_groups[group]);
+        for (size_t i = 0; i < command_count; i++) {
+            if (command_table[i]->hidden || (int)command_table[i]->group != group)
+                continue;
+            buf_printf(out, "*whirr-%s*(1)\n\t", command_table[i]->name);
+            plain(out, command_table[i]->summary);
+            buf_text(out, ".\n\n");
+        }
     }
     buf_text(out, "# OPTIONS OF ALL COMMANDS\n\n");
     option_items(out, global_options.specs, global_options.count);
-    buf_text(out, "# EXIT STATUS\n\n*0*\n\tFine, also where there is no GPU.\n\n*1*\n\tFailure.\n\n*2*\n\tWrong usage, or a "
-                  "configuration that cannot be used.\n\n"
-                  "Some commands say more by it; each page tells.\n\n"
-                  "# ENVIRONMENT\n\n*NO\\_COLOR*\n\tNo colours when set to anything.\n\n"
-                  "*COLUMNS*\n\tWidth of the output where it is not a terminal.\n\n"
-                  "*NVIDIA\\_VISIBLE\\_DEVICES*\n\tLimits the NVIDIA GPUs that are shown: all, none, void, indexes or UUIDs.\n\n"
-                  "*WHIRR\\_CONFIG*\n\tThe configuration file, like *--config*.\n\n"
-                  "*WHIRR\\_NVML\\_LIBRARY*, *WHIRR\\_CUDA\\_LIBRARY*, *WHIRR\\_NVIDIA\\_SMI*\n\t"
-                  "File names of the libraries and of the program, where they are not the usual ones.\n\n"
-                  "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration.\n");
+    buf_text(
+        out,
+        "# EXIT STATUS\n\n*0*\n\tFine, even without a GPU.\n\n*1*\n\tIt failed, or the answer is no.\n\n*2*\n\tWrong usage, or a "
+        "configuration that can't be used.\n\n"
+        "Each command's page lists its own.\n\n"
+        "# ENVIRONMENT\n\n*NO\\_COLOR*\n\tNo colors, if set to anything.\n\n"
+        "*COLUMNS*\n\tWidth of the output where it is not a terminal.\n\n"
+        "*NVIDIA\\_VISIBLE\\_DEVICES*\n\tLimits the NVIDIA GPUs that are shown: all, none, void, indexes or UUIDs.\n\n"
+        "*WHIRR\\_CONFIG*\n\tThe configuration file, like *--config*.\n\n"
+        "*WHIRR\\_NVML\\_LIBRARY*, *WHIRR\\_CUDA\\_LIBRARY*, *WHIRR\\_NVIDIA\\_SMI*\n\t"
+        "File names of the libraries and of the program, if not the usual ones.\n\n"
+        "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration.\n");
 }

@@ -9,23 +9,41 @@ COMMANDS = re.findall(r"^ *COMMAND\(([a-z-]+)\)", (ROOT / "src/cli/commands.c").
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_examples_first(whirr, command):
+def test_help_of_a_command_is_one_screen(whirr, command):
     result = whirr(command, "--help")
     assert result.code == 0 and result.err == ""
-    assert result.out.startswith(f"whirr {command}: ")
-    if "Examples" in result.out or command != "version":
-        assert result.out.index("Examples") < result.out.index("Usage")
-    assert "--source" in result.out and re.search(r"^Exit status$", result.out, re.M)
+    lines = result.out.splitlines()
+    assert len(lines) <= 45 and lines[0][0].isupper() and f"Usage: whirr {command} [OPTIONS]" in result.out
+    examples = re.search(r"^Examples\n(.*?)\n\n", result.out, re.M | re.S)
+    assert command == "version" or len(re.findall(r"^  \S", examples[1], re.M)) == 3
+    assert re.search(r"^Exit status: ", result.out, re.M)
+    assert "--sysroot DIR" not in result.out and "whirr help options" in result.out  # those of all commands have their own page
     assert result.out == whirr("help", command).out
-    typed = ("whirr ", "source ", "curl ", "sudo ")  # examples stand as they are typed
-    assert all(len(line) <= 80 for line in result.out.splitlines() if not line.strip().startswith(typed))
+    assert len(whirr("help", command, "-v").out) >= len(result.out)
+    typed = ("whirr ", "source ", "curl ", "sudo ", "env ")  # examples stand as they are typed
+    assert all(len(line) <= 80 for line in lines if not line.strip().startswith(typed))
 
 
-def test_overview_names_every_command(whirr):
+def test_summaries_start_with_a_verb(whirr):
+    verbs = {"Show", "Check", "Explain", "Plot", "Report", "Forecast", "List", "Free", "Run", "Record", "Manage", "Create", "Release", "Print", "Keep",
+             "Watch", "Compare", "Set", "Open", "Install", "Measure", "Test", "Score", "Add", "Stop", "Start", "Update", "Answer"}
+    for command in COMMANDS:
+        summary = whirr(command, "--help").out.splitlines()[0]
+        assert summary.split()[0].strip(',') in verbs and "?" not in summary, summary
+
+
+def test_options_of_all_commands_have_a_page(whirr):
+    out = whirr("help", "options").out
+    assert all(f"--{name}" in out for name in ("json", "gpu", "source", "sysroot", "direct", "socket", "config", "color"))
+
+
+def test_overview_lists_every_command_in_its_group(whirr):
     out = whirr("--help").out
     for command in COMMANDS:
         assert re.search(rf"^  {command} ", out, re.M), command
-    assert out.index("Examples") < out.index("Commands")
+    groups = [out.index(f"\n{group}\n") for group in ("Look", "Explain", "Past", "Act", "Run", "Set up")]
+    assert groups == sorted(groups) and out.index("Usage") < out.index("Examples") < groups[0]
+    assert "--sysroot" not in out
 
 
 @pytest.mark.parametrize("args,message", [

@@ -206,42 +206,33 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "all", .help = "With `list`: also those that were resolved within the last hour"},
-    {.name = "for",
-     .argument = "DURATION",
-     .help = "With `silence`: how long, like 2h. With `test`: how long the condition must hold"},
-    {.name = "until", .argument = "TIME", .help = "With `silence`: its end. With `test`: the end of the time that is looked at"},
-    {.name = "comment", .argument = "TEXT", .help = "With `silence`: why"},
-    {.name = "since", .argument = "TIME", .help = "With `test`: look at the history from there on"},
+    {.name = "all", .help = "list: include alerts resolved within the last hour"},
+    {.name = "for", .argument = "DURATION", .help = "silence: how long, like 2h; test: how long the condition must hold"},
+    {.name = "until", .argument = "TIME", .help = "silence: its end; test: end of the time range"},
+    {.name = "comment", .argument = "TEXT", .help = "silence: why"},
+    {.name = "since", .argument = "TIME", .help = "test: use the history from this time on"},
     OPTION_STORE,
-    {.name = "duration", .argument = "DURATION", .help = "With `test --source sim`: how long to simulate; default: 10m"},
-    {.name = "interval", .argument = "SECONDS", .help = "With `test --source sim`: time between two samples; default: 5"},
+    {.name = "duration", .argument = "DURATION", .help = "test with --source sim: how long to simulate (default: 10m)"},
+    {.name = "interval", .argument = "SECONDS", .help = "test with --source sim: time between samples (default: 5)"},
 };
 
 static const struct example examples[] = {
-    {"whirr alert", "what fires, what is about to, what is silenced"},
-    {"whirr alert check", "are the rules of the configuration right, and if not, where is the mistake"},
-    {"whirr alert test gpu_hot", "would it fire now, and if not, why"},
+    {"whirr alert", "firing, pending and silenced alerts"},
     {"whirr alert test 'memory_used_mb > 20GiB' --since -1d", "when would it have fired since yesterday"},
-    {"whirr alert test --source sim:scenario=overheat", "which rules fire when a card overheats"},
-    {"whirr alert silence gpu_hot gpu=0 --for 2h --comment 'new fans'", "tell nobody for two hours"},
-    {"whirr alert silence remove s1", "tell them again"},
+    {"whirr alert silence gpu_hot gpu=0 --for 2h --comment 'new fans'", "no notifications for two hours"},
 };
 
 const struct command command_alert = {
-    .exits = "0 fine, also when alerts fire; 1 it failed, or check has found mistakes; 2 wrong usage or configuration.",
+    .exits = "0 fine, even if alerts are firing; 1 it failed, or check found mistakes; 2 wrong usage or configuration.",
     .name = "alert",
-    .summary = "What fires, the rules behind it, and silences",
-    .details =
-        "Words: list (the default), rules, names, test [RULE|CONDITION], silence [add] NAME|KEY=VALUE..., silence list, silence "
-        "remove "
-        "ID, "
-        "check. Conditions of a silence: alert, severity, gpu, gpu_uuid, gpu_name, host, process, pid, user, or a label of the "
-        "rule; * and ? stand for anything.\n\nThe word test looks at the machine as it is now; with --source at a simulated "
-        "machine "
-        "or a recording (replay:FILE), with --since at the history. It tells nobody and changes nothing. docs/alerts.md has the "
-        "language of conditions and every built-in rule.",
-    .arguments = "[WORD] [WHAT...]",
+    .group = HELP_ACT,
+    .summary = "Show alerts and rules, test conditions, and silence alerts",
+    .details = "Subcommands: list (the default), rules, names, check, test [RULE|CONDITION], silence [add] NAME|KEY=VALUE..., "
+               "silence list, silence remove ID. Conditions of a silence: alert, severity, gpu, gpu_uuid, gpu_name, host, process, "
+               "pid, user, or a label of the rule; * and ? are wildcards.\n\n`test` uses the host as it is now; with --source a "
+               "simulated machine or a recording (replay:FILE), with --since the history. It notifies nobody and changes nothing. "
+               "docs/alerts.md has the condition language and every built-in rule.",
+    .arguments = "[list|rules|names|check|test|silence] [WHAT...]",
     .arguments_max = 16,
     .options = options,
     .option_count = ARRAY_LEN(options),

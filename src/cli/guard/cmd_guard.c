@@ -199,49 +199,44 @@ static const char *const claims[] = {"needs", "any", NULL};
 static const struct option_spec options[] = {
     {.name = "method",
      .argument = "METHOD",
-     .help = "How the memory is given back (may be repeated, tried in order): checkpoint, process, ollama, ..."},
+     .help = "How memory is freed (may be repeated, tried in order): checkpoint, process, ollama, ..."},
     {.name = "way", .argument = "METHOD", .hidden = true, .help = "The old name of --method"},
-    {.name = "url", .argument = "URL", .help = "Where the worker's HTTP API is"},
-    {.name = "name", .argument = "NAME", .help = "Name of the worker; default: that of the program"},
-    {.name = "interval", .argument = "SECONDS", .help = "Time between two looks for other processes; default: 5"},
-    {.name = "profile", .argument = "PROFILE", .values = profiles, .help = "desktop: shared with a person; server: only health"},
+    {.name = "url", .argument = "URL", .help = "The worker's HTTP API"},
+    {.name = "name", .argument = "NAME", .help = "Name of the worker (default: the program's)"},
+    {.name = "interval", .argument = "SECONDS", .help = "Seconds between checks for other processes (default: 5)"},
+    {.name = "profile", .argument = "PROFILE", .values = profiles, .help = "desktop: shared with a person; server: health only"},
     {.name = "claim",
      .argument = "WHO",
      .values = claims,
-     .help = "needs: only who needs the GPU drives the worker out; any: everybody"},
-    {.name = "clear-for",
-     .argument = "DURATION",
-     .help = "How long the GPU must be free before the worker comes back; default: 30s"},
-    {.name = "minimum-pause", .argument = "DURATION", .help = "How long a pause lasts at least; default: 30s"},
+     .help = "needs: only a process that needs the GPU evicts the worker; any: every process does"},
+    {.name = "clear-for", .argument = "DURATION", .help = "How long the GPU must be free before the worker returns (default: 30s)"},
+    {.name = "minimum-pause", .argument = "DURATION", .help = "Minimum length of a pause (default: 30s)"},
     {.name = "gate",
      .argument = "ADDR:PORT",
-     .help = "Listen there in front of the worker, and hold new requests while it is paused"},
-    {.name = "wait", .argument = "SECONDS", .help = "How long evict, hold and resume wait until it is done; default: 120"},
-    {.name = "no-wait", .help = "Do not wait at all"},
-    {.name = "dry-run", .help = "Only say what would be done"},
+     .help = "Listen here in front of the worker, and hold new requests while it is paused"},
+    {.name = "wait", .argument = "SECONDS", .help = "How long evict, hold and resume wait (default: 120)"},
+    {.name = "no-wait", .help = "Don't wait"},
+    {.name = "dry-run", .help = "Only show what would be done"},
 };
 
 static const struct example examples[] = {
     {"whirr guard run --method checkpoint -- llama-server -m model.gguf", "a worker that makes room for games and other jobs"},
-    {"whirr guard attach http://127.0.0.1:11434 --method ollama", "Ollama that runs already"},
-    {"whirr guard probe 4242", "does it survive a round trip? Try it before relying on it"},
-    {"whirr guard status", "who is under guard, and why it is paused"},
-    {"whirr guard evict && render scene.blend; whirr guard resume", "by hand"},
+    {"whirr guard attach http://127.0.0.1:11434 --method ollama", "guard an Ollama that is already running"},
+    {"whirr guard evict && render scene.blend; whirr guard resume", "evict it yourself"},
 };
 
 const struct command command_guard = {
-    .exits =
-        "0 done; 1 it failed: memory is not free, or a worker is not back; 2 wrong usage or configuration. With run: that of the "
-        "program.",
+    .exits = "0 done; 1 it failed: memory is not free, or a worker is not back; 2 wrong usage or configuration. With run: the "
+             "program's own.",
     .name = "guard",
-    .summary = "Give the GPU to whoever needs it, and bring the AI worker back afterwards",
-    .details =
-        "Words: run -- COMMAND..., attach PID|UNIT|URL, status, hold, release, evict and resume [NAME], probe PID|NAME. "
-        "hold and evict keep a worker off the GPU until release or resume, and wait until its memory is free (exit status 1: it is "
-        "not); resume brings it back even while somebody else needs the GPU, as soon as there is room.\n\nThe method `checkpoint` "
-        "uses the CUDA driver's checkpoint calls: NVIDIA gives no promise that a process "
-        "survives a failed one. Try `whirr guard probe` first, at a moment when a loss would not matter.",
-    .arguments = "[WORD] [WHAT] [-- COMMAND...]",
+    .group = HELP_ACT,
+    .summary = "Free the GPU on demand, and bring AI workers back afterwards",
+    .details = "Subcommands: run -- COMMAND..., attach PID|UNIT|URL, status, hold, release, evict and resume [NAME], probe "
+               "PID|NAME. hold and evict keep a worker off the GPU until release or resume, and wait until its memory is free "
+               "(exit status 1: it isn't); resume brings it back as soon as there is room, even while something else needs the "
+               "GPU.\n\nThe method `checkpoint` uses the CUDA driver's checkpoint calls: NVIDIA does not promise that a process "
+               "survives a failed one. Try `whirr guard probe` first, at a moment when losing the process would not matter.",
+    .arguments = "[status|run|attach|hold|release|evict|resume|probe] [WHAT] [-- COMMAND...]",
     .arguments_max = ARGUMENTS_MAX,
     .options = options,
     .option_count = ARRAY_LEN(options),

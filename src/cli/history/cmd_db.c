@@ -268,32 +268,29 @@ static const struct option_spec options[] = {
      .letter = 'o',
      .argument = "FILE",
      .complete = COMPLETE_FILE,
-     .help = "export: into this file instead of stdout"},
-    {.name = "force", .help = "export: write over a file that is there"},
-    {.name = "since", .argument = "TIME", .help = "export: from when, like -30d; default: all"},
-    {.name = "until", .argument = "TIME", .help = "export: until when; default: now"},
-    {.name = "host", .argument = "NAME", .help = "export: of this host only; default: of all"},
-    {.name = "full", .help = "vacuum: of PostgreSQL, give space back to the disk; locks each table meanwhile"},
+     .help = "export: write to this file instead of stdout"},
+    {.name = "force", .help = "export: overwrite an existing file"},
+    {.name = "since", .argument = "TIME", .help = "export: start, like -30d (default: all)"},
+    {.name = "until", .argument = "TIME", .help = "export: end (default: now)"},
+    {.name = "host", .argument = "NAME", .help = "export: only this host (default: all)"},
+    {.name = "full", .help = "vacuum, PostgreSQL: return space to the disk; locks each table meanwhile"},
 };
 
 static const struct example examples[] = {
-    {"whirr db status", "what is stored, from when to when, how much space it takes"},
+    {"whirr db status", "what is stored, for which time, and how much space it takes"},
     {"whirr db export samples --since -30d -o month.csv", "every stored value of a month"},
-    {"whirr db export processes --format jsonl | jq .user", "who ever used the GPUs"},
-    {"whirr db vacuum", "give space back at once"},
-    {"whirr db migrate --store postgresql://whirr@db/whirr", "bring a database up to date before its daemons are"},
+    {"whirr db vacuum", "free disk space now"},
 };
 
 const struct command command_db = {
     .name = "db",
-    .summary = "The store of the history: status, migrate, export, vacuum",
-    .details =
-        "It is about the database that --store names; else the one that the daemon writes into (to change something: your own "
-        "daemon's only); else that of the settings. With status, rows are counted, and it is told what is cleaned up when. With "
-        "migrate, the tables of an older version are "
-        "brought up to date; the daemon does that by itself when it starts. With export, samples, minutes, hours, host-samples, "
-        "host-minutes, host-hours, processes or events are written, as many as there are, in little memory. With vacuum, the file "
-        "is written anew without free space; samples of a running daemon wait meanwhile and are not lost.",
+    .group = HELP_SETUP,
+    .summary = "Manage the history database: status, migrate, export, vacuum",
+    .details = "Uses the database given with --store; else the one that the daemon writes to (to change something: only your own "
+               "daemon's); else the configured one. status counts rows and shows what is cleaned up when. migrate brings the "
+               "tables of an older version up to date; the daemon does that automatically when it starts. export writes samples, "
+               "minutes, hours, host-samples, host-minutes, host-hours, processes or events, any number of them in little memory. "
+               "vacuum rewrites the file without free space; samples of a running daemon wait meanwhile and are not lost.",
     .arguments = "status | migrate | export [WHAT] | vacuum",
     .arguments_min = 1,
     .arguments_max = 2,

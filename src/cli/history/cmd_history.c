@@ -168,43 +168,40 @@ static int run(struct cli *cli)
 static const char *const styles[] = {"auto", "braille", "blocks", "ascii", NULL};
 
 static const struct option_spec options[] = {
-    {.name = "since", .argument = "TIME", .help = "From when: -6h (default), 03:10, yesterday, 2026-11-14T03:10, all"},
-    {.name = "until", .argument = "TIME", .help = "Until when; default: now"},
+    {.name = "since", .argument = "TIME", .help = "Start: -6h (default), 03:10, yesterday, 2026-11-14T03:10, all"},
+    {.name = "until", .argument = "TIME", .help = "End (default: now)"},
     {.name = "step", .argument = "DURATION", .help = "auto (default), a duration like 30s or 1h, or raw for --csv and --jsonl"},
-    {.name = "process", .argument = "NAME|PID", .help = "Of these processes instead of whole GPUs"},
-    {.name = "host", .argument = "NAME", .help = "Of this host, * for all; default: this one"},
-    {.name = "each", .help = "A plot for each GPU, instead of lines in one"},
-    {.name = "width", .argument = "COLUMNS", .help = "Columns to use; default: the terminal's"},
-    {.name = "height", .argument = "ROWS", .help = "Rows of a plot; default: so that all fit"},
+    {.name = "process", .argument = "NAME|PID", .help = "Show these processes instead of whole GPUs"},
+    {.name = "host", .argument = "NAME", .help = "Show this host, * for all (default: this host)"},
+    {.name = "each", .help = "Draw one plot per GPU instead of one line each"},
+    {.name = "width", .argument = "COLUMNS", .help = "Columns to use (default: the terminal's)"},
+    {.name = "height", .argument = "ROWS", .help = "Rows per plot (default: whatever fits)"},
     {.name = "style",
      .argument = "STYLE",
      .values = styles,
-     .help = "Dots (braille), blocks or ascii; default: what the terminal can"},
-    {.name = "processes", .help = "A list of who used the GPUs instead of plots, the most energy first"},
-    {.name = "events", .help = "A list of what happened instead of plots"},
-    {.name = "csv", .help = "Comma-separated values; streams, also of months"},
-    {.name = "jsonl", .help = "One JSON object a line; streams"},
+     .help = "dots (braille), blocks or ascii (default: the best the terminal supports)"},
+    {.name = "processes", .help = "List who used the GPUs instead of plots, most energy first"},
+    {.name = "events", .help = "List what happened instead of plots"},
+    {.name = "csv", .help = "Print comma-separated values; streams any amount"},
+    {.name = "jsonl", .help = "Print one JSON object per line; streams any amount"},
     OPTION_STORE,
 };
 
 static const struct example examples[] = {
-    {"whirr history", "load, memory, power and heat of the last six hours"},
+    {"whirr history", "the last six hours"},
     {"whirr history power temp --since -1d --gpu 0", "two metrics of one GPU over a day"},
-    {"whirr history vram --process ollama --since yesterday", "what the processes of one name held together"},
     {"whirr history --processes --since 03:10 --until 03:20", "who used the GPUs last night"},
-    {"whirr history --events --since -7d", "what happened in a week"},
-    {"whirr history all --step raw --since -30d --csv > month.csv", "every stored value"},
-    {"whirr history host.cpu_percent io_pressure_percent", "the machine around the GPUs"},
 };
 
 const struct command command_history = {
     .name = "history",
-    .summary = "The past as plots in the terminal, or as JSON and CSV",
+    .group = HELP_PAST,
+    .summary = "Plot the past in the terminal, or print it as JSON or CSV",
     .details =
-        "Asks the daemon, or reads the store itself where none is running. A point is the mean of its step; the faint band behind "
-        "a line reaches from the least to the most. Where nothing was stored, there is a gap. Letters below the time axis mark "
-        "events, which are listed at the end. Metrics are named as in `whirr status --json` (see `whirr help metrics`); util, "
-        "vram, power, temp, fan and clock are short for the usual ones, those of the machine begin with `host.`.",
+        "Asks the daemon, or reads the history database directly if none is running. A point is the mean of its step; the faint "
+        "band behind a line runs from minimum to maximum. A gap means nothing was stored. Letters below the time axis mark events, "
+        "which are listed at the end. Metrics are named as in `whirr status --json` (see `whirr help metrics`); util, vram, power, "
+        "temp, fan and clock are short names for the usual ones; host metrics begin with `host.`.",
     .arguments = "[METRIC...]",
     .arguments_max = 64,
     .options = options,
