@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "past/internal.h"
-#include "store/internal.h"
+#include "store/query.h"
 
 struct hosts {
     const char *wanted, *own;
@@ -18,8 +18,10 @@ struct hosts {
     size_t count;
 };
 
-static void note_host(struct hosts *h, const char *name)
+static int note_host(void *user, const struct store_host *host)
 {
+    struct hosts *h = user;
+    const char *name = host->name;
     if ((h->wanted && strcmp(h->wanted, name) == 0) || (!h->wanted && h->own && strcmp(h->own, name) == 0))
         str_copy(h->found, sizeof h->found, str_from(name));
     str_copy(h->only, sizeof h->only, str_from(name));
@@ -27,20 +29,13 @@ static void note_host(struct hosts *h, const char *name)
     if (used < sizeof h->names - 1)
         snprintf(h->names + used, sizeof h->names - used, "%s%s", used ? ", " : "", name);
     h->count++;
+    return 0;
 }
 
 int told_host(struct store *s, const char *wanted, const char *own, char ret[HOST_NAME_SIZE], struct error *err)
 {
-    AUTO_STATEMENT struct db_statement *q = NULL;
     struct hosts h = {.wanted = wanted, .own = own};
-    int rc = db_prepare(s->db, "SELECT name FROM hosts ORDER BY name", &q, err);
-    if (rc < 0)
-        return rc;
-    while ((rc = db_step(q, err)) == 1) {
-        char name[HOST_NAME_SIZE];
-        str_copy(name, sizeof name, db_text(q, 0));
-        note_host(&h, name);
-    }
+    int rc = store_hosts(s, note_host, &h, err);
     if (rc < 0)
         return rc;
     if (h.count == 0)

@@ -11,7 +11,6 @@
 #include "base/moment.h"
 #include "insight/why/episodes.h"
 #include "past/internal.h"
-#include "store/internal.h"
 
 enum {
     MINUTE_MS = 60000,
@@ -130,75 +129,55 @@ static struct episode_point *next_point(struct span *p, size_t *at, int64_t from
     return *at < p->count && p->points[*at].at_ms < to_ms ? &p->points[(*at)++] : NULL;
 }
 
-/* $1: minutes of a step, $2: the GPU; the rows of minutes, or hours, between the two parts. */
-static const char workers_sql[] =
-    "SELECT m.minute / $1 AS step, m.process_id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
-    " SUM(m.samples) FROM ";
-static const char workers_end[] = " AS m JOIN processes p ON p.id = m.process_id AND p.gpu_id = $2"
-                                  " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
-/* The same program of the same user is the same worker, whatever its number: that of its first life. */
-static const char same_workers_sql[] =
-    "SELECT m.minute / $1 AS step, w.id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
-    " SUM(m.samples) FROM ";
-static const char same_workers_end[] =
-    " AS m JOIN processes p ON p.id = m.process_id JOIN (SELECT gpu_id, COALESCE(name, '') AS n, COALESCE(user_name, '') AS u,"
-    " MIN(id) AS id FROM processes WHERE gpu_id = $2 GROUP BY 1, 2, 3) w ON p.gpu_id = w.gpu_id AND COALESCE(p.name, '') = w.n"
-    " AND COALESCE(p.user_name, '') = w.u GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+/* Who did most in each step, from the minutes of processes: in a step of seconds, whoever did in its minute. */
+struct workers_walk {
+    struct span *span;
+    int64_t step_ms, step; /* -1: none yet */
+    size_t at;             /* the next point */
+    int64_t last;          /* whoever did most in the step before */
+    struct share best, former;
+};
 
-static int prepare_workers(struct span *p, int64_t step_ms, struct db_statement **ret, struct error *err)
+static void end_step(struct workers_walk *w)
 {
-    AUTO_BUF struct buf sql = BUF(1 << 15);
-    struct hour_segments segments;
-    int64_t from = p->told->since.ms / step_ms * (step_ms / MINUTE_MS), to = (p->told->until.ms + MINUTE_MS - 1) / MINUTE_MS;
-    int rc = store_hour_segments(p->s, from, to, &segments, err);
-    if (rc < 0)
-        return rc;
-    /* Hours only where a step is made of them. */
-    if (step_ms % HOUR_MS)
-        segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
-    buf_text(&sql, p->days ? same_workers_sql : workers_sql);
-    store_process_rows(&segments, &sql);
-    buf_text(&sql, p->days ? same_workers_end : workers_end);
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(p->s->db, sql.at, ret, err);
+    if (w->step < 0)
+        return;
+    w->last = 0;
+    for (struct episode_point *point;
+         (point = next_point(w->span, &w->at, w->step * w->step_ms, (w->step + 1) * w->step_ms)) != NULL;) {
+        choose_worker(point, &w->best, &w->former);
+        w->last = point->worker;
+    }
+    w->best = w->former = (struct share){0};
 }
 
-/* Who did most in each step, from the minutes of processes: in a step of seconds, whoever did in its minute. */
+static int take_worker(void *user, const struct store_worker *row)
+{
+    struct workers_walk *w = user;
+    if (row->step != w->step)
+        end_step(w);
+    w->step = row->step;
+    double share = row->sm_count ? (double)row->sm_sum_permille / (double)row->sm_count : 0;
+    struct share part = {row->process, share, row->sm_count && share >= 20};
+    if (!part.works)
+        part.share = row->samples ? (double)row->memory_sum_bytes / (double)row->samples : 0;
+    if (!w->best.process || (part.works && !w->best.works) || (part.works == w->best.works && part.share > w->best.share))
+        w->best = part;
+    if (part.process == w->last)
+        w->former = part;
+    return 0;
+}
+
 static int read_workers(struct span *p, struct error *err)
 {
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    int64_t step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS);
-    int64_t step = step_ms / MINUTE_MS, bucket = -1, last_worker = 0;
-    int rc = prepare_workers(p, step_ms, &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_i64(q, 1, step);
-    db_bind_i64(q, 2, p->gpu->id);
-    struct share best = {0}, former = {0};
-    size_t at = 0;
-    for (;;) {
-        rc = db_step(q, err);
-        int64_t now = rc == 1 ? db_i64(q, 0) : -1;
-        if (now != bucket && bucket >= 0) {
-            last_worker = 0;
-            for (struct episode_point *point; (point = next_point(p, &at, bucket * step_ms, (bucket + 1) * step_ms)) != NULL;) {
-                choose_worker(point, &best, &former);
-                last_worker = point->worker;
-            }
-            best = former = (struct share){0};
-        }
-        if (rc != 1)
-            break;
-        bucket = now;
-        int64_t sm_count = db_i64(q, 3), samples = db_i64(q, 5);
-        double share = sm_count ? (double)db_i64(q, 2) / (double)sm_count : 0;
-        struct share part = {db_i64(q, 1), share, sm_count && share >= 20};
-        if (!part.works)
-            part.share = samples ? (double)db_i64(q, 4) / (double)samples : 0;
-        if (!best.process || (part.works && !best.works) || (part.works == best.works && part.share > best.share))
-            best = part;
-        if (part.process == last_worker)
-            former = part;
-    }
+    struct workers_walk w = {.span = p, .step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS), .step = -1};
+    const struct store_workers query = {.gpu_id = p->gpu->id,
+                                        .since_ms = p->told->since.ms,
+                                        .until_ms = p->told->until.ms,
+                                        .step_ms = w.step_ms,
+                                        .by_program = p->days};
+    int rc = store_workers(p->s, &query, take_worker, &w, err);
+    end_step(&w);
     return rc;
 }
 

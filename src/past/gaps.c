@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "past/internal.h"
-#include "store/internal.h"
 
 /* A start is written within this time of the first sample that follows it. */
 enum { START_BEFORE_MS = 120000, START_AFTER_MS = 60000 };
@@ -56,71 +55,16 @@ int gap_finish(struct store *s, const char *host, struct wall now, struct told_g
     return rc;
 }
 
-/* The sample of the host next to a moment, from the level that still has it. */
-static int find_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err)
-{
-    int64_t best = 0;
-    for (int level = LEVEL_RAW; level < LEVEL_COUNT; level++) {
-        char sql[256];
-        int64_t id, ms;
-        const char *table = series_table(SERIES_HOST, (enum level)level);
-        if (level == LEVEL_RAW)
-            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND (id & %d) = %lld ORDER BY id %s LIMIT 1", table,
-                     before ? "<" : ">=", (long long)raw_key(at_ms, 0), SUBJECT_MAX, (long long)host_id, before ? "DESC" : "ASC");
-        else
-            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND id >= %lld AND id < %lld ORDER BY id %s LIMIT 1",
-                     table, before ? "<" : ">", (long long)bucket_key(host_id, bucket_of((enum level)level, at_ms)),
-                     (long long)bucket_key(host_id, 0), (long long)bucket_key(host_id + 1, 0), before ? "DESC" : "ASC");
-        int rc = db_query_i64(s->db, sql, 0, &id, err);
-        if (rc < 0)
-            return rc;
-        if (id == 0)
-            continue;
-        if (level == LEVEL_RAW) {
-            best = raw_key_ms(id);
-            continue;
-        }
-        /* Where a sample of the bucket is known, it is exact; else its end, or its beginning, has to do. */
-        ms = (id & 0xffffffff) * level_ms((enum level)level);
-        int64_t end = ms + level_ms((enum level)level) - 1;
-        if (best >= ms && best <= end)
-            continue;
-        if (before)
-            best = MAX_OF(best, end);
-        else if (best == 0 || ms < best)
-            best = ms;
-    }
-    *ret = (struct wall){best};
-    return 0;
-}
-
-static int find_host(struct store *s, const char *host, int64_t *ret, struct wall *first_seen, struct error *err)
-{
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    *ret = 0;
-    int rc = db_prepare(s->db, "SELECT id, first_seen_ms FROM hosts WHERE name = $1", &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_text(q, 1, host);
-    rc = db_step(q, err);
-    if (rc == 1) {
-        *ret = db_i64(q, 0);
-        *first_seen = (struct wall){db_is_null(q, 1) ? 0 : db_i64(q, 1)};
-        db_reset(q);
-    }
-    return rc < 0 ? rc : 0;
-}
-
 int gap_around(struct store *s, const char *host, struct wall at, struct wall now, struct told_gap *ret, struct error *err)
 {
-    int64_t host_id;
-    struct wall first_seen = {0};
+    struct store_host known;
     *ret = (struct told_gap){0};
-    int rc = find_host(s, host, &host_id, &first_seen, err);
-    if (rc == 0 && host_id)
-        rc = find_neighbour(s, host_id, at.ms + 1, true, &ret->since, err);
-    if (rc == 0 && host_id)
-        rc = find_neighbour(s, host_id, at.ms + 1, false, &ret->until, err);
+    int rc = store_find_host(s, host, &known, err);
+    if (rc == 0 && known.id)
+        rc = store_neighbour(s, known.id, at.ms + 1, true, &ret->since, err);
+    if (rc == 0 && known.id)
+        rc = store_neighbour(s, known.id, at.ms + 1, false, &ret->until, err);
+    struct wall first_seen = known.first_seen;
     /* Of the hour in which the history begins, it is known when. */
     if (rc == 0 && !ret->since.ms && first_seen.ms > ret->until.ms && first_seen.ms - ret->until.ms < level_ms(LEVEL_HOUR))
         ret->until = first_seen;
@@ -162,10 +106,11 @@ int gaps_within(struct store *s, const char *host, struct told_span *told, struc
                               .column_count = 1};
     struct gap_walk w = {.told = told, .last_ms = told->since.ms, .now = told->until};
     enum level level;
-    struct wall first_seen = {0};
-    int rc = find_host(s, host, &plot.subject, &first_seen, err);
+    struct store_host known;
+    int rc = store_find_host(s, host, &known, err);
     if (rc < 0)
         return rc;
+    plot.subject = known.id;
     if ((told->until.ms - told->since.ms) / level_ms(LEVEL_MINUTE) >= QUERY_POINTS_MAX)
         plot.step_ms = level_ms(LEVEL_HOUR);
     store_plan(s, &plot, &w.step_ms, &level);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "store/internal.h"
 
 enum { LOOK_BACK_MS = 600000, MINUTE_MS = 60000, LIVES_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
 
@@ -195,8 +194,9 @@ static int fill_gpu(struct past_moment *p, int64_t at_ms, bool *ret_there, struc
     return rc;
 }
 
-static void take_fact(struct gpu *gpu, const char *key, const char *value)
+static int take_fact(void *user, const char *key, const char *value)
 {
+    struct gpu *gpu = user;
     double number;
     enum metric metric = metric_from_json(key);
     enum reading_state list;
@@ -210,26 +210,15 @@ static void take_fact(struct gpu *gpu, const char *key, const char *value)
             gpu->state = (enum gpu_state)i;
     if (strcmp(key, FACT_PROCESSES) == 0 && reading_state_from_name(value, &list))
         gpu->processes_state = list;
+    return 0;
 }
 
 /* What seldom changes, as it was then: limits, driver, ... */
 static int fill_facts(struct past_moment *p, int64_t at_ms, struct error *err)
 {
-    AUTO_STATEMENT struct db_statement *q = NULL;
     struct gpu *gpu = &p->snapshot->gpus[p->gpu];
-    int rc = db_prepare(p->s->db, "SELECT key, value FROM facts WHERE gpu_id = $1 AND since_ms <= $2 ORDER BY since_ms", &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_i64(q, 1, p->gpus[p->gpu].id);
-    db_bind_i64(q, 2, at_ms);
     gpu->processes_state = READING_OK; /* of histories that do not say */
-    while ((rc = db_step(q, err)) == 1) {
-        char key[64], value[GPU_TEXT_SIZE];
-        str_copy(key, sizeof key, db_text(q, 0));
-        str_copy(value, sizeof value, db_text(q, 1));
-        take_fact(gpu, key, value);
-    }
-    return rc;
+    return store_facts(p->s, p->gpus[p->gpu].id, at_ms, take_fact, gpu, err);
 }
 
 static void take_running(struct past_moment *p, const struct store_life *life)
@@ -333,10 +322,9 @@ int store_past(struct store *s, const char *host, struct wall at, struct snapsho
     p->s = s;
     p->recent = recent;
     *recent = (struct recent){0};
-    for (size_t i = 0; i < s->schema.count[SERIES_GPU]; i++) {
-        p->columns[p->column_count] = s->schema.order[SERIES_GPU][i];
-        p->metrics[p->column_count++] = metric_of(s->schema.columns[SERIES_GPU][i].name);
-    }
+    p->column_count = store_columns(s, SERIES_GPU, p->columns);
+    for (size_t i = 0; i < p->column_count; i++)
+        p->metrics[i] = metric_of(series_column(SERIES_GPU, p->columns[i]).name);
     int rc = store_gpus(s, host, note_gpu, p, err);
     if (rc < 0)
         return rc;

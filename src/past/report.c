@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "past/internal.h"
 #include "past/report_internal.h"
-#include "store/internal.h"
 
 struct gpu_list {
     struct report *report;

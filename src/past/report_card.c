@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "past/report_internal.h"
-#include "store/internal.h"
 
 /* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
 enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "past/report_internal.h"
-#include "store/internal.h"
 
 enum { MINUTES_AN_HOUR = 60 };
 #define HELD_LEAST_GIB_HOURS 0.25
@@ -177,27 +176,21 @@ static void add_minute(struct report_work *w, struct member *member, const struc
     member->held_until = (m->minute + 1) * MINUTE_MS;
 }
 
-/* $1 to $2: minutes. The card's own minute tells how many samples there were to be in, and what the card did meanwhile. */
-static const char minutes_sql[] =
-    "SELECT m.minute, m.process_id, p.gpu_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
-    "m.memory_count,"
-    " m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
-    " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute"
-    " WHERE m.minute >= $1 AND m.minute < $2 ORDER BY m.minute, m.process_id";
-
-static void read_minute(struct db_statement *q, struct report_minute *m)
+static struct report_minute minute_of(const struct store_process_minute *row)
 {
-    int64_t samples = db_i64(q, 3), of = db_is_null(q, 4) ? samples : db_i64(q, 4), sm_count = db_i64(q, 6), memory = db_i64(q, 8);
-    *m =
-        (struct report_minute){.minute = db_i64(q, 0), .process = db_i64(q, 1), .gpu_id = db_i64(q, 2), .energy_mj = db_i64(q, 10)};
-    m->present = of > 0 ? MIN_OF((double)samples / (double)of, 1.0) : 1;
-    m->memory = memory ? db_i64(q, 7) / memory : -1;
-    m->peak = db_is_null(q, 9) ? 0 : db_i64(q, 9);
+    struct report_minute m = {.minute = row->minute, .process = row->process, .gpu_id = row->gpu_id, .energy_mj = row->energy_mj};
+    int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
+    m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 1;
+    m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
+    m.peak = row->memory_max_bytes;
     /* Where its own share is not known, the card's load has to do. A count that is missing is that of all samples. */
-    int64_t cards = db_is_null(q, 11) ? -1 : db_i64(q, 11) / MAX_OF(db_is_null(q, 12) ? of : db_i64(q, 12), (int64_t)1);
-    m->sm = sm_count ? db_i64(q, 5) / sm_count : cards;
-    m->idle = m->sm >= 0 && m->sm < PROCESS_IDLE_MOST;
-    m->busy = m->sm >= PROCESS_BUSY_LEAST;
+    int64_t cards = row->gpu_util_sum_permille < 0
+                        ? -1
+                        : row->gpu_util_sum_permille / MAX_OF(row->gpu_util_count < 0 ? of : row->gpu_util_count, (int64_t)1);
+    m.sm = row->sm_count ? row->sm_sum_permille / row->sm_count : cards;
+    m.idle = m.sm >= 0 && m.sm < PROCESS_IDLE_MOST;
+    m.busy = m.sm >= PROCESS_BUSY_LEAST;
+    return m;
 }
 
 /* Of the first and the last minute, only what was asked about counts as presence. */
@@ -217,47 +210,37 @@ static struct member *owner_of(const struct report_work *w, int64_t process, int
     return member ? member : ours ? others : NULL;
 }
 
-static int read_minutes(struct store *s, struct report_work *w, const struct hour_segment *g, struct member *others,
-                        struct error *err)
+struct time_walk {
+    struct report_work *work;
+    struct member *others;
+};
+
+static int take_minute(void *user, const struct store_process_minute *row)
 {
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db, minutes_sql, &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_i64(q, 1, g->from);
-    db_bind_i64(q, 2, g->to);
-    while ((rc = db_step(q, err)) == 1) {
-        struct report_minute m;
-        read_minute(q, &m);
-        m.present *= part_within(w->report, m.minute);
-        struct member *member = owner_of(w, m.process, m.gpu_id, others);
-        if (member)
-            add_minute(w, member, &m);
-    }
-    return rc;
+    struct time_walk *walk = user;
+    struct report_minute m = minute_of(row);
+    m.present *= part_within(walk->work->report, m.minute);
+    struct member *member = owner_of(walk->work, m.process, m.gpu_id, walk->others);
+    if (member)
+        add_minute(walk->work, member, &m);
+    return 0;
 }
 
-/* $1 to $2: hours, as process_hours.c has summed them up. */
-static const char hours_sql[] =
-    "SELECT m.hour, m.process_id, p.gpu_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
-    "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = m.process_id "
-    "WHERE m.hour >= $1 AND m.hour < $2 ORDER BY m.hour, p.gpu_id, m.process_id";
-
-static void add_hour(struct report_work *w, struct member *member, struct db_statement *q)
+static void add_hour(struct report_work *w, struct member *member, const struct store_process_hour *row)
 {
     const double gib_hours = (double)(1 << 30) * MINUTES_AN_HOUR;
-    int64_t minute = db_i64(q, 0) * MINUTES_AN_HOUR, gpu_id = db_i64(q, 2);
-    uint64_t held = (uint64_t)db_i64(q, 5);
-    double idle = (double)db_i64(q, 7) / gib_hours;
+    int64_t minute = row->hour * MINUTES_AN_HOUR;
+    uint64_t held = row->held_minutes;
+    double idle = (double)row->idle_byte_minutes / gib_hours;
     for (int by = 0; by < REPORT_BY_COUNT; by++) {
         struct sum *sum = &w->by[by].list[member->group[by]];
-        move_on(sum, minute, gpu_id);
-        sum->present_minutes |= (uint64_t)db_i64(q, 3);
-        sum->busy_minutes |= (uint64_t)db_i64(q, 4);
-        sum->group.gib_hours += (double)db_i64(q, 6) / gib_hours;
+        move_on(sum, minute, row->gpu_id);
+        sum->present_minutes |= row->present_minutes;
+        sum->busy_minutes |= row->busy_minutes;
+        sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
         sum->group.idle_gib_hours += idle;
-        sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, db_is_null(q, 8) ? 0 : db_i64(q, 8));
-        sum->group.energy_mj += db_i64(q, 9);
+        sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
+        sum->group.energy_mj += row->energy_mj;
     }
     if (!held)
         return;
@@ -267,21 +250,13 @@ static void add_hour(struct report_work *w, struct member *member, struct db_sta
     member->held_until = (minute + 64 - __builtin_clzll(held)) * MINUTE_MS;
 }
 
-static int read_hours(struct store *s, struct report_work *w, const struct hour_segment *g, struct member *others,
-                      struct error *err)
+static int take_hour(void *user, const struct store_process_hour *row)
 {
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db, hours_sql, &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_i64(q, 1, g->from / MINUTES_AN_HOUR);
-    db_bind_i64(q, 2, g->to / MINUTES_AN_HOUR);
-    while ((rc = db_step(q, err)) == 1) {
-        struct member *member = owner_of(w, db_i64(q, 1), db_i64(q, 2), others);
-        if (member)
-            add_hour(w, member, q);
-    }
-    return rc;
+    struct time_walk *walk = user;
+    struct member *member = owner_of(walk->work, row->process, row->gpu_id, walk->others);
+    if (member)
+        add_hour(walk->work, member, row);
+    return 0;
 }
 
 static int read_time(struct store *s, struct report_work *w, struct member *others, struct error *err)
@@ -289,8 +264,12 @@ static int read_time(struct store *s, struct report_work *w, struct member *othe
     const struct report *r = w->report;
     struct hour_segments segments;
     int rc = store_hour_segments(s, r->since.ms / MINUTE_MS, (r->until.ms + MINUTE_MS - 1) / MINUTE_MS, &segments, err);
-    for (size_t i = 0; rc == 0 && i < segments.count; i++)
-        rc = (segments.list[i].hours ? read_hours : read_minutes)(s, w, &segments.list[i], others, err);
+    struct time_walk walk = {w, others};
+    for (size_t i = 0; rc == 0 && i < segments.count; i++) {
+        const struct hour_segment *g = &segments.list[i];
+        rc = g->hours ? store_process_hours(s, g->from / MINUTES_AN_HOUR, g->to / MINUTES_AN_HOUR, take_hour, &walk, err)
+                      : store_process_minutes(s, g->from, g->to, take_minute, &walk, err);
+    }
     return rc;
 }
 
@@ -347,14 +326,11 @@ static void take_held(struct report_work *w)
 /* What processes used is kept for a shorter time than the cards' energy: minutes, and hours since there are such. */
 static int find_horizon(struct store *s, struct report *r, struct error *err)
 {
-    int64_t energy, hour, horizon = store_horizon(s, SERIES_GPU, LEVEL_MINUTE);
-    int rc = db_query_i64(s->db, "SELECT MIN(minute) FROM energy", 0, &energy, err);
-    if (rc == 0)
-        rc = db_query_i64(s->db, "SELECT MIN(hour) FROM process_hours", INT64_MAX / 3600000, &hour, err);
+    int64_t energy, horizon;
+    int rc = store_process_horizon(s, &energy, &horizon, err);
     if (rc < 0)
         return rc;
-    horizon = MIN_OF(horizon, hour * 3600000);
-    if (horizon > r->since.ms && energy && energy * MINUTE_MS < horizon)
+    if (horizon > r->since.ms && energy && energy < horizon)
         r->processes_from = (struct wall){MIN_OF(horizon, r->until.ms)};
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "store/internal.h"
+#include "store/query.h"
 
 static void identity_text(const struct gpu *gpu, char text[IDENTITY_SIZE])
 {

@@ -17,10 +17,6 @@ enum {
     IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
 };
 
-/* Facts that are neither metrics nor properties: a card that slept or was lost must not look as if it had been read. */
-#define FACT_STATE "state"
-#define FACT_PROCESSES "processes"
-
 /* One row of minutes or hours while it is computed. */
 struct bucket_row {
     int64_t samples;

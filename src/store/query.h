@@ -181,3 +181,53 @@ struct store_event_page {
 typedef int store_event_fn(void *user, const struct store_event_row *event);
 /* Oldest first. */
 int store_events(struct store *s, const struct store_event_page *page, store_event_fn *each, void *user, struct error *err);
+
+/* By its name; id 0: there is none. */
+int store_find_host(struct store *s, const char *name, struct store_host *ret, struct error *err);
+
+/* The sample of a host next to a moment: before it, or at it and after. From the level that still has one; 0: none. */
+int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err);
+
+/* What seldom changes (limits, driver, ...), as it was set up to that time, oldest first. */
+#define FACT_STATE "state"
+#define FACT_PROCESSES "processes"
+typedef int store_fact_fn(void *user, const char *key, const char *value);
+int store_facts(struct store *s, int64_t gpu_id, int64_t until_ms, store_fact_fn *each, void *user, struct error *err);
+
+/* Who took part in each step of a GPU, those with most first. */
+struct store_worker {
+    int64_t step;    /* time / step_ms */
+    int64_t process; /* its life; of a program that is taken as one, the first */
+    int64_t sm_sum_permille, sm_count, memory_sum_bytes, samples;
+};
+struct store_workers {
+    int64_t gpu_id, since_ms, until_ms;
+    int64_t step_ms; /* whole minutes */
+    bool by_program; /* the same program of the same user is the same worker */
+};
+typedef int store_worker_fn(void *user, const struct store_worker *worker);
+int store_workers(struct store *s, const struct store_workers *query, store_worker_fn *each, void *user, struct error *err);
+
+/* Minutes and hours of processes, in the order of time. The GPU's own minute says how many samples there were to be in. */
+struct store_process_minute {
+    int64_t minute, process, gpu_id, samples, sm_sum_permille, sm_count, memory_sum_bytes, memory_count, memory_max_bytes,
+        energy_mj;
+    int64_t gpu_samples;                           /* -1: not known */
+    int64_t gpu_util_sum_permille, gpu_util_count; /* -1: not known */
+};
+struct store_process_hour {
+    int64_t hour, process, gpu_id;
+    uint64_t present_minutes, busy_minutes, held_minutes; /* one bit a minute */
+    int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
+};
+typedef int store_process_minute_fn(void *user, const struct store_process_minute *m);
+typedef int store_process_hour_fn(void *user, const struct store_process_hour *h);
+int store_process_minutes(struct store *s, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each, void *user,
+                          struct error *err);
+int store_process_hours(struct store *s, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each, void *user,
+                        struct error *err);
+/* Since when the energy of GPUs, and what processes used, is known; 0: nothing is. */
+int store_process_horizon(struct store *s, int64_t *ret_energy_ms, int64_t *ret_processes_ms, struct error *err);
+
+/* The columns that a series has in this database, in its order; how many. */
+size_t store_columns(const struct store *s, enum series series, size_t columns[SERIES_COLUMNS_MAX]);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Queries that explanations and reports about the past need: who was there, who did what in each step, what was set then. What it
+ * means is said elsewhere.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+#include "store/query.h"
+
+enum { MINUTE_MS = 60000, HOUR_MS = 3600000 };
+
+int store_find_host(struct store *s, const char *name, struct store_host *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    *ret = (struct store_host){0};
+    int rc = db_prepare(s->db, "SELECT id, first_seen_ms, last_seen_ms FROM hosts WHERE name = $1", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_text(q, 1, name);
+    rc = db_step(q, err);
+    if (rc == 1) {
+        ret->id = db_i64(q, 0);
+        str_copy(ret->name, sizeof ret->name, str_from(name));
+        ret->first_seen = (struct wall){db_is_null(q, 1) ? 0 : db_i64(q, 1)};
+        ret->last_seen = (struct wall){db_is_null(q, 2) ? 0 : db_i64(q, 2)};
+        db_reset(q);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err)
+{
+    int64_t best = 0;
+    for (int level = LEVEL_RAW; level < LEVEL_COUNT; level++) {
+        char sql[256];
+        int64_t id, ms;
+        const char *table = series_table(SERIES_HOST, (enum level)level);
+        if (level == LEVEL_RAW)
+            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND (id & %d) = %lld ORDER BY id %s LIMIT 1", table,
+                     before ? "<" : ">=", (long long)raw_key(at_ms, 0), SUBJECT_MAX, (long long)host_id, before ? "DESC" : "ASC");
+        else
+            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND id >= %lld AND id < %lld ORDER BY id %s LIMIT 1",
+                     table, before ? "<" : ">", (long long)bucket_key(host_id, bucket_of((enum level)level, at_ms)),
+                     (long long)bucket_key(host_id, 0), (long long)bucket_key(host_id + 1, 0), before ? "DESC" : "ASC");
+        int rc = db_query_i64(s->db, sql, 0, &id, err);
+        if (rc < 0)
+            return rc;
+        if (id == 0)
+            continue;
+        if (level == LEVEL_RAW) {
+            best = raw_key_ms(id);
+            continue;
+        }
+        /* Where a sample of the bucket is known, it is exact; else its end, or its beginning, has to do. */
+        ms = (id & 0xffffffff) * level_ms((enum level)level);
+        int64_t end = ms + level_ms((enum level)level) - 1;
+        if (best >= ms && best <= end)
+            continue;
+        if (before)
+            best = MAX_OF(best, end);
+        else if (best == 0 || ms < best)
+            best = ms;
+    }
+    *ret = (struct wall){best};
+    return 0;
+}
+
+int store_facts(struct store *s, int64_t gpu_id, int64_t until_ms, store_fact_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, "SELECT key, value FROM facts WHERE gpu_id = $1 AND since_ms <= $2 ORDER BY since_ms", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, gpu_id);
+    db_bind_i64(q, 2, until_ms);
+    while ((rc = db_step(q, err)) == 1) {
+        char key[64], value[GPU_TEXT_SIZE];
+        str_copy(key, sizeof key, db_text(q, 0));
+        str_copy(value, sizeof value, db_text(q, 1));
+        rc = each(user, key, value);
+        if (rc)
+            return MIN_OF(rc, 0);
+    }
+    return rc;
+}
+
+/* $1: minutes of a step, $2: the GPU; the rows of minutes, or hours, between the two parts. */
+static const char workers_sql[] =
+    "SELECT m.minute / $1 AS step, m.process_id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
+    " SUM(m.samples) FROM ";
+static const char workers_end[] = " AS m JOIN processes p ON p.id = m.process_id AND p.gpu_id = $2"
+                                  " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+/* The same program of the same user is the same worker, whatever its number: that of its first life. */
+static const char same_workers_sql[] =
+    "SELECT m.minute / $1 AS step, w.id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
+    " SUM(m.samples) FROM ";
+static const char same_workers_end[] =
+    " AS m JOIN processes p ON p.id = m.process_id JOIN (SELECT gpu_id, COALESCE(name, '') AS n, COALESCE(user_name, '') AS u,"
+    " MIN(id) AS id FROM processes WHERE gpu_id = $2 GROUP BY 1, 2, 3) w ON p.gpu_id = w.gpu_id AND COALESCE(p.name, '') = w.n"
+    " AND COALESCE(p.user_name, '') = w.u GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+
+static int prepare_workers(struct store *s, const struct store_workers *w, struct db_statement **ret, struct error *err)
+{
+    AUTO_BUF struct buf sql = BUF(1 << 15);
+    struct hour_segments segments;
+    int64_t from = w->since_ms / w->step_ms * (w->step_ms / MINUTE_MS), to = (w->until_ms + MINUTE_MS - 1) / MINUTE_MS;
+    int rc = store_hour_segments(s, from, to, &segments, err);
+    if (rc < 0)
+        return rc;
+    /* Hours only where a step is made of them. */
+    if (w->step_ms % HOUR_MS)
+        segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
+    buf_text(&sql, w->by_program ? same_workers_sql : workers_sql);
+    store_process_rows(&segments, &sql);
+    buf_text(&sql, w->by_program ? same_workers_end : workers_end);
+    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
+}
+
+int store_workers(struct store *s, const struct store_workers *query, store_worker_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = prepare_workers(s, query, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, query->step_ms / MINUTE_MS);
+    db_bind_i64(q, 2, query->gpu_id);
+    while ((rc = db_step(q, err)) == 1) {
+        const struct store_worker row = {db_i64(q, 0), db_i64(q, 1), db_i64(q, 2), db_i64(q, 3), db_i64(q, 4), db_i64(q, 5)};
+        rc = each(user, &row);
+        if (rc)
+            return MIN_OF(rc, 0);
+    }
+    return rc;
+}
+
+static int64_t or_unknown(struct db_statement *q, int column)
+{
+    return db_is_null(q, column) ? -1 : db_i64(q, column);
+}
+
+int store_process_minutes(struct store *s, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each, void *user,
+                          struct error *err)
+{
+    static const char sql[] =
+        "SELECT m.minute, m.process_id, p.gpu_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
+        "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
+        " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute"
+        " WHERE m.minute >= $1 AND m.minute < $2 ORDER BY m.minute, m.process_id";
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, sql, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, from_minute);
+    db_bind_i64(q, 2, to_minute);
+    while ((rc = db_step(q, err)) == 1) {
+        const struct store_process_minute row = {.minute = db_i64(q, 0),
+                                                 .process = db_i64(q, 1),
+                                                 .gpu_id = db_i64(q, 2),
+                                                 .samples = db_i64(q, 3),
+                                                 .gpu_samples = or_unknown(q, 4),
+                                                 .sm_sum_permille = db_i64(q, 5),
+                                                 .sm_count = db_i64(q, 6),
+                                                 .memory_sum_bytes = db_i64(q, 7),
+                                                 .memory_count = db_i64(q, 8),
+                                                 .memory_max_bytes = db_is_null(q, 9) ? 0 : db_i64(q, 9),
+                                                 .energy_mj = db_i64(q, 10),
+                                                 .gpu_util_sum_permille = or_unknown(q, 11),
+                                                 .gpu_util_count = or_unknown(q, 12)};
+        rc = each(user, &row);
+        if (rc)
+            return MIN_OF(rc, 0);
+    }
+    return rc;
+}
+
+int store_process_hours(struct store *s, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each, void *user,
+                        struct error *err)
+{
+    static const char sql[] =
+        "SELECT m.hour, m.process_id, p.gpu_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
+        "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = m.process_id "
+        "WHERE m.hour >= $1 AND m.hour < $2 ORDER BY m.hour, p.gpu_id, m.process_id";
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, sql, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, from_hour);
+    db_bind_i64(q, 2, to_hour);
+    while ((rc = db_step(q, err)) == 1) {
+        const struct store_process_hour row = {.hour = db_i64(q, 0),
+                                               .process = db_i64(q, 1),
+                                               .gpu_id = db_i64(q, 2),
+                                               .present_minutes = (uint64_t)db_i64(q, 3),
+                                               .busy_minutes = (uint64_t)db_i64(q, 4),
+                                               .held_minutes = (uint64_t)db_i64(q, 5),
+                                               .byte_minutes = db_i64(q, 6),
+                                               .idle_byte_minutes = db_i64(q, 7),
+                                               .memory_max_bytes = db_is_null(q, 8) ? 0 : db_i64(q, 8),
+                                               .energy_mj = db_i64(q, 9)};
+        rc = each(user, &row);
+        if (rc)
+            return MIN_OF(rc, 0);
+    }
+    return rc;
+}
+
+int store_process_horizon(struct store *s, int64_t *ret_energy_ms, int64_t *ret_processes_ms, struct error *err)
+{
+    int64_t minute, hour;
+    int rc = db_query_i64(s->db, "SELECT MIN(minute) FROM energy", 0, &minute, err);
+    if (rc == 0)
+        rc = db_query_i64(s->db, "SELECT MIN(hour) FROM process_hours", INT64_MAX / HOUR_MS, &hour, err);
+    if (rc < 0)
+        return rc;
+    *ret_energy_ms = minute * MINUTE_MS;
+    *ret_processes_ms = MIN_OF(store_horizon(s, SERIES_GPU, LEVEL_MINUTE), hour * HOUR_MS);
+    return 0;
+}
+
+size_t store_columns(const struct store *s, enum series series, size_t columns[SERIES_COLUMNS_MAX])
+{
+    for (size_t i = 0; i < s->schema.count[series]; i++)
+        columns[i] = s->schema.order[series][i];
+    return s->schema.count[series];
+}
