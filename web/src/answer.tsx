@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first thing on the page: why, in a sentence, with what it rests on and what to do.
 import { clock, duration, energy } from "./format";
-import { advice, answerLevel, blamed, likelihood } from "./model";
+import { advice, answerLevel, blamed, type Level, likelihood } from "./model";
 import { userName } from "./panels";
 import { Command, Mark, Scroll } from "./parts";
 import { go, goNow, type State } from "./store";
 import type { Why } from "./types";
+
+function spoken(why: Why, level: Level): string {
+  const index = blamed(why), process = why.gpus.find((g) => g.gpu_index === index)?.causes[0]?.process;
+  return `${level === "bad" ? "Act now: " : level === "warn" ? "Look soon: " : ""}${index == null ? "no GPU" : `GPU ${index}`}${process ? `, ${process}` : ""}`;
+}
 
 function Details({ why, now }: { why: Why; now: boolean }) {
   const index = blamed(why);
@@ -88,7 +93,9 @@ export function Answer({ s }: { s: State }) {
       </div>
       {why ? (
         <>
-          <p class="sentence" role="status"><Mark level={level} /> {why.answer || why.gap?.text || "Nothing is known about this moment."}</p>
+          <p class="sentence"><Mark level={level} /> {why.answer || why.gap?.text || "Nothing is known about this moment."}</p>
+          {/* Figures change every second; screen readers are told when the matter does. */}
+          {!then && <p class="sr" role="status">{spoken(why, level)}</p>}
           {why.gap && why.answer && <p class="dim">{why.gap.text}</p>}
           {why.note && <p class="dim">{why.note}</p>}
           <details class="more" open={level === "bad" || level === "warn"}>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The past as plots: a line for each GPU, the least and the most of each step around it where one GPU is shown, and what happened.
+import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -16,6 +17,8 @@ const METRICS = [
   { name: "temperature_celsius", title: "Temperature", unit: "°C", top: null, scale: 1 },
   { name: "fan_percent", title: "Fan", unit: "%", top: 100, scale: 1 },
   { name: "clock_graphics_mhz", title: "Clock", unit: "MHz", top: null, scale: 1 },
+  { name: "pcie_rx_bytes_per_second", title: "PCIe received", unit: "MiB/s", top: null, scale: 1 / 1048576 },
+  { name: "pcie_tx_bytes_per_second", title: "PCIe sent", unit: "MiB/s", top: null, scale: 1 / 1048576 },
 ] as const;
 const MOST = 8;
 
@@ -39,7 +42,8 @@ export function align(history: History, gpus: number[], metric: string, scale: n
   return [times, ...columns];
 }
 
-function Chart({ history, gpus, metric, events, limit }: { history: History; gpus: number[]; metric: (typeof METRICS)[number]; events: PastEvent[]; limit: number | null }) {
+const Chart = memo(function Chart({ history, which, metric, events, limit }: { history: History; which: string; metric: (typeof METRICS)[number]; events: PastEvent[]; limit: number | null }) {
+  const gpus = which.split(",").map(Number);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const marks = useRef(events);
@@ -107,7 +111,7 @@ function Chart({ history, gpus, metric, events, limit }: { history: History; gpu
       {empty ? <p class="dim none">Nothing was stored in this time.</p> : <div ref={box} />}
     </figure>
   );
-}
+});
 
 export function Charts({ s, gpus, span, picked }: { s: State; gpus: Gpu[]; span: number; picked: number | null }) {
   const [history, setHistory] = useState<History | null>(null);
@@ -141,7 +145,7 @@ export function Charts({ s, gpus, span, picked }: { s: State; gpus: Gpu[]; span:
   return (
     <Section id="charts" title="Charts" side={<span class="dim">{picked == null && gpus.length > MOST ? `GPUs 0 to ${MOST - 1}; select one above to see it` : picked == null && gpus.length > 1 ? "select a GPU above for its minimum and maximum" : ""}</span>}>
       <div class="charts" ref={box} key={theme}>
-        {history ? METRICS.map((m) => <Chart key={m.name} history={history} gpus={chosen} metric={m} events={events}
+        {history ? METRICS.map((m) => <Chart key={m.name} history={history} which={which} metric={m} events={events}
           limit={m.name === "memory_used_mb" ? Math.max(0, ...gpus.filter((g) => chosen.includes(g.index)).map((g) => g.memory_total_mb ?? 0)) : null} />) : <p class="dim">Loading…</p>}
       </div>
     </Section>

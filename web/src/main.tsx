@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Answer } from "./answer";
 import { Charts } from "./charts";
 import { duration } from "./format";
+import { Lifelines } from "./lifelines";
 import { AlertsPanel, CapacityPanel, EnergyPanel, GuardPanel, HealthPanel } from "./panels";
 import { Processes } from "./processes";
 import { start, type State, useStore } from "./store";
@@ -66,6 +67,7 @@ function App() {
         {s.place.from == null && <Gpus gpus={gpus} health={s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
         {(s.history || (s.gpus?.length ?? 0) > 0) && <Timeline s={s} span={span} setSpan={setSpan} />}
         {s.place.from == null && (gpus.length > 0) && <Processes gpus={gpus} picked={picked} pick={pick} lives={then ? [] : s.lives} now={s.place.at ?? s.sampleAt ?? Date.now()} />}
+        <Lifelines s={s} span={span} picked={picked} />
         <Charts s={s} gpus={s.gpus ?? []} span={span} picked={picked} />
         {s.gpus && s.gpus.length > 0 && <div class="panels">
           <AlertsPanel s={s} />

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, worked out of what the API answers. Nothing here touches the document.
-import type { Alert, Gpu, HealthVerdict, History, Num, Process, Series, Summary, Why } from "./types";
+import type { Alert, Gpu, HealthVerdict, History, Life, Num, Process, Series, Summary, Why } from "./types";
 
 export type Level = "bad" | "warn" | "good" | "idle";
 const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
@@ -127,6 +127,24 @@ export function filtered(list: Row[], query: string): Row[] {
     if (rest != null && field in fields) return String(fields[field] ?? "").toLowerCase().includes(rest);
     return [r.pid, r.name, r.user, r.command, r.container, r.model, r.type].some((v) => String(v ?? "").toLowerCase().includes(word));
   }));
+}
+
+export interface Lane { key: string; gpu: number; name: string; user: string | null; energy: number; spans: { from: number; to: number; idle: boolean; util: Num; memory: Num }[] }
+
+/** Lives of processes as lines: one for each program of a user on a GPU, those that used most energy first. */
+export function lanes(lives: Life[], from: number, to: number): Lane[] {
+  const found = new Map<string, Lane>();
+  for (const l of lives) {
+    const span = { from: Date.parse(l.first_seen), to: Date.parse(l.last_seen) };
+    if (span.to < from || span.from > to) continue;
+    const key = `${l.gpu_index}/${l.name}/${l.user}`;
+    const lane = found.get(key) ?? { key, gpu: l.gpu_index, name: l.name ?? String(l.pid), user: l.user, energy: 0, spans: [] };
+    const idle = span.to - span.from >= 1800e3 && l.utilization_mean_percent != null && l.utilization_mean_percent < 0.5 && (l.memory_peak_mb ?? 0) >= 512 && l.type !== "graphics";
+    lane.spans.push({ ...span, idle, util: l.utilization_mean_percent, memory: l.memory_peak_mb });
+    lane.energy += l.energy_joules ?? 0;
+    found.set(key, lane);
+  }
+  return [...found.values()].sort((a, b) => b.energy - a.energy);
 }
 
 export type GroupKey = "" | "user" | "container" | "model";

@@ -68,8 +68,10 @@ async function detail(): Promise<void> {
   asking = true;
   detailAt = Date.now();
   try {
-    const [metrics, why] = await Promise.all([get<Metrics>("/api/gpu/metrics"), get<Why>("/api/why")]);
-    set({ gpus: metrics.gpus.map(whole), host: metrics.host, sources: metrics.source_status, why, sampleAt: Date.parse(metrics.timestamp), receivedAt: Date.now(), error: null });
+    const answer = get<Why>("/api/why").then((why) => set({ why }));
+    const metrics = await get<Metrics>("/api/gpu/metrics");
+    set({ gpus: metrics.gpus.map(whole), host: metrics.host, sources: metrics.source_status, sampleAt: Date.parse(metrics.timestamp), receivedAt: Date.now(), error: null });
+    await answer;
   } catch (e) {
     if (e instanceof Refused && e.status === 401) location.reload(); // the session ended: the server asks for a token
     set({ error: words(e) });
@@ -83,6 +85,7 @@ function sample(summary: Summary, interval: number | null): void {
   if (interval) change.interval = interval;
   const known = state.gpus;
   if (known && known.length === summary.gpus.length) change.gpus = merge(known, summary);
+  if (state.why && summary.answer) change.why = { ...state.why, answer: summary.answer }; // the sentence and the tiles are of one sample
   set(change);
   const pause = summary.gpus.length > 32 ? 10000 : summary.gpus.length > 8 ? 5000 : 1500;
   if (!known || known.length !== summary.gpus.length || Date.now() - detailAt >= pause) void detail();

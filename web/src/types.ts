@@ -132,7 +132,19 @@ export interface ReportRow {
   share_percent: Num;
 }
 
-export interface Life { pid: number; gpu_index: number; first_seen: string; last_seen: string; utilization_mean_percent: Num; ended: boolean }
+export interface Life {
+  pid: number;
+  gpu_index: number;
+  name: string | null;
+  user: string | null;
+  type: string | null;
+  first_seen: string;
+  last_seen: string;
+  ended: boolean;
+  utilization_mean_percent: Num;
+  memory_peak_mb: Num;
+  energy_joules: Num;
+}
 
 export interface Report {
   answer: string;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, wattsOf } from "../src/format";
-import { advice, answerLevel, backoff, blamed, filtered, gpuLevel, gpusAt, grouped, likelihood, merge, nearest, readPlace, type Row, sorted, sparkline, throttling, writePlace } from "../src/model";
+import { advice, answerLevel, backoff, blamed, filtered, gpuLevel, gpusAt, grouped, lanes, likelihood, merge, nearest, readPlace, type Row, sorted, sparkline, throttling, writePlace } from "../src/model";
 import type { Gpu, History, Why } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
@@ -121,6 +121,12 @@ test("a moment of the past shows what was stored, of the GPU that was there", ()
   assert.equal(gpusAt([gpu()], history, why(""), 3000)[0]!.state, "not stored");
   assert.equal(nearest([1, 3, 5], 4), 1);
   assert.equal(nearest([], 4), null);
+});
+
+test("lives of processes become lines, and who did nothing is marked", () => {
+  const life = (pid: number, first: number, last: number, util: number, energy: number, user = "alice") => ({ pid, gpu_index: 0, name: "python3", user, type: "compute", first_seen: new Date(first).toISOString(), last_seen: new Date(last).toISOString(), ended: true, utilization_mean_percent: util, memory_peak_mb: 4096, energy_joules: energy });
+  const found = lanes([life(1, 0, 3600e3, 50, 10), life(2, 4000e3, 8000e3, 0.1, 1), life(3, 0, 3600e3, 80, 100, "bob"), life(4, 0, 10, 1, 1, "early")], 1000e3, 9000e3);
+  assert.deepEqual(found.map((l) => [l.user, l.spans.map((s) => s.idle)]), [["bob", [false]], ["alice", [false, true]]]);
 });
 
 test("permalinks say the same in both directions", () => {

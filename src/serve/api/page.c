@@ -266,7 +266,8 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
     start_head(out, "whirr");
     /* What the script asks for first is on its way while the script itself is. */
     buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><script type=\"module\" src=\"/web/app.js\"></script>"
-                  "<link rel=\"preload\" href=\"/api/gpu/metrics\" as=\"fetch\" crossorigin=\"anonymous\"><noscript>");
+                  "<link rel=\"preload\" href=\"/api/gpu/metrics\" as=\"fetch\" crossorigin=\"anonymous\">"
+                  "<link rel=\"preload\" href=\"/api/why\" as=\"fetch\" crossorigin=\"anonymous\"><noscript>");
     plain_style(out, refresh_seconds(s));
     buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n<noscript>\n");
     plain_body(out, s, why);
