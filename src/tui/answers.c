@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 
-enum { MIB_BYTES = 1 << 20 };
+enum { MIB_BYTES = 1 << 20, SEEN_WITHIN_MS = 10000 };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -156,6 +156,13 @@ static void remember(struct gpu *gpu, const struct trail_point *point)
     gpu->clock_graphics_khz = scaled_back(point->value[TRAIL_CLOCK], 1000);
 }
 
+/* The daemon answers by minutes; who came later or had ended was not there. */
+static bool was_there(const json_t *life, struct wall at)
+{
+    int64_t first = time_of(life, "first_seen"), last = time_of(life, "last_seen");
+    return (!first || first <= at.ms) && (!last || last >= at.ms - SEEN_WITHIN_MS);
+}
+
 static void add_process(struct gpu *gpu, const json_t *life)
 {
     struct process *p = gpu_add_process(gpu, (int32_t)json_integer_value(json_object_get(life, "pid")));
@@ -200,7 +207,7 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     const json_t *lives = json_object_get(processes, "processes");
     for (size_t i = 0; i < json_array_size(lives); i++)
         for (size_t g = 0; g < s->gpu_count; g++)
-            if (is_gpu(json_array_get(lives, i), &s->gpus[g]))
+            if (was_there(json_array_get(lives, i), at) && is_gpu(json_array_get(lives, i), &s->gpus[g]))
                 add_process(&s->gpus[g], json_array_get(lives, i));
     if (!known)
         snapshot_unref(TAKE(s));

@@ -9,10 +9,20 @@
 
 enum { COMMAND_LEAST = 24, IDLE_SHOWN_MS = 60000 };
 
+static bool anybody_idle(const struct top *t)
+{
+    for (size_t i = 0; i < t->row_count; i++)
+        if (t->rows[i].process && top_idle_ms(t, t->rows[i].gpu, t->rows[i].process) >= IDLE_SHOWN_MS)
+            return true;
+    return false;
+}
+
 /* Which columns there is room for. */
 static unsigned choose_columns(const struct top *t, int width)
 {
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
+    if (!anybody_idle(t))
+        chosen &= ~(1U << COL_IDLE);
     for (int rank = 20; rank > 0; rank--) {
         int needed = 1 + COMMAND_LEAST;
         for (int i = 0; i < COL_COUNT; i++)

@@ -287,7 +287,8 @@ static struct screen_event resize_event(void)
     struct winsize size;
     resized = 0;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row)
-        resizeterm(size.ws_row, size.ws_col);
+        resize_term(size.ws_row, size.ws_col); /* resizeterm() would announce itself as a key, for ever */
+    screen_redraw();                           /* terminals move what they show in ways of their own */
     return (struct screen_event){.kind = SCREEN_RESIZE};
 }
 
@@ -306,8 +307,6 @@ struct screen_event screen_next(void)
         }
         if (code == KEY_MOUSE)
             return mouse_event();
-        if (code == KEY_RESIZE)
-            return resize_event();
         return (struct screen_event){SCREEN_KEY, .key = pasting ? 0 : key_of(code)};
     }
     return (struct screen_event){SCREEN_KEY, .key = pasting ? 0 : char_of(code)}; /* what is pasted is no command */

@@ -33,8 +33,9 @@ static void test_a_moment_has_its_readings_and_processes(void **state)
     snprintf(text, sizeof text,
              "{\"processes\":[{\"gpu_index\":1,\"gpu_uuid\":\"%s\",\"pid\":77,\"name\":\"miner\",\"user\":\"eve\",\"command\":"
              "\"miner -x\","
-             "\"type\":\"compute\",\"memory_mean_mb\":512,\"utilization_mean_percent\":95.5}]}",
-             live->gpus[1].id.uuid);
+             "\"type\":\"compute\",\"memory_mean_mb\":512,\"utilization_mean_percent\":95.5},"
+             "{\"gpu_index\":1,\"gpu_uuid\":\"%s\",\"pid\":78,\"name\":\"later\",\"first_seen\":\"1970-01-01T00:02:00.000Z\"}]}",
+             live->gpus[1].id.uuid, live->gpus[1].id.uuid);
     json_t *processes = load(text);
     struct snapshot *then = answer_moment(live, history, processes, (struct wall){106000});
     assert_non_null(then);

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""whirr top in a real terminal: keys, mouse, sizes and signals through tmux, on the simulated machine."""
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+from isolation import WHIRR, environment
+
+pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
+
+
+class Terminal:
+    def __init__(self, folder, args, width=80, height=24, **env):
+        self.socket = str(folder / "t")
+        self.log = folder / "exit"
+        wanted = dict({"TERM": "xterm-256color"}, **env)
+        command = " ".join(f"{name}='{value}'" for name, value in environment(**wanted).items())
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height),
+                  f"sh -c 'stty -a > {folder}/before; env -i {self.quote(command)} {WHIRR} {args}; echo status $? > {self.log}; "
+                  f"stty -a > {folder}/after; echo AFTER; exec sleep 60'")
+        self.folder = folder
+
+    @staticmethod
+    def quote(text):
+        return text.replace("'", "\"")
+
+    def tmux(self, *args):
+        return subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True, timeout=20, check=True,
+                              env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}).stdout
+
+    def screen(self, *options):
+        return self.tmux("capture-pane", "-p", *options)
+
+    def keys(self, *keys):
+        self.tmux("send-keys", "--", *keys)
+
+    def type(self, text):
+        self.tmux("send-keys", "-l", "--", text)
+
+    def wait(self, text, seconds=15):
+        """The first screen that has the text (a regular expression)."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            screen = self.screen()
+            if re.search(text, screen):
+                return screen
+            time.sleep(0.05)
+        raise AssertionError(f"{text!r} did not come:\n{self.screen()}")
+
+    def pid(self):
+        shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
+                if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR):
+                    return int(child)
+            time.sleep(0.05)
+        raise AssertionError("whirr is not running")
+
+    def ended(self):
+        self.wait("AFTER")
+        before, after = ((self.folder / name).read_text().splitlines()[1:] for name in ("before", "after"))  # the first line is the size
+        assert before == after  # the terminal is as it was
+        assert self.tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}#{cursor_flag}").strip() == "001"
+        return int(self.log.read_text().split()[1])
+
+    def close(self):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=20, check=False)
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    opened = []
+
+    def start(args, **more):
+        folder = tmp_path / str(len(opened))
+        folder.mkdir()
+        opened.append(Terminal(folder, args, **more))
+        return opened[-1]
+
+    yield start
+    for t in opened:
+        t.close()
+
+
+def test_once_prints_a_frame_of_that_size(sim):
+    for width, height, gpus in ((40, 12, 1), (80, 24, 16), (120, 40, 4), (300, 90, 64)):
+        out = sim("training", "top", "--once", "--size", f"{width}x{height}", gpus=gpus)
+        lines = out.out.splitlines()
+        assert out.code == 0 and len(lines) == height and max(map(len, lines)) <= width, out.out
+        assert "whirr" in lines[0] and "COMMAND" in out.out
+    plain = sim("training", "top", "--once", LC_ALL="C")
+    assert plain.out.isascii() and "##" in plain.out
+
+
+def test_wrong_usage_is_refused(sim, whirr):
+    assert sim("idle", "top", "--once", "--size", "big").code == 2
+    assert sim("idle", "top", "--json").code == 2
+    assert whirr("--source", "nonsense", "top", "--once").code == 2
+    no_terminal = sim("idle", "top")
+    assert no_terminal.code == 1 and "--once" in no_terminal.err
+
+
+def test_keys_tabs_filter_and_quit(terminal):
+    t = terminal("--source sim:scenario=mixed top", width=120, height=40)
+    t.wait("ollama")
+    t.keys("/")
+    t.type("train.py")
+    assert "ollama" not in t.wait(r"Filter: train\.py").split("COMMAND")[1]
+    t.keys("Enter", "Escape")
+    t.wait("ollama")
+    t.keys("?")
+    t.wait("─ Keys ─")
+    t.keys("x", "Enter")
+    t.wait("likely")
+    t.keys("1", "d")
+    t.wait("Any key closes this")
+    t.keys("j", "x")
+    t.wait("Read-only")
+    t.keys("4")
+    t.wait("needs the daemon")
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_the_mouse_sorts_and_opens_tabs(terminal):
+    t = terminal("--source sim:scenario=mixed top", width=120, height=40)
+    line = next(i for i, text in enumerate(t.wait("VRAM   ").splitlines()) if "PID" in text)
+    column = t.screen().splitlines()[line].index("VRAM") + 2
+    t.type(f"\033[<0;{column};{line + 1}M\033[<0;{column};{line + 1}m")
+    t.wait("VRAM▼")
+    t.type("\033[<0;21;1M\033[<0;21;1m")
+    t.wait("likely")
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_left_goes_back_in_time(terminal):
+    t = terminal("--source sim:scenario=game-start,speed=3 top --interval 0.3", width=100, height=30)
+    t.wait("Starfall")
+    t.keys("g")
+    t.type("-4s")
+    t.keys("Enter")
+    assert "PAST" in t.wait("PAST")
+    t.keys("n")
+    t.wait(r"(?m)Guard +\d\d:\d\d:\d\d$")
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_it_follows_every_size(terminal):
+    t = terminal("--source sim:scenario=mixed,gpus=16 top", width=120, height=40)
+    t.wait("COMMAND")
+    for width, height in ((80, 24), (40, 12), (300, 90), (20, 6), (100, 30)):
+        t.tmux("resize-window", "-x", str(width), "-y", str(height))
+        t.wait(rf"\A whirr.*\n(.*\n){{{height - 2}}}.*q quit")
+    t.keys("q")
+    assert t.ended() == 0
+
+
+@pytest.mark.parametrize("signal,status", [("TERM", 0), ("INT", 0), ("HUP", 0), ("SEGV", 139), ("ABRT", 134)])
+def test_the_terminal_is_restored_whatever_ends_it(terminal, signal, status):
+    t = terminal("--source sim:scenario=mixed top")
+    t.wait("COMMAND")
+    os.kill(t.pid(), getattr(__import__("signal"), "SIG" + signal))
+    assert t.ended() == status
+
+
+def test_a_hung_driver_does_not_freeze_the_keys(terminal):
+    t = terminal("--source sim:scenario=mixed,fault=hang:2 top --interval 0.5")
+    t.wait("COMMAND")
+    time.sleep(2)  # the driver hangs by now
+    begun = time.monotonic()
+    t.keys("?")
+    t.wait("─ Keys ─", 2)
+    assert time.monotonic() - begun < 1
+    t.keys("Escape", "q")
+    assert t.ended() == 0
+
+
+def test_what_is_pasted_does_nothing(terminal):
+    t = terminal("--source sim:scenario=mixed top")
+    t.wait("COMMAND")
+    t.tmux("set-buffer", "q7?/xyq\nq")
+    t.tmux("paste-buffer", "-p")
+    t.keys("?")
+    t.wait("─ Keys ─")
+    t.keys("Escape", "q")
+    assert t.ended() == 0
+
+
+@pytest.mark.parametrize("env", [{"TERM": "xterm"}, {"TERM": "vt100"}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "screen"}])
+def test_few_colors_and_plain_letters(terminal, env):
+    t = terminal("--source sim:scenario=overheat,gpus=4 top", **env)
+    screen = t.wait("COMMAND")
+    escaped = t.screen("-e")
+    if env.get("LC_ALL") == "C":
+        assert screen.isascii()
+    if "NO_COLOR" in env or env.get("TERM") == "vt100":
+        assert not re.search(r"\033\[[0-9;]*(3[0-8]|9[0-7])", escaped)
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_settings_are_kept(terminal, tmp_path):
+    config = tmp_path / "config"
+    for key, expected in (("t", "Grouped by user"), ("t", "Grouped by container")):
+        t = terminal("--source sim:scenario=mixed top", XDG_CONFIG_HOME=str(config))
+        t.wait("COMMAND")
+        t.keys(key)
+        t.wait(expected)
+        t.keys("q")
+        assert t.ended() == 0
+    assert 'group = "container"' in (config / "whirr" / "top.toml").read_text()
+
+
+def test_a_recording_is_written_and_played(terminal, tmp_path, whirr):
+    path = tmp_path / "recording"
+    t = terminal(f"--source sim:scenario=training top --interval 0.2 --record {path}")
+    t.wait("COMMAND")
+    time.sleep(1)
+    t.keys("q")
+    assert t.ended() == 0
+    frame = whirr("--source", f"replay:{path}", "top", "--once")
+    assert frame.code == 0 and "train.py" in frame.out
+
+
+def test_no_keys_no_mouse_and_no_size_break_it(terminal):
+    """A person who leans on the keyboard."""
+    rng = random.Random(7)
+    t = terminal("--source sim:scenario=multi-user,gpus=4 top --interval 0.2")
+    t.wait("COMMAND")
+    letters = [chr(c) for c in range(33, 127) if chr(c) not in "q;"]
+    special = ["Up", "Down", "Left", "Right", "PPage", "NPage", "Home", "End", "Tab", "BTab", "Enter", "Escape", "BSpace", "F5", "Space"]
+    for _ in range(60):
+        what = rng.random()
+        if what < 0.2:
+            t.tmux("resize-window", "-x", str(rng.randint(10, 200)), "-y", str(rng.randint(3, 60)))
+        elif what < 0.4:
+            x, y = rng.randint(1, 120), rng.randint(1, 40)
+            t.type("".join(f"\033[<{rng.choice((0, 64, 65))};{x};{y}M\033[<0;{x};{y}m" for _ in range(3)))
+        else:
+            t.keys(*rng.choices(letters + special, k=8))
+    t.tmux("resize-window", "-x", "80", "-y", "24")
+    t.keys("Escape")
+    t.keys("Escape")
+    t.keys("Escape")
+    t.keys("1")
+    t.wait("COMMAND")
+    t.keys("q")
+    assert t.ended() == 0
