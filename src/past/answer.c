@@ -15,7 +15,7 @@ static const char *detail_name(enum level level)
     return names[level];
 }
 
-void json_gap(struct json_writer *j, const struct told_gap *g)
+void json_gap(struct json_writer *j, const struct history_gap *g)
 {
     jw_object(j);
     json_time(j, "since", g->since);
@@ -77,8 +77,8 @@ static void moment_head(struct json_writer *j, const struct past_question *q, co
 
 static int answer_moment(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err)
 {
-    struct told_moment m;
-    int only = ALL_GPUS, rc = told_at(s, host, q->at, q->now, &m, err);
+    struct explained_moment m;
+    int only = ALL_GPUS, rc = explain_moment(s, host, q->at, q->now, &m, err);
     if (rc < 0)
         return rc;
     if (m.snapshot && q->gpu[0]) {
@@ -103,11 +103,11 @@ static int answer_moment(struct store *s, const struct past_question *q, const c
             json_gap(j, &m.gap);
         jw_end(j);
     }
-    told_moment_done(&m);
+    explained_moment_done(&m);
     return rc;
 }
 
-static void episode(struct json_writer *j, const struct told_episode *e)
+static void episode(struct json_writer *j, const struct explained_episode *e)
 {
     jw_object(j);
     jw_key_int(j, "gpu_index", e->gpu_index);
@@ -133,7 +133,7 @@ static void episode(struct json_writer *j, const struct told_episode *e)
     jw_end(j);
 }
 
-static void span_body(struct json_writer *j, const struct past_question *q, const struct told_span *t, const char *host)
+static void span_body(struct json_writer *j, const struct past_question *q, const struct explained_span *t, const char *host)
 {
     bool simulated = false;
     for (size_t i = 0; i < t->episode_count; i++)
@@ -164,15 +164,15 @@ static int answer_span(struct store *s, const struct past_question *q, const cha
 {
     struct store_gpu gpu = {0};
     int rc = q->gpu[0] ? store_find_gpu(s, host, q->gpu, &gpu, err) : 0;
-    AUTO_FREE struct told_span *t = rc == 0 ? calloc(1, sizeof *t) : NULL;
+    AUTO_FREE struct explained_span *t = rc == 0 ? calloc(1, sizeof *t) : NULL;
     if (rc == 0 && !t)
         rc = error_set(err, -ENOMEM, "out of memory");
     if (rc == 0)
-        rc = told_since(s, host, gpu.id, q->since, q->until, t, err);
+        rc = explain_span(s, host, gpu.id, q->since, q->until, t, err);
     if (rc < 0)
         return rc;
     span_body(j, q, t, host);
-    told_span_done(t);
+    explained_span_done(t);
     return 0;
 }
 
@@ -208,7 +208,7 @@ void past_answer_nothing(const struct past_question *q, const char *why, struct 
     } else if (q->kind == PAST_REPORT) {
         answer_no_report(q, why, &j);
     } else {
-        struct told_span nothing = {.since = q->since, .until = q->until, .missing_ms = q->until.ms - q->since.ms};
+        struct explained_span nothing = {.since = q->since, .until = q->until, .missing_ms = q->until.ms - q->since.ms};
         str_copy(nothing.answer, sizeof nothing.answer, str_from(why));
         span_body(&j, q, &nothing, "");
     }

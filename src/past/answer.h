@@ -45,7 +45,7 @@ int past_answer(struct store *s, const struct past_question *q, struct buf *out,
 void past_answer_nothing(const struct past_question *q, const char *why, struct buf *out);
 
 /* A time in which nothing was stored. */
-void json_gap(struct json_writer *j, const struct told_gap *g);
+void json_gap(struct json_writer *j, const struct history_gap *g);
 /* Their parts. */
 int answer_report(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err);
 void answer_no_report(const struct past_question *q, const char *why, struct json_writer *j);

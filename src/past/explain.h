@@ -5,35 +5,45 @@
 #pragma once
 
 #include "insight/why/why.h"
-#include "past/moment.h"
+#include "model/recent.h"
+#include "store/query.h"
+
+/* ---- A moment of the past as the engine would have shown it: a snapshot and the minutes before it, for explanations. */
+
+/* Each GPU of the host at `at`: its last sample (where samples were cleaned up, the means of the minute or hour), the processes
+ * that were on it, and the ten minutes before. *level says what it was made from; the snapshot has one reference. -ENODATA when
+ * nothing was stored then: no sample is so near that it can speak for the moment. */
+int store_past(struct store *s, const char *host, struct wall at, struct snapshot **ret, struct recent *recent, enum level *level,
+               struct error *err);
 
 enum {
-    TOLD_EPISODES_MAX = 64, /* the most important ones are kept */
-    TOLD_GAPS_MAX = 64,
-    TOLD_ANSWER_SIZE = 1024,
+    EXPLAIN_EPISODES_MAX = 64, /* the most important ones are kept */
+    EXPLAIN_GAPS_MAX = 64,
+    EXPLAIN_ANSWER_SIZE = 1024,
 };
 
 /* A time in which nothing was stored. */
-struct told_gap {
+struct history_gap {
     struct wall since, until; /* the last sample before and the first one after; ms 0: none */
     bool not_running;         /* the daemon was started at the end of it */
     char text[200];           /* a sentence */
 };
 
-struct told_moment {
+struct explained_moment {
     struct wall at;
     enum level level;
     struct snapshot *snapshot; /* NULL: nothing was stored then */
     struct why *why;
-    struct told_gap gap; /* when nothing was */
-    char note[200];      /* what the answer lacks: "Only minutes are left of that time ..."; "" nothing */
+    struct history_gap gap; /* when nothing was */
+    char note[200];         /* what the answer lacks: "Only minutes are left of that time ..."; "" nothing */
 };
 
 /* now: for moments that are still to come. */
-int told_at(struct store *s, const char *host, struct wall at, struct wall now, struct told_moment *ret, struct error *err);
-void told_moment_done(struct told_moment *m);
+int explain_moment(struct store *s, const char *host, struct wall at, struct wall now, struct explained_moment *ret,
+                   struct error *err);
+void explained_moment_done(struct explained_moment *m);
 
-struct told_episode {
+struct explained_episode {
     int64_t gpu_id;
     int gpu_index;
     char gpu_name[GPU_NAME_SIZE];
@@ -49,25 +59,34 @@ struct told_episode {
     double weight;
 };
 
-struct told_span {
+struct explained_span {
     struct wall since, until;
     enum level level;
     int64_t step_ms;
-    size_t gpu_count;              /* that have anything stored in the time */
-    struct told_episode *episodes; /* the one that matters most first */
+    size_t gpu_count;                   /* that have anything stored in the time */
+    struct explained_episode *episodes; /* the one that matters most first */
     size_t episode_count, left_out;
-    struct told_gap gaps[TOLD_GAPS_MAX]; /* oldest first */
+    struct history_gap gaps[EXPLAIN_GAPS_MAX]; /* oldest first */
     size_t gap_count;
     int64_t missing_ms; /* all gaps together */
-    char answer[TOLD_ANSWER_SIZE];
+    char answer[EXPLAIN_ANSWER_SIZE];
     char note[200];
 };
 
 /* gpu_id 0: all of the host. */
-int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, struct told_span *ret,
-               struct error *err);
-void told_span_done(struct told_span *t);
+int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,
+                 struct explained_span *ret, struct error *err);
+void explained_span_done(struct explained_span *t);
 
 /* The host that is meant: the one of that name; without a name, or one that never wrote, the only one there is. -ENODATA and a
  * sentence that names them when there are several; -ENOENT when there is none. */
 int told_host(struct store *s, const char *wanted, const char *own, char ret[HOST_NAME_SIZE], struct error *err);
+
+/* ---- Shared by the files of explanations: the gaps of a history. ---- */
+
+/* The gap that a moment lies in. */
+int gap_around(struct store *s, const char *host, struct wall at, struct wall now, struct history_gap *ret, struct error *err);
+/* Looks up whether the daemon ran, and says it. */
+int gap_finish(struct store *s, const char *host, struct wall now, struct history_gap *gap, struct error *err);
+/* All gaps of the span. */
+int gaps_within(struct store *s, const char *host, struct explained_span *told, struct error *err);

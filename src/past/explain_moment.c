@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "past/internal.h"
+#include "past/explain.h"
 #include "store/query.h"
 
 struct hosts {
@@ -56,7 +56,7 @@ static void drop_advice(struct why *why)
         why->gpus[i].suggestion_count = 0;
 }
 
-static void say_note(struct told_moment *m)
+static void say_note(struct explained_moment *m)
 {
     if (m->level == LEVEL_MINUTE)
         snprintf(m->note, sizeof m->note,
@@ -66,10 +66,11 @@ static void say_note(struct told_moment *m)
                  "Only hours are left of that time: this is about the means of the hour, and what lasted minutes cannot be seen.");
 }
 
-int told_at(struct store *s, const char *host, struct wall at, struct wall now, struct told_moment *ret, struct error *err)
+int explain_moment(struct store *s, const char *host, struct wall at, struct wall now, struct explained_moment *ret,
+                   struct error *err)
 {
     AUTO_FREE struct recent *recent = calloc(1, sizeof *recent);
-    *ret = (struct told_moment){.at = at};
+    *ret = (struct explained_moment){.at = at};
     if (!recent)
         return error_set(err, -ENOMEM, "out of memory");
     int rc = store_past(s, host, at, &ret->snapshot, recent, &ret->level, err);
@@ -80,7 +81,7 @@ int told_at(struct store *s, const char *host, struct wall at, struct wall now, 
     ret->why = why_explain(ret->snapshot, recent);
     recent_done(recent);
     if (!ret->why) {
-        told_moment_done(ret);
+        explained_moment_done(ret);
         return error_set(err, -ENOMEM, "out of memory");
     }
     drop_advice(ret->why);
@@ -88,9 +89,9 @@ int told_at(struct store *s, const char *host, struct wall at, struct wall now, 
     return 0;
 }
 
-void told_moment_done(struct told_moment *m)
+void explained_moment_done(struct explained_moment *m)
 {
     why_free(m->why);
     snapshot_unref(m->snapshot);
-    *m = (struct told_moment){0};
+    *m = (struct explained_moment){0};
 }

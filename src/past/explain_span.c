@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
+#include "base/words.h"
 #include "insight/why/episodes.h"
-#include "past/internal.h"
+#include "past/explain.h"
 
 enum {
     MINUTE_MS = 60000,
@@ -35,7 +37,7 @@ _Static_assert(ARRAY_LEN(column_names) == COL_COUNT, "one name for each column")
 struct span {
     struct store *s;
     const char *host;
-    struct told_span *told;
+    struct explained_span *told;
     struct store_gpu gpus[GPU_MAX];
     size_t gpu_count;
     int64_t only_gpu;
@@ -181,7 +183,7 @@ static int read_workers(struct span *p, struct error *err)
     return rc;
 }
 
-static const struct why_part *part_of(const struct told_moment *m, const struct store_gpu *gpu)
+static const struct why_part *part_of(const struct explained_moment *m, const struct store_gpu *gpu)
 {
     for (size_t i = 0; m->why && i < m->why->gpu_count; i++)
         if (gpu_same(&m->snapshot->gpus[i].id, &gpu->identity))
@@ -190,7 +192,7 @@ static const struct why_part *part_of(const struct told_moment *m, const struct 
 }
 
 /* Who is named as the cause, as they were known then. */
-static void name_process(struct told_episode *e, const struct snapshot *s)
+static void name_process(struct explained_episode *e, const struct snapshot *s)
 {
     const struct why_cause *cause = &e->part.causes[0];
     e->pid = cause->pid;
@@ -205,7 +207,7 @@ static void name_process(struct told_episode *e, const struct snapshot *s)
     }
 }
 
-static void measure(struct told_episode *e, const struct span *p, const struct episode *found)
+static void measure(struct explained_episode *e, const struct span *p, const struct episode *found)
 {
     int64_t util = 0, utils = 0, power = 0, powers = 0, value;
     for (size_t i = found->first; i <= found->last; i++) {
@@ -236,22 +238,22 @@ static int64_t moment_of(const struct span *p, const struct episode *found, int 
     return p->points[at].at_ms + (spread == 0 ? step_ms * (turn + 1) / (MOMENTS_TRIED + 1) : step_ms / 2);
 }
 
-static int explain(struct span *p, const struct episode_group *group, struct told_episode *ret, bool *worth, struct error *err)
+static int explain(struct span *p, const struct episode_group *group, struct explained_episode *ret, bool *worth, struct error *err)
 {
     const struct episode *found = &group->shown;
-    *ret = (struct told_episode){.gpu_id = p->gpu->id,
-                                 .gpu_index = p->gpu->index,
-                                 .simulated = p->gpu->simulated,
-                                 .since = {MAX_OF(MAX_OF(group->since_ms, p->told->since.ms), p->gpu->first_seen.ms)},
-                                 .until = {MIN_OF(group->until_ms, p->told->until.ms)},
-                                 .times = group->times};
+    *ret = (struct explained_episode){.gpu_id = p->gpu->id,
+                                      .gpu_index = p->gpu->index,
+                                      .simulated = p->gpu->simulated,
+                                      .since = {MAX_OF(MAX_OF(group->since_ms, p->told->since.ms), p->gpu->first_seen.ms)},
+                                      .until = {MIN_OF(group->until_ms, p->told->until.ms)},
+                                      .times = group->times};
     ret->total_ms = MIN_OF(group->total_ms, ret->until.ms - ret->since.ms);
     str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
     *worth = false;
     for (int turn = 0; turn < MOMENTS_TRIED; turn++) {
-        struct told_moment m;
+        struct explained_moment m;
         struct wall at = {MIN_OF(moment_of(p, found, turn), p->told->until.ms - 1)};
-        int rc = told_at(p->s, p->host, at, p->told->until, &m, err);
+        int rc = explain_moment(p->s, p->host, at, p->told->until, &m, err);
         if (rc < 0)
             return rc;
         const struct why_part *part = part_of(&m, p->gpu);
@@ -264,25 +266,25 @@ static int explain(struct span *p, const struct episode_group *group, struct tol
             ret->weight = weight;
             name_process(ret, m.snapshot);
         }
-        told_moment_done(&m);
+        explained_moment_done(&m);
     }
     measure(ret, p, found);
     return 0;
 }
 
 /* The same thing again a short time later is the same thing; over days, also a long time later. */
-static bool is_again(const struct span *p, const struct told_episode *before, const struct told_episode *e)
+static bool is_again(const struct span *p, const struct explained_episode *before, const struct explained_episode *e)
 {
     int64_t apart = MAX_OF(e->since.ms - before->until.ms, before->since.ms - e->until.ms);
     return before->part.causes[0].code == e->part.causes[0].code && strcmp(before->process, e->process) == 0 &&
            strcmp(before->user, e->user) == 0 && (p->days || (before->pid == e->pid && apart <= AGAIN_MOST_MS));
 }
 
-static bool join_again(const struct span *p, size_t from, const struct told_episode *e)
+static bool join_again(const struct span *p, size_t from, const struct explained_episode *e)
 {
-    struct told_span *told = p->told;
+    struct explained_span *told = p->told;
     for (size_t i = told->episode_count; i-- > from;) {
-        struct told_episode *before = &told->episodes[i];
+        struct explained_episode *before = &told->episodes[i];
         if (!is_again(p, before, e))
             continue;
         before->since = (struct wall){MIN_OF(before->since.ms, e->since.ms)};
@@ -302,9 +304,9 @@ static bool join_again(const struct span *p, size_t from, const struct told_epis
 }
 
 /* Into the list; when it is full, the least important of it, or this one, is left out. */
-static void keep(struct told_span *told, const struct told_episode *e)
+static void keep(struct explained_span *told, const struct explained_episode *e)
 {
-    if (told->episode_count < TOLD_EPISODES_MAX) {
+    if (told->episode_count < EXPLAIN_EPISODES_MAX) {
         told->episodes[told->episode_count++] = *e;
         return;
     }
@@ -321,7 +323,7 @@ static void keep(struct told_span *told, const struct told_episode *e)
 static int explain_all(struct span *p, const struct episode_group *groups, size_t count, struct error *err)
 {
     size_t from = p->told->episode_count;
-    AUTO_FREE struct told_episode *one = malloc(sizeof *one);
+    AUTO_FREE struct explained_episode *one = malloc(sizeof *one);
     int rc = one ? 0 : error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < MIN_OF(count, (size_t)EXPLAINED_MOST); i++) {
         bool worth;
@@ -335,7 +337,7 @@ static int explain_all(struct span *p, const struct episode_group *groups, size_
 
 static int tell_gpu(struct span *p, struct error *err)
 {
-    struct told_span *told = p->told;
+    struct explained_span *told = p->told;
     size_t count, left_out;
     int rc = read_points(p, err);
     if (rc < 0 || p->count == 0)
@@ -355,7 +357,7 @@ static int tell_gpu(struct span *p, struct error *err)
 
 static int by_weight(const void *a, const void *b)
 {
-    const struct told_episode *left = a, *right = b;
+    const struct explained_episode *left = a, *right = b;
     if (left->weight != right->weight)
         return left->weight < right->weight ? 1 : -1;
     return (left->since.ms > right->since.ms) - (left->since.ms < right->since.ms);
@@ -401,7 +403,7 @@ static int looks_closely(struct span *p, bool *ret, struct error *err)
 
 static int plan(struct span *p, struct error *err)
 {
-    struct told_span *told = p->told;
+    struct explained_span *told = p->told;
     bool closely;
     int rc = looks_closely(p, &closely, err);
     if (rc < 0)
@@ -416,14 +418,51 @@ static int plan(struct span *p, struct error *err)
     return 0;
 }
 
-int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, struct told_span *ret,
-               struct error *err)
+/* ---- its sentences ---- */
+
+static void say_most_important(struct buf *out, const struct explained_span *t)
+{
+    const struct explained_episode *e = &t->episodes[0];
+    char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
+    moment_format(e->since, t->until, since);
+    moment_format(e->until, t->until, until);
+    if (t->episode_count == 1)
+        buf_text(out, "One thing is worth explaining");
+    else
+        buf_printf(out, "%zu things are worth explaining; the most important", t->episode_count + t->left_out);
+    buf_printf(out, ", from %s to %s: %s", since, until, e->part.answer);
+}
+
+static void say_span(struct explained_span *t)
+{
+    AUTO_BUF struct buf out = BUF(EXPLAIN_ANSWER_SIZE - 1);
+    int64_t whole = t->until.ms - t->since.ms;
+    bool nothing = t->missing_ms >= whole - 60000;
+    if (nothing)
+        buf_text(&out, t->gap_count ? t->gaps[0].text : "Nothing was stored in that time.");
+    else if (t->episode_count)
+        say_most_important(&out, t);
+    else
+        buf_text(&out, "Nothing happened that is worth explaining: it was calm.");
+    if (!nothing && t->missing_ms > 0) {
+        char missing[WORDS_SIZE];
+        buf_printf(&out, " Nothing is known about %s of the time: %s", words_duration(t->missing_ms, missing), t->gaps[0].text);
+    }
+    str_copy(t->answer, sizeof t->answer, out.failed ? STR("Too much happened to be said in a few words.") : buf_view(&out));
+    if (t->level == LEVEL_HOUR && t->step_ms >= 3600000)
+        snprintf(t->note, sizeof t->note, "Looked at hour by hour: what lasted minutes may not be seen.");
+}
+
+/* ---- the whole ---- */
+
+int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,
+                 struct explained_span *ret, struct error *err)
 {
     AUTO_FREE struct span *p = calloc(1, sizeof *p);
-    *ret = (struct told_span){.since = since, .until = until};
-    ret->episodes = calloc(TOLD_EPISODES_MAX, sizeof *ret->episodes);
+    *ret = (struct explained_span){.since = since, .until = until};
+    ret->episodes = calloc(EXPLAIN_EPISODES_MAX, sizeof *ret->episodes);
     if (!p || !ret->episodes) {
-        told_span_done(ret);
+        explained_span_done(ret);
         return error_set(err, -ENOMEM, "out of memory");
     }
     *p = (struct span){.s = s, .host = host, .told = ret, .only_gpu = gpu_id, .days = until.ms - since.ms >= DAYS_FROM_MS};
@@ -438,15 +477,15 @@ int told_since(struct store *s, const char *host, int64_t gpu_id, struct wall si
         rc = gaps_within(s, host, ret, err);
     free(p->points);
     if (rc < 0) {
-        told_span_done(ret);
+        explained_span_done(ret);
         return rc;
     }
     qsort(ret->episodes, ret->episode_count, sizeof *ret->episodes, by_weight);
-    told_say_span(ret);
+    say_span(ret);
     return 0;
 }
 
-void told_span_done(struct told_span *t)
+void explained_span_done(struct explained_span *t)
 {
     free(t->episodes);
     t->episodes = NULL;

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "past/internal.h"
+#include "past/explain.h"
 
 /* A start is written within this time of the first sample that follows it. */
 enum { START_BEFORE_MS = 120000, START_AFTER_MS = 60000 };
@@ -29,7 +29,7 @@ static int find_start(struct store *s, const char *host, struct wall end, bool *
     return store_events(s, &page, see_start, ret, err);
 }
 
-static void say_gap(struct told_gap *gap, struct wall now)
+static void say_gap(struct history_gap *gap, struct wall now)
 {
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
     moment_format(gap->since, now, since);
@@ -46,7 +46,7 @@ static void say_gap(struct told_gap *gap, struct wall now)
         snprintf(gap->text, sizeof gap->text, "Nothing was stored between %s and %s.", since, until);
 }
 
-int gap_finish(struct store *s, const char *host, struct wall now, struct told_gap *gap, struct error *err)
+int gap_finish(struct store *s, const char *host, struct wall now, struct history_gap *gap, struct error *err)
 {
     int rc = 0;
     if (gap->until.ms && gap->since.ms)
@@ -55,10 +55,10 @@ int gap_finish(struct store *s, const char *host, struct wall now, struct told_g
     return rc;
 }
 
-int gap_around(struct store *s, const char *host, struct wall at, struct wall now, struct told_gap *ret, struct error *err)
+int gap_around(struct store *s, const char *host, struct wall at, struct wall now, struct history_gap *ret, struct error *err)
 {
     struct store_host known;
-    *ret = (struct told_gap){0};
+    *ret = (struct history_gap){0};
     int rc = store_find_host(s, host, &known, err);
     if (rc == 0 && known.id)
         rc = store_neighbour(s, known.id, at.ms + 1, true, &ret->since, err);
@@ -72,19 +72,19 @@ int gap_around(struct store *s, const char *host, struct wall at, struct wall no
 }
 
 struct gap_walk {
-    struct told_span *told;
+    struct explained_span *told;
     int64_t last_ms, step_ms; /* end of the newest step that has samples */
     struct wall now;
 };
 
 static void note_gap(struct gap_walk *w, int64_t from_ms, int64_t to_ms)
 {
-    struct told_span *told = w->told;
+    struct explained_span *told = w->told;
     if (to_ms - from_ms <= MAX_OF(w->step_ms, (int64_t)START_BEFORE_MS))
         return;
     told->missing_ms += to_ms - from_ms;
-    if (told->gap_count < TOLD_GAPS_MAX)
-        told->gaps[told->gap_count++] = (struct told_gap){.since = {from_ms}, .until = {to_ms}};
+    if (told->gap_count < EXPLAIN_GAPS_MAX)
+        told->gaps[told->gap_count++] = (struct history_gap){.since = {from_ms}, .until = {to_ms}};
 }
 
 static int walk_step(void *user, const struct store_point *point)
@@ -95,7 +95,7 @@ static int walk_step(void *user, const struct store_point *point)
     return 0;
 }
 
-int gaps_within(struct store *s, const char *host, struct told_span *told, struct error *err)
+int gaps_within(struct store *s, const char *host, struct explained_span *told, struct error *err)
 {
     size_t column = 0;
     struct store_plot plot = {.series = SERIES_HOST,
@@ -117,7 +117,7 @@ int gaps_within(struct store *s, const char *host, struct told_span *told, struc
     rc = store_series(s, &plot, walk_step, &w, err);
     note_gap(&w, w.last_ms, told->until.ms);
     for (size_t i = 0; rc == 0 && i < told->gap_count; i++) {
-        struct told_gap *gap = &told->gaps[i], whole;
+        struct history_gap *gap = &told->gaps[i], whole;
         /* One that reaches over the edge is told with its real ends. */
         if (gap->since.ms == told->since.ms || gap->until.ms == told->until.ms) {
             struct wall inside = {gap->since.ms == told->since.ms ? gap->since.ms : gap->until.ms - 1};

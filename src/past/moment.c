@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Puts a moment of the past together from rows.
  */
-#include "past/moment.h"
+#include "past/explain.h"
 
 #include <errno.h>
 #include <math.h>

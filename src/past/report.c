@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "past/internal.h"
-#include "past/report_internal.h"
+#include "past/explain.h"
+#include "past/report.h"
 
 struct gpu_list {
     struct report *report;
@@ -52,7 +52,7 @@ static void drop_absent(struct report *r)
 
 static int read_gaps(struct store *s, const char *host, struct report *r, struct error *err)
 {
-    AUTO_FREE struct told_span *span = calloc(1, sizeof *span);
+    AUTO_FREE struct explained_span *span = calloc(1, sizeof *span);
     if (!span)
         return error_set(err, -ENOMEM, "out of memory");
     span->since = r->since;

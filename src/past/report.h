@@ -68,7 +68,7 @@ struct report {
     size_t held_count;
     struct report_hot hot[REPORT_HOT_MAX]; /* longest first */
     size_t hot_count;
-    struct told_gap gaps[TOLD_GAPS_MAX];
+    struct history_gap gaps[EXPLAIN_GAPS_MAX];
     size_t gap_count;
     int64_t missing_ms;
     struct wall processes_from; /* before that, what processes used is not kept any more; ms 0: all of it is there */
@@ -80,3 +80,12 @@ int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall s
 void report_done(struct report *r);
 /* "python3 train.py": the program, and what it runs if it runs something. */
 void report_command(const struct process *p, char name[REPORT_NAME_SIZE]);
+
+/* ---- Shared by the files of the report. ---- */
+
+enum { MINUTE_MS = 60000 };
+
+/* Fills groups and held. */
+int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
+/* Hours, load and hot spells of one card. */
+int report_card(struct store *s, struct report_gpu *gpu, struct report *r, struct error *err);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "past/report_internal.h"
+#include "past/report.h"
 
 /* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
 enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };

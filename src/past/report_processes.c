@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "past/report_internal.h"
+#include "past/report.h"
 
 enum { MINUTES_AN_HOUR = 60 };
 #define HELD_LEAST_GIB_HOURS 0.25

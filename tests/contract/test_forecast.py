@@ -72,7 +72,7 @@ def test_a_leak_is_foreseen(start, tmp_path):
 
     # The command asks the daemon: no waiting, the same answer.
     text = d.whirr("forecast").stdout
-    assert re.search(r"GPU 0 +memory +full in \d+ (s|min) +\d\d:\d\d.*grows by", text.replace("\n", " ")), text
+    assert re.search(r"GPU 0 +memory +full in (\d+s|\d+m( \d+s)?) +\d\d:\d\d.*grows by", text.replace("\n", " ")), text
     said = json.loads(d.whirr("forecast", "--json", "--gpu", "0").stdout)
     assert said["remembered"] and said["gpus"][0]["memory"]["process"]["pid"] == memory["process"]["pid"]
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/mailbox.h"
@@ -41,3 +42,12 @@ void history_refuse(struct exchange *x);
 void history_failed(struct exchange *x, const char *reason);
 
 void get_stats_history(struct exchange *x);
+
+/* ---- Questions about the past that are answered with words: GET /api/why with `at` or `since`, and GET /api/report. The store's
+ * reader answers. */
+
+struct exchange;
+
+/* True when the request asks about the past; it is then answered, or will be. */
+bool past_handles(struct exchange *x);
+void get_report(struct exchange *x);

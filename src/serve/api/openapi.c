@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Puts the metric table into the schemas, so that a metric is declared in one place only.
  */
-#include "serve/api/openapi.h"
+#include "serve/api/page.h"
 
 #include <jansson.h>
 #include <stdlib.h>

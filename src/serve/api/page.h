@@ -20,3 +20,7 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
 void page_write_login(struct buf *out, const char *message);
 /* Text with the characters that HTML gives a meaning replaced. */
 void html_text(struct buf *out, const char *text);
+
+/* ---- The description of the API: openapi.json of this folder, with the metrics filled in from the metric table. ---- */
+
+void openapi_write(struct buf *out); /* the buffer fails when memory is out */

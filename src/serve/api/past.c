@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Takes questions about the past to the store's reader and its answers back.
  */
-#include "serve/api/past.h"
+#include "serve/api/history.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "past/answer.h"
-#include "serve/api/history.h"
 #include "serve/http/core.h"
 #include "serve/http/http.h"
 

@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "serve/api/openapi.h"
 #include "serve/api/page.h"
 #include "serve/http/core.h"
 #include "serve/http/exchange.h"
-#include "serve/http/gzip.h"
 #include "serve/http/negotiate.h"
 
 /* The page of the API loads its own scripts and styles, draws icons from data: addresses, and asks this server. Its library sets

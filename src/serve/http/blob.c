@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "serve/http/gzip.h"
+#include "serve/http/negotiate.h"
 
 enum { GZIP_LEAST = 1024 };
 

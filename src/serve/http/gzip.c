@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The few functions of zlib that are needed, behind dlopen.
  */
-#include "serve/http/gzip.h"
+#include "serve/http/negotiate.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

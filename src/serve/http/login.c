@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cookies for the page: HttpOnly and SameSite=Strict, so that neither scripts nor other sites can use them.
  */
-#include "serve/http/login.h"
+#include "serve/http/access.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "serve/api/page.h"
-#include "serve/http/access.h"
 #include "serve/http/core.h"
 #include "serve/http/exchange.h"
 

@@ -118,3 +118,18 @@ static inline int clean_step(struct store *s, struct wall now, struct error *err
 {
     return store_clean(s, now, (struct mono){now.ms * NS_PER_MS}, err);
 }
+
+static inline void write_samples(struct store *s, struct sim_history *h, int count)
+{
+    while (count > 0) {
+        struct snapshot *batch[40];
+        int n = MIN_OF(count, 40);
+        for (int i = 0; i < n; i++)
+            batch[i] = sim_history_next(h);
+        struct error err = {0};
+        assert_int_equal(store_write(s, (const struct snapshot *const *)batch, (size_t)n, NULL, 0, &err), 0);
+        for (int i = 0; i < n; i++)
+            snapshot_unref(batch[i]);
+        count -= n;
+    }
+}

@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "past/moment.h"
+#include "past/explain.h"
 #include "sim_history.h"
 #include "store/query.h"
 
@@ -56,22 +56,6 @@ static struct store *open_server(const char *host)
     if (store_open(&options, &s, &err) != 0)
         fail_msg("%s", err.text);
     return s;
-}
-
-static void write_samples(struct store *s, struct sim_history *h, int count)
-{
-    while (count > 0) {
-        struct snapshot *batch[40];
-        int n = MIN_OF(count, 40);
-        for (int i = 0; i < n; i++)
-            batch[i] = sim_history_next(h);
-        struct error err = {0};
-        if (store_write(s, (const struct snapshot *const *)batch, (size_t)n, NULL, 0, &err) != 0)
-            fail_msg("%s", err.text);
-        for (int i = 0; i < n; i++)
-            snapshot_unref(batch[i]);
-        count -= n;
-    }
 }
 
 static void rows_are_there_for_psql(void **state)

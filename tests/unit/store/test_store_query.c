@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading back: pages that stay stable, plots from any level that agree with the samples, lives, events, a moment of the past.
+ * Reading back: pages that stay stable, plots from any level that agree with the samples, lives, events.
  */
 #include <errno.h>
 
-#include "past/moment.h"
 #include "sql.h"
 #include "store/query.h"
 
@@ -14,21 +13,6 @@ static size_t column(const char *name)
     int found = series_find(SERIES_GPU, name);
     assert_true(found >= 0);
     return (size_t)found;
-}
-
-static void write_samples(struct store *s, struct sim_history *h, int count)
-{
-    while (count > 0) {
-        struct snapshot *batch[40];
-        int n = MIN_OF(count, 40);
-        for (int i = 0; i < n; i++)
-            batch[i] = sim_history_next(h);
-        struct error err = {0};
-        assert_int_equal(store_write(s, (const struct snapshot *const *)batch, (size_t)n, NULL, 0, &err), 0);
-        for (int i = 0; i < n; i++)
-            snapshot_unref(batch[i]);
-        count -= n;
-    }
 }
 
 struct seen {
@@ -203,63 +187,6 @@ static void who_used_the_card_at_a_moment(void **state)
     sim_history_close(&h);
 }
 
-static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
-{
-    (void)state;
-    struct sim_history h;
-    sim_history_open(&h, "gpus=2,scenario=multi-user");
-    struct store *s = open_store("past.db");
-    write_samples(s, &h, 300);
-    struct snapshot *then = sim_history_next(&h);
-    gpu_set_property(&then->gpus[0], PROPERTY_driver_version, "1.2.3");
-    write_one(s, then);
-    write_samples(s, &h, 300);
-    struct error err = {0};
-    struct recent recent;
-    enum level level;
-    struct snapshot *past = NULL;
-    struct wall at = {then->taken_at.ms + 2000};
-    assert_int_equal(store_past(s, "box", at, &past, &recent, &level, &err), 0);
-    assert_int_equal(past->gpu_count, 2);
-    assert_int_equal(past->taken_at.ms, then->taken_at.ms);
-    for (size_t g = 0; g < 2; g++) {
-        assert_string_equal(past->gpus[g].id.uuid, then->gpus[g].id.uuid);
-        assert_int_equal(past->gpus[g].power_mw.value, then->gpus[g].power_mw.value);
-        assert_int_equal(past->gpus[g].throttle_bits.value, then->gpus[g].throttle_bits.value);
-        assert_int_equal(past->gpus[g].process_count, then->gpus[g].process_count);
-        assert_int_equal(past->gpus[g].power_limit_max_mw.value, then->gpus[g].power_limit_max_mw.value);
-        assert_true(recent.gpus[g].count > 100);
-    }
-    assert_string_equal(past->gpus[0].driver_version.value, "1.2.3");
-    snapshot_unref(past);
-    recent_done(&recent);
-
-    /* Just before whirr was started again there was nothing, although that minute has a mean. */
-    clock_manual_advance_ms(&h.clock, 1230 * MS_PER_S);
-    struct wall resumed = h.clock.today;
-    write_samples(s, &h, 60);
-    assert_int_equal(store_past(s, "box", (struct wall){resumed.ms - 2000}, &past, &recent, &level, &err), -ENODATA);
-
-    /* From minutes, when the samples are gone. */
-    struct store_limits limits = store_default_limits;
-    limits.raw_ms = 60000;
-    store_set_limits(s, &limits);
-    while (clean_step(s, h.clock.today, &err) == 1)
-        ;
-    assert_int_equal(store_past(s, "box", at, &past, &recent, &level, &err), 0);
-    assert_int_equal(past->gpu_count, 2);
-    assert_true(past->gpus[0].power_mw.state == READING_OK && past->gpus[0].clock_memory_khz.state == READING_OK);
-    assert_int_equal(past->gpus[0].process_count, then->gpus[0].process_count);
-    assert_int_equal(recent.gpus[0].count, 11);
-    snapshot_unref(past);
-    recent_done(&recent);
-    at.ms -= 86400000;
-    assert_int_equal(store_past(s, "box", at, &past, &recent, &level, &err), -ENODATA);
-    snapshot_unref(then);
-    store_close(s);
-    sim_history_close(&h);
-}
-
 static int see_event(void *user, const struct store_event_row *event)
 {
     struct seen *seen = user;
@@ -322,9 +249,11 @@ int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
-        TEST(pages_are_stable_while_rows_are_added),         TEST(a_plot_says_the_same_from_every_level),
-        TEST(any_range_has_at_most_a_few_thousand_points),   TEST(who_used_the_card_at_a_moment),
-        TEST(a_moment_of_the_past_comes_back_as_a_snapshot), TEST(events_come_page_by_page),
+        TEST(pages_are_stable_while_rows_are_added),
+        TEST(a_plot_says_the_same_from_every_level),
+        TEST(any_range_has_at_most_a_few_thousand_points),
+        TEST(who_used_the_card_at_a_moment),
+        TEST(events_come_page_by_page),
         TEST(a_card_is_found_by_index_uuid_or_place),
     };
     int failed = RUN_TESTS(tests);

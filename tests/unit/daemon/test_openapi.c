@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/api/openapi.h"
+#include "serve/api/page.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "past/explain.h"
-#include "sim_history.h"
+#include "store/sim_history.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { BATCH = 120, SEEDS = 1, MINUTES = 30, NIGHT = 330 };
@@ -143,7 +143,7 @@ static void score_gpu(struct score *scores, const struct sim_truth *t, const str
     score_trouble(scores, t, part);
 }
 
-static const struct why_part *part_of(const struct told_moment *m, int index, const struct gpu **gpu)
+static const struct why_part *part_of(const struct explained_moment *m, int index, const struct gpu **gpu)
 {
     for (size_t i = 0; i < m->why->gpu_count; i++)
         if (m->why->gpus[i].gpu_index == index) {
@@ -168,10 +168,10 @@ static void explain_miss(const char *scenario, const struct score *before, const
 static void ask_once(struct store *s, struct sim_history *h, const char *scenario, const struct asked *a, struct score *scores,
                      enum level wanted)
 {
-    struct told_moment m;
+    struct explained_moment m;
     struct error err;
     struct wall at = {a->at.ms + a->at.ms / 1000 % h->interval_ms};
-    assert_int_equal(told_at(s, "box", at, h->clock.today, &m, &err), 0);
+    assert_int_equal(explain_moment(s, "box", at, h->clock.today, &m, &err), 0);
     assert_non_null(m.why);
     assert_int_equal(m.level, wanted);
     assert_int_equal(m.note[0] != '\0', wanted != LEVEL_RAW);
@@ -185,7 +185,7 @@ static void ask_once(struct store *s, struct sim_history *h, const char *scenari
         score_gpu(scores, &a->truth[g], part, gpu);
         explain_miss(scenario, before, scores, &a->truth[g], part);
     }
-    told_moment_done(&m);
+    explained_moment_done(&m);
 }
 
 /* Scattered over the history, the same ones in each run; more often while a card cools down, which is seldom. */
@@ -276,11 +276,11 @@ static void the_past_is_explained_as_the_simulator_knows_it(void **state)
 
 /* ---- spans ---- */
 
-static const struct told_episode *find_episode(const struct told_span *t, int gpu, const char *process, int64_t from_min,
-                                               int64_t to_min)
+static const struct explained_episode *find_episode(const struct explained_span *t, int gpu, const char *process, int64_t from_min,
+                                                    int64_t to_min)
 {
     for (size_t i = 0; i < t->episode_count; i++) {
-        const struct told_episode *e = &t->episodes[i];
+        const struct explained_episode *e = &t->episodes[i];
         int64_t since = (e->since.ms - HISTORY_BEGIN.ms) / 60000, until = (e->until.ms - HISTORY_BEGIN.ms) / 60000;
         if (e->gpu_index == gpu && strcmp(e->process, process) == 0 && llabs(since - from_min) <= 5 && llabs(until - to_min) <= 5)
             return e;
@@ -292,13 +292,13 @@ static void a_night_is_told_by_its_episodes(void **state)
 {
     (void)state;
     struct sim_history h;
-    struct told_span t;
+    struct explained_span t;
     struct error err;
     sim_history_open(&h, "scenario=night");
     h.interval_ms = 20000;
     struct store *s = open_store("night.db");
     write_history(s, &h, 595);
-    assert_int_equal(told_since(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
+    assert_int_equal(explain_span(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
     if (getenv("WHIRR_SHOW_MISSES"))
         for (size_t i = 0; i < t.episode_count; i++)
             print_message("  %5.1f GPU %d %3lld to %3lld min (%zu): %s: %s\n", t.episodes[i].weight, t.episodes[i].gpu_index,
@@ -315,7 +315,7 @@ static void a_night_is_told_by_its_episodes(void **state)
         {0, "kworkerds", "www-data", 300, 390}, {3, "gmx", "carol", 120, 540},
     };
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
-        const struct told_episode *e = find_episode(&t, jobs[i].gpu, jobs[i].process, jobs[i].from, jobs[i].to);
+        const struct explained_episode *e = find_episode(&t, jobs[i].gpu, jobs[i].process, jobs[i].from, jobs[i].to);
         if (!e)
             fail_msg("%s on GPU %d from minute %d to %d is not told", jobs[i].process, jobs[i].gpu, jobs[i].from, jobs[i].to);
         assert_string_equal(e->user, jobs[i].user);
@@ -326,14 +326,14 @@ static void a_night_is_told_by_its_episodes(void **state)
     assert_true(strstr(t.answer, "worth explaining") != NULL);
     for (size_t i = 1; i < t.episode_count; i++)
         assert_true(t.episodes[i - 1].weight >= t.episodes[i].weight);
-    told_span_done(&t);
+    explained_span_done(&t);
 
     /* Of one card, and of one hour. */
     struct wall three = {HISTORY_BEGIN.ms + 180 * 60000LL}, four = {HISTORY_BEGIN.ms + 240 * 60000LL};
-    assert_int_equal(told_since(s, "box", 3, three, four, &t, &err), 0);
+    assert_int_equal(explain_span(s, "box", 3, three, four, &t, &err), 0);
     assert_int_equal(t.episode_count, 1);
     assert_string_equal(t.episodes[0].user, "bob");
-    told_span_done(&t);
+    explained_span_done(&t);
     store_close(s);
     sim_history_close(&h);
 }
@@ -342,16 +342,16 @@ static void calm_is_one_sentence(void **state)
 {
     (void)state;
     struct sim_history h;
-    struct told_span t;
+    struct explained_span t;
     struct error err;
     sim_history_open(&h, "scenario=idle");
     struct store *s = open_store("calm.db");
     write_history(s, &h, 60);
-    assert_int_equal(told_since(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
+    assert_int_equal(explain_span(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
     assert_int_equal(t.episode_count, 0);
     assert_int_equal(t.gap_count, 0);
     assert_true(strstr(t.answer, "calm") != NULL);
-    told_span_done(&t);
+    explained_span_done(&t);
     store_close(s);
     sim_history_close(&h);
 }
@@ -400,14 +400,14 @@ static void a_burst_that_could_be_heard_is_named(void **state)
         write_burst(s, &h, bursts[i].from_s, bursts[i].to_s, bursts[i].hidden);
         struct wall until = {HISTORY_BEGIN.ms + 270 * MS_PER_S}, since = {until.ms - 180 * MS_PER_S};
         int64_t from_ms = MAX_OF(HISTORY_BEGIN.ms + bursts[i].from_s * MS_PER_S, since.ms);
-        struct told_span t;
+        struct explained_span t;
         struct error err = {0};
-        assert_int_equal(told_since(s, "box", 0, since, until, &t, &err), 0);
+        assert_int_equal(explain_span(s, "box", 0, since, until, &t, &err), 0);
         if (t.episode_count != 1 || strcmp(t.episodes[0].process, bursts[i].hidden ? "" : "burn") != 0)
             fail_msg("burst %zu: %zu episodes: %s", i, t.episode_count, t.answer);
         assert_true(llabs(t.episodes[0].since.ms - from_ms) <= 10 * MS_PER_S);
         assert_true(llabs(t.episodes[0].until.ms - HISTORY_BEGIN.ms - bursts[i].to_s * MS_PER_S) <= 20 * MS_PER_S);
-        told_span_done(&t);
+        explained_span_done(&t);
         store_close(s);
         sim_history_close(&h);
     }
@@ -415,21 +415,21 @@ static void a_burst_that_could_be_heard_is_named(void **state)
 
 static void expect_gap(struct store *s, struct sim_history *h, struct wall at, const char *words, bool not_running)
 {
-    struct told_moment m;
+    struct explained_moment m;
     struct error err;
-    assert_int_equal(told_at(s, "box", at, h->clock.today, &m, &err), 0);
+    assert_int_equal(explain_moment(s, "box", at, h->clock.today, &m, &err), 0);
     assert_null(m.why);
     if (!strstr(m.gap.text, words))
         fail_msg("'%s' does not say '%s'", m.gap.text, words);
     assert_int_equal(m.gap.not_running, not_running);
-    told_moment_done(&m);
+    explained_moment_done(&m);
 }
 
 static void where_nothing_was_stored_that_is_the_answer(void **state)
 {
     (void)state;
     struct sim_history h;
-    struct told_span t;
+    struct explained_span t;
     struct error err;
     sim_history_open(&h, "scenario=training,gpus=1");
     struct store *s = open_store("gaps.db");
@@ -453,18 +453,18 @@ static void where_nothing_was_stored_that_is_the_answer(void **state)
     /* Three minutes after the last sample, it does not speak for the moment any more. */
     expect_gap(s, &h, (struct wall){first_end.ms + 180000}, "whirr was not running between", true);
 
-    assert_int_equal(told_since(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
+    assert_int_equal(explain_span(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
     assert_int_equal(t.gap_count, 3);
     assert_true(t.gaps[0].not_running && !t.gaps[1].not_running);
     assert_true(llabs(t.missing_ms - (2 * 3600 + 1800 + 3600) * 1000) < 300000);
     assert_true(strstr(t.answer, "Nothing is known about") != NULL);
     assert_true(t.episode_count >= 1);
-    told_span_done(&t);
-    assert_int_equal(told_since(s, "box", 0, (struct wall){first_end.ms + 600000}, (struct wall){first_end.ms + 1200000}, &t, &err),
-                     0);
+    explained_span_done(&t);
+    assert_int_equal(
+        explain_span(s, "box", 0, (struct wall){first_end.ms + 600000}, (struct wall){first_end.ms + 1200000}, &t, &err), 0);
     assert_int_equal(t.episode_count, 0);
     assert_true(strstr(t.answer, "not running") != NULL);
-    told_span_done(&t);
+    explained_span_done(&t);
     store_close(s);
     sim_history_close(&h);
 }
