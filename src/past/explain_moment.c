@@ -78,7 +78,7 @@ int explain_moment(struct store *s, const char *host, struct wall at, struct wal
         return gap_around(s, host, at, now, &ret->gap, err);
     if (rc < 0)
         return rc;
-    ret->why = why_explain(ret->snapshot, recent);
+    ret->why = why_explain_past(ret->snapshot, recent);
     recent_done(recent);
     if (!ret->why) {
         explained_moment_done(ret);

@@ -39,7 +39,7 @@ def test_a_moment_names_process_and_user_as_they_were(why):
 def test_a_moment_as_text(why):
     done = why("--at", "-4h", "--gpu", "3")
     assert done.code == 0 and "gmx" in done.out and "carol" in done.out and "from samples" in done.out
-    assert "GPU 1" not in done.out and "What could be done" not in done.out
+    assert "GPU 1" not in done.out and "What you can do" not in done.out
 
 
 def test_where_whirr_did_not_run_it_says_so(why):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a card at rest, for one whose readings do not suffice, and for one that is asleep, lost or in error.
+ * Rules for an idle GPU, for one whose readings do not suffice, and for one that is asleep, lost or in error.
  */
 #include "base/cleanup.h"
 #include "insight/why/rules.h"
@@ -34,13 +34,13 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
     if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
         support(&d, 0.3, "idle for the last %s", words_duration(f->past.calm_ms, since));
     if (f->power == POWER_RAISED)
-        doubt(&d, 0.8, "but it draws more than idle cards usually do");
+        doubt(&d, 0.8, "but idle GPUs usually draw less");
     if (f->load == LOAD_UNKNOWN)
-        doubt(&d, 0.7, "its load cannot be read");
+        doubt(&d, 0.7, "its utilization can't be read");
     if (f->load == LOAD_UNKNOWN && f->divided)
-        cause_end(&d, "Nothing is unusual, but whether its instances are busy is unknown.");
+        cause_end(&d, "Nothing unusual; whether its instances %s busy is unknown.", are(f));
     else
-        cause_end(&d, "The card is at rest, as it should be.");
+        cause_end(&d, "It %s %s, as expected.", is(f), f->load == LOAD_LIGHT ? "lightly loaded" : "idle");
 }
 
 static void support_missing(struct cause_draft *d, const char *what, struct reading reading, double weight)
@@ -64,10 +64,10 @@ static void rule_cannot_know(const struct facts *f, struct why_part *part)
         support(&d, 0.3, "processes: %s", words_absent(gpu->processes_state));
     if (!f->past.known)
         support(&d, 0.5, "the minutes before are not known");
-    support(&d, 0.4, "no cause fits what can be read");
+    support(&d, 0.4, "no cause fits its readings");
     /* It is the answer only where nothing better is; what else was thought of stays below it. */
     d.cause.confidence = MAX_OF(d.cause.confidence, best_confidence(part) + 0.01);
-    cause_end(&d, "What can be read does not tell.");
+    cause_end(&d, "Its readings don't show why.");
 }
 
 void rules_calm(const struct facts *f, struct why_part *part)
@@ -83,20 +83,21 @@ void rules_calm(const struct facts *f, struct why_part *part)
         rule_cannot_know(f, part);
 }
 
-void rules_state(const struct gpu *gpu, struct why_part *part)
+void rules_state(const struct facts *f, struct why_part *part)
 {
+    const struct gpu *gpu = f->gpu;
     static const struct {
         enum why_code code;
-        const char *evidence, *text;
+        const char *evidence, *text; /* after "It is" */
     } of[] = {
-        [GPU_ASLEEP] = {WHY_ASLEEP, "the kernel has suspended the card", "The card is asleep and is not woken for this."},
-        [GPU_ERROR] = {WHY_ERROR, "the card cannot be read", "The card cannot be read."},
-        [GPU_LOST] = {WHY_LOST, "the card does not answer any more", "The card was lost: the machine can no longer reach it."},
+        [GPU_ASLEEP] = {WHY_ASLEEP, "the kernel suspended the GPU", "asleep, and not woken for this"},
+        [GPU_ERROR] = {WHY_ERROR, "no reading is available", "not readable"},
+        [GPU_LOST] = {WHY_LOST, "the GPU does not respond anymore", "lost: the driver lost contact with it"},
     };
     struct cause_draft d;
     cause_begin(&d, part, of[gpu->state].code, 0.95);
     support(&d, 0.95, "%s", of[gpu->state].evidence);
     if (gpu->error_message[0])
-        support(&d, 0, "the driver says: %s", gpu->error_message);
-    cause_end(&d, "%s", of[gpu->state].text);
+        support(&d, 0, "driver: %s", gpu->error_message);
+    cause_end(&d, "It %s %s.", is(f), of[gpu->state].text);
 }

@@ -93,7 +93,7 @@ void support_load(struct cause_draft *d, const struct facts *f, double weight)
     else if (f->load_basis == BASIS_UTIL)
         support(d, weight, "utilization %lld%%", percent(f->load_permille));
     else if (f->load_basis == BASIS_PROCESSES)
-        support(d, weight * 0.8, "its processes use %lld%% of it together", percent(f->load_permille));
+        support(d, weight * 0.8, "its processes together: %lld%%", percent(f->load_permille));
 }
 
 void support_power(struct cause_draft *d, const struct facts *f, double weight)
@@ -113,9 +113,9 @@ void support_temperature(struct cause_draft *d, const struct facts *f, double we
     if (!reading_get(f->gpu->temp_mdegc, &temp))
         return;
     if (reading_get(f->limit_mdegc, &limit) && limit > 0)
-        support(d, weight, "%lld °C, slows itself down at %lld °C", words_whole(temp, 1000), words_whole(limit, 1000));
+        support(d, weight, "%lld °C, throttles at %lld °C", words_whole(temp, 1000), words_whole(limit, 1000));
     else if (f->has_margin)
-        support(d, weight, "%lld °C, %lld °C below where it slows itself down", words_whole(temp, 1000),
+        support(d, weight, "%lld °C, %lld °C below where it throttles", words_whole(temp, 1000),
                 words_whole(f->margin_mdegc, 1000));
     else
         support(d, weight, "%lld °C", words_whole(temp, 1000));
@@ -127,11 +127,11 @@ void support_fan(struct cause_draft *d, const struct facts *f, double weight)
     bool has_rpm = reading_get(f->gpu->fan_rpm, &rpm);
     if (reading_get(f->gpu->fan_permille, &speed)) {
         if (has_rpm)
-            support(d, weight, "fan at %lld%% (%lld rpm)", percent(speed), (long long)rpm);
+            support(d, weight, "fan %lld%% (%lld rpm)", percent(speed), (long long)rpm);
         else
-            support(d, weight, "fan at %lld%%", percent(speed));
+            support(d, weight, "fan %lld%%", percent(speed));
     } else if (has_rpm) {
-        support(d, weight, "fan at %lld rpm", (long long)rpm);
+        support(d, weight, "fan %lld rpm", (long long)rpm);
     } else if (f->fan == FAN_NONE) {
         support(d, 0, "no fan of its own");
     }

@@ -43,6 +43,7 @@ struct facts {
     const struct snapshot *now;
     const struct gpu *gpu;
     const struct recent *recent; /* NULL: unknown */
+    bool over;                   /* a moment of the past, and told so */
     struct activity activity;    /* the one judgement; `load` follows it */
     enum load_level load;
     enum load_basis load_basis;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules about the heat itself, the fan that should carry it away, and the limits of the card.
+ * Rules about the heat itself, the fan that should remove it, and the limits of the GPU.
  */
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ static void weigh_past(struct cause_draft *d, const struct facts *f, double know
     if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
         support(d, known, "idle for the last %s", words_duration(f->past.calm_ms, since));
     else if (!f->past.known)
-        doubt(d, unknown, "the minutes before are not known, so work that just ended cannot be ruled out");
+        doubt(d, unknown, "the minutes before are not known: work may just have ended");
     double left = MAX_OF(f->past.ended_left, f->past.fell_left);
     if (left > 0.1)
         doubt(d, 1 - left, NULL);
@@ -40,15 +40,15 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
         return;
     cause_begin(&d, part, WHY_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
     if (reading_get(host->cpu_permille, &load))
-        support(&d, 0.6, "the CPU is at %lld%%", percent(load));
+        support(&d, 0.6, "CPU %lld%%", percent(load));
     if (reading_get(host->cpu_temp_mdegc, &temp)) {
-        support(&d, 0.6, "it is at %lld °C", words_whole(temp, 1000));
+        support(&d, 0.6, "CPU at %lld °C", words_whole(temp, 1000));
         snprintf(heat, sizeof heat, " at %lld °C", words_whole(temp, 1000));
     }
     support(&d, 0.2, "CPU and GPU share their cooling");
     support_load(&d, f, 0.2);
     support_fan(&d, f, 0.1);
-    cause_end(&d, "The CPU is working%s and shares its cooling with the GPU.", heat);
+    cause_end(&d, "The CPU %s busy%s and shares its cooling with the GPU.", is(f), heat);
 }
 
 static void rule_airflow(const struct facts *f, struct why_part *part)
@@ -69,13 +69,13 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.15 : 0);
     weigh_past(&d, f, 0.6, 0.8);
     if (lukewarm)
-        doubt(&d, 0.6, "this is warm, not hot");
+        doubt(&d, 0.6, "warm, not hot");
     if (f->neighbour)
         doubt(&d, 0.6, NULL);
-    cause_end(&d, "The heat does not come from work: airflow, dust, a warm room or case.");
+    cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
 }
 
-/* A card is built to carry away the heat of its power limit. One that is too hot below it, with its fan at full speed, cannot. */
+/* A GPU is built to dissipate the heat of its power limit. One that is too hot below it, with its fan at full speed, cannot. */
 static void rule_overwhelmed(const struct facts *f, struct why_part *part)
 {
     int64_t fan, power, limit, bits = reading_or(f->gpu->throttle_bits, 0);
@@ -86,7 +86,7 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
         support_temperature(&d, f, 0.4);
         support_power(&d, f, 0.4);
         support_fan(&d, f, 0.2);
-        cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", words_whole(power, 1000));
+        cause_end(&d, "Its cooling %s dissipate %lld W: airflow, dust, a warm room or case.", cannot(f), words_whole(power, 1000));
         return;
     }
     if (!(bits & THROTTLE_HOT) || !reading_get(f->gpu->fan_permille, &fan) || fan < FAN_FULL ||
@@ -96,7 +96,7 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
     support_power(&d, f, 0.3);
     support_fan(&d, f, 0.2);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
-    cause_end(&d, "Its cooling does not carry away %lld W: airflow, dust, a warm room or case.", words_whole(power, 1000));
+    cause_end(&d, "Its cooling %s dissipate %lld W: airflow, dust, a warm room or case.", cannot(f), words_whole(power, 1000));
 }
 
 static void rule_neighbour(const struct facts *f, struct why_part *part)
@@ -110,16 +110,15 @@ static void rule_neighbour(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, WHY_NEIGHBOUR_HEAT, 0.85);
     words_gpu(other, false, name);
     if (reading_get(other->power_mw, &power))
-        support(&d, 0.5, "%s works in the same machine at %lld °C and %lld W", name, words_whole(temp, 1000),
-                words_whole(power, 1000));
+        support(&d, 0.5, "%s in the same host at %lld °C and %lld W", name, words_whole(temp, 1000), words_whole(power, 1000));
     else
-        support(&d, 0.45, "%s works in the same machine at %lld °C", name, words_whole(temp, 1000));
+        support(&d, 0.45, "%s in the same host at %lld °C", name, words_whole(temp, 1000));
     support_load(&d, f, 0.3);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0.1);
     support_power(&d, f, 0.2);
     support_fan(&d, f, 0);
     weigh_past(&d, f, 0.3, 0.85);
-    cause_end(&d, "It does nothing itself; %s in the same machine works and warms it.", name);
+    cause_end(&d, "It %s idle; %s in the same host %s busy and warms it.", is(f), name, is(f));
 }
 
 static void rule_limit(const struct facts *f, struct why_part *part)
@@ -133,14 +132,14 @@ static void rule_limit(const struct facts *f, struct why_part *part)
     support_temperature(&d, f, f->heat == HEAT_LIMIT ? 0.5 : 0.1);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
         if (bits & THROTTLE_HOT & (1 << i)) {
-            support(&d, 0.5, "slowed down: %s", throttle_name(i));
+            support(&d, 0.5, "throttling: %s", throttle_name(i));
             snprintf(why, sizeof why, "%s", throttle_name(i));
         }
     support_fan(&d, f, 0);
     if (why[0])
-        cause_end(&d, "The card slows itself down because it is too hot (%s).", why);
+        cause_end(&d, "Thermal throttling: it %s too hot (%s).", is(f), why);
     else if (reading_get(f->gpu->temp_mdegc, &temp))
-        cause_end(&d, "At %lld °C it is close to where it slows itself down.", words_whole(temp, 1000));
+        cause_end(&d, "At %lld °C it %s close to thermal throttling.", words_whole(temp, 1000), is(f));
 }
 
 static void rule_memory_hot(const struct facts *f, struct why_part *part)
@@ -158,9 +157,9 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
     else
         support(&d, 0.4, "memory at %lld °C", words_whole(temp, 1000));
     if (reading_get(f->gpu->temp_mdegc, &chip) && chip + 15000 <= temp)
-        support(&d, 0.3, "the chip is at %lld °C only", words_whole(chip, 1000));
+        support(&d, 0.3, "the chip only at %lld °C", words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, "The memory is hot (%lld °C), and the fan cools it too.", words_whole(temp, 1000));
+    cause_end(&d, "Its memory %s hot (%lld °C), and the fan cools it too.", is(f), words_whole(temp, 1000));
 }
 
 static void rule_hotspot(const struct facts *f, struct why_part *part)
@@ -171,9 +170,9 @@ static void rule_hotspot(const struct facts *f, struct why_part *part)
         spot - chip < HOTSPOT_GAP)
         return;
     cause_begin(&d, part, WHY_HOTSPOT, 0.7);
-    support(&d, 0.5, "hottest spot at %lld °C, the chip as a whole at %lld °C", words_whole(spot, 1000), words_whole(chip, 1000));
+    support(&d, 0.5, "hot spot at %lld °C, the chip as a whole at %lld °C", words_whole(spot, 1000), words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, "One spot of the chip is much hotter than the rest (%lld °C): the cooler may not sit well.",
+    cause_end(&d, "Its hot spot %s much hotter than the rest (%lld °C): the cooler may not sit well.", is(f),
               words_whole(spot, 1000));
 }
 
@@ -188,8 +187,8 @@ static void rule_fan_stopped(const struct facts *f, struct why_part *part)
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
     if (f->fan_judged.asked[0])
-        support(&d, 0.5, "the card asks for %s", f->fan_judged.asked);
-    cause_end(&d, "The fan stands still although the card is at %lld °C.", words_whole(temp, 1000));
+        support(&d, 0.5, "the GPU asks for %s", f->fan_judged.asked);
+    cause_end(&d, "The fan %s stopped although the GPU %s at %lld °C.", has(f), is(f), words_whole(temp, 1000));
 }
 
 static void rule_fan_failing(const struct facts *f, struct why_part *part)
@@ -200,11 +199,12 @@ static void rule_fan_failing(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, WHY_FAN_FAILING, 0.97);
     support_fan(&d, f, 0.4);
     if (f->fan_stuck)
-        support(&d, 0.85, "it turns at 0 rpm");
+        support(&d, 0.85, "0 rpm");
     if (f->fan_slow)
-        support(&d, 0.8, "the card asks for %s", f->fan_judged.asked);
+        support(&d, 0.8, "the GPU asks for %s", f->fan_judged.asked);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0);
-    cause_end(&d, f->fan_stuck ? "The fan is driven but does not turn." : "The fan turns far slower than the card asks for.");
+    cause_end(&d, f->fan_stuck ? "The fan %s driven but not turning." : "The fan %s turning far slower than the GPU asks for.",
+              is(f));
 }
 
 static void rule_fan_setting(const struct facts *f, struct why_part *part)
@@ -220,7 +220,7 @@ static void rule_fan_setting(const struct facts *f, struct why_part *part)
     if (f->power == POWER_LOW)
         support_power(&d, f, 0.3);
     weigh_past(&d, f, 0.5, 0.75);
-    cause_end(&d, "The fan turns fast on a cool card: a fan curve or a fixed speed, not heat.");
+    cause_end(&d, "The fan %s fast on a cool GPU: a fan curve or a fixed speed, not heat.", is(f));
 }
 
 static void rule_power_limit(const struct facts *f, struct why_part *part)
@@ -233,13 +233,13 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
     support_power(&d, f, f->at_power_limit ? 0.4 : 0);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
         if (bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE | THROTTLE_CURRENT) & (1 << i))
-            support(&d, 0.4, "slowed down: %s", throttle_name(i));
+            support(&d, 0.4, "throttling: %s", throttle_name(i));
     if (bits & THROTTLE_POWER_BRAKE)
-        cause_end(&d, "The machine holds the card back (power brake).");
+        cause_end(&d, "The host %s throttling the GPU (power brake).", is(f));
     else if (reading_get(f->gpu->power_limit_mw, &limit))
-        cause_end(&d, "It runs at its power limit of %lld W, which also bounds its heat.", words_whole(limit, 1000));
+        cause_end(&d, "It %s at its power limit of %lld W.", is(f), words_whole(limit, 1000));
     else
-        cause_end(&d, "It runs at its power limit, which also bounds its heat.");
+        cause_end(&d, "It %s at its power limit.", is(f));
 }
 
 void rules_heat(const struct facts *f, struct why_part *part)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a card that has nothing to do and is not at rest: work that ended, clocks that are held, memory that is held.
+ * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
  */
 #include "base/cleanup.h"
 #include "insight/why/rules.h"
@@ -23,18 +23,19 @@ static void support_cooling(struct cause_draft *d, const struct facts *f)
     const struct past_work *past = &f->past;
     int64_t temp, fan;
     if (past->temp_falls && reading_get(f->gpu->temp_mdegc, &temp))
-        support(d, 0.4, "the temperature falls: %lld °C then, %lld °C now", words_whole(past->peak_temp_mdegc, 1000),
+        support(d, 0.4, "temperature falling from %lld °C to %lld °C", words_whole(past->peak_temp_mdegc, 1000),
                 words_whole(temp, 1000));
     else if (past->known && past->fell && past->fell_ago_ms > 60000)
-        doubt(d, 0.6, "but the temperature does not fall");
+        doubt(d, 0.6, "but the temperature is not falling");
     if (past->fan_falls && reading_get(f->gpu->fan_permille, &fan))
-        support(d, 0.2, "the fan slows down: %lld%% then, %lld%% now", percent(past->peak_fan_permille), percent(fan));
+        support(d, 0.2, "fan slowing down from %lld%% to %lld%%", percent(past->peak_fan_permille), percent(fan));
 }
 
 static void rule_recent(const struct facts *f, struct why_part *part)
 {
     const struct past_work *past = &f->past;
     char who[NAME_WORDS], ago[SHORT_WORDS], ran[SHORT_WORDS];
+    const char *then = f->over ? "before" : "ago";
     int64_t share;
     struct cause_draft d;
     if (!past->ended && !past->fell)
@@ -46,23 +47,24 @@ static void rule_recent(const struct facts *f, struct why_part *part)
         words_process(&p->last, who);
         words_duration(past->ended_ago_ms, ago);
         if (reading_get(p->mean_util_permille, &share))
-            support(&d, 0.85 * past->ended_left, "%s ended %s ago and used %lld%%", who, ago, percent(share));
+            support(&d, 0.85 * past->ended_left, "%s ended %s %s, mean utilization %lld%%", who, ago, then, percent(share));
         else
-            support(&d, 0.85 * past->ended_left, "%s ended %s ago", who, ago);
+            support(&d, 0.85 * past->ended_left, "%s ended %s %s", who, ago, then);
         if (p->first_seen.ms > 0 && p->last_seen.ms > p->first_seen.ms)
-            support(&d, 0, "it had run for %s", words_duration(p->last_seen.ms - p->first_seen.ms, ran));
+            support(&d, 0, "it had been running for %s", words_duration(p->last_seen.ms - p->first_seen.ms, ran));
     }
     if (past->fell)
-        support(&d, 0.75 * past->fell_left, "%s ago the load was still %lld%%", words_duration(past->fell_ago_ms, ago),
+        support(&d, 0.75 * past->fell_left, "%s %s: utilization %lld%%", words_duration(past->fell_ago_ms, ago), then,
                 percent(past->fell_from_permille));
     support_cooling(&d, f);
     support_load(&d, f, 0);
     support_temperature(&d, f, 0);
     support_fan(&d, f, 0);
     if (past->ended)
-        cause_end(&d, "%s ended %s ago, and the card still cools down.", who, words_duration(past->ended_ago_ms, ago));
+        cause_end(&d, "%s ended %s %s, and the GPU %s still cooling down.", words_who(&past->ended->last, who),
+                  words_duration(past->ended_ago_ms, ago), then, is(f));
     else
-        cause_end(&d, "The load fell %s ago, and the card still cools down.", words_duration(past->fell_ago_ms, ago));
+        cause_end(&d, "Its work ended %s %s, and it %s still cooling down.", words_duration(past->fell_ago_ms, ago), then, is(f));
 }
 
 static void support_clocks(struct cause_draft *d, const struct facts *f)
@@ -70,13 +72,13 @@ static void support_clocks(struct cause_draft *d, const struct facts *f)
     int64_t clock, most, state, bits;
     if (!f->clocks_by_state && reading_get(f->gpu->clock_graphics_khz, &clock) &&
         reading_get(f->gpu->clock_graphics_max_khz, &most))
-        support(d, 0.45, "graphics clock at %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
+        support(d, 0.45, "graphics clock %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
     if (reading_get(f->gpu->pstate, &state))
         support(d, f->clocks_by_state ? 0.35 : 0.2, "performance state P%lld", (long long)state);
     if (f->power >= POWER_RAISED)
         support_power(d, f, 0.35);
     if (reading_get(f->gpu->throttle_bits, &bits) && (bits & THROTTLE_APP_CLOCKS))
-        support(d, 0.3, "clocks are fixed by the application clocks setting");
+        support(d, 0.3, "clocks fixed by the application clocks setting");
 }
 
 static void rule_clocks(const struct facts *f, struct why_part *part)
@@ -93,20 +95,20 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     support_calm(&d, f, 0.2);
     if (!p) {
         if (f->gpu->processes_state != READING_OK)
-            doubt(&d, 0.8, "the list of processes: %s", words_absent(f->gpu->processes_state));
-        cause_end(&d, "Its clocks stay high, and no process is seen that asks for it.");
+            doubt(&d, 0.8, "processes: %s", words_absent(f->gpu->processes_state));
+        cause_end(&d, "Its clocks %s high, and no visible process asks for it.", f->over ? "stayed" : "stay");
         return;
     }
     cause_process(&d, p);
     words_process(p, who);
     double weight = p->type == PROCESS_GRAPHICS ? 0.1 : 0.4;
     if (reading_get(p->mem_bytes, &held))
-        support(&d, weight, "%s holds a context with %s", who, words_bytes(held, bytes));
+        support(&d, weight, "context of %s with %s", who, words_bytes(held, bytes));
     else
-        support(&d, weight, "%s holds a context", who);
+        support(&d, weight, "context of %s", who);
     if (f->workers.on_card > 1)
-        doubt(&d, 0.9, "%zu more processes are on it", f->workers.on_card - 1);
-    cause_end(&d, "%s keeps the card awake although it does next to nothing.", who);
+        doubt(&d, 0.9, "%zu more processes on it", f->workers.on_card - 1);
+    cause_end(&d, "%s %s keeping the GPU from idling.", words_who(p, who), is(f));
 }
 
 static bool draws_only(const struct gpu *gpu)
@@ -127,13 +129,13 @@ static void rule_loading(const struct facts *f, struct why_part *part)
     cause_process(&d, p);
     words_process(p, who);
     if (reading_get(p->mem_bytes, &held))
-        support(&d, 0.6, "%s fills the memory: %s so far", who, words_bytes(held, bytes));
+        support(&d, 0.6, "memory of %s: %s so far", who, words_bytes(held, bytes));
     if (reading_get(p->cpu_permille, &cpu))
-        support(&d, 0.4, "it uses %lld%% of a CPU core", percent(cpu));
+        support(&d, 0.4, "%lld%% of a CPU core", percent(cpu));
     if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
-        support(&d, 0.3, "%lld MB/s are read from disk", words_whole(disk, 1000000));
+        support(&d, 0.3, "%lld MB/s read from disk", words_whole(disk, 1000000));
     support_load(&d, f, 0.1);
-    cause_end(&d, "%s is loading%s%s%s.", who, bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
+    cause_end(&d, "%s %s loading%s%s%s.", words_who(p, who), is(f), bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
 }
 
 static void rule_display(const struct facts *f, struct why_part *part)
@@ -147,14 +149,14 @@ static void rule_display(const struct facts *f, struct why_part *part)
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
         return;
     cause_begin(&d, part, WHY_DISPLAY, 0.8);
-    support(&d, 0.5, "memory clock at %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
+    support(&d, 0.5, "memory clock %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
     if (screen)
-        support(&d, 0.3, "a screen is driven by it");
+        support(&d, 0.3, "a display is connected");
     if (draws_only(gpu))
-        support(&d, 0.2, "only programs that draw are on it");
+        support(&d, 0.2, "only programs that draw");
     support_load(&d, f, 0.1);
     support_power(&d, f, 0.1);
-    cause_end(&d, "Screens with a high refresh rate, or several of them, keep its memory clock high.");
+    cause_end(&d, "Displays with a high refresh rate, or several of them, %s its memory clock high.", f->over ? "kept" : "keep");
 }
 
 static void rule_vram(const struct facts *f, struct why_part *part)
@@ -171,12 +173,12 @@ static void rule_vram(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, WHY_VRAM_HELD, 0.1);
     if (reading_get(f->gpu->mem_total_bytes, &total)) {
         char all[SHORT_WORDS];
-        support(&d, 0.1, "%s holds %s of %s", who, bytes, words_bytes(total, all));
+        support(&d, 0.1, "%s: %s of %s", who, bytes, words_bytes(total, all));
     } else {
-        support(&d, 0.1, "%s holds %s", who, bytes);
+        support(&d, 0.1, "%s: %s", who, bytes);
     }
     cause_process(&d, p);
-    cause_end(&d, "%s holds %s of its memory but does not compute; that alone does not drive the fan.", who, bytes);
+    cause_end(&d, "%s %s holding %s but not computing; that alone does not drive the fan.", words_who(p, who), is(f), bytes);
 }
 
 void rules_idle(const struct facts *f, struct why_part *part)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a card on which somebody works: one process, several, video engines, instances, or nobody who can be seen.
+ * Rules for a GPU on which somebody is working: one process, several, video engines, instances, or nobody who can be seen.
  */
 #include <stdio.h>
 
@@ -12,19 +12,19 @@ static void support_share(struct cause_draft *d, const struct facts *f, const st
     char who[NAME_WORDS], held[SHORT_WORDS], age[SHORT_WORDS];
     words_process(p, who);
     if (f->activity.bursts && reading_or(p->util_permille, 0) < SHARE_LEAST)
-        support(d, f->workers.suspected ? 0.3 : 0.5, "%s is on it, between two bursts", who);
+        support(d, f->workers.suspected ? 0.3 : 0.5, "%s, between two bursts", who);
     else if (reading_get(p->util_permille, &share))
-        support(d, f->workers.shares_known ? 0.7 : 0.1, "%s uses %lld%% of it", who, percent(share));
+        support(d, f->workers.shares_known ? 0.7 : 0.1, "%s: %lld%% of the GPU", who, percent(share));
     else if (f->workers.on_card == 1)
-        support(d, 0.55, "%s is the only process on it", who);
+        support(d, 0.55, "%s: the only process on it", who);
     else if (f->workers.suspected)
-        support(d, 0.3, "%s is on it, its share is not known", who);
+        support(d, 0.3, "%s: share unknown", who);
     else
-        support(d, 0.4, "%s is the only process on it whose share is not known", who);
+        support(d, 0.4, "%s: the only process on it whose share is unknown", who);
     if (reading_get(p->mem_bytes, &mem) && mem > 0)
-        support(d, 0.05, "it holds %s of the card's memory", words_bytes(mem, held));
+        support(d, 0.05, "memory: %s", words_bytes(mem, held));
     if (p->started_at.ms > 0 && f->now->taken_at.ms > p->started_at.ms)
-        support(d, 0, "it has been running for %s", words_duration(f->now->taken_at.ms - p->started_at.ms, age));
+        support(d, 0, "running for %s", words_duration(f->now->taken_at.ms - p->started_at.ms, age));
 }
 
 /* What every kind of work does to a card: it agrees with the rest, or it is a little work only. */
@@ -34,10 +34,10 @@ static void support_effects(struct cause_draft *d, const struct facts *f)
     support_temperature(d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
     support_fan(d, f, f->fan >= FAN_RAISED ? 0.15 : 0.05);
     if (f->load == LOAD_LIGHT)
-        doubt(d, 0.5, "this is little work");
+        doubt(d, 0.5, "a light load");
     if (f->load == LOAD_UNKNOWN)
-        doubt(d, 0.6, "whether it works cannot be read");
-    /* Work explains the heat; that the fan does not carry it away explains it better. */
+        doubt(d, 0.6, "its utilization can't be read");
+    /* Work explains the heat; that the fan does not remove it explains it better. */
     if (f->fan_slow || f->fan_missed)
         doubt(d, 0.75, NULL);
 }
@@ -62,7 +62,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->workers.first;
     const char *miner = words_miner(p);
-    char who[NAME_WORDS], work[NAME_WORDS];
+    char who[NAME_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
     int64_t traffic;
     struct cause_draft d;
     enum why_code code = miner ? WHY_MINING : words_draws(p) ? WHY_GRAPHICS_LOAD : WHY_COMPUTE_LOAD;
@@ -71,15 +71,18 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     support_load(&d, f, load_weight(f));
     support_share(&d, f, p);
     if (reading_get(f->gpu->mem_util_permille, &traffic) && traffic >= 800)
-        support(&d, 0.05, "memory traffic %lld%% of the time", percent(traffic));
+        support(&d, 0.05, "memory busy %lld%% of the time", percent(traffic));
     if (miner)
-        support(&d, 0.5, "it mines, by %s", miner);
+        support(&d, 0.5, "mining, judging by %s", miner);
     support_effects(&d, f);
-    words_process(p, who);
+    words_who(p, who);
+    const char *doing = miner ? "mining" : words_work(p, work);
     if (f->load == LOAD_UNKNOWN)
-        cause_end(&d, "%s is on it, but whether it works cannot be read.", who);
+        cause_end(&d, "%s %s on it, but its utilization %s be read.", who, is(f), cannot(f));
+    else if (p->started_at.ms > 0 && f->now->taken_at.ms - p->started_at.ms >= 60000)
+        cause_end(&d, "%s %s been %s for %s.", who, has(f), doing, words_duration(f->now->taken_at.ms - p->started_at.ms, age));
     else
-        cause_end(&d, "%s %s on it.", who, miner ? "mines" : words_work(p, work));
+        cause_end(&d, "%s %s %s.", who, is(f), doing);
 }
 
 static void rule_several(const struct facts *f, struct why_part *part)
@@ -94,16 +97,16 @@ static void rule_several(const struct facts *f, struct why_part *part)
     support_share(&d, f, w->second);
     support_effects(&d, f);
     if (w->suspected)
-        doubt(&d, 0.75, "which of the %zu processes does the work is not known", w->count);
-    words_process(w->first, first);
-    words_process(w->second, second);
+        doubt(&d, 0.75, "which of the %zu processes is working is not known", w->count);
+    words_who(w->first, first);
+    words_who(w->second, second);
     if (w->count > 2)
-        cause_end(&d, "%s, %s and %zu more share it.", first, second, w->count - 2);
+        cause_end(&d, "%s, %s, and %zu more %s sharing it.", first, second, w->count - 2, are(f));
     else
-        cause_end(&d, "%s and %s share it.", first, second);
+        cause_end(&d, "%s and %s %s sharing it.", first, second, are(f));
 }
 
-/* A miner among those who share the card is worth a line of its own. */
+/* A miner among those who share the GPU is worth a line of its own. */
 static void rule_miner_among(const struct facts *f, struct why_part *part)
 {
     const struct workers *w = &f->workers;
@@ -115,8 +118,8 @@ static void rule_miner_among(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, WHY_MINING, 0.8);
     cause_process(&d, p);
     support_share(&d, f, p);
-    support(&d, 0.5, "it mines, by %s", words_miner(p));
-    cause_end(&d, "%s mines on it, beside others.", words_process(p, who));
+    support(&d, 0.5, "mining, judging by %s", words_miner(p));
+    cause_end(&d, "%s %s mining on it, among others.", words_who(p, who), is(f));
 }
 
 static void rule_hidden(const struct facts *f, struct why_part *part)
@@ -129,16 +132,16 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.15 : 0.05);
     if (gpu->processes_state == READING_DENIED)
-        support(&d, 0.3, "the list of processes: permission is missing to read it");
+        support(&d, 0.3, "processes: no permission to read them");
     else if (gpu->processes_hidden)
-        support(&d, 0.4, "%zu processes are on it that permission is missing to see", gpu->processes_hidden);
+        support(&d, 0.4, "%zu processes on it that you have no permission to see", gpu->processes_hidden);
     else if (gpu->processes_state != READING_OK)
-        support(&d, 0.1, "the list of processes: %s", words_absent(gpu->processes_state));
+        support(&d, 0.1, "processes: %s", words_absent(gpu->processes_state));
     else if (f->workers.on_card)
-        support(&d, 0.3, "none of the %zu processes seen on it does the work", f->workers.on_card);
+        support(&d, 0.3, "none of the %zu visible processes is working", f->workers.on_card);
     else
         support(&d, 0.3, "no process is listed on it");
-    cause_end(&d, "The card works, but no process can be seen that would explain it.");
+    cause_end(&d, "It %s busy, but no visible process explains it.", is(f));
 }
 
 const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals)
@@ -175,17 +178,17 @@ static void rule_video(const struct facts *f, struct why_part *part)
     int64_t share, sessions;
     size_t equals;
     char who[NAME_WORDS];
-    const char *engine = f->encodes ? "encoder" : "decoder", *verb = f->encodes ? "encodes" : "decodes";
+    const char *engine = f->encodes ? "encoder" : "decoder", *verb = f->encodes ? "encoding" : "decoding";
     const struct process *p = video_process(f, &share, &equals);
     struct cause_draft d;
     cause_begin(&d, part, WHY_VIDEO_LOAD, 0.9);
-    support(&d, 0.5, "video %s at %lld%%", engine, percent(f->video_permille));
+    support(&d, 0.5, "video %s %lld%%", engine, percent(f->video_permille));
     if (p) {
         cause_process(&d, p);
-        support(&d, 0.5, "%s uses %lld%% of the video %s", words_process(p, who), percent(share), engine);
+        support(&d, 0.5, "%s: %lld%% of the video %s", words_process(p, who), percent(share), engine);
     } else if ((p = lone_process(f))) {
         cause_process(&d, p);
-        support(&d, 0.3, "%s is the only process on the card", words_process(p, who));
+        support(&d, 0.3, "%s: the only process on the GPU", words_process(p, who));
     }
     if (f->encodes && reading_get(f->gpu->encoder_sessions, &sessions) && sessions > 0)
         support(&d, 0.1, "%lld video encoding%s running", (long long)sessions, sessions == 1 ? "" : "s");
@@ -195,11 +198,11 @@ static void rule_video(const struct facts *f, struct why_part *part)
     if (f->fan_missed)
         doubt(&d, 0.75, NULL);
     if (p && equals > 1)
-        cause_end(&d, "%zu processes %s video on it, among them %s.", equals, f->encodes ? "encode" : "decode", who);
+        cause_end(&d, "%zu processes %s %s video, among them %s.", equals, are(f), verb, words_who(p, who));
     else if (p)
-        cause_end(&d, "%s %s video on it.", who, verb);
+        cause_end(&d, "%s %s %s video.", words_who(p, who), is(f), verb);
     else
-        cause_end(&d, "Video is %sd on it.", f->encodes ? "encode" : "decode");
+        cause_end(&d, "Video %s being %sd.", is(f), f->encodes ? "encode" : "decode");
 }
 
 static bool holds_more(const struct process *p, const struct process *than)
@@ -208,7 +211,7 @@ static bool holds_more(const struct process *p, const struct process *than)
     return !than || mem > other || (mem == other && p->pid < than->pid);
 }
 
-/* Processes may be listed with the whole card or with the instance that they are in. */
+/* Processes may be listed with the whole GPU or with the instance that they are in. */
 static const struct process *instance_process(const struct facts *f, const struct gpu **instance)
 {
     const struct gpu *gpu = f->gpu;
@@ -253,29 +256,30 @@ static void rule_instances(const struct facts *f, struct why_part *part)
     char who[NAME_WORDS];
     struct cause_draft d;
     cause_begin(&d, part, WHY_INSTANCE_LOAD, 0.9);
-    support(&d, 0.1, "the card is divided into %zu instances", f->gpu->instance_count);
+    support(&d, 0.1, "divided into %zu instances", f->gpu->instance_count);
     support_load(&d, f, 0.4);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.45 : 0.05);
     support_temperature(&d, f, 0.05);
     support_fan(&d, f, 0.05);
     if (!p) {
-        doubt(&d, 0.9, "no process is seen in its instances");
-        cause_end(&d, "The card is divided into instances, and no process is seen in them.");
+        doubt(&d, 0.9, "no process is visible in its instances");
+        cause_end(&d, "No process %s visible in its instances.", is(f));
         return;
     }
     const struct process *second = other_instance(f, p);
     char other[NAME_WORDS];
-    support(&d, 0.4, "%s is in instance %d (%s)", words_process(p, who), instance->index, instance->profile);
+    support(&d, 0.4, "%s in instance %d (%s)", words_process(p, who), instance->index, instance->profile);
     if (f->load == LOAD_UNKNOWN)
-        doubt(&d, 0.6, "whether it works cannot be read");
+        doubt(&d, 0.6, "its utilization can't be read");
     if (second) {
         const struct gpu *its = &f->gpu->instances[second->instance];
-        support(&d, 0.2, "%s is in instance %d (%s)", words_process(second, other), its->index, its->profile);
-        cause_end(&d, "%s and %s are in its instances; which of them does the work is not known.", who, other);
+        support(&d, 0.2, "%s in instance %d (%s)", words_process(second, other), its->index, its->profile);
+        cause_end(&d, "%s and %s %s in its instances; which one %s working is not known.", words_who(p, who),
+                  words_who(second, other), are(f), is(f));
         return;
     }
     cause_process(&d, p);
-    cause_end(&d, "%s works in instance %d (%s).", who, instance->index, instance->profile);
+    cause_end(&d, "%s %s working in instance %d (%s).", words_who(p, who), is(f), instance->index, instance->profile);
 }
 
 static void rule_memory_traffic(const struct facts *f, struct why_part *part)
@@ -286,11 +290,11 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
     if (!by_driver && !(reading_get(f->gpu->dram_active_permille, &busy) && busy >= 600))
         return;
     cause_begin(&d, part, WHY_MEMORY_TRAFFIC, 0.55);
-    support(&d, 0.5, by_driver ? "memory traffic %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
+    support(&d, 0.5, by_driver ? "memory busy %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
     if (by_driver)
-        cause_end(&d, "Its memory is read or written %lld%% of the time, which costs power.", percent(busy));
+        cause_end(&d, "Its memory %s busy %lld%% of the time, which costs power.", is(f), percent(busy));
     else
-        cause_end(&d, "It uses %lld%% of its peak memory bandwidth, which costs power.", percent(busy));
+        cause_end(&d, "It %s using %lld%% of its peak memory bandwidth.", is(f), percent(busy));
 }
 
 void rules_load(const struct facts *f, struct why_part *part)
@@ -313,7 +317,7 @@ void rules_load(const struct facts *f, struct why_part *part)
     }
     if (f->video_permille >= VIDEO_LEAST)
         rule_video(f, part);
-    /* Evidence of what kind of work it is; it says nothing about an idle card. */
+    /* Evidence of what kind of work it is; it says nothing about an idle GPU. */
     if (f->load == LOAD_BUSY || f->load == LOAD_LIGHT)
         rule_memory_traffic(f, part);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What keeps the GPUs of a machine from being seen: no GPU, no driver, the wrong one, no permission, a driver that hangs.
+ * What keeps the GPUs of a host from being seen: no GPU, no driver, the wrong one, no permission, a driver that hangs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -54,16 +54,16 @@ static double weight_of(enum why_code code)
     }
 }
 
-/* The reason why cards cannot be read; NULL for codes with a sentence of their own. */
+/* The reason why GPUs cannot be read; NULL for codes with a sentence of their own. */
 static const char *reason_of(enum why_code code)
 {
     switch (code) {
-    case WHY_SOURCE_HUNG: return "the driver does not answer";
+    case WHY_SOURCE_HUNG: return "the driver is not responding";
     case WHY_DRIVER_MISMATCH: return "the loaded driver and its library do not match";
-    case WHY_NO_PERMISSION: return "permission is missing";
-    case WHY_SOURCE_FAILING: return "queries to the driver fail";
+    case WHY_NO_PERMISSION: return "you have no permission";
+    case WHY_SOURCE_FAILING: return "queries to the driver are failing";
     case WHY_NO_DRIVER: return "its driver is not loaded";
-    case WHY_SOURCE_RELEASED: return "the driver was let go on request";
+    case WHY_SOURCE_RELEASED: return "the driver was released on request";
     default: return NULL;
     }
 }
@@ -76,18 +76,18 @@ static void add_machine_cause(struct why_part *part, bool others, enum why_code 
         return;
     cause_begin(&d, part, code, weight_of(code));
     if (message[0])
-        support(&d, 0.95, "%s says: %.120s", source[0] ? source : "the driver", message);
+        support(&d, 0.95, "%s: %.120s", source[0] ? source : "the driver", message);
     else if (source[0])
         support(&d, 0.95, "source %s", source);
     else
         support(&d, 0.95, "none of the sources found a GPU");
     if (reason)
-        cause_end(&d, "%s cannot be read because %s (%s%s%.100s).", others ? "Some GPUs" : "The GPU", reason,
+        cause_end(&d, "%s can't be read because %s (%s%s%.100s).", others ? "Some GPUs" : "The GPU", reason,
                   source[0] ? source : "driver", message[0] ? ": " : "", message);
     else if (code == WHY_ASLEEP)
-        cause_end(&d, "All GPUs are asleep: they do no work and need no cooling, so the noise comes from elsewhere.");
+        cause_end(&d, "All GPUs are asleep: they need no cooling, so the noise comes from something else.");
     else
-        cause_end(&d, "No GPU was found on this machine, so there is no GPU fan to explain.");
+        cause_end(&d, "No GPU was found on this host.");
 }
 
 void rules_machine(const struct snapshot *now, struct why_part *part)
@@ -96,7 +96,7 @@ void rules_machine(const struct snapshot *now, struct why_part *part)
     for (size_t i = 0; i < sources; i++) {
         const struct source_status *source = &now->sources[i];
         enum why_code code = classify_source(source);
-        /* Beside cards that are seen, a driver that is not there is no news: most machines have cards of one vendor. */
+        /* Beside GPUs that are seen, a driver that is not there is no news: most hosts have GPUs of one vendor. */
         if (code == WHY_CODE_COUNT || (now->gpu_count && (code == WHY_NO_DRIVER || code == WHY_ASLEEP)))
             continue;
         add_machine_cause(part, now->gpu_count > 0, code, source->name, source->message);

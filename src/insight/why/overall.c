@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The answer for the whole machine: that of the GPU which matters most, and a word on the others.
+ * The answer for the whole host: that of the GPU which matters most, and a word on the others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,9 +25,9 @@ enum answer_kind {
 };
 
 /* "GPU 1 is ...", in the order in which they are said: what is wrong first. */
-static const char *const states[KIND_COUNT] = {"without a working fan", "lost",    "not readable", "busy",
-                                               "lightly loaded",        "warm",    "cooling down", "kept awake",
-                                               "running its fan fast",  "unclear", "idle",         "asleep"};
+static const char *const states[KIND_COUNT] = {"without a working fan", "lost",    "unreadable",   "busy",
+                                               "lightly loaded",        "warm",    "cooling down", "kept from idling",
+                                               "loud by a setting",     "unclear", "idle",         "asleep"};
 
 static enum answer_kind kind_of(const struct why_part *part)
 {
@@ -59,7 +59,7 @@ static enum answer_kind kind_of(const struct why_part *part)
     }
 }
 
-/* How much a card is heard and felt: fan, heat and power, each about 0 to 1. What is wrong comes before all that. */
+/* How much a GPU is heard and felt: fan, heat and power, each about 0 to 1. What is wrong comes before all that. */
 static double weight_of(const struct gpu *gpu, const struct why_part *part)
 {
     int64_t value, limit;
@@ -83,11 +83,11 @@ static double weight_of(const struct gpu *gpu, const struct why_part *part)
     return kind_of(part) == KIND_IDLE ? 0.2 * sum : 0.3 + sum;
 }
 
-/* "GPU 1 is lost.", "GPUs 1, 4 and 5 are busy too.", "The other 7 GPUs are idle." */
-static void say_kind(struct say *s, const struct snapshot *now, const struct why *why, size_t main, enum answer_kind kind)
+/* "GPU 1 is lost.", "GPUs 1, 4, and 5 are also busy.", "The other 7 GPUs are idle." */
+static void say_kind(struct say *s, const struct snapshot *now, const struct why *why, enum answer_kind kind, bool over)
 {
     enum { NAMED = 4 };
-    size_t count = 0, others = why->gpu_count - 1, said = 0;
+    size_t main = why->main, count = 0, others = why->gpu_count - 1, said = 0;
     bool simulated = true;
     for (size_t i = 0; i < why->gpu_count; i++)
         if (i != main && kind_of(&why->gpus[i]) == kind) {
@@ -96,27 +96,28 @@ static void say_kind(struct say *s, const struct snapshot *now, const struct why
         }
     if (!count)
         return;
-    const char *gpu = simulated ? "simulated GPU" : "GPU", *too = kind_of(&why->gpus[main]) == kind ? " too" : "";
+    const char *gpu = simulated ? "simulated GPU" : "GPU", *also = kind_of(&why->gpus[main]) == kind ? "also " : "";
+    const char *is = over ? "was" : "is", *are = over ? "were" : "are";
     if (count == others && count > 1) {
-        say(s, " The other %zu %ss are %s%s.", count, gpu, states[kind], too);
+        say(s, " The other %zu %ss %s %s%s.", count, gpu, are, also, states[kind]);
         return;
     }
     if (count > NAMED) {
-        say(s, " %zu other %ss are %s%s.", count, gpu, states[kind], too);
+        say(s, " %zu other %ss %s %s%s.", count, gpu, are, also, states[kind]);
         return;
     }
     char list[96] = "";
     struct say names = SAY(list);
     for (size_t i = 0; i < why->gpu_count; i++)
         if (i != main && kind_of(&why->gpus[i]) == kind) {
-            say(&names, "%s%d", said == 0 ? "" : said + 1 == count ? " and " : ", ", why->gpus[i].gpu_index);
+            say(&names, "%s%d", said == 0 ? "" : said + 1 == count ? count > 2 ? ", and " : " and " : ", ", why->gpus[i].gpu_index);
             said++;
         }
-    say(s, " %s%s %s %s %s%s.", simulated ? "Simulated GPU" : "GPU", count > 1 ? "s" : "", list, count > 1 ? "are" : "is",
-        states[kind], too);
+    say(s, " %s%s %s %s %s%s.", simulated ? "Simulated GPU" : "GPU", count > 1 ? "s" : "", list, count > 1 ? are : is, also,
+        states[kind]);
 }
 
-void answer_machine(const struct snapshot *now, struct why *why)
+void answer_machine(const struct snapshot *now, struct why *why, bool over)
 {
     struct say s = SAY(why->answer);
     if (why->machine.cause_count)
@@ -129,10 +130,11 @@ void answer_machine(const struct snapshot *now, struct why *why)
     for (size_t i = 1; i < why->gpu_count; i++)
         if (weight_of(&now->gpus[i], &why->gpus[i]) > weight_of(&now->gpus[main], &why->gpus[main]))
             main = i;
+    why->main = main;
     str_copy(why->answer, sizeof why->answer, str_from(why->gpus[main].answer));
     s.len = strlen(why->answer);
     if (why->machine.cause_count)
         say(&s, " %s", why->machine.answer);
     for (size_t kind = 0; kind < KIND_COUNT; kind++)
-        say_kind(&s, now, why, main, (enum answer_kind)kind);
+        say_kind(&s, now, why, (enum answer_kind)kind, over);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What could be done: concrete, safe, at most WHY_SUGGESTIONS_MAX lines, following the ranked causes.
+ * What you can do: concrete, safe, at most WHY_SUGGESTIONS_MAX lines, following the ranked causes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ void suggest_add(struct why_part *part, const char *format, ...)
     part->suggestion_count++;
 }
 
-/* A card that is idle, cooler, and has the memory for it; NULL none. */
+/* A GPU that is idle, cooler, and has the memory for it; NULL none. */
 static const struct gpu *better_place(const struct facts *f, const struct process *p)
 {
     int64_t need, temp, theirs, room;
@@ -39,62 +39,95 @@ static const struct gpu *better_place(const struct facts *f, const struct proces
     return NULL;
 }
 
+/* Advice needs its symptom: work that nobody hears or feels is left alone. */
+static bool is_felt(const struct facts *f)
+{
+    return f->activity.symptoms & (1u << SYMPTOM_LOUD | 1u << SYMPTOM_HOT | 1u << SYMPTOM_UNUSUAL) ||
+           f->activity.throttled_by & THROTTLE_HOT;
+}
+
+/* The command that sets a power limit on this GPU; "" where there is none to paste. A simulated GPU has none: its index is that of
+ * a real one. */
+static void limit_command(const struct facts *f, long long watts, char *out, size_t size)
+{
+    const struct gpu *gpu = f->gpu;
+    bool one_vendor = true;
+    for (size_t i = 0; i < f->now->gpu_count; i++)
+        one_vendor &= strcmp(f->now->gpus[i].id.vendor, gpu->id.vendor) == 0;
+    out[0] = '\0';
+    if (gpu->simulated || f->over)
+        return;
+    if (strcmp(gpu->id.vendor, "nvidia") == 0 && (one_vendor || !gpu->id.pci_address[0]))
+        snprintf(out, size, "sudo nvidia-smi -i %d -pl %lld", gpu->index, watts);
+    else if (strcmp(gpu->id.vendor, "nvidia") == 0)
+        snprintf(out, size, "sudo nvidia-smi -i %s -pl %lld", gpu->id.pci_address, watts);
+    else if (strcmp(gpu->id.vendor, "amd") == 0 && gpu->id.pci_address[0])
+        snprintf(out, size, "echo %lld000000 | sudo tee /sys/bus/pci/devices/%s/hwmon/hwmon*/power1_cap", watts,
+                 gpu->id.pci_address);
+}
+
+/* "sudo nvidia-smi -i 0 -pl 350   (now 450 W, minimum 150 W; a little slower)" */
 static void suggest_power(const struct facts *f, struct why_part *part)
 {
-    int64_t limit, least, power;
-    if (!reading_get(f->gpu->power_limit_mw, &limit))
+    int64_t limit, least = 0, power;
+    char command[160], range[64] = "";
+    if (!is_felt(f) || !reading_get(f->gpu->power_limit_mw, &limit))
         return;
+    bool has_least = reading_get(f->gpu->power_limit_min_mw, &least) && least > 0 && least < limit;
     /* A limit that it stays far below changes nothing, and none can be set below the lowest. */
-    if (reading_get(f->gpu->power_mw, &power) &&
-        (power * 10 < limit * 6 || (reading_get(f->gpu->power_limit_min_mw, &least) && power <= least)))
+    if (reading_get(f->gpu->power_mw, &power) && (power * 10 < limit * 6 || (has_least && power <= least)))
         return;
-    if (reading_get(f->gpu->power_limit_min_mw, &least) && least > 0 && least < limit)
-        suggest_add(part,
-                    "Quieter: lower the power limit from %lld W (%lld W is the least); it then runs cooler and a little slower.",
-                    words_whole(limit, 1000), words_whole(least, 1000));
+    long long wanted = words_whole(limit, 1000) * 8 / 100 * 10;
+    if (has_least && wanted < words_whole(least, 1000))
+        wanted = words_whole(least, 1000);
+    limit_command(f, wanted, command, sizeof command);
+    if (has_least)
+        snprintf(range, sizeof range, ", minimum %lld W", words_whole(least, 1000));
+    const char *aim = f->activity.throttled_by & THROTTLE_HOT || f->heat >= HEAT_HOT ? "cooler" : "quieter";
+    if (command[0])
+        suggest_add(part, "To make it %s: %s   (now %lld W%s; a little slower)", aim, command, words_whole(limit, 1000), range);
     else
-        suggest_add(part, "Quieter: lower the power limit (now %lld W); the card then runs cooler and a little slower.",
-                    words_whole(limit, 1000));
+        suggest_add(part, "To make it %s, lower its power limit (now %lld W%s); it gets a little slower.", aim,
+                    words_whole(limit, 1000), range);
 }
 
 static void suggest_work(const struct facts *f, struct why_part *part, const struct why_cause *cause)
 {
     const struct process *p = gpu_find_process(f->gpu, cause->pid);
-    const struct gpu *other = better_place(f, p);
+    const struct gpu *other = is_felt(f) ? better_place(f, p) : NULL;
     char name[SHORT_WORDS];
     if (cause->code == WHY_MINING)
-        suggest_add(part, "If you did not start it, the machine may be misused: look at who started process %d and how.",
-                    (int)cause->pid);
+        suggest_add(part, "If you did not start it, the host may be misused: check who started process %d: ps -fp %d",
+                    (int)cause->pid, (int)cause->pid);
     if (p && !p->visible)
         suggest_add(part, "Look for process %d on the host: it is outside this container.", (int)p->pid);
-    if (other)
-        suggest_add(part, "%s is idle and cooler and has the memory for it: move the job there.", words_gpu(other, true, name));
-    if (cause->code == WHY_GRAPHICS_LOAD)
-        suggest_add(part, "Limit the frame rate (vertical sync or a frame limit in the game) to make it quieter.");
+    if (cause->code == WHY_GRAPHICS_LOAD && is_felt(f))
+        suggest_add(part, "Limit the frame rate (vertical sync or a frame limit in the game).");
     suggest_power(f, part);
-    /* No command to copy: a simulated pid, or one of last night, belongs to somebody else on this machine. */
-    if (p && p->visible && cause->code != WHY_SHARED_LOAD && p->user[0])
-        suggest_add(part, "If nobody needs it, end process %d; it belongs to %s.", (int)cause->pid, p->user);
-    else if (p && p->visible && cause->code != WHY_SHARED_LOAD)
-        suggest_add(part, "If nobody needs it, end process %d.", (int)cause->pid);
+    if (other)
+        suggest_add(part, "Start the next job on %s: it is idle, cooler, and has the memory for it.",
+                    words_gpu(other, false, name));
 }
 
 static void suggest_hidden(const struct facts *f, struct why_part *part)
 {
-    suggest_add(part, "Ask again with `sudo whirr why`: other users' processes are only seen with more rights.");
-    suggest_add(part, "Look into containers and virtual machines that use the card, and on the host if this is a container.");
+    suggest_add(part, "See other users' processes: sudo whirr why");
+    suggest_add(part, "Check containers and virtual machines that use the GPU, and the host if this is a container.");
     if (f->past.steady_ms >= STEADY_LEAST_MS)
-        suggest_add(part, "Steady full load that nobody knows of can be mining: if it is not yours, find out who started it.");
+        suggest_add(part,
+                    "Steady full utilization that nobody knows of can be mining: if it isn't yours, find out who started it.");
     suggest_power(f, part);
 }
 
 static void suggest_air(const struct facts *f, struct why_part *part)
 {
     if (f->fan == FAN_NONE)
-        suggest_add(part, "Its air comes from the machine: check the case fans and that nothing blocks the way through the card.");
-    suggest_add(part, "Check the airflow: clean dust from fan and heatsink, free the intake, look at the room temperature.");
-    if (!f->past.known)
-        suggest_add(part, "Ask again in a minute: if the temperature falls by then, it was work that had just ended.");
+        suggest_add(part, "Check the case fans, and that nothing blocks the air through the GPU.");
+    suggest_add(part, "Check airflow: clean dust from fans and filters, free the intake, check the room temperature.");
+    if (!f->past.known && f->load == LOAD_IDLE)
+        suggest_add(part, "Run whirr why again in a minute: if the temperature falls, work had just ended.");
+    if (f->load == LOAD_BUSY)
+        suggest_power(f, part);
 }
 
 static void suggest_blind(const struct facts *f, struct why_part *part)
@@ -103,15 +136,41 @@ static void suggest_blind(const struct facts *f, struct why_part *part)
     bool denied = gpu->temp_mdegc.state == READING_DENIED || gpu->util_permille.state == READING_DENIED ||
                   gpu->processes_state == READING_DENIED;
     if (denied)
-        suggest_add(part, "Ask again with `sudo whirr why`: permission is missing.");
+        suggest_add(part, "Run it with permission: sudo whirr why");
     if (!f->past.known && f->heat != HEAT_UNKNOWN)
-        suggest_add(part, "Ask again in a minute, or keep `whirr serve` running: then the minutes before are known.");
-    suggest_add(part, "`whirr doctor` says what this card and driver do not give, and why.");
+        suggest_add(part, "Run whirr why again in a minute, or keep the daemon running: whirr serve");
+    suggest_add(part, "See what this GPU and driver don't report, and why: whirr doctor");
+}
+
+static void suggest_clocks(const struct facts *f, struct why_part *part)
+{
+    if (strcmp(f->gpu->id.vendor, "nvidia") == 0 && !f->gpu->simulated)
+        suggest_add(part, "Reset fixed clocks: sudo nvidia-smi -i %d -rgc -rac", f->gpu->index);
+    else
+        suggest_add(part, "Reset fixed clocks to their default.");
+    suggest_add(part, "Look for a process that holds the GPU: sudo whirr ps");
+}
+
+static void suggest_limit(const struct facts *f, struct why_part *part)
+{
+    int64_t limit, stock;
+    char command[160];
+    if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE) {
+        suggest_add(part, "Check the power supply and its cables: the host is asking the GPU to draw less.");
+        return;
+    }
+    if (!reading_get(f->gpu->power_limit_mw, &limit) || !reading_get(f->gpu->power_limit_default_mw, &stock) || stock <= limit)
+        return;
+    limit_command(f, words_whole(stock, 1000), command, sizeof command);
+    if (command[0])
+        suggest_add(part, "To make it faster: %s   (stock limit %lld W; louder)", command, words_whole(stock, 1000));
+    else
+        suggest_add(part, "To make it faster, set its power limit back to the stock %lld W; it gets louder.",
+                    words_whole(stock, 1000));
 }
 
 static void suggest_for(const struct facts *f, struct why_part *part, const struct why_cause *cause)
 {
-    int64_t limit, normal;
     switch (cause->code) {
     case WHY_COMPUTE_LOAD:
     case WHY_GRAPHICS_LOAD:
@@ -121,50 +180,46 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
     case WHY_MINING: suggest_work(f, part, cause); break;
     case WHY_HIDDEN_LOAD: suggest_hidden(f, part); break;
     case WHY_CPU_HEAT:
-        suggest_add(part, "Look at what the CPU is doing (`top`): a power-saving profile or a lower CPU limit makes it quieter.");
+        suggest_add(part, "Check what the CPU is doing (top); a power-saving profile or a lower CPU limit makes it quieter.");
         break;
     case WHY_RECENT_LOAD: suggest_add(part, "Nothing to do: wait a few minutes until it has cooled down."); break;
     case WHY_CONTEXT_HELD:
-        suggest_add(part, "Let process %d close its context (end the session or notebook kernel): the card then rests.",
+        suggest_add(part, "Close the context of process %d (the session or notebook kernel): the GPU can then idle.",
                     (int)cause->pid);
         break;
     case WHY_DISPLAY:
-        suggest_add(part, "Try a lower refresh rate, or the same one on all screens: the memory clock can then fall.");
+        suggest_add(part, "Try a lower refresh rate, or the same one on all displays: the memory clock can then fall.");
         break;
-    case WHY_CLOCKS_HELD:
-        suggest_add(part, "Reset fixed clocks to their default, and look with `sudo whirr ps` for a process that holds the card.");
-        break;
-    case WHY_AIRFLOW:
+    case WHY_CLOCKS_HELD: suggest_clocks(f, part); break;
     case WHY_HOTSPOT:
-        if (cause->code == WHY_HOTSPOT)
-            suggest_add(part, "Have the cooler looked at: mounting pressure and thermal paste.");
+        suggest_add(part, "Have the cooler checked: mounting pressure and thermal paste.");
         suggest_air(f, part);
         break;
-    case WHY_NEIGHBOUR_HEAT: suggest_add(part, "Give the cards more room or air between them; leave a slot free."); break;
+    case WHY_AIRFLOW: suggest_air(f, part); break;
+    case WHY_NEIGHBOUR_HEAT: suggest_add(part, "Leave a free slot or more air between the GPUs."); break;
     case WHY_HEAT_LIMIT:
-        suggest_add(part, "It is at its temperature limit: check the airflow and the dust, or lower the power limit.");
+        if (!find_cause(part, WHY_AIRFLOW))
+            suggest_add(part, "Check airflow, fans and filters.");
+        suggest_power(f, part);
         break;
     case WHY_MEMORY_HOT:
-        suggest_add(part, "The memory is the hot part: lower the memory clock or power limit, check its thermal pads.");
+        suggest_add(part, "Cool the memory: lower the memory clock or power limit, check its thermal pads.");
         break;
     case WHY_FAN_STOPPED:
         suggest_add(part, "Stop the work until the fan turns again; check its cable, for a blocked blade, and the fan setting.");
         break;
     case WHY_FAN_FAILING:
-        suggest_add(part, "Check the fan: dust, a blocked blade, a worn bearing, the cable; replace it if it stays so.");
+        suggest_add(part,
+                    "Check the fan for dust, a blocked blade, a worn bearing, and its cable; replace it if that doesn't help.");
         break;
     case WHY_FAN_SETTING:
-        suggest_add(part, "Look at the fan curve or a fixed fan speed in the tool that sets it, and put it back to automatic.");
+        suggest_add(part, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
         break;
-    case WHY_POWER_LIMIT:
-        if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE)
-            suggest_add(part, "Check the power supply and its cables: the machine itself asks the card to draw less.");
-        else if (reading_get(f->gpu->power_limit_mw, &limit) && reading_get(f->gpu->power_limit_default_mw, &normal) &&
-                 normal > limit)
-            suggest_add(part, "Faster but louder: the limit is set to %lld W, its default is %lld W.", words_whole(limit, 1000),
-                        words_whole(normal, 1000));
+    case WHY_POWER_LIMIT: suggest_limit(f, part); break;
+    case WHY_VRAM_HELD:
+        if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL)
+            suggest_add(part, "Unload the model of process %d if the memory is needed.", (int)cause->pid);
         break;
-    case WHY_VRAM_HELD: suggest_add(part, "Unload the model or end process %d if the memory is needed.", (int)cause->pid); break;
     case WHY_CANNOT_KNOW: suggest_blind(f, part); break;
     default: break;
     }
@@ -173,30 +228,24 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
 static void suggest_machine(struct why_part *part, enum why_code code)
 {
     switch (code) {
-    case WHY_NO_DRIVER: suggest_add(part, "Install or load the driver of the card, then ask again."); break;
+    case WHY_NO_DRIVER: suggest_add(part, "Install or load the driver, then run whirr why again."); break;
     case WHY_DRIVER_MISMATCH:
-        suggest_add(part, "Reboot, or unload the old kernel module and load the new one: the driver was upgraded while in use.");
+        suggest_add(part, "Reboot, or reload the kernel module: the driver was upgraded while in use.");
         break;
     case WHY_NO_PERMISSION:
-        suggest_add(part, "Ask with `sudo`, or join the group of the device files (often `video` or `render`).");
+        suggest_add(part, "Run sudo whirr why, or join the group of the device files: sudo usermod -aG video,render $USER");
         break;
-    case WHY_SOURCE_HUNG:
-        suggest_add(part, "Look into the kernel log (`sudo dmesg`) for errors of the card; a reboot may be needed.");
+    case WHY_SOURCE_HUNG: suggest_add(part, "Check the kernel log for errors: sudo dmesg; a reboot may be needed."); break;
+    case WHY_SOURCE_FAILING: suggest_add(part, "whirr retries automatically; check the kernel log: sudo dmesg"); break;
+    case WHY_SOURCE_RELEASED:
+        suggest_add(part, "It comes back automatically when the time is over; run whirr why again then.");
         break;
-    case WHY_SOURCE_FAILING:
-        suggest_add(part, "It is asked again by itself, in growing pauses; the kernel log (`sudo dmesg`) may say more.");
-        break;
-    case WHY_SOURCE_RELEASED: suggest_add(part, "It comes back by itself when the time is over; ask again then."); break;
-    case WHY_LOST:
-        suggest_add(part, "Reboot the machine; if it happens again, check power cables, the slot and the card's temperature.");
-        break;
-    case WHY_ERROR:
-        suggest_add(part, "Look into the kernel log (`sudo dmesg`) for errors of the card; try a reset of the card.");
-        break;
+    case WHY_LOST: suggest_add(part, "Reboot the host; if it happens again, check power cables, slot, and temperature."); break;
+    case WHY_ERROR: suggest_add(part, "Check the kernel log for errors: sudo dmesg"); break;
     default: break;
     }
     if (code != WHY_ASLEEP)
-        suggest_add(part, "`whirr doctor` says what was tried and why it did not work.");
+        suggest_add(part, "See what was tried and why it failed: whirr doctor");
 }
 
 void suggest(const struct facts *f, struct why_part *part)

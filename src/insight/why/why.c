@@ -25,27 +25,37 @@ const char *why_code_meaning(enum why_code code)
     return code < WHY_CODE_COUNT ? codes[code].meaning : "";
 }
 
-static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const struct recent *past, struct why_part *part)
+const char *why_likelihood(const struct why_cause *cause)
+{
+    double c = cause->confidence;
+    if (cause->code == WHY_CANNOT_KNOW || c < CONFIDENCE_ANSWER)
+        return "can't tell";
+    return c >= 0.85 ? "very likely" : c >= 0.6 ? "likely" : "possible";
+}
+
+static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const struct recent *past, bool over,
+                        struct why_part *part)
 {
     struct facts f;
     part->gpu_index = gpu->index;
     if (gpu->state == GPU_OK) {
         facts_collect(&f, now, gpu, past);
+        f.over = over;
         part->activity = f.activity;
         rules_load(&f, part);
         rules_idle(&f, part);
         rules_heat(&f, part);
         rules_calm(&f, part);
     } else {
-        f = (struct facts){.now = now, .gpu = gpu};
-        part->activity = activity_judge(now, gpu, past);
-        rules_state(gpu, part);
+        f = (struct facts){.now = now, .gpu = gpu, .over = over, .activity = activity_judge(now, gpu, past)};
+        part->activity = f.activity;
+        rules_state(&f, part);
     }
     answer_gpu(&f, part);
     suggest(&f, part);
 }
 
-struct why *why_explain(const struct snapshot *now, const struct recent *past)
+static struct why *explain(const struct snapshot *now, const struct recent *past, bool over)
 {
     struct why *why = calloc(1, sizeof *why + now->gpu_count * sizeof why->gpus[0]);
     if (!why)
@@ -55,9 +65,19 @@ struct why *why_explain(const struct snapshot *now, const struct recent *past)
     rules_machine(now, &why->machine);
     suggest(NULL, &why->machine);
     for (size_t i = 0; i < now->gpu_count; i++)
-        explain_gpu(now, &now->gpus[i], past, &why->gpus[i]);
-    answer_machine(now, why);
+        explain_gpu(now, &now->gpus[i], past, over, &why->gpus[i]);
+    answer_machine(now, why, over);
     return why;
+}
+
+struct why *why_explain(const struct snapshot *now, const struct recent *past)
+{
+    return explain(now, past, false);
+}
+
+struct why *why_explain_past(const struct snapshot *then, const struct recent *past)
+{
+    return explain(then, past, true);
 }
 
 void why_free(struct why *why)

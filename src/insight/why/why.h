@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * "Why is my GPU fan running?" A snapshot and the recent past become a sentence a person would say, ranked causes with their
- * evidence and confidence, and what could be done. A pure function of plain data: no clock, no I/O, no vendor.
+ * evidence and confidence, and what you can do. A pure function of plain data: no clock, no I/O, no vendor.
  *
  *   snapshot ─┐                ┌─▶ each rule that applies makes a cause: ─┐             ┌─▶ answer of each GPU
  *             ├─▶ facts of a ──┤   evidence line by evidence line, each    ├─▶ ranked ───┤
@@ -22,6 +22,7 @@ enum {
     WHY_ANSWER_SIZE = 400,
     WHY_TEXT_SIZE = 400,
     WHY_LINE_SIZE = 256,
+    WHY_BRIEF_SIZE = 200,
 };
 
 enum why_code {
@@ -41,11 +42,20 @@ struct why_cause {
     char evidence[WHY_EVIDENCE_MAX][WHY_LINE_SIZE];
 };
 
-/* What is said about one GPU, or about the machine where no GPU can be spoken of. */
+/* One line of a list of GPUs, "lightly loaded, 35%, 50 °C: ollama is serving llama3.1-8b", in parts: GPUs that differ in their
+ * numbers alone share a line. */
+struct why_brief {
+    char state[WHY_BRIEF_SIZE / 2];   /* "lightly loaded" */
+    char numbers[WHY_BRIEF_SIZE / 2]; /* "35%, 50 °C"; "" none */
+    char doing[WHY_BRIEF_SIZE];       /* "ollama is serving llama3.1-8b"; "" nothing */
+};
+
+/* What is said about one GPU, or about the host where there is nothing to say about a GPU. */
 struct why_part {
     int gpu_index;                /* -1: the machine */
     struct activity activity;     /* of a GPU */
     char answer[WHY_ANSWER_SIZE]; /* whole sentences */
+    struct why_brief brief;       /* of a GPU */
     size_t cause_count;           /* most likely first; at least one for a GPU */
     struct why_cause causes[WHY_CAUSES_MAX];
     size_t suggestion_count; /* most useful first */
@@ -54,6 +64,7 @@ struct why_part {
 
 struct why {
     char answer[WHY_ANSWER_SIZE]; /* about the GPU that matters most, with a word on the others */
+    size_t main;                  /* the position of that GPU */
     struct why_part machine;      /* no GPU, no driver, hung source, ...; no causes when all is well */
     size_t gpu_count;
     struct why_part gpus[]; /* in the snapshot's order */
@@ -61,7 +72,10 @@ struct why {
 
 /* `past` may be NULL: then only the moment itself is weighed. NULL when memory is out. */
 struct why *why_explain(const struct snapshot *now, const struct recent *past);
+/* The same of a moment that is over, in the past tense. */
+struct why *why_explain_past(const struct snapshot *then, const struct recent *past);
 void why_free(struct why *why); /* NULL is fine */
 
-const char *why_code_name(enum why_code code);    /* "compute_load" */
-const char *why_code_meaning(enum why_code code); /* "One process computes on the card" */
+const char *why_code_name(enum why_code code);             /* "compute_load" */
+const char *why_code_meaning(enum why_code code);          /* "One process is computing on the GPU" */
+const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */

@@ -54,31 +54,83 @@ static void begin_of(char *out, size_t size, const char *text)
     snprintf(out, size, STR_FMT "%s", STR_ARG(kept), ellipsis);
 }
 
-const char *words_process(const struct process *p, char out[NAME_WORDS])
+/* What follows the name: "(pid 4242, alice, container web)". */
+static void say_owner(struct say *s, const struct process *p, bool with_pid)
 {
-    char name[41], user[25], container[33];
-    begin_of(name, sizeof name, p->name);
+    char user[25], container[33];
+    const char *open = " (";
     begin_of(user, sizeof user, p->user);
     begin_of(container, sizeof container, p->container);
+    if (with_pid) {
+        say(s, "%spid %d", open, (int)p->pid);
+        open = ", ";
+    }
+    if (user[0]) {
+        say(s, "%s%s", open, user);
+        open = ", ";
+    }
+    if (container[0]) {
+        say(s, "%scontainer %s", open, container);
+        open = ", ";
+    }
+    if (!p->visible) {
+        say(s, "%soutside this container or PID namespace", open);
+        open = ", ";
+    }
+    if (open[0] == ',')
+        say(s, ")");
+}
+
+const char *words_process(const struct process *p, char out[NAME_WORDS])
+{
+    char name[41];
+    begin_of(name, sizeof name, p->name);
     struct say s = {out, NAME_WORDS, 0};
     out[0] = '\0';
     if (name[0])
-        say(&s, "%s (pid %d", name, (int)p->pid);
+        say(&s, "%s", name);
     else
         say(&s, "process %d", (int)p->pid);
-    const char *open = name[0] ? ", " : " (";
-    if (user[0])
-        say(&s, "%s%s", open, user);
-    if (user[0])
-        open = ", ";
-    if (container[0])
-        say(&s, "%scontainer %s", open, container);
-    if (container[0])
-        open = ", ";
-    if (!p->visible)
-        say(&s, "%soutside this container or PID namespace", open);
-    if (name[0] || user[0] || container[0] || !p->visible)
-        say(&s, ")");
+    say_owner(&s, p, name[0] != '\0');
+    return out;
+}
+
+/* The script that an interpreter runs says more than the interpreter: "train.py" of "python3 -u /srv/train.py". */
+static bool script_of(const struct process *p, char *out, size_t size)
+{
+    static const char *const endings[] = {".py", ".sh", ".js", ".jl", ".rb", ".R"};
+    struct str rest = str_from(p->command), word;
+    if (!str_word(&rest, &word))
+        return false;
+    while (str_word(&rest, &word)) {
+        for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+            if (!str_ends(word, endings[i]))
+                continue;
+            const char *slash = memrchr(word.at, '/', word.len);
+            size_t skip = slash ? (size_t)(slash + 1 - word.at) : 0;
+            char name[64];
+            str_copy(name, sizeof name, (struct str){word.at + skip, word.len - skip});
+            begin_of(out, size, name);
+            return true;
+        }
+        if (word.at[0] != '-')
+            return false;
+    }
+    return false;
+}
+
+const char *words_who(const struct process *p, char out[NAME_WORDS])
+{
+    char name[41], script[33];
+    begin_of(name, sizeof name, p->name);
+    struct say s = {out, NAME_WORDS, 0};
+    out[0] = '\0';
+    if (!name[0])
+        return words_process(p, out);
+    say(&s, "%s", name);
+    if (!p->model[0] && script_of(p, script, sizeof script) && !strstr(name, script))
+        say(&s, " %s", script);
+    say_owner(&s, p, false);
     return out;
 }
 
@@ -107,15 +159,17 @@ bool words_draws(const struct process *p)
 const char *words_work(const struct process *p, char out[NAME_WORDS])
 {
     char model[49];
-    begin_of(model, sizeof model, p->model);
+    /* "meta-llama/Llama-3.1-8B": whose it is matters less than what it is */
+    const char *slash = strrchr(p->model, '/');
+    begin_of(model, sizeof model, slash && slash[1] ? slash + 1 : p->model);
     if (mentions(p, training))
-        snprintf(out, NAME_WORDS, model[0] ? "trains %s" : "trains", model);
+        snprintf(out, NAME_WORDS, model[0] ? "training %s" : "training", model);
     else if (model[0])
-        snprintf(out, NAME_WORDS, "%s %s", mentions(p, serving) ? "serves" : "runs", model);
+        snprintf(out, NAME_WORDS, "%s %s", mentions(p, serving) ? "serving" : "running", model);
     else if (mentions(p, serving))
-        snprintf(out, NAME_WORDS, "serves a model");
+        snprintf(out, NAME_WORDS, "serving a model");
     else
-        snprintf(out, NAME_WORDS, "%s", words_draws(p) ? "draws" : "computes");
+        snprintf(out, NAME_WORDS, "%s", words_draws(p) ? "rendering" : "computing");
     return out;
 }
 
@@ -140,39 +194,13 @@ const char *words_miner(const struct process *p)
 const char *words_absent(enum reading_state state)
 {
     switch (state) {
-    case READING_DENIED: return "permission is missing to read it";
-    case READING_ASLEEP: return "reading it would wake the card";
+    case READING_DENIED: return "no permission to read it";
+    case READING_ASLEEP: return "reading it would wake the GPU";
     case READING_FAILED: return "the driver failed to read it";
-    case READING_PENDING: return "needs a second look";
+    case READING_PENDING: return "needs a second sample";
     case READING_UNREAD: return "was not read";
     case READING_UNSUPPORTED:
     case READING_OK: break;
     }
-    return "not given by this card or driver";
-}
-
-const char *words_effects(const struct facts *f, char out[NAME_WORDS])
-{
-    int64_t temp, fan;
-    struct say s = {out, NAME_WORDS, 0};
-    out[0] = '\0';
-    if (reading_get(f->gpu->temp_mdegc, &temp))
-        say(&s, "%lld °C", words_whole(temp, 1000));
-    const char *and = s.len ? " and " : "";
-    if (f->fan == FAN_OFF) /* not an effect of anything */
-        return out;
-    if (reading_get(f->gpu->fan_permille, &fan))
-        say(&s, "%sthe fan at %lld%%", and, percent(fan));
-    else if (reading_get(f->gpu->fan_rpm, &fan))
-        say(&s, "%sthe fan at %lld rpm", and, (long long)fan);
-    return out;
-}
-
-const char *words_no_fan(const struct facts *f)
-{
-    if (f->fan == FAN_NONE)
-        return "it has no fan of its own";
-    if (f->fan != FAN_UNKNOWN)
-        return NULL;
-    return f->gpu->fan_permille.state == READING_UNSUPPORTED ? "it reports no fan" : NULL;
+    return "not reported by this GPU or driver";
 }

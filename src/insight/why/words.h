@@ -26,23 +26,41 @@ enum { NAME_WORDS = 160, SHORT_WORDS = 48 };
 
 /* "GPU 0", "Simulated GPU 0"; inside a sentence "simulated GPU 0" */
 const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS]);
-/* "python3 (pid 4242, alice, container web)", "process 4242 (alice)" */
+/* For evidence: "python3 (pid 4242, alice, container web)", "process 4242 (alice)" */
 const char *words_process(const struct process *p, char out[NAME_WORDS]);
-/* What it does, from its command line, model and type: "trains", "serves llama3:70b", "draws", "computes" */
+/* For sentences: "python3 train.py (alice)", "process 4242 (alice)" */
+const char *words_who(const struct process *p, char out[NAME_WORDS]);
+/* What it is doing, from its command line, model and type: "training", "serving llama3:70b", "rendering", "computing" */
 const char *words_work(const struct process *p, char out[NAME_WORDS]);
 /* It draws: a game, a compositor. A program that also computes, and does not say that it trains or serves, draws. */
 bool words_draws(const struct process *p);
 /* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
 const char *words_miner(const struct process *p);
 
-const char *words_absent(enum reading_state state); /* "not supported by this card or driver" */
+const char *words_absent(enum reading_state state); /* "not reported by this GPU or driver" */
+
+/* One question, two tenses: what is and what was. */
+static inline const char *is(const struct facts *f)
+{
+    return f->over ? "was" : "is";
+}
+
+static inline const char *are(const struct facts *f)
+{
+    return f->over ? "were" : "are";
+}
+
+static inline const char *has(const struct facts *f)
+{
+    return f->over ? "had" : "has";
+}
+
+static inline const char *cannot(const struct facts *f)
+{
+    return f->over ? "couldn't" : "can't";
+}
 
 static inline long long percent(int64_t permille)
 {
     return words_whole(permille, 10);
 }
-
-/* The effects that an answer ends with: "71 °C and the fan at 62%". "" when neither is known. */
-const char *words_effects(const struct facts *f, char out[NAME_WORDS]);
-/* Where the card has no fan, a clause about it: "it has no fan of its own"; NULL where it has one. */
-const char *words_no_fan(const struct facts *f);

@@ -274,7 +274,10 @@ static void check_numbers(const char *text, const struct machine *m, const struc
         value = c > text && c[-1] == '-' ? -value : value;
         for (size_t u = 0; u < ARRAY_LEN(units); u++) {
             size_t len = strlen(units[u]);
-            if (*end != ' ' || strncmp(end + 1, units[u], len) != 0 || isalnum((unsigned char)end[1 + len]))
+            const char *unit = *units[u] == '%' ? end : *end == ' ' ? end + 1 : "";
+            if (*units[u] == 'C' && strncmp(unit, "°", strlen("°")) == 0)
+                unit += strlen("°");
+            if (strncmp(unit, units[u], len) != 0 || isalnum((unsigned char)unit[len]))
                 continue;
             struct allowed a = {.count = 0};
             allow_gpu(&a, gpu, units[u]);
