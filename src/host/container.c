@@ -76,7 +76,7 @@ static bool ends_with_id(struct str part, struct str *before, struct str *id)
         if (!is_hex(tail.at[i]))
             return false;
     *before = (struct str){part.at, part.len - ID_LEN};
-    *id = (struct str){tail.at, SHORT_ID_LEN};
+    *id = tail;
     return true;
 }
 
@@ -108,7 +108,7 @@ static bool pod_uid(const struct path *path, char uid[40])
 }
 
 /* Containers with a 64-digit id. */
-static bool name_by_id(const struct path *path, char *to, size_t size)
+static bool find_id(const struct path *path, struct container_key *ret)
 {
     for (size_t i = path->count; i-- > 0;) {
         struct str before, id;
@@ -116,21 +116,40 @@ static bool name_by_id(const struct path *path, char *to, size_t size)
             continue;
         if (str_ends(before, "conmon-")) /* the monitor beside the container, not inside */
             return false;
-        const char *runtime = "container";
+        ret->runtime = "container";
         for (size_t k = 0; k < ARRAY_LEN(prefixes); k++)
             if (str_ends(before, prefixes[k].prefix))
-                runtime = prefixes[k].runtime;
+                ret->runtime = prefixes[k].runtime;
         for (size_t k = 0; i > 0 && before.len == 0 && k < ARRAY_LEN(folders); k++)
             if (str_is(path->parts[i - 1], folders[k].folder))
-                runtime = folders[k].runtime;
-        char uid[40];
-        if (pod_uid(path, uid))
-            snprintf(to, size, uid[0] ? "k8s:%s/" STR_FMT : "k8s:%s" STR_FMT, uid, STR_ARG(id));
-        else
-            snprintf(to, size, "%s:" STR_FMT, runtime, STR_ARG(id));
+                ret->runtime = folders[k].runtime;
+        str_copy(ret->id, sizeof ret->id, id);
+        if (pod_uid(path, ret->pod))
+            ret->runtime = "k8s";
         return true;
     }
     return false;
+}
+
+/* "user-1000.slice" -> 1000: containers without root keep their state in the user's own directory. */
+static int64_t slice_uid(const struct path *path)
+{
+    int64_t uid;
+    for (size_t i = 0; i < path->count; i++) {
+        struct str part = without_suffix(path->parts[i], ".slice");
+        if (str_starts(part, "user-") && str_to_i64(after(part, "user-"), &uid) && uid >= 0)
+            return uid;
+    }
+    return -1;
+}
+
+static bool name_by_id(const struct path *path, char *to, size_t size)
+{
+    struct container_key key;
+    if (!find_id(path, &key))
+        return false;
+    snprintf(to, size, "%s:%s%s%.*s", key.runtime, key.pod, key.pod[0] ? "/" : "", SHORT_ID_LEN, key.id);
+    return true;
 }
 
 static void put(char *to, size_t size, const char *kind, struct str name)
@@ -190,6 +209,30 @@ static bool name_by_words(const struct path *path, char *to, size_t size)
     return false;
 }
 
+/* The path in a line "4:devices:/docker/ID", "0::/docker/ID". */
+static bool path_of_line(struct str line, struct path *ret)
+{
+    struct str number, controllers;
+    if (!str_cut(&line, ':', &number) || (line.len && line.at[0] != ':' && !str_cut(&line, ':', &controllers)))
+        return false;
+    if (line.len && line.at[0] == ':')
+        line = (struct str){line.at + 1, line.len - 1};
+    *ret = split(line);
+    return true;
+}
+
+void container_key(struct str cgroup, struct container_key *ret)
+{
+    struct str line;
+    struct path path;
+    *ret = (struct container_key){.uid = -1};
+    while (str_cut(&cgroup, '\n', &line))
+        if (path_of_line(line, &path) && find_id(&path, ret)) {
+            ret->uid = slice_uid(&path);
+            return;
+        }
+}
+
 void container_name(struct str cgroup, char *to, size_t size)
 {
     to[0] = '\0';
@@ -198,12 +241,9 @@ void container_name(struct str cgroup, char *to, size_t size)
     for (int pass = 0; pass < 2; pass++) {
         struct str rest = cgroup;
         while (str_cut(&rest, '\n', &line)) {
-            struct str number, controllers;
-            if (!str_cut(&line, ':', &number) || (line.len && line.at[0] != ':' && !str_cut(&line, ':', &controllers)))
+            struct path path;
+            if (!path_of_line(line, &path))
                 continue;
-            if (line.len && line.at[0] == ':')
-                line = (struct str){line.at + 1, line.len - 1};
-            struct path path = split(line);
             if (pass == 0 ? name_by_id(&path, to, size) : name_by_words(&path, to, size))
                 return;
         }

@@ -44,6 +44,9 @@ struct entry {
     char command[PROCESS_COMMAND_SIZE];
     char container[PROCESS_CONTAINER_SIZE];
     char model[PROCESS_MODEL_SIZE];
+    char title[PROCESS_TITLE_SIZE];
+    char container_name[PROCESS_CONTAINER_NAME_SIZE];
+    enum reading_state container_name_state;
 };
 
 struct identity {
@@ -153,18 +156,42 @@ static void join(const struct str *args, size_t count, char *to, size_t size)
     str_copy_clean(to, size, buf_view(&text));
 }
 
+static void learn_title(struct identity *i, struct entry *e, const struct str *args, size_t count)
+{
+    char path[64], directory[PATH_SIZE] = "";
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)e->pid);
+    struct env quiet = *i->env; /* where somebody works is not for a recording of this host */
+    quiet.on_read = NULL;
+    if (file_read_link(&quiet, path, directory, sizeof directory) <= 0)
+        directory[0] = '\0';
+    command_title(args, count, str_from(directory), e->title, sizeof e->title);
+}
+
+static void learn_container(struct identity *i, struct entry *e, struct str cgroup)
+{
+    char container[PROCESS_CONTAINER_SIZE];
+    container_name(cgroup, container, sizeof container);
+    /* The files of a runtime are many and long: a name that is known stays as long as the container does. */
+    if (strcmp(container, e->container) != 0 || e->container_name_state != READING_OK)
+        e->container_name_state = container_label(i->env, cgroup, container, e->container_name, sizeof e->container_name);
+    str_copy(e->container, sizeof e->container, str_from(container));
+}
+
 /* Everything that stays as long as the process does what it does. */
 static void learn(struct identity *i, struct entry *e)
 {
     char text[CMDLINE_SIZE];
     struct str args[ARGUMENTS_MAX];
     e->learned = clock_mono(i->env->clock);
-    e->user[0] = e->command[0] = e->container[0] = e->model[0] = '\0';
+    e->user[0] = e->command[0] = e->model[0] = e->title[0] = '\0';
 
     ssize_t len = read_of(i, e->pid, "cmdline", text, sizeof text);
     size_t count = len > 0 ? proc_arguments((struct str){text, (size_t)len}, args, ARGUMENTS_MAX) : 0;
     whole_name(e, count ? args[0] : (struct str){0});
     model_name(args, count, e->model, sizeof e->model);
+    if (!e->model[0])
+        ollama_model_name(i->env, e->pid, args, count, e->model, sizeof e->model);
+    learn_title(i, e, args, count);
     if (i->show_secrets)
         join(args, count, e->command, sizeof e->command);
     else
@@ -177,7 +204,7 @@ static void learn(struct identity *i, struct entry *e)
         users_name(i->users, status.uid, e->user, sizeof e->user);
 
     len = read_of(i, e->pid, "cgroup", text, sizeof text);
-    container_name((struct str){text, len > 0 ? (size_t)len : 0}, e->container, sizeof e->container);
+    learn_container(i, e, (struct str){text, len > 0 ? (size_t)len : 0});
 }
 
 static struct entry *find(struct identity *i, int32_t pid)
@@ -330,6 +357,9 @@ void identity_fill(struct identity *i, struct process *p)
     keep_or_copy(p->command, sizeof p->command, e->command);
     keep_or_copy(p->container, sizeof p->container, e->container);
     keep_or_copy(p->model, sizeof p->model, e->model);
+    keep_or_copy(p->title, sizeof p->title, e->title);
+    keep_or_copy(p->container_name, sizeof p->container_name, e->container_name);
+    p->container_name_state = e->container_name_state;
     if (p->cpu_permille.state == READING_UNREAD)
         p->cpu_permille = e->cpu_permille;
     if (p->host_mem_bytes.state == READING_UNREAD)

@@ -27,10 +27,36 @@ void identity_sweep(struct identity *i);
  * runs on the host itself. */
 void container_name(struct str cgroup, char *to, size_t size);
 
+/* What a container's state files are found by. */
+struct container_key {
+    const char *runtime; /* "docker", "podman", "containerd", "crio", "container", ...; NULL: no container with an id */
+    char id[65];         /* all 64 digits */
+    char pod[40];        /* the pod's UID with dashes; "" outside Kubernetes */
+    int64_t uid;         /* whose user slice it runs in; -1 none */
+};
+void container_key(struct str cgroup, struct container_key *ret);
+
+/* The container's own name: from its runtime's state files, below the sysroot, or the cgroup (`container` as container_name() wrote
+ * it). "train-llama", "NAMESPACE/POD/CONTAINER", "101", "123" of a Slurm job. READING_OK, or why it is not known. */
+enum reading_state container_label(const struct env *env, struct str cgroup, const char *container, char *to, size_t size);
+
 /* ---- The model that a command line names: "llama-server -m /x/qwen3-8b-q4_k_m.gguf" runs qwen3-8b-q4_k_m. A pure function. */
 
 /* "" when the command line names none. */
 void model_name(const struct str *args, size_t count, char *to, size_t size);
+
+/* Where the real program begins: behind interpreters, their options and programs like nice or env; at the script or the module.
+ * `count` when there is none. */
+size_t command_program_at(const struct str *args, size_t count);
+
+/* The name that Ollama has for the model in a blob of its own directory ("llama3.1:8b"), which the command line of a runner gives.
+ * "" when it gives none, or no manifest that can be read has it. */
+void ollama_model_name(const struct env *env, int32_t pid, const struct str *args, size_t count, char *to, size_t size);
+
+/* ---- What people call a process: "train.py" and not "python3". A pure function. ---- */
+
+/* `directory`: where it runs, for scripts whose own name says nothing; may be empty. "" when its name says it already. */
+void command_title(const struct str *args, size_t count, struct str directory, char *to, size_t size);
 
 /* ---- Whether the numbers in our /proc are those of the host. Drivers may report host PIDs into a container; the same number there
  * can be somebody else. */

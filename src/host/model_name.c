@@ -229,9 +229,9 @@ static bool option_value(const struct str *args, size_t count, size_t i, struct 
 static const struct {
     const char *name;
     bool whole; /* else the beginning is enough: python3.11 */
-} runners[] = {{"python", false},   {"pypy", false},   {"ld-linux", false}, {"ld-musl", false}, {"node", true},
-               {"bash", true},      {"sh", true},      {"env", true},       {"uv", true},       {"nice", true},
-               {"numactl", true},   {"sudo", true},    {"nohup", true},     {"time", true},     {"tini", true},
+} runners[] = {{"python", false},   {"pypy", false},   {"ld-linux", false}, {"ld-musl", false}, {"node", true}, {"nodejs", true},
+               {"bun", true},       {"deno", true},    {"bash", true},      {"sh", true},       {"env", true},  {"uv", true},
+               {"nice", true},      {"numactl", true}, {"sudo", true},      {"nohup", true},    {"time", true}, {"tini", true},
                {"dumb-init", true}, {"taskset", true}, {"conda", true},     {"xvfb-run", true}};
 
 static bool is_runner(struct str program)
@@ -242,8 +242,7 @@ static bool is_runner(struct str program)
     return false;
 }
 
-/* Where the real program begins: behind the interpreter and its options, at the script or the module. */
-static size_t program_at(const struct str *args, size_t count)
+size_t command_program_at(const struct str *args, size_t count)
 {
     size_t at = 0;
     while (at < count && is_runner(base_of(args[at]))) {
@@ -260,6 +259,9 @@ static size_t program_at(const struct str *args, size_t count)
         }
         if (python)
             break;
+        int64_t number;
+        while (at < count && str_to_i64(args[at], &number)) /* nice -n 5 */
+            at++;
         while (at < count && memchr(args[at].at, '=', args[at].len) && args[at].at[0] != '-') /* env NAME=value */
             at++;
         if (at < count && (str_is(args[at], "run") || str_is(args[at], "exec")))
@@ -341,7 +343,7 @@ static bool by_file(const struct str *args, size_t count, char *to, size_t size)
 void model_name(const struct str *args, size_t count, char *to, size_t size)
 {
     to[0] = '\0';
-    size_t at = program_at(args, count);
+    size_t at = command_program_at(args, count);
     args += at;
     count -= at;
     if (count == 0)

@@ -22,6 +22,8 @@ enum {
     PROCESS_COMMAND_SIZE = 512,
     PROCESS_CONTAINER_SIZE = 96,
     PROCESS_MODEL_SIZE = 128,
+    PROCESS_TITLE_SIZE = 64,
+    PROCESS_CONTAINER_NAME_SIZE = 160,
 };
 
 struct process {
@@ -36,6 +38,9 @@ struct process {
     char command[PROCESS_COMMAND_SIZE]; /* secrets masked; "" unknown */
     char container[PROCESS_CONTAINER_SIZE]; /* "" none or unknown */
     char model[PROCESS_MODEL_SIZE];         /* model that the command line names; "" none */
+    char title[PROCESS_TITLE_SIZE];         /* what people call it: script, module, game or application; "": its name says it */
+    char container_name[PROCESS_CONTAINER_NAME_SIZE]; /* as its runtime calls it, "NAMESPACE/POD/CONTAINER"; "" none or unknown */
+    enum reading_state container_name_state;          /* why the name of a container is not known */
     enum power_basis power_basis;
     enum process_activity activity;
     union {
@@ -47,6 +52,12 @@ struct process {
         struct reading metric[PROCESS_METRIC_COUNT];
     };
 };
+
+/* What people call it; "" when nothing is known. */
+static inline const char *process_title(const struct process *p)
+{
+    return p->title[0] ? p->title : p->name;
+}
 
 const char *process_type_name(enum process_type type);
 const char *power_basis_name(enum power_basis basis);

@@ -83,6 +83,8 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     jw_key_text(j, "activity", p->activity == PROCESS_ACTIVITY_UNKNOWN ? NULL : process_activity_name(p->activity));
     json_words(j, "container", p->container);
     json_words(j, "model", p->model);
+    json_words(j, "display_name", process_title(p));
+    json_words(j, "container_name", p->container_name);
     json_time(j, "started_at", p->started_at);
     jw_key(j, "instance");
     if (p->instance >= 0)
@@ -93,6 +95,8 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     jw_key_object(j, "absent");
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         absent_key(j, process_metric_table[i].json, p->metric[i].state);
+    if (p->container[0])
+        absent_key(j, "container_name", p->container_name_state);
     jw_end(j);
     jw_end(j);
 }

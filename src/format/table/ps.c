@@ -8,9 +8,9 @@
 #include "format/table/table.h"
 
 static const struct grid_column columns[] = {
-    {"GPU", RIGHT, 0}, {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},   {"VRAM", RIGHT, 0},   {"SM", RIGHT, 0},
-    {"MEM", RIGHT, 8}, {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3}, {"BY", LEFT, 11},     {"CPU", RIGHT, 4},
-    {"RAM", RIGHT, 7}, {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"MODEL", LEFT, 9},  {"COMMAND", LEFT, 0},
+    {"GPU", RIGHT, 0}, {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},   {"VRAM", RIGHT, 0}, {"SM", RIGHT, 0},
+    {"MEM", RIGHT, 8}, {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3}, {"BY", LEFT, 11},   {"CPU", RIGHT, 4},
+    {"RAM", RIGHT, 7}, {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"MODEL", LEFT, 9},  {"NAME", LEFT, 6},  {"COMMAND", LEFT, 0},
 };
 
 enum { COLUMN_GPU = 0, COLUMN_WATTS = 9, REMAINDER_SHOWN_MW = 500 };
@@ -59,9 +59,14 @@ static const char *what(const struct process *p)
     return p->visible ? "" : "(not visible in this PID namespace)";
 }
 
-/* A container is known by its short id, as `docker ps` shows it. */
-static void container_words(char *text, size_t size, const char *container)
+/* A container is known by its name, else by its short id, as `docker ps` shows it. */
+static void container_words(char *text, size_t size, const struct process *p)
 {
+    const char *container = p->container;
+    if (p->container_name[0]) {
+        str_copy(text, size, str_from(p->container_name));
+        return;
+    }
     const char *id = container + (strrchr(container, '/') ? strrchr(container, '/') - container + 1 : 0);
     bool hex = strlen(id) >= 64 && strspn(id, "0123456789abcdef") == strlen(id);
     str_copy(text, size, (struct str){id, hex ? 12 : strlen(id)});
@@ -91,9 +96,11 @@ static void add_row(struct grid *g, const struct page *page, const struct proces
     add_number(g, page, p->host_mem_bytes, show_bytes);
     show_age(text, page, p->started_at.ms ? MAX_OF(page->now.ms - p->started_at.ms, (int64_t)0) : -1);
     grid_add(g, INK_FAINT, text);
-    container_words(text, sizeof text, p->container);
-    add_words(g, page, text);
+    char container[PROCESS_CONTAINER_NAME_SIZE];
+    container_words(container, sizeof container, p);
+    add_words(g, page, container);
     add_words(g, page, p->model);
+    add_words(g, page, process_title(p));
     add_words(g, page, what(p));
 }
 
@@ -120,6 +127,14 @@ static bool any_simulated(const struct process_rows *rows)
     return false;
 }
 
+static size_t names_denied(const struct process_rows *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        count += rows->rows[i].process->container_name_state == READING_DENIED;
+    return count;
+}
+
 void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows)
 {
     char text[96];
@@ -141,6 +156,8 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
     } else if (rows->unknown < s->gpu_count) {
         page_wrap(out, page, INK_PLAIN, "No process is there, or none matches.", 0, 0);
     }
+    if (names_denied(rows))
+        page_wrap(out, page, INK_FAINT, "Containers are shown by ID where only root may read their names.", 0, 0);
     if (rows->hidden) {
         snprintf(text, sizeof text, "%zu more are not visible without privileges.", rows->hidden);
         page_wrap(out, page, INK_WARN, text, 0, 0);

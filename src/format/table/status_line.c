@@ -91,7 +91,7 @@ static bool slowed_words(char *text, size_t size, const struct gpu *gpu)
 
 static void process_words(char *text, size_t size, const struct page *page, const struct process *p)
 {
-    char memory[NUMBER_SIZE], load[NUMBER_SIZE], who[PROCESS_NAME_SIZE + 48];
+    char memory[NUMBER_SIZE], load[NUMBER_SIZE], who[PROCESS_TITLE_SIZE + 48];
     show_bytes(memory, page, p->mem_bytes);
     show_percent(load, page, p->util_permille);
     if (!p->visible && !p->name[0])
@@ -99,9 +99,9 @@ static void process_words(char *text, size_t size, const struct page *page, cons
     else if (!p->name[0])
         snprintf(who, sizeof who, "pid %d", p->pid);
     else if (p->user[0])
-        snprintf(who, sizeof who, "%s (%s)", p->name, p->user);
+        snprintf(who, sizeof who, "%s (%s)", process_title(p), p->user);
     else
-        snprintf(who, sizeof who, "%s", p->name);
+        snprintf(who, sizeof who, "%s", process_title(p));
     bool busy = reading_or(p->util_permille, 0) > 0, holds = p->mem_bytes.state == READING_OK;
     snprintf(text, size, "%s%s%s%s%s", who, holds ? " " : "", holds ? memory : "", busy ? " " : "", busy ? load : "");
 }

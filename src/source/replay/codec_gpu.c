@@ -5,7 +5,7 @@
 
 #include "source/replay/coder.h"
 
-enum { PROCESS_ID = 1, PROCESS_TEXTS = 2, PROCESS_METRICS = 4, PROCESS_BASIS = 8, PROCESS_DOES = 16, PROCESS_ALL = 31 };
+enum { PROCESS_ID = 1, PROCESS_TEXTS = 2, PROCESS_METRICS = 4, PROCESS_BASIS = 8, PROCESS_DOES = 16, PROCESS_SHOWN = 32, PROCESS_ALL = 63 };
 
 static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
 {
@@ -13,6 +13,16 @@ static void code_process_texts(struct coder *c, struct process *p, const struct 
     const char *const old[] = {before->name, before->user, before->command, before->container, before->model};
     const size_t sizes[] = {sizeof p->name, sizeof p->user, sizeof p->command, sizeof p->container, sizeof p->model};
     code_texts(c, now, old, sizes, ARRAY_LEN(now));
+}
+
+/* Names for people came later than the texts above, whose number is fixed. */
+static void code_process_shown(struct coder *c, struct process *p, const struct process *before)
+{
+    char *const now[] = {p->title, p->container_name};
+    const char *const old[] = {before->title, before->container_name};
+    const size_t sizes[] = {sizeof p->title, sizeof p->container_name};
+    code_texts(c, now, old, sizes, ARRAY_LEN(now));
+    p->container_name_state = (enum reading_state)code_small(c, p->container_name_state, READING_PENDING);
 }
 
 static unsigned process_changes(const struct process *a, const struct process *b)
@@ -30,6 +40,9 @@ static unsigned process_changes(const struct process *a, const struct process *b
         mask |= PROCESS_BASIS;
     if (a->activity != b->activity)
         mask |= PROCESS_DOES;
+    if (strcmp(a->title, b->title) != 0 || strcmp(a->container_name, b->container_name) != 0 ||
+        a->container_name_state != b->container_name_state)
+        mask |= PROCESS_SHOWN;
     return mask;
 }
 
@@ -51,6 +64,8 @@ static void code_process(struct coder *c, struct process *p, const struct proces
         p->power_basis = (enum power_basis)code_small(c, p->power_basis, POWER_BASIS_ONLY_PROCESS);
     if (mask & PROCESS_DOES)
         p->activity = (enum process_activity)code_small(c, p->activity, PROCESS_HOLDING);
+    if (mask & PROCESS_SHOWN)
+        code_process_shown(c, p, before);
 }
 
 /* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */

@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "host/identity.h"
+#include "host/procfs.h"
 
 #define MIB_BYTES 1048576.0
 
@@ -286,6 +288,11 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
     str_copy(p->command, sizeof p->command, str_from(program->command));
     str_copy(p->container, sizeof p->container, str_from(program->container));
     str_copy(p->model, sizeof p->model, str_from(program->model));
+    struct str args[32];
+    size_t count = proc_arguments(str_from(program->command), args, ARRAY_LEN(args));
+    command_title(args, count, (struct str){0}, p->title, sizeof p->title);
+    str_copy(p->container_name, sizeof p->container_name, str_from(program->container));
+    p->container_name_state = p->container[0] ? READING_OK : READING_UNREAD;
     p->mem_bytes = whole(share->load.vram);
     double wobble = 1 + 0.05 * sim_noise(f->world->seed, (uint64_t)f->gpu, 0x3000 + share->job, f->t, 2);
     double busy = j->util > 0 ? share->load.util / j->util : 1;

@@ -62,6 +62,9 @@ static void a_process_is_known_by_name_user_command_start_and_container(void **s
     assert_string_equal(p.command, "python3 train.py --token=*** --model Qwen/Qwen3-8B");
     assert_string_equal(p.container, "docker:4f2a9c1b3d7e");
     assert_string_equal(p.model, "Qwen/Qwen3-8B");
+    assert_string_equal(p.title, "train.py");
+    assert_string_equal(p.container_name, "");
+    assert_int_equal(p.container_name_state, READING_UNSUPPORTED);
     assert_int_equal(p.start_key, 360000);
     assert_int_equal(p.started_at.ms, 1799990000000 + 3600000);
     assert_int_equal(p.host_mem_bytes.value, 8192 * 1024);
