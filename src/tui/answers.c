@@ -214,6 +214,28 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     return s;
 }
 
+/* ---- judgments ---- */
+
+void answer_badges(const json_t *health, const json_t *forecast, const struct snapshot *s, struct top_badge *badges)
+{
+    const json_t *judged = json_object_get(health, "gpus"), *foreseen = json_object_get(forecast, "gpus");
+    for (size_t g = 0; g < s->gpu_count; g++) {
+        badges[g] = (struct top_badge){0};
+        for (size_t i = 0; i < json_array_size(judged); i++) {
+            const json_t *gpu = json_array_get(judged, i);
+            if (!is_gpu(gpu, &s->gpus[g]))
+                continue;
+            str_copy_clean(badges[g].health, sizeof badges[g].health, str_from(text_of(gpu, "state")));
+            str_copy_clean(badges[g].reason, sizeof badges[g].reason, str_from(text_of(gpu, "reason")));
+        }
+        for (size_t i = 0; i < json_array_size(foreseen); i++) {
+            const json_t *gpu = json_array_get(foreseen, i), *memory = json_object_get(gpu, "memory");
+            if (is_gpu(gpu, &s->gpus[g]) && strcmp(text_of(memory, "verdict"), "expected") == 0)
+                badges[g].full_ms = (int64_t)(json_number_value(json_object_get(memory, "seconds")) * MS_PER_S);
+        }
+    }
+}
+
 /* ---- tabs ---- */
 
 void answer_alerts(const json_t *alerts, struct buf *out)

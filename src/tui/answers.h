@@ -18,5 +18,8 @@ void answer_marks(const json_t *events, struct news *n);
  * or memory is out. */
 struct snapshot *answer_moment(const struct snapshot *live, const json_t *history, const json_t *processes, struct wall at);
 
+/* The bodies of /api/gpu/health and /api/forecast, either may be NULL; one badge for each GPU of the snapshot. */
+void answer_badges(const json_t *health, const json_t *forecast, const struct snapshot *s, struct top_badge *badges);
+
 void answer_alerts(const json_t *alerts, struct buf *out);
 void answer_guard(const json_t *guard, struct buf *out, struct news *n);

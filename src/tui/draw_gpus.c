@@ -105,6 +105,21 @@ static void trouble_text(const struct gpu *gpu, char *text, size_t size, enum ti
     }
 }
 
+/* What the daemon judges; "" when all is well. */
+static void badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint)
+{
+    const struct top_badge *b = position < GPU_MAX && !t->cursor_ms ? &t->badges[position] : NULL;
+    char span[WORDS_SIZE];
+    text[0] = '\0';
+    *tint = TINT_WARN;
+    if (b && b->health[0] && strcmp(b->health, "healthy") != 0 && strcmp(b->health, "unknown") != 0) {
+        *tint = strcmp(b->health, "degraded") == 0 ? TINT_WARN : TINT_BAD;
+        snprintf(text, size, "%s: %s", b->health, b->reason);
+    } else if (b && b->full_ms > 0) {
+        snprintf(text, size, "VRAM full in about %s", words_duration(b->full_ms, span));
+    }
+}
+
 static void top_process_text(const struct gpu *gpu, char *text, size_t size)
 {
     const struct process *p = gpu_top_process(gpu);
@@ -180,6 +195,9 @@ static void draw_title(struct top *t, struct canvas *c, const struct gpu *gpu, s
         str_copy(words, sizeof words, str_from(draw_throttle(gpu, &tint)));
     if (words[0])
         x += canvas_text(c, x, y, c->width - x - 1, tint, words) + 2;
+    badge_text(t, position, words, sizeof words, &tint);
+    if (words[0] && gpu->state == GPU_OK)
+        x += canvas_text(c, x, y, c->width - x - 1, tint, words) + 2;
     top_process_text(gpu, words, sizeof words);
     canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
     top_zone(t, ZONE_GPU, 0, y, c->width, 1, (int64_t)position);
@@ -208,6 +226,8 @@ static void draw_metric(struct top *t, struct canvas *c, size_t position, enum t
     x += 6;
     canvas_bar(c, x, y, bar, of == TRAIL_TEMP && draw_heat_tint(gpu) != TINT_PLAIN ? draw_heat_tint(gpu) : metrics[of].tint,
                share(gpu, of));
+    if (of == TRAIL_VRAM && position < GPU_MAX && t->badges[position].full_ms > 0 && !t->cursor_ms)
+        canvas_put(c, x + bar - 1, y, TINT_WARN, t->utf8 ? 0x25b8 : '>'); /* on its way to the end */
     x += bar;
     value_text(value, &page, gpu, of);
     canvas_right(c, x, y, VALUE, of == TRAIL_TEMP ? draw_heat_tint(gpu) : TINT_PLAIN, value);
@@ -349,6 +369,11 @@ static void list_row(struct top *t, struct canvas *c, const struct list *l, size
     const char *slowed = draw_throttle(gpu, &tint);
     if (tint == TINT_WARN && slowed[0])
         x += canvas_text(c, x, y, l->words, tint, slowed) + 1;
+    badge_text(t, position, words, sizeof words, &tint);
+    if (words[0]) {
+        canvas_text(c, 0, y, 1, tint, "▲");
+        x += canvas_text(c, x, y, l->words, tint, words) + 1;
+    }
     top_process_text(gpu, words, sizeof words);
     canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
 }

@@ -40,7 +40,7 @@ struct feed {
     int64_t interval_ms;
     const struct snapshot *last;
     struct recent *recent;
-    struct mono slow_at;
+    struct mono slow_at, judged_at;
 };
 
 void news_free(struct news *n)
@@ -50,9 +50,11 @@ void news_free(struct news *n)
     snapshot_unref(n->snapshot);
     why_free(n->why);
     for (size_t i = 0; i < n->series_count; i++)
-        free(n->series[i].points);
+        if (n->series)
+            free(n->series[i].points);
     free(n->series);
     free(n->workers);
+    free(n->badges);
     free(n->text);
     free(n);
 }
@@ -77,6 +79,10 @@ void news_take(struct news *n, struct top *t)
                 t->workers[i] = n->workers[i];
         }
         top_pane(t, (enum top_tab)n->number, TAKE(n->text), t->now.ms);
+        break;
+    case NEWS_BADGES:
+        for (size_t i = 0; n->badges && i < n->series_count && i < GPU_MAX; i++)
+            t->badges[i] = n->badges[i];
         break;
     case NEWS_SERIES:
         for (size_t i = 0; i < n->series_count; i++)
@@ -193,6 +199,22 @@ static void ask_series(struct feed *f, const struct top_wish *w)
         answer_marks(events, n);
     json_decref(history);
     json_decref(events);
+    mailbox_put(f->news, n);
+}
+
+/* Health and forecast of each GPU, where a daemon watches them. */
+static void ask_badges(struct feed *f)
+{
+    struct news *n = session_asks_daemon(f->session) ? news_new(NEWS_BADGES) : NULL;
+    if (!n)
+        return;
+    json_t *health = get(f, "/api/gpu/health"), *forecast = get(f, "/api/forecast");
+    n->badges = calloc(f->last->gpu_count + 1, sizeof *n->badges);
+    n->series_count = n->badges ? f->last->gpu_count : 0;
+    if (n->badges)
+        answer_badges(health, forecast, f->last, n->badges);
+    json_decref(health);
+    json_decref(forecast);
     mailbox_put(f->news, n);
 }
 
@@ -349,6 +371,10 @@ static void *run(void *user)
         if (left <= 0) {
             bool first = !f->last;
             sample(f);
+            if (f->last && (!f->judged_at.ns || mono_since_ms(clock_mono(&clock_system), f->judged_at) >= SLOW_EVERY_MS)) {
+                f->judged_at = clock_mono(&clock_system);
+                ask_badges(f);
+            }
             next.ns += (first ? MIN_OF(f->interval_ms, (int64_t)300) : f->interval_ms) * NS_PER_MS;
             if (next.ns < clock_mono(&clock_system).ns)
                 next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */

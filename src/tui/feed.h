@@ -10,7 +10,7 @@
 
 struct feed;
 
-enum news_kind { NEWS_SAMPLE, NEWS_TROUBLE, NEWS_MOMENT, NEWS_SERIES, NEWS_PANE, NEWS_NOTE };
+enum news_kind { NEWS_SAMPLE, NEWS_TROUBLE, NEWS_MOMENT, NEWS_SERIES, NEWS_PANE, NEWS_NOTE, NEWS_BADGES };
 
 struct news_series {
     size_t count;
@@ -29,6 +29,7 @@ struct news {
     struct top_mark marks[TOP_MARKS];
     size_t worker_count;
     struct top_worker *workers;
+    struct top_badge *badges; /* one for each GPU: series_count of them */
     char *text;
 };
 void news_free(struct news *n); /* NULL is fine */

@@ -128,6 +128,13 @@ struct zone {
     int64_t number;
 };
 
+/* What the daemon judges of a GPU. */
+struct top_badge {
+    char health[16];  /* "" not known, "healthy", "degraded", ... */
+    char reason[128]; /* why it is not healthy */
+    int64_t full_ms;  /* until its memory is full; 0: not foreseen */
+};
+
 struct top_worker {
     char name[TOP_NAME_SIZE], state[32];
 };
@@ -168,6 +175,7 @@ struct top {
     size_t busy_count;
     struct top_mark marks[TOP_MARKS];
     size_t mark_count;
+    struct top_badge badges[GPU_MAX];
 
     struct top_row *rows;
     size_t row_count, hidden;

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from daemons import Daemon
 from isolation import WHIRR, environment
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
@@ -151,6 +152,33 @@ def test_left_goes_back_in_time(terminal):
     t.wait(r"(?m)Guard +\d\d:\d\d:\d\d$")
     t.keys("q")
     assert t.ended() == 0
+
+
+def test_with_a_daemon_the_past_is_there_from_the_first_frame(terminal, tmp_path):
+    folder = tmp_path / "daemon"
+    folder.mkdir()
+    daemon = Daemon(folder, ["--source", "sim:scenario=ecc-errors,gpus=2", "--interval", "0.2", "--store", f"sqlite:{folder}/h.db"], {})
+    try:
+        end = time.monotonic() + 20
+        while time.monotonic() < end and sum(len(s["times"]) for s in daemon.json("/api/history?since=-1m")["series"]) < 8:
+            time.sleep(0.2)
+        t = terminal(f"--socket {daemon.sock} top", width=120, height=40)
+        screen = t.wait("COMMAND")
+        t.wait("▲.*now|degraded|failing")  # the mark of an event, or the badge
+        t.keys("g")
+        t.type("-2s")
+        t.keys("Enter")
+        screen = t.wait("PAST")
+        assert "train" in screen or "python3" in screen, screen
+        t.keys("n", "4")
+        t.wait("reason|degraded|failing")
+        for key, text in (("3", "firing|pending|No alerts"), ("5", "memory"), ("6", "HOURS|used"), ("7", "No worker is under guard")):
+            t.keys(key)
+            t.wait(text)
+        t.keys("q")
+        assert t.ended() == 0
+    finally:
+        daemon.stop()
 
 
 def test_it_follows_every_size(terminal):

@@ -56,6 +56,27 @@ static void test_a_moment_has_its_readings_and_processes(void **state)
     sim_machine_stop(&m);
 }
 
+static void test_health_and_forecast_become_badges(void **state)
+{
+    (void)state;
+    struct snapshot *s = snapshot_new(2);
+    struct top_badge badges[2];
+    s->gpus[1].index = 1;
+    json_t *health = load("{\"gpus\":[{\"gpu_index\":1,\"state\":\"degraded\",\"reason\":\"ECC errors\"}]}");
+    json_t *forecast = load("{\"gpus\":[{\"gpu_index\":0,\"memory\":{\"verdict\":\"expected\",\"seconds\":90}},"
+                            "{\"gpu_index\":1,\"memory\":{\"verdict\":\"no_trend\",\"seconds\":null}}]}");
+    answer_badges(health, forecast, s, badges);
+    assert_string_equal(badges[0].health, "");
+    assert_int_equal(badges[0].full_ms, 90000);
+    assert_string_equal(badges[1].reason, "ECC errors");
+    assert_int_equal(badges[1].full_ms, 0);
+    answer_badges(NULL, NULL, s, badges);
+    assert_string_equal(badges[1].health, "");
+    json_decref(health);
+    json_decref(forecast);
+    snapshot_unref(s);
+}
+
 static void test_answers_of_another_shape_are_no_harm(void **state)
 {
     (void)state;
@@ -93,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_moment_has_its_readings_and_processes),
+        TEST(test_health_and_forecast_become_badges),
         TEST(test_answers_of_another_shape_are_no_harm),
         TEST(test_alerts_that_are_over_are_not_listed),
     };
