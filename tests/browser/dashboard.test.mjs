@@ -55,7 +55,7 @@ test("the right process is blamed, and the page follows when that changes", { sk
     return gpu.causes[0]?.code === "graphics_load" && gpu;
   });
   await sentence(page).getByText(causes[0].process).waitFor();
-  await page.locator(".tile .doing").getByText(`busy: ${causes[0].process}`).waitFor();
+  await page.locator(".tile .doing").getByText(`: ${causes[0].process}`).waitFor();
   await page.locator("#answer summary").first().click();
   assert.match(await page.locator("#answer").innerText(), /likely[\s\S]*What you can do[\s\S]*Copy/);
 });

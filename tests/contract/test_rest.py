@@ -205,6 +205,25 @@ def test_the_dashboard_carries_the_plain_page_for_browsers_without_scripts(daemo
         assert daemon.get(path, Accept="text/html").status == 200
 
 
+def test_other_pages_get_a_widget_a_badge_and_a_tile(start):
+    d = start(source="sim:gpus=2,scenario=training,fault=lost@1")
+    d.wait_log(FIRST_SAMPLE)
+    whole, one, gpus = d.json("/api/widget"), d.json("/api/widget?gpu=0"), d.json("/api/gpu/metrics")["gpus"]
+    assert whole["state"] == "critical" and one["state"] in ("ok", "warning") and [g["gpu_index"] for g in one["gpus"]] == [0]
+    assert whole["gpu_count"] == 2 and whole["gpus"][1]["text"] == "–" and whole["gpus"][1]["power_watts"] is None
+    assert one["memory_total_gib"] == pytest.approx(gpus[0]["memory_total_mb"] / 1024) and " °C, " in one["text"]
+    badge = d.get("/badge.svg")
+    assert badge.headers["content-type"] == "image/svg+xml" and ">critical<" in badge.body.decode() and ">GPU<" in d.get("/badge.svg?gpu=0").body.decode()
+    tile = d.get("/tile?gpu=0", Accept="text/html")
+    assert "GPU 0" in tile.body.decode() and "GPU 1" not in tile.body.decode() and "frame-ancestors 'none'" in tile.headers["content-security-policy"]
+    for path in ("/api/widget", "/badge.svg", "/tile"):
+        assert d.get(path + "?gpu=9").status == 404
+    allowed = start(source="sim", WHIRR_SERVER_CORS_ORIGINS="https://home.example,ftp://no.example")
+    allowed.wait_log(FIRST_SAMPLE)
+    assert allowed.get("/tile", Accept="text/html").headers["content-security-policy"].endswith("frame-ancestors https://home.example")
+    assert "frame-ancestors 'none'" in allowed.get("/", Accept="text/html").headers["content-security-policy"]
+
+
 def test_interval_from_the_environment_and_the_flag_wins(start):
     d = start(source="sim", GPU_POLL_INTERVAL_SECONDS="0.25")
     d.wait_log(FIRST_SAMPLE)

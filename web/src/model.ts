@@ -31,11 +31,14 @@ export function throttling(reasons: string[] | null | undefined): { text: string
   return words.length ? { text: [...new Set(words)].join(", "), level } : null;
 }
 
+/** What the daemon judges to slow it down; the driver's own list also has what is harmless. */
+export const slowedBy = (gpu: Gpu): string[] | null => gpu.activity?.throttled_by ?? gpu.throttle_reasons;
+
 export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
   if (gpu.state === "lost" || gpu.state === "error") return "bad";
   if (gpu.state === "asleep") return "idle";
-  let level: Level = (gpu.utilization_percent ?? 0) < 5 ? "idle" : "good";
-  const slow = throttling(gpu.throttle_reasons);
+  let level: Level = gpu.activity ? (gpu.activity.code === "idle" ? "idle" : "good") : (gpu.utilization_percent ?? 0) < 5 ? "idle" : "good";
+  const slow = throttling(slowedBy(gpu));
   if (slow) level = worse(level, slow.level);
   const t = gpu.temperature_celsius, limit = gpu.temperature_limit_celsius;
   if (t != null && limit != null && t >= limit) level = worse(level, "bad");
@@ -94,7 +97,7 @@ export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
   const by = new Map(summary.gpus.map((g) => [g.index, g]));
   return gpus.map((g) => {
     const s = by.get(g.index);
-    return s ? { ...g, state: s.state, error_message: s.error_message, utilization_percent: s.utilization_percent, memory_used_mb: s.memory_used_mb,
+    return s ? { ...g, activity: s.activity ?? g.activity, state: s.state, error_message: s.error_message, utilization_percent: s.utilization_percent, memory_used_mb: s.memory_used_mb,
                  memory_total_mb: s.memory_total_mb, temperature_celsius: s.temperature_celsius, fan_percent: s.fan_percent,
                  power_watts: s.power_watts, power_limit_watts: s.power_limit_watts } : g;
   });
@@ -189,7 +192,7 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
     }
     const limit = value("power_limit_watts") ?? known?.power_limit_watts, total = value("memory_total_mb") ?? known?.memory_total_mb;
     return { ...EMPTY, simulated: why.simulated, ...known, ...then, power_limit_watts: limit, memory_total_mb: total, index: series.gpu_index, name: series.gpu_name ?? known?.name ?? null, state: near ? "ok" : "not stored",
-             error_message: null, throttle_reasons: null, fan_state: "unknown", absent: { ...known?.absent, ...absent },
+             error_message: null, throttle_reasons: null, activity: undefined, fan_state: "unknown", absent: { ...known?.absent, ...absent },
              processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index), processes_left_out: 0, processes_hidden: 0 } as Gpu;
   });
 }

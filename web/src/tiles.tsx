@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { memo } from "preact/compat";
 import { absence, celsius, DASH, duration, memory, memoryOf, percent, shortName, wattsOf } from "./format";
-import { gpuLevel, type Level, sparkline, throttling } from "./model";
+import { gpuLevel, type Level, slowedBy, sparkline, throttling } from "./model";
 import { Bar, Mark, Section, Value } from "./parts";
 import type { Forecast, Gpu, HealthVerdict, History, Series } from "./types";
 
@@ -27,10 +27,11 @@ function activity(g: Gpu): string {
   if (g.state !== "ok") return g.state;
   const top = [...g.processes].sort((a, b) => (b.utilization_percent ?? 0) - (a.utilization_percent ?? 0) || (b.memory_mb ?? 0) - (a.memory_mb ?? 0))[0];
   const u = g.utilization_percent;
-  const how = u == null ? "utilization unknown" : u < 5 ? "idle" : u < 50 ? "lightly loaded" : "busy";
+  const how = g.activity ? g.activity.words : u == null ? "utilization unknown" : u < 5 ? "idle" : u < 50 ? "lightly loaded" : "busy";
   if (!top) return how;
   const who = top.container ?? top.user;
   const what = `${top.name ?? top.pid}${top.model ? ` · ${top.model.replace(/^.*\//, "")}` : ""}${who ? ` (${who})` : ""}`;
+  if (g.activity) return g.activity.code === "idle" ? how : `${how}: ${what}`;
   return u != null && u < 5 && (top.memory_mb ?? 0) > 512 ? `idle, ${what} holds ${memory(top.memory_mb)}` : `${how}: ${what}`;
 }
 
@@ -45,7 +46,7 @@ export function Tile({ g, health, series, from, to, soon, picked, pick, mixed, t
   g: Gpu; mixed: boolean; then: boolean; health?: HealthVerdict; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
 }) {
   const level = gpuLevel(g, health);
-  const slow = throttling(g.throttle_reasons);
+  const slow = throttling(slowedBy(g));
   const t = g.temperature_celsius, limit = g.temperature_limit_celsius;
   const heat: Level = t != null && limit != null ? (t >= limit ? "bad" : t >= limit - 3 ? "warn" : "good") : "good";
   const full = soon?.memory.verdict === "expected" && soon.memory.seconds != null ? `full in about ${duration(soon.memory.seconds)}` : null;
@@ -66,7 +67,7 @@ export function Tile({ g, health, series, from, to, soon, picked, pick, mixed, t
         <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label="Temperature against its limit" /></dd></div>
         <div><dt>Power</dt><dd><Value of={g.power_watts} text={wattsOf(g.power_watts, g.power_limit_watts)} reason={g.absent.power_watts} /></dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
         <div><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
-        <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : g.throttle_reasons ? "none" : <Value of={null} text="" reason={g.absent.throttle_reasons ?? "not stored"} />}</dd></div>
+        <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : slowedBy(g) ? "none" : <Value of={null} text="" reason={g.absent.throttle_reasons ?? "not stored"} />}</dd></div>
       </dl>
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
       {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {health.action}</p>}

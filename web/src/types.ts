@@ -17,7 +17,10 @@ export interface Process {
   absent?: Record<string, string>;
 }
 
+export interface Activity { code: string; words: string; throttled_by: string[] | null }
+
 export interface Gpu {
+  activity?: Activity;
   index: number;
   uuid: string | null;
   name: string | null;
@@ -54,6 +57,7 @@ export interface Metrics {
 }
 
 export interface GpuSummary {
+  activity?: Activity;
   index: number;
   state: string;
   error_message: string | null;

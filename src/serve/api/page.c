@@ -178,7 +178,7 @@ static void processes(struct buf *out, const struct gpu *g)
                    g->process_count - PAGE_PROCESSES_MAX);
 }
 
-static void gpu_section(struct buf *out, const struct gpu *g, const struct why_part *why)
+static void gpu_head(struct buf *out, const struct gpu *g, const struct why_part *why)
 {
     buf_printf(out, "<section><h2>GPU %d: ", g->index);
     html_text(out, g->id.name[0] ? g->id.name : "unknown");
@@ -197,6 +197,11 @@ static void gpu_section(struct buf *out, const struct gpu *g, const struct why_p
         html_text(out, why->answer);
         buf_text(out, "</p>\n");
     }
+}
+
+static void gpu_section(struct buf *out, const struct gpu *g, const struct why_part *why)
+{
+    gpu_head(out, g, why);
     figures(out, g);
     processes(out, g);
     if (why && why->suggestion_count) {
@@ -272,6 +277,21 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
     buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n<noscript>\n");
     plain_body(out, s, why);
     buf_text(out, "</noscript>\n</body></html>\n");
+}
+
+void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only)
+{
+    start_page(out, "whirr", refresh_seconds(s));
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (only >= 0 && (size_t)only != i)
+            continue;
+        gpu_head(out, &s->gpus[i], why && i < why->gpu_count ? &why->gpus[i] : NULL);
+        figures(out, &s->gpus[i]);
+        buf_text(out, "</section>\n");
+    }
+    if (s->gpu_count == 0)
+        buf_text(out, "<p>No GPU is visible to whirr on this host.</p>\n");
+    buf_text(out, "</body></html>\n");
 }
 
 void page_write_login(struct buf *out, const char *message)

@@ -16,6 +16,8 @@ extern const char page_style[], page_icon[];
 
 void page_write(struct buf *out, const struct snapshot *s, const struct why *why);
 void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why);
+/* One GPU (its position) or all (-1), to be embedded in other pages: the answer and the figures. */
+void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only);
 /* The form that asks for a token; `message` may be NULL. */
 void page_write_login(struct buf *out, const char *message);
 /* Text with the characters that HTML gives a meaning replaced. */

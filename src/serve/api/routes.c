@@ -11,6 +11,7 @@
 #include "serve/api/history_query.h"
 #include "serve/api/page.h"
 #include "serve/api/processes.h"
+#include "serve/api/widget.h"
 #include "serve/http/access.h"
 #include "serve/http/assets.h"
 #include "serve/http/core.h"
@@ -210,6 +211,8 @@ const struct route routes[] = {
     {"/api/system/gpu-stats", HTTP_GET, JSON, TRUST_READER, get_stats},
     {"/api/system/gpu-stats/history", HTTP_GET, JSON, TRUST_READER, get_stats_history},
     {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
+    {"/api/widget", HTTP_GET, JSON, TRUST_READER, get_widget},
+    {"/badge.svg", HTTP_GET, NULL, TRUST_READER, get_badge},
     {"/docs", HTTP_GET, NULL, TRUST_READER, get_docs},
     {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},
     {"/login", HTTP_GET, "text/html", TRUST_NONE, get_login},
@@ -220,6 +223,7 @@ const struct route routes[] = {
     {"/plain", HTTP_GET, "text/html", TRUST_READER, get_plain},
     {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio, true},
     {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},
+    {"/tile", HTTP_GET, "text/html", TRUST_READER, get_tile},
     {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws, true},
 };
 const size_t route_count = ARRAY_LEN(routes);
