@@ -4,7 +4,7 @@ import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { clock, tickText } from "./format";
+import { clock, DASH, tickText } from "./format";
 import { get } from "./live";
 import { Section } from "./parts";
 import { go, type State } from "./store";
@@ -58,11 +58,12 @@ const Chart = memo(function Chart({ history, which, metric, events, limit }: { h
     const place = box.current;
     if (empty || !place) return;
     const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-    const line = (i: number, label: string): uPlot.Series => ({ label, stroke: color(i), width: 1.5, points: { show: false }, value: (_u, v) => (v == null ? "–" : `${v.toFixed(metric.unit === "GiB" ? 1 : 0)} ${metric.unit}`) });
-    const faint = (label: string): uPlot.Series => ({ label, stroke: "transparent", points: { show: false } });
+    const text = (_u: uPlot, v: number | null) => (v == null ? DASH : `${v.toFixed(metric.unit === "GiB" ? 1 : 0)}${metric.unit === "%" ? "" : " "}${metric.unit}`);
+    const line = (i: number, label: string): uPlot.Series => ({ label, stroke: color(i), width: 1.5, points: { show: false }, value: text });
+    const faint = (label: string): uPlot.Series => ({ label, stroke: "transparent", points: { show: false }, value: text });
     const u = new uPlot({
       width: place.clientWidth, height: 180,
-      cursor: { sync: { key: "whirr" }, drag: { x: true, y: false, setScale: false } },
+      cursor: { y: false, sync: { key: "whirr" }, drag: { x: true, y: false, setScale: false } },
       legend: { show: true, live: true },
       scales: { x: { time: true, range: [from, to] }, y: { range: (_u, _low, high) => [0, metric.top ?? Math.max(1, (limit ? Math.max(high ?? 0, limit * metric.scale) : high ?? 1) * 1.05)] } },
       axes: [{ ...axis, size: 30, values: (_u, splits) => splits.map((t) => tickText(t * 1000, to - from > 172800 ? Infinity : 0)) }, { ...axis, size: 44 }],
