@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "model/energy.h"
-#include "store/db.h"
+#include "store/db/db.h"
 #include "store/schema.h"
 #include "store/store.h"
 #include "store/trust.h"

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "source/replay/codec.h"
-#include "store/db.h"
+#include "store/db/db.h"
 
 enum { KIND_SNAPSHOT, KIND_EVENT };
 enum { SCHEMA_SIZE_MAX = 65536, EVENT_SIZE_MAX = 1 << 20, DROP_AT_ONCE = 64 };

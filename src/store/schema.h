@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "store/db.h"
+#include "store/db/db.h"
 #include "store/series.h"
 
 enum { SCHEMA_VERSION = 4 };

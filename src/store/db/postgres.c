@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "store/db.h"
+#include "store/db/db.h"
 
 /* As libpq-fe.h declares them; the numbers are part of its stable interface. */
 typedef struct pg_conn PGconn;

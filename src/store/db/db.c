@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is the same for every database.
  */
-#include "store/db.h"
+#include "store/db/db.h"
 
 #include <errno.h>
 #include <stdarg.h>
