@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "cli/show.h"
 #include "format/json/json.h"
+#include "format/table/bar.h"
 #include "format/table/table.h"
 
 /* Rates (PCIe traffic, profiling counters) are taken between two samples. */
@@ -31,6 +32,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         struct json_writer j = show_json(cli, out);
         json_metrics(&j, s, only);
         buf_char(out, '\n');
+    } else if (options_has(&cli->options, "line")) {
+        table_bar(out, &cli->page, s, only, options_value(&cli->options, "format", "plain"));
     } else if (full) {
         table_full(out, &cli->page, s, only);
     } else {
@@ -41,11 +44,16 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
+    const struct options *o = &cli->options;
+    if (options_has(o, "format") && !options_has(o, "line"))
+        return cli_usage(cli, "--format needs --line");
     return show(cli, render);
 }
 
 static const struct option_spec options[] = {
     {.name = "full", .help = "Show every reading, including slow ones; takes one second to measure rates"},
+    {.name = "line", .help = "Print one line, for status bars"},
+    {.name = "format", .argument = "BAR", .values = bar_formats, .help = "Form of --line: plain, waybar, tmux, polybar, i3blocks"},
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 

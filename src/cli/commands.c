@@ -23,6 +23,7 @@
     COMMAND(notify)       \
     COMMAND(guard)        \
     COMMAND(run)          \
+    COMMAND(wait)         \
     COMMAND(serve)        \
     COMMAND(record)       \
     COMMAND(sim)          \

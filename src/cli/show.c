@@ -81,15 +81,15 @@ static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, in
     if (in_place)
         return draw_over(frame, rows, lines_drawn);
     int rc = write_stdout(frame->at ? frame->at : "", frame->len);
-    /* An empty line between answers for people; JSON has one line each. */
-    if (rc == 0 && !cli->json)
+    /* An empty line between answers for people; JSON and bars have one line each. */
+    if (rc == 0 && !cli->json && !options_has(&cli->options, "line"))
         rc = write_stdout("\n", 1);
     return rc;
 }
 
 static int watch(struct cli *cli, struct session *session, render_fn *render, int64_t every_ms)
 {
-    bool in_place = cli->terminal && !cli->json;
+    bool in_place = cli->terminal && !cli->json && !options_has(&cli->options, "line");
     int lines_drawn = 0;
     struct mono next = clock_mono(&clock_system);
     for (;;) {

@@ -145,7 +145,7 @@ static const char *bare_name(enum name_kind kind, size_t i)
     return "";
 }
 
-bool name_find(struct str text, struct alert_name *ret)
+static bool find_whole(struct str text, struct alert_name *ret)
 {
     struct str rest = text;
     bool gpu = str_starts(text, "gpu."), host = str_starts(text, "host."), process = str_starts(text, "process.");
@@ -161,6 +161,21 @@ bool name_find(struct str text, struct alert_name *ret)
                 *ret = make((enum name_kind)kind, i);
                 return true;
             }
+    }
+    return false;
+}
+
+/* "utilization < 5%": the number brings the unit that the name leaves out. */
+bool name_find(struct str text, struct alert_name *ret)
+{
+    static const char *const units[] = {"_percent", "_celsius", "_watts", "_mb"};
+    char whole[NAME_SIZE];
+    if (find_whole(text, ret))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        int len = snprintf(whole, sizeof whole, STR_FMT "%s", STR_ARG(text), units[i]);
+        if (len > 0 && (size_t)len < sizeof whole && find_whole(str_from(whole), ret))
+            return true;
     }
     return false;
 }

@@ -201,6 +201,7 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only)
         if (only == ALL_GPUS || only == (int)i)
             json_gpu(j, &s->gpus[i]);
     jw_end(j);
+    json_totals(j, s);
     jw_key(j, "driver");
     json_driver(j, s);
     jw_key(j, "source_status");

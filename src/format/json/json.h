@@ -34,6 +34,9 @@ void json_driver(struct json_writer *j, const struct snapshot *s);
 /* GET /api/gpu/summary; answer: the sentence of `why`, NULL when there is none. */
 void json_summary(struct json_writer *j, const struct snapshot *s, const char *answer);
 
+/* The key `totals` with its object: memory, power and processes of all GPUs. */
+void json_totals(struct json_writer *j, const struct snapshot *s);
+
 /* The StatsRow of section C; time_key is "recorded_at" or "timestamp". */
 void json_stats_row(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, const char *time_key);
 /* GET /api/system/gpu-stats */

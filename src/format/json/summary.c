@@ -46,7 +46,7 @@ static struct reading count_processes(const struct snapshot *s)
     return reading_ok((int64_t)distinct);
 }
 
-static void totals(struct json_writer *j, const struct snapshot *s)
+void json_totals(struct json_writer *j, const struct snapshot *s)
 {
     struct reading used = {0}, total = {0}, power = {0};
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -117,7 +117,7 @@ void json_summary(struct json_writer *j, const struct snapshot *s, const char *a
     jw_key(j, "sources");
     json_source_names(j, s);
     jw_key_text(j, "answer", answer);
-    totals(j, s);
+    json_totals(j, s);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < s->gpu_count; i++)
         summary_gpu(j, &s->gpus[i]);

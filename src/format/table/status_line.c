@@ -52,6 +52,17 @@ static bool any_simulated(const struct snapshot *s, int only)
     return false;
 }
 
+/* "1184 W", of all GPUs that report their power. */
+static bool total_words(char text[NUMBER_SIZE], const struct page *page, const struct snapshot *s)
+{
+    struct reading total = {0};
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].power_mw.state == READING_OK)
+            total = reading_ok(reading_or(total, 0) + s->gpus[i].power_mw.value);
+    show_watts(text, page, total);
+    return total.state == READING_OK;
+}
+
 void status_title(struct buf *out, const struct page *page, const struct snapshot *s, int only)
 {
     char text[96];
@@ -59,6 +70,11 @@ void status_title(struct buf *out, const struct page *page, const struct snapsho
     part(&p, INK_STRONG, s->host.name[0] ? s->host.name : "this host");
     if (any_simulated(s, only))
         part(&p, INK_LABEL, page->color ? " SIMULATED " : "SIMULATED");
+    char watts[NUMBER_SIZE];
+    if (s->gpu_count > 1 && only == ALL_GPUS && total_words(watts, page, s)) {
+        snprintf(text, sizeof text, "%zu GPUs, %s", s->gpu_count, watts);
+        part(&p, INK_PLAIN, text);
+    }
     if (s->driver.driver_version[0]) {
         snprintf(text, sizeof text, "driver %s", s->driver.driver_version);
         part(&p, INK_PLAIN, text);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr wait: until a condition of the alert language holds, or a GPU has room. For batch scripts.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "alert/expr/expr.h"
+#include "alert/facts.h"
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "cli/show.h"
+#include "format/json/json.h"
+
+enum { INTERVAL_MS = 1000 };
+
+struct wait {
+    struct cli *cli;
+    struct expr *until; /* NULL: room alone */
+    int64_t hold_ms;    /* how long it must hold */
+    int64_t free_bytes; /* 0: not asked for */
+    bool any;           /* one GPU is enough */
+    struct alert_facts *facts;
+    struct mono since[GPU_MAX]; /* since when it holds, by index; ns 0: it does not */
+};
+
+/* "CONDITION for 5m" -> the condition; the duration is *hold_ms. */
+static struct str cut_hold(struct str text, int64_t *hold_ms)
+{
+    static const char mark[] = " for ";
+    const char *found = NULL;
+    for (size_t i = 0; i + sizeof mark - 1 <= text.len; i++)
+        if (memcmp(text.at + i, mark, sizeof mark - 1) == 0)
+            found = text.at + i;
+    if (!found)
+        return text;
+    struct str rest = {found + sizeof mark - 1, text.len - (size_t)(found - text.at) - (sizeof mark - 1)};
+    return duration_parse(str_trim(rest), hold_ms) ? str_trim((struct str){text.at, (size_t)(found - text.at)}) : text;
+}
+
+static int read_condition(struct wait *w, const char *text)
+{
+    struct expr_error err;
+    struct str condition = cut_hold(str_trim(str_from(text)), &w->hold_ms);
+    int rc = expr_parse(condition, &w->until, &err);
+    if (rc == 0 && expr_scope(w->until) == SCOPE_PROCESS)
+        return cli_usage(w->cli, "--until is about GPUs and the host; it can't use names of processes");
+    if (rc == 0)
+        return EXIT_FINE;
+    if (rc != -EINVAL)
+        return cli_fail("out of memory");
+    AUTO_BUF struct buf excerpt = BUF(4096);
+    expr_caret(&excerpt, condition, &err, 4);
+    cli_fail("invalid condition for --until: column %d: %s", err.column, err.text);
+    fputs(buf_view(&excerpt).at, stderr);
+    return EXIT_USAGE;
+}
+
+static bool has_room(const struct wait *w, const struct gpu *gpu)
+{
+    int64_t free_bytes, total, used;
+    if (!w->free_bytes)
+        return true;
+    if (!reading_get(gpu->mem_free_bytes, &free_bytes)) {
+        if (!reading_get(gpu->mem_total_bytes, &total) || !reading_get(gpu->mem_used_bytes, &used))
+            return false;
+        free_bytes = total - used;
+    }
+    return free_bytes >= w->free_bytes;
+}
+
+/* Whether it has held long enough for this GPU. What is not known does not hold. */
+static bool holds(struct wait *w, const struct snapshot *s, const struct gpu *gpu, struct mono now)
+{
+    struct subject subject = {.snapshot = s, .facts = w->facts, .gpu = gpu};
+    struct mono *since = &w->since[gpu->index];
+    bool true_now = gpu->state == GPU_OK && has_room(w, gpu) && (!w->until || expr_eval(w->until, &subject) == TRUTH_TRUE);
+    if (!true_now)
+        since->ns = 0;
+    else if (since->ns == 0)
+        since->ns = now.ns;
+    return true_now && mono_since_ms(now, *since) >= w->hold_ms;
+}
+
+/* The index of the GPU for which it holds; all of them: that of the first. -1: not yet. */
+static int look(struct wait *w, const struct snapshot *s, int only)
+{
+    struct mono now = clock_mono(&clock_system);
+    int first = -1;
+    bool all = true;
+    alert_facts_from_snapshot(w->facts, s);
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        if ((only != ALL_GPUS && only != (int)i) || gpu->index < 0 || gpu->index >= GPU_MAX)
+            continue;
+        bool held = holds(w, s, gpu, now);
+        all &= held;
+        if (held && first < 0)
+            first = gpu->index;
+    }
+    return w->any || all ? first : -1;
+}
+
+static int tell(const struct wait *w, int index)
+{
+    AUTO_BUF struct buf out = BUF(256);
+    if (w->cli->json)
+        buf_printf(&out, "{\"gpu_index\": %d}\n", index);
+    else if (w->any)
+        buf_printf(&out, "%d\n", index);
+    return show_text(&out);
+}
+
+static int watch(struct wait *w, struct session *session, int64_t timeout_ms, int64_t every_ms)
+{
+    struct mono begin = clock_mono(&clock_system);
+    char text[WORDS_SIZE];
+    session_set_max_age(session, every_ms / 2);
+    for (;;) {
+        struct error err = {0};
+        int only;
+        AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, &err);
+        if (!s || session_only(session, s, &only, &err) < 0)
+            return cli_fail("%s", err.text);
+        if (s->gpu_count == 0)
+            return cli_fail("no GPU was found on this host");
+        int found = look(w, s, only);
+        if (found >= 0)
+            return tell(w, found);
+        int64_t waited_ms = mono_since_ms(clock_mono(&clock_system), begin);
+        if (timeout_ms >= 0 && waited_ms >= timeout_ms)
+            return cli_fail("timed out after %s", words_duration(timeout_ms, text));
+        pause_ms(timeout_ms >= 0 ? MIN_OF(every_ms, timeout_ms - waited_ms) : every_ms);
+    }
+}
+
+static int read_options(struct wait *w, int64_t *timeout_ms, int64_t *every_ms)
+{
+    const struct options *o = &w->cli->options;
+    struct error err = {0};
+    const char *until = options_value(o, "until", NULL), *room = options_value(o, "gpu-free", NULL);
+    const char *timeout = options_value(o, "timeout", NULL);
+    if (!until && !room)
+        return cli_usage(w->cli, "'wait' needs --until or --gpu-free");
+    if (room && (!bytes_parse(str_from(room), &w->free_bytes) || w->free_bytes == 0))
+        return cli_usage(w->cli, "invalid value '%s' for --gpu-free; expected " BYTES_SYNTAX, room);
+    if (timeout && !duration_parse(str_from(timeout), timeout_ms))
+        return cli_usage(w->cli, "invalid value '%s' for --timeout; expected " DURATION_SYNTAX, timeout);
+    if (options_seconds(o, "interval", every_ms, &err) < 0)
+        return cli_usage(w->cli, "%s", err.text);
+    w->any = room || options_has(o, "any");
+    return until ? read_condition(w, until) : EXIT_FINE;
+}
+
+static int run(struct cli *cli)
+{
+    struct wait w = {.cli = cli, .facts = calloc(1, sizeof *w.facts)};
+    struct error err = {0};
+    int64_t timeout_ms = -1, every_ms = INTERVAL_MS;
+    int status = w.facts ? read_options(&w, &timeout_ms, &every_ms) : cli_fail("out of memory");
+    struct session *session = status == EXIT_FINE ? session_open(cli, &err) : NULL;
+    if (session)
+        status = watch(&w, session, timeout_ms, every_ms);
+    else if (status == EXIT_FINE)
+        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+    session_close(session);
+    expr_free(w.until);
+    free(w.facts);
+    return status;
+}
+
+static const struct option_spec options[] = {
+    {.name = "until", .argument = "CONDITION", .help = "Wait until this holds; \"... for 5m\" means for that long"},
+    {.name = "gpu-free", .argument = "SIZE", .help = "Wait until a GPU has this much free memory, and print its index"},
+    {.name = "any", .help = "One GPU is enough for --until; print its index"},
+    {.name = "timeout", .argument = "DURATION", .help = "Give up after this time, with status 1"},
+    {.name = "interval", .argument = "SECONDS", .help = "Check every SECONDS (default: 1)"},
+};
+
+static const struct example examples[] = {
+    {"whirr wait --until \"utilization < 5% for 5m\"", "until all GPUs have been idle for 5 minutes"},
+    {"whirr wait --gpu-free 20GiB", "print the first GPU with room as soon as there is one"},
+    {"whirr wait --gpu 0 --until \"temperature < 60C\" --timeout 10m", "let GPU 0 cool down, 10 minutes at most"},
+};
+
+const struct command command_wait = {
+    .exits = "0 the condition holds; 1 timed out, no GPU, or it failed; 2 wrong usage or configuration.",
+    .name = "wait",
+    .group = HELP_ACT,
+    .summary = "Wait until GPUs are idle, cool, or have room",
+    .details = "Conditions are those of alert rules. They must hold for every GPU, for the one of --gpu, or with --any for one of "
+               "them. A reading that is not known does not satisfy a condition.",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

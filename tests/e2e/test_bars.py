@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line for status bars, and waiting in scripts."""
+import json
+import re
+import shlex
+import time
+
+import pytest
+from conftest import ROOT
+
+BARS = (ROOT / "docs" / "bars.md").read_text()
+COMMANDS = sorted(set(re.findall(r"whirr (?:status|wait)[^\n`)]*", "\n".join(re.findall(r"```\w*\n(.*?)```", BARS, re.S)))))
+
+
+def line(sim, form, scenario="idle", gpus=1):
+    done = sim(scenario, "status", "--line", "--format", form, gpus=gpus)
+    assert done.code == 0 and not done.err
+    return done.out
+
+
+def test_plain_is_one_line_with_a_part_for_each_gpu(sim):
+    out = sim("training", "status", "--line", gpus=3).out
+    assert out.count("\n") == 1
+    parts = re.split(r" [·|] ", out.strip())
+    assert len(parts) == 3
+    assert re.match(r"SIMULATED 0: \d+% \d+\.\d/\d+\.\d GiB \d+ °?C \d+ W$", parts[0]), parts[0]
+
+
+def test_a_single_gpu_has_no_number(sim):
+    assert re.match(r"SIMULATED <?\d+% ", line(sim, "plain"))
+
+
+def test_waybar_gets_json_with_a_class(sim):
+    bar = json.loads(line(sim, "waybar", "training", 2))
+    assert set(bar) == {"text", "tooltip", "class", "alt", "percentage"}
+    assert bar["class"] == "busy" and bar["percentage"] > 50
+    assert bar["tooltip"].count("\n") == 1 and "train.py" in bar["tooltip"]
+
+
+def test_a_lost_gpu_is_critical_in_every_bar(sim):
+    lost = "gpu-lost,start=70"
+    assert json.loads(line(sim, "waybar", lost))["class"] == "critical"
+    assert line(sim, "tmux", lost).startswith("#[fg=#e01b24]") and line(sim, "tmux", lost).endswith("#[default]\n")
+    assert line(sim, "polybar", lost).startswith("%{F#e01b24}") and line(sim, "polybar", lost).endswith("%{F-}\n")
+    assert line(sim, "i3blocks", lost).splitlines()[2] == "#e01b24"
+
+
+def test_i3blocks_gets_a_long_and_a_short_text(sim):
+    long, short, color = line(sim, "i3blocks").split("\n")[:3]
+    assert len(short) < len(long) and color == ""
+
+
+def test_without_a_gpu_the_line_says_so(whirr, tmp_path):
+    done = whirr("--sysroot", tmp_path, "status", "--line")
+    assert (done.code, done.out) == (0, "no GPU\n")
+
+
+def test_format_needs_line_and_a_known_name(sim):
+    assert sim("idle", "status", "--format", "tmux").code == 2
+    assert sim("idle", "status", "--line", "--format", "conky").code == 2
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "status" in c])
+def test_every_status_command_of_the_page_works(sim, command):
+    words = shlex.split(command.split('"')[0])[1:]
+    done = sim("idle", *[w for w in words if not w.startswith("--watch")])
+    assert done.code == 0 and done.out.strip()
+
+
+def test_the_page_has_a_command_for_every_bar():
+    assert {c for c in COMMANDS if "--format" in c} and len(COMMANDS) >= 7
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "wait" in c])
+def test_every_wait_command_of_the_page_is_understood(sim, command):
+    words = shlex.split(command)[1:]
+    done = sim("idle", *words, *([] if "--timeout" in words else ["--timeout", "1s"]), timeout=30)
+    assert done.code == 0 or (done.code == 1 and "timed out after 1s" in done.err), done.err
+
+
+def test_wait_ends_when_the_condition_holds(sim):
+    done = sim("idle", "wait", "--until", "utilization < 20%", "--timeout", "20s", gpus=2)
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_wait_holds_for_as_long_as_was_asked(sim):
+    begin = time.monotonic()
+    done = sim("idle", "wait", "--until", "power < 10000W for 2s", "--interval", "0.2", "--timeout", "30s")
+    assert done.code == 0 and time.monotonic() - begin >= 2
+
+
+def test_wait_gives_up(sim):
+    done = sim("training", "wait", "--until", "utilization < 1%", "--timeout", "500ms", "--interval", "0.1")
+    assert (done.code, done.err) == (1, "whirr: timed out after 500ms\n")
+
+
+def test_room_prints_the_gpu(sim):
+    assert sim("idle", "wait", "--gpu-free", "1GiB", "--timeout", "10s", gpus=2).out == "0\n"
+    assert sim("idle", "wait", "--gpu-free", "1GiB", "--gpu", "1", gpus=2).out == "1\n"
+    assert sim("idle", "wait", "--gpu-free", "1GiB", "--json", gpus=2).json() == {"gpu_index": 0}
+    assert sim("idle", "wait", "--gpu-free", "9TiB", "--timeout", "300ms").code == 1
+
+
+@pytest.mark.parametrize("wrong", [[], ["--until", "utilisation <"], ["--gpu-free", "lots"], ["--until", "power > 5C"],
+                                   ["--until", "process.memory_mb > 1GiB"], ["--gpu-free", "1GiB", "--timeout", "soon"]])
+def test_wrong_conditions_are_usage_errors(sim, wrong):
+    done = sim("idle", "wait", *wrong)
+    assert done.code == 2 and done.err.startswith("whirr: ")
+
+
+def test_wait_without_a_gpu_fails(whirr, tmp_path):
+    assert whirr("--sysroot", tmp_path, "wait", "--gpu-free", "1GiB").code == 1
+
+
+def test_status_has_the_power_of_all_gpus(sim):
+    body = sim("training", "status", "--json", gpus=3).json()
+    assert body["totals"]["power_watts"] == pytest.approx(sum(g["power_watts"] for g in body["gpus"]), abs=0.01)
+    title = sim("training", "status", gpus=3).out.splitlines()[0]
+    assert re.search(r"3 GPUs, \d+ W", title)
+    assert "GPUs" not in sim("training", "status", gpus=1).out.splitlines()[0]
