@@ -28,7 +28,7 @@ struct live {
     struct top top;
     struct canvas canvas;
     struct feed *feed;
-    bool ended;
+    bool ended, chosen;
     char theme[16];
 };
 
@@ -95,12 +95,32 @@ static void grant_wishes(struct live *l)
     }
 }
 
+/* --gpu: the one that is chosen from the start. */
+static void choose_gpu(struct live *l)
+{
+    const char *which = options_value(&l->cli->options, "gpu", NULL);
+    if (l->chosen || !l->top.live)
+        return;
+    l->chosen = true;
+    if (!which)
+        return;
+    l->top.only = snapshot_find_gpu(l->top.live, which);
+    if (l->top.only < 0) {
+        char text[TOP_NOTE_SIZE];
+        l->top.only = ALL_GPUS;
+        snprintf(text, sizeof text, "No single GPU matches '%s'.", which);
+        top_note(&l->top, true, text);
+    }
+    top_make_rows(&l->top);
+}
+
 static bool take_news(struct live *l)
 {
     bool any = false;
     struct news *n;
     while ((n = mailbox_take(feed_news(l->feed), 0))) {
         news_take(n, &l->top);
+        choose_gpu(l);
         any = true;
     }
     return any;
@@ -200,6 +220,7 @@ int live_once(struct cli *cli, const struct top_settings *settings, const struct
                 continue;
             samples += n->kind == NEWS_SAMPLE || (n->kind == NEWS_SERIES && n->series_count);
             news_take(n, &l->top);
+            choose_gpu(l);
             if (l->top.live && !l->top.live->gpu_count)
                 break;
             grant_wishes(l);

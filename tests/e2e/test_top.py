@@ -199,6 +199,33 @@ def test_the_terminal_is_restored_whatever_ends_it(terminal, signal, status):
     assert t.ended() == status
 
 
+def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(terminal):
+    t = terminal("--source sim:scenario=mixed top")
+    t.wait("COMMAND")
+    pid = t.pid()
+
+    def state():
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+    t.keys("C-z")
+    end = time.monotonic() + 10
+    while state() != "T" and time.monotonic() < end:
+        time.sleep(0.05)
+    assert state() == "T"
+    assert t.tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}#{cursor_flag}").strip() == "001"
+    os.kill(pid, 18)
+    t.wait("COMMAND")
+    assert t.tmux("display", "-p", "#{alternate_on}").strip() == "1"
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_gpu_chooses_one(sim):
+    out = sim("mixed", "--gpu", "1", "top", "--once").out
+    assert "train.py" in out and "ollama" not in out.split("COMMAND")[1]
+    assert "No single GPU matches" in sim("mixed", "--gpu", "77", "top", "--once").out
+
+
 def test_a_hung_driver_does_not_freeze_the_keys(terminal):
     t = terminal("--source sim:scenario=mixed,fault=hang:2 top --interval 0.5")
     t.wait("COMMAND")
