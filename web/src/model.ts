@@ -31,8 +31,12 @@ export function throttling(reasons: string[] | null | undefined): { text: string
   return words.length ? { text: [...new Set(words)].join(", "), level } : null;
 }
 
-/** What the daemon judges to slow it down; the driver's own list also has what is harmless. */
-export const slowedBy = (gpu: Gpu): string[] | null => gpu.activity?.throttled_by ?? gpu.throttle_reasons;
+/** What the daemon judges to slow it down. A power limit that was reached is none of that, but worth a dim word. */
+export function slowedBy(gpu: Gpu): string[] | null {
+  const judged = gpu.activity?.throttled_by;
+  if (!judged) return gpu.throttle_reasons;
+  return gpu.throttle_reasons?.includes("power cap") && !judged.includes("power cap") ? [...judged, "power cap"] : judged;
+}
 
 export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
   if (gpu.state === "lost" || gpu.state === "error") return "bad";
@@ -74,14 +78,13 @@ export function likelihood(confidence: number): string {
   return confidence >= 0.85 ? "very likely" : confidence >= 0.6 ? "likely" : confidence >= 0.3 ? "possible" : "can't tell";
 }
 
-const PROGRAM = /^(?:sudo |whirr |kill |systemctl |docker |podman |[a-z]+-smi )/;
+const PROGRAM = /^(?:sudo |whirr |kill |ps |systemctl |docker |podman |[a-z]+-smi )/;
 
 /** A suggestion, apart from the command that can be pasted. */
 export function advice(text: string): { text: string; command: string | null } {
   const quoted = /`([^`]+)`/.exec(text);
   if (quoted) return { text: text.replaceAll("`", ""), command: PROGRAM.test(quoted[1]!) ? quoted[1]! : null };
-  const colon = text.indexOf(": ");
-  if (colon >= 0) {
+  for (let colon = text.indexOf(": "); colon >= 0; colon = text.indexOf(": ", colon + 1)) {
     const rest = text.slice(colon + 2);
     if (PROGRAM.test(rest)) {
       const end = rest.search(/\s{2,}\(|\s+\(now |\s{2,}/);
@@ -107,7 +110,7 @@ export interface Row extends Process { gpu: number }
 export type SortKey = "gpu" | "pid" | "user" | "name" | "memory_mb" | "utilization_percent" | "power_watts";
 
 export function rows(gpus: Gpu[]): Row[] {
-  return gpus.flatMap((g) => g.processes.map((p) => ({ ...p, gpu: g.index })));
+  return gpus.flatMap((g) => g.processes.map((p) => ({ ...p, name: p.display_name ?? p.name, container: p.container_name ?? p.container, gpu: g.index })));
 }
 
 export function sorted(list: Row[], key: SortKey, down: boolean): Row[] {

@@ -29,8 +29,8 @@ function activity(g: Gpu): string {
   const u = g.utilization_percent;
   const how = g.activity ? g.activity.words : u == null ? "utilization unknown" : u < 5 ? "idle" : u < 50 ? "lightly loaded" : "busy";
   if (!top) return how;
-  const who = top.container ?? top.user;
-  const what = `${top.name ?? top.pid}${top.model ? ` · ${top.model.replace(/^.*\//, "")}` : ""}${who ? ` (${who})` : ""}`;
+  const who = top.container_name ?? top.container ?? top.user;
+  const what = `${top.display_name ?? top.name ?? top.pid}${top.model ? ` · ${top.model.replace(/^.*\//, "")}` : ""}${who ? ` (${who})` : ""}`;
   if (g.activity) return g.activity.code === "idle" ? how : `${how}: ${what}`;
   return u != null && u < 5 && (top.memory_mb ?? 0) > 512 ? `idle, ${what} holds ${memory(top.memory_mb)}` : `${how}: ${what}`;
 }

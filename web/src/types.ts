@@ -12,6 +12,8 @@ export interface Process {
   utilization_percent: Num;
   power_watts?: Num;
   container: string | null;
+  display_name?: string | null; // what people call it
+  container_name?: string | null;
   model?: string | null;
   started_at?: string | null;
   absent?: Record<string, string>;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, wattsOf } from "../src/format";
-import { advice, answerLevel, backoff, blamed, filtered, gpuLevel, gpusAt, grouped, lanes, likelihood, merge, nearest, readPlace, type Row, sorted, sparkline, throttling, writePlace } from "../src/model";
+import { advice, answerLevel, backoff, blamed, filtered, gpuLevel, gpusAt, grouped, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, writePlace } from "../src/model";
 import type { Gpu, History, Why } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
@@ -67,6 +67,13 @@ test("a power limit that was reached is nothing to look at, heat is", () => {
   assert.equal(gpuLevel(gpu({ fan_state: "stopped" })), "bad");
 });
 
+test("what the daemon judges counts, and a power limit stays a dim word", () => {
+  const judged = { code: "busy", words: "busy", throttled_by: [] as string[] };
+  assert.deepEqual(slowedBy(gpu({ throttle_reasons: ["power cap", "hardware slowdown"], activity: judged })), ["power cap"]);
+  assert.deepEqual(slowedBy(gpu({ throttle_reasons: ["power cap"], activity: { ...judged, throttled_by: ["hardware thermal slowdown"] } })), ["hardware thermal slowdown", "power cap"]);
+  assert.deepEqual(slowedBy(gpu({ throttle_reasons: null })), null);
+});
+
 test("the answer is as bad as the worst of what it speaks of", () => {
   const w = why("GPU 0 is busy");
   assert.equal(answerLevel(w, [gpu(), gpu({ index: 1, utilization_percent: 0 })], [], []), "good");
@@ -85,6 +92,7 @@ test("the GPU that the sentence blames is the one that is explained", () => {
 test("a command is told apart from its advice", () => {
   assert.deepEqual(advice("To make it quieter: sudo tool -i 0 -pl 350   (now 450 W, minimum 150 W)"), { text: "To make it quieter: (now 450 W, minimum 150 W)", command: "sudo tool -i 0 -pl 350" });
   assert.deepEqual(advice("Run `whirr doctor` to see more."), { text: "Run whirr doctor to see more.", command: "whirr doctor" });
+  assert.deepEqual(advice("It may be misused: check who started it: ps -fp 42"), { text: "It may be misused: check who started it:", command: "ps -fp 42" });
   assert.deepEqual(advice("Reboot the host: nothing else helps."), { text: "Reboot the host: nothing else helps.", command: null });
   assert.equal(likelihood(0.9), "very likely");
 });
