@@ -17,6 +17,7 @@ enum { SAVE_EVERY_MS = 300000, XID_RECENT_MS = 600000 };
 
 struct health_part {
     struct health_watch *watch;
+    const struct usual_part *usual;
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
     const struct snapshot *last; /* which GPUs there are, for ?gpu= */
@@ -51,6 +52,7 @@ static void *open_health(const struct part_host *host, struct error *ret)
 static int start(void *part, const struct part_host *host)
 {
     struct health_part *p = part;
+    p->usual = part_find(host, &usual_part_ops);
     p->server = host->server;
     p->store = host->store;
     return 0;
@@ -129,6 +131,7 @@ static void tell_log_once(struct health_part *p)
 
 static void take(struct health_part *p, const struct snapshot *s)
 {
+    health_watch_history(p->watch)->usual = usual_part_latest(p->usual);
     const struct health *health = health_watch_take(p->watch, s);
     snapshot_unref(p->last);
     p->last = snapshot_ref(s);

@@ -33,7 +33,7 @@ struct part_host {
 /* Another part that was opened before; NULL: there is none. */
 void *part_find(const struct part_host *host, const struct part_ops *ops);
 
-extern const struct part_ops log_changes_ops, history_part_ops, guard_part_ops, health_part_ops, capacity_part_ops,
+extern const struct part_ops log_changes_ops, history_part_ops, usual_part_ops, guard_part_ops, health_part_ops, capacity_part_ops,
     forecast_part_ops, notify_part_ops, alert_part_ops;
 
 /* All of them, in the order in which they are opened, started and shown samples; they are closed in reverse. */
@@ -47,6 +47,12 @@ struct guard_part;
 
 /* What its workers hold and could give back. */
 size_t guard_part_holds(struct guard_part *p, const struct snapshot *s, struct capacity_hold *list, size_t max);
+
+/* ---- What is usual for the GPUs, learned from the history. ---- */
+
+struct usual_part;
+/* Good until the part's next sample; NULL: nothing was learned yet. p may be NULL. */
+const struct baselines *usual_part_latest(const struct usual_part *p);
 
 /* ---- Notifiers as a part of the daemon: the alerts tell them. Calls are from the loop's thread and never wait. ---- */
 

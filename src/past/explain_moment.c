@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "past/explain.h"
+#include "past/usual.h"
 #include "store/query.h"
 
 struct hosts {
@@ -78,11 +79,14 @@ int explain_moment(struct store *s, const char *host, struct wall at, struct wal
         return gap_around(s, host, at, now, &ret->gap, err);
     if (rc < 0)
         return rc;
-    ret->why = why_explain_past(ret->snapshot, recent);
+    AUTO_FREE struct baselines *usual = NULL;
+    rc = past_usual(s, host, at, &usual, err);
+    if (rc == 0)
+        ret->why = why_explain_past(ret->snapshot, recent, usual);
     recent_done(recent);
     if (!ret->why) {
         explained_moment_done(ret);
-        return error_set(err, -ENOMEM, "out of memory");
+        return rc < 0 ? rc : error_set(err, -ENOMEM, "out of memory");
     }
     drop_advice(ret->why);
     say_note(ret);

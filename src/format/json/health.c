@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "format/health.h"
 #include "format/json/json.h"
+#include "format/json/usual.h"
 
 static void key_time(struct json_writer *j, const char *key, struct wall at)
 {
@@ -74,6 +75,7 @@ void json_health(struct json_writer *j, const struct health *health, const struc
             continue;
         jw_object(j);
         verdict_head(j, v);
+        json_usual(j, &v->usual);
         jw_key_array(j, "findings");
         for (size_t k = 0; k < v->finding_count; k++)
             finding(j, &v->findings[k]);
@@ -160,6 +162,7 @@ static void take_verdict(const json_t *o, struct health_verdict *v)
     take_text(o, "pci_address", v->id.pci_address, sizeof v->id.pci_address);
     v->simulated = json_is_true(json_object_get(o, "simulated"));
     take_activity(json_object_get(o, "activity"), &v->activity);
+    usual_from_json(json_object_get(o, "usual"), &v->usual);
     take_state(o, &v->state);
     take_text(o, "reason", v->reason, sizeof v->reason);
     take_text(o, "action", v->action, sizeof v->action);

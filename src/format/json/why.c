@@ -2,6 +2,7 @@
  * The explanation as data: the body of GET /api/why.
  */
 #include "format/json/json.h"
+#include "format/json/usual.h"
 
 static void cause(struct json_writer *j, const struct why_cause *c)
 {
@@ -53,6 +54,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         json_words(j, "gpu_name", i < s->gpu_count ? s->gpus[i].id.name : "");
         json_activity(j, &why->gpus[i].activity);
         json_why_part(j, &why->gpus[i]);
+        json_usual(j, &why->gpus[i].usual);
         jw_end(j);
     }
     jw_end(j);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "format/json/json.h"
+#include "format/json/usual.h"
 
 static void copy_text(char *to, size_t size, const json_t *text)
 {
@@ -61,6 +62,7 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
         why->gpus[i].gpu_index = s->gpus[i].index;
         why->gpus[i].activity = s->gpus[i].activity;
         read_part(json_array_get(gpus, i), &why->gpus[i]);
+        usual_from_json(json_object_get(json_array_get(gpus, i), "usual"), &why->gpus[i].usual);
     }
     return why;
 }

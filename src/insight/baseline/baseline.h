@@ -39,9 +39,9 @@ struct baseline_band {
 
 /* Gets hotter, or its fan faster, at the same power: dust, old paste. A warmer room is taken off where idle days tell of it. */
 struct baseline_drift {
-    bool rising, strong; /* strong: enough to call the cooling degraded */
-    int days;            /* with a value */
-    struct wall since;   /* the first of them */
+    bool rising, strong;      /* strong: enough to call the cooling degraded */
+    int days;                 /* with a value */
+    struct wall since, until; /* the first and the last of them, at midnight UTC of the local date */
     int64_t power_mw;
     int64_t mdegc_per_month, fan_permille_per_month; /* 0: no trend that can be told from noise */
 };
@@ -62,6 +62,7 @@ struct baseline {
 
 /* All GPUs of a host. */
 struct baselines {
+    int64_t zone_ms; /* local time less UTC */
     size_t count;
     struct baseline list[GPU_MAX];
 };
@@ -87,6 +88,7 @@ struct usual {
     struct wall since;
     enum baseline_start start;
     struct reading temp_low_mdegc, temp_mdegc, temp_high_mdegc, fan_permille; /* at the power of this moment */
+    bool at_more_power; /* it never worked at this power for long: these are of the next higher one that is known */
     struct reading idle_power_mw, idle_power_high_mw;
     struct reading util_permille;       /* at this hour of the day */
     bool too_hot, too_fast, fan_behind; /* hotter than usual; fan faster; fan slower, so that heat is no wonder */
@@ -96,3 +98,10 @@ struct usual {
 
 /* b may be NULL: nothing is known. hour: of local time, -1 unknown. */
 void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct usual *ret);
+/* The same for a GPU of a host; all may be NULL. */
+void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct usual *ret);
+
+/* "2 °C more each month at 300 W since August"; "" without a rise. */
+enum { DRIFT_WORDS = 120 };
+const char *baseline_drift_words(const struct baseline_drift *d, char out[DRIFT_WORDS]);
+const char *baseline_start_name(enum baseline_start start); /* "first", "power_limit", "fan_curve" */

@@ -4,9 +4,12 @@
  * week in summer is neither.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "insight/baseline/internal.h"
 
 enum { MONTH_DAYS = 30, RISE_LEAST_MDEGC = 3000, RISE_STRONG_MDEGC = 8000, RISE_LEAST_PERMILLE = 100, RISE_STRONG_PERMILLE = 250 };
@@ -108,8 +111,31 @@ void baseline_find_drift(const struct baseline_learner *l, struct baseline_drift
     ret->rising = true;
     ret->strong = (hotter && rises(&temp, slope, RISE_STRONG_MDEGC, ORDER_STRONG)) ||
                   (faster && rises(&fan, fan.slope, RISE_STRONG_PERMILLE, ORDER_STRONG));
-    ret->since = (struct wall){(hotter ? temp.first : fan.first) * 86400000 - l->zone_ms};
+    ret->since = (struct wall){(hotter ? temp.first : fan.first) * 86400000};
+    ret->until = (struct wall){(hotter ? temp.last : fan.last) * 86400000};
     ret->power_mw = mean_power(l, bin);
     ret->mdegc_per_month = hotter ? (int64_t)(slope * MONTH_DAYS) : 0;
     ret->fan_permille_per_month = faster ? (int64_t)(fan.slope * MONTH_DAYS) : 0;
+}
+
+const char *baseline_drift_words(const struct baseline_drift *d, char out[DRIFT_WORDS])
+{
+    static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
+                                         "July",    "August",   "September", "October", "November", "December"};
+    time_t seconds = (time_t)(d->since.ms / 1000);
+    struct tm tm = {0};
+    char year[16] = "", rise[48];
+    out[0] = '\0';
+    if (!d->rising)
+        return out;
+    gmtime_r(&seconds, &tm);
+    if ((d->until.ms - d->since.ms) / 86400000 > 300)
+        snprintf(year, sizeof year, " %d", 1900 + tm.tm_year);
+    if (d->mdegc_per_month)
+        snprintf(rise, sizeof rise, "%.2g °C more", (double)d->mdegc_per_month / 1000);
+    else
+        snprintf(rise, sizeof rise, "%.2g%% more fan speed", (double)d->fan_permille_per_month / 10);
+    snprintf(out, DRIFT_WORDS, "%s each month at %lld W since %s%s", rise, words_whole(d->power_mw, 1000), months[tm.tm_mon % 12],
+             year);
+    return out;
 }

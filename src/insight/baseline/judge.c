@@ -48,16 +48,21 @@ static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct u
         (limit - b->power_limit_mw > b->power_limit_mw / 50 || b->power_limit_mw - limit > b->power_limit_mw / 50))
         return;
     int bin = baseline_bin(power, b->power_limit_mw);
-    const struct baseline_band *heat = &b->temp_mdegc[bin], *speed = &b->fan_permille[bin];
-    if (!known(heat))
+    /* A GPU that throttles draws less than it ever did: what was usual at more power is a bound. */
+    int at = bin;
+    while (at < BASELINE_BINS && !known(&b->temp_mdegc[at]))
+        at++;
+    if (at == BASELINE_BINS)
         return;
+    const struct baseline_band *heat = &b->temp_mdegc[at], *speed = &b->fan_permille[at];
+    ret->at_more_power = at > bin;
     ret->days = heat->days;
     ret->temp_low_mdegc = reading_ok(heat->low);
     ret->temp_mdegc = reading_ok(heat->typical);
     ret->temp_high_mdegc = reading_ok(heat->high);
     if (reading_get(gpu->temp_mdegc, &temp))
         ret->too_hot = temp >= heat->high + HOT_ABOVE_BAND_MDEGC && temp >= heat->typical + HOT_ABOVE_MDEGC;
-    if (!known(speed))
+    if (!known(speed) || ret->at_more_power)
         return;
     ret->fan_permille = reading_ok(speed->typical);
     if (reading_get(gpu->fan_permille, &fan)) {
@@ -97,4 +102,15 @@ void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, s
     ret->confidence = baseline_confidence(ret->days);
     if (!ret->days)
         ret->days = b->days;
+}
+
+void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct usual *ret)
+{
+    int hour = all && now.ms > 0 ? (int)((now.ms + all->zone_ms) / 3600000 % 24) : -1;
+    baseline_judge(baselines_find(all, &gpu->id), gpu, hour, ret);
+}
+
+const char *baseline_start_name(enum baseline_start start)
+{
+    return start == BASELINE_NEW_LIMIT ? "power_limit" : start == BASELINE_NEW_FAN_CURVE ? "fan_curve" : "first";
 }

@@ -244,3 +244,13 @@ void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *
     look_nvlink(gpu, card, &looks[HEALTH_CHECK_NVLINK]);
     look_fan(gpu, &looks[HEALTH_CHECK_FAN]);
 }
+
+void health_look_cooling(const struct baseline_drift *d, struct health_look *look)
+{
+    char words[DRIFT_WORDS];
+    if (!d->days)
+        return;
+    clear(look);
+    if (d->rising)
+        present(look, d->strong ? HEALTH_DEGRADED : HEALTH_HEALTHY, ADVICE_COOL, 0, "%s", baseline_drift_words(d, words));
+}

@@ -30,3 +30,5 @@ enum {
 
 /* Fills looks for every check that readings decide; the card's memory is used for rates and brought up to date. */
 void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *card, struct health_look looks[HEALTH_CHECK_COUNT]);
+/* What months of history say about its cooling; nothing without them. */
+void health_look_cooling(const struct baseline_drift *d, struct health_look *look);

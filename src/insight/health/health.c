@@ -124,6 +124,13 @@ __attribute__((format(printf, 2, 3))) static void set_reason(struct health_findi
 
 static const char *const again = "Have the card checked and replaced: a reset did not cure it.";
 
+/* Months, not moments: how long it has been known does not matter. */
+static void find_drift(struct health_verdict *v, const struct health_fault *fault)
+{
+    struct health_finding *f = add_finding(v, fault, fault->state, health_advice_text(fault->advice));
+    set_reason(f, "%s: dust, or paste that has dried out.", fault->reason);
+}
+
 static void find_reading_fault(struct health_verdict *v, const struct health_fault *fault, struct wall now)
 {
     char since[SHORT_WORDS];
@@ -230,6 +237,8 @@ static void find_faults(struct health_verdict *v, const struct health_card *card
             find_xid(v, fault, card, now);
         else if (fault->check == HEALTH_CHECK_DRIVER_FAULT)
             find_driver_fault(v, fault, card, now);
+        else if (fault->active && fault->check == HEALTH_CHECK_COOLING)
+            find_drift(v, fault);
         else if (fault->active)
             find_reading_fault(v, fault, now);
         else if (fault->check == HEALTH_CHECK_LOST)
@@ -268,8 +277,8 @@ static void conclude(struct health_verdict *v, struct health_card *card, enum he
     v->since = card->state_since;
 }
 
-static void judge_listed(struct health_verdict *v, struct health_card *card, const struct gpu *gpu, const struct snapshot *now,
-                         int64_t same_ms)
+static void judge_listed(const struct health_history *h, struct health_verdict *v, struct health_card *card, const struct gpu *gpu,
+                         const struct snapshot *now)
 {
     struct health_look looks[HEALTH_CHECK_COUNT];
     size_t judged = 0;
@@ -278,6 +287,7 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     card->listed = true;
     card->simulated = gpu->simulated;
     v->activity = gpu->activity;
+    baselines_judge(h->usual, gpu, now->taken_at, &v->usual);
     card->last_seen = now->taken_at;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
     if (!gpu->released)
@@ -285,9 +295,11 @@ static void judge_listed(struct health_verdict *v, struct health_card *card, con
     for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
         const struct event *event = &now->events[i];
         if (event->kind == EVENT_XID && event->gpu_index == gpu->index)
-            memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at, same_ms);
+            memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at, h->same_ms);
     }
     health_look_at(gpu, now->taken_at, card, looks);
+    if (gpu->state == GPU_OK && !gpu->released)
+        health_look_cooling(&v->usual.drift, &looks[HEALTH_CHECK_COOLING]);
     for (size_t check = 0; check < HEALTH_CHECK_COUNT; check++) {
         memory_take_look(card, (enum health_check)check, &looks[check], now->taken_at);
         judged += looks[check].look != LOOK_UNJUDGED && check != HEALTH_CHECK_LOST && check != HEALTH_CHECK_ERROR;
@@ -343,7 +355,7 @@ struct health *health_judge(struct health_history *h, const struct snapshot *now
         if (!card)
             continue; /* more cards than a machine can have */
         seen[card - h->cards] = true;
-        judge_listed(&health->verdicts[health->count++], card, &now->gpus[i], now, h->same_ms);
+        judge_listed(h, &health->verdicts[health->count++], card, &now->gpus[i], now);
     }
     for (size_t i = 0; i < known; i++)
         if (!seen[i])

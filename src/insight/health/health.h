@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "insight/baseline/baseline.h"
 #include "model/snapshot.h"
 
 /* From best to worst; what is worse outranks in a verdict. */
@@ -82,7 +83,8 @@ struct health_card {
 };
 
 struct health_history {
-    int64_t same_ms; /* the same XID from driver and log, when both are looked at so far apart; 0: 5 s */
+    int64_t same_ms;               /* the same XID from driver and log, when both are looked at so far apart; 0: 5 s */
+    const struct baselines *usual; /* borrowed; NULL: nothing is known */
     size_t card_count;
     struct health_card cards[GPU_MAX];
 };
@@ -104,6 +106,7 @@ struct health_verdict {
     struct gpu_id id;
     bool simulated;
     struct activity activity; /* what it is doing, beside how it is */
+    struct usual usual;       /* days 0: nothing is known */
     enum health_state state;
     struct wall since;
     bool changed; /* since the judgement before */

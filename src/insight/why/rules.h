@@ -41,6 +41,7 @@ void support_fan(struct cause_draft *d, const struct facts *f, double weight);
 void rules_load(const struct facts *f, struct why_part *part);  /* somebody is working on the GPU */
 void rules_idle(const struct facts *f, struct why_part *part);  /* nobody does, and yet */
 void rules_heat(const struct facts *f, struct why_part *part);  /* the heat, the fan and the limits */
+void rules_usual(const struct facts *f, struct why_part *part); /* hotter or louder than this GPU usually is */
 void rules_calm(const struct facts *f, struct why_part *part);  /* nothing unusual, or nothing that can be known */
 void rules_state(const struct facts *f, struct why_part *part); /* asleep, lost, in error: instead of all others */
 void rules_machine(const struct snapshot *now, struct why_part *part);
@@ -50,6 +51,7 @@ const struct process *video_process(const struct facts *f, int64_t *share, size_
 
 /* Sentences over the ranked causes. */
 void answer_gpu(const struct facts *f, struct why_part *part);
+void answer_usual(struct why_part *part, bool over); /* a sentence more where something is unusual */
 void answer_machine(const struct snapshot *now, struct why *why, bool over);
 void suggest(const struct facts *f, struct why_part *part);
 void suggest_add(struct why_part *part, const char *format, ...) __attribute__((format(printf, 2, 3)));

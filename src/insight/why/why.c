@@ -33,11 +33,12 @@ const char *why_likelihood(const struct why_cause *cause)
     return c >= 0.85 ? "very likely" : c >= 0.6 ? "likely" : "possible";
 }
 
-static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const struct recent *past, bool over,
-                        struct why_part *part)
+static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const struct recent *past, const struct baselines *usual,
+                        bool over, struct why_part *part)
 {
     struct facts f;
     part->gpu_index = gpu->index;
+    baselines_judge(usual, gpu, now->taken_at, &part->usual);
     if (gpu->state == GPU_OK) {
         facts_collect(&f, now, gpu, past);
         f.over = over;
@@ -45,6 +46,7 @@ static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const
         rules_load(&f, part);
         rules_idle(&f, part);
         rules_heat(&f, part);
+        rules_usual(&f, part);
         rules_calm(&f, part);
     } else {
         f = (struct facts){.now = now, .gpu = gpu, .over = over, .activity = activity_judge(now, gpu, past)};
@@ -52,10 +54,11 @@ static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const
         rules_state(&f, part);
     }
     answer_gpu(&f, part);
+    answer_usual(part, over);
     suggest(&f, part);
 }
 
-static struct why *explain(const struct snapshot *now, const struct recent *past, bool over)
+static struct why *explain(const struct snapshot *now, const struct recent *past, const struct baselines *usual, bool over)
 {
     struct why *why = calloc(1, sizeof *why + now->gpu_count * sizeof why->gpus[0]);
     if (!why)
@@ -65,19 +68,24 @@ static struct why *explain(const struct snapshot *now, const struct recent *past
     rules_machine(now, &why->machine);
     suggest(NULL, &why->machine);
     for (size_t i = 0; i < now->gpu_count; i++)
-        explain_gpu(now, &now->gpus[i], past, over, &why->gpus[i]);
+        explain_gpu(now, &now->gpus[i], past, usual, over, &why->gpus[i]);
     answer_machine(now, why, over);
     return why;
 }
 
 struct why *why_explain(const struct snapshot *now, const struct recent *past)
 {
-    return explain(now, past, false);
+    return explain(now, past, NULL, false);
 }
 
-struct why *why_explain_past(const struct snapshot *then, const struct recent *past)
+struct why *why_explain_usual(const struct snapshot *now, const struct recent *past, const struct baselines *usual)
 {
-    return explain(then, past, true);
+    return explain(now, past, usual, false);
+}
+
+struct why *why_explain_past(const struct snapshot *then, const struct recent *past, const struct baselines *usual)
+{
+    return explain(then, past, usual, true);
 }
 
 void why_free(struct why *why)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "insight/baseline/baseline.h"
 #include "model/recent.h"
 #include "model/snapshot.h"
 
@@ -54,6 +55,7 @@ struct why_brief {
 struct why_part {
     int gpu_index;                /* -1: the machine */
     struct activity activity;     /* of a GPU */
+    struct usual usual;           /* of a GPU; days 0: nothing is known */
     char answer[WHY_ANSWER_SIZE]; /* whole sentences */
     struct why_brief brief;       /* of a GPU */
     size_t cause_count;           /* most likely first; at least one for a GPU */
@@ -72,8 +74,10 @@ struct why {
 
 /* `past` may be NULL: then only the moment itself is weighed. NULL when memory is out. */
 struct why *why_explain(const struct snapshot *now, const struct recent *past);
+/* The same, held against what is usual for these GPUs; `usual` may be NULL. */
+struct why *why_explain_usual(const struct snapshot *now, const struct recent *past, const struct baselines *usual);
 /* The same of a moment that is over, in the past tense. */
-struct why *why_explain_past(const struct snapshot *then, const struct recent *past);
+struct why *why_explain_past(const struct snapshot *then, const struct recent *past, const struct baselines *usual);
 void why_free(struct why *why); /* NULL is fine */
 
 const char *why_code_name(enum why_code code);             /* "compute_load" */

@@ -132,10 +132,16 @@ void data_refresh(struct data *d)
     engine_request(d->engine, 0, -1, d->fresh_box);
 }
 
+void data_set_usual(struct data *d, const struct baselines *usual)
+{
+    d->usual = usual;
+    forget_bodies(d);
+}
+
 const struct why *data_why(struct data *d)
 {
     if (!d->why)
-        d->why = why_explain(d->latest, d->recent);
+        d->why = why_explain_usual(d->latest, d->recent, d->usual);
     if (d->why && !d->has_sample) { /* nobody has looked yet: that there is no GPU would be a guess */
         d->why->machine = (struct why_part){.gpu_index = -1};
         str_copy(d->why->answer, sizeof d->why->answer, STR(DATA_STARTING));

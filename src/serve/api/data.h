@@ -45,7 +45,8 @@ struct data {
     const struct snapshot *latest;   /* newest of all, what answers are made of; an empty one before the first sample */
     const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
     struct recent *recent;
-    struct why *why; /* about `latest`; made when asked for */
+    const struct baselines *usual; /* of the GPUs; borrowed, NULL: nothing is known */
+    struct why *why;               /* about `latest`; made when asked for */
     struct blob *bodies[BODY_COUNT];
     bool asked; /* a fresh sample is on its way */
     bool has_sample;
@@ -64,6 +65,9 @@ bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms);
 /* Takes a new sample in any case: something has changed. */
 void data_refresh(struct data *d);
 int64_t data_age_ms(const struct data *d);
+
+/* What explanations are held against from now on. Borrowed until the next call. */
+void data_set_usual(struct data *d, const struct baselines *usual);
 
 /* Borrowed; NULL only when memory is out. */
 struct blob *data_body(struct data *d, enum body_kind kind);

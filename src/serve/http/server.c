@@ -237,6 +237,11 @@ void server_announce(struct server *s, enum topic topic, struct str data)
     hub_announce(&s->hub, topic, data);
 }
 
+void server_set_usual(struct server *s, const struct baselines *usual)
+{
+    data_set_usual(&s->data, usual);
+}
+
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user)
 {
     return add_watch(s, watch_ticker(s->loop.base, callback, user), every_ms);

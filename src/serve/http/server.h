@@ -69,6 +69,10 @@ int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *u
 /* An event of this kind for all clients; `data` is JSON. In the loop's thread. */
 void server_announce(struct server *s, enum topic topic, struct str data);
 
+/* What is usual for the GPUs, for explanations. Borrowed until the next call; NULL: nothing is known. In the loop's thread. */
+struct baselines;
+void server_set_usual(struct server *s, const struct baselines *usual);
+
 /* Settings that can change while running; certificates and tokens are read again. Says what failed in err, but applies the rest. */
 int server_reload(struct server *s, const struct server_options *options, struct error *err);
 

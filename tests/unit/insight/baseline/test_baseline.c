@@ -100,10 +100,13 @@ static void warming_up_and_unknown_powers_say_nothing(void **state)
 {
     (void)state;
     struct baseline b = learn((struct course){.days = 30});
-    /* 200 W was never drawn for ten minutes. */
-    struct usual u = judge(&b, 200000, 93000, 980);
+    /* Nothing near 400 W was ever drawn for ten minutes. */
+    struct usual u = judge(&b, 400000, 93000, 980);
     assert_int_equal(u.temp_mdegc.state, READING_UNREAD);
     assert_false(u.too_hot);
+    /* 200 W neither, but it is no wonder to be cooler there than at 300 W. */
+    u = judge(&b, 200000, 93000, 980);
+    assert_true(u.too_hot && u.at_more_power && u.fan_permille.state != READING_OK);
     u = judge(&b, 300000, 93000, 980);
     assert_true(u.temp_low_mdegc.value > 69000); /* the minutes of warming up are not in it */
 }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is usual for the GPUs, as a part of the daemon: learned from the history by a reader of the store, at the start and once an
+ * hour, and handed to explanations and health.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "daemon/part.h"
+#include "past/explain.h"
+#include "past/usual.h"
+
+enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };
+
+/* One question to the history; whoever lets go last frees it. */
+struct lesson {
+    _Atomic int refs;
+    _Atomic(struct baselines *) learned;
+    _Atomic bool over;
+    struct wall until;
+    char host[HOST_NAME_SIZE];
+};
+
+struct usual_part {
+    struct store_service *store; /* NULL: no history is kept, and nothing is usual */
+    struct server *server;
+    struct lesson *lesson; /* under way; NULL: none */
+    struct mono next;
+    struct baselines *latest;
+};
+
+static void lesson_unref(struct lesson *l)
+{
+    if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
+        return;
+    free(atomic_load(&l->learned));
+    free(l);
+}
+
+/* In a reader's thread. */
+static void learn(struct store *s, const struct error *none, void *arg)
+{
+    struct lesson *l = arg;
+    struct error err = {0};
+    struct baselines *learned = NULL;
+    char host[HOST_NAME_SIZE];
+    (void)none;
+    if (s && told_host(s, l->host, NULL, host, &err) == 0 && past_usual(s, host, l->until, &learned, &err) == 0)
+        atomic_store(&l->learned, learned);
+    else if (s && err.code != -ENOENT && err.code != -ENODATA)
+        log_warn("what is usual for the GPUs cannot be learned from the history", LOG_TEXT("error", err.text));
+    atomic_store(&l->over, true);
+    lesson_unref(l);
+}
+
+static void ask(struct usual_part *p, const struct snapshot *s)
+{
+    struct lesson *l = calloc(1, sizeof *l);
+    if (!l)
+        return;
+    atomic_store(&l->refs, 2);
+    l->until = s->taken_at;
+    const char *named = store_service_host(p->store);
+    str_copy(l->host, sizeof l->host, str_from(named[0] ? named : s->host.name));
+    if (store_service_ask(p->store, learn, l)) {
+        p->lesson = l;
+        return;
+    }
+    lesson_unref(l);
+    lesson_unref(l);
+}
+
+static void take(struct usual_part *p, const struct snapshot *s)
+{
+    if (!p->lesson || !atomic_load(&p->lesson->over))
+        return;
+    struct baselines *learned = atomic_exchange(&p->lesson->learned, NULL);
+    lesson_unref(TAKE(p->lesson));
+    p->next = (struct mono){s->taken.ns + (learned ? LEARN_EVERY_MS : RETRY_MS) * (int64_t)NS_PER_MS};
+    if (!learned)
+        return;
+    if (p->server)
+        server_set_usual(p->server, learned);
+    free(p->latest);
+    p->latest = learned;
+}
+
+static void *open_usual(const struct part_host *host, struct error *err)
+{
+    (void)err;
+    struct usual_part *p = calloc(1, sizeof *p);
+    if (p)
+        p->store = host->store;
+    return p;
+}
+
+static int start(void *part, const struct part_host *host)
+{
+    struct usual_part *p = part;
+    p->server = host->server;
+    p->store = host->store;
+    return 0;
+}
+
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+{
+    struct usual_part *p = part;
+    (void)facts;
+    if (!p->store)
+        return;
+    take(p, s);
+    if (!p->lesson && s->taken.ns >= p->next.ns)
+        ask(p, s);
+}
+
+static void close_usual(void *part)
+{
+    struct usual_part *p = part;
+    if (!p)
+        return;
+    lesson_unref(p->lesson);
+    free(p->latest);
+    free(p);
+}
+
+const struct baselines *usual_part_latest(const struct usual_part *p)
+{
+    return p ? p->latest : NULL;
+}
+
+const struct part_ops usual_part_ops = {
+    .name = "usual", .open = open_usual, .start = start, .sampled = sampled, .close = close_usual};

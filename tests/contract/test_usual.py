@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is usual for a GPU, learned by the daemon from days of history: said by why and health, and not before there are enough days."""
+import json
+import subprocess
+
+import pytest
+import shapes
+from conftest import BUILD, environment, eventually
+
+MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
+GPU = "gpus=1,scenario=training,model=rtx4090"
+
+
+@pytest.fixture
+def after(start, tmp_path):
+    """A daemon that finds so many days of steady training, on a GPU whose air stops flowing now."""
+    if not MAKER.exists():
+        pytest.skip("make_history was not built")
+
+    def run(days, source):
+        file = tmp_path / "past.db"
+        subprocess.run([MAKER, f"sqlite:{file}", str(days * 1440), GPU, "60"], check=True, env=environment(tmp_path), timeout=120)
+        return start("--interval", "0.2", "--store", f"sqlite:{file}", source=source, WHIRR_STORE_HOST="box")
+
+    return run
+
+
+def learned(d, holds=lambda gpu: True):
+    def usual():
+        gpu = d.json("/api/why")["gpus"][0]
+        return gpu if gpu["usual"] and holds(gpu) else None
+    return eventually(usual, 30, explain=d.log)
+
+
+def test_heat_that_is_not_usual_is_airflow(after):
+    d = after(9, f"sim:{GPU},fault=airflow:0,start=900")
+    gpu = learned(d, lambda gpu: gpu["usual"]["too_hot"])
+    usual = gpu["usual"]
+    shapes.check(usual, shapes.USUAL)
+    assert usual["days"] >= 9 and usual["confidence"] > 0.6 and usual["began_with"] == "first"
+    assert usual["temperature_low_celsius"] <= usual["temperature_celsius"] <= usual["temperature_high_celsius"]
+    cause = next(c for c in gpu["causes"] if c["code"] == "airflow")
+    words = f"{usual['temperature_celsius']:.0f} °C is usual"
+    assert words in cause["text"] + str(cause["evidence"]) and words in gpu["answer"]
+    health = d.json("/api/gpu/health")["gpus"][0]
+    assert health["usual"]["temperature_celsius"] == pytest.approx(usual["temperature_celsius"], abs=0.5)
+    told = json.loads(d.whirr("why", "--json").stdout)["gpus"][0]
+    assert told["usual"]["days"] == usual["days"] and words in told["answer"]
+    # The past is held against what was usual up to then.
+    then = d.json("/api/why?at=-1h")["gpus"][0]
+    assert then["usual"]["days"] >= 9 and not then["usual"]["too_hot"] and "usual" not in then["answer"]
+
+
+def test_too_few_days_call_nothing_usual(after):
+    d = after(3, f"sim:{GPU},fault=airflow:0,start=900")
+    gpu = learned(d)
+    assert gpu["usual"]["confidence"] == 0 and gpu["usual"]["days"] <= 4 < gpu["usual"]["days_needed"]
+    assert gpu["usual"]["temperature_celsius"] is None and "usual" not in gpu["answer"]
+
+
+def test_without_a_history_nothing_is_known(daemon):
+    assert all(gpu["usual"] is None for gpu in daemon.json("/api/why")["gpus"])
+    assert all(gpu["usual"] is None for gpu in daemon.json("/api/gpu/health")["gpus"])
