@@ -4,12 +4,15 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "cli/fields.h"
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 
 /* On some cards the load of a process, or the power, is a rate: measured between two samples. */
 enum { RATE_MS = 300 };
+
+#define USUAL_FIELDS "gpu_index,pid,user,display_name,model,container_name,memory_mb,utilization_percent,power_watts"
 
 static bool needs_second_look(const struct snapshot *s)
 {
@@ -49,6 +52,12 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     int rc = process_rows_init(&rows, s, &filter);
     if (rc < 0)
         return error_set(err, rc, "out of memory");
+    if (fields_wanted(cli)) {
+        AUTO_BUF struct buf body = BUF(FRAME_MAX);
+        struct json_writer j = JSON_WRITER(&body);
+        json_processes(&j, s, &rows);
+        return fields_write(cli, out, buf_view(&body), "processes", USUAL_FIELDS, err);
+    }
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_processes(&j, s, &rows);
@@ -68,7 +77,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    return show(cli, render);
+    int status = fields_check(cli);
+    return status == EXIT_FINE ? show(cli, render) : status;
 }
 
 static const char *const types[] = {"compute", "graphics", NULL};
@@ -84,6 +94,7 @@ static const struct option_spec options[] = {
     {.name = "type", .argument = "TYPE", .values = types, .help = "Show only compute or only graphics processes"},
     {.name = "show-secrets", .help = "Don't mask keys, tokens and passwords in commands"},
     {.name = "quick", .help = "Take one sample only; rates stay unknown"},
+    FIELDS_OPTIONS,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 

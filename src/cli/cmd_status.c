@@ -2,6 +2,7 @@
  * whirr status: all GPUs at a glance.
  */
 #include "base/cleanup.h"
+#include "cli/fields.h"
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/bar.h"
@@ -9,6 +10,9 @@
 
 /* Rates (PCIe traffic, profiling counters) are taken between two samples. */
 enum { RATE_MS = 1000 };
+
+#define USUAL_FIELDS \
+    "index,name,state,utilization_percent,memory_used_mb,memory_total_mb,temperature_celsius,power_watts,fan_percent"
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
@@ -28,6 +32,12 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     int only;
     if (session_only(session, s, &only, err) < 0)
         return err->code;
+    if (fields_wanted(cli)) {
+        AUTO_BUF struct buf body = BUF(FRAME_MAX);
+        struct json_writer j = JSON_WRITER(&body);
+        json_metrics(&j, s, only);
+        return fields_write(cli, out, buf_view(&body), "gpus", USUAL_FIELDS, err);
+    }
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_metrics(&j, s, only);
@@ -47,6 +57,9 @@ static int run(struct cli *cli)
     const struct options *o = &cli->options;
     if (options_has(o, "format") && !options_has(o, "line"))
         return cli_usage(cli, "--format needs --line");
+    int status = fields_check(cli);
+    if (status != EXIT_FINE)
+        return status;
     return show(cli, render);
 }
 
@@ -54,6 +67,7 @@ static const struct option_spec options[] = {
     {.name = "full", .help = "Show every reading, including slow ones; takes one second to measure rates"},
     {.name = "line", .help = "Print one line, for status bars"},
     {.name = "format", .argument = "BAR", .values = bar_formats, .help = "Form of --line: plain, waybar, tmux, polybar, i3blocks"},
+    FIELDS_OPTIONS,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "cli/fields.h"
 
 enum { WATCH_DEFAULT_MS = 2000 };
 
@@ -74,6 +75,12 @@ static int draw_over(const struct buf *frame, int rows, int *lines_drawn)
     return out.failed ? -ENOMEM : write_stdout(out.at, out.len);
 }
 
+/* Read by a program, not by a person. */
+static bool for_programs(const struct cli *cli)
+{
+    return cli->json || options_has(&cli->options, "line") || fields_wanted(cli);
+}
+
 static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, int rows, int *lines_drawn)
 {
     if (frame->failed)
@@ -81,15 +88,15 @@ static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, in
     if (in_place)
         return draw_over(frame, rows, lines_drawn);
     int rc = write_stdout(frame->at ? frame->at : "", frame->len);
-    /* An empty line between answers for people; JSON and bars have one line each. */
-    if (rc == 0 && !cli->json && !options_has(&cli->options, "line"))
+    /* An empty line between answers for people; programs get lines alone. */
+    if (rc == 0 && !for_programs(cli))
         rc = write_stdout("\n", 1);
     return rc;
 }
 
 static int watch(struct cli *cli, struct session *session, render_fn *render, int64_t every_ms)
 {
-    bool in_place = cli->terminal && !cli->json && !options_has(&cli->options, "line");
+    bool in_place = cli->terminal && !for_programs(cli);
     int lines_drawn = 0;
     struct mono next = clock_mono(&clock_system);
     for (;;) {

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One line for status bars, and waiting in scripts."""
+import csv
+import io
 import json
 import re
 import shlex
@@ -9,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 BARS = (ROOT / "docs" / "bars.md").read_text()
-COMMANDS = sorted(set(re.findall(r"whirr (?:status|wait)[^\n`)]*", "\n".join(re.findall(r"```\w*\n(.*?)```", BARS, re.S)))))
+COMMANDS = sorted(set(re.findall(r"whirr (?:status|ps|wait)[^\n`)]*", "\n".join(re.findall(r"```\w*\n(.*?)```", BARS, re.S)))))
 
 
 def line(sim, form, scenario="idle", gpus=1):
@@ -60,9 +62,9 @@ def test_format_needs_line_and_a_known_name(sim):
     assert sim("idle", "status", "--line", "--format", "conky").code == 2
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "status" in c])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "wait" not in c])
 def test_every_status_command_of_the_page_works(sim, command):
-    words = shlex.split(command.split('"')[0])[1:]
+    words = shlex.split(command if command.count('"') % 2 == 0 else command.split('"')[0])[1:]
     done = sim("idle", *[w for w in words if not w.startswith("--watch")])
     assert done.code == 0 and done.out.strip()
 
@@ -118,3 +120,35 @@ def test_status_has_the_power_of_all_gpus(sim):
     title = sim("training", "status", gpus=3).out.splitlines()[0]
     assert re.search(r"3 GPUs, \d+ W", title)
     assert "GPUs" not in sim("training", "status", gpus=1).out.splitlines()[0]
+
+
+def test_fields_are_the_keys_of_json(sim):
+    rows = [line.split("\t") for line in sim("training", "status", "--fields", "index, name,activity.code", gpus=2).out.splitlines()]
+    body = sim("training", "status", "--json", gpus=2).json()["gpus"]
+    assert [row[:2] for row in rows] == [[str(g["index"]), g["name"]] for g in body]
+    assert all(row[2] == "saturated" or row[2] == "busy" for row in rows), rows
+
+
+def test_csv_has_a_header_and_quotes(sim):
+    done = sim("mixed", "ps", "--csv", "--fields", "pid,command,container_name", gpus=4)
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    body = sim("mixed", "ps", "--json", gpus=4).json()["processes"]
+    assert [(int(r["pid"]), r["command"], r["container_name"]) for r in rows] == [
+        (p["pid"], p["command"] or "", p["container_name"] or "") for p in body]
+    assert len(list(csv.reader(io.StringIO(sim("idle", "status", "--csv").out)))) == 2
+
+
+def test_a_template_is_filled_for_each_row(sim):
+    out = sim("idle", "status", "--template", "gpu {{ index }} {{state}}!", gpus=2).out
+    assert out == "gpu 0 ok!\ngpu 1 ok!\n"
+
+
+@pytest.mark.parametrize("wrong", [["--fields", "powr_watts"], ["--fields", "index,"], ["--template", "{{nothing}}"],
+                                   ["--fields", "index", "--json"], ["--template", "x", "--csv"]])
+def test_wrong_fields_are_usage_errors(sim, wrong):
+    done = sim("idle", "status", *wrong)
+    assert (done.code, done.out) == (2, "") and done.err.startswith("whirr: ")
+
+
+def test_an_unknown_field_has_a_suggestion(sim):
+    assert "did you mean 'power_watts'?" in sim("idle", "status", "--fields", "powr_watts").err

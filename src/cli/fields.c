@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rows of an answer as chosen fields: separated by tabs, as CSV, or in a line of one's own. Fields are the keys of the JSON answer,
+ * so that there is one name for one thing.
+ */
+#include "cli/fields.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+
+enum { FIELDS_MAX = 128, CELL_MAX = 1 << 20, DIGITS = 10 };
+
+struct fields {
+    struct cli *cli;
+    char *text; /* a copy that is cut at the commas */
+    const char *names[FIELDS_MAX];
+    size_t count;
+    bool csv;
+    const char *line; /* a template; NULL: columns */
+};
+
+bool fields_wanted(const struct cli *cli)
+{
+    const struct options *o = &cli->options;
+    return options_has(o, "fields") || options_has(o, "csv") || options_has(o, "template");
+}
+
+int fields_check(const struct cli *cli)
+{
+    const struct options *o = &cli->options;
+    if (fields_wanted(cli) && cli->json)
+        return cli_usage(cli, "--fields, --csv, and --template don't go with --json");
+    if (options_has(o, "template") && (options_has(o, "fields") || options_has(o, "csv")))
+        return cli_usage(cli, "--template doesn't go with --fields or --csv");
+    return EXIT_FINE;
+}
+
+/* "activity.code" is the key code of the object activity. */
+static const json_t *value_at(const json_t *row, const char *name)
+{
+    struct str rest = str_from(name), part;
+    char key[128];
+    if (!name[0])
+        return NULL;
+    while (row && str_cut(&rest, '.', &part)) {
+        str_copy(key, sizeof key, part);
+        row = json_object_get(row, key);
+    }
+    return row;
+}
+
+static int unknown(struct fields *f, const json_t *row, const char *name, struct error *err)
+{
+    struct nearest near;
+    const char *key;
+    json_t *value;
+    char text[NEAREST_SIZE + 32];
+    nearest_init(&near, name);
+    json_object_foreach((json_t *)row, key, value) nearest_try(&near, key);
+    f->cli->failure_status = EXIT_USAGE;
+    return error_set(err, -EINVAL, "unknown field '%s'%s; the fields are the keys of --json", name,
+                     nearest_text(&near, text, sizeof text));
+}
+
+/* A value as a person would type it; a list has semicolons, what is not known is empty. */
+static void put_value(struct buf *out, const json_t *value)
+{
+    size_t i;
+    const json_t *item;
+    if (json_is_string(value)) {
+        buf_text(out, json_string_value(value));
+    } else if (json_is_array(value)) {
+        json_array_foreach(value, i, item)
+        {
+            if (i)
+                buf_char(out, ';');
+            put_value(out, item);
+        }
+    } else if (value && !json_is_null(value)) {
+        AUTO_FREE char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+        if (text)
+            buf_text(out, text);
+    }
+}
+
+static void put_cell(struct buf *out, struct str cell, bool csv)
+{
+    bool quote = csv && (memchr(cell.at, '"', cell.len) || memchr(cell.at, ',', cell.len) || memchr(cell.at, '\n', cell.len));
+    if (quote)
+        buf_char(out, '"');
+    for (size_t i = 0; i < cell.len; i++) {
+        if (quote && cell.at[i] == '"')
+            buf_char(out, '"');
+        buf_char(out, !csv && cell.at[i] == '\t' ? ' ' : cell.at[i]);
+    }
+    if (quote)
+        buf_char(out, '"');
+}
+
+static int put_columns(struct fields *f, struct buf *out, const json_t *row, struct error *err)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        AUTO_BUF struct buf cell = BUF(CELL_MAX);
+        const json_t *value = value_at(row, f->names[i]);
+        if (!value)
+            return unknown(f, row, f->names[i], err);
+        put_value(&cell, value);
+        if (i)
+            buf_char(out, f->csv ? ',' : '\t');
+        put_cell(out, buf_view(&cell), f->csv);
+    }
+    buf_char(out, '\n');
+    return 0;
+}
+
+/* "GPU {{index}}: {{utilization_percent}}%" */
+static int put_template(struct fields *f, struct buf *out, const json_t *row, struct error *err)
+{
+    for (const char *at = f->line; *at;) {
+        const char *open = strstr(at, "{{"), *close = open ? strstr(open, "}}") : NULL;
+        if (!close) {
+            buf_text(out, at);
+            break;
+        }
+        char name[128];
+        str_copy(name, sizeof name, str_trim((struct str){open + 2, (size_t)(close - open - 2)}));
+        const json_t *value = value_at(row, name);
+        if (!value)
+            return unknown(f, row, name, err);
+        buf_add(out, at, (size_t)(open - at));
+        put_value(out, value);
+        at = close + 2;
+    }
+    buf_char(out, '\n');
+    return 0;
+}
+
+static int read_names(struct fields *f, const char *usual, struct error *err)
+{
+    f->text = strdup(options_value(&f->cli->options, "fields", usual));
+    if (!f->text)
+        return error_set(err, -ENOMEM, "out of memory");
+    for (char *at = f->text, *next; at; at = next) {
+        next = strchr(at, ',');
+        if (next)
+            *next++ = '\0';
+        at += strspn(at, " ");
+        if (f->count == FIELDS_MAX)
+            return error_set(err, -E2BIG, "more than %d fields", FIELDS_MAX);
+        f->names[f->count++] = at;
+    }
+    return 0;
+}
+
+static int put_rows(struct fields *f, struct buf *out, const json_t *rows, struct error *err)
+{
+    static bool titled; /* one header, however often it is shown */
+    size_t i;
+    const json_t *row;
+    for (size_t k = 0; f->csv && !titled && k < f->count; k++)
+        buf_printf(out, "%s%s%s", k ? "," : "", f->names[k], k + 1 == f->count ? "\n" : "");
+    titled = true;
+    json_array_foreach(rows, i, row)
+    {
+        int rc = f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct error *err)
+{
+    struct fields f = {
+        .cli = cli, .csv = options_has(&cli->options, "csv"), .line = options_value(&cli->options, "template", NULL)};
+    json_t *json = json_loadb(body.at, body.len, 0, NULL);
+    int rc = json ? read_names(&f, usual, err) : error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = put_rows(&f, out, json_object_get(json, rows), err);
+    json_decref(json);
+    free(f.text);
+    return rc;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * --fields, --csv and --template: rows of a JSON answer for scripts.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#define FIELDS_OPTIONS                                                                                      \
+    {.name = "fields", .argument = "A,B,...", .help = "Print these fields of --json, separated by tabs"},   \
+        {.name = "csv", .help = "Print CSV with a header"},                                                 \
+    {                                                                                                       \
+        .name = "template", .argument = "TEXT", .help = "Print TEXT for each row, with {{FIELD}} filled in" \
+    }
+
+bool fields_wanted(const struct cli *cli);
+/* EXIT_FINE, or the options do not go together and a message was printed. */
+int fields_check(const struct cli *cli);
+/* The array `rows` of the JSON text `body`; `usual`: the fields without --fields. -EINVAL: an unknown field. */
+int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct error *err);
