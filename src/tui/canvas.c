@@ -78,7 +78,14 @@ static int put_text(struct canvas *c, int x, int y, enum tint tint, struct str t
 /* The text as it will stand there. */
 static int fit(const struct canvas *c, struct buf *out, const char *text, int width)
 {
+    /* Our own signs have letters that look like them; those of others are the page's business. */
+    static const struct {
+        const char *sign, *plain;
+    } signs[] = {{"▲", "!"}, {"●", "*"}, {"▼", "v"}};
     struct page page = {.utf8 = c->utf8};
+    for (size_t i = 0; !c->utf8 && i < ARRAY_LEN(signs); i++)
+        if (strcmp(text, signs[i].sign) == 0)
+            text = signs[i].plain;
     return page_fit(out, &page, str_from(text), width);
 }
 

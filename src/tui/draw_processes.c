@@ -133,7 +133,11 @@ static void draw_heading(struct top *t, struct canvas *c, unsigned columns, size
         int width = info->width ? info->width : c->width - x - 1;
         bool sorted = info->sort && strcmp(t->settings.sort, info->sort) == 0;
         char title[32];
-        snprintf(title, sizeof title, "%s%s", info->title, !sorted ? "" : t->settings.reverse ? "▲" : "▼");
+        snprintf(title, sizeof title, "%s%s", info->title,
+                 !sorted               ? ""
+                 : t->settings.reverse ? (t->utf8 ? "▲" : "^")
+                 : t->utf8             ? "▼"
+                                       : "v");
         (info->right ? canvas_right : canvas_text)(c, x, y, width, sorted ? TINT_LABEL : TINT_DIM, title);
         if (info->sort)
             top_zone(t, ZONE_SORT, x, y, width, 1, i);

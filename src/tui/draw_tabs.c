@@ -171,7 +171,7 @@ static void draw_help(struct canvas *c)
                 cell->tint = TINT_LABEL;
         }
     }
-    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Any key closes this. All about it: man whirr-top");
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Any key closes this. More: man whirr-top");
 }
 
 static int put_line(struct canvas *c, int x, int y, int width, const char *label, const char *text)

@@ -306,6 +306,19 @@ static void test_clicks_hit_what_is_drawn(void **state)
     close_view(&v);
 }
 
+static void test_signs_have_plain_forms(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=overheat", 80, 24, false);
+    assert_shows(&v, "\n !");
+    assert_shows(&v, "\n!  0 RTX");
+    assert_shows(&v, "GPUv");
+    keys(&v, "r");
+    assert_shows(&v, "GPU^");
+    close_view(&v);
+}
+
 static void test_pause_holds_the_screen(void **state)
 {
     (void)state;
@@ -371,6 +384,7 @@ int main(void)
         TEST(test_the_command_of_the_advice_is_copied),
         TEST(test_groups_have_sums),
         TEST(test_clicks_hit_what_is_drawn),
+        TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),
         TEST(test_settings_survive_a_round_trip),
         TEST(test_no_gpu_says_so),
