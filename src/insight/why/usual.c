@@ -118,7 +118,7 @@ void answer_usual(struct why_part *part, bool over)
         snprintf(text, sizeof text, " %lld °C %s usual %s%s.", words_whole(u->temp_mdegc.value, 1000), over ? "was" : "is",
                  at_power(u), u->fan_behind ? ", with a faster fan" : ": airflow or dust");
     else if (u->idle_excess && !over)
-        snprintf(text, sizeof text, " %lld W is usual when idle; see whirr why --idle.", words_whole(u->idle_power_mw.value, 1000));
+        snprintf(text, sizeof text, " %lld W is usual when idle.", words_whole(u->idle_power_mw.value, 1000));
     if (used + strlen(text) < sizeof part->answer)
         memcpy(part->answer + used, text, strlen(text) + 1);
 }
