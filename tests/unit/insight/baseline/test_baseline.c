@@ -111,6 +111,24 @@ static void warming_up_and_unknown_powers_say_nothing(void **state)
     assert_true(u.temp_low_mdegc.value > 69000); /* the minutes of warming up are not in it */
 }
 
+/* A quarter of an hour of work a day; it takes ten minutes to get warm. */
+static void the_minutes_of_warming_up_do_not_count(void **state)
+{
+    (void)state;
+    struct baseline b;
+    struct baseline_learner *l = baseline_learner_new(0);
+    for (int d = 0; d < 20; d++)
+        for (int m = 0; m < 60; m++)
+            baseline_learn(l, &(struct baseline_row){.at = {(FIRST_DAY + d) * (int64_t)DAY_MS + m * 60000LL},
+                                                     .minutes = 1,
+                                                     .power_mw = reading_ok(m < 15 ? 300000 : 20000),
+                                                     .power_limit_mw = reading_ok(450000),
+                                                     .temp_mdegc = reading_ok(m < 10 ? 40000 : 70000)});
+    baseline_conclude(l, &b);
+    baseline_learner_free(l);
+    assert_int_equal(judge(&b, 300000, 70000, 980).temp_mdegc.value, 70000);
+}
+
 static void too_short_a_history_calls_nothing_usual(void **state)
 {
     (void)state;
@@ -252,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_clean_gpu_has_a_usual_temperature),
         TEST(warming_up_and_unknown_powers_say_nothing),
+        TEST(the_minutes_of_warming_up_do_not_count),
         TEST(too_short_a_history_calls_nothing_usual),
         TEST(dust_is_a_slow_rise_at_the_same_power),
         TEST(a_fan_that_works_harder_each_month_is_dust_too),
