@@ -83,7 +83,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         json_why(&j, now, why, only);
         buf_char(out, '\n');
     } else {
-        table_why(out, &cli->page, now, why, only);
+        table_why(out, &cli->page, now, why, only, "whirr why");
     }
     return 0;
 }

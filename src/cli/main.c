@@ -71,6 +71,8 @@ static void setup_page(struct cli *cli)
     int64_t number;
     cli->terminal = tty && !dumb;
     cli->page.utf8 = locale_is_utf8();
+    cli->page.verbose = options_has(&cli->options, "verbose");
+    cli->page.root = geteuid() == 0;
     cli->page.color = strcmp(color, "always") == 0 || (strcmp(color, "auto") == 0 && cli->terminal && !(no_color && no_color[0]));
     if (options_has(&cli->options, "no-color"))
         cli->page.color = false;

@@ -109,7 +109,27 @@ def test_ps_is_whole_on_a_pipe(sim):
 def test_why_begins_with_a_sentence(sim):
     out = sim("training", "why", gpus=1).out
     sentence = out.splitlines()[1]
-    assert "GPU 0" in sentence and "Why" in out
+    assert "GPU 0 is" in sentence and "evidence: whirr why -v" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("scenario", ["mixed", "training", "overheat", "gpu-lost", "multi-user", "idle"])
+@pytest.mark.parametrize("gpus", [1, 8, 16])
+def test_why_has_at_most_12_lines(sim, scenario, gpus):
+    result = sim(scenario, "why", gpus=gpus, COLUMNS="80")
+    lines = result.out.splitlines()
+    assert result.code == 0 and len(lines) <= 12, result.out
+    assert "utilization " not in result.out or "can't" in result.out, "evidence is for -v"
+
+
+def test_equal_gpus_share_a_line(sim):
+    out = sim("idle", "why", gpus=8).out
+    assert "GPUs 0-7  idle" in out and len(out.splitlines()) == 3
+
+
+def test_why_v_has_the_evidence_and_likelihood_in_words(sim):
+    out = sim("overheat", "why", "-v").out
+    assert "utilization" in out and "(very likely)" in out and "Cause" in out and "Do " in out
+    assert "97%  " not in out and "91%  " not in out, "confidence in percent is for JSON"
 
 
 def test_full_shows_every_reading_and_the_reasons_for_the_rest(sim):

@@ -133,8 +133,9 @@ static void take_finding(const json_t *o, struct health_verdict *v)
     v->finding_count++;
 }
 
-static void take_activity(const json_t *o, struct activity *a)
+void activity_from_json(const json_t *o, struct activity *a)
 {
+    *a = (struct activity){0};
     const char *code = json_string_value(json_object_get(o, "code"));
     for (int i = 0; code && i < ACTIVITY_COUNT; i++)
         if (strcmp(code, activity_code_name((enum activity_code)i)) == 0)
@@ -161,7 +162,7 @@ static void take_verdict(const json_t *o, struct health_verdict *v)
     take_text(o, "gpu_uuid", v->id.uuid, sizeof v->id.uuid);
     take_text(o, "pci_address", v->id.pci_address, sizeof v->id.pci_address);
     v->simulated = json_is_true(json_object_get(o, "simulated"));
-    take_activity(json_object_get(o, "activity"), &v->activity);
+    activity_from_json(json_object_get(o, "activity"), &v->activity);
     usual_from_json(json_object_get(o, "usual"), &v->usual);
     take_state(o, &v->state);
     take_text(o, "reason", v->reason, sizeof v->reason);

@@ -23,6 +23,8 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
 void json_gpu(struct json_writer *j, const struct gpu *gpu);
 /* The key `activity` with its object. */
 void json_activity(struct json_writer *j, const struct activity *a);
+struct json_t;
+void activity_from_json(const struct json_t *o, struct activity *a);
 /* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
 

@@ -37,6 +37,17 @@ void json_why_part(struct json_writer *j, const struct why_part *p)
     jw_end(j);
 }
 
+static void brief(struct json_writer *j, const struct why_brief *b)
+{
+    jw_key_object(j, "brief");
+    jw_key_bool(j, "trouble", b->trouble);
+    json_words(j, "headline", b->headline);
+    json_words(j, "state", b->state);
+    json_words(j, "numbers", b->numbers);
+    json_words(j, "doing", b->doing);
+    jw_end(j);
+}
+
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
 {
     bool simulated = false;
@@ -53,6 +64,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         jw_key_int(j, "gpu_index", why->gpus[i].gpu_index);
         json_words(j, "gpu_name", i < s->gpu_count ? s->gpus[i].id.name : "");
         json_activity(j, &why->gpus[i].activity);
+        brief(j, &why->gpus[i].brief);
         json_why_part(j, &why->gpus[i]);
         json_usual(j, &why->gpus[i].usual);
         jw_end(j);

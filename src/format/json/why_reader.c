@@ -46,6 +46,15 @@ static void read_part(const json_t *json, struct why_part *ret)
         copy_text(ret->suggestions[ret->suggestion_count++], WHY_LINE_SIZE, json_array_get(suggestions, i));
 }
 
+static void read_brief(const json_t *json, struct why_brief *ret)
+{
+    ret->trouble = json_is_true(json_object_get(json, "trouble"));
+    copy_text(ret->headline, sizeof ret->headline, json_object_get(json, "headline"));
+    copy_text(ret->state, sizeof ret->state, json_object_get(json, "state"));
+    copy_text(ret->numbers, sizeof ret->numbers, json_object_get(json, "numbers"));
+    copy_text(ret->doing, sizeof ret->doing, json_object_get(json, "doing"));
+}
+
 struct why *why_from_json(const json_t *json, const struct snapshot *s)
 {
     const json_t *gpus = json_object_get(json, "gpus");
@@ -61,8 +70,14 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
     for (size_t i = 0; i < s->gpu_count; i++) {
         why->gpus[i].gpu_index = s->gpus[i].index;
         why->gpus[i].activity = s->gpus[i].activity;
-        read_part(json_array_get(gpus, i), &why->gpus[i]);
-        usual_from_json(json_object_get(json_array_get(gpus, i), "usual"), &why->gpus[i].usual);
+        const json_t *gpu = json_array_get(gpus, i);
+        read_part(gpu, &why->gpus[i]);
+        read_brief(json_object_get(gpu, "brief"), &why->gpus[i].brief);
+        if (json_is_object(json_object_get(gpu, "activity")))
+            activity_from_json(json_object_get(gpu, "activity"), &why->gpus[i].activity);
+        if (why->gpus[i].answer[0] && strncmp(why->answer, why->gpus[i].answer, strlen(why->gpus[i].answer)) == 0)
+            why->main = i;
+        usual_from_json(json_object_get(gpu, "usual"), &why->gpus[i].usual);
     }
     return why;
 }

@@ -16,6 +16,8 @@ struct page {
     int width; /* columns; 0: as wide as it takes */
     bool color;
     bool utf8;
+    bool verbose;    /* evidence, too */
+    bool root;       /* commands need no sudo */
     struct wall now; /* for ages */
 };
 

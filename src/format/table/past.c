@@ -96,7 +96,7 @@ static void moment_parts(struct buf *out, const struct page *page, const json_t 
     }
     struct why *why = why_from_json(body, s);
     if (why)
-        table_why(out, page, s, why, ALL_GPUS);
+        table_why(out, page, s, why, ALL_GPUS, NULL);
     else
         out->failed = true;
     why_free(why);

@@ -62,7 +62,10 @@ void table_no_gpu(struct buf *out, const struct page *page, const struct snapsho
 void table_full(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 
 void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows);
-void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only);
+/* At most 12 lines, worst first, equal GPUs on one line; a verbose page has all evidence. command: what the hints of the last line
+ * begin with; NULL: none. */
+void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only,
+               const char *command);
 void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host);
 void table_devices(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 void table_driver(struct buf *out, const struct page *page, const struct snapshot *s);

@@ -1,55 +1,269 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The explanation for people: the sentence, the evidence, what could be done.
+ * The explanation for people, at most LINES_MOST lines for any number of GPUs:
+ *
+ *   ▲ GPU 1 is loud (fan 100%) because it can't dissipate 316 W.
+ *     Cause  python3 (alice) has been training Llama-3.1-8B for 7m (very likely)
+ *     Also   Thermal throttling: it is too hot (software thermal slowdown) (likely)
+ *     Do     Check airflow: clean dust from fans and filters, ...
+ *   ● GPU 0  lightly loaded, 35%, 50 °C: ollama is serving llama3.1-8b
+ *   ○ GPU 3  idle
+ *   evidence: whirr why -v · one GPU: whirr why --gpu 1
+ *
+ * A verbose page has every cause with its evidence instead.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 
-static void bullet(struct buf *out, const struct page *page, const char *text)
+enum { LINES_MOST = 12, LABEL_WIDTH = 9 };
+
+static size_t lines_of(const struct buf *out, size_t from)
 {
-    buf_text(out, page->utf8 ? "    • " : "    - ");
-    page_wrap(out, page, INK_PLAIN, text, 6, 6);
+    size_t lines = 0;
+    for (size_t i = from; i < out->len; i++)
+        lines += out->at[i] == '\n';
+    return lines;
 }
+
+/* ▲ look at it, ● in use, ○ nothing to see */
+static void mark(struct buf *out, const struct page *page, const struct why_part *part)
+{
+    enum activity_code code = part->activity.code;
+    bool rests = code == ACTIVITY_IDLE || code == ACTIVITY_ASLEEP || code == ACTIVITY_UNKNOWN;
+    if (part->brief.trouble)
+        page_ink(out, page, activity_rank(&part->activity) <= 2 ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
+    else
+        page_ink(out, page, rests ? INK_FAINT : INK_GOOD,
+                 page->utf8 ? rests ? STR("○ ") : STR("● ")
+                 : rests ? STR("- ")
+                            : STR("* "));
+}
+
+/* Root is not told to use sudo. */
+static const char *command_for(const struct page *page, const char *text, char out[WHY_LINE_SIZE])
+{
+    size_t len = 0;
+    for (const char *at = text; *at && len + 1 < WHY_LINE_SIZE;) {
+        if (page->root && strncmp(at, "sudo ", 5) == 0) {
+            at += 5;
+            continue;
+        }
+        out[len++] = *at++;
+    }
+    out[len] = '\0';
+    return out;
+}
+
+static void labelled(struct buf *out, const struct page *page, const char *label, enum ink ink, const char *text)
+{
+    buf_text(out, "  ");
+    page_cell(out, page, INK_FAINT, LEFT, label, LABEL_WIDTH - 2);
+    page_wrap(out, page, ink, text, LABEL_WIDTH, LABEL_WIDTH);
+}
+
+/* "python3 (alice) is training (very likely)" */
+static const char *with_likelihood(const struct why_cause *cause, char out[WHY_TEXT_SIZE + 32])
+{
+    size_t len = strlen(cause->text);
+    snprintf(out, WHY_TEXT_SIZE + 32, "%.*s (%s)", (int)(len && cause->text[len - 1] == '.' ? len - 1 : len), cause->text,
+             why_likelihood(cause));
+    return out;
+}
+
+/* ---- with -v: everything ---- */
 
 static void causes(struct buf *out, const struct page *page, const struct why_part *part)
 {
+    char text[WHY_TEXT_SIZE + 32];
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
-        char percent[16];
-        snprintf(percent, sizeof percent, "%3.0f%%", cause->confidence * 100);
-        buf_text(out, "  ");
-        page_cell(out, page, i == 0 ? INK_STRONG : INK_FAINT, RIGHT, percent, 5);
-        buf_text(out, "  ");
-        page_wrap(out, page, i == 0 ? INK_PLAIN : INK_FAINT, cause->text, 9, 9);
+        labelled(out, page, i == 0 ? "Cause" : "Also", i == 0 ? INK_PLAIN : INK_FAINT, with_likelihood(cause, text));
         for (size_t e = 0; e < cause->evidence_count; e++) {
             buf_text(out, page->utf8 ? "         · " : "         - ");
-            page_wrap(out, page, INK_FAINT, cause->evidence[e], 11, 11);
+            page_wrap(out, page, INK_FAINT, cause->evidence[e], LABEL_WIDTH + 2, LABEL_WIDTH + 2);
         }
     }
 }
 
-static void part_body(struct buf *out, const struct page *page, const struct why_part *part)
+static void suggestions(struct buf *out, const struct page *page, const struct why_part *part, size_t most)
 {
-    if (part->cause_count) {
-        buf_text(out, "\n");
-        page_ink(out, page, INK_STRONG, STR("  Why"));
-        buf_char(out, '\n');
-        causes(out, page, part);
+    char text[WHY_LINE_SIZE];
+    for (size_t i = 0; i < MIN_OF(part->suggestion_count, most); i++)
+        labelled(out, page, i == 0 ? "Do" : "", INK_PLAIN, command_for(page, part->suggestions[i], text));
+}
+
+static void whole_part(struct buf *out, const struct page *page, const struct why_part *part)
+{
+    if (part->gpu_index >= 0)
+        mark(out, page, part);
+    page_wrap(out, page, INK_STRONG, part->answer, 2, part->gpu_index >= 0 ? 2 : 0);
+    causes(out, page, part);
+    suggestions(out, page, part, WHY_SUGGESTIONS_MAX);
+}
+
+static void all_evidence(struct buf *out, const struct page *page, const struct why *why, int only)
+{
+    if (only == ALL_GPUS && why->machine.cause_count)
+        whole_part(out, page, &why->machine);
+    for (size_t i = 0; i < why->gpu_count; i++)
+        if (only == ALL_GPUS || only == (int)i)
+            whole_part(out, page, &why->gpus[i]);
+}
+
+/* ---- the short form ---- */
+
+/* What there is to say about the GPU that matters most, or the only one that was asked for. */
+static void first_part(struct buf *out, const struct page *page, const struct why_part *part, size_t start)
+{
+    char text[WHY_TEXT_SIZE + 32];
+    mark(out, page, part);
+    if (!part->brief.trouble) {
+        page_wrap(out, page, INK_STRONG, part->answer, 2, 2);
+        suggestions(out, page, part, 1);
+        return;
     }
-    if (part->suggestion_count) {
-        buf_text(out, "\n");
-        page_ink(out, page, INK_STRONG, STR("  What could be done"));
-        buf_char(out, '\n');
-        for (size_t i = 0; i < part->suggestion_count; i++)
-            bullet(out, page, part->suggestions[i]);
+    snprintf(text, sizeof text, "%s.", part->brief.headline[0] ? part->brief.headline : part->answer);
+    page_wrap(out, page, INK_STRONG, text, 2, 2);
+    bool throttles = part->activity.throttled_by & THROTTLE_HOT; /* the headline says so */
+    bool state = part->activity.code == ACTIVITY_LOST || part->activity.code == ACTIVITY_FAILING;
+    for (size_t i = 0, shown = 0; i < part->cause_count && shown < 2 && !state; i++)
+        if (i == 0 || (part->causes[i].confidence >= 0.3 && !(throttles && part->causes[i].code == WHY_HEAT_LIMIT) && part->causes[i].code != WHY_POWER_LIMIT &&
+                       part->causes[i].code != WHY_MEMORY_TRAFFIC))
+            labelled(out, page, shown++ == 0 ? "Cause" : "Also", INK_PLAIN, with_likelihood(&part->causes[i], text));
+    suggestions(out, page, part, lines_of(out, start) <= LINES_MOST / 2 ? 2 : 1);
+}
+
+static bool same_line(const struct why_part *a, const struct why_part *b)
+{
+    return a->brief.trouble == b->brief.trouble && strcmp(a->brief.state, b->brief.state) == 0 &&
+           strcmp(a->brief.doing, b->brief.doing) == 0 && a->activity.code == b->activity.code;
+}
+
+/* Lists of GPUs that share a line, in the order of the worst. */
+struct group {
+    size_t first, count;
+    bool shown; /* the first of them has been explained already */
+};
+
+static size_t make_groups(const struct why *why, bool explained, struct group *groups, unsigned *of)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < why->gpu_count; i++) {
+        size_t g = 0;
+        if (explained && i == why->main) {
+            of[i] = UINT32_MAX;
+            continue;
+        }
+        while (g < count && !same_line(&why->gpus[groups[g].first], &why->gpus[i]))
+            g++;
+        if (g == count)
+            groups[count++] = (struct group){.first = i};
+        groups[g].count++;
+        of[i] = (unsigned)g;
+    }
+    return count;
+}
+
+static int severity(const struct why_part *part)
+{
+    return activity_rank(&part->activity) + (part->brief.trouble ? 0 : 100);
+}
+
+/* "GPU 3", "GPUs 0-5, 7" */
+static void group_title(const struct why *why, const unsigned *of, unsigned g, size_t count, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, count > 1 ? "GPUs " : "GPU ");
+    const char *comma = "";
+    for (size_t i = 0; i < why->gpu_count && used + 16 < size; i++) {
+        if (of[i] != g)
+            continue;
+        size_t last = i;
+        while (last + 1 < why->gpu_count && of[last + 1] == g)
+            last++;
+        int from = why->gpus[i].gpu_index, to = why->gpus[last].gpu_index;
+        used +=
+            (size_t)snprintf(out + used, size - used, last > i ? "%s%d%s%d" : "%s%d", comma, from, last > i + 1 ? "-" : ", ", to);
+        comma = ", ";
+        i = last;
     }
 }
 
-void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only)
+static void group_line(struct buf *out, const struct page *page, const struct why_part *part, size_t count, const char *title,
+                       int width)
+{
+    const struct why_brief *b = &part->brief;
+    char line[2 * WHY_BRIEF_SIZE + 8];
+    snprintf(line, sizeof line, "%s%s%s%s%s", b->state, count == 1 && b->state[0] && b->numbers[0] ? ", " : "",
+             count == 1 ? b->numbers : "", b->state[0] && b->doing[0] ? ": " : "", b->doing);
+    mark(out, page, part);
+    page_cell(out, page, INK_STRONG, LEFT, title, width);
+    buf_text(out, "  ");
+    page_fit(out, page, str_from(line), page->width ? MAX_OF(page->width - width - 4, 20) : 0);
+    buf_char(out, '\n');
+}
+
+/* Worst first, as many as fit; the rest are counted. */
+static void other_gpus(struct buf *out, const struct page *page, const struct why *why, bool explained, size_t lines)
+{
+    AUTO_FREE struct group *groups = calloc(why->gpu_count, sizeof *groups);
+    AUTO_FREE unsigned *of = calloc(why->gpu_count, sizeof *of);
+    char title[64];
+    int width = 0;
+    size_t left = 0, shown = 0;
+    if (!groups || !of) {
+        out->failed = true;
+        return;
+    }
+    size_t count = make_groups(why, explained, groups, of);
+    for (size_t g = 0; g < count; g++) {
+        group_title(why, of, (unsigned)g, groups[g].count, title, sizeof title);
+        width = MAX_OF(width, width_of(title));
+        left += groups[g].count;
+    }
+    for (; shown < count && (shown + 1 < lines || (shown + 1 == count && shown < lines)); shown++) {
+        size_t worst = count;
+        for (size_t g = 0; g < count; g++)
+            if (!groups[g].shown &&
+                (worst == count || severity(&why->gpus[groups[g].first]) < severity(&why->gpus[groups[worst].first])))
+                worst = g;
+        groups[worst].shown = true;
+        left -= groups[worst].count;
+        group_title(why, of, (unsigned)worst, groups[worst].count, title, sizeof title);
+        group_line(out, page, &why->gpus[groups[worst].first], groups[worst].count, title, MIN_OF(width, 24));
+    }
+    if (left)
+        buf_printf(out, "  and %zu more\n", left);
+}
+
+static void hints(struct buf *out, const struct page *page, const struct why *why, bool one, const char *command)
+{
+    char text[160];
+    int used = snprintf(text, sizeof text, "evidence: %s -v", command);
+    if (!one && why->gpu_count > 1)
+        snprintf(text + used, sizeof text - (size_t)used, "%sone GPU: %s --gpu %d", page_dot(page), command,
+                 why->gpus[why->main].gpu_index);
+    page_ink(out, page, INK_FAINT, str_from(text));
+    buf_char(out, '\n');
+}
+
+/* Equal GPUs without trouble need no sentence of their own. */
+static bool all_equal(const struct why *why)
+{
+    for (size_t i = 0; i < why->gpu_count; i++)
+        if (!same_line(&why->gpus[i], &why->gpus[why->main]))
+            return false;
+    return why->gpu_count > 1 && !why->gpus[why->main].brief.trouble;
+}
+
+void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only,
+               const char *command)
 {
     bool one = only != ALL_GPUS && only < (int)why->gpu_count;
+    size_t start = out->len;
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (s->gpus[i].simulated) {
             page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
@@ -57,21 +271,25 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
             break;
         }
     }
-    page_wrap(out, page, INK_STRONG, one ? why->gpus[only].answer : why->answer, 0, 0);
-    if (!one)
-        part_body(out, page, &why->machine);
-    for (size_t i = 0; i < why->gpu_count; i++) {
-        const struct why_part *part = &why->gpus[i];
-        if (only != ALL_GPUS && only != (int)i)
-            continue;
-        if (!one && why->gpu_count > 1) {
-            char title[GPU_NAME_SIZE + 32];
-            snprintf(title, sizeof title, "GPU %d  %s", part->gpu_index, i < s->gpu_count ? s->gpus[i].id.name : "");
-            buf_text(out, "\n");
-            page_wrap(out, page, INK_LOAD, title, 0, 0);
-            buf_text(out, "  ");
-            page_wrap(out, page, INK_PLAIN, part->answer, 2, 2);
-        }
-        part_body(out, page, part);
+    if (page->verbose && (why->gpu_count || why->machine.cause_count)) {
+        all_evidence(out, page, why, one ? only : ALL_GPUS);
+        return;
     }
+    if (!why->gpu_count) {
+        page_wrap(out, page, INK_STRONG, why->answer, 0, 0);
+        suggestions(out, page, &why->machine, WHY_SUGGESTIONS_MAX);
+        return;
+    }
+    bool explained = one || !all_equal(why);
+    if (explained)
+        first_part(out, page, &why->gpus[one ? (size_t)only : why->main], start);
+    if (!one && why->machine.cause_count) {
+        page_wrap(out, page, INK_WARN, why->machine.answer, 2, 0);
+        suggestions(out, page, &why->machine, 1);
+    }
+    size_t used = lines_of(out, start) + (command != NULL);
+    if (!one)
+        other_gpus(out, page, why, explained, used + 1 < LINES_MOST ? LINES_MOST - used : 1);
+    if (command)
+        hints(out, page, why, one, command);
 }

@@ -219,8 +219,9 @@ static const struct why_cause *work_cause(const struct why_part *part)
 
 /* ---- a GPU at work ---- */
 
-static void answer_load(struct say *s, const struct facts *f, const struct why_part *part)
+static void answer_load(struct say *s, const struct facts *f, struct why_part *part)
 {
+    struct why_brief *brief = &part->brief;
     char name[SHORT_WORDS], who[NAME_WORDS], doing[WHY_TEXT_SIZE] = "";
     const struct why_cause *cause = work_cause(part);
     const struct process *p = cause && cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
@@ -234,12 +235,14 @@ static void answer_load(struct say *s, const struct facts *f, const struct why_p
     }
     say(s, "%s %s ", name, is(f));
     unsigned said = say_state(s, f);
+    str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
     struct say d = SAY(doing);
     if (cause)
         say_work(&d, f, cause);
     if (find_cause(part, WHY_AIRFLOW) && reading_get(f->gpu->power_mw, &power)) {
         say(s, " because it %s dissipate %lld W", cannot(f), words_whole(power, 1000));
         said |= SAID_POWER;
+        str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
     } else if (is_troubled(f) && doing[0] && cause->code != WHY_HIDDEN_LOAD) {
         say(s, " because %s", doing);
         doing[0] = '\0';
@@ -638,12 +641,26 @@ static void answer_state(struct say *s, const struct facts *f, struct why_part *
     }
 }
 
+/* Where no better one was made, the first sentence is the headline. */
+static void finish_headline(struct why_part *part, bool trouble)
+{
+    struct why_brief *b = &part->brief;
+    const char *end = strstr(part->answer, ". ");
+    b->trouble = trouble;
+    if (!trouble)
+        b->headline[0] = '\0';
+    else if (!b->headline[0])
+        str_copy(b->headline, sizeof b->headline,
+                 (struct str){part->answer, end ? (size_t)(end - part->answer) : strlen(part->answer) - 1});
+}
+
 void answer_gpu(const struct facts *f, struct why_part *part)
 {
     struct say s = SAY(part->answer);
     if (f->gpu->state != GPU_OK) {
         answer_state(&s, f, part);
         say_stop(&s);
+        finish_headline(part, f->gpu->state != GPU_ASLEEP);
         return;
     }
     const struct why_cause *first = &part->causes[0];
@@ -674,4 +691,6 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     if (has_symptom(f, SYMPTOM_MEMORY_FULL))
         say(&s, " Its memory %s full.", is(f));
     make_brief(f, part);
+    finish_headline(part, is_troubled(f) || first->code == WHY_FAN_STOPPED || first->code == WHY_FAN_FAILING ||
+                              first->code == WHY_AIRFLOW);
 }

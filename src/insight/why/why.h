@@ -46,6 +46,8 @@ struct why_cause {
 /* One line of a list of GPUs, "lightly loaded, 35%, 50 °C: ollama is serving llama3.1-8b", in parts: GPUs that differ in their
  * numbers alone share a line. */
 struct why_brief {
+    bool trouble;                     /* something a person notices: lost, throttling for heat, loud, hot, a fan */
+    char headline[WHY_BRIEF_SIZE];    /* with trouble, what is wrong: "GPU 1 is loud (fan 100%) because it can't dissipate 316 W" */
     char state[WHY_BRIEF_SIZE / 2];   /* "lightly loaded" */
     char numbers[WHY_BRIEF_SIZE / 2]; /* "35%, 50 °C"; "" none */
     char doing[WHY_BRIEF_SIZE];       /* "ollama is serving llama3.1-8b"; "" nothing */
