@@ -131,8 +131,8 @@ static void first_part(struct buf *out, const struct page *page, const struct wh
     bool throttles = part->activity.throttled_by & THROTTLE_HOT; /* the headline says so */
     bool state = part->activity.code == ACTIVITY_LOST || part->activity.code == ACTIVITY_FAILING;
     for (size_t i = 0, shown = 0; i < part->cause_count && shown < 2 && !state; i++)
-        if (i == 0 || (part->causes[i].confidence >= 0.3 && !(throttles && part->causes[i].code == WHY_HEAT_LIMIT) && part->causes[i].code != WHY_POWER_LIMIT &&
-                       part->causes[i].code != WHY_MEMORY_TRAFFIC))
+        if (i == 0 || (part->causes[i].confidence >= 0.3 && !(throttles && part->causes[i].code == WHY_HEAT_LIMIT) &&
+                       part->causes[i].code != WHY_POWER_LIMIT && part->causes[i].code != WHY_MEMORY_TRAFFIC))
             labelled(out, page, shown++ == 0 ? "Cause" : "Also", INK_PLAIN, with_likelihood(&part->causes[i], text));
     suggestions(out, page, part, lines_of(out, start) <= LINES_MOST / 2 ? 2 : 1);
 }
@@ -144,12 +144,12 @@ static bool same_line(const struct why_part *a, const struct why_part *b)
 }
 
 /* Lists of GPUs that share a line, in the order of the worst. */
-struct group {
+struct why_group {
     size_t first, count;
     bool shown; /* the first of them has been explained already */
 };
 
-static size_t make_groups(const struct why *why, bool explained, struct group *groups, unsigned *of)
+static size_t make_groups(const struct why *why, bool explained, struct why_group *groups, unsigned *of)
 {
     size_t count = 0;
     for (size_t i = 0; i < why->gpu_count; i++) {
@@ -161,7 +161,7 @@ static size_t make_groups(const struct why *why, bool explained, struct group *g
         while (g < count && !same_line(&why->gpus[groups[g].first], &why->gpus[i]))
             g++;
         if (g == count)
-            groups[count++] = (struct group){.first = i};
+            groups[count++] = (struct why_group){.first = i};
         groups[g].count++;
         of[i] = (unsigned)g;
     }
@@ -209,7 +209,7 @@ static void group_line(struct buf *out, const struct page *page, const struct wh
 /* Worst first, as many as fit; the rest are counted. */
 static void other_gpus(struct buf *out, const struct page *page, const struct why *why, bool explained, size_t lines)
 {
-    AUTO_FREE struct group *groups = calloc(why->gpu_count, sizeof *groups);
+    AUTO_FREE struct why_group *groups = calloc(why->gpu_count, sizeof *groups);
     AUTO_FREE unsigned *of = calloc(why->gpu_count, sizeof *of);
     char title[64];
     int width = 0;
