@@ -96,8 +96,8 @@ static void check_label(struct reading_rules *r, const struct config_alert *a, c
                            a->name);
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
         if (strcmp(key, own[i]) == 0)
-            config_problem_add(r->problems, false, origin, "alert '%s' has a label '%s' by itself: choose another name", a->name,
-                               key);
+            config_problem_add(r->problems, false, origin, "alert '%s' already has a built-in label '%s': choose another name",
+                               a->name, key);
 }
 
 static void check_rule(struct reading_rules *r, const struct alert_rule *rule, const struct config_alert *a)

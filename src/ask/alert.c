@@ -31,7 +31,7 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
     } else if (result > 0) {
         json = json_loadb(answer.at, answer.len, 0, NULL);
         if (!json)
-            error_set(err, -EPROTO, "the daemon's answer cannot be understood");
+            error_set(err, -EPROTO, "cannot understand the daemon's answer");
         if (acts) /* who did it */
             json_object_set_new(json, "daemon", json_string(client_place(client)));
     }
@@ -54,7 +54,7 @@ int alert_load(struct cli *cli, struct config **ret_config, struct alert_rules *
     if (alert_rules_new(*ret_config, &cli->env, &problems, ret) == 0)
         return EXIT_FINE;
     config_free(TAKE(*ret_config));
-    return cli_fail("the rules cannot be read: %s", problems.count ? problems.list[0].text : "out of memory");
+    return cli_fail("cannot read the rules: %s", problems.count ? problems.list[0].text : "out of memory");
 }
 
 int alert_print_json(const json_t *json)

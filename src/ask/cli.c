@@ -61,7 +61,7 @@ int write_stdout(const char *at, size_t len)
 int show_text(const struct buf *text)
 {
     if (text->failed)
-        return cli_fail("the answer is too large, or memory is out");
+        return cli_fail("cannot show the answer: it is too large, or out of memory");
     int rc = write_stdout(text->at ? text->at : "", text->len);
     if (rc == -EPIPE)
         return EXIT_FINE;

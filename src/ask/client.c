@@ -78,8 +78,8 @@ static int nobody_to_act(const char *configured, const char *path, struct error 
     const char *where = path[0] ? path : "a place of yours (XDG_RUNTIME_DIR is not set)";
     if (other >= 0)
         return error_set(err, -EPERM,
-                         "no daemon is running at %s; the system's was left alone\nto act on that one, add --socket %s", where,
-                         system);
+                         "no daemon is running at %s; the system's daemon was left alone\nTo act on that one, add --socket %s",
+                         where, system);
     return error_set(err, -ENOENT, "no daemon is running at %s", where);
 }
 
@@ -87,7 +87,7 @@ int client_open_to_act(const char *configured, struct client **ret, struct error
 {
     char path[PLACE_SIZE] = "";
     if (strcmp(configured, "none") == 0)
-        return error_set(err, -ENOENT, "no daemon can be asked: server.socket is \"none\"");
+        return error_set(err, -ENOENT, "cannot reach a daemon: server.socket is \"none\"");
     if (!place_to_act(configured, path))
         return nobody_to_act(configured, "", err);
     int fd = connect_to(path);
@@ -296,14 +296,14 @@ int client_snapshot(struct client *c, unsigned groups, int64_t max_age_ms, const
     if (status == 503)
         return error_set(err, -EAGAIN, "the daemon at %s is starting: its first sample has not arrived yet", c->path);
     if (status != 200)
-        return error_set(err, -EPROTO, "the daemon at %s is of another version and does not hand out snapshots", c->path);
+        return error_set(err, -EPROTO, "the daemon at %s is a different version, without snapshots", c->path);
     struct replay_reader *reader;
     int result = replay_reader_open_memory(buf_view(&answer).at, answer.len, &reader, err);
     if (result)
-        return error_prefix(err, "the daemon at %s is of another version", c->path);
+        return error_prefix(err, "the daemon at %s is a different version", c->path);
     result = replay_reader_next(reader, ret, err);
     replay_reader_close(reader);
     if (result == 1)
         return 0;
-    return error_set(err, -EPROTO, "the daemon at %s sent a snapshot that cannot be read", c->path);
+    return error_set(err, -EPROTO, "cannot read the snapshot that the daemon at %s sent", c->path);
 }

@@ -128,12 +128,12 @@ double forecast_see_past(const struct cli *cli, const struct snapshot *now, stru
     if (store_place(history_named(cli, config), url, &err) < 0 || store_open_read_only(&cli->env, url, &store, &err) < 0) {
         if (options_has(&cli->options, "store"))
             *problem = err;
-        log_debug("no history to look at", LOG_TEXT("reason", err.text));
+        log_debug("no history", LOG_TEXT("reason", err.text));
         return 0;
     }
     struct stored_course past = {.now = now, .memory = memory};
     if (read_rows(store, host, &past, &err) < 0)
-        log_debug("the history cannot be read", LOG_TEXT("reason", err.text));
+        log_debug("cannot read the history", LOG_TEXT("reason", err.text));
     else
         flush(&past);
     snapshot_unref(past.building);

@@ -29,7 +29,7 @@ static int open_store(const struct cli *cli, const char *url, struct history_sou
 {
     int rc = store_open_read_only(&cli->env, url, &h->store, err);
     if (rc == -ENOENT)
-        return error_set(err, rc, "there is no history at '%s' yet: `whirr serve` writes one",
+        return error_set(err, rc, "no history at '%s' yet\nTo record one: whirr serve",
                          strncmp(url, "sqlite:", 7) == 0 ? url + 7 : "the server");
     return rc;
 }

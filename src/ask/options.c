@@ -67,7 +67,7 @@ static int unknown_option(const struct known_options *k, const char *word, struc
             names[count++] = k->specs[i]->name;
     for (size_t i = 0; i < count; i++)
         if (strcmp(names[i], typed) == 0)
-            return error_set(err, -EINVAL, "option '--%s' takes no argument", typed);
+            return error_set(err, -EINVAL, "option '--%s' takes no value", typed);
     const char *near = nearest_name(typed, names, count);
     return near ? error_set(err, -EINVAL, "unknown option '--%s'; did you mean '--%s'?", typed, near)
                 : error_set(err, -EINVAL, "unknown option '--%s'", typed);
@@ -85,7 +85,7 @@ static int check_value(const struct option_spec *spec, const char *value, struct
         buf_printf(&list, "%s%s", count ? ", " : "", spec->values[count]);
     }
     const char *near = nearest_name(value, spec->values, count);
-    return error_set(err, -EINVAL, "'%s' is no value for '--%s'%s%s%s (known: %s)", value, spec->name,
+    return error_set(err, -EINVAL, "invalid value '%s' for --%s%s%s%s; expected %s", value, spec->name,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", list.at ? list.at : "");
 }
 
@@ -120,7 +120,7 @@ int options_parse(struct options *o, const struct option_table *tables, size_t t
         const char *word = argv[optind - 1];
         const struct option_spec *asked = found(&known, optopt);
         if (value == ':' && asked)
-            return error_set(err, -EINVAL, "option '--%s' needs an argument: %s", asked->name, asked->argument);
+            return error_set(err, -EINVAL, "option '--%s' needs a value: %s", asked->name, asked->argument);
         if (optopt && optopt < FIRST_VALUE) {
             char letter[3] = {'-', (char)optopt, '\0'};
             return unknown_option(&known, letter, err);
@@ -166,7 +166,7 @@ int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, 
     if (str_ends(number, "s"))
         number.len--;
     if (!str_to_scaled(number, MS_PER_S, &ms) || ms <= 0 || ms > 86400LL * MS_PER_S * 366)
-        return error_set(err, -EINVAL, "'%s' is no time for '--%s': a number of seconds above 0 is needed", text, name);
+        return error_set(err, -EINVAL, "invalid value '%s' for --%s; expected a number of seconds above 0", text, name);
     *ret_ms = ms;
     return 0;
 }

@@ -150,7 +150,7 @@ int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct erro
     if (rc < 0)
         return rc;
     *ret = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
-    return *ret ? 0 : error_set(err, -EPROTO, "the answer cannot be understood");
+    return *ret ? 0 : error_set(err, -EPROTO, "cannot understand the answer");
 }
 
 static int print(struct cli *cli, json_t *body, bool report)
@@ -164,7 +164,7 @@ static int print(struct cli *cli, json_t *body, bool report)
         free(text);
     } else if ((report ? table_report(&out, &cli->page, body, options_value(&cli->options, "by", NULL))
                        : table_past(&out, &cli->page, body)) < 0) {
-        return cli_fail("the answer cannot be understood");
+        return cli_fail("cannot understand the answer");
     }
     return show_text(&out);
 }

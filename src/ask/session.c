@@ -35,7 +35,7 @@ int act_open(const struct cli *cli, struct client **ret, struct error *err)
     static const char *const sampling[] = {"direct", "source", "sysroot"};
     for (size_t i = 0; i < ARRAY_LEN(sampling); i++)
         if (options_has(&cli->options, sampling[i]))
-            return error_set(err, -EINVAL, "'%s' acts on a running daemon: --%s does not go with it", cli->name, sampling[i]);
+            return error_set(err, -EINVAL, "'%s' acts on a running daemon: it can't be combined with --%s", cli->name, sampling[i]);
     return client_open_to_act(cli->settings->server.socket, ret, err);
 }
 
@@ -74,7 +74,7 @@ static void open_client(struct session *s)
 {
     struct error err = {0};
     if (client_open(s->cli->settings->server.socket, &s->client, &err))
-        log_debug("sampling by itself", LOG_TEXT("reason", err.text));
+        log_debug("sampling directly", LOG_TEXT("reason", err.text));
 }
 
 static int open_engine(struct session *s, struct error *err)

@@ -15,7 +15,7 @@ static void say_files(const struct config *config, struct buf *out)
     if (!config)
         return;
     if (config->file_count == 0)
-        buf_text(out, "No configuration file: everything is at its default. `whirr config default` prints one to begin with.\n");
+        buf_text(out, "No configuration file: all settings are at their defaults. To start one: whirr config default\n");
     for (size_t i = 0; i < config->file_count; i++)
         buf_printf(out, "%s: fine\n", config->files[i]);
 }
@@ -81,8 +81,8 @@ static int run(struct cli *cli)
         if (strcmp(word, words[i].word) == 0)
             return words[i].run(cli);
     const char *near = nearest_name(word, names, ARRAY_LEN(names));
-    return near ? cli_usage(cli, "unknown word '%s'; did you mean '%s'?", word, near)
-                : cli_usage(cli, "unknown word '%s'; check, show or default was expected", word);
+    return near ? cli_usage(cli, "unknown subcommand '%s'; did you mean '%s'?", word, near)
+                : cli_usage(cli, "unknown subcommand '%s'; expected check, show or default", word);
 }
 
 static const struct option_spec options[] = {

@@ -46,14 +46,14 @@ static int run(struct cli *cli)
 {
     const char *bundle = options_value(&cli->options, "bundle", NULL);
     if (options_has(&cli->options, "with-private") && !bundle)
-        return cli_usage(cli, "'--with-private' goes with '--bundle'");
+        return cli_usage(cli, "--with-private needs --bundle");
     const char *unpack = options_value(&cli->options, "unpack", NULL);
     if (unpack && (bundle || cli->options.argument_count != 1))
-        return cli_usage(cli, "'--unpack FILE.machine' needs one directory, and no '--bundle'");
+        return cli_usage(cli, "--unpack FILE.machine needs a directory, and can't be combined with --bundle");
     if (unpack)
         return bundle_unpack(unpack, cli->options.arguments[0]);
     if (cli->options.argument_count)
-        return cli_usage(cli, "unexpected argument '%s'; a directory goes with '--unpack'", cli->options.arguments[0]);
+        return cli_usage(cli, "unexpected argument '%s'; only --unpack takes a directory", cli->options.arguments[0]);
     cli->direct = true; /* what this user may see is the question, not what the daemon sees */
     return bundle ? bundle_write(cli, bundle) : show(cli, render);
 }

@@ -73,7 +73,7 @@ static int read_options(struct cli *cli)
                                        .no_eviction = options_has(o, "now"),
                                        .only = -1};
     if (!status && options_has(o, "env") && cli->json)
-        status = cli_usage(cli, "--env and --json cannot be had together");
+        status = cli_usage(cli, "--env and --json can't be combined");
     return status;
 }
 
@@ -216,7 +216,7 @@ static int write_env(struct cli *cli, const struct capacity *c, const struct pla
         fprintf(stderr, "whirr: %s must be evicted first: whirr guard evict %s\n", p->evicted[i], p->evicted[i]);
     for (size_t k = 0; k < p->copy_count; k++)
         if (!placement_env(out, c, &p->copies[k]))
-            return error_set(err, -ENOTSUP, "there is no variable that selects this GPU");
+            return error_set(err, -ENOTSUP, "no environment variable selects this GPU");
     (void)cli;
     return 0;
 }
@@ -272,8 +272,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
             page_wrap(out, &cli->page, INK_PLAIN, hint, 2, 0);
         }
         if (!cli->json && !fit.is_model && fit.model_options.context > 0)
-            page_wrap(out, &cli->page, INK_WARN,
-                      "Mind: a size alone says nothing about the context; name the model's file for that.", 2, 0);
+            page_wrap(out, &cli->page, INK_WARN, "Note: a size says nothing about the context; give the model's file for that.", 2,
+                      0);
     }
     if (cli->json)
         buf_char(out, '\n');

@@ -34,7 +34,7 @@ static void write_answer(struct cli *cli, const struct forecast *f, const struct
 static void announce(const struct cli *cli, int64_t watch_ms)
 {
     if (isatty(STDERR_FILENO) && !options_has(&cli->options, "watch-for"))
-        fprintf(stderr, "whirr: no daemon remembers what was: watching for %lld s (--watch-for)\n",
+        fprintf(stderr, "whirr: no daemon is running, so there is no past; watching for %lld s (--watch-for)\n",
                 (long long)(watch_ms / MS_PER_S));
 }
 
@@ -142,7 +142,7 @@ static int run(struct cli *cli)
     if (options_seconds(&cli->options, "watch-for", &watch_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (watch_ms > WATCH_MAX_MS)
-        return cli_usage(cli, "--watch-for takes at most an hour (%d seconds); a daemon watches all the time",
+        return cli_usage(cli, "--watch-for is at most an hour (%d seconds); to watch all the time: whirr serve",
                          WATCH_MAX_MS / MS_PER_S);
     int status = show(cli, render);
     forget();

@@ -90,9 +90,9 @@ static int run(struct cli *cli)
 {
     bool plugin = options_has(&cli->options, "nagios");
     if (plugin && cli->json)
-        return cli_usage(cli, "--json and --nagios cannot be had together");
+        return cli_usage(cli, "--json and --nagios can't be combined");
     if (plugin && options_has(&cli->options, "watch"))
-        return cli_usage(cli, "--nagios is one line and does not go with --watch");
+        return cli_usage(cli, "--nagios and --watch can't be combined");
     cli->failure_status = plugin ? health_exit_code(HEALTH_UNKNOWN) : 0;
     return show(cli, render);
 }

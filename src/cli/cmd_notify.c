@@ -106,8 +106,7 @@ static int print_result(const struct cli *cli, const struct config_notify *c, co
         return result;
     if (cli->json)
         return EXIT_FAILED;
-    return cli_fail("notifier '%s' (%s) could not be told, after %lld ms: %s", c->entry.name, r->target, (long long)r->took_ms,
-                    r->error);
+    return cli_fail("cannot reach notifier '%s' (%s) after %lld ms: %s", c->entry.name, r->target, (long long)r->took_ms, r->error);
 }
 
 static int unknown(const struct config *config, const char *name)
@@ -118,9 +117,9 @@ static int unknown(const struct config *config, const char *name)
         names[i] = config->notify[i].entry.name;
     const char *near = nearest_name(name, names, count);
     if (near)
-        return cli_fail("there is no [notify.%s] in the configuration; did you mean '%s'?", name, near);
-    return cli_fail("there is no [notify.%s] in the configuration%s", name,
-                    count ? "; `whirr notify list` names those that are there" : ", nor any other");
+        return cli_fail("no [notify.%s] in the configuration; did you mean '%s'?", name, near);
+    return cli_fail("no [notify.%s] in the configuration%s", name,
+                    count ? "; `whirr notify list` shows the known ones" : ", nor any other");
 }
 
 static int test(struct cli *cli, const struct config *config, const char *name)
@@ -132,7 +131,7 @@ static int test(struct cli *cli, const struct config *config, const char *name)
         if (strcmp(c->entry.name, name) != 0)
             continue;
         if (notifier_check(c, &err) < 0)
-            return cli_fail("notifier '%s' cannot work as it is set up: %s", name, err.text);
+            return cli_fail("notifier '%s' is not set up correctly: %s", name, err.text);
         struct alert_notice example;
         struct notifier_result result;
         make_example(&cli->env, options_has(&cli->options, "resolved"), severity, &example);
@@ -150,7 +149,8 @@ static int run(struct cli *cli)
     bool testing = strcmp(word, "test") == 0;
     if (!testing && strcmp(word, "list") != 0) {
         const char *near = nearest_name(word, words, ARRAY_LEN(words));
-        return cli_usage(cli, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
+                         near ? "'?" : "");
     }
     if (testing && !name)
         return cli_usage(cli, "'notify test' needs the NAME of a [notify.NAME] table");

@@ -44,7 +44,7 @@ static int record(struct cli *cli, struct session *session, struct recorder *rec
         if (!s || recorder_add(recorder, s, &err) < 0)
             return cli_fail("%s", err.text);
         if (report)
-            fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " KiB, ^C ends ", recorder_samples(recorder),
+            fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " KiB, Ctrl+C stops ", recorder_samples(recorder),
                     recorder_bytes(recorder) / 1024);
         next.ns = MAX_OF(next.ns + every_ms * NS_PER_MS, clock_mono(&clock_system).ns);
         if (duration_ms && next.ns >= end.ns)
@@ -79,7 +79,7 @@ static int run(struct cli *cli)
         if (recorder_close(recorder, &err) < 0)
             status = cli_fail("%s", err.text);
         else if (status == EXIT_FINE && !options_has(&cli->options, "quiet"))
-            fprintf(stderr, "%s: %" PRIu64 " samples added, %" PRIu64 " bytes; play it with `whirr --source replay:%s`\n", path,
+            fprintf(stderr, "%s: %" PRIu64 " samples added, %" PRIu64 " bytes; replay it with `whirr --source replay:%s`\n", path,
                     samples, bytes, path);
     } else {
         cli_fail("%s", err.text);

@@ -41,7 +41,7 @@ static int print_json(const struct buf *answer, const char *place)
     AUTO_FREE char *text = json ? json_dumps(json, JSON_PRESERVE_ORDER) : NULL;
     json_decref(json);
     if (!text)
-        return cli_fail("the answer of the daemon at %s cannot be understood", place);
+        return cli_fail("cannot understand the answer of the daemon at %s", place);
     buf_printf(&out, "%s\n", text);
     return show_text(&out);
 }
@@ -64,7 +64,7 @@ static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
         return print_json(&answer, place);
     words_duration(for_ms, duration);
     if (for_ms == 0)
-        printf("The daemon at %s reads the GPUs again.\n", place);
+        printf("The daemon at %s is reading the GPUs again.\n", place);
     else if (result == 202)
         printf("The daemon at %s is releasing the GPU driver, but a call into it has not come back yet; see `whirr doctor`.\n",
                place);

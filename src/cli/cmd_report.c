@@ -13,7 +13,7 @@ static int run(struct cli *cli)
     struct past_question q = {0};
     struct error err = {0};
     if (options_has(&cli->options, "source") || options_has(&cli->options, "sysroot"))
-        return cli_usage(cli, "a report is made from the history, not from a source: --store names another one");
+        return cli_usage(cli, "a report reads the history, not a source; for another history: --store");
     return past_report_of(cli, &q, &err) < 0 ? cli_usage(cli, "%s", err.text) : past_show(cli, &q);
 }
 

@@ -54,7 +54,7 @@ static void list_text(struct buf *out, const struct page *page, const struct sim
     }
     AUTO_BUF struct buf cards = BUF(8192);
     const char *name;
-    buf_text(&cards, "Cards of `model=NAME`:");
+    buf_text(&cards, "GPUs of `model=NAME`:");
     for (size_t i = 0; (name = sim_card(i, NULL)) != NULL; i++)
         buf_printf(&cards, " %s", name);
     page_wrap(out, page, INK_PLAIN, cards.at, 2, 0);
@@ -67,7 +67,7 @@ static int run(struct cli *cli)
     size_t count = sim_scenarios(&scenarios);
     const char *what = cli->options.argument_count ? cli->options.arguments[0] : "list";
     if (strcmp(what, "list") != 0)
-        return cli_usage(cli, "unknown word '%s'; did you mean 'list'?", what);
+        return cli_usage(cli, "unknown subcommand '%s'; did you mean 'list'?", what);
     if (cli->json)
         list_json(&out, scenarios, count);
     else

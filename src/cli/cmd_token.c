@@ -21,9 +21,9 @@ static void say_place(const char *path, const char *done)
     struct error err = {0};
     pid_t holder;
     if (place_lock(lock, &err) == 0 && lock_held(lock, &holder))
-        fprintf(stderr, "%s %s; the daemon that uses it (pid %d) knows at once.\n", done, path, (int)holder);
+        fprintf(stderr, "%s %s; the daemon that uses it (PID %d) applies it immediately.\n", done, path, (int)holder);
     else
-        fprintf(stderr, "%s %s; no daemon uses it now.\n", done, path);
+        fprintf(stderr, "%s %s; no daemon is using it now.\n", done, path);
 }
 
 static int new_token(struct cli *cli, struct token_file *f, const char *path, const char *name)
@@ -74,7 +74,7 @@ static int list_tokens(struct cli *cli, const struct token_file *f)
         jw_end(&j);
         buf_char(&out, '\n');
     } else if (f->count == 0) {
-        buf_text(&out, "No tokens. `whirr token new NAME` makes one.\n");
+        buf_text(&out, "No tokens. To create one: whirr token new NAME\n");
     }
     return show_text(&out);
 }
@@ -96,7 +96,7 @@ static int run(struct cli *cli)
     if (strcmp(verb, "remove") != 0)
         return cli_usage(cli, "'%s' is neither new, list nor remove", verb);
     if (!name)
-        return cli_usage(cli, "which one? `whirr token list` shows their names");
+        return cli_usage(cli, "'remove' needs the name of a token; `whirr token list` shows them");
     if (token_file_remove(f, name, &err))
         return cli_fail("%s", err.text);
     say_place(path, "Removed from");

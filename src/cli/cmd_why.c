@@ -95,13 +95,13 @@ static int run(struct cli *cli)
     const struct options *o = &cli->options;
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
         if (options_has(o, "store") || options_has(o, "host"))
-            return cli_usage(cli, "--store and --host are about the past: --at or --since say when");
+            return cli_usage(cli, "--store and --host need --at or --since");
         return show(cli, render);
     }
     if (options_has(o, "watch"))
-        return cli_usage(cli, "the past does not change: --watch cannot be combined with it");
+        return cli_usage(cli, "--watch can't be combined with --at or --since");
     if (options_has(o, "source") || options_has(o, "sysroot"))
-        return cli_usage(cli, "the past is in the history, not in a source: --store names another one");
+        return cli_usage(cli, "the past comes from the history, not from a source; for another history: --store");
     return past_question_of(cli, &q, &err) < 0 ? cli_usage(cli, "%s", err.text) : past_show(cli, &q);
 }
 

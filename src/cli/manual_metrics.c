@@ -50,7 +50,7 @@ void manual_metrics(struct buf *out, const struct page *page)
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         item(out, page, process_metric_table[i].json, "", process_metric_table[i].help);
     buf_char(out, '\n');
-    heading(out, page, "Metrics of the machine, host.NAME in alert rules");
+    heading(out, page, "Metrics of the host, host.NAME in alert rules");
     for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
         item(out, page, host_metric_table[i].json, host_metric_table[i].prometheus, host_metric_table[i].help);
 }
@@ -77,9 +77,8 @@ void manual_metrics_markdown(struct buf *out)
                   "| JSON | meaning |\n|---|---|\n");
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         buf_printf(out, "| `%s` | %s |\n", process_metric_table[i].json, process_metric_table[i].help);
-    buf_text(out, "\n## Of the machine\n\n"
-                  "In the object `machine` of `/api/gpu/metrics`, and as `host.NAME` in alert rules. Rates and shares of CPU time "
-                  "need a second sample.\n\n| JSON | Prometheus | meaning |\n|---|---|---|\n");
+    buf_text(out, "\n## Of the host\n\nIn the object `machine` of `/api/gpu/metrics`, and as `host.NAME` in alert rules. Rates and "
+                  "shares of CPU time need a second sample.\n\n| JSON | Prometheus | meaning |\n|---|---|---|\n");
     for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
         buf_printf(out, "| `%s` | `%s` | %s |\n", host_metric_table[i].json, host_metric_table[i].prometheus,
                    host_metric_table[i].help);

@@ -75,14 +75,14 @@ static int parts_of(const char *path, size_t *ret_at)
 static int read_parts(const char *path, size_t at, int count, struct model_facts *facts, struct error *err)
 {
     if (count > PARTS_MAX)
-        return error_set(err, -EFBIG, "'%s': a model in %d parts is too much", path, count);
+        return error_set(err, -EFBIG, "'%s': a model of %d parts is too large", path, count);
     int rc = 0;
     for (int i = 1; rc == 0 && i <= count; i++) {
         char part[PATH_MAX];
         snprintf(part, sizeof part, "%.*s-%05d-of-%05d.gguf", (int)at, path, i, count);
         rc = read_header(part, gguf_read, facts, err);
         if (rc == 0 && facts->split_count && facts->split_count != count)
-            rc = error_set(err, -EBADMSG, "'%s' says that there are %lld parts", part, (long long)facts->split_count);
+            rc = error_set(err, -EBADMSG, "'%s' claims to have %lld parts", part, (long long)facts->split_count);
     }
     return rc;
 }
@@ -151,7 +151,7 @@ static int names_of_index(const char *folder, struct names *n, struct error *err
         {
             const char *name = json_string_value(file);
             if (!name || strchr(name, '/'))
-                rc = error_set(err, -EBADMSG, "'%s' names a file that is not in the folder", path);
+                rc = error_set(err, -EBADMSG, "'%s' refers to a file that is not in the directory", path);
             else if (rc == 0)
                 rc = add_name(n, name, err);
         }

@@ -38,9 +38,9 @@ void profile_apply(struct config_entry *entry, const struct section *section, st
                 *origin = (struct config_origin){CONFIG_FROM_PROFILE, profile_names[profile], 0, 0};
             }
         } else if (*value != implications[i].value) {
-            problem_add(problems, !implications[i].mandatory, origin, "%s.%s = %s goes against profile \"%s\"%s", section->path,
+            problem_add(problems, !implications[i].mandatory, origin, "%s.%s = %s contradicts profile \"%s\"%s", section->path,
                         s->key, *value ? "true" : "false", profile_names[profile],
-                        implications[i].mandatory ? ", which cannot do without it" : "; it is done as written here");
+                        implications[i].mandatory ? ", which requires it" : "; this setting wins");
         }
     }
 }

@@ -39,7 +39,7 @@ static int make_folders(char *path, struct error *err)
         int made = mkdir(path, 0700);
         *slash = kept;
         if (made && errno != EEXIST && errno != EROFS && !(errno == EACCES && kept))
-            return error_set(err, -errno, "cannot make the folder '%s': %s", path, strerror(errno));
+            return error_set(err, -errno, "cannot create the directory '%s': %s", path, strerror(errno));
         if (!kept)
             return 0;
     }
@@ -63,7 +63,7 @@ int place_state(char path[PLACE_SIZE], struct error *err)
     if (!found)
         found = join(path, getenv("HOME"), "/.local/state/whirr");
     if (!found)
-        return error_set(err, -ENOENT, "there is no place for state: neither XDG_STATE_HOME nor HOME is set");
+        return error_set(err, -ENOENT, "no state directory: neither XDG_STATE_HOME nor HOME is set");
     return make_folders(path, err);
 }
 

@@ -105,7 +105,7 @@ static bool refuse(const struct setting *s, char why[WHY_SIZE])
 {
     AUTO_BUF struct buf allowed = BUF(WHY_SIZE);
     setting_describe_allowed(s, &allowed);
-    snprintf(why, WHY_SIZE, "allowed is %s", allowed.at ? allowed.at : "");
+    snprintf(why, WHY_SIZE, "expected %s", allowed.at ? allowed.at : "");
     return false;
 }
 

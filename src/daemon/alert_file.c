@@ -27,7 +27,7 @@ static void *write_texts(void *arg)
         struct error err = {0};
         int result = keep_write(f->path, str_from(text), &err);
         if (result && !told)
-            log_error("the state of alerts cannot be kept, a restart forgets it", LOG_TEXT("error", err.text));
+            log_error("cannot save the state of alerts; it will not survive a restart", LOG_TEXT("error", err.text));
         told = result != 0;
         free(text);
     }
@@ -57,7 +57,7 @@ void alert_file_set_aside(struct alert_file *f)
 {
     struct error err = {0};
     if (keep_aside(f->path, &err))
-        log_warn("the damaged state of alerts cannot be moved away", LOG_TEXT("error", err.text));
+        log_warn("cannot move the damaged state of alerts away", LOG_TEXT("error", err.text));
 }
 
 void alert_file_write(struct alert_file *f, struct buf *text)

@@ -36,7 +36,7 @@ static void log_news(enum alert_news news, const struct alert *a)
                      severity = LOG_TEXT("severity", severity_name(a->severity));
     char text[ALERT_SUMMARY_SIZE + 32];
     bool begins = news == NEWS_FIRED || news == NEWS_HEARD;
-    snprintf(text, sizeof text, "alert %s: %s", begins ? "fires" : "is over, which was", a->summary);
+    snprintf(text, sizeof text, "alert %s: %s", begins ? "fires" : "is resolved, was", a->summary);
     if (begins && a->severity != CONFIG_SEVERITY_INFO)
         log_warn(text, name, severity, gpu);
     else
@@ -48,7 +48,7 @@ static void store_news(struct alert_part *p, enum alert_news news, const struct 
     char text[ALERT_SUMMARY_SIZE + NOTICE_ALERT_SIZE + 32];
     if (!p->store || news == NEWS_HEARD)
         return;
-    snprintf(text, sizeof text, "%s %s: %s", a->rule, news == NEWS_FIRED ? "fires" : "is over, which was", a->summary);
+    snprintf(text, sizeof text, "%s %s: %s", a->rule, news == NEWS_FIRED ? "fires" : "is resolved, was", a->summary);
     store_service_event(p->store, &(struct store_event){.at = news == NEWS_FIRED ? a->state.started_at : a->state.ended_at,
                                                         .gpu_index = a->gpu_index,
                                                         .kind = "alert",
@@ -98,7 +98,7 @@ static void restore(struct alert_part *p)
         result = alert_keep_read(&p->set, buf_view(&text), &err);
     if (result == 0)
         return;
-    log_error("the state of alerts cannot be read, all begin anew", LOG_TEXT("error", err.text));
+    log_error("cannot read the state of alerts, starting over", LOG_TEXT("error", err.text));
     if (result == -EINVAL)
         alert_file_set_aside(p->file);
 }
@@ -108,7 +108,7 @@ static void open_file(struct alert_part *p)
     char folder[PLACE_SIZE], path[PLACE_SIZE + 16];
     struct error err = {0};
     if (place_state(folder, &err) < 0) {
-        log_warn("alerts do not survive a restart", LOG_TEXT("error", err.text));
+        log_warn("the state of alerts will not survive a restart", LOG_TEXT("error", err.text));
         return;
     }
     snprintf(path, sizeof path, "%s/alerts.json", folder);
@@ -209,7 +209,7 @@ static void reload(void *part, const struct config *config)
     struct alert_part *p = part;
     struct alert_rules *rules = read_rules(p->env, config);
     if (!rules) {
-        log_error("the alert rules cannot be changed, the old ones stay");
+        log_error("cannot change the alert rules, keeping the old ones");
         return;
     }
     alert_set_rules(&p->set, rules, clock_wall(p->env->clock), on_news, p);

@@ -251,12 +251,12 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
     if (part_query(r, "gpu", text, sizeof text)) {
         int at = snapshot_find_gpu(r->latest, text);
         if (at < 0)
-            return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
+            return part_error(out, 404, "no_such_gpu", "No such GPU.");
         wish.only = r->latest->gpus[at].index;
     }
     AUTO_FREE struct placement *found = placement_find(c, &wish);
     if (!found)
-        return part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
+        return part_error(out, 500, "out_of_memory", "Out of memory.");
     struct json_writer j = JSON_WRITER(out);
     json_placement(&j, c, &wish, found, &(struct fit_subject){.context_wanted = -1});
     buf_char(out, '\n');
@@ -268,7 +268,7 @@ static int get_capacity(void *part, const struct part_request *r, struct buf *ou
     struct capacity_part *p = part;
     AUTO_FREE struct capacity *c = measure(p, r->latest);
     if (!c)
-        return part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
+        return part_error(out, 500, "out_of_memory", "Out of memory.");
     struct json_writer j = JSON_WRITER(out);
     json_capacity(&j, r->latest, c, tracks(p) ? p->courses : NULL);
     buf_char(out, '\n');
@@ -278,7 +278,7 @@ static int get_capacity(void *part, const struct part_request *r, struct buf *ou
 static int get_placement(void *part, const struct part_request *r, struct buf *out)
 {
     AUTO_FREE struct capacity *c = measure(part, r->latest);
-    return c ? place(r, c, out) : part_error(out, 500, "out_of_memory", "There is not enough memory to answer.");
+    return c ? place(r, c, out) : part_error(out, 500, "out_of_memory", "Out of memory.");
 }
 
 static const struct route routes_of_capacity[] = {

@@ -101,7 +101,7 @@ static void on_stop(void *user)
 {
     struct daemon *d = user;
     log_info("stopping", LOG_INT("clients", (int64_t)server_clients(d->host.server)));
-    sd_notify_send("STOPPING=1\nSTATUS=Telling %zu clients", server_clients(d->host.server));
+    sd_notify_send("STOPPING=1\nSTATUS=Disconnecting %zu clients", server_clients(d->host.server));
     server_stop(d->host.server);
 }
 
@@ -119,7 +119,7 @@ static void check_required(struct daemon *d, const struct snapshot *s)
     for (size_t i = 0; i < s->source_count; i++)
         if (strcmp(s->sources[i].name, "nvml") == 0 && s->sources[i].state != SOURCE_OFF)
             return;
-    log_error("NVML is required (worker.require_nvml) and not there, stopping", LOG_TEXT("error", s->driver.error_message));
+    log_error("NVML is required (worker.require_nvml) but not available, stopping", LOG_TEXT("error", s->driver.error_message));
     d->failed = true;
     server_stop(d->host.server);
 }
@@ -173,7 +173,7 @@ static void reload_server(struct daemon *d, const struct config *fresh, struct c
     struct server_options o = server_options(d, fresh);
     if (server_reload(d->host.server, &o, &err) == 0)
         return;
-    log_error("the new certificate cannot be used, the old one stays", LOG_TEXT("error", err.text));
+    log_error("cannot use the new certificate, keeping the old one", LOG_TEXT("error", err.text));
     for (size_t i = 0; i < changes->count; i++)
         changes->applied -= is_tls(&changes->list[i]);
 }
@@ -206,7 +206,7 @@ static void on_reload(void *user)
     int result = d->options->load(d->options->user, &fresh, &problems);
     tell_problems(&problems);
     if (result) {
-        log_error("the configuration has mistakes, the old settings stay");
+        log_error("the configuration has mistakes, keeping the old settings");
     } else {
         apply(d, fresh);
         if (d->current != d->first)
@@ -261,7 +261,7 @@ static int lock_state(struct daemon *d, struct error *err)
         rc = lock_take(path, &d->lock, &holder, &inner);
     if (rc == -EBUSY)
         return error_set(err, rc,
-                         "another daemon (pid %d) uses the state directory %.*s; stop it, or set XDG_STATE_HOME to another one",
+                         "another daemon (PID %d) is using the state directory %.*s; stop it, or set XDG_STATE_HOME to another one",
                          (int)holder, (int)(strrchr(path, '/') - path), path);
     if (rc < 0)
         log_warn("the state directory is used without a lock", LOG_TEXT("error", inner.text));
@@ -337,7 +337,7 @@ static void tell_start(const struct daemon *d)
     for (size_t i = 0; (address = server_address(d->host.server, i)); i++)
         log_info("listening", LOG_TEXT("address", address));
     if (d->first->server.insecure)
-        log_warn("everyone who reaches these addresses may read: no token is asked for (--insecure)");
+        log_warn("anyone who can reach these addresses can read: no token is required (--insecure)");
     sd_notify_send("READY=1\nSTATUS=Waiting for the first sample");
 }
 
@@ -351,9 +351,9 @@ int daemon_run(const struct daemon_options *options)
     struct error err = {0};
     int given_up = privileges_drop();
     if (given_up > 0)
-        log_debug("capabilities given up", LOG_INT("count", given_up));
+        log_debug("capabilities dropped", LOG_INT("count", given_up));
     else if (given_up < 0)
-        log_warn("capabilities could not be given up", LOG_TEXT("error", strerror(-given_up)));
+        log_warn("cannot drop capabilities", LOG_TEXT("error", strerror(-given_up)));
     block_signals(SIG_BLOCK);
     int result = start(&d, &err);
     block_signals(SIG_UNBLOCK);

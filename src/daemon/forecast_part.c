@@ -208,7 +208,7 @@ static int get_forecast(void *part, const struct part_request *r, struct buf *ou
     if (part_query(r, "gpu", which, sizeof which)) {
         only = p->last ? snapshot_find_gpu(p->last, which) : -1;
         if (only < 0)
-            return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
+            return part_error(out, 404, "no_such_gpu", "No such GPU.");
     }
     struct forecast_basis basis = basis_of(p);
     struct json_writer j = JSON_WRITER(out);

@@ -83,7 +83,7 @@ static void *open_guard(const struct part_host *host, struct error *ret)
     if (kept)
         str_copy(folder + strlen(folder), 8, STR("/guard"));
     else
-        log_warn("the guard cannot keep a journal", LOG_TEXT("error", err.text));
+        log_warn("the guard cannot write its journal", LOG_TEXT("error", err.text));
     struct guard_options options = {
         .env = host->env, .state_dir = kept ? folder : NULL, .sample = sample, .event = on_event, .user = p};
     p->door.guard = p->events ? guard_new(&options, &err) : NULL;
@@ -119,7 +119,7 @@ static bool is_configured(void *user, const char *name)
     for (size_t i = 0; i < config->guard_worker_count; i++)
         if (strcmp(config->guard_worker[i].entry.name, name) == 0)
             return true;
-    log_info("the worker is not guarded any more", LOG_TEXT("worker", name));
+    log_info("the worker is no longer guarded", LOG_TEXT("worker", name));
     return false;
 }
 

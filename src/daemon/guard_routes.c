@@ -68,7 +68,7 @@ static int announce(void *part, const struct part_request *r, struct buf *out)
         return status;
     int rc = guard_announce(guard_of(part), pid);
     if (rc == -ESRCH)
-        return part_error(out, 404, "no_such_process", "There is no process of that number here.");
+        return part_error(out, 404, "no_such_process", "No process with that PID.");
     if (rc < 0)
         return part_error(out, 503, "too_many", "Too many programs are announced.");
     return say_workers(guard_of(part), out, 202);
@@ -94,7 +94,7 @@ static int wish(void *part, const struct part_request *r, struct buf *out, enum 
     if (worker && !json_is_string(worker) && !json_is_null(worker))
         status = part_error(out, 400, "bad_body", "\"worker\" must be the name of a worker.");
     else if (guard_wish(guard_of(part), json_string_value(worker), what) < 0)
-        status = part_error(out, 404, "no_such_worker", "No worker of that name is under guard.");
+        status = part_error(out, 404, "no_such_worker", "No guarded worker has that name.");
     else
         status = say_workers(guard_of(part), out, 202);
     json_decref(json);
@@ -145,6 +145,6 @@ int guard_routes_answer(struct guard_door *door, const char *method, struct str 
             return guard_routes[i].answer(door, &r, out);
         known = true;
     }
-    return known ? part_error(out, 405, "method_not_allowed", "This path does not know that method.")
-                 : part_error(out, 404, "not_found", "There is no such path.");
+    return known ? part_error(out, 405, "method_not_allowed", "This path does not support that method.")
+                 : part_error(out, 404, "not_found", "No such path.");
 }

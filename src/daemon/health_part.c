@@ -42,9 +42,9 @@ static void *open_health(const struct part_host *host, struct error *ret)
     if (place_state(state, &err) == 0)
         snprintf(p->path, sizeof p->path, "%s/health.json", state);
     else
-        log_warn("what is known of the GPUs' health does not survive a restart", LOG_TEXT("error", err.text));
+        log_warn("health records of the GPUs will not survive a restart", LOG_TEXT("error", err.text));
     if (p->path[0] && health_watch_load(p->watch, p->path, &err) < 0 && err.code != -ENOENT)
-        log_warn("what was known of the GPUs' health cannot be read, it begins anew", LOG_TEXT("file", p->path),
+        log_warn("cannot read the health records of the GPUs, starting over", LOG_TEXT("file", p->path),
                  LOG_TEXT("error", err.text));
     return p;
 }
@@ -65,7 +65,7 @@ static void save(struct health_part *p, struct wall now)
         return;
     int rc = health_watch_save(p->watch, p->path, &err);
     if (rc < 0 && !p->saving_fails)
-        log_warn("what is known of the GPUs' health does not survive a restart", LOG_TEXT("error", err.text));
+        log_warn("health records of the GPUs will not survive a restart", LOG_TEXT("error", err.text));
     p->saving_fails = rc < 0;
     p->saved_at = now;
 }
@@ -125,7 +125,7 @@ static void tell_log_once(struct health_part *p)
     struct health_basis basis;
     health_watch_basis(p->watch, &basis);
     if (!p->told_log && basis.log_message[0])
-        log_warn("driver errors in the kernel log are not seen", LOG_TEXT("reason", basis.log_message));
+        log_warn("cannot watch the kernel log for driver errors", LOG_TEXT("reason", basis.log_message));
     p->told_log = true;
 }
 
@@ -224,7 +224,7 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
     if (part_query(r, "gpu", which, sizeof which)) {
         int at = p->last ? snapshot_find_gpu(p->last, which) : -1;
         if (at < 0)
-            return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
+            return part_error(out, 404, "no_such_gpu", "No such GPU.");
         only = p->last->gpus[at].index;
     }
     health_watch_basis(p->watch, &basis);

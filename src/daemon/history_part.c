@@ -49,8 +49,8 @@ static int lock_file(struct history_place *place, struct error *err)
     snprintf(path, sizeof path, "%s-lock", place->text);
     int rc = lock_take(path, &place->lock, &holder, &inner);
     if (rc == -EBUSY)
-        return error_set(err, rc, "another daemon (pid %d) writes into %s; stop it, or name another file with --store", (int)holder,
-                         place->text);
+        return error_set(err, rc, "another daemon (PID %d) is writing to %s; stop it, or give another file with --store",
+                         (int)holder, place->text);
     if (rc < 0)
         log_warn("the history database is used without a lock", LOG_TEXT("error", inner.text));
     return 0;

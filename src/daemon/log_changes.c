@@ -39,13 +39,13 @@ static void tell_source(const struct source_status *now, const struct source_sta
         else
             log_info("source started", name, LOG_INT("count", now->gpu_count));
         break;
-    case SOURCE_FAILING: log_error("query failed, trying again at the next sample", name, why, count, total); break;
+    case SOURCE_FAILING: log_error("query failed, retrying at the next sample", name, why, count, total); break;
     case SOURCE_SET_ASIDE:
-        log_error("source set aside after repeated failures, trying again with growing pauses", name, why, count, total);
+        log_error("source suspended after repeated failures, retrying with growing pauses", name, why, count, total);
         break;
-    case SOURCE_HUNG: log_error("source hangs in its driver and was given up, the rest goes on", name, why); break;
-    case SOURCE_RELEASED: log_info("source let go on request", name); break;
-    case SOURCE_ASLEEP: log_info("source closed, all of its GPUs sleep", name); break;
+    case SOURCE_HUNG: log_error("source is hanging in its driver and was abandoned, the rest continues", name, why); break;
+    case SOURCE_RELEASED: log_info("source released on request", name); break;
+    case SOURCE_ASLEEP: log_info("source closed, all of its GPUs are asleep", name); break;
     case SOURCE_OFF: log_debug("source is not in use", name, why); break;
     }
 }
@@ -59,8 +59,8 @@ static void tell_gpu(const struct gpu *now, const struct gpu *before)
                      why = LOG_TEXT("error", now->error_message);
     switch (now->state) {
     case GPU_OK: log_info("GPU can be read again", gpu, name); break;
-    case GPU_ASLEEP: log_debug("GPU sleeps", gpu, name); break;
-    case GPU_ERROR: log_error("GPU cannot be read", gpu, name, why); break;
+    case GPU_ASLEEP: log_debug("GPU is asleep", gpu, name); break;
+    case GPU_ERROR: log_error("cannot read GPU", gpu, name, why); break;
     case GPU_LOST: log_error("GPU is lost", gpu, name, why); break;
     }
 }

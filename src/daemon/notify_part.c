@@ -33,11 +33,11 @@ static void *open_notify(const struct part_host *host, struct error *ret)
     if (config->notify_count && place_state(state, &err) == 0)
         snprintf(folder, sizeof folder, "%s/notify", state);
     else if (config->notify_count)
-        log_warn("notices that wait do not survive a restart", LOG_TEXT("error", err.text));
+        log_warn("queued notifications will not survive a restart", LOG_TEXT("error", err.text));
     const struct notifier_options options = {.env = host->env, .config = config, .folder = folder[0] ? folder : NULL, .say = say};
     p->service = notifier_service_new(&options, &err);
     if (!p->service)
-        log_error("nobody is told of alerts", LOG_TEXT("error", err.text));
+        log_error("nobody is notified of alerts", LOG_TEXT("error", err.text));
     return p;
 }
 

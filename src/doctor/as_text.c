@@ -77,7 +77,7 @@ static void text_cards(struct buf *out, const struct page *page, const struct do
     static const struct grid_column columns[] = {
         {"  PCI", LEFT, 0}, {"CARD", LEFT, 0}, {"DRIVER", LEFT, 0}, {"POWER", LEFT, 2}, {"SHOWN AS", LEFT, 0},
     };
-    title(out, page, "Cards on the PCI bus");
+    title(out, page, "GPUs on the PCI bus");
     if (!f->card_count) {
         buf_text(out, "  ");
         page_wrap(out, page, INK_FAINT, "none", 2, 2);
@@ -110,14 +110,13 @@ static void text_rights(struct buf *out, const struct page *page, const struct d
     pair(out, page, f->hidepid ? INK_WARN : INK_PLAIN, "/proc", f->hidepid ? "hides processes of others" : "shows all processes");
     for (size_t i = 0; i < f->node_count; i++) {
         const struct doctor_node *node = &f->nodes[i];
-        snprintf(text, sizeof text, node->usable ? "may be used" : "may not be opened (mode %04o%s%s)", node->mode,
+        snprintf(text, sizeof text, node->usable ? "may be used" : "cannot be opened (mode %04o%s%s)", node->mode,
                  node->group[0] ? ", group " : "", node->group);
         pair(out, page, node->usable ? INK_GOOD : INK_WARN, node->path, text);
     }
     title(out, page, "Container");
-    pair(out, page, INK_PLAIN, "runtime", f->container[0] ? f->container : "none recognised");
-    pair(out, page, INK_PLAIN, "PID namespace",
-         f->own_pid_namespace ? "its own: processes outside have no names" : "the machine's");
+    pair(out, page, INK_PLAIN, "runtime", f->container[0] ? f->container : "none recognized");
+    pair(out, page, INK_PLAIN, "PID namespace", f->own_pid_namespace ? "its own: processes outside have no names" : "the host's");
     if (f->visible_devices[0])
         pair(out, page, INK_PLAIN, "visible devices", f->visible_devices);
 }
@@ -146,7 +145,7 @@ static void text_gpus(struct buf *out, const struct page *page, const struct sna
         snprintf(text, sizeof text, "%s%s", gpu_state_name(gpu->state), gpu->state == GPU_ASLEEP ? ": left alone" : "");
         pair(out, page, gpu->state == GPU_OK ? INK_GOOD : gpu->state == GPU_ASLEEP ? INK_FAINT : INK_BAD, "state", text);
         if (gpu->error_message[0])
-            pair(out, page, INK_BAD, "driver says", gpu->error_message);
+            pair(out, page, INK_BAD, "driver reports", gpu->error_message);
         for (int why = READING_UNREAD; why <= READING_PENDING; why++)
             if (why != READING_OK && gpu->state == GPU_OK)
                 text_absent(out, page, gpu, (enum reading_state)why);
@@ -158,7 +157,7 @@ static void text_described(struct buf *out, const struct page *page, const char 
     struct str rest = str_from(described), line;
     if (!rest.len)
         return;
-    title(out, page, "What the sources say");
+    title(out, page, "What the sources report");
     while (str_cut(&rest, '\n', &line)) {
         char text[2048];
         int indent = 2;

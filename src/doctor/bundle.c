@@ -221,7 +221,7 @@ static int add_recording(struct bundle *b, struct error *err)
 {
     char folder[] = "/tmp/whirr-bundle-XXXXXX", path[64];
     if (!mkdtemp(folder))
-        return error_set(err, -errno, "cannot make a folder in /tmp: %s", strerror(errno));
+        return error_set(err, -errno, "cannot create a directory in /tmp: %s", strerror(errno));
     snprintf(path, sizeof path, "%s/recording", folder);
     struct recorder *recorder = recorder_open(path, err);
     int rc = recorder ? 0 : err->code;
@@ -320,7 +320,7 @@ static int fill(struct bundle *b, struct caught *caught, struct error *err)
         b->left_out += machine_write(&b->out, buf_view(&b->about), b->entries, b->entry_count);
     else
         write_archive(b);
-    return b->out.failed ? error_set(err, -EFBIG, "the machine does not fit into %d MiB", ARCHIVE_MAX >> 20) : 0;
+    return b->out.failed ? error_set(err, -EFBIG, "the bundle does not fit into %d MiB", ARCHIVE_MAX >> 20) : 0;
 }
 
 static int save(const struct bundle *b, const char *path, struct error *err)
@@ -367,8 +367,8 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
                    path);
     else
         buf_printf(&out,
-                   "Look into it before you send it (tar tvzf %s). Replay it with:\n"
-                   "  mkdir machine && tar xzf %s -C machine && whirr --sysroot machine\n",
+                   "Check it before you send it (tar tvzf %s). Replay it with:\n  mkdir machine && tar xzf %s -C machine && whirr "
+                   "--sysroot machine\n",
                    path, path);
     show_text(&out);
 }

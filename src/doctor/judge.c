@@ -53,14 +53,15 @@ static void nvidia_card_without_driver(struct patient *p, const struct doctor_ca
 {
     if (strcmp(card->driver, "nouveau") == 0)
         found(p, USEFUL,
-              "Install NVIDIA's driver (Debian: nvidia-driver) and reboot; nouveau tells next to nothing about load and processes.",
-              "The NVIDIA card at %s runs with nouveau.", card->pci_address);
+              "Install NVIDIA's driver (Debian: nvidia-driver) and reboot; nouveau reports almost nothing about utilization and "
+              "processes.",
+              "The NVIDIA GPU at %s is using nouveau.", card->pci_address);
     else if (strcmp(card->driver, "vfio-pci") == 0)
-        found(p, NOTE, "", "The NVIDIA card at %s is lent to a virtual machine (vfio-pci) and cannot be read from here.",
+        found(p, NOTE, "", "The NVIDIA GPU at %s is assigned to a virtual machine (vfio-pci) and can't be read from here.",
               card->pci_address);
     else if (!card->driver[0])
         found(p, URGENT, "Install NVIDIA's driver (Debian: nvidia-driver), or load it with `sudo modprobe nvidia`.",
-              "The NVIDIA card at %s has no driver.", card->pci_address);
+              "The NVIDIA GPU at %s has no driver.", card->pci_address);
 }
 
 /* The card is driven by nvidia, and still NVML does not work. */
@@ -75,17 +76,16 @@ static void nvml_does_not_work(struct patient *p, const struct source_status *nv
               "Reboot. Without a reboot: stop everything that uses the GPU, then `sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset "
               "nvidia && "
               "sudo modprobe nvidia`.",
-              "The kernel still runs another version of the driver (%s) than the one that is installed: %s.",
+              "The kernel is still running a different driver version (%s) than the installed one: %s.",
               f->nvidia_module[0] ? f->nvidia_module : "unknown", words);
     else if (f->container[0])
         found(p, URGENT, "Start the container with `--gpus all` (docker) and NVIDIA_DRIVER_CAPABILITIES=utility.",
               "The driver's library does not work in this container: %s.", words);
     else if (says(nvml, "cannot open shared object") || says(nvml, "No such file"))
-        found(p, URGENT,
-              "Install the library that belongs to the driver (Debian: libnvidia-ml1), or name it with WHIRR_NVML_LIBRARY.",
+        found(p, URGENT, "Install the driver's library (Debian: libnvidia-ml1), or set WHIRR_NVML_LIBRARY.",
               "The kernel module nvidia %s is loaded, but its library is missing: %s.", f->nvidia_module, words);
     else
-        found(p, URGENT, "Look into the kernel log: `sudo dmesg | grep -i nvrm`.", "NVML does not start: %s.", words);
+        found(p, URGENT, "Check the kernel log: `sudo dmesg | grep -i nvrm`.", "NVML does not start: %s.", words);
 }
 
 static void nvidia(struct patient *p)
@@ -104,7 +104,7 @@ static void nvidia(struct patient *p)
         nvml_does_not_work(p, nvml);
     if (smi && smi->state == SOURCE_OK)
         found(p, USEFUL, "",
-              "GPUs are read by the nvidia-smi program because NVML does not work: slower, and with fewer readings.");
+              "GPUs are read with the nvidia-smi program because NVML doesn't work: slower, and with fewer readings.");
     const char *visible = p->facts->visible_devices;
     if (strcmp(visible, "none") == 0 || strcmp(visible, "void") == 0)
         found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES=%s hides every NVIDIA GPU.", visible);
@@ -121,15 +121,15 @@ static void sources(struct patient *p)
         switch (source->state) {
         case SOURCE_FAILING:
         case SOURCE_SET_ASIDE:
-            found(p, URGENT, "Look into the kernel log with `sudo dmesg`; whirr tries again by itself.",
-                  "%s %s after %u failures: %s.", source->name, source->state == SOURCE_FAILING ? "fails" : "was set aside",
-                  source->consecutive_errors, source->message);
+            found(p, URGENT, "Check the kernel log with `sudo dmesg`; whirr retries automatically.", "%s %s after %u failures: %s.",
+                  source->name, source->state == SOURCE_FAILING ? "fails" : "was suspended", source->consecutive_errors,
+                  source->message);
             break;
         case SOURCE_HUNG:
             found(p, URGENT, "The driver does not come back: save your work, then reset the GPU or reboot.",
-                  "%s hangs in the driver.", source->name);
+                  "%s is hanging in the driver.", source->name);
             break;
-        case SOURCE_RELEASED: found(p, NOTE, "", "%s was let go on request and comes back by itself.", source->name); break;
+        case SOURCE_RELEASED: found(p, NOTE, "", "%s was released on request and comes back automatically.", source->name); break;
         default: break;
         }
     }
@@ -146,7 +146,7 @@ static void nodes(struct patient *p)
             snprintf(fix, sizeof fix, "Join its group: `sudo usermod -aG %s $USER`, then log in again.", node->group);
         else if (!p->facts->container[0])
             snprintf(fix, sizeof fix, "Make it readable and writable for a group of yours (a udev rule), or run whirr as root.");
-        found(p, str_contains(str_from(node->path), "caps") ? NOTE : USEFUL, fix, "%s may not be opened by this user.", node->path);
+        found(p, str_contains(str_from(node->path), "caps") ? NOTE : USEFUL, fix, "%s can't be opened by this user.", node->path);
     }
 }
 
@@ -157,15 +157,15 @@ static void cards_of_others(struct patient *p)
         if (card->gpu_index >= 0 || is_nvidia(card))
             continue;
         if (strcmp(card->vendor_id, "1002") != 0 && strcmp(card->vendor_id, "8086") != 0)
-            found(p, NOTE, "", "The display controller at %s (%s:%s, driver %s) is of a kind that whirr does not read.",
+            found(p, NOTE, "", "The display controller at %s (%s:%s, driver %s) is of a type that whirr doesn't read.",
                   card->pci_address, card->vendor_id, card->device_id, card->driver[0] ? card->driver : "none");
         else if (!card->driver[0])
             found(p, URGENT,
                   strcmp(card->vendor_id, "1002") == 0 ? "Load its driver: `sudo modprobe amdgpu`."
-                                                       : "Load its driver: `sudo modprobe i915`, or xe for new cards.",
-                  "The card at %s (%s:%s) has no driver.", card->pci_address, card->vendor_id, card->device_id);
+                                                       : "Load its driver: `sudo modprobe i915`, or xe for newer GPUs.",
+                  "The GPU at %s (%s:%s) has no driver.", card->pci_address, card->vendor_id, card->device_id);
         else
-            found(p, NOTE, "", "The card at %s (driver %s) is shown by no source.", card->pci_address, card->driver);
+            found(p, NOTE, "", "No source shows the GPU at %s (driver %s).", card->pci_address, card->driver);
     }
 }
 
@@ -179,25 +179,25 @@ static void gpus(struct patient *p)
         denied += gpu->processes_state == READING_DENIED;
         if (gpu->state == GPU_LOST)
             found(p, URGENT,
-                  "Reboot; if it comes again, look at power cables, the slot and the temperature, and `sudo dmesg | grep -i xid`.",
+                  "Reboot; if it happens again, check power cables, the slot and the temperature, and `sudo dmesg | grep -i xid`.",
                   "GPU %d (%s) is lost: %s.", gpu->index, gpu->id.name, gpu->error_message);
         else if (gpu->state == GPU_ERROR)
-            found(p, URGENT, "Look into the kernel log with `sudo dmesg`.", "GPU %d (%s) cannot be read: %s.", gpu->index,
-                  gpu->id.name, gpu->error_message);
+            found(p, URGENT, "Check the kernel log with `sudo dmesg`.", "GPU %d (%s) cannot be read: %s.", gpu->index, gpu->id.name,
+                  gpu->error_message);
         else if (gpu->state == GPU_ASLEEP)
-            found(p, NOTE, "", "GPU %d (%s) sleeps; whirr does not wake it.", gpu->index, gpu->id.name);
+            found(p, NOTE, "", "GPU %d (%s) is asleep; whirr doesn't wake it.", gpu->index, gpu->id.name);
         if (reading_get(gpu->recovery_action, &value) && value != 0)
-            found(p, URGENT, "Do so when its work is done.", "GPU %d needs this, its driver says: %s.", gpu->index,
+            found(p, URGENT, "Do so when its work is done.", "GPU %d needs this, its driver reports: %s.", gpu->index,
                   recovery_action_name(value));
         if (reading_or(gpu->remapped_rows_failed, 0))
-            found(p, URGENT, "Have the card replaced.", "GPU %d could not remap bad memory.", gpu->index);
+            found(p, URGENT, "Have the GPU replaced.", "GPU %d could not remap bad memory.", gpu->index);
         if (reading_or(gpu->remapped_rows_pending, 0) || reading_or(gpu->retired_pages_pending, 0))
-            found(p, USEFUL, "Reset the GPU or reboot.", "GPU %d waits for a reset to put bad memory aside.", gpu->index);
+            found(p, USEFUL, "Reset the GPU or reboot.", "GPU %d is waiting for a reset to retire bad memory.", gpu->index);
     }
     if (hidden || denied)
         found(p, USEFUL,
-              "Run whirr as root, or give it the right: `sudo setcap cap_sys_ptrace,cap_perfmon=ep $(command -v whirr)`.",
-              "Processes of other users cannot be seen on %zu GPUs.", denied ? denied : (size_t)1);
+              "Run whirr as root, or grant it the capability: `sudo setcap cap_sys_ptrace,cap_perfmon=ep $(command -v whirr)`.",
+              "Processes of other users are hidden on %zu GPUs.", denied ? denied : (size_t)1);
 }
 
 static void rights(struct patient *p)
@@ -214,7 +214,7 @@ static void rights(struct patient *p)
               "Counters of Intel GPUs need CAP_PERFMON (kernel.perf_event_paranoid is %lld).", (long long)f->perf_paranoid);
     if (f->own_pid_namespace && p->s->gpu_count && !p->s->gpus[0].simulated)
         found(p, NOTE, "Start the container with `--pid=host` to see all names.",
-              "This is a PID namespace of its own%s%s: processes outside are numbers without names.", f->container[0] ? " in " : "",
+              "This is a separate PID namespace%s%s: processes outside of it have no names.", f->container[0] ? " in " : "",
               f->container);
 }
 
@@ -223,7 +223,7 @@ static void no_gpu(struct patient *p)
     if (p->s->gpu_count || p->facts->card_count)
         return;
     found(p, NOTE, "Try whirr on a simulated machine: `whirr --source sim`.",
-          p->facts->container[0] ? "No GPU is handed into this container." : "There is no GPU on the PCI bus of this machine.");
+          p->facts->container[0] ? "No GPU is passed into this container." : "There is no GPU on the PCI bus of this host.");
 }
 
 void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings)

@@ -229,11 +229,11 @@ struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w,
     if (signals->announced)
         set(&c, CLAIM_SURE, c.gpu, c.pid, "a program that needs the GPU was announced");
     else if (signals->gamemode && c.verdict != CLAIM_SURE)
-        set(&c, CLAIM_SURE, c.gpu, c.pid, "GameMode says that a game runs");
+        set(&c, CLAIM_SURE, c.gpu, c.pid, "GameMode reports a running game");
     else if (c.verdict == CLAIM_NONE && unknown[0])
         set(&c, CLAIM_UNKNOWN, -1, 0, "%s", unknown);
     else if (c.verdict == CLAIM_NONE)
-        set(&c, CLAIM_NONE, -1, 0, "nobody else needs the GPU");
+        set(&c, CLAIM_NONE, -1, 0, "nothing else needs the GPU");
     return c;
 }
 

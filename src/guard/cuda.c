@@ -40,13 +40,13 @@ static const struct {
 } driver_errors[] = {
     {1, -EINVAL, "the process is not in the right state for this (CUDA_ERROR_INVALID_VALUE)"},
     {2, -ENOMEM, "not enough memory (CUDA_ERROR_OUT_OF_MEMORY)"},
-    {3, -ENODEV, "the CUDA driver is not initialised (CUDA_ERROR_NOT_INITIALIZED)"},
+    {3, -ENODEV, "the CUDA driver is not initialized (CUDA_ERROR_NOT_INITIALIZED)"},
     {100, -ENODEV, "no CUDA device (CUDA_ERROR_NO_DEVICE)"},
     {304, -EPERM, "the operating system refused (CUDA_ERROR_OPERATING_SYSTEM): another user's process needs CAP_SYS_PTRACE"},
     {401, -EBUSY, "the process is in a state that cannot be checkpointed (CUDA_ERROR_ILLEGAL_STATE)"},
     {600, -EAGAIN, "not ready: work on the GPU did not end in time (CUDA_ERROR_NOT_READY)"},
     {801, -EOPNOTSUPP, "not supported for this process (CUDA_ERROR_NOT_SUPPORTED)"},
-    {803, -ENODEV, "driver and library do not fit together (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)"},
+    {803, -ENODEV, "driver and library do not match (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)"},
 };
 
 const char *cuda_process_state_name(enum cuda_process_state state)
@@ -63,12 +63,12 @@ static int read_outcome(struct str line, const char *call, int32_t pid, enum cud
     struct str word;
     int64_t number = 0;
     if (!str_word(&line, &word))
-        return error_set(err, -EIO, "the CUDA helper said nothing");
+        return error_set(err, -EIO, "the CUDA helper did not answer");
     if (str_is(word, "missing"))
-        return error_set(err, -ENOSYS, "this machine's CUDA driver cannot checkpoint (%.*s); driver 570 or later is needed",
+        return error_set(err, -ENOSYS, "this host's CUDA driver cannot checkpoint (%.*s); it needs driver 570 or later",
                          STR_ARG(str_trim(line)));
     if (!str_to_i64(str_trim(line), &number))
-        return error_set(err, -EIO, "the CUDA helper said something unexpected");
+        return error_set(err, -EIO, "the CUDA helper gave an unexpected answer");
     if (str_is(word, "ok")) {
         if (state)
             *state = number >= 0 && number <= CUDA_PROCESS_FAILED ? (enum cuda_process_state)number : CUDA_PROCESS_FAILED;

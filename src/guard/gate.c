@@ -126,7 +126,7 @@ static void on_wait_over(evutil_socket_t fd, short events, void *user)
 {
     (void)fd;
     (void)events;
-    refuse(user, 503, "The GPU is in use by somebody else; the worker is paused.");
+    refuse(user, 503, "Something else is using the GPU; the worker is paused.");
 }
 
 /* ---- the worker's side ---- */
@@ -260,7 +260,7 @@ static void wait_or_refuse(struct gate_link *l)
     struct gate *g = l->gate;
     bool closed = g->mode == GATE_CLOSED;
     if ((closed && g->refuse) || g->waiting >= g->waiting_max) {
-        refuse(l, 503, "The GPU is in use by somebody else; the worker is paused.");
+        refuse(l, 503, "Something else is using the GPU; the worker is paused.");
         return;
     }
     l->state = LINK_WAITING;
@@ -408,7 +408,7 @@ static int listen_there(struct gate *g, struct error *err)
     struct sockaddr_storage address;
     int len = sizeof address;
     if (evutil_parse_sockaddr_port(g->spec.listen, (struct sockaddr *)&address, &len) < 0)
-        return error_set(err, -EINVAL, "'%s' is no address for a gate, like 127.0.0.1:8081", g->spec.listen);
+        return error_set(err, -EINVAL, "'%s' is not a valid address for a gate; expected one like 127.0.0.1:8081", g->spec.listen);
     g->listener = evconnlistener_new_bind(g->base, on_client, g, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_REUSEABLE | LEV_OPT_CLOSE_ON_EXEC,
                                           128, (struct sockaddr *)&address, len);
     if (!g->listener)

@@ -102,7 +102,7 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
     check_child(k);
     keeper_look(k, max_age_ms);
     if (k->spec->lists_processes && k->claim.verdict == CLAIM_UNKNOWN)
-        keeper_problem(k, "it cannot be told who uses the GPU: %s", k->claim.reason);
+        keeper_problem(k, "cannot determine who is using the GPU: %s", k->claim.reason);
     for (;;) {
         struct guard_facts facts;
         keeper_facts(k, &facts);

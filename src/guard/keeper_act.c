@@ -129,13 +129,13 @@ bool keeper_undo_all(struct keeper *k)
         if (!method && method_resolve(k->entry.acted[i], &other, NULL) == 0)
             method = &other; /* it was configured when it acted */
         if (!method) {
-            keeper_problem(k, "the method '%s' that took it off the GPU is not configured any more", k->entry.acted[i]);
+            keeper_problem(k, "the method '%s' that took it off the GPU is no longer configured", k->entry.acted[i]);
             continue;
         }
         struct method_context c = keeper_context(k);
         if (method_resume(method, &c, &err) < 0) {
             all = false;
-            keeper_problem(k, "bringing it back through %s failed: %s; trying again later", method->name, err.text);
+            keeper_problem(k, "bringing it back through %s failed: %s; retrying later", method->name, err.text);
         } else {
             k->entry.acted_count = i;
             write_journal(k);
@@ -257,7 +257,7 @@ static bool found_checkpointed(struct keeper *k)
     k->entry.gpus[0].gpu = 0;
     k->entry.gpus[0].bytes = k->entry.bytes = MAX_OF(host.vm_rss_bytes, 1);
     k->entry.gpu_count = 1;
-    keeper_problem(k, "process %d was found %s, and nobody wrote down why", who.pid, cuda_process_state_name(state));
+    keeper_problem(k, "process %d was found %s, and the journal doesn't say why", who.pid, cuda_process_state_name(state));
     return true;
 }
 

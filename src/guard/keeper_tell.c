@@ -65,7 +65,7 @@ static void tell_paused(struct keeper *k, enum guard_state before)
     }
     if (k->policy.not_freed) {
         keeper_tell(k, GUARD_EVENT_STATE, before, "paused");
-        keeper_problem(k, "it was asked to free its memory and said yes, but the driver shows that it still holds it");
+        keeper_problem(k, "it agreed to free its memory, but the driver shows that it still holds it");
         return;
     }
     pthread_mutex_lock(&k->lock);

@@ -37,7 +37,7 @@ int method_resolve(const char *name, struct method *ret, struct error *err)
     const char *each;
     for (size_t i = 0; (each = method_name_at(i, NULL)); i++)
         buf_printf(&known, "%s%s", i ? ", " : "", each);
-    return error_set(err, -EINVAL, "unknown method '%s'; known are %s", name, known.at);
+    return error_set(err, -EINVAL, "unknown method '%s'; expected %s", name, known.at);
 }
 
 int method_busy(const struct method *method, struct method_context *c, struct error *err)

@@ -109,7 +109,7 @@ static int evict(const struct method *method, struct method_context *c, struct e
     enum cuda_process_state state = CUDA_PROCESS_RUNNING;
     rc = cuda_call(c->env, CUDA_GET_STATE, t.who.pid, CALL_TIMEOUT_MS, c->abandon, &state, err);
     if (rc == 0 && state == CUDA_PROCESS_FAILED)
-        rc = error_set(err, -EIO, "the driver says that an earlier checkpoint of pid %d failed; restart the worker", t.who.pid);
+        rc = error_set(err, -EIO, "the driver reports that an earlier checkpoint of pid %d failed; restart the worker", t.who.pid);
     if (rc == 0 && state == CUDA_PROCESS_RUNNING)
         rc = call(c, CUDA_LOCK, "lock", t.who, lock_limit_ms(c), err);
     if (rc < 0)
@@ -141,7 +141,7 @@ static int resume(const struct method *method, struct method_context *c, struct 
     if (state == CUDA_PROCESS_RUNNING)
         return 0;
     if (state == CUDA_PROCESS_FAILED)
-        return error_set(err, -EIO, "the driver says that the checkpoint of pid %d failed; restart the worker", who.pid);
+        return error_set(err, -EIO, "the driver reports that the checkpoint of pid %d failed; restart the worker", who.pid);
     if (state == CUDA_PROCESS_CHECKPOINTED)
         rc = call(c, CUDA_RESTORE, "restore", who, call_limit_ms(c->entry->bytes, c->settings->resume_timeout_ms), err);
     return rc < 0 ? rc : call(c, CUDA_UNLOCK, "unlock", who, CALL_TIMEOUT_MS, err);

@@ -80,7 +80,7 @@ static int send_all(struct method_context *c, const struct claim_identity *pids,
     if (number == 0)
         return 0;
     if (number == SIGSTOP)
-        return error_set(err, -EINVAL, "SIGSTOP keeps the memory on the card; choose a signal that the worker acts upon");
+        return error_set(err, -EINVAL, "SIGSTOP leaves the memory on the GPU; choose a signal that the worker responds to");
     for (size_t i = 0; i < count; i++) {
         int rc = target_signal(c->env, pids[i], number, err);
         if (rc < 0)

@@ -86,7 +86,7 @@ static int wait_for_room(struct probe *p, struct error *err)
     struct mono begin = clock_mono(p->options->env->clock);
     while (!has_room(p)) {
         if (since(p, begin) >= ROOM_MS)
-            return error_set(err, -ENOMEM, "somebody else took the memory meanwhile");
+            return error_set(err, -ENOMEM, "something else took the memory meanwhile");
         poll(NULL, 0, VERIFY_STEP_MS);
         look(p);
     }

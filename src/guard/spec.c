@@ -96,8 +96,7 @@ static int signal_number(const char *name, int *ret, struct error *err)
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(known[i].name, bare) == 0)
             *ret = known[i].number;
-    return *ret ? 0
-                : error_set(err, -EINVAL, "'%s' is no signal that a worker can be told with (SIGUSR1, SIGUSR2, SIGHUP, ...)", name);
+    return *ret ? 0 : error_set(err, -EINVAL, "'%s' is not a usable signal; expected SIGUSR1, SIGUSR2, SIGHUP, ...", name);
 }
 
 static int read_match(struct guard_spec *spec, const struct config_map *match, struct error *err)
@@ -253,7 +252,7 @@ int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
         return error_set(err, -ENAMETOOLONG, "the URL is too long");
     str_copy(spec->settings.url, sizeof spec->settings.url, str_from(url));
     if (!strstr(url, "://"))
-        return error_set(err, -EINVAL, "'%s' is no URL", url);
+        return error_set(err, -EINVAL, "'%s' is not a URL", url);
     if (!place_of_url(url, &place))
         return error_set(err, -EINVAL, "'%s' has no valid port", url);
     bool matched =
@@ -325,7 +324,7 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
     const struct guard_match *m = &spec->match;
     if (!has_child && !m->leader.pid && !m->name[0] && !m->unit[0] && !m->cgroup[0] && !m->port)
         return error_set(err, -EINVAL,
-                         "it is not said which processes are the worker: set match, or the url of a server on this machine");
+                         "no processes are configured for the worker: set match, or the url of a server on this host");
     if (spec->method_count == 0)
         return error_set(err, -EINVAL, "no method to evict is configured: set methods, like [\"checkpoint\"]");
     for (size_t i = 0; i < spec->method_count; i++) {

@@ -92,7 +92,7 @@ static int machine_room(const struct env *env, int64_t bytes, struct error *err)
         !str_word(&value, &number) || !str_to_i64(number, &kib))
         return error_set(err, -EIO, "cannot tell how much host memory is available");
     int64_t room = kib * 1024 - ROOM_MARGIN_BYTES;
-    return room >= bytes ? 0 : too_small(err, "the machine", room, bytes);
+    return room >= bytes ? 0 : too_small(err, "the host", room, bytes);
 }
 
 /* The group and all groups above it may have a limit. */

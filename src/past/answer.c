@@ -192,7 +192,7 @@ int past_answer(struct store *s, const struct past_question *q, struct buf *out,
          : q->kind == PAST_SPAN ? answer_span(s, q, host, &j, err)
                                 : answer_report(s, q, host, &j, err);
     buf_char(out, '\n');
-    return rc < 0 ? rc : out->failed ? error_set(err, -ENOMEM, "the answer is too large, or memory is out") : 0;
+    return rc < 0 ? rc : out->failed ? error_set(err, -ENOMEM, "cannot show the answer: it is too large, or out of memory") : 0;
 }
 
 void past_answer_nothing(const struct past_question *q, const char *why, struct buf *out)

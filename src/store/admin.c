@@ -172,11 +172,11 @@ int store_vacuum(const struct env *env, const char *url, bool full, int64_t *ret
     /* Looked at before it is opened to write: that alone would change the file, and make a log beside it. */
     int rc = store_peek_version(env, url, &version, err);
     if (rc == 0 && version == 0)
-        rc = error_set(err, -ENOENT, "nothing of whirr is stored there");
+        rc = error_set(err, -ENOENT, "nothing is stored there");
     if (rc == 0 && version > SCHEMA_VERSION)
-        rc =
-            error_set(err, -EPROTO, "the database was made by a newer version of whirr (its schema is %lld, this program knows %d)",
-                      (long long)version, SCHEMA_VERSION);
+        rc = error_set(err, -EPROTO,
+                       "the database was created by a newer version of whirr (its schema is %lld, this program knows %d)",
+                       (long long)version, SCHEMA_VERSION);
     if (rc == 0 && is_file(url))
         rc = size_of(NULL, url, ret_before, err);
     if (rc == 0)

@@ -305,7 +305,7 @@ static int check_version(int64_t version, struct error *err)
 {
     if (version > SCHEMA_VERSION)
         return error_set(err, -EPROTO,
-                         "the database was made by a newer version of whirr (its schema is %lld, this program knows %d)",
+                         "the database was created by a newer version of whirr (its schema is %lld, this program knows %d)",
                          (long long)version, SCHEMA_VERSION);
     return 0;
 }

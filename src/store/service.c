@@ -131,7 +131,7 @@ static void drop_job(void *item)
 {
     struct store_job *job = item;
     struct error err;
-    error_set(&err, -ECANCELED, "the store was closed");
+    error_set(&err, -ECANCELED, "the history database was closed");
     job->run(NULL, &err, job->arg);
     free(job);
 }
@@ -165,7 +165,7 @@ struct store_service *store_service_new(const struct store_service_options *opti
     v->keeper_runs = v->writer_runs && pthread_create(&v->keeper, NULL, service_keeper, v) == 0;
     if (v->keeper_runs && add_reader(v))
         return v;
-    error_set(err, -EAGAIN, "no memory or threads for the store");
+    error_set(err, -EAGAIN, "no memory or threads for the history database");
     atomic_fetch_sub(&v->users, !v->writer_runs + !v->keeper_runs);
     store_service_free(v, 1000);
     return NULL;

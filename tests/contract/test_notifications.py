@@ -118,7 +118,7 @@ def test_a_dead_target_delays_nobody_and_hears_later(house):
     back = house.target(lambda: targets.Target(port=port))
     eventually(lambda: len(back.requests) == 2, 30, d.log)
     assert [b["status"] for b in back.bodies()] == ["firing", "resolved"]
-    d.wait_log("notifier dead.*can be told again")
+    d.wait_log("notifier dead.*can be reached again")
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

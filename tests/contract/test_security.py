@@ -240,7 +240,7 @@ def test_tls_with_reload(start, tmp_path, node):
         # A broken one keeps the old.
         certificate.write_text("nonsense")
         d.process.send_signal(1)
-        d.wait_log("the old one stays")
+        d.wait_log("keeping the old one")
         assert "second" in common_name(d.port)
     # Plain HTTP on that port is an end, not a hang.
     begin = time.monotonic()
@@ -276,10 +276,10 @@ def test_a_reload_takes_other_tls_files(start, tmp_path):
     assert "second" in common_name(d.port)
     # One that is not there, or whose key is another's: it is reported, and the old certificate stays.
     missing = tmp_path / "missing.pem"
-    told = reload(files(missing, second[1]), "the old one stays")
+    told = reload(files(missing, second[1]), "keeping the old one")
     assert " error " in told and str(missing) in told and "No such file" in told
     assert "applied=0 needing_restart=0" in [l for l in d.lines if "reloaded" in l][-1] and "second" in common_name(d.port)
-    assert "mismatch" in reload(files(second[0], first[1]), "the old one stays")
+    assert "mismatch" in reload(files(second[0], first[1]), "keeping the old one")
     assert "second" in common_name(d.port)
     # Without TLS: not while it runs.
     assert "server.tls_certificate" in reload("", "needs a restart")

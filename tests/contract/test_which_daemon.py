@@ -127,7 +127,7 @@ def test_tokens_name_their_file_and_who_uses_it(start, tmp_path):
     added = d.whirr("token", "new", "x")
     assert str(d.folder / "whirr/tokens") in added.stderr and f"pid {d.process.pid}" in added.stderr, added
     alone = run(tmp_path, "token", "new", "x")
-    assert str(tmp_path / "whirr/tokens") in alone.stderr and "no daemon uses it" in alone.stderr, alone
+    assert str(tmp_path / "whirr/tokens") in alone.stderr and "no daemon is using it" in alone.stderr, alone
     assert str(d.folder / "whirr/tokens") in d.whirr("token", "remove", "x").stderr
 
 
@@ -168,7 +168,7 @@ def test_db_says_when_it_shows_another_database(writing, tmp_path):
     body = json.loads(d.whirr("db", "status", "--store", str(other), "--json").stdout)
     assert body["place"] == str(other) and body["chosen_by"] == "option" and body["daemon"]["place"] == str(d.file)
     text = d.whirr("db", "status", "--store", str(other)).stdout
-    assert "named by --store" in text and f"writes into another database: {d.file}" in text
+    assert "given with --store" in text and f"writes to another database: {d.file}" in text
     alone = run(tmp_path, "db", "status", XDG_STATE_HOME=str(tmp_path / "empty"))
     assert alone.returncode == 1 and str(tmp_path / "empty/whirr/whirr.db") in alone.stderr
 

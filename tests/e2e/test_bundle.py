@@ -34,7 +34,7 @@ def test_nvml_answers_come_back_without_the_library(nvml, whirr, tmp_path):
     path, machine = tmp_path / "bundle.tar.gz", tmp_path / "machine"
     result = nvml(ONE, "doctor", "--bundle", str(path))
     assert result.code == 0, result.err
-    assert "whirr/recording" in result.out and "Look into it before you send it" in result.out
+    assert "whirr/recording" in result.out and "Check it before you send it" in result.out
     assert path.stat().st_mode & 0o077 == 0
     unpack(path, machine)
     gpus = whirr("--sysroot", str(machine), "--json").json()["gpus"]

@@ -86,7 +86,7 @@ def test_a_lost_gpu_and_unsupported_readings_are_listed(nvml):
     assert any(f["urgency"] == "urgent" and "lost" in f["what"] for f in report["findings"])
     assert "fan_percent" in report["gpus"][1]["absent"]["unsupported"]
     text = nvml(script, "doctor").out
-    assert text.index("What the sources say") < text.index("What to fix")
+    assert text.index("What the sources report") < text.index("What to fix")
 
 
 def test_a_healthy_machine_has_nothing_to_fix(sim):

@@ -174,7 +174,7 @@ def test_a_game_that_registers_with_gamemode_gets_the_gpu_at_once(machine, bus):
     m.start([ROOT / "tests" / "fakes" / "gamemode"])
     wait_for(lambda: tell_gamemode(m, "RegisterGame", 4242) == "(0,)", "GameMode")
     status = m.until("paused")
-    assert "GameMode says that a game runs" in status["reason"] and status["claim"] == "sure"
+    assert "GameMode reports a running game" in status["reason"] and status["claim"] == "sure"
     assert tell_gamemode(m, "UnregisterGame", 4242) == "(0,)"
     m.until("running")
 

@@ -170,7 +170,7 @@ def test_killed_while_a_worker_waits_for_its_signal_the_next_start_sends_it(mach
 def test_a_signal_that_keeps_the_memory_on_the_card_is_refused(machine):
     m = machine
     m.config.write_text('[guard.worker.w]\nmethods = ["signal"]\nmatch = { pid = 1 }\nevict_signal = "SIGSTOP"\n')
-    assert m.guard("attach", "w").wait(20) == 2 and "no signal that a worker can be told with" in m.log()
+    assert m.guard("attach", "w").wait(20) == 2 and "is not a usable signal" in m.log()
 
 
 # ---- process ----
@@ -367,7 +367,7 @@ def test_settings_and_workers_change_at_a_reload(machine):
     m.config.write_text(f"[worker]\n{FAST}")
     daemon.send_signal(signal.SIGHUP)
     wait_for(lambda: m.state(worker.pid) == 0 and m.workers() == {}, lambda: f"{m.workers()}\n{m.log()}")
-    assert "not guarded any more" in m.log()
+    assert "no longer guarded" in m.log()
 
 
 def test_a_worker_with_a_mistake_at_a_reload_stays_as_it_was(machine):

@@ -39,7 +39,7 @@ static const struct other_info gpu_others[] = {
     {"state", VALUE_TEXT, "\"ok\", \"asleep\", \"error\" or \"lost\""},
     {"process_count", VALUE_NUMBER, "Processes on the GPU"},
     {"memory_used_percent", VALUE_NUMBER, "Memory in use, of all"},
-    {"slowed_down", VALUE_BOOL, "The card would run faster but may not: heat, power or another limit"},
+    {"slowed_down", VALUE_BOOL, "The GPU is throttling: heat, power or another limit"},
 };
 static const struct other_info process_others[] = {
     {"pid", VALUE_NUMBER, "Number of the process"},
@@ -52,8 +52,8 @@ static const struct other_info process_others[] = {
     {"age_seconds", VALUE_NUMBER, "Time since it was started"},
 };
 static const struct other_info host_others[] = {
-    {"name", VALUE_TEXT, "Name of the machine"},
-    {"gpu_count", VALUE_NUMBER, "GPUs of the machine"},
+    {"name", VALUE_TEXT, "Name of the host"},
+    {"gpu_count", VALUE_NUMBER, "GPUs of the host"},
 };
 
 static enum value_type type_of(enum metric_kind kind)

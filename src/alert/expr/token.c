@@ -93,7 +93,7 @@ static int read_number(struct str text, size_t at, struct token *t, struct expr_
         }
         end = behind;
         if (!t->unit.plain && !unit_is_time(unit))
-            return expr_fail(text, unit_at, len, err, "only times can be put together, like 1h30m");
+            return expr_fail(text, unit_at, len, err, "only times can be combined, like 1h30m");
         total += t->unit.plain ? number : number * unit.factor / t->unit.factor;
         if (t->unit.plain)
             t->unit = unit;

@@ -64,8 +64,8 @@ static void prepare_folder(struct notifier_service *s)
         return;
     char message[NOTIFIER_PATH_SIZE + 128];
     if (mkdir(s->options.folder, 0700) < 0 && errno != EEXIST) {
-        snprintf(message, sizeof message, "notices that wait do not survive a restart: cannot make '%s': %s", s->options.folder,
-                 strerror(errno));
+        snprintf(message, sizeof message, "queued notifications will not survive a restart: cannot create '%s': %s",
+                 s->options.folder, strerror(errno));
         say(s, LOG_WARNING, message);
         return;
     }

@@ -94,5 +94,5 @@ int outbox_read(struct outbox *o, struct str text, struct mono now, struct wall 
         o->rules = rules;
     }
     json_decref(root);
-    return good ? 0 : error_set(err, -EINVAL, "it is not a queue of notices");
+    return good ? 0 : error_set(err, -EINVAL, "it is not a queue of notifications");
 }

@@ -105,7 +105,7 @@ static void load(struct notifier *n)
     if (rc == -EINVAL || rc == -EFBIG) {
         struct error moved = {0};
         keep_aside(n->path, &moved);
-        say(n, LOG_WARNING, "notifier %s: its queue '%s' was damaged and is now '%s.damaged'; it begins anew", n->name, n->path,
+        say(n, LOG_WARNING, "notifier %s: its queue '%s' was damaged and is now '%s.damaged'; starting a new one", n->name, n->path,
             n->path);
     } else if (rc < 0 && rc != -ENOENT) {
         say(n, LOG_WARNING, "notifier %s: its queue cannot be read: %s", n->name, err.text);
@@ -124,7 +124,7 @@ static void save(struct notifier *n)
     outbox_write(o, n->name, &text);
     int rc = text.failed ? error_set(&err, -EFBIG, "it is too large") : keep_write(n->path, buf_view(&text), &err);
     if (rc < 0 && !n->keeping_fails)
-        say(n, LOG_WARNING, "notifier %s: its queue does not survive a restart: %s", n->name, err.text);
+        say(n, LOG_WARNING, "notifier %s: its queue will not survive a restart: %s", n->name, err.text);
     n->keeping_fails = rc < 0;
 }
 
@@ -175,12 +175,12 @@ static void tell_outcome(struct notifier *n, const struct notify_attempt *a, uin
 {
     uint64_t given_up = n->outbox.given_up - given_up_before;
     if (a->result == OUTBOX_SENT && failures_before)
-        say(n, LOG_INFO, "notifier %s: %s can be told again", n->name, n->target->shown);
+        say(n, LOG_INFO, "notifier %s: %s can be reached again", n->name, n->target->shown);
     if (given_up)
-        say(n, LOG_ERROR, "notifier %s: %llu notice%s given up: %s", n->name, (unsigned long long)given_up,
+        say(n, LOG_ERROR, "notifier %s: %llu notification%s dropped: %s", n->name, (unsigned long long)given_up,
             given_up == 1 ? "" : "s", a->error);
     else if (a->result != OUTBOX_SENT && !failures_before)
-        say(n, LOG_WARNING, "notifier %s: %s could not be told, trying again in %.1f s: %s", n->name, n->target->shown,
+        say(n, LOG_WARNING, "notifier %s: cannot reach %s, retrying in %.1f s: %s", n->name, n->target->shown,
             (double)pause_ms / MS_PER_S, a->error);
 }
 

@@ -99,7 +99,7 @@ static int list(struct cli *cli)
         AUTO_BUF struct buf out = BUF(ANSWER_MAX);
         alert_text(&out, &cli->page, body, options_has(&cli->options, "all"));
         if (once && !alert_is_direct(cli))
-            fprintf(stderr, "whirr: no daemon is running: this is how a single sample looks, nothing is known about before\n");
+            fprintf(stderr, "whirr: no daemon is running; showing a single sample, without the past\n");
         result = show_text(&out);
     }
     json_decref(body);
@@ -189,7 +189,7 @@ static int run(struct cli *cli)
         return alert_silence(cli, arguments + 1, count - 1);
     if (strcmp(word, "test") == 0)
         return count <= 2 ? alert_test(cli, count > 1 ? arguments[1] : NULL)
-                          : cli_usage(cli, "a condition must stand in quotes, as one argument");
+                          : cli_usage(cli, "put the condition in quotes, as one argument");
     const char *near = nearest_name(word, names, ARRAY_LEN(names));
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(word, names[i]) == 0 && count > 1)
@@ -202,7 +202,8 @@ static int run(struct cli *cli)
         return list_names(cli);
     if (strcmp(word, "check") == 0)
         return check(cli);
-    return cli_usage(cli, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "");
 }
 
 static const struct option_spec options[] = {

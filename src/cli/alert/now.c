@@ -160,7 +160,7 @@ static void judge_all(struct rule_look *l, const struct alert_rules *rules, cons
         unknown += !l->holds && l->unknown > 0;
     }
     if (!l->cli->json && !l->single)
-        buf_printf(l->out, "%zu of %zu rules hold now; of %zu it is not known.\n", held, rules->count, unknown);
+        buf_printf(l->out, "%zu of %zu rules hold now; %zu can't be evaluated.\n", held, rules->count, unknown);
 }
 
 /* A daemon knows what health and forecasts found over time; one look knows less. */
@@ -198,7 +198,7 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
             jw_end(&j);
             buf_char(&out, '\n');
         } else if (s->gpu_count == 0 && out.len == 0) {
-            buf_text(&out, "There is no GPU.\n");
+            buf_text(&out, "No GPU.\n");
         }
         status = show_text(&out);
     }

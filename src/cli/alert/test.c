@@ -54,8 +54,8 @@ static int no_such_rule(const struct alert_rules *rules, const char *name)
     for (size_t i = 0; i < rules->count; i++)
         names[i] = rules->list[i].name;
     const char *near = nearest_name(name, names, rules->count);
-    return near ? cli_fail("there is no rule '%s'; did you mean '%s'?", name, near)
-                : cli_fail("there is no rule '%s'; `whirr alert rules` lists them", name);
+    return near ? cli_fail("unknown rule '%s'; did you mean '%s'?", name, near)
+                : cli_fail("unknown rule '%s'; `whirr alert rules` lists them", name);
 }
 
 /* Leaves only what was asked for in the list; the others are freed. */
@@ -205,7 +205,7 @@ static int try_course(struct cli *cli, const struct config *config, const struct
         ready ? past ? look_back(cli, config, rules, &t, &err) : play(cli, &t, &err) : error_set(&err, -ENOMEM, "out of memory");
     int status = EXIT_FINE;
     if (t.which && t.samples && t.only < 0) {
-        status = cli_fail("there is no GPU '%s'", t.which);
+        status = cli_fail("unknown GPU '%s'", t.which);
     } else if (result < 0 && !t.samples) {
         status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     } else {
@@ -231,7 +231,7 @@ int alert_test(struct cli *cli, const char *what)
     bool past = options_has(&cli->options, "since") || options_has(&cli->options, "until") || options_has(&cli->options, "store");
     bool played = only_source(cli) && course_plays(only_source(cli));
     if (past && options_has(&cli->options, "source"))
-        return cli_usage(cli, "--since looks at the history, --source at something else: only one of them is possible");
+        return cli_usage(cli, "--since and --source can't be combined: --since reads the history");
     int status = alert_load(cli, &config, &rules);
     if (status != EXIT_FINE)
         return status;

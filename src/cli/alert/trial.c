@@ -214,7 +214,7 @@ void trial_text(struct buf *out, const struct page *page, const struct trial *t,
 {
     char length[NUMBER_SIZE];
     if (!t->samples) {
-        buf_text(out, "There is no sample to look at.\n");
+        buf_text(out, "No samples.\n");
         return;
     }
     show_age(length, page, t->last.ms - t->first.ms);
@@ -228,7 +228,7 @@ void trial_text(struct buf *out, const struct page *page, const struct trial *t,
         buf_printf(out, ", %zu time%s the condition did not hold for long enough", t->pending, t->pending == 1 ? "" : "s");
     buf_text(out, ".\n");
     if (t->set.rules->count == 1 && t->truths[TRUTH_UNKNOWN])
-        buf_printf(out, "The condition was unknown %zu of %zu times: something that it names is not read there.\n",
+        buf_printf(out, "The condition was unknown %zu of %zu times: something it uses is not read there.\n",
                    t->truths[TRUTH_UNKNOWN], t->truths[0] + t->truths[1] + t->truths[2]);
 }
 

@@ -190,7 +190,8 @@ static int run(struct cli *cli)
         if (strcmp(word, words[i]) == 0)
             return tell(cli, word, what);
     const char *near = nearest_name(word, words, ARRAY_LEN(words));
-    return cli_usage(cli, "unknown word '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "");
 }
 
 static const char *const profiles[] = {"desktop", "server", NULL};

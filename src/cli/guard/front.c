@@ -199,7 +199,7 @@ static int open_state(char path[STATE_DIR_SIZE], struct error *err)
     char state[PLACE_SIZE];
     int rc = place_state(state, err);
     if (rc == 0 && snprintf(path, STATE_DIR_SIZE, "%s/guard", state) >= STATE_DIR_SIZE)
-        rc = error_set(err, -ENAMETOOLONG, "the path of the state folder is too long");
+        rc = error_set(err, -ENAMETOOLONG, "the path of the state directory is too long");
     return rc;
 }
 

@@ -32,9 +32,9 @@ static int failed(const struct db_job *job, int rc, const struct error *err)
 {
     bool file = strncmp(job->url, "sqlite:", 7) == 0;
     switch (rc) {
-    case -ENOENT: return cli_fail("%s; `whirr serve` writes a history, --store names another", err->text);
+    case -ENOENT: return cli_fail("%s\nTo record a history: whirr serve; to read another one: --store", err->text);
     case -EBUSY:
-        return cli_fail("somebody else is writing into the database, most likely the daemon (%s); try again, or stop it meanwhile",
+        return cli_fail("the database is locked by another writer, most likely the daemon (%s); try again, or stop it meanwhile",
                         err->text);
     case -EACCES:
     case -EPERM:
@@ -76,11 +76,11 @@ static int migrate(struct db_job *job)
     if (rc < 0)
         return failed(job, rc, &err);
     if (version == 0)
-        return cli_fail("nothing of whirr is stored there yet; `whirr serve` makes its tables by itself");
+        return cli_fail("nothing is stored there yet; `whirr serve` creates the tables automatically");
     if (version == known)
         return say_migrated(job, version, known);
     if (version > known)
-        return cli_fail("the database was made by a newer version of whirr (its schema is %lld, this program knows %lld)",
+        return cli_fail("the database was created by a newer version of whirr (its schema is %lld, this program knows %lld)",
                         (long long)version, (long long)known);
     /* Opening to write migrates. */
     const struct store_options options = {
@@ -99,7 +99,7 @@ static int vacuum(struct db_job *job)
     int64_t before, after;
     int rc = store_vacuum(&job->cli->env, job->url, options_has(&job->cli->options, "full"), &before, &after, &err);
     if (rc == -ENOSPC)
-        return cli_fail("%s; a file that is written anew needs as much again for a while", err.text);
+        return cli_fail("%s; rewriting the file temporarily needs as much space again", err.text);
     if (rc < 0)
         return failed(job, rc, &err);
     AUTO_BUF struct buf out = BUF(16384);
@@ -119,9 +119,9 @@ static int vacuum(struct db_job *job)
     words_bytes(after, text[1]);
     words_bytes(before - after, text[2]);
     if (before > after)
-        buf_printf(&out, "%s: gave back %s: %s before, %s now.\n", job->place, text[2], text[0], text[1]);
+        buf_printf(&out, "%s: freed %s: %s before, %s now.\n", job->place, text[2], text[0], text[1]);
     else
-        buf_printf(&out, "%s: there was nothing to give back: %s.\n", job->place, text[1]);
+        buf_printf(&out, "%s: nothing to free: %s.\n", job->place, text[1]);
     return show_text(&out);
 }
 
@@ -162,7 +162,7 @@ static int export_to_file(const struct db_job *job, struct history_source *sourc
 {
     char part[PLACE_SIZE];
     if (access(path, F_OK) == 0 && !options_has(&job->cli->options, "force"))
-        return error_set(err, -EEXIST, "'%s' is there already; --force writes over it", path);
+        return error_set(err, -EEXIST, "'%s' exists already; to overwrite it: --force", path);
     snprintf(part, sizeof part, "%s.part", path);
     int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;

@@ -150,7 +150,7 @@ static int run(struct cli *cli)
         number_option(cli, "height", PLOT_HEIGHT_LEAST, 100, &look.height, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (cli->json + options_has(o, "csv") + options_has(o, "jsonl") > 1)
-        return cli_usage(cli, "--json, --csv and --jsonl are different forms: choose one");
+        return cli_usage(cli, "--json, --csv and --jsonl can't be combined");
     /* One point a column of dots. */
     asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (look.width - 6), 20);
     if (history_question_read(q, kind, parameter, &asked, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)

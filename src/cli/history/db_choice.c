@@ -46,7 +46,7 @@ static int take_daemons(const struct cli *cli, struct db_choice *c, struct error
             return 0;
         }
     }
-    return error_set(err, -EINVAL, "the daemon at %s writes into %s, which the settings here do not name: name it with --store",
+    return error_set(err, -EINVAL, "the daemon at %s writes to %s, which is not in the settings here; give it with --store",
                      c->daemon, c->daemon_place);
 }
 
@@ -68,7 +68,7 @@ void db_choice_done(struct db_choice *c)
 
 const char *db_choice_words(const struct db_choice *c)
 {
-    return strcmp(c->by, "option") == 0     ? "named by --store"
+    return strcmp(c->by, "option") == 0     ? "given with --store"
            : strcmp(c->by, "daemon") == 0   ? "where the daemon writes"
            : strcmp(c->by, "settings") == 0 ? "store.url"
                                             : "the default";

@@ -152,10 +152,10 @@ static void write_daemon(struct buf *out, const struct page *page, const struct 
         buf_text(out, "daemon  not running: nothing is written or cleaned up\n");
     else if (strcmp(s->choice->daemon_place, s->place) != 0)
         buf_printf(out, "daemon  running at %s, %s%s\n", s->choice->daemon,
-                   s->choice->daemon_place[0] ? "but writes into another database: " : "but keeps no history",
+                   s->choice->daemon_place[0] ? "but writes to another database: " : "but keeps no history",
                    s->choice->daemon_place);
     else
-        buf_printf(out, "daemon  running, its store: %s, %lld waiting%s%s\n", s->state, (long long)s->waiting,
+        buf_printf(out, "daemon  running, history database: %s, %lld waiting%s%s\n", s->state, (long long)s->waiting,
                    s->message[0] ? page_dot(page) : "", s->message);
     if (s->queue_bytes >= 0) {
         words_bytes(s->queue_bytes, part);
@@ -213,7 +213,7 @@ static int look(struct cli *cli, const char *url, struct status *s, struct error
     if (rc < 0)
         return rc;
     if (s->survey.version == 0)
-        return error_set(err, -ENOENT, "nothing of whirr is stored at '%s'", s->place);
+        return error_set(err, -ENOENT, "nothing is stored at '%s'", s->place);
     s->survey.kind = strncmp(url, "sqlite:", 7) == 0 ? "sqlite" : "postgresql";
     if (s->survey.version < store_known_version())
         return 0;

@@ -205,7 +205,7 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
         {"TIME", LEFT, 0}, {"GPU", RIGHT, 0}, {"KIND", LEFT, 0}, {"SEVERITY", LEFT, 1}, {"WHAT", LEFT, 0}};
     json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
     if (!doc)
-        return error_set(err, -EPROTO, "the answer cannot be understood");
+        return error_set(err, -EPROTO, "cannot understand the answer");
     const json_t *rows = json_object_get(doc, events ? "events" : "processes");
     double until = time_of(json_object_get(doc, "until"));
     struct wall now = {isnan(until) ? 0 : (int64_t)(until * MS_PER_S)};
@@ -224,11 +224,11 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
     for (size_t i = 0; i < json_array_size(rest) && json_array_size(rows); i++)
         add_remainder(&g, page, json_array_get(rest, i));
     if (json_array_size(rows) == 0)
-        buf_text(out, events ? "Nothing happened in that time.\n" : "Nobody used the GPUs in that time.\n");
+        buf_text(out, events ? "No events in that time.\n" : "Nobody used the GPUs in that time.\n");
     else
         grid_write(out, page, &g);
     if (json_is_string(json_object_get(doc, "next_cursor")))
-        buf_text(out, "There is more: --csv and --jsonl have all of it.\n");
+        buf_text(out, "There is more; for all of it: --csv or --jsonl\n");
     json_decref(doc);
     return 0;
 }

@@ -227,7 +227,7 @@ int history_show_plots(struct buf *out, const struct page *page, const struct hi
 {
     json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
     struct scene *s = calloc(1, sizeof *s);
-    int rc = !doc ? error_set(err, -EPROTO, "the answer cannot be understood") : s ? 0 : error_set(err, -ENOMEM, "out of memory");
+    int rc = !doc ? error_set(err, -EPROTO, "cannot understand the answer") : s ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (rc == 0) {
         s->page = page;
         s->look = look;

@@ -27,7 +27,7 @@ void prometheus_capacity(struct buf *out, const struct snapshot *s, const struct
     static const struct {
         const char *name, *help, *window;
     } series[] = {
-        {"gpu_memory_available_bytes", "Memory that can be had now: free, less the reserve", NULL},
+        {"gpu_memory_available_bytes", "Memory available now: free, minus the reserve", NULL},
         {"gpu_memory_desktop_reserve_bytes", "Memory that is to stay free for the desktop and others", NULL},
         {"gpu_memory_reclaimable_bytes", "Memory held by workers that the guard could evict", NULL},
         {"gpu_memory_free_least_bytes", "Memory that was free at least, over the last hour and day", "1h"},

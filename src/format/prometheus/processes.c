@@ -66,9 +66,9 @@ static const struct {
     double scale;
     const char *help;
 } exported[] = {
-    {PROCESS_METRIC_mem_bytes, "gpu_process_memory_bytes", 1, "Memory of the card held by processes of this name"},
-    {PROCESS_METRIC_util_permille, "gpu_process_utilization_percent", 0.1, "Share of the card's compute units"},
-    {PROCESS_METRIC_power_mw, "gpu_process_power_watts", 1e-3, "Part of the card's power attributed to these processes"},
+    {PROCESS_METRIC_mem_bytes, "gpu_process_memory_bytes", 1, "Memory of the GPU held by processes of this name"},
+    {PROCESS_METRIC_util_permille, "gpu_process_utilization_percent", 0.1, "Share of the GPU's compute units"},
+    {PROCESS_METRIC_power_mw, "gpu_process_power_watts", 1e-3, "Part of the GPU's power attributed to these processes"},
 };
 
 void prometheus_processes(struct buf *out, const struct snapshot *s)
@@ -83,7 +83,7 @@ void prometheus_processes(struct buf *out, const struct snapshot *s)
     for (size_t i = 0; i < s->gpu_count; i++)
         count += sum_up(&s->gpus[i], sums + count);
 
-    prometheus_head(out, "gpu_processes", "gauge", "Processes of this name on the card");
+    prometheus_head(out, "gpu_processes", "gauge", "Processes of this name on the GPU");
     for (size_t i = 0; i < count; i++)
         series(out, "gpu_processes", &sums[i], (double)sums[i].count);
     for (size_t m = 0; m < ARRAY_LEN(exported); m++) {

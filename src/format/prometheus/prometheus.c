@@ -125,7 +125,7 @@ static void throttle(struct buf *out, const struct snapshot *s)
 
 static void info(struct buf *out, const struct snapshot *s)
 {
-    prometheus_head(out, "gpu_info", "gauge", "What is known about the card, in labels");
+    prometheus_head(out, "gpu_info", "gauge", "What is known about the GPU, in labels");
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         buf_text(out, "gpu_info{");
@@ -138,17 +138,17 @@ static void info(struct buf *out, const struct snapshot *s)
                 prometheus_label(out, false, property_table[p].json, gpu->property[p].value);
         buf_text(out, "} 1\n");
     }
-    prometheus_head(out, "gpu_up", "gauge", "1 while the card can be read or sleeps, 0 when it is lost or fails");
+    prometheus_head(out, "gpu_up", "gauge", "1 while the GPU can be read or sleeps, 0 when it is lost or fails");
     for (size_t i = 0; i < s->gpu_count; i++)
         series(out, "gpu_up", &s->gpus[i], NULL, s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
-    prometheus_head(out, "gpu_asleep", "gauge", "1 while the card sleeps and is left alone");
+    prometheus_head(out, "gpu_asleep", "gauge", "1 while the GPU is asleep and is left alone");
     for (size_t i = 0; i < s->gpu_count; i++)
         series(out, "gpu_asleep", &s->gpus[i], NULL, s->gpus[i].state == GPU_ASLEEP);
 }
 
 static void other_processes(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
 {
-    prometheus_head(out, "gpu_other_processes_count", "gauge", "Processes on the card that are neither whirr nor its worker");
+    prometheus_head(out, "gpu_other_processes_count", "gauge", "Processes on the GPU that are neither whirr nor its worker");
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         if (gpu->processes_state != READING_OK)

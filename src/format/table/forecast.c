@@ -15,9 +15,9 @@ struct event_words {
     const char *what, *will, *is, *sentence;
 };
 static const struct event_words memory_words = {"memory", "full in", "full", "memory full"};
-static const struct event_words heat_words = {"temperature", "throttles in", "throttles", "slows itself down for heat"};
-static const struct event_words store_words = {"store", "cap hit in", "at its cap", "the store at its cap"};
-static const struct event_words disk_words = {"disk", "full in", "full", "the store's disk full"};
+static const struct event_words heat_words = {"temperature", "throttles in", "throttles", "thermal throttling"};
+static const struct event_words store_words = {"store", "cap hit in", "at its cap", "history at its size limit"};
+static const struct event_words disk_words = {"disk", "full in", "full", "history disk full"};
 
 /* "06:12", "Tue 06:12", "2026-11-24": as much as is needed. */
 static void clock_text(struct wall at, struct wall now, char *text, size_t size)
@@ -236,8 +236,8 @@ void prometheus_forecast(struct buf *out, const struct forecast *f)
 {
     gpu_gauge(out, f, "gpu_memory_full_seconds", "Forecast: memory is full in so many seconds; no series without a trend",
               vram_when);
-    gpu_gauge(out, f, "gpu_throttle_forecast_seconds",
-              "Forecast: slows itself down for heat in so many seconds; no series when it stays below", heat_when);
+    gpu_gauge(out, f, "gpu_throttle_forecast_seconds", "Forecast: seconds until thermal throttling; no series when it stays below",
+              heat_when);
     bool head = false;
     for (size_t i = 0; i < f->count; i++) {
         if (isnan(f->gpus[i].heat.final_c) || f->gpus[i].heat.when.verdict == FORECAST_UNKNOWN)

@@ -64,11 +64,10 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
 static void limits(struct buf *out, const struct page *page, const struct health_basis *basis, size_t count)
 {
     if (!basis->remembered && !basis->watched_since.ms && count)
-        page_wrap(
-            out, page, INK_FAINT,
-            "One look: what must last to count (slowdowns, heat, a narrow link, a fan that stands still), PCIe errors, and what "
-            "happened before and came back after a reset, only a running `whirr serve` can know.",
-            0, 0);
+        page_wrap(out, page, INK_FAINT,
+                  "One look: what must last to count (slowdowns, heat, a narrow link, a stopped fan), PCIe errors, and what "
+                  "happened before and came back after a reset, only a running `whirr serve` can know.",
+                  0, 0);
     if (basis->log_message[0])
         page_wrap(out, page, INK_FAINT, basis->log_message, 0, 0);
 }
@@ -151,7 +150,7 @@ void prometheus_health(struct buf *out, const struct health *health)
 {
     if (health->count == 0)
         return;
-    prometheus_head(out, "whirr_gpu_health", "gauge", "Health of the card: 1 for the state that holds, 0 for the others");
+    prometheus_head(out, "whirr_gpu_health", "gauge", "Health of the GPU: 1 for the state that holds, 0 for the others");
     for (size_t i = 0; i < health->count; i++)
         for (enum health_state state = HEALTH_UNKNOWN; state <= HEALTH_LOST; state++) {
             const struct health_verdict *v = &health->verdicts[i];

@@ -154,7 +154,7 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
         if (g.failed)
             out->failed = true;
     } else if (rows->unknown < s->gpu_count) {
-        page_wrap(out, page, INK_PLAIN, "No process is there, or none matches.", 0, 0);
+        page_wrap(out, page, INK_PLAIN, "No processes.", 0, 0);
     }
     if (names_denied(rows))
         page_wrap(out, page, INK_FAINT, "Containers are shown by ID where only root may read their names.", 0, 0);
@@ -163,7 +163,7 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
         page_wrap(out, page, INK_WARN, text, 0, 0);
     }
     if (rows->unknown) {
-        snprintf(text, sizeof text, "%zu GPU%s not tell %s processes; `whirr doctor` says why.", rows->unknown,
+        snprintf(text, sizeof text, "%zu GPU%s not report %s processes; see `whirr doctor`.", rows->unknown,
                  rows->unknown == 1 ? " does" : "s do", rows->unknown == 1 ? "its" : "their");
         page_wrap(out, page, INK_WARN, text, 0, 0);
     }

@@ -203,8 +203,8 @@ static void energy_origin(struct buf *out, const struct page *page, const json_t
     if (all <= 0)
         return;
     snprintf(line, sizeof line,
-             "Energy: %.0f%% from the cards' own counters, %.0f%% integrated from power readings; %.0f%% is explained by "
-             "processes; the rest is not attributed (idle power, hidden processes, unknown shares, whirr not running).",
+             "Energy: %.0f%% from the GPUs' own counters, %.0f%% integrated from power readings; %.0f%% is explained by processes; "
+             "the rest is not attributed (idle power, hidden processes, unknown shares, whirr not running).",
              100 * counted / all, 100 - 100 * counted / all, 100 * given / all);
     buf_char(out, '\n');
     page_wrap(out, page, INK_FAINT, line, 0, 0);
@@ -217,7 +217,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
     energy_origin(out, page, body);
     if (text_of(body, "processes_from")[0]) {
         show_time(body, "processes_from", page, from);
-        snprintf(line, sizeof line, "What processes used before %s is not kept any more; the cards' energy is.", from);
+        snprintf(line, sizeof line, "What processes used before %s is no longer kept; the GPUs' energy is.", from);
         page_wrap(out, page, INK_FAINT, line, 0, 0);
     }
     if (json_array_size(gaps)) {

@@ -231,6 +231,6 @@ void table_no_gpu(struct buf *out, const struct page *page, const struct snapsho
         const char *why = source->message[0] ? source->message : source->state == SOURCE_OFF ? "not on this host" : "lists no GPU";
         page_wrap(out, page, INK_FAINT, why, name_width + 4, name_width + 4);
     }
-    page_wrap(out, page, INK_PLAIN, "`whirr doctor` tells what to fix; `whirr --source sim` shows whirr on a simulated machine.", 0,
+    page_wrap(out, page, INK_PLAIN, "`whirr doctor` shows what to fix; `whirr --source sim` shows whirr on a simulated machine.", 0,
               0);
 }

@@ -74,7 +74,7 @@ static int add_tensor(struct model_facts *f, const char *name, const json_t *ten
     str_copy_clean(clean, sizeof clean, str_from(name));
     if (!type || json_array_size(place) != 2 || !json_is_integer(first) || !json_is_integer(last) || from < 0 || to < from ||
         !elements_of(json_object_get(tensor, "shape"), &elements))
-        return error_set(err, -EBADMSG, "tensor '%s' is not described as it should be", clean);
+        return error_set(err, -EBADMSG, "the description of tensor '%s' is invalid", clean);
     if (to > room)
         return error_set(err, -ENODATA, "the file is cut short: tensor '%s' ends at byte %lld of its data, which has %lld", clean,
                          (long long)to, (long long)room);

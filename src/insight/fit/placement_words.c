@@ -99,7 +99,7 @@ static void say_unknown(struct say *t, const struct capacity *c, const struct pl
         const struct capacity_gpu *gpu = &c->gpus[i];
         if (!gpu->usable || gpu->free_bytes.state == READING_OK || (wish->only >= 0 && wish->only != gpu->index))
             continue;
-        say(t, "%s%s does not tell (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
+        say(t, "%s%s does not report (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
         before = ", ";
     }
     if (roomiest(c, wish))

@@ -147,20 +147,19 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
     *ret = (struct forecast_heat){.now_mdegc = gpu->temp_mdegc, .limit_mdegc = gpu->temp_limit_mdegc, .final_c = NAN, .tau_s = NAN};
     if (gpu->state != GPU_OK || gpu->temp_mdegc.state != READING_OK) {
         forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
-                     gpu->state == GPU_ASLEEP ? "the card sleeps"
+                     gpu->state == GPU_ASLEEP ? "the GPU is asleep"
                      : gpu->state == GPU_OK   ? "the temperature cannot be read"
-                                              : "the card cannot be read");
+                                              : "the cannot read GPU");
         return;
     }
     if (gpu->temp_limit_mdegc.state != READING_OK) {
-        forecast_say(&ret->when, FORECAST_UNKNOWN, "the card does not tell where it slows itself down");
+        forecast_say(&ret->when, FORECAST_UNKNOWN, "the GPU does not report its throttle temperature");
         return;
     }
     double now = (double)gpu->temp_mdegc.value / 1000, limit = (double)gpu->temp_limit_mdegc.value / 1000;
     if (now >= limit || reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT) {
         forecast_say(&ret->when, FORECAST_REACHED,
-                     now >= limit ? "%.0f °C, the limit is %.0f °C" : "%.0f °C, it slows itself down already (limit %.0f °C)", now,
-                     limit);
+                     now >= limit ? "%.0f °C, the limit is %.0f °C" : "%.0f °C, already throttling (limit %.0f °C)", now, limit);
         return;
     }
     struct fit_approach fit;

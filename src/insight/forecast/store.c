@@ -77,7 +77,7 @@ static void judge_cap(const struct forecast_memory *m, struct forecast_store *s)
     const struct forecast_store_facts *f = &m->store_facts;
     int64_t cap = 0, used;
     if (!reading_get(f->used_bytes, &used)) {
-        forecast_say(&s->when, FORECAST_UNKNOWN, "the size of the store is not known");
+        forecast_say(&s->when, FORECAST_UNKNOWN, "the size of the history database is unknown");
         return;
     }
     if (!reading_get(f->cap_bytes, &cap) || cap <= 0) {

@@ -158,9 +158,9 @@ void forecast_judge_vram(const struct forecast_card *card, const struct gpu *gpu
     const struct track *t = &card->vram;
     if (gpu->state != GPU_OK || gpu->mem_used_bytes.state != READING_OK || !t->samples || card->room_bytes <= 0) {
         forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
-                     gpu->state == GPU_ASLEEP ? "the card sleeps"
+                     gpu->state == GPU_ASLEEP ? "the GPU is asleep"
                      : gpu->state == GPU_OK   ? "the memory in use cannot be read"
-                                              : "the card cannot be read");
+                                              : "the cannot read GPU");
         return;
     }
     ret->room_bytes = reading_ok((int64_t)card->room_bytes);

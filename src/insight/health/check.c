@@ -36,10 +36,10 @@ static void look_driver_verdict(const struct gpu *gpu, struct health_look *l)
         return;
     switch (action) {
     case 0: clear(l); break;
-    case 1: present(l, HEALTH_FAILING, ADVICE_RESET, 0, "the driver says that the card must be reset"); break;
-    case 2: present(l, HEALTH_FAILING, ADVICE_REBOOT, 0, "the driver says that the machine must be rebooted"); break;
-    case 3: present(l, HEALTH_DEGRADED, ADVICE_DRAIN, 0, "the driver says that work must be drained from the card"); break;
-    default: present(l, HEALTH_FAILING, ADVICE_RESET, 0, "the driver says that the card must be drained and reset"); break;
+    case 1: present(l, HEALTH_FAILING, ADVICE_RESET, 0, "the driver reports that the GPU must be reset"); break;
+    case 2: present(l, HEALTH_FAILING, ADVICE_REBOOT, 0, "the driver asks for a reboot of the host"); break;
+    case 3: present(l, HEALTH_DEGRADED, ADVICE_DRAIN, 0, "the driver reports that work must be drained from the GPU"); break;
+    default: present(l, HEALTH_FAILING, ADVICE_RESET, 0, "the driver reports that the GPU must be drained and reset"); break;
     }
 }
 
@@ -139,11 +139,11 @@ static void look_temperature(const struct gpu *gpu, struct health_look *l)
                 words_whole(limit, 1000));
     if (reading_get(gpu->temp_margin_mdegc, &margin)) {
         if (margin <= HEALTH_MARGIN)
-            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is only %lld °C below where it slows itself down",
+            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is only %lld °C below its throttle limit",
                     words_whole(margin, 1000));
     } else if (reading_get(gpu->temp_limit_mdegc, &limit) && limit > 0) {
         if (temp >= limit - HEALTH_MARGIN)
-            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld °C and slows itself down at %lld °C",
+            present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld °C and throttles at %lld °C",
                     words_whole(temp, 1000), words_whole(limit, 1000));
     } else if (temp >= HEALTH_HOTTEST) {
         present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld °C", words_whole(temp, 1000));
@@ -198,7 +198,7 @@ static void look_nvlink(const struct gpu *gpu, struct health_card *card, struct 
     clear(l);
     /* Links without a bridge are never up, so the card itself is the measure. */
     if (active < card->nvlinks_most)
-        present(l, HEALTH_DEGRADED, ADVICE_LINKS, 0, "%lld of %lld links to other cards are up", (long long)active,
+        present(l, HEALTH_DEGRADED, ADVICE_LINKS, 0, "%lld of %lld links to other GPUs are up", (long long)active,
                 (long long)card->nvlinks_most);
     card->nvlinks_most = MAX_OF(card->nvlinks_most, active);
 }
@@ -212,7 +212,7 @@ static void look_fan(const struct gpu *gpu, struct health_look *l)
         return;
     clear(l);
     if (fan.state == FAN_STATE_STOPPED)
-        present(l, HEALTH_FAILING, ADVICE_FAN, FAN_FAULT_MS, "its fan is asked for %s but stands still at %lld °C", fan.asked,
+        present(l, HEALTH_FAILING, ADVICE_FAN, FAN_FAULT_MS, "its fan should run at %s but has stopped at %lld °C", fan.asked,
                 words_whole(temp, 1000));
     else if (fan.state == FAN_STATE_SLOW)
         present(l, HEALTH_DEGRADED, ADVICE_FAN, HOLD_HEAT_MS, "its fan is asked for %s but turns far slower, at %lld °C", fan.asked,
@@ -229,7 +229,7 @@ void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *
     looks[HEALTH_CHECK_LOST].look = gpu->state == GPU_ASLEEP ? LOOK_UNJUDGED : LOOK_CLEAR;
     looks[HEALTH_CHECK_ERROR].look = gpu->state == GPU_OK ? LOOK_CLEAR : LOOK_UNJUDGED;
     if (gpu->state == GPU_LOST)
-        present(&looks[HEALTH_CHECK_LOST], HEALTH_LOST, ADVICE_REBOOT, 0, "the machine can no longer reach it (%.100s)", message);
+        present(&looks[HEALTH_CHECK_LOST], HEALTH_LOST, ADVICE_REBOOT, 0, "the host can no longer reach it (%.100s)", message);
     if (gpu->state == GPU_ERROR)
         present(&looks[HEALTH_CHECK_ERROR], HEALTH_FAILING, ADVICE_RESET, 0, "it cannot be read (%.100s)", message);
     if (gpu->state != GPU_OK)

@@ -189,7 +189,7 @@ int health_read(struct health_history *h, struct str text, const char *boot, str
     json_decref(root);
     if (!good) {
         memset(h, 0, sizeof *h);
-        return error_set(err, -EINVAL, "it is not a memory of cards");
+        return error_set(err, -EINVAL, "it is not a file of health records");
     }
     wake_up(h);
     if (!same_boot)

@@ -78,17 +78,16 @@ const char *health_advice_text(enum health_advice advice)
     static const char *const texts[ADVICE_COUNT] = {
         [ADVICE_NONE] = "Nothing to do.",
         [ADVICE_COOL] = "Check the airflow: clean dust from fan and heatsink, free the intake, or lower the power limit.",
-        [ADVICE_POWER] = "Check the power supply and its cables: the machine asks the card to draw less.",
+        [ADVICE_POWER] = "Check the power supply and its cables: the host is asking the GPU to draw less.",
         [ADVICE_FAN] = "Check the fan: its cable, dust, a blocked blade, a worn bearing; stop heavy work until it turns.",
-        [ADVICE_SEAT] =
-            "Switch the machine off and seat the card and its riser again; check the slot and the BIOS settings for it.",
-        [ADVICE_LINKS] = "Check the bridge or fabric between the cards and the kernel log; a reset may bring the link back.",
-        [ADVICE_LOOK] = "Look into the kernel log (`sudo dmesg`) for errors of the card.",
-        [ADVICE_WATCH] = "Watch it: if it happens again, check the power cables, the slot and the card's temperature.",
-        [ADVICE_DRAIN] = "Let the work on the card end and start no new one there (drain it), then reset the card.",
-        [ADVICE_RESET] = "End all work on the card and reset it, or reboot the machine.",
-        [ADVICE_REBOOT] = "Reboot the machine.",
-        [ADVICE_REPLACE] = "Have the card checked and replaced.",
+        [ADVICE_SEAT] = "Power the host off and reseat the GPU and its riser; check the slot and the BIOS settings for it.",
+        [ADVICE_LINKS] = "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back.",
+        [ADVICE_LOOK] = "Look into the kernel log (`sudo dmesg`) for errors of the GPU.",
+        [ADVICE_WATCH] = "Watch it: if it happens again, check the power cables, the slot and the GPU's temperature.",
+        [ADVICE_DRAIN] = "Let the work on the GPU end and start no new one there (drain it), then reset the GPU.",
+        [ADVICE_RESET] = "End all work on the GPU and reset it, or reboot the host.",
+        [ADVICE_REBOOT] = "Reboot the host.",
+        [ADVICE_REPLACE] = "Have the GPU checked and replaced.",
     };
     return texts[advice < ADVICE_COUNT ? advice : ADVICE_NONE];
 }
@@ -122,7 +121,7 @@ __attribute__((format(printf, 2, 3))) static void set_reason(struct health_findi
     va_end(args);
 }
 
-static const char *const again = "Have the card checked and replaced: a reset did not cure it.";
+static const char *const again = "Have the GPU checked and replaced: a reset did not cure it.";
 
 /* Months, not moments: how long it has been known does not matter. */
 static void find_drift(struct health_verdict *v, const struct health_fault *fault)
@@ -260,14 +259,14 @@ static void conclude(struct health_verdict *v, struct health_card *card, enum he
     if (worst && worst->state > HEALTH_HEALTHY)
         snprintf(v->reason, sizeof v->reason, "%s", worst->reason);
     else if (worst)
-        snprintf(v->reason, sizeof v->reason, "No fault of the card. %.220s", worst->reason);
+        snprintf(v->reason, sizeof v->reason, "No fault of the GPU. %.220s", worst->reason);
     else if (base == HEALTH_HEALTHY)
         snprintf(v->reason, sizeof v->reason, "No fault was found in %zu checks.", judged);
     else if (base == HEALTH_ASLEEP)
         snprintf(v->reason, sizeof v->reason, "It is asleep and is not woken to be examined.");
     else {
-        snprintf(v->reason, sizeof v->reason, "Nothing that speaks of its health can be read.");
-        snprintf(v->action, sizeof v->action, "`whirr doctor` says what this card and driver do not give, and why.");
+        snprintf(v->reason, sizeof v->reason, "None of its health readings are available.");
+        snprintf(v->action, sizeof v->action, "`whirr doctor` says what this GPU and driver do not give, and why.");
     }
     v->before = card->state;
     v->changed = card->state_since.ms != 0 && card->state != v->state;

@@ -37,11 +37,11 @@ const char *xid_action(enum xid_class class)
 {
     switch (class) {
     case XID_INFORM: return "Nothing to do.";
-    case XID_APPLICATION: return "Restart the program that failed; if it fails again on other cards too, the program is at fault.";
-    case XID_LOOK: return "Look into the kernel log (`sudo dmesg`) around that time; if it happens again, reset the card.";
-    case XID_RESET: return "End all work on the card and reset it, or reboot the machine.";
-    case XID_REBOOT: return "Reboot the machine; if it happens again, check the power cables, the slot and the card's temperature.";
-    case XID_CABLE: return "Switch the machine off and check the power cables of the card.";
+    case XID_APPLICATION: return "Restart the program that failed; if it fails again on other GPUs, too, the program is at fault.";
+    case XID_LOOK: return "Look into the kernel log (`sudo dmesg`) around that time; if it happens again, reset the GPU.";
+    case XID_RESET: return "End all work on the GPU and reset it, or reboot the host.";
+    case XID_REBOOT: return "Reboot the host; if it happens again, check the power cables, the slot and the GPU's temperature.";
+    case XID_CABLE: return "Power the host off and check the power cables of the GPU.";
     case XID_UNKNOWN: break;
     }
     return "Look into the kernel log (`sudo dmesg`): this error is not known here.";

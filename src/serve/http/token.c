@@ -148,8 +148,8 @@ static int save(struct token_file *f, struct error *err)
 int token_file_add(struct token_file *f, const char *name, struct wall now, char text[TOKEN_TEXT_SIZE], struct error *err)
 {
     if (!name_is_fine(str_from(name)))
-        return error_set(err, -EINVAL, "'%s' is no name for a token: letters, digits and - _ . @ only, at most %d", name,
-                         TOKEN_NAME_SIZE - 1);
+        return error_set(err, -EINVAL, "'%s' is not a valid token name; expected letters, digits and - _ . @ only, at most %d",
+                         name, TOKEN_NAME_SIZE - 1);
     for (size_t i = 0; i < f->count; i++)
         if (strcmp(f->tokens[i].name, name) == 0)
             return error_set(err, -EEXIST, "there is already a token '%s'", name);

@@ -87,7 +87,7 @@ static int amdgpu_open(const struct env *env, const char *params, struct source 
         amdgpu_close(&s->source);
         return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
                          : error_set(err, -ENODEV,
-                                     "no card with the amdgpu or radeon driver in /sys/class/drm, and none in KFD's topology");
+                                     "no GPU with the amdgpu or radeon driver in /sys/class/drm, and none in KFD's topology");
     }
     *ret = &s->source;
     return 0;
@@ -141,7 +141,7 @@ static int amdgpu_refresh(struct source *source, unsigned groups, struct error *
 static void lost(struct gpu *out)
 {
     gpu_done(out);
-    gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
+    gpu_mark_state(out, GPU_LOST, "the GPU was removed or its driver unbound");
 }
 
 /* Identity and memory are safe to read; everything else would wake the card. */
@@ -167,7 +167,7 @@ static void judge_failure(const struct amdgpu *s, size_t at, unsigned groups, st
     else if (power == CARD_ASLEEP)
         asleep(s, at, out);
     else if (nothing)
-        gpu_mark_state(out, GPU_ERROR, "the driver does not answer; the card may be in a reset");
+        gpu_mark_state(out, GPU_ERROR, "the driver does not answer; the GPU may be in a reset");
 }
 
 /* Processes, and with them the load of chips that cannot tell it themselves (before GCN 3). */
@@ -266,7 +266,7 @@ static void amdgpu_describe(struct source *source, struct buf *out)
 
 const struct source_ops amdgpu_source = {
     .name = "amdgpu",
-    .what = "AMD cards through the kernel's files",
+    .what = "AMD GPUs through the kernel's files",
     .automatic = true,
     .check = amdgpu_check,
     .open = amdgpu_open,

@@ -71,7 +71,7 @@ static int drm_open(const struct env *env, const char *params, struct source **r
     if (count <= 0) {
         drm_close(&s->source);
         return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
-                         : error_set(err, -ENODEV, "no other card with a render node in /sys/class/drm");
+                         : error_set(err, -ENODEV, "no other GPU with a render node in /sys/class/drm");
     }
     *ret = &s->source;
     return 0;
@@ -167,7 +167,7 @@ static void drm_sample(struct source *source, size_t gpu, unsigned groups, struc
     if (power != CARD_AWAKE)
         gpu_done(out);
     if (power == CARD_GONE) {
-        gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
+        gpu_mark_state(out, GPU_LOST, "the GPU was removed or its driver unbound");
         return;
     }
     if (power == CARD_ASLEEP) {
@@ -196,7 +196,7 @@ static void drm_describe(struct source *source, struct buf *out)
 
 const struct source_ops drm_source = {
     .name = "drm",
-    .what = "other graphics drivers: what the kernel tells about their clients",
+    .what = "other graphics drivers: what the kernel reports about their clients",
     .automatic = true,
     .check = drm_check,
     .open = drm_open,

@@ -73,7 +73,7 @@ static int intel_open(const struct env *env, const char *params, struct source *
     if (count <= 0) {
         intel_close(&s->source);
         return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
-                         : error_set(err, -ENODEV, "no card with the i915 or xe driver in /sys/class/drm");
+                         : error_set(err, -ENODEV, "no GPU with the i915 or xe driver in /sys/class/drm");
     }
     *ret = &s->source;
     return 0;
@@ -315,7 +315,7 @@ static void intel_sample(struct source *source, size_t gpu, unsigned groups, str
     s->memory[gpu].idle_known = false;
     gpu_done(out);
     if (power == CARD_GONE) {
-        gpu_mark_state(out, GPU_LOST, "the card was removed or its driver unbound");
+        gpu_mark_state(out, GPU_LOST, "the GPU was removed or its driver unbound");
         return;
     }
     gpu_mark_state(out, GPU_ASLEEP, NULL);

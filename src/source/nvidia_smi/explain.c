@@ -22,13 +22,13 @@ static const struct {
      "the operating system blocks access to the GPU: under WSL, update Windows and its NVIDIA driver"},
     {"Insufficient Permissions", -EACCES, "no permission to use the NVIDIA driver: check the device files /dev/nvidia*"},
     {"Failed to initialize NVML: Unknown Error", -ENODEV,
-     "NVML cannot be initialised: in a container, access to /dev/nvidia* was taken away after its start, restart the container"},
+     "NVML cannot be initialized: in a container, access to /dev/nvidia* was taken away after its start, restart the container"},
     {"Failed to initialize NVML: Driver Not Loaded", -ENODEV, "the NVIDIA driver is not loaded: modprobe nvidia"},
-    {"Failed to initialize NVML", -ENODEV, "NVML cannot be initialised"},
+    {"Failed to initialize NVML", -ENODEV, "NVML cannot be initialized"},
     {"couldn't find libnvidia-ml.so", -ENODEV,
      "the library libnvidia-ml.so of the NVIDIA driver is missing: install the driver's "
      "utilities, or pass them into the container"},
-    {"GPU is lost", -EIO, "a GPU is lost and hides the others: reboot the machine, or reset the GPU"},
+    {"GPU is lost", -EIO, "a GPU is lost and hides the others: reboot the host, or reset the GPU"},
     {"Unable to determine the device handle", -EIO, "a GPU cannot be reached and hides the others: look at the kernel log (dmesg)"},
 };
 

@@ -42,7 +42,7 @@ static void describe_card(struct nvml *n, size_t index, struct buf *out)
     query_describe(n, card, out);
     fields_describe(n, card, out);
     if (card->gpm.refused)
-        buf_text(out, "  profiling metrics (GPM): this card or driver has none\n");
+        buf_text(out, "  profiling metrics (GPM): this GPU or driver has none\n");
     if (card->refused_utilization)
         buf_printf(out, "  utilization of processes: %s\n", nvml_words(&n->lib, card->refused_utilization));
 }

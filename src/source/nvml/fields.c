@@ -27,7 +27,7 @@ static const struct field_row {
     {NVML_FIELD_RETIRED_PENDING, 0, METRIC_retired_pages_pending, 1, 1, 1},
     {NVML_FIELD_RECOVERY_ACTION, 0, METRIC_recovery_action, 1, 1, 15},
 };
-static_assert(ARRAY_LEN(rows) <= NVML_FIELDS_MAX, "more fields than a card remembers");
+static_assert(ARRAY_LEN(rows) <= NVML_FIELDS_MAX, "more fields than a GPU has room for");
 
 /* Counters of bytes from which rates are taken where there is no GPM. */
 enum { COUNTER_PCIE_TX, COUNTER_PCIE_RX, COUNTER_NVLINK_TX, COUNTER_NVLINK_RX, COUNTER_COUNT };

@@ -193,5 +193,5 @@ const struct nvml_query query_fast[] = {
     KIND(clock, NVML_CLOCK_VIDEO, MHZ, MOST_KHZ, METRIC_clock_video_khz),
     OWN("throttle", ask_throttle, 0, INT64_MAX, METRIC_throttle_bits),
 };
-static_assert(ARRAY_LEN(query_fast) <= NVML_FAST_MAX, "more queries than a card remembers");
+static_assert(ARRAY_LEN(query_fast) <= NVML_FAST_MAX, "more queries than a GPU has room for");
 const size_t query_fast_count = ARRAY_LEN(query_fast);

@@ -367,5 +367,5 @@ const struct nvml_query query_slow[] = {
     PLAIN(pcie_replays, 1, ANY, METRIC_pcie_replays),
     PLAIN(power_limit_set, 1, MOST_MW, METRIC_power_limit_requested_mw),
 };
-static_assert(ARRAY_LEN(query_slow) <= NVML_SLOW_MAX, "more queries than a card remembers");
+static_assert(ARRAY_LEN(query_slow) <= NVML_SLOW_MAX, "more queries than a GPU has room for");
 const size_t query_slow_count = ARRAY_LEN(query_slow);

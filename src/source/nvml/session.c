@@ -9,12 +9,13 @@
 static int init_error(struct nvml *n, int code, struct error *err)
 {
     const char *words = nvml_words(&n->lib, code);
-    const char *hint = code == NVML_DRIVER_NOT_LOADED   ? "the NVIDIA kernel driver is not loaded"
-                       : code == NVML_VERSION_MISMATCH  ? "the library and the loaded kernel driver are of different versions; "
-                                                          "restart the machine or reload the driver"
-                       : code == NVML_NO_PERMISSION     ? "no access to /dev/nvidiactl; see its owner and mode"
-                       : code == NVML_LIBRARY_NOT_FOUND ? "a library of the driver is missing"
-                                                        : "NVML does not start";
+    const char *hint =
+        code == NVML_DRIVER_NOT_LOADED ? "the NVIDIA kernel driver is not loaded"
+        : code == NVML_VERSION_MISMATCH
+            ? "the library and the loaded kernel driver are of different versions; reboot the host or reload the driver"
+        : code == NVML_NO_PERMISSION     ? "no access to /dev/nvidiactl; see its owner and mode"
+        : code == NVML_LIBRARY_NOT_FOUND ? "a library of the driver is missing"
+                                         : "NVML does not start";
     return error_set(err, -ENODEV, "%s: %s", words, hint);
 }
 

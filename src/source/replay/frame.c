@@ -62,7 +62,7 @@ int frame_check_magic(FILE *f, const char *path, struct error *err)
     if (len == sizeof magic - 1 && memcmp(magic, RECORDING_MAGIC, len) == 0)
         return 0;
     if (len >= 2 && memcmp(magic, "\x1f\x8b", 2) == 0)
-        return error_set(err, -EINVAL, "'%s' is compressed; unpack it first (tar xzf) and give the folder", path);
+        return error_set(err, -EINVAL, "'%s' is compressed; unpack it first (tar xzf) and give the directory", path);
     if (len >= sizeof RECORDING_WORD - 1 && memcmp(magic, RECORDING_WORD, sizeof RECORDING_WORD - 1) == 0)
         return error_set(err, -EINVAL, "'%s' is a recording of a newer version of whirr", path);
     return error_set(err, -EINVAL, "'%s' is not a recording of whirr", path);

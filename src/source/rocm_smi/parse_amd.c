@@ -125,7 +125,7 @@ int amd_smi_parse_static(struct str text, struct rocm_cards *ret, struct error *
         read_static(card, g);
     }
     json_decref(root);
-    return ret->count ? 0 : error_set(err, -ENODEV, "it lists no card");
+    return ret->count ? 0 : error_set(err, -ENODEV, "it lists no GPU");
 }
 
 int amd_smi_parse_metric(struct str text, struct rocm_cards *cards, struct error *err)

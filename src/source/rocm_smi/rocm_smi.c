@@ -200,18 +200,18 @@ static void rocm_sample(struct source *source, size_t gpu, unsigned groups, stru
             gpu_mark_state(out, GPU_ERROR, "out of memory");
         return;
     }
-    gpu_mark_state(out, GPU_LOST, "the program no longer lists this card");
+    gpu_mark_state(out, GPU_LOST, "the program no longer lists this GPU");
 }
 
 static void rocm_describe(struct source *source, struct buf *out)
 {
     struct rocm_smi *s = (struct rocm_smi *)source;
-    buf_printf(out, "runs '%s' at most once a second; %zu cards\n", s->program, s->now.count);
+    buf_printf(out, "runs '%s' at most once a second; %zu GPUs\n", s->program, s->now.count);
 }
 
 const struct source_ops rocm_smi_source = {
     .name = "rocm-smi",
-    .what = "AMD cards through the program rocm-smi or amd-smi",
+    .what = "AMD GPUs through the program rocm-smi or amd-smi",
     .instead_of = "amdgpu",
     .automatic = true,
     .periodic_only = true,

@@ -154,7 +154,7 @@ static void a_wrong_condition_is_shown_at_its_place(void **state)
         {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nsummary = 'it is {{temperature}}'\n", ":4:18",
          "{{temperature_celsius}}", "^^^^^^^^^^^^^^^"},
         {"[[alert]]\nname = 'hot'\nwhen = 'state == \"ok\"'\nsummary = '{{process.name}}'\n", ":4:12", "not about a process", "^"},
-        {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {gpu = 'x'}\n", ":4:10", "by itself", ""},
+        {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {gpu = 'x'}\n", ":4:10", "built-in label", ""},
         {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {'a-b' = 'x'}\n", ":4:10", "letters, digits", ""},
         {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {a='',b='',c='',d='',e='',f='',g='',h='',i=''}\n", ":4:10",
          "more than 8 labels", ""},

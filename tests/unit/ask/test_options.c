@@ -47,7 +47,7 @@ static void wrong_usage_is_named_with_what_is_near(void **state)
     assert_int_equal(PARSE(&o, &err, "--sort", "powr"), -EINVAL);
     assert_non_null(strstr(err.text, "'power'"));
     assert_int_equal(PARSE(&o, &err, "--sort"), -EINVAL);
-    assert_non_null(strstr(err.text, "needs an argument"));
+    assert_non_null(strstr(err.text, "needs a value"));
     assert_int_equal(PARSE(&o, &err, "--json=yes"), -EINVAL);
     assert_int_equal(PARSE(&o, &err, "-x"), -EINVAL);
 }

@@ -94,7 +94,7 @@ static void acting_is_not_sampling(void **state)
     struct client *client = NULL;
     struct cli direct = COMMAND("--direct"), source = COMMAND("--source", "sim");
     assert_int_equal(act_open(&direct, &client, &err), -EINVAL);
-    assert_string_equal(err.text, "'release' acts on a running daemon: --direct does not go with it");
+    assert_string_equal(err.text, "'release' acts on a running daemon: it can't be combined with --direct");
     assert_int_equal(act_open(&source, &client, &err), -EINVAL);
     struct cli nobody = COMMAND("--socket", "/nope/x.sock");
     assert_int_equal(settings_open(&nobody), EXIT_FINE);

@@ -103,25 +103,25 @@ static void mistakes_name_the_place_what_is_allowed_and_the_nearest_key(void **s
     assert_refused("[server]\nlisen = \"x\"\n", "2:1: unknown setting 'server.lisen', did you mean 'server.listen'?");
     assert_refused("[sevrer]\nlisten = \"127.0.0.1:1\"\n", "1:2: unknown table 'sevrer', did you mean 'server'?");
     assert_refused("[server]\nmax_age_ms = \"fast\"\n",
-                   "2:14: bad value of server.max_age_ms: allowed is a whole number from 0 to 60000");
+                   "2:14: bad value of server.max_age_ms: expected a whole number from 0 to 60000");
     assert_refused("[server]\nmax_age_ms = 70000\n",
-                   "2:14: bad value of server.max_age_ms: allowed is a whole number from 0 to 60000");
+                   "2:14: bad value of server.max_age_ms: expected a whole number from 0 to 60000");
     assert_refused("[sampling]\ninterval_seconds = 0\n",
-                   "2:20: bad value of sampling.interval_seconds: allowed is a number above 0");
+                   "2:20: bad value of sampling.interval_seconds: expected a number above 0");
     assert_refused("[sampling]\ninterval_seconds = nan\n",
-                   "2:20: bad value of sampling.interval_seconds: allowed is a number above 0");
+                   "2:20: bad value of sampling.interval_seconds: expected a number above 0");
     assert_refused(
         "[log]\nlevel = \"waning\"\n",
-        "2:9: bad value of log.level: allowed is \"debug\", \"info\", \"warning\" or \"error\", did you mean 'warning'?");
+        "2:9: bad value of log.level: expected \"debug\", \"info\", \"warning\" or \"error\", did you mean 'warning'?");
     assert_refused("[worker]\nclear_for = 30\n",
-                   "2:13: bad value of worker.clear_for: allowed is a duration like \"250ms\", \"30s\", \"5m\", "
+                   "2:13: bad value of worker.clear_for: expected a duration like \"250ms\", \"30s\", \"5m\", "
                    "\"1h30m\" or \"7d\" from 0s to 1d");
-    assert_refused("[worker]\nenable_nvml = \"true\"\n", "2:15: bad value of worker.enable_nvml: allowed is true or false");
+    assert_refused("[worker]\nenable_nvml = \"true\"\n", "2:15: bad value of worker.enable_nvml: expected true or false");
     assert_refused("[server]\nlisten = \"9447\"\n",
-                   "2:10: bad value of server.listen: allowed is \"ADDRESS:PORT\" like \"127.0.0.1:9447\" "
+                   "2:10: bad value of server.listen: expected \"ADDRESS:PORT\" like \"127.0.0.1:9447\" "
                    "or \"[::1]:9447\", or \"none\", or a list of these");
     assert_refused("[store]\nurl = \"mysql://x\"\n",
-                   "2:7: bad value of store.url: allowed is \"auto\", \"sqlite:PATH\", \"postgresql://...\" or \"none\"");
+                   "2:7: bad value of store.url: expected \"auto\", \"sqlite:PATH\", \"postgresql://...\" or \"none\"");
     assert_refused("server = 1\n", "1:1: 'server' must be a table: [server] with its settings below");
     assert_refused("x = 1\n", "1:1: unknown setting 'x'");
     assert_refused("[guard.worker.a]\nmetods = []\n",
@@ -148,7 +148,7 @@ static void all_mistakes_are_reported_at_once(void **state)
     assert_true(problems.list[4].warning);
     assert_string_equal(problems.list[4].text, "no setting has this name, did you mean 'WHIRR_SERVER_LISTEN'?");
     assert_string_equal(problems.list[5].where, "--interval");
-    assert_string_equal(problems.list[5].text, "bad value '-1' of sampling.interval_seconds: allowed is a number above 0");
+    assert_string_equal(problems.list[5].text, "bad value '-1' of sampling.interval_seconds: expected a number above 0");
 }
 
 static void more_mistakes_than_fit_are_counted(void **state)
@@ -262,7 +262,7 @@ static void profiles_set_what_they_imply(void **state)
     config_free(c);
 
     assert_refused("[worker]\nprofile = 'desktop'\nauto_evict_for_user_apps = false\n",
-                   "3:28: worker.auto_evict_for_user_apps = false goes against profile \"desktop\", which cannot do without it");
+                   "3:28: worker.auto_evict_for_user_apps = false contradicts profile \"desktop\", which requires it");
     c = loaded("[worker]\nprofile = 'server'\nauto_evict_for_user_apps = true\n");
     assert_true(c->worker.auto_evict); /* a person's word counts, but is remarked upon */
     assert_int_equal(problems.count, 1);

@@ -192,7 +192,7 @@ static void the_drivers_refusals_are_said_in_words(void **state)
         {"lock driver 4711", "driver error 4711", -EIO},
         {"lock missing libcuda.so.1", "driver 570 or later", -ENOSYS},
         {"lock timeout", "did not end within", -ETIMEDOUT},
-        {"lock ", "said nothing", -EIO},
+        {"lock ", "did not answer", -EIO},
         {"lock what", "unexpected", -EIO},
         {"state ok 3", "an earlier checkpoint", -EIO},
     };

@@ -125,7 +125,7 @@ static void the_machine_must_have_room_for_what_moves_there(void **state)
     sysroot_write(&s, "/proc/meminfo", "MemTotal: 99999999 kB\nMemFree: 1 kB\nMemAvailable:    4194304 kB\n");
     assert_int_equal(target_host_room(&s.env, 10, 3 * GIB, &err), 0);
     assert_int_equal(target_host_room(&s.env, 10, 4 * GIB, &err), -ENOMEM); /* 512 MiB are left for the others */
-    assert_non_null(strstr(err.text, "the machine has room for 3.5 GiB more, but 4.0 GiB"));
+    assert_non_null(strstr(err.text, "the host has room for 3.5 GiB more, but 4.0 GiB"));
 }
 
 static void every_control_group_above_it_must_have_room_too(void **state)

@@ -418,12 +418,12 @@ static void bad_safetensors_are_refused_with_a_sentence(void **state)
     } cases[] = {
         {"[]", -EBADMSG, "not a JSON object"},
         {"{\"a\":", -EBADMSG, "not a JSON object"},
-        {"{\"a\":{}}", -EBADMSG, "not described"},
+        {"{\"a\":{}}", -EBADMSG, "is invalid"},
         {"{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4000]}}", -ENODATA, "cut short"},
         {"{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,5]}}", -EBADMSG, "another size"},
-        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[5,1]}}", -EBADMSG, "not described"},
-        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[-2],\"data_offsets\":[0,4]}}", -EBADMSG, "not described"},
-        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,4]}}", -EBADMSG, "not described"},
+        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[5,1]}}", -EBADMSG, "is invalid"},
+        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[-2],\"data_offsets\":[0,4]}}", -EBADMSG, "is invalid"},
+        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,4]}}", -EBADMSG, "is invalid"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF struct buf file = BUF(1 << 16);
