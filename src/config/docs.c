@@ -161,7 +161,18 @@ static void docs_setting(const struct section *section, const struct setting *s,
 void config_write_docs(struct buf *out)
 {
     buf_text(out,
-             "# Configuration\n\n<!-- Written by `whirr config docs` from src/config/config.def; a test compares them. -->\n\nwhirr needs no configuration. What you set wins in this order, later over earlier: the default, the file, the environment,\nthe flag on the command line.\n\n- Files, in [TOML](https://toml.io/en/v1.0.0): `/etc/whirr/whirr.toml`, then `$XDG_CONFIG_HOME/whirr/whirr.toml`\n  (`~/.config/whirr/whirr.toml`) over it; or the one of `--config FILE` (`WHIRR_CONFIG`) alone, which must be readable. `whirr config default` prints a commented one.\n- Environment: `WHIRR_SECTION_KEY`, as in the last column; lists with commas (or with semicolons, where a\n  member holds a comma). `GPU_POLL_INTERVAL_SECONDS` also sets\n  `sampling.interval_seconds`. An empty variable counts as not set.\n- `whirr config check` reads everything and names each mistake with file, line, what is allowed, and the nearest known key.\n- `whirr config show` prints the settings in force and where each comes from.\n- `systemctl reload whirr` (SIGHUP) applies what is marked *reload*, and says what needs a restart. A file with mistakes\n  changes nothing: the old settings stay.\n\nDurations are written like `\"250ms\"`, `\"30s\"`, `\"5m\"`, `\"90m\"`, `\"7d\"`; amounts of memory like `\"512MiB\"`, `\"20GiB\"`.\n");
+             "# Configuration\n\n<!-- Written by `whirr config docs` from src/config/config.def; a test compares them. "
+             "-->\n\nwhirr needs no configuration. What you set wins in this order, later over earlier: the default, the file, the "
+             "environment,\nthe flag on the command line.\n\n- Files, in [TOML](https://toml.io/en/v1.0.0): "
+             "`/etc/whirr/whirr.toml`, then `$XDG_CONFIG_HOME/whirr/whirr.toml`\n  (`~/.config/whirr/whirr.toml`) over it; or the "
+             "one of `--config FILE` (`WHIRR_CONFIG`) alone, which must be readable. `whirr config default` prints a commented "
+             "one.\n- Environment: `WHIRR_SECTION_KEY`, as in the last column; lists with commas (or with semicolons, where a\n  "
+             "member holds a comma). `GPU_POLL_INTERVAL_SECONDS` also sets\n  `sampling.interval_seconds`. An empty variable "
+             "counts as not set.\n- `whirr config check` reads everything and names each mistake with file, line, what is allowed, "
+             "and the nearest known key.\n- `whirr config show` prints the settings in force and where each comes from.\n- "
+             "`systemctl reload whirr` (SIGHUP) applies what is marked *reload*, and says what needs a restart. A file with "
+             "mistakes\n  changes nothing: the old settings stay.\n\nDurations are written like `\"250ms\"`, `\"30s\"`, `\"5m\"`, "
+             "`\"1h30m\"`, `\"7d\"`; amounts of memory like `\"512MiB\"`, `\"20GiB\"`.\n");
     for (size_t i = 0; i < config_section_count; i++) {
         const struct section *section = &config_sections[i];
         bool plain = section->kind == SECTION_PLAIN;

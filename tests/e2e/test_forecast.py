@@ -13,7 +13,7 @@ def test_keys_are_there_when_nothing_is_known(sim):
     body = sim("asleep", "forecast", "--json", "--watch-for", "0.3").json()
     assert body["remembered"] is False and body["simulated"] is True and body["store"] is None
     gpu = body["gpus"][0]
-    assert gpu["memory"]["verdict"] == "unknown" and gpu["memory"]["reason"] == "the GPU sleeps"
+    assert gpu["memory"]["verdict"] == "unknown" and gpu["memory"]["reason"] == "the GPU is asleep"
     for key in ("at", "seconds", "earliest_seconds", "latest_seconds", "used_mb", "process"):
         assert gpu["memory"][key] is None
     assert gpu["temperature"]["final_celsius"] is None

@@ -149,7 +149,7 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
         forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
                      gpu->state == GPU_ASLEEP ? "the GPU is asleep"
                      : gpu->state == GPU_OK   ? "the temperature cannot be read"
-                                              : "the cannot read GPU");
+                                              : "the GPU can't be read");
         return;
     }
     if (gpu->temp_limit_mdegc.state != READING_OK) {

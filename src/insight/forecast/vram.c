@@ -160,7 +160,7 @@ void forecast_judge_vram(const struct forecast_card *card, const struct gpu *gpu
         forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
                      gpu->state == GPU_ASLEEP ? "the GPU is asleep"
                      : gpu->state == GPU_OK   ? "the memory in use cannot be read"
-                                              : "the cannot read GPU");
+                                              : "the GPU can't be read");
         return;
     }
     ret->room_bytes = reading_ok((int64_t)card->room_bytes);
