@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Right and wrong usage: exit codes, help, messages."""
 import re
+import subprocess
 
 import pytest
 from conftest import ROOT
@@ -149,3 +150,8 @@ def test_config_check_finds_what_does_not_work_together(whirr, tmp_path, text, w
     result = whirr("--config", str(path), "config", "check")
     assert result.code == 1 and words in result.out and "fine" not in result.out, result.out
     assert f"{path}:" in result.out
+
+
+def test_outputs_in_the_readme_are_current():
+    done = subprocess.run([str(ROOT / "tools/readme-outputs"), "--check"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
