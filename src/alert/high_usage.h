@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * High usage, as the contract has it: a GPU whose utilization rises above the limit is told of once, and again after it fell. The
+ * High usage: a GPU whose utilization rises above the limit is told of once, and again after it fell. The
  * one place for what that means: the rule `high_gpu_usage` and the message `high_gpu_usage_alert` both come from here.
  */
 #pragma once

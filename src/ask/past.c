@@ -139,7 +139,8 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
     return rc;
 }
 
-int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct error *err)
+/* The body of the answer, to be given back with json_decref. -ENODEV: there is no such GPU or host. */
+static int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     const struct config *config = cli->settings;

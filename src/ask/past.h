@@ -21,8 +21,5 @@ int past_question_of(struct cli *cli, struct past_question *q, struct error *err
 /* The same of a report. */
 int past_report_of(struct cli *cli, struct past_question *q, struct error *err);
 
-/* The body of the answer, to be given back with json_decref. -ENODEV: there is no such GPU or host. */
-int past_ask(struct cli *cli, struct past_question *q, struct json_t **ret, struct error *err);
-
 /* Asks and prints, as text or JSON; the exit status. */
 int past_show(struct cli *cli, struct past_question *q);

@@ -31,17 +31,6 @@ void log_set_level(enum log_level least)
     least_level = (int)least;
 }
 
-bool log_level_from_name(const char *name, enum log_level *ret)
-{
-    for (size_t i = 0; i < ARRAY_LEN(level_names); i++) {
-        if (strcmp(name, level_names[i]) == 0) {
-            *ret = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool log_format_from_name(const char *name, enum log_format *ret)
 {
     static const char *const names[] = {"text", "json", "journal"};

@@ -24,7 +24,6 @@ struct log_field {
 /* Process-wide, set once at start (and the level again on reload). */
 void log_setup(enum log_level least, enum log_format format, FILE *to);
 void log_set_level(enum log_level least);
-bool log_level_from_name(const char *name, enum log_level *ret);
 bool log_format_from_name(const char *name, enum log_format *ret);
 
 void log_write(enum log_level level, const char *message, const struct log_field *fields);

@@ -26,7 +26,7 @@ struct key {
     const char *at[KEY_PARTS_MAX];
 };
 
-struct toml_position toml_position_of(struct toml_reader *r, const char *at)
+static struct toml_position toml_position_of(struct toml_reader *r, const char *at)
 {
     if (!r->mark || at < r->mark) {
         r->mark = r->begin;
@@ -444,12 +444,4 @@ const struct toml_value *toml_get(const struct toml_value *table, const char *ke
         if (str_is(v->key, key))
             return v;
     return NULL;
-}
-
-const char *toml_type_name(enum toml_type type)
-{
-    static const char *const names[] = {
-        "a table",         "an array",        "text",   "a whole number", "a number", "true or false",
-        "a date and time", "a date and time", "a date", "a time"};
-    return names[type];
 }

@@ -82,5 +82,3 @@ static inline void cleanup_toml(struct toml_document **doc)
 const struct toml_value *toml_root(const struct toml_document *doc); /* always a table */
 /* NULL when the table has no such key. */
 const struct toml_value *toml_get(const struct toml_value *table, const char *key);
-/* "text", "an array", ...: for messages. */
-const char *toml_type_name(enum toml_type type);

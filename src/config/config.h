@@ -139,9 +139,6 @@ struct config_problems {
     size_t left_out; /* over CONFIG_PROBLEMS_MAX */
 };
 
-/* The file that a person named, by --config or WHIRR_CONFIG; NULL: none. */
-const char *config_named_file(const struct config_inputs *inputs);
-
 /* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors (of a forgiving reader: fatal
  * ones): *ret is then left as it is. */
 int config_load(const struct config_inputs *inputs, struct config **ret, struct config_problems *problems);

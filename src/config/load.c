@@ -80,7 +80,8 @@ static const char *variable(const struct config_inputs *inputs, const char *name
     return NULL;
 }
 
-const char *config_named_file(const struct config_inputs *inputs)
+/* The file that a person named, by --config or WHIRR_CONFIG; NULL: none. */
+static const char *config_named_file(const struct config_inputs *inputs)
 {
     return inputs->file ? inputs->file : variable(inputs, "WHIRR_CONFIG");
 }

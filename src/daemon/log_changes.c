@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What happens to sources and GPUs, in the log: each sample is compared with the one before, and each change is logged once,
- * whatever the number of samples (contract, section F).
+ * whatever the number of samples (docs/daemon.md).
  */
 #include <stdlib.h>
 #include <string.h>

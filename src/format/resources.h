@@ -6,5 +6,4 @@
 #include "model/snapshot.h"
 
 /* The GPU with the most free memory among those that can be used; NULL without one. */
-const struct gpu *resources_best_gpu(const struct snapshot *s);
 struct reading resources_memory_permille(const struct host *host);

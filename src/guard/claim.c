@@ -54,7 +54,7 @@ static bool bit(const uint64_t *bits, int i)
     return i >= 0 && i < GPU_MAX && (bits[i / 64] >> (i % 64) & 1);
 }
 
-bool claim_worker_on_gpu(const struct claim_worker *w, const struct gpu *gpu)
+static bool claim_worker_on_gpu(const struct claim_worker *w, const struct gpu *gpu)
 {
     bool bound = false;
     for (size_t i = 0; i < ARRAY_LEN(w->gpus); i++)

@@ -74,7 +74,6 @@ struct claim {
     char reason[CLAIM_REASON_SIZE]; /* "blender (pid 4242) holds 3.1 GiB on GPU 0"; also for NONE and UNKNOWN */
 };
 
-bool claim_worker_on_gpu(const struct claim_worker *w, const struct gpu *gpu);
 /* `claimant` (pid 0: none) was there before as well, but is known to need the GPU: it does not belong to the baseline. */
 void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struct claim_worker *w, struct claim_identity claimant);
 struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w, const struct claim_baseline *b,

@@ -59,7 +59,8 @@ const json_t *json_path_first(const json_t *root, const char *path)
     return found;
 }
 
-bool json_truthy(const json_t *value)
+/* true, a number other than 0, a text that is not empty, an object or list with something in it. */
+static bool json_truthy(const json_t *value)
 {
     switch (value ? json_typeof(value) : JSON_NULL) {
     case JSON_TRUE: return true;

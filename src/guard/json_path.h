@@ -17,7 +17,5 @@ void json_path_each(const json_t *root, struct str path, json_path_visit *each, 
 /* The first value, or NULL. */
 const json_t *json_path_first(const json_t *root, const char *path);
 
-/* true, a number other than 0, a text that is not empty, an object or list with something in it. */
-bool json_truthy(const json_t *value);
 /* Does any value of the path count as true? */
 bool json_path_any(const json_t *root, const char *path);

@@ -10,7 +10,8 @@
 
 static const struct method_ops *const methods[] = {&method_checkpoint, &method_command, &method_process, &method_signal};
 
-const char *method_name_at(size_t i, const char **what)
+/* All names, for help and configuration checks. NULL behind the last. */
+static const char *method_name_at(size_t i, const char **what)
 {
     const struct server_row *row = i >= ARRAY_LEN(methods) ? server_row_at(i - ARRAY_LEN(methods)) : NULL;
     if (i >= ARRAY_LEN(methods) && !row)

@@ -91,8 +91,6 @@ extern const struct method_ops method_checkpoint, method_command, method_http, m
 
 /* -EINVAL with the known names. */
 int method_resolve(const char *name, struct method *ret, struct error *err);
-/* All names, for help and configuration checks. NULL behind the last. */
-const char *method_name_at(size_t i, const char **what);
 
 int method_busy(const struct method *method, struct method_context *c, struct error *err); /* 1, 0, -errno */
 int method_evict(const struct method *method, struct method_context *c, struct error *err);

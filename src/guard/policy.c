@@ -38,13 +38,6 @@ bool guard_state_from_name(const char *name, enum guard_state *ret)
     return false;
 }
 
-const char *guard_action_name(enum guard_action action)
-{
-    static const char *const names[] = {"nothing", "look again", "drain",  "open gate", "evict",
-                                        "verify",  "reserve",    "resume", "throttle",  "unthrottle"};
-    return names[action];
-}
-
 static enum guard_action enter(struct guard_policy *p, enum guard_state state, struct mono now, enum guard_action action)
 {
     p->state = state;

@@ -112,5 +112,4 @@ void guard_restore(struct guard_policy *p, enum guard_state found, struct mono n
 void guard_evict_again(struct guard_policy *p, struct mono now);
 
 const char *guard_state_name(enum guard_state state);
-const char *guard_action_name(enum guard_action action);
 bool guard_state_from_name(const char *name, enum guard_state *ret);

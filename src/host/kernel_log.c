@@ -118,11 +118,6 @@ enum kernel_log_state kernel_log_state(const struct kernel_log *log)
     return log->state;
 }
 
-const char *kernel_log_where(const struct kernel_log *log)
-{
-    return log->where;
-}
-
 const char *kernel_log_message(const struct kernel_log *log)
 {
     switch (log->state) {

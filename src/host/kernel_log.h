@@ -23,7 +23,6 @@ void kernel_log_close(struct kernel_log *log);             /* NULL is fine */
 
 enum kernel_log_state kernel_log_state(const struct kernel_log *log);
 /* Where it is read, and, unless it is, what to do about it: a sentence. */
-const char *kernel_log_where(const struct kernel_log *log);
 const char *kernel_log_message(const struct kernel_log *log);
 
 /* The next line that is there already. False: there is none now. */

@@ -44,14 +44,6 @@ enum metric metric_from_json(const char *key)
     return METRIC_COUNT;
 }
 
-enum host_metric host_metric_from_json(const char *key)
-{
-    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
-        if (strcmp(host_metric_table[i].json, key) == 0)
-            return (enum host_metric)i;
-    return HOST_METRIC_COUNT;
-}
-
 static const char *const throttle_names[THROTTLE_COUNT] = {
     "idle",
     "application clocks setting",

@@ -77,8 +77,6 @@ extern const struct metric_info host_metric_table[HOST_METRIC_COUNT];
 
 /* By JSON key; METRIC_COUNT when there is none. */
 enum metric metric_from_json(const char *key);
-/* The same for a reading of the host; HOST_METRIC_COUNT when there is none. */
-enum host_metric host_metric_from_json(const char *key);
 
 /* Reasons for lowered clocks, the same bits for every vendor; the words are those of the API. */
 enum throttle {

@@ -86,7 +86,5 @@ int told_host(struct store *s, const char *wanted, const char *own, char ret[HOS
 
 /* The gap that a moment lies in. */
 int gap_around(struct store *s, const char *host, struct wall at, struct wall now, struct history_gap *ret, struct error *err);
-/* Looks up whether the daemon ran, and says it. */
-int gap_finish(struct store *s, const char *host, struct wall now, struct history_gap *gap, struct error *err);
 /* All gaps of the span. */
 int gaps_within(struct store *s, const char *host, struct explained_span *told, struct error *err);

@@ -46,7 +46,8 @@ static void say_gap(struct history_gap *gap, struct wall now)
         snprintf(gap->text, sizeof gap->text, "Nothing was stored between %s and %s.", since, until);
 }
 
-int gap_finish(struct store *s, const char *host, struct wall now, struct history_gap *gap, struct error *err)
+/* Looks up whether the daemon ran, and says it. */
+static int gap_finish(struct store *s, const char *host, struct wall now, struct history_gap *gap, struct error *err)
 {
     int rc = 0;
     if (gap->until.ms && gap->since.ms)

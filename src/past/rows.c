@@ -77,7 +77,7 @@ void row_text(struct row_writer *r, const char *key, const char *text)
         jw_text(json_of(r), text && text[0] ? text : NULL);
 }
 
-void row_null(struct row_writer *r, const char *key)
+static void row_null(struct row_writer *r, const char *key)
 {
     row_text(r, key, NULL);
 }
@@ -109,7 +109,7 @@ void row_int(struct row_writer *r, const char *key, int64_t value)
         jw_int(json_of(r), value);
 }
 
-void row_bool(struct row_writer *r, const char *key, bool value)
+static void row_bool(struct row_writer *r, const char *key, bool value)
 {
     if (key_only(r, key))
         return;

@@ -21,9 +21,7 @@ void row_end(struct row_writer *r);
 void row_text(struct row_writer *r, const char *key, const char *text); /* NULL or "": null */
 void row_int(struct row_writer *r, const char *key, int64_t value);
 void row_number(struct row_writer *r, const char *key, double value); /* NAN: null */
-void row_bool(struct row_writer *r, const char *key, bool value);
 void row_time(struct row_writer *r, const char *key, struct wall at);
-void row_null(struct row_writer *r, const char *key);
 
 /* A page of processes or events. */
 struct history_list {

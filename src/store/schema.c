@@ -310,8 +310,8 @@ static int check_version(int64_t version, struct error *err)
     return 0;
 }
 
-/* The eight numbers of the contract's StatsRow are always there, whatever the card knows. */
-static int add_contract_columns(struct schema *schema, struct error *err)
+/* The eight numbers of the StatsRow are always there, whatever the card knows. */
+static int add_stats_columns(struct schema *schema, struct error *err)
 {
     static const char *const names[] = {"temp_mdegc",      "power_mw",      "mem_used_bytes",
                                         "mem_total_bytes", "util_permille", "mem_util_permille"};
@@ -342,7 +342,7 @@ int schema_open(struct schema *schema, struct db *db, struct error *err)
         rc = schema_read_columns(schema, err);
     unsigned before = schema->generation;
     if (rc == 0)
-        rc = add_contract_columns(schema, err);
+        rc = add_stats_columns(schema, err);
     if (rc == 0 && version < SCHEMA_VERSION)
         rc = schema_make_views(schema, err);
     else if (rc == 0 && schema->generation != before)

@@ -119,8 +119,3 @@ void aggregate_join(struct aggregate *a, const struct series_column *column, con
         a->max = MAX_OF(a->max, other->max);
     }
 }
-
-double aggregate_mean(const struct aggregate *a, const struct series_column *column)
-{
-    return a->count ? (double)a->sum / (double)a->count * (column->bits ? 1 : column->scale) : 0;
-}

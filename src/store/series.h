@@ -71,5 +71,3 @@ struct aggregate {
 
 void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value);
 void aggregate_join(struct aggregate *a, const struct series_column *column, const struct aggregate *other);
-/* Mean in the API's unit; of flags the share of samples in which the card was slowed down. */
-double aggregate_mean(const struct aggregate *a, const struct series_column *column);

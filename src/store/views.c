@@ -137,12 +137,12 @@ static void add_throttle_words(struct view *v)
     add(v, "throttle_words", "CASE WHEN s.throttle_bits IS NOT NULL THEN rtrim(%s, ', ') END", words.failed ? "''" : words.at);
 }
 
-/* The contract's names first; where the API calls a reading otherwise, it is there under both. */
+/* The names of the StatsRow first; where the API calls a reading otherwise, it is there under both. */
 static int view_of_samples(const struct schema *schema, struct error *err)
 {
     static const struct {
         const char *column, *name;
-    } contract[] = {
+    } stats_row[] = {
         {"temp_mdegc", "temperature_celsius"},        {"power_mw", "power_watts"},
         {"mem_used_bytes", "memory_used_mb"},         {"mem_total_bytes", "memory_total_mb"},
         {"util_permille", "gpu_utilization_percent"}, {"mem_util_permille", "memory_utilization_percent"},
@@ -152,8 +152,8 @@ static int view_of_samples(const struct schema *schema, struct error *err)
         return error_set(err, -ENOMEM, "out of memory");
     add(v, "gpu_index", "s.gpu_index");
     add(v, "gpu_name", "g.name");
-    for (size_t i = 0; i < ARRAY_LEN(contract); i++)
-        add_metric(v, contract[i].name, series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, contract[i].column)));
+    for (size_t i = 0; i < ARRAY_LEN(stats_row); i++)
+        add_metric(v, stats_row[i].name, series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats_row[i].column)));
     add_time(v, "recorded_at", "s.id >> 14");
     add(v, "host", "h.name");
     add(v, "gpu_uuid", "g.uuid");
@@ -165,8 +165,8 @@ static int view_of_samples(const struct schema *schema, struct error *err)
     for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
         struct series_column c = schema->columns[SERIES_GPU][i];
         bool there = false;
-        for (size_t k = 0; k < ARRAY_LEN(contract); k++)
-            there |= strcmp(c.json, contract[k].name) == 0;
+        for (size_t k = 0; k < ARRAY_LEN(stats_row); k++)
+            there |= strcmp(c.json, stats_row[k].name) == 0;
         if (!there)
             add_metric(v, c.json, c);
         if (strcmp(c.name, "throttle_bits") == 0)

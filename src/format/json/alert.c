@@ -89,7 +89,7 @@ static bool has_facts(const struct alert_gpu_facts *f)
     return any;
 }
 
-void json_alert_facts(struct json_writer *j, const struct alert_facts *facts)
+static void json_alert_facts(struct json_writer *j, const struct alert_facts *facts)
 {
     jw_object(j);
 #define HOST_FACT(field, help) key_fact(j, #field, facts->field);

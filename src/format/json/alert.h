@@ -11,7 +11,6 @@ void json_alert(struct json_writer *j, const struct alert *a);
 /* GET /api/alerts; the set is sorted. `facts` may be NULL: nothing is known beyond the sample. */
 void json_alerts(struct json_writer *j, const struct alert_set *set, const struct alert_facts *facts);
 /* The object `facts` of it, and back. */
-void json_alert_facts(struct json_writer *j, const struct alert_facts *facts);
 void alert_facts_from_json(struct alert_facts *facts, struct str body);
 /* GET /api/alerts/rules; set may be NULL: then no states are known. */
 void json_alert_rules(struct json_writer *j, const struct alert_rules *rules, const struct alert_set *set);

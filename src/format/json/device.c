@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The older, narrower views of a GPU: the device API (section A of the contract) and the stats rows (section C).
+ * The older, narrower views of a GPU: the device API (/api/gpu/devices, /api/gpu/driver) and the stats rows.
  */
 #include "format/json/json.h"
 

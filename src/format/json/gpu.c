@@ -164,7 +164,8 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
     jw_end(j);
 }
 
-void json_gpu(struct json_writer *j, const struct gpu *gpu)
+/* One GPU of it, with instances and processes. */
+static void json_gpu(struct json_writer *j, const struct gpu *gpu)
 {
     gpu_object(j, gpu, false);
 }

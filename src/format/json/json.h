@@ -19,8 +19,6 @@ enum { JSON_BODY_MAX = 512 * 1024 * 1024 };
 
 /* GET /api/gpu/metrics, `whirr status --json`: everything known. */
 void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
-/* One GPU of it, with instances and processes. */
-void json_gpu(struct json_writer *j, const struct gpu *gpu);
 /* The key `activity` with its object. */
 void json_activity(struct json_writer *j, const struct activity *a);
 struct json_t;
@@ -28,7 +26,7 @@ void activity_from_json(const struct json_t *o, struct activity *a);
 /* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
 
-/* GET /api/gpu/devices and GET /api/gpu/driver (section A of the contract). */
+/* GET /api/gpu/devices and GET /api/gpu/driver. */
 void json_devices(struct json_writer *j, const struct snapshot *s, int only);
 void json_device(struct json_writer *j, const struct gpu *gpu);
 void json_driver(struct json_writer *j, const struct snapshot *s);
@@ -74,7 +72,7 @@ void json_guard_health(struct json_writer *j, const struct guard_status *list, s
 
 enum { STATS_COLUMNS = 6 };
 
-/* The columns of the StatsRow (section C of the contract), in the order in which json_history_row wants its values. */
+/* The columns of the StatsRow, in the order in which json_history_row wants its values. */
 void json_stats_columns(size_t columns[STATS_COLUMNS]);
 /* A StatsRow from stored values. */
 void json_history_row(struct json_writer *j, const struct store_row *row);

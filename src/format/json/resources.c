@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The flat object of the resource monitor (section D of the contract): the machine, and its best GPU.
+ * The flat object of the resource monitor: the machine, and its best GPU.
  */
 #include "format/resources.h"
 #include "format/json/json.h"
 
 #define GIB (1.0 / (1024 * 1024 * 1024))
 
-const struct gpu *resources_best_gpu(const struct snapshot *s)
+static const struct gpu *resources_best_gpu(const struct snapshot *s)
 {
     const struct gpu *best = NULL;
     for (size_t i = 0; i < s->gpu_count; i++) {

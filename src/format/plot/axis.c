@@ -155,7 +155,7 @@ void axis_statistics(struct buf *out, const struct page *page, const struct plot
 static const double time_steps[] = {1,    2,    5,     10,    15,    30,    60,     120,    300,     600,     900,     1800,
                                     3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000};
 
-void plot_time(double at, double every, char text[PLOT_TIME_SIZE])
+static void plot_time(double at, double every, char text[PLOT_TIME_SIZE])
 {
     time_t seconds = (time_t)floor(at);
     struct tm t;

@@ -41,4 +41,3 @@ void plot_write(struct buf *out, const struct page *page, const struct plot *plo
 
 /* "03:10", "Nov 14 03:10", ...: as exact as a tick of that many seconds needs. */
 enum { PLOT_TIME_SIZE = 32 };
-void plot_time(double at, double every, char text[PLOT_TIME_SIZE]);

@@ -14,7 +14,7 @@ enum { BATCH = 512 /* tokens at once: llama.cpp's n_ubatch */, PAD = 256, NUMBER
 
 const char *const model_cache_types[] = {"f16", "q8_0", "q4_0", "bf16", "f32", "q4_1", "q5_0", "q5_1", "iq4_nl", NULL};
 
-int64_t model_cache_bytes(const char *type, int64_t n)
+static int64_t model_cache_bytes(const char *type, int64_t n)
 {
     const struct gguf_type *t = NULL;
     for (size_t i = 0; type && model_cache_types[i]; i++)

@@ -77,7 +77,6 @@ struct model_need {
 };
 
 /* Bytes of `n` values in a cache of that type; -1: there is no such type. */
-int64_t model_cache_bytes(const char *type, int64_t n);
 extern const char *const model_cache_types[]; /* NULL behind the last */
 
 void model_need(const struct model_facts *f, const struct model_options *options, struct model_need *n);

@@ -21,11 +21,6 @@ const struct driver_fault_info *driver_fault_find(int64_t code)
     return NULL;
 }
 
-const struct driver_fault_info *driver_fault_at(size_t position)
-{
-    return position < ARRAY_LEN(table) ? &table[position] : NULL;
-}
-
 /* "0000:03:00.0", with a colon or nothing behind it. */
 static bool read_pci(struct str word, char out[16])
 {

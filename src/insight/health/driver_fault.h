@@ -14,7 +14,6 @@ struct driver_fault_info {
 
 /* NULL: no such code. */
 const struct driver_fault_info *driver_fault_find(int64_t code);
-const struct driver_fault_info *driver_fault_at(size_t position); /* NULL behind the last; for lists and docs */
 
 struct driver_fault_line {
     char pci_address[16]; /* "0000:03:00.0", lower case */

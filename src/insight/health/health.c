@@ -29,11 +29,6 @@ const char *health_check_name(enum health_check check)
     return check < HEALTH_CHECK_COUNT ? checks[check].name : "unknown";
 }
 
-const char *health_check_what(enum health_check check)
-{
-    return check < HEALTH_CHECK_COUNT ? checks[check].what : "";
-}
-
 const char *health_state_name(enum health_state state)
 {
     static const char *const names[] = {"unknown", "asleep", "healthy", "degraded", "failing", "lost"};

@@ -145,6 +145,5 @@ bool health_state_from_name(const char *name, enum health_state *ret);
 bool health_check_from_name(const char *name, enum health_check *ret);
 const char *health_check_name(enum health_check check); /* "pcie_link" */
 const char *health_advice_text(enum health_advice advice);
-const char *health_check_what(enum health_check check);
 /* Exit code of a check plugin: 0 fine (also asleep), 1 degraded, 2 failing or lost, 3 unknown. */
 int health_exit_code(enum health_state state);

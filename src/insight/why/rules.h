@@ -54,4 +54,3 @@ void answer_gpu(const struct facts *f, struct why_part *part);
 void answer_usual(struct why_part *part, bool over); /* a sentence more where something is unusual */
 void answer_machine(const struct snapshot *now, struct why *why, bool over);
 void suggest(const struct facts *f, struct why_part *part);
-void suggest_add(struct why_part *part, const char *format, ...) __attribute__((format(printf, 2, 3)));

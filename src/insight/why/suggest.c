@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "insight/why/rules.h"
 
-void suggest_add(struct why_part *part, const char *format, ...)
+static void suggest_add(struct why_part *part, const char *format, ...)
 {
     if (part->suggestion_count == WHY_SUGGESTIONS_MAX)
         return;

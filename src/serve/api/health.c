@@ -17,7 +17,8 @@ static bool source_is_troubled(const struct source_status *source)
     return source->state == SOURCE_FAILING || source->state == SOURCE_SET_ASIDE || source->state == SOURCE_HUNG;
 }
 
-enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t age_ms, int64_t interval_ms, int64_t uptime_ms)
+static enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t age_ms, int64_t interval_ms,
+                                    int64_t uptime_ms)
 {
     int64_t late = SAMPLES_LATE * interval_ms + 1000, dead = MAX_OF(SAMPLES_DEAD * interval_ms, (int64_t)START_MS);
     if (!has_sample) /* it has just started, or something is very wrong */
@@ -35,7 +36,7 @@ enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t 
     return HEALTH_OK;
 }
 
-/* The contract's keys are there in any case. */
+/* The keys of docs/api.md are there in any case. */
 static void part(struct json_writer *j, const struct server_parts *parts, const char *key)
 {
     jw_key(j, key);

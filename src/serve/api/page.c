@@ -46,7 +46,8 @@ const char page_style[] =
     "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n"
     "@media(max-width:40rem){th:nth-child(3),td:nth-child(3),th:nth-child(6),td:nth-child(6){display:none}td.c{min-width:8rem}}";
 
-void html_text(struct buf *out, const char *text)
+/* Text with the characters that HTML gives a meaning replaced. */
+static void html_text(struct buf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
         switch (*c) {

@@ -20,8 +20,6 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only);
 /* The form that asks for a token; `message` may be NULL. */
 void page_write_login(struct buf *out, const char *message);
-/* Text with the characters that HTML gives a meaning replaced. */
-void html_text(struct buf *out, const char *text);
 
 /* ---- The description of the API: openapi.json of this folder, with the metrics filled in from the metric table. ---- */
 

@@ -64,7 +64,8 @@ bool access_check_host(struct exchange *x)
     return false;
 }
 
-bool access_origin_is_ours(const struct exchange *x, struct str origin)
+/* "http://HOST[:PORT]" is the origin of this very server, or one that is allowed to read across origins. */
+static bool access_origin_is_ours(const struct exchange *x, struct str origin)
 {
     struct str rest = origin;
     bool secure = str_starts(origin, "https://");

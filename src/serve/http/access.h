@@ -20,8 +20,6 @@ bool access_check_token(struct exchange *x);
  */
 bool access_note_failure(struct exchange *x, char fields[64]);
 
-/* "http://HOST[:PORT]" is the origin of this very server, or one that is allowed to read across origins. */
-bool access_origin_is_ours(const struct exchange *x, struct str origin);
 /* The value for Access-Control-Allow-Origin, NULL where none is configured for this origin. */
 struct str access_cors_origin(const struct exchange *x);
 

@@ -382,13 +382,3 @@ void conn_read_again(struct conn *c)
     if (!c->peer_done)
         watch_on(c->readable, WATCH_NO_TIMEOUT);
 }
-
-void conn_peer_text(const struct conn *c, char text[PEER_TEXT_SIZE])
-{
-    if (IN6_IS_ADDR_UNSPECIFIED(&c->peer))
-        memcpy(text, "unix", 5);
-    else if (IN6_IS_ADDR_V4MAPPED(&c->peer))
-        inet_ntop(AF_INET, &c->peer.s6_addr[12], text, PEER_TEXT_SIZE);
-    else
-        inet_ntop(AF_INET6, &c->peer, text, PEER_TEXT_SIZE);
-}

@@ -93,7 +93,6 @@ void conn_pause_reading(struct conn *c);
 void conn_read_again(struct conn *c);
 /* "127.0.0.1", "::1", "unix". */
 enum { PEER_TEXT_SIZE = 48 };
-void conn_peer_text(const struct conn *c, char text[PEER_TEXT_SIZE]);
 
 /* Used by the listener: takes the descriptor and the place over. NULL (and closed) when memory is out. */
 struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener, struct peer *place, struct tls_session *tls);

@@ -35,7 +35,7 @@ struct server_options {
     int64_t interval_ms;       /* of the sampler, for what clients are told */
     int64_t max_age_ms;        /* of a sample that still counts as fresh */
     size_t connections_max;    /* 0: 16384 */
-    double high_usage_percent; /* of the alert in the contract */
+    double high_usage_percent; /* above it high_gpu_usage_alert is sent */
     double price_per_kwh;      /* for reports; 0: not known */
     char currency[16];
 };

@@ -21,12 +21,6 @@ struct batch *batch_new(uint64_t number)
     return b;
 }
 
-struct batch *batch_ref(struct batch *b)
-{
-    b->refs++;
-    return b;
-}
-
 void batch_unref(struct batch *b)
 {
     if (!b || --b->refs)

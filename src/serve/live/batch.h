@@ -38,7 +38,6 @@ struct batch {
 };
 
 struct batch *batch_new(uint64_t number);
-struct batch *batch_ref(struct batch *b);
 void batch_unref(struct batch *b); /* NULL is fine */
 
 /* Between these two calls the caller writes one JSON value. */

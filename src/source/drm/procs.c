@@ -127,7 +127,8 @@ static bool is_kernel_thread(const struct procs *p, int32_t pid)
     return flags & 0x00200000;
 }
 
-void procs_walk(struct procs *p, struct proc *proc, struct mono now)
+/* Looks through the descriptors of one process now. */
+static void procs_walk(struct procs *p, struct proc *proc, struct mono now)
 {
     char name[32];
     snprintf(name, sizeof name, "%d/fd", proc->pid);

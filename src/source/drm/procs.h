@@ -40,7 +40,5 @@ void procs_init(struct procs *p, const struct env *env);
 void procs_done(struct procs *p);
 /* Brings the list up to date; walks through the descriptors of new and changed processes. 0 or -errno. */
 int procs_update(struct procs *p, struct mono now);
-/* Looks through the descriptors of one process now. */
-void procs_walk(struct procs *p, struct proc *proc, struct mono now);
 /* Programs that open devices for others and keep them open (logind, seatd). */
 bool proc_is_broker(const struct procs *p, struct proc *proc);

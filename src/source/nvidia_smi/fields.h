@@ -27,9 +27,9 @@ struct smi_field {
     int64_t bit; /* of throttle_bits, for an element that is Active or not; 0 otherwise */
 };
 
-enum { COLUMN_COUNT_MAX = 80, COLUMNS_OF_CONTRACT = 8 };
+enum { COLUMN_COUNT_MAX = 80, COLUMNS_ALWAYS = 8 };
 
-extern const struct smi_field smi_columns[]; /* those of the contract first, in its order */
+extern const struct smi_field smi_columns[]; /* those that are always asked for first */
 extern const size_t smi_column_count;
 extern const struct smi_field smi_elements[];
 extern const size_t smi_element_count;

@@ -81,14 +81,14 @@ static int learn_columns(struct smi *s, struct error *err)
     if (rc < 0)
         return rc;
     s->columns_known = true;
-    size_t of_contract = 0;
+    size_t always = 0;
     for (size_t i = 0; i < smi_column_count; i++) {
         bool known = quoted_in(buf_view(&help), smi_columns[i].name);
         bool old = smi_columns[i].old_name && quoted_in(buf_view(&help), smi_columns[i].old_name);
         s->spelling[i] = known ? SPELLING_NEW : old ? SPELLING_OLD : SPELLING_UNKNOWN;
-        of_contract += i < COLUMNS_OF_CONTRACT && s->spelling[i];
+        always += i < COLUMNS_ALWAYS && s->spelling[i];
     }
-    if (of_contract == COLUMNS_OF_CONTRACT)
+    if (always == COLUMNS_ALWAYS)
         return 0;
     /* No such help: ask for everything, and drop what it complains about. */
     for (size_t i = 0; i < smi_column_count; i++)
@@ -101,7 +101,7 @@ static size_t choose_columns(const struct smi *s, unsigned groups, const struct 
     size_t count = 0;
     for (size_t i = 0; i < smi_column_count; i++) {
         const struct smi_field *field = &smi_columns[i];
-        if (!s->spelling[i] || (i >= COLUMNS_OF_CONTRACT && !(smi_field_groups(field) & groups)))
+        if (!s->spelling[i] || (i >= COLUMNS_ALWAYS && !(smi_field_groups(field) & groups)))
             continue;
         buf_text(names, count ? "," : "--query-gpu=");
         buf_text(names, s->spelling[i] == SPELLING_OLD ? field->old_name : field->name);

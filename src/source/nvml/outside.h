@@ -14,7 +14,6 @@ struct nvml_seen {
 };
 
 size_t sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max); /* NVIDIA GPUs, by address */
-bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never);
 void sleep_identify(const struct env *env, const char *address, struct gpu_id *id);
 
 enum nvml_visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LISTED };

@@ -38,7 +38,7 @@ static bool is_nvidia_gpu(const struct env *env, const char *address)
            strncmp(text, "0x03", 4) == 0;
 }
 
-bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never)
+static bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never)
 {
     char text[STATUS_SIZE];
     bool known = reads(env, address, "power/runtime_status", text);

@@ -49,5 +49,3 @@ struct sim {
     double told_until; /* events up to this scenario time were handed out */
     struct body bodies[];
 };
-
-double sim_now(const struct sim *s); /* scenario seconds */

@@ -31,7 +31,7 @@ double sim_noise(uint64_t seed, uint64_t gpu, uint64_t what, double t, double pe
     return 2 * (a + (b - a) * part) - 1;
 }
 
-bool sim_where_has(struct sim_where where, int gpu)
+static bool sim_where_has(struct sim_where where, int gpu)
 {
     return where.every == 0 || gpu % where.every == where.nth;
 }
@@ -79,7 +79,8 @@ static struct sim_when job_when(const struct sim_world *w, size_t job, int gpu)
     return when;
 }
 
-bool sim_job_alive(const struct sim_world *w, size_t job, int gpu, double t, struct sim_life *ret)
+/* The life that lasts at t, or false. */
+static bool sim_job_alive(const struct sim_world *w, size_t job, int gpu, double t, struct sim_life *ret)
 {
     const struct sim_job *j = &w->scenario->jobs[job];
     if (!sim_where_has(j->where, gpu))

@@ -116,9 +116,6 @@ struct sim_life {
     double began, ends; /* scenario seconds; ends is HUGE_VAL for what stays */
 };
 
-bool sim_where_has(struct sim_where where, int gpu);
-/* The life that lasts at t, or false. */
-bool sim_job_alive(const struct sim_world *w, size_t job, int gpu, double t, struct sim_life *ret);
 /* The last life that ended at or before t, or false. */
 bool sim_job_ended(const struct sim_world *w, size_t job, int gpu, double t, struct sim_life *ret);
 int32_t sim_job_pid(const struct sim_world *w, size_t job, int gpu, int64_t turn);

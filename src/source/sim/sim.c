@@ -39,7 +39,8 @@ static int sim_open(const struct env *env, const char *params, struct source **r
     return 0;
 }
 
-double sim_now(const struct sim *s)
+/* scenario seconds */
+static double sim_now(const struct sim *s)
 {
     double passed = (double)(clock_mono(s->env->clock).ns - s->opened.ns) / NS_PER_S;
     return s->world.start_s + MAX_OF(passed, 0.0) * s->world.speed;

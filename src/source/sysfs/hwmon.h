@@ -20,14 +20,12 @@ struct platform_fan {
     struct reading rpm, permille;
     char basis[GPU_TEXT_SIZE]; /* "platform: thinkpad fan2" */
 };
-bool platform_gpu_fan(const struct env *env, struct platform_fan *ret);
 
 /* The temperature of the processor, for graphics on the same die. */
 struct platform_temperature {
     struct reading mdegc;
     char basis[GPU_TEXT_SIZE]; /* "platform: coretemp Package id 0" */
 };
-bool platform_cpu_temperature(const struct env *env, struct platform_temperature *ret);
 
 /* Both, remembered for 10 s: an embedded controller answers slowly, and asking it often makes some laptops stutter. */
 struct platform {

@@ -93,7 +93,7 @@ static bool look_for_fans(struct attrs *hwmon, const char *name, void *context)
     return true;
 }
 
-bool platform_gpu_fan(const struct env *env, struct platform_fan *ret)
+static bool platform_gpu_fan(const struct env *env, struct platform_fan *ret)
 {
     struct fan_search search = {0};
     each_hwmon(env, look_for_fans, &search);
@@ -122,7 +122,7 @@ static bool look_for_temperature(struct attrs *hwmon, const char *name, void *co
     return true;
 }
 
-bool platform_cpu_temperature(const struct env *env, struct platform_temperature *ret)
+static bool platform_cpu_temperature(const struct env *env, struct platform_temperature *ret)
 {
     *ret = (struct platform_temperature){0};
     each_hwmon(env, look_for_temperature, ret);

@@ -92,9 +92,9 @@ static void odd_cells_say_why_there_is_nothing(void **state)
 /* The columns of the contract, and the two that identify a card. */
 static size_t contract_columns(const struct smi_field **columns)
 {
-    for (size_t i = 0; i < COLUMNS_OF_CONTRACT + 2; i++)
+    for (size_t i = 0; i < COLUMNS_ALWAYS + 2; i++)
         columns[i] = &smi_columns[i];
-    return COLUMNS_OF_CONTRACT + 2;
+    return COLUMNS_ALWAYS + 2;
 }
 
 static struct smi_report read_csv(const char *text)
@@ -108,9 +108,9 @@ static struct smi_report read_csv(const char *text)
 static void the_contract_names_the_first_columns(void **state)
 {
     (void)state;
-    static const char *const names[COLUMNS_OF_CONTRACT] = {"index",       "name",         "temperature.gpu", "power.draw",
+    static const char *const names[COLUMNS_ALWAYS] = {"index",       "name",         "temperature.gpu", "power.draw",
                                                            "memory.used", "memory.total", "utilization.gpu", "utilization.memory"};
-    for (size_t i = 0; i < COLUMNS_OF_CONTRACT; i++)
+    for (size_t i = 0; i < COLUMNS_ALWAYS; i++)
         assert_string_equal(smi_columns[i].name, names[i]);
 }
 

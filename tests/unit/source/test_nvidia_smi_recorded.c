@@ -397,10 +397,10 @@ static void every_odd_cell_is_absent_for_its_reason(void **state)
 static void the_h200_in_the_columns_of_the_contract(void **state)
 {
     (void)state;
-    const struct smi_field *columns[COLUMNS_OF_CONTRACT + 1];
-    for (size_t i = 0; i < COLUMNS_OF_CONTRACT; i++)
+    const struct smi_field *columns[COLUMNS_ALWAYS + 1];
+    for (size_t i = 0; i < COLUMNS_ALWAYS; i++)
         columns[i] = &smi_columns[i];
-    columns[COLUMNS_OF_CONTRACT] = smi_column_find(STR("fan.speed"));
+    columns[COLUMNS_ALWAYS] = smi_column_find(STR("fan.speed"));
     AUTO_REPORT struct smi_report r = {0};
     struct str row = STR("0, NVIDIA H200, 38, 79.95, 0, 143771, 0, 0, [N/A]\n");
     assert_int_equal(smi_read_csv(&r, row, columns, ARRAY_LEN(columns)), 1);
@@ -472,8 +472,8 @@ static void error_texts_become_sentences(void **state)
 /* Whatever text meets whichever reader: nothing crashes, and no card is made up from tables or help texts. */
 static void through_every_reader(const char *name, struct str all)
 {
-    const struct smi_field *columns[COLUMNS_OF_CONTRACT];
-    for (size_t i = 0; i < COLUMNS_OF_CONTRACT; i++)
+    const struct smi_field *columns[COLUMNS_ALWAYS];
+    for (size_t i = 0; i < COLUMNS_ALWAYS; i++)
         columns[i] = &smi_columns[i];
     struct str column;
     AUTO_REPORT struct smi_report csv = {0}, xml = {0}, gone = {0};
