@@ -168,7 +168,7 @@ def test_by_model(whirr, night):
     assert "MODEL" in whirr("report", "--store", night).out
 
 
-@pytest.mark.parametrize("args, message", [(["--by", "moon"], "no value for '--by'"), (["--price", "x"], "--price must be a number"),
+@pytest.mark.parametrize("args, message", [(["--by", "moon"], "invalid value 'moon' for --by"), (["--price", "x"], "--price must be a number"),
                                            (["--since", "never"], "--since must be a time"), (["--since", "-1h", "--until", "-2h"], "before until")])
 def test_wrong_usage(whirr, night, args, message):
     done = whirr("report", "--store", night, *args)
