@@ -158,7 +158,7 @@ def test_a_reload_takes_new_rules_and_keeps_the_old_ones_where_they_are_wrong(ho
     house.configure(text.replace("utilization_percent", "utilisation_percent"))
     d.process.send_signal(signal.SIGHUP)
     d.wait_log("did you mean 'utilization_percent'")
-    d.wait_log("the old settings stay")
+    d.wait_log("keeping the old settings")
     assert of(d, "busy", "firing")
     house.configure(text.replace('"busy"', '"loaded"'))
     d.process.send_signal(signal.SIGHUP)

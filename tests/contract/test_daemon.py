@@ -35,7 +35,7 @@ def test_json_log(start):
 def test_a_repeating_error_is_logged_once_then_counted(start):
     d = start("--interval", "0.05", source="sim:gpus=1,fault=error:0.3")
     d.wait_log("query failed|cannot read GPU")
-    d.wait_log("set aside", timeout=30)
+    d.wait_log("suspended", timeout=30)
     time.sleep(1)
     errors = [l for l in d.lines if " error " in l]
     assert 1 <= len(errors) <= 4, errors
@@ -118,7 +118,7 @@ def test_reload(start, tmp_path):
     config.write_text("[sampling]\nintervall_seconds = 1\n")
     d.process.send_signal(signal.SIGHUP)
     d.wait_log(r"whirr.toml:2")
-    d.wait_log("the old settings stay")
+    d.wait_log("keeping the old settings")
     before = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
     eventually(lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] != before, 5)
 

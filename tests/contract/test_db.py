@@ -55,7 +55,7 @@ def test_status_tells_what_is_there(kept):
     assert tables["samples"]["rows"] >= 30 and tables["samples"]["first"] < tables["samples"]["last"] < tables["samples"]["next_cleaning"]
     assert tables["samples"]["kept_days"] == 7 and tables["hours"]["kept_days"] == 1825 and tables["events"]["rows"] >= 1
     text = good(db(kept, "status"))
-    assert f"store   {kept.kind}" in text and "schema  version" in text and "running, its store: ok" in text and "NEXT CLEANING" in text
+    assert f"store   {kept.kind}" in text and "schema  version" in text and "running, history database: ok" in text and "NEXT CLEANING" in text
     assert "whirr:" not in text
 
 
@@ -83,7 +83,7 @@ def test_an_exported_file_is_whole_or_not_there(kept, tmp_path):
     before = file.read_text()
     assert before.count("\n") > 30 and not (tmp_path / "all.csv.part").exists()
     done = db(kept, "export", "--output", str(file))
-    assert done.returncode == 1 and "is there already" in done.stderr
+    assert done.returncode == 1 and "exists already" in done.stderr
     assert file.read_text() == before
     good(db(kept, "export", "events", "--output", str(file), "--force"))
     assert "kind" in file.read_text().splitlines()[0]
@@ -163,7 +163,7 @@ def test_somebody_else_is_writing(file, tmp_path):
         connection.commit()
         connection.execute("BEGIN IMMEDIATE")
         done = run(tmp_path, "migrate", "--store", str(file))
-        assert done.returncode == 1 and "somebody else is writing" in done.stderr, done.stderr
+        assert done.returncode == 1 and "locked by another writer" in done.stderr, done.stderr
 
 
 def test_what_is_not_there(tmp_path):

@@ -140,7 +140,7 @@ def test_a_damaged_memory_is_moved_aside(machine):
     (machine.folder / "whirr").mkdir()
     (machine.folder / "whirr/health.json").write_text('{"version": 1, "cards": [')
     d = machine.start()
-    assert state(d) == "healthy" and d.wait_log("begins anew")
+    assert state(d) == "healthy" and d.wait_log("starting over")
     assert (machine.folder / "whirr/health.json.damaged").exists()
     d.stop()
     kept = json.loads((machine.folder / "whirr/health.json").read_text())

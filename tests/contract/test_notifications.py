@@ -183,7 +183,7 @@ def test_refusals_are_not_tried_for_ever_and_retry_after_is_heeded(house):
     assert second.at - first.at >= 2 and second.status == 200
     gone = eventually(lambda: (n := notifier(d, "refuses"))["failed_total"] and n, 40, d.log)
     assert gone["queued"] == 0 and len(refuses.requests) == 4
-    d.wait_log("notifier refuses: 1 notice given up")
+    d.wait_log("notifier refuses: 1 notification dropped")
     # Who did not hear of the beginning does not hear of the end.
     house.cards(IDLE)
     eventually(lambda: len(busy.requests) == 3, explain=d.log)

@@ -538,7 +538,7 @@ def test_usage_mistakes_are_told(machine):
     m = machine
     assert m.whirr("guard", "run").returncode == 2
     assert m.whirr("guard", "attach").returncode == 2
-    assert "known are" in m.whirr("guard", "attach", "1", "--method", "nonsense").stderr
+    assert "expected checkpoint" in m.whirr("guard", "attach", "1", "--method", "nonsense").stderr
     assert "did you mean 'status'" in m.whirr("guard", "statu").stderr
     assert m.whirr("guard", "hold").returncode == 1
     assert m.whirr("guard", "status").stdout == "No worker is under guard.\n"

@@ -69,7 +69,7 @@ def test_one_hour_of_one_card(why):
 @pytest.mark.parametrize("args, message", [
     (["--at", "25:00"], "--at must be a time"), (["--at", "2099-01-01"], "--at is in the future"),
     (["--since", "-1h", "--until", "-2h"], "before until"), (["--at", "-1h", "--since", "-2h"], "cannot be given together"),
-    (["--at", "-1h", "--watch"], "does not change"), (["--until", "-1h"], "--since (or at) is needed"),
+    (["--at", "-1h", "--watch"], "can't be combined"), (["--until", "-1h"], "--since (or at) is needed"),
 ])
 def test_wrong_questions_are_named(why, args, message):
     done = why(*args)
