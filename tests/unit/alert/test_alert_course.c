@@ -304,7 +304,7 @@ static void forecasts_make_alerts_and_no_trend_ends_them(void **state)
     course_begin(&c, "", 1);
     c.facts.gpus[0].vram_full_seconds = reading_ok(500);
     course_run(&c, 0, 30);
-    assert_non_null(strstr(c.last.summary, "no VRAM left in 8m 20s"));
+    assert_non_null(strstr(c.last.summary, "will run out of VRAM in 8m 20s"));
     c.facts.gpus[0].vram_full_seconds = reading_absent(READING_UNSUPPORTED);
     course_run(&c, 35, 95);
     assert_string_equal(course_told(&c), "0 pending vram_full_soon 0; 30 fired vram_full_soon 0; 95 resolved vram_full_soon 0; ");

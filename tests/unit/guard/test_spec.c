@@ -78,14 +78,14 @@ static void mistakes_name_the_worker_and_what_is_missing(void **state)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"[guard.worker.x]\nmethods = [\"checkpoint\"]\n", "which processes"},
+        {"[guard.worker.x]\nmethods = [\"checkpoint\"]\n", "no processes are configured"},
         {"[guard.worker.x]\nmatch = { name = \"a\" }\n", "no method"},
         {"[guard.worker.x]\nmethods = [\"magic\"]\nmatch = { name = \"a\" }\n", "unknown method 'magic'"},
         {"[guard.worker.x]\nmethods = [\"ollama\"]\nmatch = { name = \"a\" }\n", "needs the url"},
         {"[guard.worker.x]\nmethods = [\"command\"]\nmatch = { name = \"a\" }\n", "evict_command"},
         {"[guard.worker.x]\nmethods = [\"process\"]\nmatch = { name = \"a\" }\n", "whirr guard run"},
         {"[guard.worker.x]\nmethods = [\"checkpoint\"]\nmatch = { colour = \"a\" }\n", "matches nothing"},
-        {"[guard.worker.x]\nmethods = [\"signal\"]\nmatch = { name = \"a\" }\nevict_signal = \"SIGSTOP\"\n", "no signal"},
+        {"[guard.worker.x]\nmethods = [\"signal\"]\nmatch = { name = \"a\" }\nevict_signal = \"SIGSTOP\"\n", "not a usable signal"},
         {"[guard.worker.x]\nmethods = [\"checkpoint\"]\nmatch = { name = \"a\" }\ngate = \"127.0.0.1:1\"\n",
          "a gate needs the url"},
         {"[guard.worker.x]\nmethods = [\"ollama\"]\nurl = \"http://127.0.0.1:9\"\ngate = \"127.0.0.1:9\"\n",
