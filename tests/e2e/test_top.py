@@ -11,6 +11,7 @@ import time
 import pytest
 from daemons import Daemon
 from isolation import WHIRR, environment
+from waiting import eventually
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 
@@ -131,9 +132,15 @@ def test_keys_tabs_filter_and_quit(terminal):
 
 def test_the_mouse_sorts_and_opens_tabs(terminal):
     t = terminal("--source sim:scenario=mixed top", width=120, height=40)
-    line = next(i for i, text in enumerate(t.wait("VRAM   ").splitlines()) if "PID" in text)
-    column = t.screen().splitlines()[line].index("VRAM") + 2
-    t.type(f"\033[<0;{column};{line + 1}M\033[<0;{column};{line + 1}m")
+
+    def header():
+        """Where the column's name is, from 1; it moves while the headline above it grows."""
+        return next(((i + 1, text.index("VRAM") + 2) for i, text in enumerate(t.screen().splitlines()) if "PID" in text and "VRAM" in text), None)
+
+    t.wait("VRAM   ")
+    t.wait("is (busy|saturated|lightly loaded)")
+    line, column = eventually(lambda: (place := header()) and place == header() and place)
+    t.type(f"\033[<0;{column};{line}M\033[<0;{column};{line}m")
     t.wait("VRAM▼")
     t.type("\033[<0;21;1M\033[<0;21;1m")
     t.wait("likely")
