@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct dpm_clock clock;
     struct dpm_link link;
     dpm_parse_clock(text, &clock);
-    require(clock.now_khz.state != READING_OK || (clock.now_khz.value > 0 && clock.now_khz.value <= 100000000));
+    require(clock.now_khz.state != READING_OK || (clock.now_khz.value >= 0 && clock.now_khz.value <= 100000000));
     dpm_parse_link(text, &link);
     require(link.width.state != READING_OK || (link.width.value >= 1 && link.width.value <= link.width_max.value));
     return 0;
