@@ -32,7 +32,7 @@ static const struct {
     {"python|-m|ipykernel_launcher|-f|/home/d/kernel.json", "", "Jupyter kernel"},
     {"/opt/conda/bin/python|/opt/conda/bin/torchrun|--nproc_per_node=8|pretrain.py|--bf16", "", "pretrain.py"},
     {"torchrun|--nproc_per_node|4|-m|recipes.full_finetune", "", "recipes.full_finetune"},
-    {"python|-m|torch.distributed.run|--nproc-per-node|2|/work/run/train_gpt2.py", "", "train_gpt2.py"},
+    {"python|-m|torch.distributed.run|--nproc-per-node|2|/srv/run/train_gpt2.py", "", "train_gpt2.py"},
     {"python|/usr/bin/accelerate|launch|train_dreambooth.py|--lr|1", "", "train_dreambooth.py"},
     {"python3|-c|from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5)|--multiprocessing-fork", "", ""},
     {"python3", "", ""},
