@@ -265,6 +265,7 @@ static void clean(const struct privacy *p, char *text, size_t size)
 static void clean_process(const struct privacy *p, struct process *process)
 {
     clean(p, process->name, sizeof process->name);
+    clean(p, process->parent_name, sizeof process->parent_name);
     clean(p, process->user, sizeof process->user);
     clean(p, process->container, sizeof process->container);
     /* What a program was told to do is not needed to see what the GPU did. */

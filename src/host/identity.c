@@ -27,7 +27,7 @@ enum {
 
 struct entry {
     struct entry *next;
-    int32_t pid;
+    int32_t pid, parent;
     bool ours;           /* false: this number means another process on the host */
     unsigned sweep;      /* the last one it was seen in */
     bool fresh;          /* read since the last sweep */
@@ -40,6 +40,7 @@ struct entry {
     struct wall started_at;
     char comm[PROCESS_NAME_SIZE]; /* as the kernel says it: a change means exec */
     char name[PROCESS_NAME_SIZE];
+    char parent_name[PROCESS_NAME_SIZE];
     char user[PROCESS_USER_SIZE];
     char command[PROCESS_COMMAND_SIZE];
     char container[PROCESS_CONTAINER_SIZE];
@@ -145,7 +146,7 @@ static void whole_name(struct entry *e, struct str program)
         str_copy(e->name, sizeof e->name, str_from(e->comm));
 }
 
-static void join(const struct str *args, size_t count, char *to, size_t size)
+void command_join(const struct str *args, size_t count, char *to, size_t size)
 {
     AUTO_BUF struct buf text = BUF(CMDLINE_SIZE + ARGUMENTS_MAX);
     for (size_t a = 0; a < count; a++) {
@@ -193,7 +194,7 @@ static void learn(struct identity *i, struct entry *e)
         ollama_model_name(i->env, e->pid, args, count, e->model, sizeof e->model);
     learn_title(i, e, args, count);
     if (i->show_secrets)
-        join(args, count, e->command, sizeof e->command);
+        command_join(args, count, e->command, sizeof e->command);
     else
         mask_arguments(args, count, e->command, sizeof e->command);
 
@@ -205,6 +206,18 @@ static void learn(struct identity *i, struct entry *e)
 
     len = read_of(i, e->pid, "cgroup", text, sizeof text);
     learn_container(i, e, (struct str){text, len > 0 ? (size_t)len : 0});
+}
+
+/* Of the parent only the name: read again when somebody else adopted the process. */
+static void learn_parent(struct identity *i, struct entry *e, int64_t parent)
+{
+    char text[1024];
+    struct proc_stat stat;
+    e->parent = parent > 0 && parent <= INT32_MAX ? (int32_t)parent : 0;
+    e->parent_name[0] = '\0';
+    ssize_t len = e->parent ? read_of(i, e->parent, "stat", text, sizeof text) : 0;
+    if (len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat))
+        str_copy_clean(e->parent_name, sizeof e->parent_name, stat.comm);
 }
 
 static struct entry *find(struct identity *i, int32_t pid)
@@ -330,6 +343,8 @@ static struct entry *look(struct identity *i, int32_t pid, struct entry *spare)
         str_copy(e->comm, sizeof e->comm, str_from(comm));
         learn(i, e);
     }
+    if (is_new || e->parent != stat.parent)
+        learn_parent(i, e, stat.parent);
     e->host_mem_bytes = resident(i, e, &stat);
     measure_cpu(i, e, stat.cpu_ticks);
     return e;
@@ -352,6 +367,8 @@ void identity_fill(struct identity *i, struct process *p)
         return;
     p->start_key = e->start_key;
     p->started_at = e->started_at;
+    p->parent = e->parent;
+    keep_or_copy(p->parent_name, sizeof p->parent_name, e->parent_name);
     keep_or_copy(p->name, sizeof p->name, e->name);
     keep_or_copy(p->user, sizeof p->user, e->user);
     keep_or_copy(p->command, sizeof p->command, e->command);

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/env.h"
 #include "base/str.h"
 #include "model/process.h"
@@ -40,6 +41,9 @@ void container_key(struct str cgroup, struct container_key *ret);
  * it). "train-llama", "NAMESPACE/POD/CONTAINER", "101", "123" of a Slurm job. READING_OK, or why it is not known. */
 enum reading_state container_label(const struct env *env, struct str cgroup, const char *container, char *to, size_t size);
 
+/* The arguments with blanks between them, as they are: mask_arguments() for the eyes of others. */
+void command_join(const struct str *args, size_t count, char *to, size_t size);
+
 /* ---- The model that a command line names: "llama-server -m /x/qwen3-8b-q4_k_m.gguf" runs qwen3-8b-q4_k_m. A pure function. */
 
 /* "" when the command line names none. */
@@ -67,6 +71,13 @@ bool procfs_is_of_host(const struct env *env);
 /* True when the process holds a GPU's device file open, as far as we may see: the proof that a PID which a driver reported is
  * this very process of our PID namespace. */
 bool process_holds_gpu(const struct env *env, int32_t pid);
+bool is_gpu_file(const char *path);
+
+/* ---- One process from close by, as far as whoever asks may look: lines of "LABEL\tTEXT", the label empty where a line goes on.
+ * ---- */
+
+/* -ESRCH: there is no such process here, or its number belongs to another one now. */
+int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out);
 
 /* ---- Names of users by number, from /etc/passwd below the sysroot and, on the real machine, from the name service behind it. */
 

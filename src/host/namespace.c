@@ -37,20 +37,25 @@ bool procfs_is_of_host(const struct env *env)
     return true;
 }
 
-bool process_holds_gpu(const struct env *env, int32_t pid)
+bool is_gpu_file(const char *path)
 {
     static const char *const devices[] = {"/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/dxg"};
+    for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+        if (str_starts(str_from(path), devices[i]))
+            return true;
+    return false;
+}
+
+bool process_holds_gpu(const struct env *env, int32_t pid)
+{
     char folder[64], path[PATH_SIZE], target[PATH_SIZE];
     snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
     AUTO_DIR DIR *dir = dir_open(env, folder);
     struct dirent *entry;
     for (int i = 0; dir && i < FILES_LOOKED_AT && (entry = readdir(dir)); i++) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (file_read_link(env, path, target, sizeof target) <= 0)
-            continue;
-        for (size_t k = 0; k < ARRAY_LEN(devices); k++)
-            if (str_starts(str_from(target), devices[k]))
-                return true;
+        if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
+            return true;
     }
     return false;
 }

@@ -31,6 +31,7 @@ struct process {
     enum process_type type;
     int32_t instance;                   /* index into the GPU's instances, -1: the whole card */
     bool visible;                       /* found in this PID namespace; else only the number is known */
+    int32_t parent;                     /* the process that started it; 0 unknown */
     int64_t start_key;                  /* with pid the identity of the process: its start in clock ticks since boot, 0 unknown */
     struct wall started_at;             /* ms 0: unknown */
     char name[PROCESS_NAME_SIZE];       /* "" unknown */
@@ -41,6 +42,7 @@ struct process {
     char title[PROCESS_TITLE_SIZE];         /* what people call it: script, module, game or application; "": its name says it */
     char container_name[PROCESS_CONTAINER_NAME_SIZE]; /* as its runtime calls it, "NAMESPACE/POD/CONTAINER"; "" none or unknown */
     enum reading_state container_name_state;          /* why the name of a container is not known */
+    char parent_name[PROCESS_NAME_SIZE];              /* "" unknown */
     enum power_basis power_basis;
     enum process_activity activity;
     union {

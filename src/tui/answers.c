@@ -214,6 +214,61 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     return s;
 }
 
+/* ---- a life ---- */
+
+void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct top_details *d)
+{
+    enum { SAME_START_MS = 2000 }; /* the clock may have been set since */
+    const json_t *list = json_object_get(lives, "processes");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *life = json_array_get(list, i), *index = json_object_get(life, "gpu_index");
+        int64_t began = time_of(life, "started_at");
+        if (!json_is_integer(index) || json_integer_value(index) != gpu_index ||
+            (began && started_ms && llabs(began - started_ms) > SAME_START_MS))
+            continue;
+        d->since_ms = time_of(life, "first_seen");
+        d->until_ms = time_of(life, "last_seen");
+        d->energy_mj = reading_or(reading_of(life, "energy_joules", 1000), -1);
+        d->peak_bytes = reading_or(reading_of(life, "memory_peak_mb", MIB_BYTES), 0);
+    }
+}
+
+static void take_course(const json_t *times, const json_t *mean, const struct top_details *d, double full, float *values)
+{
+    for (size_t i = 0; i < d->slots; i++)
+        values[i] = NAN;
+    int64_t span = MAX_OF(d->until_ms - d->since_ms, (int64_t)1);
+    for (size_t i = 0; i < json_array_size(times); i++) {
+        int64_t at = (int64_t)(json_number_value(json_array_get(times, i)) * MS_PER_S);
+        int64_t next =
+            i + 1 < json_array_size(times) ? (int64_t)(json_number_value(json_array_get(times, i + 1)) * MS_PER_S) : d->until_ms;
+        int64_t from = MAX_OF((at - d->since_ms) * (int64_t)d->slots / span, (int64_t)0);
+        int64_t to = MIN_OF((next - d->since_ms) * (int64_t)d->slots / span + 1, (int64_t)d->slots);
+        for (int64_t slot = from; full > 0 && slot < to; slot++)
+            values[slot] = number_at(mean, i, 1 / full);
+    }
+}
+
+void answer_lifeline(const json_t *history, size_t slots, struct top_details *d)
+{
+    const json_t *series = json_array_get(json_object_get(history, "series"), 0), *metrics = json_object_get(series, "metrics");
+    const json_t *times = json_object_get(series, "times");
+    d->vram = json_array_size(times) && d->until_ms > d->since_ms ? malloc(2 * slots * sizeof *d->vram) : NULL;
+    if (!d->vram)
+        return;
+    d->slots = slots;
+    d->util = d->vram + slots;
+    take_course(NULL, NULL, d, 0, d->vram);
+    take_course(NULL, NULL, d, 0, d->util);
+    for (size_t m = 0; m < json_array_size(metrics); m++) {
+        const json_t *metric = json_array_get(metrics, m), *mean = json_object_get(metric, "mean");
+        if (strcmp(text_of(metric, "name"), "memory_mb") == 0)
+            take_course(times, mean, d, (double)d->peak_bytes / MIB_BYTES, d->vram);
+        else if (strcmp(text_of(metric, "name"), "utilization_percent") == 0)
+            take_course(times, mean, d, 100, d->util);
+    }
+}
+
 /* ---- judgments ---- */
 
 void answer_badges(const json_t *health, const json_t *forecast, const struct snapshot *s, struct top_badge *badges)

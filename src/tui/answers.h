@@ -21,5 +21,10 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
 /* The bodies of /api/gpu/health and /api/forecast, either may be NULL; one badge for each GPU of the snapshot. */
 void answer_badges(const json_t *health, const json_t *forecast, const struct snapshot *s, struct top_badge *badges);
 
+/* The body of /api/history/processes about one PID: the life on that GPU of the process that was started then (0: not known). */
+void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct top_details *d);
+/* The body of /api/history about that process: its course from d->since_ms on, as that many slots. */
+void answer_lifeline(const json_t *history, size_t slots, struct top_details *d);
+
 void answer_alerts(const json_t *alerts, struct buf *out);
 void answer_guard(const json_t *guard, struct buf *out, struct news *n);

@@ -151,7 +151,7 @@ static int draw_keys(struct top *t, struct canvas *c, int y)
     } keys[] = {
         {'q', "q", "quit"},           {'?', "?", "help"},         {TOP_KEY_ENTER, "Enter", "why"},
         {TOP_KEY_LEFT, "←→", "time"}, {'/', "/", "filter"},       {'s', "s", "sort"},
-        {'t', "t", "group"},          {'w', "w", "window"},       {'p', "p", "pause"},
+        {'t', "t", "tree"},           {'w', "w", "window"},       {'p', "p", "pause"},
         {TOP_KEY_TAB, "Tab", "view"}, {']', "[ ]", "GPU"},        {'d', "d", "details"},
         {'g', "g", "go to time"},     {'c', "c", "copy command"}, {'o', "o", "columns"},
         {'T', "T", "theme"},

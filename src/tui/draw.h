@@ -15,6 +15,7 @@ int draw_gpus(struct top *t, struct canvas *c, int y, int height);
 void draw_processes(struct top *t, struct canvas *c, int y, int height);
 void draw_tab(struct top *t, struct canvas *c, int y, int height);
 void draw_dialog(struct top *t, struct canvas *c);
+void draw_details(struct top *t, struct canvas *c);
 
 /* The page that numbers are formatted for. */
 struct page draw_page(const struct top *t);

@@ -36,18 +36,6 @@ static unsigned choose_columns(const struct top *t, int width)
     return chosen;
 }
 
-static const char *type_word(enum process_type type)
-{
-    return type == PROCESS_COMPUTE ? "compute" : type == PROCESS_GRAPHICS ? "graphics" : type == PROCESS_BOTH ? "both" : "";
-}
-
-static void container_word(char *text, size_t size, const char *container)
-{
-    const char *slash = strrchr(container, '/'), *id = slash ? slash + 1 : container;
-    bool hex = strlen(id) >= 64 && strspn(id, "0123456789abcdef") == strlen(id);
-    str_copy(text, size, (struct str){id, hex ? 12 : strlen(id)});
-}
-
 /* The folder of a program says little, and takes the room of its arguments. */
 static const char *command_of(const struct process *p)
 {
@@ -100,7 +88,7 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
             snprintf(text, size, "%d", p->pid);
         break;
     case COL_USER: str_copy(text, size, str_from(p->user)); break;
-    case COL_TYPE: str_copy(text, size, str_from(row->process ? type_word(p->type) : "")); break;
+    case COL_TYPE: str_copy(text, size, str_from(row->process ? process_type_word(p->type) : "")); break;
     case COL_AGE:
         if (row->process) {
             age_text(number, &page, p->started_at.ms ? MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0) : -1);
@@ -113,7 +101,9 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
             str_copy(text, size, str_from(number));
         }
         break;
-    case COL_CONTAINER: container_word(text, size, p->container); break;
+    case COL_CONTAINER: process_container_words(text, size, p); break;
+    case COL_BY: str_copy(text, size, str_from(process_basis_word(p->power_basis))); break;
+    case COL_NAME: str_copy(text, size, str_from(process_title(p))); break;
     case COL_MODEL: str_copy(text, size, str_from(p->model)); break;
     case COL_COMMAND: str_copy(text, size, str_from(command_of(p))); break;
     default:
@@ -169,6 +159,9 @@ static void draw_group(struct canvas *c, const struct top *t, const struct top_r
         if (i == COL_COMMAND) {
             snprintf(text, sizeof text, "%s: %zu process%s", row->name, row->members, row->members == 1 ? "" : "es");
             canvas_text(c, x, y, width, TINT_LABEL, text);
+        } else if (i == COL_PID && row->pid) {
+            snprintf(text, sizeof text, "%d", row->pid);
+            canvas_right(c, x, y, width, TINT_DIM, text);
         } else {
             number_text(number, &page, &row->sum, (enum top_column)i);
             canvas_right(c, x, y, width, TINT_STRONG, number);
@@ -176,6 +169,24 @@ static void draw_group(struct canvas *c, const struct top *t, const struct top_r
         x += width + 1;
     }
     canvas_flag(c, 0, y, c->width, CELL_BOLD);
+}
+
+/* The lines that join a process to the one that started it; returns the columns they take. */
+static int draw_branch(struct canvas *c, const struct top_row *row, int x, int y)
+{
+    int used = 0;
+    for (int depth = 1; depth <= row->depth; depth++) {
+        bool goes_on = row->open & 1U << depth, own = depth == row->depth;
+        const char *line = c->utf8   ? (own       ? (goes_on ? "├─" : "└─")
+                                        : goes_on ? "│ "
+                                                  : "  ")
+                           : own     ? (goes_on ? "|-" : "`-")
+                           : goes_on ? "| "
+                                     : "  ";
+        canvas_text(c, x + used, y, 2, TINT_DIM, line);
+        used += 3;
+    }
+    return used;
 }
 
 static void draw_row(struct top *t, struct canvas *c, const struct top_row *row, unsigned columns, int y)
@@ -189,7 +200,12 @@ static void draw_row(struct top *t, struct canvas *c, const struct top_row *row,
             continue;
         int width = info->width ? info->width : c->width - x - 1;
         cell_text(t, row, (enum top_column)i, text, sizeof text);
-        bool secondary = idle || i == COL_AGE || i == COL_CONTAINER || i == COL_TYPE;
+        bool secondary = idle || i == COL_AGE || i == COL_CONTAINER || i == COL_TYPE || i == COL_BY;
+        if (i == COL_COMMAND) {
+            int branch = draw_branch(c, row, x, y);
+            x += branch;
+            width -= branch;
+        }
         (info->right ? canvas_right : canvas_text)(c, x, y, width,
                                                    i == COL_IDLE ? TINT_WARN
                                                    : secondary   ? TINT_DIM

@@ -151,7 +151,7 @@ static const char *const help[] = {
     "GPU      [ ] choose one; m metric of the rows and the heat map",
     "Plots    w longer window, W shorter window",
     "Table    / filter, s/S sort, r reverse, o columns, C compute only",
-    "         t group by user, container, model",
+    "         t tree, group by user, container, model",
     "Process  d details, Space tag, F follow, x signal (--allow-signals)",
     "Guard    e evict, H hold, x release the hold, R resume",
     "Other    c copy the command, p pause, T theme, Ctrl-Z, q quit",
@@ -172,57 +172,6 @@ static void draw_help(struct canvas *c)
         }
     }
     canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Any key closes this. More: man whirr-top");
-}
-
-static int put_line(struct canvas *c, int x, int y, int width, const char *label, const char *text)
-{
-    if (!text[0])
-        return 0;
-    canvas_text(c, x, y, 11, TINT_DIM, label);
-    return canvas_wrap(c, x + 11, y, width - 11, 4, TINT_PLAIN, text);
-}
-
-static void draw_details(const struct top *t, struct canvas *c)
-{
-    const struct top_row *row = top_selected(t);
-    if (!row || !row->process)
-        return;
-    const struct process *p = row->process;
-    struct page page = draw_page(t);
-    char text[256], a[NUMBER_SIZE], b[NUMBER_SIZE], at[MOMENT_TEXT_SIZE] = "";
-    int width = MIN_OF(c->width, 90), height = MIN_OF(c->height, 18), x = (c->width - width) / 2, y = (c->height - height) / 2;
-    snprintf(text, sizeof text, "%s, PID %d, GPU %d", p->name[0] ? p->name : "Process", p->pid, row->gpu->index);
-    canvas_box(c, x, y, width, height, text);
-    x += 2;
-    int line = y + 1, room = width - 4;
-    line += put_line(c, x, line, room, "User", p->user);
-    line += put_line(c, x, line, room, "Container", p->container);
-    line += put_line(c, x, line, room, "Model", p->model);
-    if (p->started_at.ms) {
-        show_age(a, &page, MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0));
-        moment_format(p->started_at, page.now, at);
-        snprintf(text, sizeof text, "%s (%s ago)", at, a);
-        line += put_line(c, x, line, room, "Started", text);
-    }
-    show_bytes(a, &page, p->mem_bytes);
-    show_bytes(b, &page, p->host_mem_bytes);
-    snprintf(text, sizeof text, "%s VRAM, %s host memory", a, b);
-    line += put_line(c, x, line, room, "Memory", text);
-    show_percent(a, &page, p->util_permille);
-    show_percent(b, &page, p->cpu_permille);
-    snprintf(text, sizeof text, "%s of the GPU, %s of a CPU core", a, b);
-    line += put_line(c, x, line, room, "Load", text);
-    show_watts(a, &page, p->power_mw);
-    line += put_line(c, x, line, room, "Power", a);
-    int64_t idle = top_idle_ms(t, row->gpu, p);
-    if (idle >= 60000) {
-        show_age(a, &page, idle);
-        snprintf(text, sizeof text, "for %s: holds VRAM without computing", a);
-        line += put_line(c, x, line, room, "Idle", text);
-    }
-    if (line < y + height - 2)
-        put_line(c, x, line, room, "Command", p->command);
-    canvas_text(c, x, y + height - 2, room, TINT_DIM, "Any key closes this.");
 }
 
 static void draw_columns(const struct top *t, struct canvas *c)

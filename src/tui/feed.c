@@ -18,6 +18,7 @@
 #include "format/json/json.h"
 #include "format/record.h"
 #include "format/table/table.h"
+#include "host/identity.h"
 #include "model/recent.h"
 #include "tui/answers.h"
 
@@ -27,8 +28,11 @@ enum {
     SERIES_POINTS = 480,
     SERIES_POINTS_MANY = 160, /* of each of more than 8 GPUs */
     ACT_WITHIN_MS = 5000,
+    LIFE_POINTS = 240,
     BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
 };
+
+#define LIFE_MOST_MS (30 * 86400 * (int64_t)MS_PER_S)
 
 struct feed {
     struct cli *cli;
@@ -55,6 +59,7 @@ void news_free(struct news *n)
     free(n->series);
     free(n->workers);
     free(n->badges);
+    top_details_done(&n->details);
     free(n->text);
     free(n);
 }
@@ -84,6 +89,7 @@ void news_take(struct news *n, struct top *t)
         for (size_t i = 0; n->badges && i < n->series_count && i < GPU_MAX; i++)
             t->badges[i] = n->badges[i];
         break;
+    case NEWS_DETAILS: top_details(t, &n->details); break;
     case NEWS_SERIES:
         for (size_t i = 0; i < n->series_count; i++)
             top_series(t, i, n->number, n->series[i].points, n->series[i].count);
@@ -244,6 +250,41 @@ static void ask_moment(struct feed *f, const struct top_wish *w)
     mailbox_put(f->news, n);
 }
 
+/* What the daemon remembers of its life. */
+static void ask_life(struct feed *f, const struct top_wish *w, struct top_details *d)
+{
+    char target[256], since[WALL_TEXT_SIZE];
+    int64_t from = MAX_OF(w->window_ms ? w->window_ms - MS_PER_S : 0, f->last->taken_at.ms - LIFE_MOST_MS);
+    wall_format((struct wall){from}, since);
+    snprintf(target, sizeof target, "/api/history/processes?pid=%d&since=%s&limit=50", w->pid, since);
+    json_t *lives = get(f, target);
+    answer_life(lives, (int)w->number, w->window_ms, d);
+    if (d->since_ms) {
+        wall_format((struct wall){d->since_ms}, since);
+        snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%lld&since=%s&points=%d", w->pid, (long long)w->number, since,
+                 LIFE_POINTS);
+        json_t *history = get(f, target);
+        answer_lifeline(history, LIFE_POINTS, d);
+        json_decref(history);
+    }
+    json_decref(lives);
+}
+
+static void ask_details(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = f->last ? news_new(NEWS_DETAILS) : NULL;
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    if (!n)
+        return;
+    n->details = (struct top_details){.pid = w->pid, .start_key = w->start_key, .energy_mj = -1};
+    if (process_details(&f->cli->env, w->pid, w->start_key, false, &out) < 0)
+        buf_text(&out, "Environment\tnot known: the process is not on this host\n");
+    n->details.text = buf_take(&out);
+    if (session_asks_daemon(f->session))
+        ask_life(f, w, &n->details);
+    mailbox_put(f->news, n);
+}
+
 static void show_health(struct feed *f, struct buf *out, const struct page *page)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX), texts = BUF(65536);
@@ -343,6 +384,7 @@ static void answer(struct feed *f, const struct top_wish *w)
     case WISH_SERIES: ask_series(f, w); break;
     case WISH_PANE: ask_pane(f, w); break;
     case WISH_GUARD: act_on_guard(f, w); break;
+    case WISH_DETAILS: ask_details(f, w); break;
     default: break;
     }
 }

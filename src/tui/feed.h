@@ -10,7 +10,7 @@
 
 struct feed;
 
-enum news_kind { NEWS_SAMPLE, NEWS_TROUBLE, NEWS_MOMENT, NEWS_SERIES, NEWS_PANE, NEWS_NOTE, NEWS_BADGES };
+enum news_kind { NEWS_SAMPLE, NEWS_TROUBLE, NEWS_MOMENT, NEWS_SERIES, NEWS_PANE, NEWS_NOTE, NEWS_BADGES, NEWS_DETAILS };
 
 struct news_series {
     size_t count;
@@ -30,6 +30,7 @@ struct news {
     size_t worker_count;
     struct top_worker *workers;
     struct top_badge *badges; /* one for each GPU: series_count of them */
+    struct top_details details;
     char *text;
 };
 void news_free(struct news *n); /* NULL is fine */
@@ -38,7 +39,7 @@ void news_take(struct news *n, struct top *t);
 
 /* Starts sampling. `record`: a file that every sample is written into; NULL: none. */
 struct feed *feed_start(struct cli *cli, int64_t interval_ms, const char *record, struct error *err);
-/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD. */
+/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD, WISH_DETAILS. */
 void feed_ask(struct feed *f, const struct top_wish *wish);
 struct mailbox *feed_news(struct feed *f);
 /* Ends the thread when it can be ended within a moment; one that hangs is left behind. */

@@ -12,6 +12,7 @@
 
 #include "ask/options.h"
 #include "base/cleanup.h"
+#include "config/config.h"
 #include "format/json/json.h"
 #include "guard/target.h"
 #include "tui/draw.h"
@@ -40,6 +41,8 @@ static int live_open(struct live *l, struct cli *cli, const struct top_settings 
     l->top.utf8 = cli->page.utf8;
     l->top.allow_signals = options->allow_signals;
     l->top.interval_ms = options->interval_ms;
+    l->top.price_per_kwh = cli->settings ? cli->settings->energy.price_per_kwh : 0;
+    l->top.currency = cli->settings ? cli->settings->energy.currency : "";
     l->feed = feed_start(cli, options->interval_ms, options->record, &err);
     if (l->feed)
         return EXIT_FINE;

@@ -128,8 +128,19 @@ static attr_t attributes(const struct cell *cell)
 
 static void define_keys(void)
 {
-    define_key("\033[200~", PASTE_BEGIN);
-    define_key("\033[201~", PASTE_END);
+    /* Terminals send what they send, whatever TERM says of them; an unknown sequence would arrive as Esc and letters. */
+    static const struct {
+        const char *sequence;
+        int key;
+    } more[] = {
+        {"\033[200~", PASTE_BEGIN}, {"\033[201~", PASTE_END}, {"\033[A", KEY_UP},    {"\033OA", KEY_UP},     {"\033[B", KEY_DOWN},
+        {"\033OB", KEY_DOWN},       {"\033[C", KEY_RIGHT},    {"\033OC", KEY_RIGHT}, {"\033[D", KEY_LEFT},   {"\033OD", KEY_LEFT},
+        {"\033[H", KEY_HOME},       {"\033OH", KEY_HOME},     {"\033[1~", KEY_HOME}, {"\033[7~", KEY_HOME},  {"\033[F", KEY_END},
+        {"\033OF", KEY_END},        {"\033[4~", KEY_END},     {"\033[8~", KEY_END},  {"\033[5~", KEY_PPAGE}, {"\033[6~", KEY_NPAGE},
+        {"\033[Z", KEY_BTAB},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        define_key(more[i].sequence, more[i].key);
     set_escdelay(ESCAPE_MS);
 }
 
@@ -140,6 +151,8 @@ int screen_open(bool wants_utf8, bool wants_color, const char *theme, bool mouse
     setlocale(LC_CTYPE, "");
     if (wants_utf8 && MB_CUR_MAX == 1) /* the terminal's locale is not installed: the one that always is will do */
         setlocale(LC_CTYPE, "C.UTF-8");
+    use_env(FALSE); /* COLUMNS of a shell that was resized since is no size of the terminal */
+    use_tioctl(TRUE);
     if (!newterm(NULL, stdout, stdin))
         return -ENOTTY;
     catch_signals(); /* after curses, whose own would leave the mouse on */

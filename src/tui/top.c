@@ -60,6 +60,7 @@ void top_done(struct top *t)
     why_free(t->why);
     for (size_t i = 0; i < TAB_COUNT; i++)
         free(t->panes[i]);
+    top_details_done(&t->details);
     free(t->busy);
     free(t->rows);
     *t = (struct top){0};
@@ -218,6 +219,7 @@ void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool d
     if (first)
         top_want(t, WISH_SERIES)->number = 0;
     top_make_rows(t);
+    top_details_again(t);
 }
 
 void top_trouble(struct top *t, const char *text)
@@ -268,6 +270,24 @@ void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms)
     free(t->panes[tab]);
     t->panes[tab] = text;
     t->pane_at_ms[tab] = at_ms;
+}
+
+void top_details_done(struct top_details *d)
+{
+    free(d->text);
+    free(d->vram);
+    *d = (struct top_details){0};
+}
+
+void top_details(struct top *t, struct top_details *details)
+{
+    const struct top_row *row = top_selected(t);
+    if (row && row->process && row->process->pid == details->pid && row->process->start_key == details->start_key) {
+        top_details_done(&t->details);
+        t->details = *details;
+        *details = (struct top_details){0};
+    }
+    top_details_done(details);
 }
 
 int64_t top_until_ms(const struct top *t)

@@ -37,7 +37,7 @@ enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_
 /* What takes the keys. */
 enum top_mode { MODE_MAIN, MODE_FILTER, MODE_GOTO, MODE_HELP, MODE_DETAILS, MODE_COLUMNS, MODE_SIGNAL, MODE_GUARD };
 
-enum top_group { GROUPED_NOT, GROUPED_USER, GROUPED_CONTAINER, GROUPED_MODEL, GROUPED_COUNT };
+enum top_group { GROUPED_NOT, GROUPED_TREE, GROUPED_USER, GROUPED_CONTAINER, GROUPED_MODEL, GROUPED_COUNT };
 
 enum top_column {
     COL_GPU,
@@ -50,12 +50,14 @@ enum top_column {
     COL_ENC,
     COL_DEC,
     COL_WATTS,
+    COL_BY,
     COL_CPU,
     COL_RAM,
     COL_AGE,
     COL_IDLE,
     COL_CONTAINER,
     COL_MODEL,
+    COL_NAME,
     COL_COMMAND,
     COL_COUNT
 };
@@ -70,6 +72,7 @@ enum wish_kind {
     WISH_PANE,
     WISH_SIGNAL,
     WISH_GUARD,
+    WISH_DETAILS,
     WISH_SAVE
 };
 
@@ -89,6 +92,7 @@ enum {
     TOP_NOTE_SIZE = 200,
     TOP_KEPT = 240,      /* samples kept to go back to without a daemon */
     TOP_KEPT_GPUS = 480, /* ... and GPUs in them, all together */
+    TOP_TREE_DEPTH = 12,
     TOP_TAGS = 64,
     TOP_MARKS = 64,
     TOP_ZONES = 192,
@@ -102,7 +106,10 @@ struct top_row {
     const struct process *process; /* NULL: the head of a group */
     char name[PROCESS_MODEL_SIZE]; /* of the group */
     size_t members;
+    int32_t pid;        /* of a head that is a process without a GPU: the parent of others; 0: none */
     struct process sum; /* of the group */
+    int depth;          /* in the tree */
+    unsigned open;      /* a bit for each depth at which the tree goes on below */
 };
 
 /* Who was busy when: to tell who only holds memory. */
@@ -110,6 +117,8 @@ struct top_busy {
     int32_t pid;
     int gpu_index;
     int64_t start_key, since_ms; /* not busy since */
+    int64_t first_ms, last_ms;   /* seen from, to */
+    double energy_mj;            /* in between */
     bool seen;
 };
 
@@ -133,6 +142,18 @@ struct top_badge {
     char health[16];  /* "" not known, "healthy", "degraded", ... */
     char reason[128]; /* why it is not healthy */
     int64_t full_ms;  /* until its memory is full; 0: not foreseen */
+};
+
+/* A process from close by: what only somebody who asks gets to see, and its life on the GPU. */
+struct top_details {
+    int32_t pid;
+    int64_t start_key;
+    char *text; /* lines of "LABEL\tTEXT" */
+    size_t slots;
+    float *vram, *util; /* slots of each, 0 to 1, NAN: not known; in one block that begins with vram */
+    int64_t since_ms, until_ms;
+    int64_t energy_mj; /* since `since_ms`; -1: not known */
+    int64_t peak_bytes;
 };
 
 struct top_worker {
@@ -182,8 +203,14 @@ struct top {
     size_t selected, first, page; /* in the rows; `page` is what the last frame had room for */
     int32_t tags[TOP_TAGS];
     size_t tag_count;
+    size_t dialog_lines, dialog_page; /* of the details, as drawn last */
     char filter[TOP_INPUT_SIZE], input[TOP_INPUT_SIZE];
-    size_t choice; /* in a dialog */
+    size_t choice;   /* in a dialog */
+    int32_t subject; /* the process that a dialog is about; 0: none */
+    struct top_details details;
+    int64_t details_at_ms; /* asked for */
+    double price_per_kwh;  /* 0: not known */
+    const char *currency;
 
     char *panes[TAB_COUNT];
     int64_t pane_at_ms[TAB_COUNT];
@@ -233,6 +260,11 @@ void top_series(struct top *t, size_t gpu, int64_t until_ms, const struct trail_
 void top_mark(struct top *t, const struct top_mark *mark);
 /* The text of a tab; takes it. */
 void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms);
+/* Takes what it points to; of another process than the selected one it is dropped. */
+void top_details(struct top *t, struct top_details *details);
+/* Asks for them again, now and then, while they are open. */
+void top_details_again(struct top *t);
+void top_details_done(struct top_details *details);
 void top_note(struct top *t, bool bad, const char *text);
 
 struct top_wish *top_want(struct top *t, enum wish_kind kind);
@@ -248,6 +280,8 @@ const struct why_part *top_why_part(const struct top *t);
 bool top_advice_command(const struct top *t, char *text, size_t size);
 /* The end of the plots. */
 int64_t top_until_ms(const struct top *t);
+/* What that process has drawn since it was first seen here; NULL: nothing is known. */
+const struct top_busy *top_seen(const struct top *t, const struct gpu *gpu, const struct process *p);
 /* How long that process has held memory without computing, 0: it has not. */
 int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct process *p);
 bool top_tagged(const struct top *t, int32_t pid);

@@ -13,6 +13,8 @@
 #include "tui/top.h"
 #include "tui/top_keys.h"
 
+enum { DETAILS_MS = 5000 };
+
 const struct top_signal top_signals[] = {
     {SIGTERM, "TERM", "ask it to end"},
     {SIGINT, "INT", "like Ctrl-C"},
@@ -213,6 +215,61 @@ static void copy(struct top *t)
 
 /* ---- dialogs ---- */
 
+static void open_signals(struct top *t);
+
+static void ask_details(struct top *t, const struct process *p)
+{
+    struct top_wish *w = top_want(t, WISH_DETAILS);
+    const struct top_row *row = top_selected(t);
+    w->pid = p->pid;
+    w->start_key = p->start_key;
+    w->number = row ? row->gpu->index : 0;
+    w->window_ms = p->started_at.ms;
+    t->details_at_ms = t->now.ms;
+}
+
+static void open_details(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    if (!row || !row->process)
+        return;
+    t->mode = MODE_DETAILS;
+    t->subject = row->process->pid;
+    t->choice = 0;
+    top_details_done(&t->details);
+    ask_details(t, row->process);
+}
+
+void top_details_again(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    if (t->mode == MODE_DETAILS && row && row->process && t->now.ms - t->details_at_ms >= DETAILS_MS)
+        ask_details(t, row->process);
+}
+
+static void key_details(struct top *t, int key)
+{
+    int64_t page = (int64_t)MAX_OF(t->dialog_page, (size_t)1), last = (int64_t)t->dialog_lines - page, by = 0;
+    switch (key) {
+    case 'k':
+    case TOP_KEY_UP: by = -1; break;
+    case 'j':
+    case TOP_KEY_DOWN: by = 1; break;
+    case TOP_KEY_PAGE_UP: by = -page; break;
+    case ' ':
+    case TOP_KEY_PAGE_DOWN: by = page; break;
+    case TOP_KEY_HOME: by = -last; break;
+    case 'G':
+    case TOP_KEY_END: by = last; break;
+    case 'x':
+        t->mode = MODE_MAIN;
+        open_signals(t);
+        return;
+    default: t->mode = MODE_MAIN; return;
+    }
+    t->choice = (size_t)MAX_OF(MIN_OF((int64_t)t->choice + by, last), (int64_t)0);
+}
+
 static void open_signals(struct top *t)
 {
     const struct top_row *row = top_selected(t);
@@ -224,6 +281,7 @@ static void open_signals(struct top *t)
         top_note(t, false, "No process is selected.");
     else {
         t->mode = MODE_SIGNAL;
+        t->subject = t->tag_count ? 0 : row->process->pid;
         t->choice = 0;
         t->input[0] = '\0';
     }
@@ -347,7 +405,10 @@ static void next_group(struct top *t)
 {
     t->settings.group = (t->settings.group + 1) % GROUPED_COUNT;
     char note[64];
-    snprintf(note, sizeof note, t->settings.group ? "Grouped by %s." : "Not grouped.", top_group_names[t->settings.group]);
+    if (t->settings.group == GROUPED_NOT || t->settings.group == GROUPED_TREE)
+        str_copy(note, sizeof note, t->settings.group ? STR("Tree: each below the process that started it.") : STR("Not grouped."));
+    else
+        snprintf(note, sizeof note, "Grouped by %s.", top_group_names[t->settings.group]);
     top_note(t, false, note);
     top_want(t, WISH_SAVE);
     top_make_rows(t);
@@ -463,10 +524,7 @@ static void key_main(struct top *t, int key)
         t->choice = 0;
         break;
     case 'd':
-    case 'i':
-        if (top_selected(t) && top_selected(t)->process)
-            t->mode = MODE_DETAILS;
-        break;
+    case 'i': open_details(t); break;
     case 'F': follow(t); break;
     case ' ': tag(t); break;
     case 'c': copy(t); break;
@@ -485,8 +543,8 @@ void top_key(struct top *t, int key)
     case MODE_COLUMNS: key_columns(t, key); break;
     case MODE_SIGNAL: key_signal(t, key); break;
     case MODE_GUARD: key_guard(t, key); break;
-    case MODE_HELP:
-    case MODE_DETAILS: t->mode = MODE_MAIN; break;
+    case MODE_DETAILS: key_details(t, key); break;
+    case MODE_HELP: t->mode = MODE_MAIN; break;
     }
 }
 
@@ -512,8 +570,8 @@ static void click(struct top *t, const struct zone *z, int x)
         break;
     case ZONE_SORT: sort_by(t, top_columns[z->number].sort); break;
     case ZONE_ROW:
-        if (t->selected == (size_t)z->number && top_selected(t) && top_selected(t)->process)
-            t->mode = MODE_DETAILS;
+        if (t->selected == (size_t)z->number)
+            open_details(t);
         t->selected = (size_t)z->number;
         break;
     case ZONE_TIME: {
@@ -530,6 +588,10 @@ static void click(struct top *t, const struct zone *z, int x)
 void top_mouse(struct top *t, enum top_mouse what, int x, int y)
 {
     t->note[0] = '\0';
+    if (t->mode == MODE_DETAILS && what != TOP_CLICK) {
+        key_details(t, what == TOP_WHEEL_UP ? TOP_KEY_UP : TOP_KEY_DOWN);
+        return;
+    }
     if (t->mode == MODE_HELP || t->mode == MODE_DETAILS) {
         t->mode = MODE_MAIN;
         return;

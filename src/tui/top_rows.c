@@ -11,7 +11,7 @@
 
 enum { BUSY_FROM_PERMILLE = 20, BUSY_MAX = 4096 };
 
-const char *const top_group_names[GROUPED_COUNT] = {"none", "user", "container", "model"};
+const char *const top_group_names[GROUPED_COUNT] = {"none", "tree", "user", "container", "model"};
 
 const struct top_column_info top_columns[COL_COUNT] = {
     [COL_GPU] = {"gpu", "GPU", "gpu", 4, true, 0},
@@ -24,12 +24,14 @@ const struct top_column_info top_columns[COL_COUNT] = {
     [COL_ENC] = {"enc", "ENC", NULL, 5, true, 13},
     [COL_DEC] = {"dec", "DEC", NULL, 5, true, 13},
     [COL_WATTS] = {"watts", "WATTS", "power", 6, true, 4},
+    [COL_BY] = {"by", "BY", NULL, 6, false, 14},
     [COL_CPU] = {"cpu", "CPU", "cpu", 6, true, 5},
     [COL_RAM] = {"ram", "RAM", "host-memory", 9, true, 8},
     [COL_AGE] = {"age", "AGE", "age", 7, true, 6},
     [COL_IDLE] = {"idle", "IDLE", NULL, 7, true, 10},
     [COL_CONTAINER] = {"container", "CONTAINER", NULL, 14, false, 11},
     [COL_MODEL] = {"model", "MODEL", NULL, 22, false, 12},
+    [COL_NAME] = {"name", "NAME", NULL, 14, false, 13},
     [COL_COMMAND] = {"command", "COMMAND", "name", 0, false, 0},
 };
 
@@ -49,8 +51,8 @@ static struct top_busy *add_busy(struct top *t, const struct gpu *gpu, const str
     if (!more)
         return NULL;
     t->busy = more;
-    t->busy[t->busy_count] =
-        (struct top_busy){.pid = p->pid, .gpu_index = gpu->index, .start_key = p->start_key, .since_ms = at_ms};
+    t->busy[t->busy_count] = (struct top_busy){
+        .pid = p->pid, .gpu_index = gpu->index, .start_key = p->start_key, .since_ms = at_ms, .first_ms = at_ms, .last_ms = at_ms};
     return &t->busy[t->busy_count++];
 }
 
@@ -67,6 +69,9 @@ void top_watch_busy(struct top *t, const struct snapshot *s)
             if (!busy)
                 continue;
             busy->seen = true;
+            busy->energy_mj +=
+                (double)reading_or(p->power_mw, 0) * (double)MAX_OF(s->taken_at.ms - busy->last_ms, (int64_t)0) / MS_PER_S;
+            busy->last_ms = s->taken_at.ms;
             /* A share that is not known is no proof of idleness. */
             if (p->util_permille.state != READING_OK || p->util_permille.value >= BUSY_FROM_PERMILLE)
                 busy->since_ms = s->taken_at.ms;
@@ -76,6 +81,11 @@ void top_watch_busy(struct top *t, const struct snapshot *s)
         if (t->busy[i].seen)
             t->busy[kept++] = t->busy[i];
     t->busy_count = kept;
+}
+
+const struct top_busy *top_seen(const struct top *t, const struct gpu *gpu, const struct process *p)
+{
+    return find_busy((struct top *)t, gpu, p);
 }
 
 int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct process *p)
@@ -98,14 +108,15 @@ bool top_tagged(const struct top *t, int32_t pid)
 
 static const char *group_of(const struct process *p, enum top_group group)
 {
-    const char *name = group == GROUPED_USER ? p->user : group == GROUPED_CONTAINER ? p->container : p->model;
+    const char *container = p->container_name[0] ? p->container_name : p->container;
+    const char *name = group == GROUPED_USER ? p->user : group == GROUPED_CONTAINER ? container : p->model;
     return name[0] ? name : "(none)";
 }
 
 static bool matches(const struct process *p, const char *filter)
 {
     return !filter[0] || strcasestr(p->name, filter) || strcasestr(p->command, filter) || strcasestr(p->user, filter) ||
-           strcasestr(p->container, filter) || strcasestr(p->model, filter);
+           strcasestr(p->container, filter) || strcasestr(p->container_name, filter) || strcasestr(p->model, filter);
 }
 
 static void add_up(struct process *sum, const struct process *p)
@@ -139,6 +150,80 @@ static void add_groups(struct top *t, const struct process_rows *all, bool *done
             add_row(t, &all->rows[k]);
         }
     }
+}
+
+/* ---- the tree ---- */
+
+static bool is_there(const struct process_rows *all, int32_t pid)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->rows[i].process->pid == pid)
+            return true;
+    return false;
+}
+
+/* A process with its rows on all GPUs, then those that it started. */
+static void add_branch(struct top *t, const struct process_rows *all, bool *done, size_t i, int depth)
+{
+    const int32_t pid = all->rows[i].process->pid;
+    for (size_t k = i; k < all->count; k++)
+        if (!done[k] && all->rows[k].process->pid == pid) {
+            done[k] = true;
+            add_row(t, &all->rows[k]);
+            t->rows[t->row_count - 1].depth = depth;
+        }
+    for (size_t k = 0; depth < TOP_TREE_DEPTH && k < all->count; k++)
+        if (!done[k] && all->rows[k].process->parent == pid)
+            add_branch(t, all, done, k, depth + 1);
+}
+
+/* Several that were started by one which is on no GPU itself, like the ranks of torchrun. */
+static bool add_family(struct top *t, const struct process_rows *all, bool *done, size_t i)
+{
+    const struct process *first = all->rows[i].process;
+    bool family = false;
+    for (size_t k = i + 1; first->parent > 1 && !family && k < all->count; k++)
+        family = !done[k] && all->rows[k].process->parent == first->parent && all->rows[k].process->pid != first->pid;
+    if (!family)
+        return false;
+    size_t at = t->row_count++;
+    t->rows[at] = (struct top_row){.pid = first->parent};
+    str_copy(t->rows[at].name, sizeof t->rows[at].name, str_from(first->parent_name[0] ? first->parent_name : "parent"));
+    for (size_t k = i; k < all->count; k++)
+        if (!done[k] && all->rows[k].process->parent == first->parent)
+            add_branch(t, all, done, k, 1);
+    for (size_t k = at + 1; k < t->row_count; k++) {
+        const struct process *before = t->rows[k - 1].process; /* the head has none */
+        t->rows[at].members += !before || before->pid != t->rows[k].process->pid;
+        add_up(&t->rows[at].sum, t->rows[k].process);
+    }
+    return true;
+}
+
+/* Which lines go on below, from the bottom up. */
+static void connect(struct top *t)
+{
+    unsigned open = 0;
+    for (size_t i = t->row_count; i-- > 0;) {
+        struct top_row *row = &t->rows[i];
+        row->open = open;
+        open = (open | 1U << row->depth) & ((2U << row->depth) - 1);
+    }
+}
+
+static void add_tree(struct top *t, const struct process_rows *all, bool *done)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct process *p = all->rows[i].process;
+        if (done[i] || (p->parent && p->parent != p->pid && is_there(all, p->parent)))
+            continue;
+        if (!add_family(t, all, done, i))
+            add_branch(t, all, done, i, 0);
+    }
+    for (size_t i = 0; i < all->count; i++) /* what a sample caught between two states: parents of each other */
+        if (!done[i])
+            add_branch(t, all, done, i, 0);
+    connect(t);
 }
 
 /* The row of the same process as before, so that the selection stays with it. */
@@ -180,12 +265,20 @@ void top_make_rows(struct top *t)
         if (matches(all.rows[i].process, t->filter))
             all.rows[kept++] = all.rows[i];
     all.count = kept;
-    if (t->settings.group != GROUPED_NOT)
+    if (t->settings.group == GROUPED_TREE)
+        add_tree(t, &all, done);
+    else if (t->settings.group != GROUPED_NOT)
         add_groups(t, &all, done);
     else
         for (size_t i = 0; i < all.count; i++)
             add_row(t, &all.rows[i]);
-    find_again(t, t->followed);
+    bool about = (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL) && t->subject;
+    find_again(t, about ? t->subject : t->followed);
+    const struct top_row *row = top_selected(t);
+    if (about && !(row && row->process && row->process->pid == t->subject)) { /* never about the one that took its row */
+        t->mode = MODE_MAIN;
+        top_note(t, false, "That process has ended.");
+    }
 }
 
 const struct top_row *top_selected(const struct top *t)

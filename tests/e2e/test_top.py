@@ -4,90 +4,14 @@ import os
 import pathlib
 import random
 import re
-import shutil
-import subprocess
 import time
 
 import pytest
 from daemons import Daemon
-from isolation import WHIRR, environment
+from terminals import needs_tmux, terminal  # noqa: F401
 from waiting import eventually
 
-pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
-
-
-class Terminal:
-    def __init__(self, folder, args, width=80, height=24, **env):
-        self.socket = str(folder / "t")
-        self.log = folder / "exit"
-        wanted = dict({"TERM": "xterm-256color"}, **env)
-        command = " ".join(f"{name}='{value}'" for name, value in environment(**wanted).items())
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height),
-                  f"sh -c 'stty -a > {folder}/before; env -i {self.quote(command)} {WHIRR} {args}; echo status $? > {self.log}; "
-                  f"stty -a > {folder}/after; echo AFTER; exec sleep 60'")
-        self.folder = folder
-
-    @staticmethod
-    def quote(text):
-        return text.replace("'", "\"")
-
-    def tmux(self, *args):
-        return subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True, timeout=20, check=True,
-                              env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}).stdout
-
-    def screen(self, *options):
-        return self.tmux("capture-pane", "-p", *options)
-
-    def keys(self, *keys):
-        self.tmux("send-keys", "--", *keys)
-
-    def type(self, text):
-        self.tmux("send-keys", "-l", "--", text)
-
-    def wait(self, text, seconds=15):
-        """The first screen that has the text (a regular expression)."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            screen = self.screen()
-            if re.search(text, screen):
-                return screen
-            time.sleep(0.05)
-        raise AssertionError(f"{text!r} did not come:\n{self.screen()}")
-
-    def pid(self):
-        shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
-                if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR):
-                    return int(child)
-            time.sleep(0.05)
-        raise AssertionError("whirr is not running")
-
-    def ended(self):
-        self.wait("AFTER")
-        before, after = ((self.folder / name).read_text().splitlines()[1:] for name in ("before", "after"))  # the first line is the size
-        assert before == after  # the terminal is as it was
-        assert self.tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}#{cursor_flag}").strip() == "001"
-        return int(self.log.read_text().split()[1])
-
-    def close(self):
-        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=20, check=False)
-
-
-@pytest.fixture
-def terminal(tmp_path):
-    opened = []
-
-    def start(args, **more):
-        folder = tmp_path / str(len(opened))
-        folder.mkdir()
-        opened.append(Terminal(folder, args, **more))
-        return opened[-1]
-
-    yield start
-    for t in opened:
-        t.close()
+pytestmark = needs_tmux
 
 
 def test_once_prints_a_frame_of_that_size(sim):
@@ -121,8 +45,8 @@ def test_keys_tabs_filter_and_quit(terminal):
     t.keys("x", "Enter")
     t.wait("likely")
     t.keys("1", "d")
-    t.wait("Any key closes this")
-    t.keys("j", "x")
+    t.wait("any other key closes this")
+    t.keys("Escape", "x")
     t.wait("Read-only")
     t.keys("4")
     t.wait("needs the daemon")
@@ -271,7 +195,7 @@ def test_few_colors_and_plain_letters(terminal, env):
 
 def test_settings_are_kept(terminal, tmp_path):
     config = tmp_path / "config"
-    for key, expected in (("t", "Grouped by user"), ("t", "Grouped by container")):
+    for key, expected in (("t", "Tree"), ("t", "Grouped by user"), ("t", "Grouped by container")):
         t = terminal("--source sim:scenario=mixed top", XDG_CONFIG_HOME=str(config))
         t.wait("COMMAND")
         t.keys(key)

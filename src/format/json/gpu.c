@@ -64,6 +64,15 @@ static void gpu_absent(struct json_writer *j, const struct gpu *gpu)
     jw_end(j);
 }
 
+static void number_or_null(struct json_writer *j, const char *key, bool known, int64_t number)
+{
+    jw_key(j, key);
+    if (known)
+        jw_int(j, number);
+    else
+        jw_null(j);
+}
+
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p)
 {
     jw_object(j);
@@ -85,12 +94,10 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     json_words(j, "model", p->model);
     json_words(j, "display_name", process_title(p));
     json_words(j, "container_name", p->container_name);
+    number_or_null(j, "parent_pid", p->parent > 0, p->parent);
+    json_words(j, "parent_name", p->parent_name);
     json_time(j, "started_at", p->started_at);
-    jw_key(j, "instance");
-    if (p->instance >= 0)
-        jw_int(j, p->instance);
-    else
-        jw_null(j);
+    number_or_null(j, "instance", p->instance >= 0, p->instance);
     jw_key_bool(j, "visible", p->visible);
     jw_key_object(j, "absent");
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
@@ -161,6 +162,39 @@ bool process_rows_remainder(const struct process_rows *rows, const struct snapsh
     bool asked = rows->whole && (rows->only == ALL_GPUS || rows->only == (int)position);
     bool anybody = gpu->process_count || gpu->processes_hidden || gpu->processes_state != READING_OK;
     return asked && anybody && gpu->not_attributed_mw.state == READING_OK;
+}
+
+const char *process_basis_word(enum power_basis basis)
+{
+    switch (basis) {
+    case POWER_BASIS_NONE: return "";
+    case POWER_BASIS_UTILIZATION: return "util";
+    case POWER_BASIS_MEMORY: return "memory";
+    case POWER_BASIS_ONLY_PROCESS: return "alone";
+    }
+    return "";
+}
+
+const char *process_type_word(enum process_type type)
+{
+    switch (type) {
+    case PROCESS_COMPUTE: return "compute";
+    case PROCESS_GRAPHICS: return "graphics";
+    case PROCESS_BOTH: return "both";
+    }
+    return "";
+}
+
+void process_container_words(char *text, size_t size, const struct process *p)
+{
+    const char *container = p->container;
+    if (p->container_name[0]) {
+        str_copy(text, size, str_from(p->container_name));
+        return;
+    }
+    const char *id = container + (strrchr(container, '/') ? strrchr(container, '/') - container + 1 : 0);
+    bool hex = strlen(id) >= 64 && strspn(id, "0123456789abcdef") == strlen(id);
+    str_copy(text, size, (struct str){id, hex ? 12 : strlen(id)});
 }
 
 /* One object for each GPU whose power the processes do not explain wholly. */

@@ -28,28 +28,6 @@ static void add_words(struct grid *g, const struct page *page, const char *text)
     grid_add(g, text[0] ? INK_PLAIN : INK_FAINT, text[0] ? text : page_dash(page));
 }
 
-/* How the watts were attributed, in one word. */
-static const char *basis_word(enum power_basis basis)
-{
-    switch (basis) {
-    case POWER_BASIS_NONE: return "";
-    case POWER_BASIS_UTILIZATION: return "util";
-    case POWER_BASIS_MEMORY: return "memory";
-    case POWER_BASIS_ONLY_PROCESS: return "alone";
-    }
-    return "";
-}
-
-static const char *type_word(enum process_type type)
-{
-    switch (type) {
-    case PROCESS_COMPUTE: return "compute";
-    case PROCESS_GRAPHICS: return "graphics";
-    case PROCESS_BOTH: return "both";
-    }
-    return "";
-}
-
 static const char *what(const struct process *p)
 {
     if (p->command[0])
@@ -57,19 +35,6 @@ static const char *what(const struct process *p)
     if (p->name[0])
         return p->name;
     return p->visible ? "" : "(not visible in this PID namespace)";
-}
-
-/* A container is known by its name, else by its short id, as `docker ps` shows it. */
-static void container_words(char *text, size_t size, const struct process *p)
-{
-    const char *container = p->container;
-    if (p->container_name[0]) {
-        str_copy(text, size, str_from(p->container_name));
-        return;
-    }
-    const char *id = container + (strrchr(container, '/') ? strrchr(container, '/') - container + 1 : 0);
-    bool hex = strlen(id) >= 64 && strspn(id, "0123456789abcdef") == strlen(id);
-    str_copy(text, size, (struct str){id, hex ? 12 : strlen(id)});
 }
 
 static void add_row(struct grid *g, const struct page *page, const struct process_row *row)
@@ -84,20 +49,20 @@ static void add_row(struct grid *g, const struct page *page, const struct proces
     snprintf(text, sizeof text, "%d", p->pid);
     grid_add(g, INK_PLAIN, text);
     add_words(g, page, p->user);
-    add_words(g, page, type_word(p->type));
+    add_words(g, page, process_type_word(p->type));
     add_number(g, page, p->mem_bytes, show_bytes);
     add_number(g, page, p->util_permille, show_percent);
     add_number(g, page, p->mem_util_permille, show_percent);
     add_number(g, page, p->encoder_permille, show_percent);
     add_number(g, page, p->decoder_permille, show_percent);
     add_number(g, page, p->power_mw, show_watts);
-    add_words(g, page, basis_word(p->power_basis));
+    add_words(g, page, process_basis_word(p->power_basis));
     add_number(g, page, p->cpu_permille, show_percent);
     add_number(g, page, p->host_mem_bytes, show_bytes);
     show_age(text, page, p->started_at.ms ? MAX_OF(page->now.ms - p->started_at.ms, (int64_t)0) : -1);
     grid_add(g, INK_FAINT, text);
     char container[PROCESS_CONTAINER_NAME_SIZE];
-    container_words(container, sizeof container, p);
+    process_container_words(container, sizeof container, p);
     add_words(g, page, container);
     add_words(g, page, p->model);
     add_words(g, page, process_title(p));

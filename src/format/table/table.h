@@ -51,6 +51,12 @@ size_t process_biggest_first(const struct gpu *gpu, const struct process **sorte
 /* Whether the GPU at this position gets a row for the power that no process explains. */
 bool process_rows_remainder(const struct process_rows *rows, const struct snapshot *s, size_t position);
 
+/* Cells of the table: "util", "memory", "alone" (how the watts were attributed); "compute", ...; "" where nothing is known. A
+ * container is known by its name, else by its short ID, as `docker ps` shows it. */
+const char *process_basis_word(enum power_basis basis);
+const char *process_type_word(enum process_type type);
+void process_container_words(char *text, size_t size, const struct process *p);
+
 /* The body of `whirr ps --json`. */
 void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows);
 

@@ -5,7 +5,16 @@
 
 #include "source/replay/coder.h"
 
-enum { PROCESS_ID = 1, PROCESS_TEXTS = 2, PROCESS_METRICS = 4, PROCESS_BASIS = 8, PROCESS_DOES = 16, PROCESS_SHOWN = 32, PROCESS_ALL = 63 };
+enum {
+    PROCESS_ID = 1,
+    PROCESS_TEXTS = 2,
+    PROCESS_METRICS = 4,
+    PROCESS_BASIS = 8,
+    PROCESS_DOES = 16,
+    PROCESS_SHOWN = 32,
+    PROCESS_PARENT = 64,
+    PROCESS_ALL = 127
+};
 
 static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
 {
@@ -43,6 +52,8 @@ static unsigned process_changes(const struct process *a, const struct process *b
     if (strcmp(a->title, b->title) != 0 || strcmp(a->container_name, b->container_name) != 0 ||
         a->container_name_state != b->container_name_state)
         mask |= PROCESS_SHOWN;
+    if (a->parent != b->parent || strcmp(a->parent_name, b->parent_name) != 0)
+        mask |= PROCESS_PARENT;
     return mask;
 }
 
@@ -66,6 +77,10 @@ static void code_process(struct coder *c, struct process *p, const struct proces
         p->activity = (enum process_activity)code_small(c, p->activity, PROCESS_HOLDING);
     if (mask & PROCESS_SHOWN)
         code_process_shown(c, p, before);
+    if (mask & PROCESS_PARENT) {
+        p->parent = (int32_t)code_i64(c, p->parent, before->parent);
+        CODE_TEXT(c, p->parent_name);
+    }
 }
 
 /* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */

@@ -292,6 +292,10 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
     size_t count = proc_arguments(str_from(program->command), args, ARRAY_LEN(args));
     command_title(args, count, (struct str){0}, p->title, sizeof p->title);
     str_copy(p->container_name, sizeof p->container_name, str_from(program->container));
+    if (program->launcher) {
+        p->parent = sim_job_pid(f->world, share->job, GPU_MAX - 1, share->life.turn);
+        str_copy(p->parent_name, sizeof p->parent_name, str_from(program->launcher));
+    }
     p->container_name_state = p->container[0] ? READING_OK : READING_UNREAD;
     p->mem_bytes = whole(share->load.vram);
     double wobble = 1 + 0.05 * sim_noise(f->world->seed, (uint64_t)f->gpu, 0x3000 + share->job, f->t, 2);

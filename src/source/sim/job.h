@@ -50,6 +50,7 @@ struct sim_program {
     enum process_type type;
     int cpu_permille;
     int host_mib;
+    const char *launcher; /* what started it, one for all GPUs; NULL: its own */
 };
 
 struct sim_job {

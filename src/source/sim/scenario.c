@@ -20,7 +20,7 @@ PROGRAM vllm = {"python3", "svc-llm",
                 "python3 -m vllm.entrypoints.openai.api_server --model mistralai/Mistral-7B-Instruct-v0.3 --api-key ***",
                 "vllm-prod", "mistralai/Mistral-7B-Instruct-v0.3", PROCESS_COMPUTE, 1600, 14200};
 PROGRAM train = {"python3", "alice", "python3 train.py --model meta-llama/Llama-3.1-8B --batch-size 8 --bf16", "train-llama",
-                 "meta-llama/Llama-3.1-8B", PROCESS_COMPUTE, 1150, 21000};
+                 "meta-llama/Llama-3.1-8B", PROCESS_COMPUTE, 1150, 21000, "torchrun"};
 PROGRAM finetune = {"python3", "bob", "python3 finetune.py --config configs/lora.yaml", "", "", PROCESS_COMPUTE, 1020, 9000};
 PROGRAM simulate = {"gmx", "carol", "gmx mdrun -deffnm npt -nb gpu -pme gpu", "", "", PROCESS_COMPUTE, 7800, 2600};
 PROGRAM notebook = {"python3", "dave", "python3 -m ipykernel_launcher -f /home/dave/.local/share/jupyter/runtime/kernel.json",

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/identity.h"
 
+#include <errno.h>
+
+#include "base/cleanup.h"
 #include "sysroot.h"
 
 enum { PID = 4242 };
@@ -69,6 +72,42 @@ static void a_process_is_known_by_name_user_command_start_and_container(void **s
     assert_int_equal(p.started_at.ms, 1799990000000 + 3600000);
     assert_int_equal(p.host_mem_bytes.value, 8192 * 1024);
     identity_free(i);
+}
+
+static void a_process_knows_who_started_it(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    write_stat(&s, 1, "systemd", 0, 0, 0, 1);
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_int_equal(p.parent, 1);
+    assert_string_equal(p.parent_name, "systemd");
+    identity_free(i);
+}
+
+static void details_are_whole_and_masked(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    set_up(&s);
+    WRITE(&s, PID, "environ", "PATH=/bin\0HF_TOKEN=hf_abcdefghijklmnop\0DB_PASSWORD=swordfish\0TERM=a\033b\0");
+    sysroot_link(&s, "/proc/4242/fd/3", "/dev/nvidia0");
+    sysroot_link(&s, "/proc/4242/fd/4", "/dev/nvidiactl");
+    sysroot_link(&s, "/proc/4242/fd/5", "/dev/nvidia0");
+    sysroot_link(&s, "/proc/4242/fd/6", "/home/alice/secret");
+    sysroot_link(&s, "/proc/4242/cwd", "/home/alice");
+    assert_int_equal(process_details(&s.env, PID, 360000, false, &out), 0);
+    assert_non_null(strstr(out.at, "Command\tpython3 train.py --token=*** --model Qwen/Qwen3-8B\n"));
+    assert_non_null(strstr(out.at, "Directory\t/home/alice\n"));
+    assert_non_null(strstr(out.at, "GPU files\t/dev/nvidia0 (2), /dev/nvidiactl\n"));
+    assert_non_null(strstr(out.at, "Environment\tPATH=/bin\n\tHF_TOKEN=***\n\tDB_PASSWORD=***\n"));
+    assert_null(strchr(out.at, '\033'));
+    assert_null(strstr(out.at, "secret"));
+    assert_int_equal(process_details(&s.env, PID, 360001, false, &out), -ESRCH); /* another one got its number */
+    assert_int_equal(process_details(&s.env, 77, 0, false, &out), -ESRCH);
 }
 
 static void secrets_are_shown_on_request(void **state)
@@ -319,6 +358,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_process_is_known_by_name_user_command_start_and_container),
+        TEST(a_process_knows_who_started_it),
+        TEST(details_are_whole_and_masked),
         TEST(secrets_are_shown_on_request),
         TEST(cpu_is_pending_first_and_then_the_rate_between_samples),
         TEST(a_known_process_costs_one_read),

@@ -279,10 +279,33 @@ static void test_groups_have_sums(void **state)
     (void)state;
     struct view v;
     open_view(&v, "gpus=4,scenario=multi-user", 120, 40, true);
-    keys(&v, "t");
+    keys(&v, "tt");
     assert_shows(&v, "alice: 1 process");
     keys(&v, "t");
     assert_shows(&v, "Grouped by container.");
+    close_view(&v);
+}
+
+static void test_the_tree_has_a_head_for_a_parent_without_a_gpu(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=training", 120, 40, true);
+    keys(&v, "t");
+    assert_shows(&v, "torchrun: 4 processes");
+    assert_shows(&v, "├─ python3 train.py");
+    assert_shows(&v, "└─ python3 train.py");
+    /* Parents of each other, as a sample between two states may have them: nobody is lost. */
+    struct snapshot *odd = sim_machine_sample(&v.machine, GROUP_ALL);
+    odd->gpus[0].processes[0].parent = odd->gpus[1].processes[0].pid;
+    odd->gpus[1].processes[0].parent = odd->gpus[0].processes[0].pid;
+    odd->gpus[2].processes[0].parent = odd->gpus[2].processes[0].pid;
+    top_sample(&v.top, odd, NULL, false);
+    size_t rows = 0;
+    for (size_t i = 0; i < v.top.row_count; i++)
+        rows += v.top.rows[i].process != NULL;
+    assert_int_equal(rows, 4);
+    frame(&v);
     close_view(&v);
 }
 
@@ -383,6 +406,7 @@ int main(void)
         TEST(test_signals_need_rights_and_a_confirmation),
         TEST(test_the_command_of_the_advice_is_copied),
         TEST(test_groups_have_sums),
+        TEST(test_the_tree_has_a_head_for_a_parent_without_a_gpu),
         TEST(test_clicks_hit_what_is_drawn),
         TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),

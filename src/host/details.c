@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What one process looks like from close by, for the person who asks about it: whole command, directory, files on the GPU,
+ * environment. Read with that person's rights at that moment, kept nowhere, sent nowhere.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "host/identity.h"
+#include "host/mask.h"
+#include "host/procfs.h"
+
+enum {
+    TEXT_SIZE = 256 << 10,
+    LINE_SIZE = 4096,
+    FILES_LOOKED_AT = 4096,
+    DEVICES_SHOWN = 32,
+    DEVICE_SIZE = 64,
+    VARIABLES_MAX = 1024
+};
+
+static void add_line(struct buf *out, const char *label, const char *text)
+{
+    char clean[LINE_SIZE];
+    str_copy_clean(clean, sizeof clean, str_from(text));
+    buf_printf(out, "%s\t%s\n", label, clean);
+}
+
+/* The words of procfs(5) for what it does not show to everybody. */
+static const char *refusal(ssize_t error)
+{
+    return error == -EACCES || error == -EPERM ? "only its user and root can read it" : "could not be read";
+}
+
+static ssize_t read_long(const struct env *env, int32_t pid, const char *file, struct buf *out)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    return file_read_all(env, path, out);
+}
+
+static void add_command(const struct env *env, int32_t pid, bool show_secrets, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF(TEXT_SIZE);
+    struct str args[ARGUMENTS_MAX];
+    char line[LINE_SIZE] = "";
+    if (read_long(env, pid, "cmdline", &text) < 0 || !text.len)
+        return;
+    size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
+    if (show_secrets)
+        command_join(args, count, line, sizeof line);
+    else
+        mask_arguments(args, count, line, sizeof line);
+    add_line(out, "Command", line);
+}
+
+static void add_directory(const struct env *env, int32_t pid, struct buf *out)
+{
+    char path[64], directory[PATH_SIZE];
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    if (file_read_link(env, path, directory, sizeof directory) > 0)
+        add_line(out, "Directory", directory);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* "/dev/nvidia0 (12), /dev/nvidiactl (3)" */
+static void add_files(const struct env *env, int32_t pid, struct buf *out)
+{
+    char folder[64], path[PATH_SIZE], target[PATH_SIZE], found[DEVICES_SHOWN][DEVICE_SIZE] = {0}, line[LINE_SIZE] = "";
+    int times[DEVICES_SHOWN] = {0};
+    size_t count = 0, used = 0;
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+    AUTO_DIR DIR *dir = dir_open(env, folder);
+    if (!dir) {
+        add_line(out, "GPU files", refusal(-errno));
+        return;
+    }
+    struct dirent *entry;
+    char all[DEVICES_SHOWN * 8][DEVICE_SIZE];
+    size_t files = 0;
+    for (int i = 0; i < FILES_LOOKED_AT && files < ARRAY_LEN(all) && (entry = readdir(dir)); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
+            str_copy(all[files++], DEVICE_SIZE, str_from(target));
+    }
+    qsort(all, files, DEVICE_SIZE, by_name);
+    for (size_t i = 0; i < files; i++) {
+        if ((!count || strcmp(found[count - 1], all[i]) != 0) && count < DEVICES_SHOWN)
+            memcpy(found[count++], all[i], DEVICE_SIZE);
+        times[count - 1]++;
+    }
+    for (size_t i = 0; i < count && used < sizeof line - DEVICE_SIZE - 32; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, times[i] > 1 ? "%s%s (%d)" : "%s%s", i ? ", " : "", found[i],
+                                 times[i]);
+    add_line(out, "GPU files", count ? line : "none is open");
+}
+
+static void add_environment(const struct env *env, int32_t pid, bool show_secrets, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF(TEXT_SIZE);
+    ssize_t rc = read_long(env, pid, "environ", &text);
+    if (rc < 0 || !text.len) {
+        add_line(out, "Environment", rc < 0 ? refusal(rc) : "empty");
+        return;
+    }
+    struct str rest = buf_view(&text), variable;
+    const char *label = "Environment";
+    for (int i = 0; i < VARIABLES_MAX && str_cut(&rest, '\0', &variable); i++) {
+        char line[LINE_SIZE];
+        if (!variable.len)
+            continue;
+        if (show_secrets)
+            str_copy_clean(line, sizeof line, variable);
+        else
+            mask_arguments(&variable, 1, line, sizeof line);
+        add_line(out, label, line);
+        label = "";
+    }
+}
+
+int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out)
+{
+    char text[1024], path[64];
+    struct proc_stat stat;
+    struct env quiet = *env; /* not for a recording of this host */
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    ssize_t len = file_read_head(&quiet, path, text, sizeof text);
+    if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat) || (start_key && stat.start_ticks != start_key))
+        return -ESRCH;
+    add_command(&quiet, pid, show_secrets, out);
+    add_directory(&quiet, pid, out);
+    add_files(&quiet, pid, out);
+    add_environment(&quiet, pid, show_secrets, out);
+    return out->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One process from close by, in a box over the table that can be scrolled.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/words.h"
+#include "format/json/json.h"
+#include "tui/draw.h"
+
+enum { LABEL = 13, LINES_MAX = CANVAS_HEIGHT_MAX, IDLE_SHOWN_MS = 60000, LIFE_ROWS = 2 };
+
+/* Lines of any number, of which the box shows some. */
+struct leaf {
+    struct canvas canvas;
+    int line;
+};
+
+static void put(struct leaf *l, const char *label, const char *text)
+{
+    if (!text[0])
+        return;
+    canvas_text(&l->canvas, 0, l->line, LABEL - 1, TINT_DIM, label);
+    l->line += canvas_wrap(&l->canvas, LABEL, l->line, l->canvas.width - LABEL, 0, TINT_PLAIN, text);
+}
+
+static void put_numbers(struct leaf *l, const struct page *page, const struct process *p)
+{
+    char text[256], a[NUMBER_SIZE], b[NUMBER_SIZE], c[NUMBER_SIZE];
+    show_bytes(a, page, p->mem_bytes);
+    show_bytes(b, page, p->host_mem_bytes);
+    snprintf(text, sizeof text, "%s VRAM, %s host memory", a, b);
+    put(l, "Memory", text);
+    show_percent(a, page, p->util_permille);
+    show_percent(b, page, p->cpu_permille);
+    snprintf(text, sizeof text, "%s of the GPU, %s of a CPU core", a, b);
+    put(l, "Utilization", text);
+    if (reading_or(p->encoder_permille, 0) || reading_or(p->decoder_permille, 0)) {
+        show_percent(a, page, p->encoder_permille);
+        show_percent(b, page, p->decoder_permille);
+        snprintf(text, sizeof text, "encoder %s, decoder %s", a, b);
+        put(l, "Video", text);
+    }
+    show_watts(c, page, p->power_mw);
+    put(l, "Power", c);
+}
+
+/* From the daemon's history, else since it was first seen here. */
+static void put_energy(struct leaf *l, const struct top *t, const struct page *page, const struct top_row *row)
+{
+    const struct top_busy *seen = t->cursor_ms ? NULL : top_seen(t, row->gpu, row->process);
+    bool stored = t->details.text && t->details.energy_mj >= 0;
+    int64_t mj = stored ? t->details.energy_mj : seen ? (int64_t)seen->energy_mj : -1;
+    int64_t since = stored ? t->details.since_ms : seen ? seen->first_ms : 0;
+    char energy[WORDS_SIZE], at[MOMENT_TEXT_SIZE] = "", cost[64] = "", text[256];
+    if (mj < 0 || !since)
+        return;
+    moment_format((struct wall){since}, page->now, at);
+    if (t->price_per_kwh > 0)
+        snprintf(cost, sizeof cost, ", %.2f %s", (double)mj / 3.6e9 * t->price_per_kwh, t->currency);
+    snprintf(text, sizeof text, "%s%s since %s", words_energy(mj, energy), cost, at);
+    put(l, "Energy", text);
+}
+
+static void put_plot(struct leaf *l, const char *label, enum tint tint, const float *values, size_t count)
+{
+    float shown[2 * CANVAS_WIDTH_MAX];
+    int width = l->canvas.width - LABEL, slots = canvas_plot_slots(&l->canvas, width);
+    if (width < 8 || l->line + LIFE_ROWS > LINES_MAX)
+        return;
+    for (int i = 0; i < slots; i++)
+        shown[i] = values[(size_t)i * count / (size_t)slots];
+    canvas_text(&l->canvas, 0, l->line, LABEL - 1, TINT_DIM, label);
+    canvas_plot(&l->canvas, LABEL, l->line, width, LIFE_ROWS, tint, shown);
+    l->line += LIFE_ROWS;
+}
+
+static void put_lifeline(struct leaf *l, const struct top *t, const struct page *page)
+{
+    const struct top_details *d = &t->details;
+    char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE], peak[NUMBER_SIZE], text[128];
+    if (!d->slots)
+        return;
+    put_plot(l, "Life: util", TINT_UTIL, d->util, d->slots);
+    put_plot(l, "VRAM", TINT_MEMORY, d->vram, d->slots);
+    moment_format((struct wall){d->since_ms}, page->now, from);
+    moment_format((struct wall){d->until_ms}, page->now, to);
+    show_bytes(peak, page, reading_ok(d->peak_bytes));
+    snprintf(text, sizeof text, "%s to %s, at most %s of VRAM", from, to, peak);
+    put(l, " ", text);
+}
+
+/* Lines of "LABEL\tTEXT". */
+static void put_lines(struct leaf *l, const char *text)
+{
+    struct str rest = str_from(text), line, label;
+    while (str_cut(&rest, '\n', &line) && l->line < LINES_MAX) {
+        char name[LABEL], value[4096];
+        if (!str_cut(&line, '\t', &label))
+            continue;
+        str_copy(name, sizeof name, label);
+        str_copy(value, sizeof value, line);
+        put(l, name, value);
+    }
+}
+
+static void put_all(struct leaf *l, const struct top *t, const struct top_row *row)
+{
+    const struct process *p = row->process;
+    struct page page = draw_page(t);
+    char text[256], age[NUMBER_SIZE], at[MOMENT_TEXT_SIZE] = "", container[PROCESS_CONTAINER_NAME_SIZE];
+    put(l, "User", p->user);
+    process_container_words(container, sizeof container, p);
+    put(l, "Container", container);
+    put(l, "Model", p->model);
+    if (p->started_at.ms) {
+        show_age(age, &page, MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0));
+        moment_format(p->started_at, page.now, at);
+        snprintf(text, sizeof text, "%s (%s ago)", at, age);
+        put(l, "Started", text);
+    }
+    if (p->parent > 0) {
+        snprintf(text, sizeof text, "%s (PID %d)", p->parent_name[0] ? p->parent_name : "?", p->parent);
+        put(l, "Started by", text);
+    }
+    put_numbers(l, &page, p);
+    int64_t idle = top_idle_ms(t, row->gpu, p);
+    if (idle >= IDLE_SHOWN_MS) {
+        show_age(age, &page, idle);
+        snprintf(text, sizeof text, "for %s: holds VRAM without computing", age);
+        put(l, "Idle", text);
+    }
+    put_energy(l, t, &page, row);
+    put_lifeline(l, t, &page);
+    if (!t->details.text || !str_starts(str_from(t->details.text), "Command\t"))
+        put(l, "Command", p->command);
+    if (t->details.text)
+        put_lines(l, t->details.text);
+}
+
+void draw_details(struct top *t, struct canvas *c)
+{
+    const struct top_row *row = top_selected(t);
+    struct leaf l = {.canvas.utf8 = c->utf8};
+    char title[128];
+    int width = MIN_OF(c->width, MAX_OF(90, c->width * 3 / 4));
+    if (!row || !row->process || canvas_resize(&l.canvas, MAX_OF(width - 4, 1), LINES_MAX) < 0)
+        return;
+    put_all(&l, t, row);
+    int height = MIN_OF(c->height, l.line + 4), x = (c->width - width) / 2, y = (c->height - height) / 2,
+        room = MAX_OF(height - 3, 1);
+    t->dialog_lines = (size_t)l.line;
+    t->dialog_page = (size_t)room;
+    t->choice = MIN_OF(t->choice, (size_t)MAX_OF(l.line - room, 0));
+    snprintf(title, sizeof title, "%s, PID %d, GPU %d", row->process->name[0] ? row->process->name : "Process", row->process->pid,
+             row->gpu->index);
+    canvas_box(c, x, y, width, height, title);
+    for (int i = 0; i < room && i + (int)t->choice < l.line; i++)
+        for (int k = 0; k < l.canvas.width; k++) {
+            struct cell *cell = canvas_cell(c, x + 2 + k, y + 1 + i);
+            if (cell)
+                *cell = *canvas_cell(&l.canvas, k, i + (int)t->choice);
+        }
+    bool more = l.line > room;
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL,
+                more ? "up, down scroll  x signal  any other key closes this" : "x signal  any other key closes this");
+    canvas_done(&l.canvas);
+}

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes in whirr top: real ones, on a fake driver that says what they hold, in a real terminal."""
+import getpass
+import os
+import re
+import subprocess
+
+import pytest
+from guard_machine import Machine, needs_fakes
+from terminals import needs_tmux, terminal  # noqa: F401
+from waiting import eventually
+
+pytestmark = [needs_tmux, needs_fakes]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    folder = tmp_path / "machine"
+    folder.mkdir()
+    m = Machine(folder)
+    yield m
+    m.close()
+
+
+def top(machine, terminal, *args, **more):  # noqa: F811
+    names = ("WHIRR_NVML_LIBRARY", "WHIRR_FAKE_NVML")
+    return terminal(" ".join(("--source nvml", "top --interval 0.3", *args)), **{n: machine.env[n] for n in names}, **more)
+
+
+def children(parent):
+    with open(f"/proc/{parent.pid}/task/{parent.pid}/children", encoding="ascii") as f:
+        return [int(pid) for pid in f.read().split()]
+
+
+def test_details_show_what_the_person_may_see(machine, terminal):  # noqa: F811
+    argv = ["python3", "-c", "import time; time.sleep(600)", "--note", "x" * 600, "--api-key", "swordfish7", "last-word"]
+    worker = subprocess.Popen(argv, env={"PATH": "/usr/bin:/bin", "MODEL_DIR": "/models", "HF_TOKEN": "hf_abcdefghijklmnopqrstuvwxyz"}, cwd="/usr")
+    machine.children.append(worker)
+    machine.hold(worker.pid, 3000)
+    t = top(machine, terminal, width=120, height=50)
+    t.wait("COMMAND")
+    t.keys("d")
+    screen = t.wait("MODEL_DIR=/models")
+    assert re.search(rf"Started by .*\(PID {os.getpid()}\)", screen), screen
+    assert "last-word" in screen and "Directory    /usr" in screen and "GPU files    none is open" in screen, screen
+    assert "HF_TOKEN=***" in screen and "swordfish" not in screen and "hf_abc" not in screen
+    assert "2.9 GiB VRAM" in screen and getpass.getuser() in screen
+    t.keys("Escape", "q")
+    assert t.ended() == 0
+
+
+def test_details_scroll_where_they_do_not_fit(machine, terminal):  # noqa: F811
+    env = {f"VARIABLE_{i:02}": str(i) for i in range(40)}
+    worker = subprocess.Popen(["sleep", "600"], env=env)
+    machine.children.append(worker)
+    machine.hold(worker.pid, 3000)
+    t = top(machine, terminal)
+    t.wait("sleep 600")
+    t.keys("d")
+    assert "VARIABLE_39" not in t.wait("Environment")
+    t.keys("G")
+    assert "User " not in t.wait("VARIABLE_39=39")
+    t.keys("Home")
+    t.wait("User ")
+    t.keys("d")
+    assert "VARIABLE" not in t.wait("q quit")
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_a_signal_names_whom_it_hits_and_hits_only_them(machine, terminal):  # noqa: F811
+    first, second, third = (machine.process(mib) for mib in (3000, 2000, 1000))
+    t = top(machine, terminal, "--allow-signals", "--sort memory", width=100, height=30)
+    t.wait(f"{third.pid} ")
+    t.keys("j", "x")
+    screen = t.wait("Send a signal")
+    assert re.search(rf"sleep \(PID {second.pid}\) of {getpass.getuser()}, running for \d+s, 2.0 GiB on GPU 0", screen), screen
+    assert "2.0 GiB of VRAM is freed when it ends" in screen
+    machine.hold(second.pid, 9000)  # it moves up in the list while the dialog is open
+    t.wait(rf"PID {second.pid}\) of .*, 8.8 GiB")
+    t.keys("y")
+    t.wait(rf"Signaled sleep \(PID {second.pid}\)")
+    assert second.wait(10) == -15 and first.poll() is None and third.poll() is None
+    machine.forget(second.pid)
+    eventually(lambda: f" {second.pid} " not in t.screen())
+    t.keys("Home", "Space", "Space")  # both of the rest
+    t.wait(r"●.*\n●")
+    t.keys("x")
+    t.wait("are freed when they end")
+    t.keys("Escape")
+    assert first.poll() is None
+    t.keys("x", "j", "j", "j", "y")
+    assert first.wait(10) == -9 and third.wait(10) == -9
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_a_dialog_does_not_outlive_its_process(machine, terminal):  # noqa: F811
+    first, second = machine.process(3000), machine.process(2000)
+    t = top(machine, terminal, "--allow-signals", "--sort memory")
+    t.wait(f"{second.pid} ")
+    t.keys("x")
+    t.wait("Send a signal")
+    machine.end(first)
+    t.wait("That process has ended")
+    t.keys("y")
+    assert second.poll() is None
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_without_the_option_nothing_can_be_signaled(machine, terminal):  # noqa: F811
+    worker = machine.process(3000)
+    t = top(machine, terminal)
+    t.wait("sleep 600")
+    t.keys("x", "y")
+    t.keys("d")
+    t.wait("PID")
+    t.keys("x")
+    t.wait("Read-only. Start with --allow-signals")
+    t.keys("q")
+    assert t.ended() == 0 and worker.poll() is None
+
+
+def test_the_tree_joins_processes_to_the_one_that_started_them(machine, terminal):  # noqa: F811
+    launcher = machine.start(["sh", "-c", "sleep 601 & sleep 602 & wait"])
+    alone = machine.process(500)
+    first, second = eventually(lambda: len(found := children(launcher)) == 2 and found)
+    for pid in (first, second):
+        machine.hold(pid, 2000)
+    t = top(machine, terminal, "--sort pid", width=100, height=30)
+    t.wait("sleep 602")
+    t.keys("t")
+    screen = t.wait("Tree")
+    assert re.search(rf"{launcher.pid} +3.9 GiB .*sh: 2 processes\n.*{first} .*├─ sleep 601 *\n.*{second} .*└─ sleep 602", screen), screen
+    assert re.search(rf"{alone.pid} .*(?<!─ )sleep 600", screen), screen
+    machine.hold(launcher.pid, 100)  # and where the parent is on the GPU itself
+    t.wait(rf"{launcher.pid} .* sh -c sleep.*\n.*{first} .*├─ sleep 601")
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_columns_are_chosen_and_kept(machine, terminal, tmp_path):  # noqa: F811
+    machine.process(3000)
+    config = str(tmp_path / "config")
+    t = top(machine, terminal, width=200, height=30, XDG_CONFIG_HOME=config)
+    heading = next(line for line in t.wait("NAME +COMMAND").splitlines() if "COMMAND" in line).split()
+    assert heading == "GPU▼ PID USER TYPE VRAM SM MEM ENC DEC WATTS BY CPU RAM AGE CONTAINER MODEL NAME COMMAND".split()
+    t.keys("o", "j", "j", "Space", "Enter")  # without USER
+    eventually(lambda: "USER" not in t.screen())
+    t.keys("q")
+    assert t.ended() == 0
+    t = top(machine, terminal, width=200, height=30, XDG_CONFIG_HOME=config)
+    assert "USER" not in t.wait("NAME +COMMAND")
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_follow_stays_with_a_process_and_compute_only_hides_the_rest(machine, terminal):  # noqa: F811
+    first, second = machine.process(3000), machine.process(2000)
+    machine.more = f"  process {first.pid} graphics 100\n"
+    machine.show()
+    t = top(machine, terminal, "--sort memory", width=100, height=30)
+    t.wait(f"{second.pid} ")
+    t.keys("j", "F")
+    t.wait("Following")
+    machine.hold(second.pid, 9000)
+    eventually(lambda: re.search(rf"\033\[[0-9;]*7m[^\n]*{second.pid}", t.screen("-e")), explain=lambda: t.screen("-e"))
+    t.keys("q")
+    assert t.ended() == 0

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""whirr in a terminal of its own: tmux, with real keys, mouse and captures."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+from isolation import WHIRR, environment
+
+needs_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
+
+
+class Terminal:
+    def __init__(self, folder, args, width=80, height=24, **env):
+        self.socket = str(folder / "t")
+        self.log = folder / "exit"
+        wanted = dict({"TERM": "xterm-256color"}, **env)
+        command = " ".join(f"{name}='{value}'" for name, value in environment(**wanted).items())
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height),
+                  f"sh -c 'stty -a > {folder}/before; env -i {self.quote(command)} {WHIRR} {args}; echo status $? > {self.log}; "
+                  f"stty -a > {folder}/after; echo AFTER; exec sleep 60'")
+        self.folder = folder
+
+    @staticmethod
+    def quote(text):
+        return text.replace("'", "\"")
+
+    def tmux(self, *args):
+        return subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True, timeout=20, check=True,
+                              env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}).stdout
+
+    def screen(self, *options):
+        return self.tmux("capture-pane", "-p", *options)
+
+    def keys(self, *keys):
+        self.tmux("send-keys", "--", *keys)
+
+    def type(self, text):
+        self.tmux("send-keys", "-l", "--", text)
+
+    def wait(self, text, seconds=15):
+        """The first screen that has the text (a regular expression)."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            screen = self.screen()
+            if re.search(text, screen):
+                return screen
+            time.sleep(0.05)
+        raise AssertionError(f"{text!r} did not come:\n{self.screen()}")
+
+    def pid(self):
+        shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
+                if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR):
+                    return int(child)
+            time.sleep(0.05)
+        raise AssertionError("whirr is not running")
+
+    def ended(self):
+        self.wait("AFTER")
+        before, after = ((self.folder / name).read_text().splitlines()[1:] for name in ("before", "after"))  # the first line is the size
+        assert before == after  # the terminal is as it was
+        assert self.tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}#{cursor_flag}").strip() == "001"
+        return int(self.log.read_text().split()[1])
+
+    def close(self):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=20, check=False)
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    opened = []
+
+    def start(args, **more):
+        folder = tmp_path / str(len(opened))
+        folder.mkdir()
+        opened.append(Terminal(folder, args, **more))
+        return opened[-1]
+
+    yield start
+    for t in opened:
+        t.close()
