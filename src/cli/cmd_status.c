@@ -48,6 +48,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         table_full(out, &cli->page, s, only);
     } else {
         table_status(out, &cli->page, s, only);
+        table_status_hints(out, &cli->page, s);
     }
     return 0;
 }
@@ -80,7 +81,7 @@ static const struct example examples[] = {
 const struct command command_status = {
     .name = "status",
     .summary = "Show all GPUs at a glance",
-    .details = "One row per GPU. A reading that the hardware, the driver or your permissions do not provide is shown as a dash, "
+    .details = "A verdict, then one row per GPU; a mark shows where something is unusual. A reading that the hardware, the driver or your permissions do not provide is shown as a dash, "
                "and as null in JSON, where `absent` has the reason.",
     .options = options,
     .option_count = ARRAY_LEN(options),

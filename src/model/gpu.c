@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -186,4 +187,33 @@ const char *power_basis_name(enum power_basis basis)
     case POWER_BASIS_ONLY_PROCESS: return "only process";
     }
     return NULL;
+}
+
+static bool has_lower(const char *word)
+{
+    for (; *word && *word != ' '; word++)
+        if (*word >= 'a' && *word <= 'z')
+            return true;
+    return false;
+}
+
+const char *gpu_short_name(const struct gpu *gpu)
+{
+    enum { FAMILY_LEAST = 4 }; /* letters of a family that goes without saying: not "Arc" */
+    const char *name = gpu->id.name;
+    size_t maker = strlen(gpu->id.vendor);
+    if (!name[0])
+        return "unknown GPU";
+    if (maker && strncasecmp(name, gpu->id.vendor, maker) == 0) {
+        const char *rest = name + maker;
+        rest += strncmp(rest, "(R)", 3) == 0 ? 3 : 0;
+        if (rest[0] == ' ' && rest[1])
+            name = rest + 1;
+    }
+    /* The model behind it has capitals, and its first word a letter: "RTX 4090", "780M", not the "31" of "Navi 31". */
+    const char *space = strchr(name, ' ');
+    if (!space || space - name < FAMILY_LEAST || !has_lower(name) || has_lower(space + 1))
+        return name;
+    size_t word = strcspn(space + 1, " "), digits = strspn(space + 1, "0123456789");
+    return word && digits < word && strpbrk(space + 1, "0123456789") ? space + 1 : name;
 }

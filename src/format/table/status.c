@@ -1,62 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The status of all GPUs at a glance:
+ * The status of all GPUs at a glance: a verdict, then a row for each GPU, marked only where something is unusual.
  *
- *   GPU NAME              LOAD               MEMORY                    TEMP   POWER      FAN
- *     0 GeForce RTX 4090  ███████▊░░  78 %   ███████▎░░ 17.6/24.0 GiB  71 °C  280/450 W  62 %
- *       slowed by power cap · 2520 MHz · python3 (alice) 16.6 GiB 75 %, Xorg 312 MiB
+ *   desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)
+ *     GPU            UTIL        VRAM GiB    TEMP    POWER W   FAN       TOP PROCESS
+ *     0 RTX 4090     █▊░░░  35%   6.1/24.0   50 °C   134/450    33%      ollama · llama3.1-8b (ollama)
+ *   ▲ 1 RTX 4090     ████▉  97%  19.7/24.0   93 °C   316/450   100%      python3 train.py (alice)  THERMAL
+ *   why: whirr why · live: whirr top
  *
- * Widths come from the data, names and bars share what is left; columns of which no GPU knows anything are left out.
+ * Widths come from the data. A narrow page first loses gaps and bars, then the process, then columns; columns of which no GPU knows
+ * anything are left out.
  */
 #include <stdio.h>
-#include <strings.h>
-#include <time.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
+#include "insight/activity/finding.h"
+#include "insight/why/words.h"
 #include "model/fan.h"
 
-enum column { COLUMN_LOAD, COLUMN_MEMORY, COLUMN_TEMP, COLUMN_POWER, COLUMN_FAN, COLUMN_CLOCK, COLUMN_BANDWIDTH, COLUMN_COUNT };
+enum column { COLUMN_UTIL, COLUMN_VRAM, COLUMN_TEMP, COLUMN_HOTSPOT, COLUMN_MEMORY_TEMP, COLUMN_POWER, COLUMN_FAN, COLUMN_COUNT };
 
 static const struct {
     const char *title;
-    bool bar;
-    int from_width; /* shown on pages at least so wide */
-    bool always;    /* also when no GPU knows it */
+    bool always; /* also when no GPU knows it */
+    bool extra;  /* only where there is room beside the processes */
 } columns[COLUMN_COUNT] = {
-    [COLUMN_LOAD] = {"LOAD", true, 0, true},
-    [COLUMN_MEMORY] = {"MEMORY", true, 0, true},
-    [COLUMN_TEMP] = {"TEMP", false, 0, true},
-    [COLUMN_POWER] = {"POWER", false, 0, false},
-    [COLUMN_FAN] = {"FAN", false, 0, false},
-    [COLUMN_CLOCK] = {"CLOCK", false, 100, false},
-    [COLUMN_BANDWIDTH] = {"MEM BUSY", false, 112, false},
+    [COLUMN_UTIL] = {.title = "UTIL", .always = true},
+    [COLUMN_VRAM] = {.title = "VRAM GiB", .always = true},
+    [COLUMN_TEMP] = {.title = "TEMP", .always = true},
+    [COLUMN_HOTSPOT] = {.title = "HOTSPOT", .extra = true},
+    [COLUMN_MEMORY_TEMP] = {.title = "VRAM TEMP", .extra = true},
+    [COLUMN_POWER] = {.title = "POWER W"},
+    [COLUMN_FAN] = {.title = "FAN"},
 };
 
-enum { BAR_LEAST = 5, NAME_LEAST = 10 };
+enum { BAR = 5, BAR_LEAST = 3, NAME_LEAST = 9, PROCESS_LEAST = 12, PROCESS_USUAL = 34, MARK = 2 };
 
 struct status_cell {
     char text[NUMBER_SIZE];
     enum ink ink;
-    enum ink bar_ink;
-    struct reading bar;
     bool known;
 };
 
 struct status_layout {
-    int index, name, bar;
-    int text[COLUMN_COUNT]; /* 0: the column is left out */
+    int index, name, bar, gap, process; /* process 0: left out */
+    int text[COLUMN_COUNT];             /* 0: the column is left out */
+    bool rpm;                           /* some fan is given in turns: percents stand above their digits */
 };
 
-static struct reading memory_permille(const struct gpu *gpu)
-{
-    int64_t used, total;
-    if (!reading_get(gpu->mem_used_bytes, &used) || !reading_get(gpu->mem_total_bytes, &total) || total <= 0)
-        return reading_absent(READING_UNSUPPORTED);
-    return reading_ok((int64_t)((double)used * 1000.0 / (double)total));
-}
-
-/* Yellow within 10 degrees of where the card slows down, red within 3; cards that tell no limit are taken to have 90. */
+/* Yellow within 10 degrees of where the GPU throttles, red within 3; without a known limit that is 90. */
 static enum ink heat_ink(const struct gpu *gpu)
 {
     int64_t temp, limit = reading_or(gpu->temp_limit_mdegc, 90000);
@@ -65,67 +60,77 @@ static enum ink heat_ink(const struct gpu *gpu)
     return temp >= limit - 3000 ? INK_BAD : temp >= limit - 10000 ? INK_WARN : INK_PLAIN;
 }
 
+/* At its stock limit a GPU works as it was built; a lowered one is worth a look. */
 static enum ink power_ink(const struct gpu *gpu)
 {
     int64_t power, limit;
     if (!reading_get(gpu->power_mw, &power))
         return INK_FAINT;
-    return reading_get(gpu->power_limit_mw, &limit) && limit > 0 && power >= limit / 100 * 97 ? INK_WARN : INK_PLAIN;
+    if (gpu->activity.throttled_by & THROTTLE_POWER_CAP)
+        return INK_WARN;
+    return reading_get(gpu->power_limit_mw, &limit) && limit > 0 && power >= limit / 100 * 97 ? INK_FAINT : INK_PLAIN;
 }
 
 static void power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
 {
     int64_t power, limit;
-    if (!reading_get(gpu->power_limit_mw, &limit) || limit <= 0)
-        show_watts(text, page, gpu->power_mw);
-    else if (reading_get(gpu->power_mw, &power))
-        snprintf(text, NUMBER_SIZE, "%.0f/%.0f W", (double)power / 1000, (double)limit / 1000);
+    char draw[WORDS_SIZE];
+    snprintf(draw, sizeof draw, "%s", page_dash(page));
+    if (reading_get(gpu->power_mw, &power))
+        snprintf(draw, sizeof draw, power < 10000 ? "%.1f" : "%.0f", (double)power / 1000);
+    if (reading_get(gpu->power_limit_mw, &limit) && limit > 0)
+        snprintf(text, NUMBER_SIZE, "%s/%.0f", draw, (double)limit / 1000);
     else
-        snprintf(text, NUMBER_SIZE, "%s/%.0f W", page_dash(page), (double)limit / 1000);
+        snprintf(text, NUMBER_SIZE, "%s", draw);
 }
 
-/* On a narrow page "17.6/24.0G" leaves room for the names. */
 static void memory_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
 {
-    show_bytes_of(text, page, gpu->mem_used_bytes, gpu->mem_total_bytes);
-    size_t len = strlen(text);
-    if (page->width < 100 && len > 4 && str_ends(str_from(text), "iB")) {
-        text[len - 4] = text[len - 3];
-        text[len - 3] = '\0';
-    }
+    int64_t used, total;
+    char part[WORDS_SIZE];
+    snprintf(part, sizeof part, "%s", page_dash(page));
+    if (reading_get(gpu->mem_used_bytes, &used))
+        snprintf(part, sizeof part, "%.1f", (double)used / (double)(1LL << 30));
+    if (reading_get(gpu->mem_total_bytes, &total))
+        snprintf(text, NUMBER_SIZE, "%s/%.1f", part, (double)total / (double)(1LL << 30));
+    else
+        snprintf(text, NUMBER_SIZE, "%s", part);
+}
+
+static void fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
+{
+    int64_t rpm;
+    enum fan_state fan = fan_judge(gpu).state;
+    if (fan == FAN_STATE_OFF || fan == FAN_STATE_FIRMWARE || fan == FAN_STATE_OFF_HOT || fan == FAN_STATE_STOPPED)
+        snprintf(text, NUMBER_SIZE, "off");
+    else if (gpu->fan_permille.state == READING_OK)
+        show_percent(text, page, gpu->fan_permille);
+    else if (reading_get(gpu->fan_rpm, &rpm))
+        snprintf(text, NUMBER_SIZE, "%lld rpm", (long long)rpm);
+}
+
+static enum ink memory_ink(const struct gpu *gpu)
+{
+    int64_t used, total;
+    bool full = reading_get(gpu->mem_used_bytes, &used) && reading_get(gpu->mem_total_bytes, &total) && total > 0;
+    return full && used >= total / 1000 * 970 ? INK_WARN : INK_PLAIN;
 }
 
 static void make_cells(struct status_cell cells[COLUMN_COUNT], const struct page *page, const struct gpu *gpu)
 {
-    int64_t value;
     memset(cells, 0, COLUMN_COUNT * sizeof *cells);
     for (size_t i = 0; i < COLUMN_COUNT; i++)
         snprintf(cells[i].text, NUMBER_SIZE, "%s", page_dash(page));
-
-    struct reading full = memory_permille(gpu);
-    cells[COLUMN_LOAD].bar = gpu->util_permille;
-    cells[COLUMN_LOAD].bar_ink = INK_LOAD;
-    show_percent(cells[COLUMN_LOAD].text, page, gpu->util_permille);
-    cells[COLUMN_LOAD].ink = reading_or(gpu->util_permille, 0) >= 100 ? INK_STRONG : INK_PLAIN;
-    cells[COLUMN_MEMORY].bar = full;
-    cells[COLUMN_MEMORY].bar_ink = reading_or(full, 0) >= 970 ? INK_BAD : reading_or(full, 0) >= 900 ? INK_WARN : INK_MEMORY;
-    memory_text(cells[COLUMN_MEMORY].text, page, gpu);
-    if (gpu->temp_mdegc.state == READING_OK)
-        show_temperature(cells[COLUMN_TEMP].text, page, gpu->temp_mdegc);
+    show_percent(cells[COLUMN_UTIL].text, page, gpu->util_permille);
+    memory_text(cells[COLUMN_VRAM].text, page, gpu);
+    cells[COLUMN_VRAM].ink = memory_ink(gpu);
+    show_temperature(cells[COLUMN_TEMP].text, page, gpu->temp_mdegc);
     cells[COLUMN_TEMP].ink = heat_ink(gpu);
+    show_temperature(cells[COLUMN_HOTSPOT].text, page, gpu->temp_hotspot_mdegc);
+    show_temperature(cells[COLUMN_MEMORY_TEMP].text, page, gpu->temp_memory_mdegc);
     power_text(cells[COLUMN_POWER].text, page, gpu);
     cells[COLUMN_POWER].ink = power_ink(gpu);
-    enum fan_state fan = fan_judge(gpu).state;
-    if (fan == FAN_STATE_OFF || fan == FAN_STATE_FIRMWARE || fan == FAN_STATE_OFF_HOT || fan == FAN_STATE_STOPPED)
-        snprintf(cells[COLUMN_FAN].text, NUMBER_SIZE, "off");
-    else if (gpu->fan_permille.state == READING_OK)
-        show_percent(cells[COLUMN_FAN].text, page, gpu->fan_permille);
-    else if (reading_get(gpu->fan_rpm, &value))
-        snprintf(cells[COLUMN_FAN].text, NUMBER_SIZE, "%lld rpm", (long long)value);
-    if (reading_get(gpu->clock_graphics_khz, &value))
-        snprintf(cells[COLUMN_CLOCK].text, NUMBER_SIZE, "%lld MHz", (long long)(value / 1000));
-    show_percent(cells[COLUMN_BANDWIDTH].text, page, gpu->mem_util_permille);
-
+    fan_text(cells[COLUMN_FAN].text, page, gpu);
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         cells[i].known = strcmp(cells[i].text, page_dash(page)) != 0;
         if (!cells[i].known)
@@ -133,94 +138,206 @@ static void make_cells(struct status_cell cells[COLUMN_COUNT], const struct page
     }
 }
 
-/* "GeForce RTX 4090" is as clear as "NVIDIA GeForce RTX 4090". */
-static const char *short_name(const struct gpu *gpu)
-{
-    if (!gpu->id.name[0])
-        return "unknown GPU";
-    size_t maker = strlen(gpu->id.vendor);
-    const char *rest = gpu->id.name + maker;
-    if (maker == 0 || strncasecmp(gpu->id.name, gpu->id.vendor, maker) != 0)
-        return gpu->id.name;
-    if (strncmp(rest, "(R)", 3) == 0)
-        rest += 3;
-    if (rest[0] == ' ' && rest[1])
-        return rest + 1;
-    return gpu->id.name;
-}
-
 static void instance_name(char text[GPU_NAME_SIZE], const struct page *page, const struct gpu *instance)
 {
     snprintf(text, GPU_NAME_SIZE, "%s %s", page->utf8 ? "└" : "-", instance->profile[0] ? instance->profile : "instance");
+}
+
+/* Who uses it most, in the longest form that fits, or why nobody can be named. */
+static void process_text(const struct gpu *gpu, int width, char out[NAME_WORDS], enum ink *ink)
+{
+    const struct process *top = gpu_top_process(gpu);
+    *ink = INK_PLAIN;
+    out[0] = '\0';
+    if (top) {
+        for (int form = ROW_WHOLE; form <= ROW_NAME; form++)
+            if (width_of(words_row(top, (enum row_form)form, out)) <= width)
+                return;
+    } else if (gpu->processes_hidden || gpu->processes_state == READING_DENIED) {
+        *ink = INK_FAINT;
+        snprintf(out, NAME_WORDS, "hidden without privileges");
+        if (gpu->processes_hidden)
+            snprintf(out, NAME_WORDS, "%zu hidden without privileges", gpu->processes_hidden);
+    }
+}
+
+/* "THERMAL"; a lowered power limit that is reached is no trouble, but explains the speed. */
+static const char *label_of(const struct gpu *gpu, enum ink *ink)
+{
+    enum gpu_finding finding = finding_of(gpu);
+    *ink = finding_is_urgent(finding) ? INK_BAD : INK_WARN;
+    const char *label = finding_label(finding);
+    if (label || !(gpu->activity.throttled_by & THROTTLE_POWER_CAP))
+        return label ? label : "";
+    *ink = INK_FAINT;
+    return "POWER CAP";
 }
 
 static void measure_row(struct status_layout *l, const struct page *page, const struct gpu *gpu, const char *name,
                         bool known[COLUMN_COUNT])
 {
     struct status_cell cells[COLUMN_COUNT];
+    char who[NAME_WORDS];
+    enum ink ink;
     make_cells(cells, page, gpu);
     l->name = MAX_OF(l->name, width_of(name));
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         l->text[i] = MAX_OF(l->text[i], width_of(cells[i].text));
         known[i] |= cells[i].known;
     }
+    l->rpm |= str_ends(str_from(cells[COLUMN_FAN].text), " rpm");
+    process_text(gpu, NAME_WORDS, who, &ink);
+    const char *label = label_of(gpu, &ink);
+    l->process = MAX_OF(l->process, width_of(who) + (label[0] ? 2 + width_of(label) : 0));
 }
 
-/* Columns of a whole row without its bars; with_bars counts a bar of one column. */
-static int fixed_width(const struct status_layout *l)
+/* The blanks before a column: the numbers stand a little apart where there is room. */
+static int gap_before(const struct status_layout *l, size_t column)
 {
-    int width = l->index + 1 + l->name;
+    return column == COLUMN_UTIL || column == COLUMN_VRAM || (column == COLUMN_FAN && l->rpm) ? 2 : l->gap;
+}
+
+static int width_without_process(const struct status_layout *l)
+{
+    int width = MARK + l->index + 1 + l->name;
     for (size_t i = 0; i < COLUMN_COUNT; i++)
         if (l->text[i])
-            width += 2 + l->text[i] + (columns[i].bar ? 1 : 0);
+            width += gap_before(l, i) + l->text[i] + (i == COLUMN_UTIL && l->bar ? l->bar + 1 : 0);
     return width;
+}
+
+/* Whether the row fits with this much for the process. */
+static bool fits(const struct status_layout *l, int width, int process)
+{
+    return width_without_process(l) + (l->process ? l->gap + MIN_OF(l->process, process) : 0) <= width;
+}
+
+static void squeeze(struct status_layout *l, int width)
+{
+    for (int i = COLUMN_COUNT; i-- > 0;)
+        if (columns[i].extra && !fits(l, width, PROCESS_USUAL))
+            l->text[i] = 0;
+    if (!fits(l, width, PROCESS_USUAL))
+        l->gap = 2;
+    if (!fits(l, width, PROCESS_LEAST))
+        l->bar = BAR_LEAST;
+    while (!fits(l, width, PROCESS_LEAST) && l->name > NAME_LEAST)
+        l->name--;
+    if (!fits(l, width, PROCESS_LEAST))
+        l->process = 0;
+    if (!fits(l, width, 0))
+        l->bar = 0;
+    static const enum column dispensable[] = {COLUMN_FAN, COLUMN_POWER, COLUMN_TEMP, COLUMN_VRAM};
+    for (size_t i = 0; i < ARRAY_LEN(dispensable) && !fits(l, width, 0); i++)
+        l->text[dispensable[i]] = 0;
+    if (l->process)
+        l->process = MIN_OF(l->process, width - width_without_process(l) - l->gap);
 }
 
 static struct status_layout measure(const struct page *page, const struct snapshot *s, int only)
 {
-    struct status_layout l = {.index = 3};
+    struct status_layout l = {.index = s->gpu_count > 100 ? 3 : s->gpu_count > 10 ? 2 : 1, .bar = BAR, .gap = 3};
     bool known[COLUMN_COUNT] = {false};
     for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
         if (only != ALL_GPUS && only != (int)i)
             continue;
-        measure_row(&l, page, &s->gpus[i], short_name(&s->gpus[i]), known);
-        for (size_t k = 0; k < s->gpus[i].instance_count; k++) {
+        l.name = MAX_OF(l.name, width_of(gpu_short_name(gpu)));
+        if (gpu->state != GPU_OK)
+            continue;
+        measure_row(&l, page, gpu, "", known);
+        for (size_t k = 0; k < gpu->instance_count; k++) {
             char name[GPU_NAME_SIZE];
-            instance_name(name, page, &s->gpus[i].instances[k]);
-            measure_row(&l, page, &s->gpus[i].instances[k], name, known);
+            instance_name(name, page, &gpu->instances[k]);
+            measure_row(&l, page, &gpu->instances[k], name, known);
         }
     }
-    int width = page->width ? page->width : 80;
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if ((!known[i] && !columns[i].always) || width < columns[i].from_width)
-            l.text[i] = 0;
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (known[i] || columns[i].always)
+            l.text[i] = MAX_OF(l.text[i], i == COLUMN_UTIL ? 4 : width_of(columns[i].title));
         else
-            l.text[i] = MAX_OF(l.text[i], width_of(columns[i].title) - (columns[i].bar ? 4 : 0));
-    }
-    /* What is left goes to the two bars, within reason; what is missing is taken from the names, then from whole columns. */
-    int left = width - fixed_width(&l);
-    l.bar = MIN_OF(MAX_OF(left / 2, BAR_LEAST), width >= 112 ? 16 : 10);
-    if (left < 2 * l.bar)
-        l.name = MIN_OF(l.name, MAX_OF(l.name - (2 * l.bar - left), NAME_LEAST));
-    static const enum column dispensable[] = {COLUMN_BANDWIDTH, COLUMN_CLOCK, COLUMN_FAN, COLUMN_POWER, COLUMN_TEMP};
-    for (size_t i = 0; i < ARRAY_LEN(dispensable) && fixed_width(&l) + 2 * l.bar > width; i++)
-        l.text[dispensable[i]] = 0;
+            l.text[i] = 0;
+    if (l.process)
+        l.process = MAX_OF(l.process, width_of("TOP PROCESS"));
+    squeeze(&l, page->width ? page->width : 1000);
     return l;
+}
+
+static void end_line(struct buf *out)
+{
+    while (out->len && out->at[out->len - 1] == ' ')
+        out->at[--out->len] = '\0';
+    buf_char(out, '\n');
 }
 
 static void header(struct buf *out, const struct page *page, const struct status_layout *l)
 {
-    page_cell(out, page, INK_FAINT, RIGHT, "GPU", l->index);
-    buf_char(out, ' ');
-    page_cell(out, page, INK_FAINT, LEFT, "NAME", l->name);
+    buf_text(out, "  ");
+    page_cell(out, page, INK_FAINT, LEFT, "GPU", l->index + 1 + l->name);
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         if (!l->text[i])
             continue;
-        buf_text(out, "  ");
-        page_cell(out, page, INK_FAINT, columns[i].bar ? LEFT : RIGHT, columns[i].title,
-                  l->text[i] + (columns[i].bar ? l->bar + 1 : 0));
+        buf_printf(out, "%*s", gap_before(l, i), "");
+        bool indent = i == COLUMN_FAN && l->rpm;
+        int width = l->text[i] + (i == COLUMN_UTIL && l->bar ? l->bar + 1 : 0);
+        if (indent)
+            buf_char(out, ' ');
+        page_cell(out, page, INK_FAINT, LEFT, columns[i].title, width - indent);
     }
-    buf_char(out, '\n');
+    if (l->process) {
+        buf_printf(out, "%*s", l->gap, "");
+        page_ink(out, page, INK_FAINT, STR("TOP PROCESS"));
+    }
+    end_line(out);
+}
+
+/* The process, as far as there is room, and what is wrong. */
+static void last_cell(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu)
+{
+    char who[NAME_WORDS];
+    enum ink ink, label_ink;
+    const char *label = label_of(gpu, &label_ink);
+    int left = l->process - (label[0] ? 2 + width_of(label) : 0);
+    process_text(gpu, left, who, &ink);
+    if (!who[0] && !label[0])
+        return;
+    buf_printf(out, "%*s", l->gap, "");
+    if (who[0] && left > 3) {
+        page_cell(out, page, ink, LEFT, who, MIN_OF(left, width_of(who)));
+        buf_text(out, label[0] ? "  " : "");
+    }
+    page_ink(out, page, label_ink, str_from(label));
+}
+
+static void put_cell(struct buf *out, const struct page *page, const struct status_layout *l, size_t column,
+                     const struct status_cell *cell, const struct gpu *gpu)
+{
+    buf_printf(out, "%*s", gap_before(l, column), "");
+    if (column == COLUMN_UTIL && l->bar) {
+        page_bar(out, page, INK_LOAD, gpu->util_permille, l->bar);
+        buf_char(out, ' ');
+    }
+    bool turns = str_ends(str_from(cell->text), " rpm");
+    if (column == COLUMN_FAN && l->rpm && !turns) {
+        int after = MIN_OF(3, l->text[column] - width_of(cell->text));
+        page_cell(out, page, cell->ink, RIGHT, cell->text, l->text[column] - after);
+        buf_printf(out, "%*s", after, "");
+    } else {
+        page_cell(out, page, cell->ink, RIGHT, cell->text, l->text[column]);
+    }
+}
+
+static void begin_row(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu,
+                      const char *index, const char *name)
+{
+    enum gpu_finding finding = finding_of(gpu);
+    if (finding == FINDING_NONE)
+        buf_text(out, "  ");
+    else
+        page_ink(out, page, finding_is_urgent(finding) ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
+    page_cell(out, page, INK_STRONG, RIGHT, index, l->index);
+    buf_char(out, ' ');
+    page_cell(out, page, INK_PLAIN, LEFT, name, l->name);
 }
 
 static void row(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu, const char *index,
@@ -228,37 +345,28 @@ static void row(struct buf *out, const struct page *page, const struct status_la
 {
     struct status_cell cells[COLUMN_COUNT];
     make_cells(cells, page, gpu);
-    page_cell(out, page, INK_STRONG, RIGHT, index, l->index);
-    buf_char(out, ' ');
-    page_cell(out, page, INK_STRONG, LEFT, name, l->name);
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if (!l->text[i])
-            continue;
-        buf_text(out, "  ");
-        if (columns[i].bar) {
-            page_bar(out, page, cells[i].bar_ink, cells[i].bar, l->bar);
-            buf_char(out, ' ');
-        }
-        page_cell(out, page, cells[i].ink, RIGHT, cells[i].text, l->text[i]);
-    }
-    buf_char(out, '\n');
+    begin_row(out, page, l, gpu, index, name);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (l->text[i])
+            put_cell(out, page, l, i, &cells[i], gpu);
+    if (l->process)
+        last_cell(out, page, l, gpu);
+    end_line(out);
 }
 
-/* A card that cannot be read has its reason where the numbers would be. */
+/* A GPU that cannot be read has its reason where the numbers would be. */
 static void row_in_words(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu,
                          const char *index)
 {
     char words[GPU_ERROR_SIZE + 64];
     const char *said = gpu->error_message;
     if (gpu->state == GPU_ASLEEP)
-        snprintf(words, sizeof words, "asleep, left alone so that it stays so%s%s", said[0] ? ": " : "", said);
+        snprintf(words, sizeof words, "asleep, left alone%s%s", said[0] ? ": " : "", said);
     else
         snprintf(words, sizeof words, "%s%s%s", gpu->state == GPU_LOST ? "lost" : "error", said[0] ? ": " : "", said);
-    page_cell(out, page, INK_STRONG, RIGHT, index, l->index);
-    buf_char(out, ' ');
-    page_cell(out, page, INK_STRONG, LEFT, short_name(gpu), l->name);
+    begin_row(out, page, l, gpu, index, gpu_short_name(gpu));
     buf_text(out, "  ");
-    int left = page->width ? MAX_OF(page->width - l->index - 1 - l->name - 2, 20) : 0;
+    int left = page->width ? MAX_OF(page->width - MARK - l->index - 1 - l->name - 2, 8) : 1000;
     page_cell(out, page, gpu->state == GPU_ASLEEP ? INK_FAINT : INK_BAD, LEFT, words, MIN_OF(left, width_of(words)));
     buf_char(out, '\n');
 }
@@ -271,14 +379,20 @@ static void one_gpu(struct buf *out, const struct page *page, const struct statu
         row_in_words(out, page, l, gpu, index);
         return;
     }
-    row(out, page, l, gpu, index, short_name(gpu));
+    row(out, page, l, gpu, index, gpu_short_name(gpu));
     for (size_t i = 0; i < gpu->instance_count; i++) {
         char name[GPU_NAME_SIZE];
         instance_name(name, page, &gpu->instances[i]);
-        snprintf(index, sizeof index, "%d", gpu->instances[i].index);
         row(out, page, l, &gpu->instances[i], "", name);
     }
-    status_line(out, page, gpu, l->index + 1, l->text[COLUMN_CLOCK] == 0);
+}
+
+static bool any_numbers(const struct snapshot *s, int only)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].state == GPU_OK && (only == ALL_GPUS || only == (int)i))
+            return true;
+    return false;
 }
 
 void table_status(struct buf *out, const struct page *page, const struct snapshot *s, int only)
@@ -287,11 +401,22 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
         table_no_gpu(out, page, s);
         return;
     }
-    status_title(out, page, s, only);
+    status_verdict(out, page, s, only);
     struct status_layout l = measure(page, s, only);
-    header(out, page, &l);
+    if (any_numbers(s, only))
+        header(out, page, &l);
     for (size_t i = 0; i < s->gpu_count; i++)
         if (only == ALL_GPUS || only == (int)i)
             one_gpu(out, page, &l, &s->gpus[i]);
     status_troubles(out, page, s);
+}
+
+void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    char text[64];
+    if (!s->gpu_count)
+        return;
+    snprintf(text, sizeof text, "why: whirr why%slive: whirr top", page_dot(page));
+    page_ink(out, page, INK_FAINT, str_from(text));
+    buf_char(out, '\n');
 }

@@ -60,8 +60,10 @@ void process_container_words(char *text, size_t size, const struct process *p);
 /* The body of `whirr ps --json`. */
 void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows);
 
-/* `whirr status`: one or two lines a GPU. only: the position of one GPU, or ALL_GPUS. */
+/* `whirr status`: a verdict and one row for each GPU. only: the position of one GPU, or ALL_GPUS. */
 void table_status(struct buf *out, const struct page *page, const struct snapshot *s, int only);
+/* The last line: where to look next. */
+void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s);
 /* What `whirr` says where there is no GPU: why, and what to do. */
 void table_no_gpu(struct buf *out, const struct page *page, const struct snapshot *s);
 /* `whirr status --full`: every reading of every GPU, by groups. */
@@ -82,12 +84,10 @@ struct json_t;
 int table_past(struct buf *out, const struct page *page, const struct json_t *body);
 int table_report(struct buf *out, const struct page *page, const struct json_t *body, const char *by);
 
-/* ---- The lines around the numbers of the status table: title, what a GPU is doing and for whom, troubles of sources. */
+/* ---- The lines around the rows of the status table. ---- */
 
-/* "box · NVIDIA 580.159.04 · CUDA 13.0 · 02:13:05", and in plain sight where the GPUs are simulated. */
-void status_title(struct buf *out, const struct page *page, const struct snapshot *s, int only);
-/* The second line of a GPU: why it is slowed, its clock where no column shows it, and as many processes as fit. */
-void status_line(struct buf *out, const struct page *page, const struct gpu *gpu, int indent, bool with_clock);
+/* "desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)", and in plain sight where the GPUs are simulated. */
+void status_verdict(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 /* One line for each source that is in trouble. */
 void status_troubles(struct buf *out, const struct page *page, const struct snapshot *s);
 

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "insight/activity/finding.h"
 #include "insight/why/rules.h"
 
 /* ---- readings ---- */
@@ -76,12 +77,9 @@ static size_t say_readings(struct say *s, const struct facts *f, const struct wh
 
 /* ---- what it is ---- */
 
-/* A fan that follows the work of a GPU that is not hot is part of that work. */
 static bool is_loud(const struct facts *f)
 {
-    enum { LOUD_AT_WORK = 800 };
-    bool at_work = f->load == LOAD_BUSY && f->heat < HEAT_HOT && !has_symptom(f, SYMPTOM_UNUSUAL);
-    return has_symptom(f, SYMPTOM_LOUD) && (!at_work || reading_or(f->gpu->fan_permille, 0) >= LOUD_AT_WORK);
+    return finding_is_loud(&f->activity, f->gpu, f->load == LOAD_BUSY);
 }
 
 /* The word for the activity; at full load people say busy. */

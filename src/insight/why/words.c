@@ -134,6 +134,51 @@ const char *words_who(const struct process *p, char out[NAME_WORDS])
     return out;
 }
 
+/* Names that half of all programs have. */
+static bool is_generic(const char *script)
+{
+    static const char *const names[] = {"main.py", "app.py", "run.py", "server.py", "launch.py", "start.sh", "run.sh", "main.sh"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(script, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What stands behind the name: the script, the model, or the container. */
+static void say_subject(struct say *s, const struct process *p, const char *name)
+{
+    char more[33];
+    const char *slash = strrchr(p->model, '/');
+    if (script_of(p, more, sizeof more) && !strstr(name, more) && !(p->container[0] && is_generic(more))) {
+        say(s, " %s", more);
+    } else if (p->model[0]) {
+        begin_of(more, sizeof more, slash && slash[1] ? slash + 1 : p->model);
+        say(s, " · %s", more);
+    } else if (p->container[0]) {
+        begin_of(more, sizeof more, p->container);
+        say(s, " %s", more);
+    }
+}
+
+const char *words_row(const struct process *p, enum row_form form, char out[NAME_WORDS])
+{
+    char name[41], user[25];
+    struct say s = {out, NAME_WORDS, 0};
+    out[0] = '\0';
+    begin_of(name, sizeof name, form <= ROW_SUBJECT ? p->name : process_title(p));
+    begin_of(user, sizeof user, p->user);
+    if (!name[0]) {
+        say(&s, p->visible ? "pid %d" : "pid %d (not visible here)", (int)p->pid);
+        return out;
+    }
+    say(&s, "%s", name);
+    if (form <= ROW_SUBJECT)
+        say_subject(&s, p, name);
+    if (form != ROW_NAME && user[0] && !(form == ROW_SUBJECT && strcmp(user, name) == 0))
+        say(&s, " (%s)", user);
+    return out;
+}
+
 /* Words that give a kind of work away, in the command line or the name. */
 static bool mentions(const struct process *p, const char *const *words)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/table/table.h"
 
+#include "insight/activity/activity.h"
 #include "sample.h"
 
 static void assert_keeps_to(const struct buf *b, int width)
@@ -32,16 +33,18 @@ static void every_line_fits_every_page(void **state)
     struct process_filter filter = {.only = ALL_GPUS};
     AUTO_PROCESS_ROWS struct process_rows rows;
     assert_int_equal(process_rows_init(&rows, s, &filter), 0);
-    for (int width = 56; width <= 200; width++) {
+    for (int width = 30; width <= 200; width++) {
         struct page page = {.width = width, .utf8 = width % 2};
         AUTO_BUF struct buf status = BUF(1 << 20), ps = BUF(1 << 20), devices = BUF(1 << 20);
         table_status(&status, &page, s, ALL_GPUS);
+        assert_keeps_to(&status, width);
+        assert_null(strchr(status.at, '\033'));
+        if (width < 56)
+            continue;
         table_ps(&ps, &page, s, &rows);
         table_devices(&devices, &page, s, ALL_GPUS);
         assert_false(status.failed || ps.failed || devices.failed);
-        assert_keeps_to(&status, width);
         assert_keeps_to(&ps, width);
-        assert_null(strchr(status.at, '\033'));
         assert_null(strchr(ps.at, '\033'));
     }
 }
@@ -57,9 +60,8 @@ static void states_are_said_in_words(void **state)
     assert_non_null(strstr(b.at, "lost: GPU is lost"));
     assert_non_null(strstr(b.at, "SIMULATED"));
     assert_non_null(strstr(b.at, "└ 1g.10gb"));
-    assert_non_null(strstr(b.at, "slowed by power cap, software thermal slowdown"));
-    assert_non_null(strstr(b.at, "python3 (alice) 16.6 GiB 75%"));
-    assert_non_null(strstr(b.at, "processes not visible without privileges"));
+    assert_non_null(strstr(b.at, "python3 train.py (alice)"));
+    assert_non_null(strstr(b.at, "hidden without privileges"));
 }
 
 static void one_gpu_alone_is_shown_alone(void **state)
@@ -88,14 +90,129 @@ static void columns_that_no_gpu_knows_are_left_out(void **state)
     snapshot_unref(s);
 }
 
-static void more_processes_than_fit_are_counted(void **state)
+/* The screen that people know from the first page of the documentation, to the last blank. */
+static void the_screen_is_the_one_that_is_documented(void **state)
 {
     (void)state;
-    AUTO_SNAPSHOT const struct snapshot *s = nasty_machine();
-    struct page page = {.width = 80, .utf8 = true};
+    static const struct {
+        const char *name;
+        int util, temp, power, limit, fan, rpm;
+        double used, total;
+        const char *process, *command, *model, *container, *user;
+    } gpus[] = {
+        {"RTX 4090", 350, 50, 134, 450, 330, 0, 6.1, 24, "ollama", "", "llama3.1-8b", "", "ollama"},
+        {"RTX 4090", 970, 93, 316, 450, 1000, 0, 19.7, 24, "python3", "python3 train.py", "", "", "alice"},
+        {"RX 7900 XTX", 10, 48, 38, 327, 330, 0, 7.1, 24, "python3", "", "", "comfyui", "bob"},
+        {"Arc A770", 60, 39, 45, 190, 0, 1020, 0.3, 15.9, "mpv", "", "", "", "alice"},
+    };
+    struct snapshot *s = snapshot_new(ARRAY_LEN(gpus));
+    snprintf(s->host.name, sizeof s->host.name, "desk");
+    for (size_t i = 0; i < ARRAY_LEN(gpus); i++) {
+        struct gpu *g = &s->gpus[i];
+        g->index = (int)i;
+        snprintf(g->id.name, sizeof g->id.name, "%s", gpus[i].name);
+        g->util_permille = reading_ok(gpus[i].util);
+        g->temp_mdegc = reading_ok(gpus[i].temp * 1000);
+        g->power_mw = reading_ok(gpus[i].power * 1000);
+        g->power_limit_mw = reading_ok(gpus[i].limit * 1000);
+        g->mem_used_bytes = reading_ok((int64_t)(gpus[i].used * (1 << 30)));
+        g->mem_total_bytes = reading_ok((int64_t)(gpus[i].total * (1 << 30)));
+        if (gpus[i].rpm)
+            g->fan_rpm = reading_ok(gpus[i].rpm);
+        else
+            g->fan_permille = reading_ok(gpus[i].fan);
+        struct process *p = gpu_add_process(g, 100 + (int)i);
+        snprintf(p->name, sizeof p->name, "%s", gpus[i].process);
+        snprintf(p->command, sizeof p->command, "%s", gpus[i].command);
+        snprintf(p->model, sizeof p->model, "%s", gpus[i].model);
+        snprintf(p->container, sizeof p->container, "%s", gpus[i].container);
+        snprintf(p->user, sizeof p->user, "%s", gpus[i].user);
+    }
+    s->gpus[1].throttle_bits = reading_ok(THROTTLE_SW_THERMAL);
+    activity_fill(s, NULL);
+    struct page page = {.width = 120, .utf8 = true};
     AUTO_BUF struct buf b = BUF(1 << 20);
-    table_status(&b, &page, s, 0);
-    assert_non_null(strstr(b.at, "more\n"));
+    table_status(&b, &page, s, ALL_GPUS);
+    table_status_hints(&b, &page, s);
+    assert_string_equal(b.at,
+                        "desk   4 GPUs   533 W   ▲ GPU 1 is throttling (93 °C)\n"
+                        "  GPU            UTIL        VRAM GiB    TEMP    POWER W   FAN       TOP PROCESS\n"
+                        "  0 RTX 4090     █▊░░░  35%   6.1/24.0   50 °C   134/450    33%      ollama · llama3.1-8b (ollama)\n"
+                        "▲ 1 RTX 4090     ████▉  97%  19.7/24.0   93 °C   316/450   100%      python3 train.py (alice)  THERMAL\n"
+                        "  2 RX 7900 XTX  ▏░░░░   1%   7.1/24.0   48 °C    38/327    33%      python3 comfyui (bob)\n"
+                        "  3 Arc A770     ▎░░░░   6%   0.3/15.9   39 °C    45/190  1020 rpm   mpv (alice)\n"
+                        "why: whirr why · live: whirr top\n");
+    snapshot_unref(s);
+}
+
+static void hot_spot_and_memory_are_shown_where_there_is_room(void **state)
+{
+    (void)state;
+    struct snapshot *s = sample_machine();
+    s->gpus[0].temp_hotspot_mdegc = reading_ok(88000);
+    s->gpus[0].temp_memory_mdegc = reading_ok(92000);
+    struct page wide = {.width = 120, .utf8 = true}, narrow = {.width = 70, .utf8 = true};
+    AUTO_BUF struct buf with = BUF(1 << 20), without = BUF(1 << 20);
+    table_status(&with, &wide, s, 0);
+    table_status(&without, &narrow, s, 0);
+    assert_non_null(strstr(with.at, "HOTSPOT"));
+    assert_non_null(strstr(with.at, "88 °C"));
+    assert_non_null(strstr(with.at, "VRAM TEMP"));
+    assert_non_null(strstr(with.at, "92 °C"));
+    assert_null(strstr(without.at, "HOTSPOT"));
+    snapshot_unref(s);
+}
+
+static void names_go_without_maker_and_family(void **state)
+{
+    (void)state;
+    static const char *const names[][3] = {
+        {"nvidia", "NVIDIA GeForce RTX 4090", "RTX 4090"},
+        {"amd", "AMD Radeon RX 7900 XTX", "RX 7900 XTX"},
+        {"intel", "Intel(R) Arc A770", "Arc A770"},
+        {"amd", "AMD Radeon 780M", "780M"},
+        {"amd", "Radeon Vega 8 Graphics", "Radeon Vega 8 Graphics"},
+        {"amd", "Navi 31 [Radeon RX 7900]", "Navi 31 [Radeon RX 7900]"},
+        {"nvidia", "NVIDIA H100 80GB HBM3", "H100 80GB HBM3"},
+        {"intel", "Alder Lake-P GT2", "Alder Lake-P GT2"},
+        {"nvidia", "Tesla T4", "T4"},
+        {"", "", "unknown GPU"},
+        {"nvidia", "NVIDIA", "NVIDIA"},
+        {"amd", "AMD Radeon Graphics", "Radeon Graphics"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct gpu gpu = {0};
+        snprintf(gpu.id.vendor, sizeof gpu.id.vendor, "%s", names[i][0]);
+        snprintf(gpu.id.name, sizeof gpu.id.name, "%s", names[i][1]);
+        assert_string_equal(gpu_short_name(&gpu), names[i][2]);
+    }
+}
+
+static void the_worst_is_the_verdict_and_the_rest_is_counted(void **state)
+{
+    (void)state;
+    struct snapshot *s = snapshot_new(64);
+    for (int i = 0; i < 64; i++) {
+        struct gpu *g = &s->gpus[i];
+        g->index = i;
+        snprintf(g->id.name, sizeof g->id.name, "H100");
+        g->util_permille = reading_ok(900);
+        g->temp_mdegc = reading_ok(60000);
+    }
+    struct page page = {.width = 80, .utf8 = true};
+    activity_fill(s, NULL);
+    AUTO_BUF struct buf calm = BUF(1 << 20), ill = BUF(1 << 20);
+    table_status(&calm, &page, s, ALL_GPUS);
+    assert_non_null(strstr(calm.at, "64 GPUs   ● nothing unusual\n"));
+    s->gpus[7].temp_mdegc = reading_ok(95000);
+    s->gpus[61].state = GPU_LOST;
+    activity_fill(s, NULL);
+    table_status(&ill, &page, s, ALL_GPUS);
+    assert_non_null(strstr(ill.at, "64 GPUs   ▲ GPU 61 is lost, 1 more\n"));
+    assert_non_null(strstr(ill.at, "\n▲  7 H100"));
+    assert_non_null(strstr(ill.at, "\n▲ 61 H100  lost"));
+    assert_non_null(strstr(ill.at, "\n   0 H100"));
+    snapshot_unref(s);
 }
 
 static void rows_are_filtered_and_sorted(void **state)
@@ -146,7 +263,10 @@ int main(void)
         TEST(states_are_said_in_words),
         TEST(one_gpu_alone_is_shown_alone),
         TEST(columns_that_no_gpu_knows_are_left_out),
-        TEST(more_processes_than_fit_are_counted),
+        TEST(the_screen_is_the_one_that_is_documented),
+        TEST(hot_spot_and_memory_are_shown_where_there_is_room),
+        TEST(names_go_without_maker_and_family),
+        TEST(the_worst_is_the_verdict_and_the_rest_is_counted),
         TEST(rows_are_filtered_and_sorted),
         TEST(without_gpu_the_reason_and_the_way_out_are_told),
     };
