@@ -58,7 +58,8 @@ static int list_them(struct cli *cli, const struct config *config)
 
 /* ---- test ---- */
 
-static void make_example(const struct env *env, bool resolved, const char *severity, struct alert_notice *n)
+static void make_example(const struct env *env, bool resolved, const char *severity, const char *dashboard_url,
+                         struct alert_notice *n)
 {
     *n =
         (struct alert_notice){.status = resolved ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = 0, .has_value = true, .value = 42};
@@ -72,6 +73,8 @@ static void make_example(const struct env *env, bool resolved, const char *sever
     snprintf(n->summary, sizeof n->summary, "This is a test. If you read it, %s can reach you.", "whirr");
     n->started_at = (struct wall){now.ms - (resolved ? 60000 : 0)};
     n->ended_at = (struct wall){resolved ? now.ms : 0};
+    snprintf(n->why, sizeof n->why, "Somebody ran `whirr notify test`.");
+    notice_set_link(n, dashboard_url);
     notice_add_label(n, "test", "true");
     sha256(str_from("whirr notify test"), digest);
     hex_encode(digest, 8, n->fingerprint);
@@ -99,7 +102,10 @@ static int print_result(const struct cli *cli, const struct config_notify *c, co
     } else if (r->fine) {
         page_ink(&out, &cli->page, INK_GOOD, STR("delivered"));
         buf_printf(&out, "  %s (%s) in %lld ms, %s %d%s%.160s\n", c->entry.name, r->target, (long long)r->took_ms,
-                   c->type == CONFIG_NOTIFY_COMMAND ? "exit status" : "HTTP", r->status, r->answer[0] ? ": " : "", r->answer);
+                   c->type == CONFIG_NOTIFY_COMMAND ? "exit status"
+                   : c->type == CONFIG_NOTIFY_EMAIL ? "SMTP"
+                                                    : "HTTP",
+                   r->status, r->answer[0] ? ": " : "", r->answer);
     }
     int result = show_text(&out);
     if (r->fine)
@@ -134,7 +140,7 @@ static int test(struct cli *cli, const struct config *config, const char *name)
             return cli_fail("notifier '%s' is not set up correctly: %s", name, err.text);
         struct alert_notice example;
         struct notifier_result result;
-        make_example(&cli->env, options_has(&cli->options, "resolved"), severity, &example);
+        make_example(&cli->env, options_has(&cli->options, "resolved"), severity, config->server.dashboard_url, &example);
         notifier_try(&cli->env, c, &example, &result);
         return print_result(cli, c, &result);
     }

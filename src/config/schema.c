@@ -15,6 +15,7 @@
 #define ADDRESS .check = CHECK_ADDRESS
 #define STORE_URL .check = CHECK_STORE_URL
 #define HTTP_URL .check = CHECK_HTTP_URL
+#define NOTIFY_URL .check = CHECK_NOTIFY_URL
 #define NAME .check = CHECK_NAME
 
 #define SECTION(id, ...) static const struct setting settings_##id[] = {

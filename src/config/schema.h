@@ -21,7 +21,7 @@ enum setting_type {
     SETTING_MAP,
 };
 
-enum setting_check { CHECK_NONE, CHECK_ADDRESS, CHECK_STORE_URL, CHECK_HTTP_URL, CHECK_NAME };
+enum setting_check { CHECK_NONE, CHECK_ADDRESS, CHECK_STORE_URL, CHECK_HTTP_URL, CHECK_NOTIFY_URL, CHECK_NAME };
 
 enum setting_flags { RELOAD = 0, RESTART = 1 << 0, REQUIRED = 1 << 1, SECRET = 1 << 2 };
 

@@ -68,6 +68,7 @@ void setting_describe_allowed(const struct setting *s, struct buf *out)
         [CHECK_ADDRESS] = "\"ADDRESS:PORT\" like \"127.0.0.1:9447\" or \"[::1]:9447\", or \"none\"",
         [CHECK_STORE_URL] = "\"auto\", \"sqlite:PATH\", \"postgresql://...\" or \"none\"",
         [CHECK_HTTP_URL] = "a URL that begins with http:// or https://",
+        [CHECK_NOTIFY_URL] = "a URL that begins with http://, https://, smtp:// or smtps://",
         [CHECK_NAME] = "a name of at most 64 printable characters",
     };
     switch (s->type) {
@@ -96,7 +97,7 @@ void setting_describe_allowed(const struct setting *s, struct buf *out)
         else
             buf_text(out, "a list of texts like [\"a\", \"b\"]");
         break;
-    case SETTING_IDS: buf_text(out, "a list of numbers or texts like [0, \"GPU-...\"]"); break;
+    case SETTING_IDS: buf_text(out, "a number or text, or a list of these"); break;
     case SETTING_MAP: buf_text(out, "a table of texts like { a = \"b\" }"); break;
     }
 }
@@ -147,6 +148,9 @@ static bool passes_check(enum setting_check check, struct str text)
         return str_is(text, "auto") || str_is(text, "none") || (str_starts(text, "sqlite:") && text.len > 7) ||
                str_starts(text, "postgresql://") || str_starts(text, "postgres://");
     case CHECK_HTTP_URL: return text.len == 0 || str_starts(text, "http://") || str_starts(text, "https://");
+    case CHECK_NOTIFY_URL:
+        return text.len == 0 || str_starts(text, "http://") || str_starts(text, "https://") || str_starts(text, "smtp://") ||
+               str_starts(text, "smtps://");
     case CHECK_NAME: return valid_name(text);
     }
     return false;
@@ -325,7 +329,7 @@ static bool scalar_text(const struct toml_value *v, bool numbers, struct arena *
 static bool list_from_toml(const struct setting *s, const struct toml_value *v, struct arena *arena, struct config_list *to,
                            char why[WHY_SIZE])
 {
-    bool one = v->type == TOML_TEXT; /* "a" stands for ["a"] */
+    bool one = v->type == TOML_TEXT || (v->type == TOML_INTEGER && s->type == SETTING_IDS); /* "a" stands for ["a"] */
     if ((!one && v->type != TOML_ARRAY) || (!one && v->count > LIST_MAX))
         return refuse(s, why);
     size_t count = one ? 1 : v->count, used = 0;

@@ -13,6 +13,7 @@
 #include "daemon/alert_file.h"
 #include "daemon/part.h"
 #include "format/json/alert.h"
+#include "insight/why/why.h"
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };
 
@@ -26,6 +27,7 @@ struct alert_part {
     struct alert_facts facts; /* of the last sample */
     struct alert_file *file;  /* NULL: nothing is kept */
     struct wall kept_at;
+    char dashboard_url[NOTICE_LINK_SIZE]; /* "" none: messages have no link */
 };
 
 /* ---- what changes ---- */
@@ -57,12 +59,26 @@ static void store_news(struct alert_part *p, enum alert_news news, const struct 
                                                         .data = json});
 }
 
+/* The answer about its GPU, else about the host; without a sample nothing is known. */
+static void add_why(struct alert_part *p, struct alert_notice *n)
+{
+    const struct why *why = p->server ? server_why(p->server) : NULL;
+    const char *answer = why ? why->answer : "";
+    for (size_t i = 0; why && n->gpu_index >= 0 && i < why->gpu_count; i++)
+        if (why->gpus[i].gpu_index == n->gpu_index)
+            answer = why->gpus[i].answer;
+    str_copy(n->why, sizeof n->why, str_from(answer));
+}
+
 static void tell_notifiers(struct alert_part *p, const struct alert *a)
 {
     struct alert_notice notice;
     alert_notice(a, &notice);
-    if (notice.notifier_count)
-        notify_part_tell(p->notify, &notice);
+    if (!notice.notifier_count)
+        return;
+    add_why(p, &notice);
+    notice_set_link(&notice, p->dashboard_url);
+    notify_part_tell(p->notify, &notice);
 }
 
 static void on_news(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *a)
@@ -178,6 +194,7 @@ static void *open_alerts(const struct part_host *host, struct error *err)
         free(p);
         return NULL;
     }
+    str_copy(p->dashboard_url, sizeof p->dashboard_url, str_from(host->config->server.dashboard_url));
     alert_set_init(&p->set, p->rules);
     open_file(p);
     return p;
@@ -212,6 +229,7 @@ static void reload(void *part, const struct config *config)
         log_error("cannot change the alert rules, keeping the old ones");
         return;
     }
+    str_copy(p->dashboard_url, sizeof p->dashboard_url, str_from(config->server.dashboard_url));
     alert_set_rules(&p->set, rules, clock_wall(p->env->clock), on_news, p);
     alert_rules_free(p->rules);
     p->rules = rules;

@@ -17,6 +17,7 @@ struct http_request {
     const char *unix_socket;    /* NULL: by network */
     int64_t connect_timeout_ms; /* 0: 3000 */
     int64_t timeout_ms;         /* of the whole request; 0: 10000 */
+    const char *tls_ca;         /* file with the certificates to trust; NULL: those of the system */
     bool insecure_tls;          /* only when a person asked for it */
     bool secret_url;            /* messages do not name the URL */
     int64_t *retry_after_ms;    /* what the answer's Retry-After says, 0 where it says nothing; may be NULL */

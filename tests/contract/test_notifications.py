@@ -98,6 +98,39 @@ def test_firing_and_resolved_are_posted_as_documented(house):
     assert "s3cretpath" not in d.log()
 
 
+def test_every_message_has_the_answer_of_why_and_a_link_to_the_moment(house, tmp_path):
+    hook, chat = house.target(), house.target(targets.telegram)
+    house.configure({"ops": webhook(hook), "chat": f'type = "telegram"\nurl = "{chat.url()}"\ntoken = "{targets.TELEGRAM_TOKEN}"\nto = "-1001234567890"'},
+                    RULE + '\n[server]\ndashboard_url = "https://gpu.example.org/whirr/"\n')
+    d = house.start()
+    house.cards(BUSY)
+    firing = eventually(hook.bodies, explain=d.log)[0]
+    assert "GPU 0" in firing["why"] and "90%" in firing["why"]
+    assert firing["link"] == f"https://gpu.example.org/whirr/?at={firing['started_at'][:19]}Z"
+    text = eventually(chat.bodies, explain=d.log)[0]["text"]
+    assert f"\nWhy: {firing['why']}\n" in text and text.endswith(firing["link"]) and firing["summary"] in text
+    house.cards(IDLE)
+    resolved = eventually(lambda: hook.bodies()[1:], explain=d.log)[0]
+    assert resolved["link"].endswith(f"?at={resolved['ended_at'][:19]}Z") and resolved["why"] != firing["why"]
+
+
+def test_mail_waits_for_a_dead_server_and_a_restart(house, tmp_path):
+    pytest.importorskip("aiosmtpd")
+    port = targets.free_port()
+    lines = f'type = "email"\nurl = "smtp://127.0.0.1:{port}"\nto = "me@example.org"\ntls_ca = "{tmp_path}/mail.pem"\nuser = "whirr"\npassword = "p4ssw0rd"'
+    house.configure({"mail": lines})
+    d = house.start()
+    house.cards(BUSY)
+    down = eventually(lambda: (n := notifier(d, "mail"))["state"] == "retrying" and n, explain=d.log)
+    assert "connect" in down["last_error"].lower()
+    d.stop()
+    server = house.target(lambda: targets.Mail(tmp_path, port=port))
+    again = house.start()
+    sender, to, message, tls = eventually(lambda: server.letters, explain=again.log)[0]
+    assert to == ["me@example.org"] and tls and "busy" in message["subject"] and "Why: " in message.get_content()
+    assert "p4ssw0rd" not in d.log() + again.log()
+
+
 def test_a_dead_target_delays_nobody_and_hears_later(house):
     dead, slow, alive = house.target(), house.target(), house.target()
     slow.delay = 3

@@ -44,7 +44,7 @@ def test_a_webhook_gets_the_object_of_the_documentation(whirr, target, config):
     request, = hook.requests
     assert request.path == "/hook/s3cret" and request.headers["Content-Type"] == "application/json"
     body = request.json()
-    assert set(body) == {"status", "alert", "severity", "gpu_index", "gpu_name", "gpu_uuid", "simulated", "host", "value", "summary", "started_at", "ended_at",
+    assert set(body) == {"status", "alert", "severity", "gpu_index", "gpu_name", "gpu_uuid", "simulated", "host", "value", "summary", "why", "link", "started_at", "ended_at",
                          "labels", "fingerprint", "title", "count", "alerts"}
     assert body["status"] == "firing" and body["severity"] == "warning" and body["alerts"][0]["alert"] == body["alert"]
 
@@ -138,3 +138,112 @@ def test_list_and_wrong_usage(whirr, config):
     assert whirr("--config", path, "notify", "test").code == 2
     assert whirr("--config", path, "notify", "tset", "ops").code == 2
     assert "No notifiers" in whirr("--config", config(""), "notify").out
+
+
+ACCOUNTS = {"telegram": {"token": targets.TELEGRAM_TOKEN, "to": "-1001234567890"}, "gotify": {"token": targets.GOTIFY_TOKEN},
+            "pushover": {"token": targets.PUSHOVER_TOKEN, "to": targets.PUSHOVER_USER}, "matrix": {"token": targets.MATRIX_TOKEN, "to": "!ops:example.org"}}
+SECRETS = [targets.TELEGRAM_TOKEN, targets.GOTIFY_TOKEN, targets.PUSHOVER_TOKEN, targets.PUSHOVER_USER, targets.MATRIX_TOKEN]
+DASHBOARD = '[server]\ndashboard_url = "https://gpu.example.org/"\n'
+
+
+def account(kind, url, **changes):
+    return table(kind, url, **{key: json.dumps(value) for key, value in {**ACCOUNTS[kind], **changes}.items()})
+
+
+@pytest.mark.parametrize("kind", ACCOUNTS)
+@pytest.mark.parametrize("options", [(), ("--resolved",), ("--severity", "critical"), ("--severity", "info")])
+def test_push_services_take_what_they_are_sent_with_why_and_a_link(whirr, target, config, kind, options):
+    stand_in = target(getattr(targets, kind))
+    path = config(DASHBOARD + account(kind, stand_in.url("/")))
+    done = whirr("--config", path, "notify", "test", "ops", *options)
+    assert done.code == 0, done.err
+    request, = stand_in.requests
+    text = request.body.decode()
+    assert "Somebody ran `whirr notify test`." in text and "https://gpu.example.org/?at=" in text and "This is a test" in text
+    shown = done.out + whirr("--config", path, "notify", "list").out + whirr("--config", path, "config", "show").out + whirr("--config", path, "notify", "list", "--json").out
+    assert not any(secret in shown for secret in SECRETS)
+
+
+@pytest.mark.parametrize("kind", ACCOUNTS)
+def test_a_wrong_token_is_named_and_not_repeated(whirr, target, config, kind):
+    stand_in = target(getattr(targets, kind))
+    done = whirr("--config", config(account(kind, stand_in.url(), token="wr0ngwr0ngwr0ng")), "notify", "test", "ops")
+    assert done.code == 1 and "token" in done.err and "wr0ng" not in done.out + done.err
+
+
+def test_telegram_is_cut_between_characters_and_matrix_names_its_transaction(whirr, target, config):
+    telegram, matrix = target(targets.telegram), target(targets.matrix)
+    long = account("telegram", telegram.url(), template="äö" * 3000 + " {{why}}")
+    assert whirr("--config", config(long), "notify", "test", "ops").code == 0
+    assert telegram.requests[0].json()["text"].endswith("...") and telegram.requests[0].json()["chat_id"] == "-1001234567890"
+    assert whirr("--config", config(table("telegram", telegram.url(), token=json.dumps(targets.TELEGRAM_TOKEN), to="-1001234567890")), "notify", "test", "ops").code == 0
+    path = config(account("matrix", matrix.url()))
+    assert whirr("--config", path, "notify", "test", "ops").code == 0
+    assert "<b>FIRING: whirr_test" in matrix.requests[0].json()["formatted_body"] and "`whirr notify test`" in matrix.requests[0].json()["body"]
+
+
+@pytest.mark.parametrize("text, words", [
+    (table("telegram", "http://h", to='["1"]'), ["token is missing", "@BotFather"]),
+    (table("telegram", "http://h", token='"a"'), ["to is missing", "chat"]),
+    (table("telegram", "http://h", token='"a"', to='["1", "2"]'), ["2 recipients", "takes 1"]),
+    (table("pushover", "http://h", token='"a"'), ["to is missing", "Pushover user"]),
+    (table("matrix", "http://h", token='"a"', to='"#room:example.org"'), ["not the ID of a Matrix room", "begins with !"]),
+    (table("gotify", "http://h"), ["token is missing"]),
+    (table("email", "smtp://h", to='"nobody"'), ["'nobody' is not an email address"]),
+    (table("email", "https://h", to='"a@b"'), ["smtp:// or smtps://"]),
+    (table("gotify", "smtp://h", token='"a"'), ["http:// or https://"]),
+    (table("gotify", "ftp://h", token='"a"'), ["begins with http://, https://, smtp://"]),
+])
+def test_what_an_account_lacks_is_said(whirr, config, text, words):
+    checked = whirr("--config", config(text), "config", "check")
+    assert checked.code == 1 and all(word in checked.out for word in words), checked.out
+
+
+@pytest.fixture
+def mail(tmp_path):
+    pytest.importorskip("aiosmtpd")
+    made = []
+
+    def make(how="starttls"):
+        made.append(targets.Mail(tmp_path, how))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def letter(server, **changes):
+    settings = {"to": ["me@example.org", "you@example.org"], "user": "whirr", "password": "p4ssw0rd", "tls_ca": str(server.ca), **changes}
+    return table("email", server.url, **{key: json.dumps(value) for key, value in settings.items()})
+
+
+@pytest.mark.parametrize("how", ["starttls", "tls"])
+def test_mail_goes_over_tls_with_why_and_a_link(whirr, mail, config, how):
+    server = mail(how)
+    text = DASHBOARD + letter(server, **{"from": "GPU host <gpu@example.org>"})
+    done = whirr("--config", config(text), "notify", "test", "ops", "--severity", "critical")
+    assert done.code == 0 and "SMTP 250" in done.out and "me@example.org by " in done.out, done.err
+    (sender, to, message, tls), = server.letters
+    assert sender == "gpu@example.org" and to == ["me@example.org", "you@example.org"] and tls
+    assert message["from"] == "GPU host <gpu@example.org>" and message["subject"].startswith("FIRING: whirr_test") and message["importance"] == "high"
+    assert message["date"] and message["message-id"] and message["auto-submitted"] == "auto-generated"
+    assert "This is a test" in message.get_content() and "Why: Somebody ran `whirr notify test`." in message.get_content()
+    assert "https://gpu.example.org/?at=" in message.get_content()
+
+
+def test_mail_needs_tls_a_login_and_a_certificate_that_holds(whirr, mail, config):
+    server, clear = mail(), mail("clear")
+    wrong = whirr("--config", config(letter(server, password="wr0ngwr0ng")), "notify", "test", "ops")
+    assert wrong.code == 1 and "check user and password" in wrong.err and "wr0ng" not in wrong.err
+    unknown = whirr("--config", config(letter(server, tls_ca="")), "notify", "test", "ops")
+    assert unknown.code == 1 and "certificate" in unknown.err
+    bare = whirr("--config", config(letter(clear, user="", password="")), "notify", "test", "ops")
+    assert bare.code == 1 and 'tls = "none"' in bare.err and not clear.letters
+    assert whirr("--config", config(letter(clear, user="", password="", tls="none")), "notify", "test", "ops").code == 0
+    server.refuse = ["550 mailbox unavailable"]
+    refused = whirr("--config", config(letter(server)), "notify", "test", "ops")
+    assert refused.code == 1 and "550" in refused.err
+    server.close()
+    gone = whirr("--config", config(letter(server)), "notify", "test", "ops")
+    assert gone.code == 1 and "connect" in gone.err.lower()

@@ -7,11 +7,23 @@ Discord   https://discord.com/developers/docs/resources/webhook#execute-webhook:
           characters, 10 embeds, title 256, description 4096, 6000 together; 400 with code 50035; 429 with retry_after in the body.
 ntfy      https://docs.ntfy.sh/publish/#publish-as-json: JSON to the root; topic [-_A-Za-z0-9]{1,64}, priority 1 to 5, tags; a message longer than
           4096 bytes becomes an attachment, which a server need not allow.
+Telegram  https://core.telegram.org/bots/api#sendmessage: POST /bot<token>/sendMessage; 1 to 4096 characters; 401 for a wrong token, 400 "chat not
+          found"; 429 with parameters.retry_after in the body.
+Gotify    https://gotify.net/api-docs#/message/createMessage: POST /message, X-Gotify-Key; 401 "you need to provide a valid access token".
+Pushover  https://pushover.net/api: POST /1/messages.json; message up to 1024 characters, title 250, url 512; 400 with status 0 and errors.
+Matrix    https://spec.matrix.org/latest/client-server-api: PUT .../rooms/{room}/send/m.room.message/{txn}, Bearer token; the same transaction again
+          gives the same event; 401 M_UNKNOWN_TOKEN, 403 M_FORBIDDEN, 429 M_LIMIT_EXCEEDED with retry_after_ms.
+Mail      Debian's aiosmtpd, with TLS and a login.
 """
 import datetime
+import email
+import email.policy
 import http.server
 import json
 import re
+import socket
+import ssl
+import subprocess
 import threading
 import time
 
@@ -28,7 +40,7 @@ class Target:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                request = Request(self.path, dict(self.headers.items()), body)
+                request = Request(self.path, dict(self.headers.items()), body, self.command)
                 if target.delay:
                     time.sleep(target.delay)
                 status, headers, answer = target.answers.pop(0) if target.answers else target.judge(request)
@@ -40,6 +52,8 @@ class Target:
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
+
+            do_PUT = do_POST
 
             def log_message(self, *_):
                 pass
@@ -61,8 +75,8 @@ class Target:
 
 
 class Request:
-    def __init__(self, path, headers, body):
-        self.path, self.headers, self.body, self.at, self.status = path, headers, body, time.monotonic(), None
+    def __init__(self, path, headers, body, method="POST"):
+        self.path, self.headers, self.body, self.method, self.at, self.status = path, headers, body, method, time.monotonic(), None
 
     def json(self):
         return json.loads(self.body)
@@ -144,3 +158,124 @@ def discord():
 
 def ntfy():
     return Target(_ntfy)
+
+
+def _json(code, /, **body):
+    return code, {"Content-Type": "application/json"}, json.dumps(body).encode()
+
+
+TELEGRAM_TOKEN, GOTIFY_TOKEN, PUSHOVER_TOKEN, PUSHOVER_USER, MATRIX_TOKEN = (
+    "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "AWoPvLp7eDTq2hY", "azGDORePK8gMaC0QOYAMyEEuzJnyUi", "uQiRzpo4DXghDmr9QzzfQu27cmVRsG", "syt_d2hpcnI_secret")
+
+
+def _telegram(request):
+    if request.method != "POST" or request.path != f"/bot{TELEGRAM_TOKEN}/sendMessage":
+        return _json(401 if request.path.endswith("/sendMessage") else 404, ok=False, error_code=401, description="Unauthorized")
+    body = json.loads(request.body)
+    if str(body.get("chat_id")) != "-1001234567890":
+        return _json(400, ok=False, error_code=400, description="Bad Request: chat not found")
+    if not 1 <= len(body.get("text", "")) <= 4096 or "parse_mode" in body:
+        return _json(400, ok=False, error_code=400, description="Bad Request: message is too long")
+    return _json(200, ok=True, result={"message_id": 7})
+
+
+def _gotify(request):
+    if request.method != "POST" or request.path != "/message":
+        return _json(404, error="Not Found", errorCode=404, errorDescription="page not found")
+    if request.headers.get("X-Gotify-Key") != GOTIFY_TOKEN:
+        return _json(401, error="Unauthorized", errorCode=401, errorDescription="you need to provide a valid access token or user credentials to access this api")
+    body = json.loads(request.body)
+    if not body.get("message") or not 0 <= body.get("priority", 0) <= 10:
+        return _json(400, error="Bad Request", errorCode=400, errorDescription="Field 'message' is required")
+    return _json(200, id=1, appid=1, message=body["message"])
+
+
+def _pushover(request):
+    body = json.loads(request.body)
+    if request.method != "POST" or request.path != "/1/messages.json":
+        return _json(404, status=0)
+    if body.get("token") != PUSHOVER_TOKEN:
+        return _json(400, token="invalid", errors=["application token is invalid"], status=0)
+    if body.get("user") != PUSHOVER_USER:
+        return _json(400, user="invalid", errors=["user identifier is not a valid user, group, or subscribed user key"], status=0)
+    if not 1 <= len(body.get("message", "")) <= 1024 or len(body.get("title", "")) > 250 or len(body.get("url", "")) > 512 or body.get("priority") not in (-2, -1, 0, 1):
+        return _json(400, errors=["message cannot be blank"], status=0)
+    return _json(200, status=1, request="x")
+
+
+def _matrix(request):
+    if request.headers.get("Authorization") != f"Bearer {MATRIX_TOKEN}":
+        return _json(401, errcode="M_UNKNOWN_TOKEN", error="Invalid access token passed.")
+    if request.method != "PUT" or not re.fullmatch(r"/_matrix/client/v3/rooms/%21ops%3Aexample\.org/send/m\.room\.message/[-A-Za-z0-9]+", request.path):
+        return _json(403, errcode="M_FORBIDDEN", error="User not in room")
+    body = json.loads(request.body)
+    if body.get("msgtype") != "m.text" or not body.get("body") or ("formatted_body" in body) != (body.get("format") == "org.matrix.custom.html"):
+        return _json(400, errcode="M_BAD_JSON", error="'body' not in content")
+    return _json(200, event_id="$" + request.path.rsplit("/", 1)[1])
+
+
+def telegram():
+    return Target(_telegram)
+
+
+def gotify():
+    return Target(_gotify)
+
+
+def pushover():
+    return Target(_pushover)
+
+
+def matrix():
+    return Target(_matrix)
+
+
+class Mail:
+    """A mail server that keeps what it is given. how: "starttls", "tls" or "clear"."""
+
+    def __init__(self, folder, how="starttls", port=0):
+        from aiosmtpd.controller import Controller
+        from aiosmtpd.smtp import SMTP, AuthResult
+
+        self.letters, self.refuse = [], []
+        self.ca = folder / "mail.pem"
+        key = folder / "mail.key"
+        if not self.ca.exists():
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", self.ca, "-days", "2",
+                            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.ca, key)
+        mail = self
+
+        class Handler:
+            async def handle_DATA(self, server, session, envelope):
+                if mail.refuse:
+                    return mail.refuse.pop(0)
+                mail.letters.append((envelope.mail_from, envelope.rcpt_tos, email.message_from_bytes(envelope.content, policy=email.policy.default), how == "tls" or session.ssl is not None))
+                return "250 OK"
+
+        def login(server, session, envelope, mechanism, data):
+            return AuthResult(success=getattr(data, "login", b"") == b"whirr" and data.password == b"p4ssw0rd", handled=False)
+
+        clear = how == "clear"
+
+        class Server(Controller):
+            def factory(self):
+                return SMTP(self.handler, authenticator=login, auth_required=not clear, auth_require_tls=False, require_starttls=how == "starttls",
+                            tls_context=context if how == "starttls" else None, hostname="localhost")
+
+        self.controller = Server(Handler(), hostname="127.0.0.1", port=port or free_port(), ssl_context=context if how == "tls" else None)
+        self.controller.start()
+        self.port = self.controller.port
+        self.url = f"{'smtps' if how == 'tls' else 'smtp'}://127.0.0.1:{self.port}"
+
+    def close(self):
+        if self.controller:
+            self.controller.stop()
+        self.controller = None
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]

@@ -80,9 +80,11 @@ static void put_alert(struct json_writer *j, const struct alert_notice *n, struc
     jw_key_object(j, "annotations");
     put_label(j, "summary", n->summary);
     put_label(j, "value", n->has_value ? value : "");
+    put_label(j, "why", n->why);
     jw_end(j);
     jw_key_text(j, "startsAt", from);
     jw_key_text(j, "endsAt", to);
+    put_label(j, "generatorURL", n->link);
     jw_end(j);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bodies for webhooks, programs, Slack, Discord and ntfy.
+ * Bodies for webhooks, programs, Slack, Discord and ntfy, and the texts that all messages share.
  */
 #include "alert/notify/body.h"
 
@@ -30,17 +30,13 @@ void notify_message_done(struct notify_message *m)
     buf_done(&m->body);
 }
 
-const char *notify_type_name(enum config_notify_type type)
-{
-    static const char *const names[] = {"webhook", "slack", "discord", "ntfy", "alertmanager", "command"};
-    return names[type];
-}
-
 size_t notify_group_max(enum config_notify_type type)
 {
     switch (type) {
     case CONFIG_NOTIFY_SLACK: return SLACK_ATTACHMENTS;
     case CONFIG_NOTIFY_DISCORD: return DISCORD_EMBEDS;
+    case CONFIG_NOTIFY_PUSHOVER: return 3; /* 1024 characters: more would be cut */
+    case CONFIG_NOTIFY_TELEGRAM: return 10;
     default: return MANY;
     }
 }
@@ -58,8 +54,7 @@ void notice_title(const struct alert_notice *n, size_t count, struct buf *out)
         buf_printf(out, " and %zu more", count - 1);
 }
 
-/* Cuts text that grew beyond a limit, between characters, and shows that it was cut. */
-static void put_cut(struct json_writer *j, const char *key, struct str text, size_t max)
+void put_cut(struct json_writer *j, const char *key, struct str text, size_t max)
 {
     AUTO_BUF struct buf cut = BUF(max + 8);
     if (text.len > max) {
@@ -103,6 +98,28 @@ static void put_details(const struct alert_notice *n, struct buf *out)
     put_lasted(n, out);
     for (size_t i = 0; i < n->label_count; i++)
         buf_printf(out, ", %s=%s", n->labels[i].key, n->labels[i].value);
+}
+
+void notice_text(const struct alert_notice *n, bool link, struct buf *out)
+{
+    buf_printf(out, "%s\n", n->summary);
+    if (n->why[0])
+        buf_printf(out, "Why: %s\n", n->why);
+    put_details(n, out);
+    if (link && n->link[0])
+        buf_printf(out, "\n%s", n->link);
+}
+
+void notice_texts(const struct notice_group *group, bool link, struct buf *out)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->count > 1) {
+            notice_title(group->list[i], 1, out);
+            buf_char(out, '\n');
+        }
+        notice_text(group->list[i], link, out);
+        buf_text(out, i + 1 < group->count ? "\n\n" : "");
+    }
 }
 
 /* ---- webhook and command ---- */
@@ -149,8 +166,7 @@ static void slack_attachment(struct json_writer *j, const struct alert_notice *n
 {
     AUTO_BUF struct buf title = BUF(4096), plain = BUF(16384), text = BUF(65536);
     notice_title(n, 1, &title);
-    buf_printf(&plain, "%s\n", n->summary);
-    put_details(n, &plain);
+    notice_text(n, false, &plain);
     slack_text(&text, buf_view(&plain));
     jw_object(j);
     jw_key_text(j, "color", slack_color(n));
@@ -158,6 +174,8 @@ static void slack_attachment(struct json_writer *j, const struct alert_notice *n
     jw_str(j, buf_view(&title));
     jw_key(j, "title");
     jw_str(j, buf_view(&title));
+    if (n->link[0])
+        jw_key_text(j, "title_link", n->link);
     put_cut(j, "text", buf_view(&text), SLACK_TEXT);
     jw_key_int(j, "ts", (n->ended_at.ms ? n->ended_at.ms : n->started_at.ms) / MS_PER_S);
     jw_end(j);
@@ -194,13 +212,14 @@ static void discord_embed(struct json_writer *j, const struct alert_notice *n, s
     AUTO_BUF struct buf title = BUF(4096), text = BUF(16384);
     char at[WALL_TEXT_SIZE];
     notice_title(n, 1, &title);
-    buf_printf(&text, "%s\n", n->summary);
-    put_details(n, &text);
+    notice_text(n, false, &text);
     wall_format(n->ended_at.ms ? n->ended_at : n->started_at, at);
     size_t head = MIN_OF(MIN_OF(title.len, (size_t)DISCORD_TITLE), budget / 2);
     jw_object(j);
     put_cut(j, "title", buf_view(&title), head);
     put_cut(j, "description", buf_view(&text), MIN_OF(budget - head, (size_t)DISCORD_DESCRIPTION));
+    if (n->link[0])
+        jw_key_text(j, "url", n->link);
     jw_key_int(j, "color", discord_color(n));
     jw_key_text(j, "timestamp", at);
     jw_end(j);
@@ -261,44 +280,37 @@ static void ntfy_body(const char *topic, const struct notice_group *group, const
 {
     struct json_writer j = JSON_WRITER(out);
     AUTO_BUF struct buf text = BUF(MANY * 8192);
-    for (size_t i = 0; i < group->count && !own; i++) {
-        const struct alert_notice *n = group->list[i];
-        if (group->count > 1) {
-            notice_title(n, 1, &text);
-            buf_char(&text, '\n');
-        }
-        buf_printf(&text, "%s\n", n->summary);
-        put_details(n, &text);
-        buf_text(&text, i + 1 < group->count ? "\n\n" : "");
-    }
+    notice_texts(group, false, &text);
     jw_object(&j);
     jw_key_text(&j, "topic", topic);
     put_title(&j, "title", group, NTFY_TITLE);
     put_cut(&j, "message", own ? str_from(own) : buf_view(&text), NTFY_MESSAGE);
     ntfy_looks(&j, group->list[0]);
+    if (group->list[0]->link[0])
+        jw_key_text(&j, "click", group->list[0]->link);
     jw_end(&j);
 }
 
-int notify_message(enum config_notify_type type, const char *url, const char *template_text, const struct notice_group *group,
-                   struct wall now, struct notify_message *ret, struct error *err)
+int notify_message(const struct notify_address *a, const struct notice_group *group, struct wall now, struct notify_message *ret,
+                   struct error *err)
 {
-    *ret = (struct notify_message){.body = BUF(NOTIFY_BODY_MAX), .content_type = "application/json"};
-    if (strlen(url) >= sizeof ret->url)
+    *ret = (struct notify_message){.body = BUF(NOTIFY_BODY_MAX), .method = "POST", .content_type = "application/json"};
+    if (strlen(a->url) + strlen(a->token) + 256 >= sizeof ret->url)
         return error_set(err, -EINVAL, "its URL is too long");
-    snprintf(ret->url, sizeof ret->url, "%s", url);
+    snprintf(ret->url, sizeof ret->url, "%s", a->url);
     AUTO_BUF struct buf own = BUF(NOTIFY_BODY_MAX);
-    bool templated = template_text[0] && type != CONFIG_NOTIFY_ALERTMANAGER;
-    int rc = templated ? template_render(template_text, group, &own, err) : 0;
+    bool templated = a->template_text[0] && a->type != CONFIG_NOTIFY_ALERTMANAGER;
+    int rc = templated ? template_render(a->template_text, group, &own, err) : 0;
     if (rc < 0)
         return rc;
     const char *text = templated ? (own.at ? own.at : "") : NULL;
     char topic[128];
-    switch (type) {
+    switch (a->type) {
     case CONFIG_NOTIFY_WEBHOOK:
     case CONFIG_NOTIFY_COMMAND:
         if (text) {
             buf_text(&ret->body, text);
-            ret->content_type = template_is_json(template_text) ? "application/json" : "text/plain; charset=utf-8";
+            ret->content_type = template_is_json(a->template_text) ? "application/json" : "text/plain; charset=utf-8";
         } else {
             webhook_body(group, &ret->body);
         }
@@ -306,14 +318,19 @@ int notify_message(enum config_notify_type type, const char *url, const char *te
     case CONFIG_NOTIFY_SLACK: slack_body(group, text, &ret->body); break;
     case CONFIG_NOTIFY_DISCORD: discord_body(group, text, &ret->body); break;
     case CONFIG_NOTIFY_NTFY:
-        rc = split_topic(url, ret->url, topic, err);
+        rc = split_topic(a->url, ret->url, topic, err);
         if (rc == 0)
             ntfy_body(topic, group, text, &ret->body);
         break;
     case CONFIG_NOTIFY_ALERTMANAGER:
-        alertmanager_url(url, ret->url);
+        alertmanager_url(a->url, ret->url);
         alertmanager_body(group, now, &ret->body);
         break;
+    case CONFIG_NOTIFY_EMAIL: email_message(a, group, text, now, ret); break;
+    case CONFIG_NOTIFY_TELEGRAM: telegram_message(a, group, text, ret); break;
+    case CONFIG_NOTIFY_GOTIFY: gotify_message(a, group, text, ret); break;
+    case CONFIG_NOTIFY_PUSHOVER: pushover_message(a, group, text, ret); break;
+    case CONFIG_NOTIFY_MATRIX: matrix_message(a, group, text, ret); break;
     }
     if (rc == 0 && ret->body.failed)
         rc = error_set(err, -EFBIG, "the message is longer than %d bytes", NOTIFY_BODY_MAX);

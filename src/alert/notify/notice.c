@@ -3,6 +3,8 @@
  */
 #include "alert/notify/notice.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/str.h"
 
@@ -23,6 +25,20 @@ void notice_add_label(struct alert_notice *n, const char *key, const char *value
     n->label_count = MAX_OF(n->label_count, at + 1);
     memcpy(n->labels[at].key, clean, sizeof clean);
     str_copy_clean(n->labels[at].value, sizeof n->labels[at].value, str_from(value));
+}
+
+void notice_set_link(struct alert_notice *n, const char *url)
+{
+    struct wall at = n->ended_at.ms ? n->ended_at : n->started_at;
+    char when[WALL_TEXT_SIZE];
+    size_t len = strlen(url);
+    wall_format(at, when);
+    when[19] = '\0'; /* the dashboard's moments are whole seconds */
+    while (len && url[len - 1] == '/')
+        len--;
+    int size = snprintf(n->link, sizeof n->link, "%.*s/?at=%sZ", (int)MIN_OF(len, sizeof n->link), url, when);
+    if (len == 0 || at.ms == 0 || size < 0 || (size_t)size >= sizeof n->link)
+        n->link[0] = '\0';
 }
 
 void notice_add_notifier(struct alert_notice *n, const char *name)

@@ -16,6 +16,8 @@ enum {
     NOTICE_ALERT_SIZE = 96,
     NOTICE_SEVERITY_SIZE = 16,
     NOTICE_SUMMARY_SIZE = 512,
+    NOTICE_WHY_SIZE = 512,
+    NOTICE_LINK_SIZE = 512,
     NOTICE_FINGERPRINT_SIZE = 40,
     NOTICE_LABELS_MAX = 16, /* further ones are left out */
     NOTICE_LABEL_KEY_SIZE = 64,
@@ -42,6 +44,8 @@ struct alert_notice {
     bool has_value;
     double value; /* that decided: the left side of the condition */
     char summary[NOTICE_SUMMARY_SIZE];
+    char why[NOTICE_WHY_SIZE];   /* what `why` answers at that moment; "" nothing */
+    char link[NOTICE_LINK_SIZE]; /* to that moment on the dashboard; "" none */
     struct wall started_at;
     struct wall ended_at;                      /* ms 0 while it is firing */
     char fingerprint[NOTICE_FINGERPRINT_SIZE]; /* the same for one alert of one GPU (or process) over restarts */
@@ -56,6 +60,8 @@ const char *notice_status_name(enum notice_status status);
 /* A key that is there already gets the new value; a full list leaves it out. Values are cleaned of control characters and of what
  * is not UTF-8. */
 void notice_add_label(struct alert_notice *n, const char *key, const char *value);
+/* The page of the dashboard at `url` for the moment the notice is about; "" or one that is too long: no link. */
+void notice_set_link(struct alert_notice *n, const char *url);
 void notice_add_notifier(struct alert_notice *n, const char *name);
 
 /* ---- A notice as JSON: the object that webhooks and programs get, and that queues on disk are made of. ---- */

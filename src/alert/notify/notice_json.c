@@ -35,6 +35,8 @@ void notice_json_members(struct json_writer *j, const struct alert_notice *n)
     key_text_or_null(j, "host", n->host);
     jw_key_number(j, "value", n->has_value ? n->value : NAN);
     jw_key_text(j, "summary", n->summary);
+    key_text_or_null(j, "why", n->why);
+    key_text_or_null(j, "link", n->link);
     key_time(j, "started_at", n->started_at);
     key_time(j, "ended_at", n->ended_at);
     jw_key_object(j, "labels");
@@ -76,6 +78,8 @@ bool notice_from_json(const json_t *object, struct alert_notice *ret)
     take_text(object, "gpu_uuid", n.gpu_uuid, sizeof n.gpu_uuid);
     take_text(object, "host", n.host, sizeof n.host);
     take_text(object, "summary", n.summary, sizeof n.summary);
+    take_text(object, "why", n.why, sizeof n.why);
+    take_text(object, "link", n.link, sizeof n.link);
     take_text(object, "fingerprint", n.fingerprint, sizeof n.fingerprint);
     take_time(object, "started_at", &n.started_at);
     take_time(object, "ended_at", &n.ended_at);

@@ -209,17 +209,61 @@ void notifier_describe(const struct config_notify *notifier, struct notifier_sta
     notify_target_free(target);
 }
 
+/* What each type cannot do without. */
+static int check_account(const struct notify_target *t, size_t recipients, struct error *err)
+{
+    static const struct {
+        enum config_notify_type type;
+        const char *token, *to; /* NULL: not needed */
+        size_t most;
+    } needs[] = {
+        {CONFIG_NOTIFY_EMAIL, NULL, "an email address, like to = \"me@example.org\"", NOTIFY_RECIPIENTS_MAX},
+        {CONFIG_NOTIFY_TELEGRAM, "the token that @BotFather gave for the bot", "the ID of a chat, like to = \"123456789\"", 1},
+        {CONFIG_NOTIFY_GOTIFY, "the token of a Gotify application", NULL, 0},
+        {CONFIG_NOTIFY_PUSHOVER, "the token of a Pushover application", "a Pushover user or group key", 1},
+        {CONFIG_NOTIFY_MATRIX, "the access token of a Matrix user", "the ID of a room, like to = \"!abc:example.org\"", 1},
+    };
+    bool smtp = strncmp(t->url, "smtp", 4) == 0;
+    if (smtp != (t->type == CONFIG_NOTIFY_EMAIL) && t->url[0])
+        return error_set(err, -EINVAL, "its url must begin with %s", smtp ? "http:// or https://" : "smtp:// or smtps://");
+    for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
+        if (needs[i].type != t->type)
+            continue;
+        if (needs[i].token && !t->token[0])
+            return error_set(err, -EINVAL, "token is missing: %s", needs[i].token);
+        if (needs[i].to && (!recipients || !t->to[0][0]))
+            return error_set(err, -EINVAL, "to is missing: %s", needs[i].to);
+        if (recipients > needs[i].most)
+            return error_set(err, -EINVAL, "it has %zu recipients in `to`; %s takes %zu", recipients, notify_type_name(t->type),
+                             needs[i].most);
+    }
+    if (t->type == CONFIG_NOTIFY_MATRIX && t->to[0][0] != '!')
+        return error_set(err, -EINVAL,
+                         "'%s' is not the ID of a Matrix room, which begins with ! (Element: Room settings, Advanced)", t->to[0]);
+    for (size_t i = 0; t->type == CONFIG_NOTIFY_EMAIL && t->to[i]; i++)
+        if (!strchr(t->to[i], '@') || strpbrk(t->to[i], "\r\n<> "))
+            return error_set(err, -EINVAL, "'%s' is not an email address", t->to[i]);
+    if (strpbrk(t->from, "\r\n") || strpbrk(t->token, "\r\n /"))
+        return error_set(err, -EINVAL, "%s holds a character that cannot be sent", strpbrk(t->from, "\r\n") ? "from" : "token");
+    return 0;
+}
+
 int notifier_check(const struct config_notify *notifier, struct error *err)
 {
     struct notify_target *target = notify_target_new(notifier);
     if (!target)
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = template_check(target->template_text, err);
+    int rc = check_account(target, notifier->to.count, err);
+    if (rc == 0)
+        rc = template_check(target->template_text, err);
     struct alert_notice example = {.gpu_index = -1};
     const struct notice_group group = {(const struct alert_notice *const[]){&example}, 1};
     struct notify_message message = {0};
+    struct notify_address address;
+    notify_target_address(target, &address);
+    address.template_text = "";
     if (rc == 0)
-        rc = notify_message(target->type, target->url, "", &group, (struct wall){1}, &message, err);
+        rc = notify_message(&address, &group, (struct wall){1}, &message, err);
     notify_message_done(&message);
     for (size_t i = 0; rc == 0 && i < notifier->headers.count; i++)
         if (strpbrk(notifier->headers.pairs[i].key, "\r\n: ") || strpbrk(notifier->headers.pairs[i].value, "\r\n"))

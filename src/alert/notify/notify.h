@@ -66,6 +66,10 @@ struct notifier_stats {
     char last_error[NOTIFIER_ERROR_SIZE];  /* "" the last attempt was fine */
 };
 
+const char *notify_type_name(enum config_notify_type type); /* "webhook" */
+/* The same name, one that outlives its text; "" not a type. */
+const char *notifier_type_known(const char *name);
+
 /* Fills at most `max` and returns how many there are. */
 size_t notifier_service_stats(struct notifier_service *s, struct notifier_stats *stats, size_t max);
 const char *notifier_state_name(enum notifier_state state); /* "idle" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP and programs, and what their answers mean.
+ * HTTP, mail and programs, and what their answers mean.
  */
 #include "alert/notify/send.h"
 
@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "net/http.h"
+#include "net/smtp.h"
 
 enum { ANSWER_MAX = 256 * 1024, TRY_AGAIN = 75 /* EX_TEMPFAIL of sysexits.h */ };
 
@@ -32,6 +33,10 @@ static void hide(char *text, const char *secret, size_t len)
 
 static void hide_secrets(char *text, const struct notify_target *t)
 {
+    hide(text, t->token, strlen(t->token));
+    hide(text, t->password, strlen(t->password));
+    if (t->type == CONFIG_NOTIFY_PUSHOVER && t->to[0])
+        hide(text, t->to[0], strlen(t->to[0]));
     const char *host = strstr(t->url, "://");
     host = host ? host + 3 : t->url;
     const char *path = host + strcspn(host, "/?#");
@@ -64,17 +69,25 @@ static void keep_answer(struct notify_attempt *a, const struct notify_target *t,
 
 /* ---- HTTP ---- */
 
-/* Discord says in its body how long to wait, in seconds with a fraction. */
+/* Discord and Telegram say in their body how long to wait, in seconds with a fraction; Matrix in milliseconds. */
 static int64_t pause_in_body(struct str body)
 {
-    static const char key[] = "\"retry_after\":";
-    for (size_t i = 0; i + sizeof key - 1 < body.len; i++) {
-        if (strncmp(body.at + i, key, sizeof key - 1) != 0)
+    static const struct {
+        const char *key;
+        double unit_ms;
+    } keys[] = {{"\"retry_after\":", MS_PER_S}, {"\"retry_after_ms\":", 1}};
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        const char *at = body.at ? memmem(body.at, body.len, keys[k].key, strlen(keys[k].key)) : NULL;
+        if (!at)
             continue;
-        struct str rest = str_trim((struct str){body.at + i + sizeof key - 1, body.len - i - (sizeof key - 1)});
-        double seconds = 0;
-        rest.len = strspn(rest.at, "0123456789.");
-        return str_to_double(rest, &seconds) && seconds < 86400 ? (int64_t)(seconds * MS_PER_S) + 1 : 0;
+        at += strlen(keys[k].key);
+        struct str rest = str_trim((struct str){at, body.len - (size_t)(at - body.at)});
+        double number = 0;
+        size_t digits = 0;
+        while (digits < rest.len && strchr("0123456789.", rest.at[digits]))
+            digits++;
+        rest.len = digits;
+        return str_to_double(rest, &number) && number * keys[k].unit_ms < 86400e3 ? (int64_t)(number * keys[k].unit_ms) + 1 : 0;
     }
     return 0;
 }
@@ -119,12 +132,19 @@ static void post(const struct env *env, const struct notify_target *t, const str
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     struct error err = {0};
     int64_t pause_ms = 0;
+    const char *headers[NOTIFY_HEADERS_MAX + 2] = {0};
+    size_t count = 0;
+    if (m->authorization[0])
+        headers[count++] = m->authorization;
+    for (size_t i = 0; t->headers[i]; i++)
+        headers[count++] = t->headers[i];
     const struct http_request request = {
-        .method = "POST",
+        .method = m->method,
         .url = m->url,
         .body = m->body.at,
         .content_type = t->content_type ? t->content_type : m->content_type,
-        .headers = (const char *const *)t->headers,
+        .headers = headers,
+        .tls_ca = t->tls_ca[0] ? t->tls_ca : NULL,
         .timeout_ms = t->timeout_ms,
         .connect_timeout_ms = MIN_OF(t->timeout_ms, (int64_t)5000),
         .secret_url = true,
@@ -141,6 +161,36 @@ static void post(const struct env *env, const struct notify_target *t, const str
     str_copy_clean(text, sizeof text, str_from(err.text));
     hide_secrets(text, t);
     str_copy(a->error, sizeof a->error, str_from(text));
+}
+
+/* ---- mail ---- */
+
+/* 4xx of SMTP is "later", 5xx "never"; a login that is refused will not be accepted later. */
+static void mail(const struct env *env, const struct notify_target *t, const struct notify_message *m, const _Atomic bool *cancel,
+                 struct notify_attempt *a)
+{
+    const struct smtp_mail letter = {.url = m->url,
+                                     .clear = t->clear,
+                                     .user = t->user,
+                                     .password = t->password,
+                                     .tls_ca = t->tls_ca[0] ? t->tls_ca : NULL,
+                                     .from = m->sender,
+                                     .to = (const char *const *)t->to,
+                                     .text = buf_view(&m->body),
+                                     .timeout_ms = t->timeout_ms,
+                                     .cancel = cancel};
+    struct error err = {0};
+    int rc = smtp_send(env, &letter, &a->status, &err);
+    if (rc >= 0) {
+        a->result = OUTBOX_SENT;
+        return;
+    }
+    char text[sizeof err.text];
+    str_copy_clean(text, sizeof text, str_from(err.text));
+    hide_secrets(text, t);
+    bool refused = rc == -EACCES || rc == -EINVAL || rc == -EPROTO || a->status >= 500;
+    a->result = rc == -ECANCELED ? OUTBOX_CANCELLED : refused ? OUTBOX_REFUSED : OUTBOX_FAILED;
+    snprintf(a->error, sizeof a->error, "%.160s%s", text, rc == -EACCES ? ": check user and password" : "");
 }
 
 /* ---- programs ---- */
@@ -171,16 +221,28 @@ static void run(const struct env *env, const struct notify_target *t, const stru
         snprintf(a->error, sizeof a->error, "it ended with %d%s%.120s", status, a->answer[0] ? ": " : "", a->answer);
 }
 
+void notify_target_address(const struct notify_target *t, struct notify_address *ret)
+{
+    *ret = (struct notify_address){
+        .type = t->type, .url = t->url, .template_text = t->template_text, .token = t->token, .from = t->from};
+    for (size_t i = 0; t->to[i]; i++)
+        ret->to[i] = t->to[i];
+}
+
 void notify_attempt(const struct env *env, const struct notify_target *target, const struct notice_group *group, struct wall now,
                     const _Atomic bool *cancel, struct notify_attempt *ret)
 {
     *ret = (struct notify_attempt){.result = OUTBOX_REFUSED};
     struct notify_message message;
+    struct notify_address address;
     struct error err = {0};
-    if (notify_message(target->type, target->url, target->template_text, group, now, &message, &err) < 0)
+    notify_target_address(target, &address);
+    if (notify_message(&address, group, now, &message, &err) < 0)
         str_copy(ret->error, sizeof ret->error, str_from(err.text));
     else if (target->type == CONFIG_NOTIFY_COMMAND)
         run(env, target, &message, cancel, ret);
+    else if (target->type == CONFIG_NOTIFY_EMAIL)
+        mail(env, target, &message, cancel, ret);
     else
         post(env, target, &message, cancel, ret);
     notify_message_done(&message);

@@ -12,7 +12,9 @@ enum { NOTIFY_HEADERS_MAX = 32, NOTIFY_ARGUMENTS_MAX = 64 };
 struct notify_target {
     char name[NOTICE_NOTIFIER_SIZE];
     enum config_notify_type type;
-    char *url, *template_text;
+    char *url, *template_text, *token, *from, *user, *password, *tls_ca; /* "" not set */
+    char *to[NOTIFY_RECIPIENTS_MAX + 1];
+    bool clear;                            /* no TLS */
     char *headers[NOTIFY_HEADERS_MAX + 1]; /* "Name: value" */
     char *content_type;                    /* from the headers; NULL: that of the body */
     char *command[NOTIFY_ARGUMENTS_MAX + 1];
@@ -24,6 +26,8 @@ struct notify_target {
 /* NULL: out of memory. */
 struct notify_target *notify_target_new(const struct config_notify *c);
 void notify_target_free(struct notify_target *t); /* NULL is fine */
+
+void notify_target_address(const struct notify_target *t, struct notify_address *ret); /* borrowed from it */
 
 struct notify_attempt {
     enum outbox_result result;

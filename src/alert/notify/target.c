@@ -8,12 +8,29 @@
 #include "alert/notify/send.h"
 #include "base/cleanup.h"
 
+static const char *const type_names[] = {"webhook", "slack",    "discord", "ntfy",     "alertmanager", "command",
+                                         "email",   "telegram", "gotify",  "pushover", "matrix"};
+
+const char *notify_type_name(enum config_notify_type type)
+{
+    return type_names[type];
+}
+
+const char *notifier_type_known(const char *name)
+{
+    for (size_t i = 0; name && i < ARRAY_LEN(type_names); i++)
+        if (strcmp(type_names[i], name) == 0)
+            return type_names[i];
+    return "";
+}
+
 /* The least pause between two messages that a service asks its users for; what comes faster is told together. */
 static int64_t polite_interval_ms(enum config_notify_type type)
 {
     switch (type) {
-    case CONFIG_NOTIFY_SLACK: return 1000;  /* one message a second */
-    case CONFIG_NOTIFY_DISCORD: return 500; /* five in two seconds */
+    case CONFIG_NOTIFY_SLACK: return 1000;    /* one message a second */
+    case CONFIG_NOTIFY_DISCORD: return 500;   /* five in two seconds */
+    case CONFIG_NOTIFY_TELEGRAM: return 1000; /* one a second to a chat */
     default: return 0;
     }
 }
@@ -61,6 +78,30 @@ static bool copy_command(struct notify_target *t, const struct config_list *list
     return true;
 }
 
+static bool copy_recipients(struct notify_target *t, const struct config_list *list)
+{
+    for (size_t i = 0; i < MIN_OF(list->count, (size_t)NOTIFY_RECIPIENTS_MAX); i++)
+        if (!(t->to[i] = strdup(list->items[i])))
+            return false;
+    return true;
+}
+
+/* What people recognize it by: the server, for mail also to whom. */
+static void show_target(struct notify_target *t)
+{
+    char url[NOTIFIER_TARGET_SIZE];
+    switch (t->type) {
+    case CONFIG_NOTIFY_COMMAND: str_copy(t->shown, sizeof t->shown, str_from(t->command[0] ? t->command[0] : "")); return;
+    case CONFIG_NOTIFY_TELEGRAM: show_url(t->url[0] ? t->url : "https://api.telegram.org", t->shown); return;
+    case CONFIG_NOTIFY_PUSHOVER: show_url(t->url[0] ? t->url : "https://api.pushover.net", t->shown); return;
+    case CONFIG_NOTIFY_EMAIL:
+        show_url(t->url, url);
+        snprintf(t->shown, sizeof t->shown, "%.80s by %.70s", t->to[0] ? t->to[0] : "nobody", url);
+        return;
+    default: show_url(t->url, t->shown);
+    }
+}
+
 struct notify_target *notify_target_new(const struct config_notify *c)
 {
     struct notify_target *t = calloc(1, sizeof *t);
@@ -81,15 +122,19 @@ struct notify_target *notify_target_new(const struct config_notify *c)
     };
     t->url = strdup(c->url);
     t->template_text = strdup(c->template);
-    bool good = t->url && t->template_text && copy_headers(t, &c->headers) && copy_command(t, &c->command);
+    t->token = strdup(c->token);
+    t->from = strdup(c->from);
+    t->user = strdup(c->user);
+    t->password = strdup(c->password);
+    t->tls_ca = strdup(c->tls_ca);
+    t->clear = c->tls == CONFIG_NOTIFY_TLS_NONE;
+    bool good = t->url && t->template_text && t->token && t->from && t->user && t->password && t->tls_ca &&
+                copy_headers(t, &c->headers) && copy_command(t, &c->command) && copy_recipients(t, &c->to);
     if (!good) {
         notify_target_free(t);
         return NULL;
     }
-    if (t->type == CONFIG_NOTIFY_COMMAND)
-        str_copy(t->shown, sizeof t->shown, str_from(t->command[0] ? t->command[0] : ""));
-    else
-        show_url(t->url, t->shown);
+    show_target(t);
     return t;
 }
 
@@ -100,6 +145,13 @@ void notify_target_free(struct notify_target *t)
     free(t->url);
     free(t->template_text);
     free(t->content_type);
+    free(t->token);
+    free(t->from);
+    free(t->user);
+    free(t->password);
+    free(t->tls_ca);
+    for (size_t i = 0; i < NOTIFY_RECIPIENTS_MAX; i++)
+        free(t->to[i]);
     for (size_t i = 0; i < NOTIFY_HEADERS_MAX; i++)
         free(t->headers[i]);
     for (size_t i = 0; i < NOTIFY_ARGUMENTS_MAX; i++)

@@ -16,8 +16,9 @@ enum { VALUE_MAX = 256 * 1024 };
 enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_JSON };
 
 /* The names, for messages. labels.KEY comes on top. */
-static const char *const names[] = {"status",  "alert",      "severity", "gpu_index",   "gpu_name", "gpu_uuid", "host",   "value",
-                                    "summary", "started_at", "ended_at", "fingerprint", "title",    "count",    "labels", "alerts"};
+static const char *const names[] = {"status", "alert", "severity", "gpu_index",  "gpu_name", "gpu_uuid",
+                                    "host",   "value", "summary",  "started_at", "ended_at", "fingerprint",
+                                    "title",  "count", "labels",   "alerts",     "why",      "link"};
 
 bool template_is_json(const char *text)
 {
@@ -78,6 +79,8 @@ static bool put_value(struct str name, const struct notice_group *group, struct 
                  {"gpu_uuid", n->gpu_uuid},
                  {"host", n->host},
                  {"summary", n->summary},
+                 {"why", n->why},
+                 {"link", n->link},
                  {"fingerprint", n->fingerprint}};
     *kind = VALUE_TEXT;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)

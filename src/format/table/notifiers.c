@@ -137,15 +137,6 @@ static void take_time(const json_t *o, const char *key, struct wall *to)
         wall_parse(str_from(text), to);
 }
 
-static const char *known_type(const char *type)
-{
-    static const char *const types[] = {"webhook", "slack", "discord", "ntfy", "alertmanager", "command"};
-    for (size_t i = 0; type && i < ARRAY_LEN(types); i++)
-        if (strcmp(types[i], type) == 0)
-            return types[i];
-    return "";
-}
-
 size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t max)
 {
     json_t *root = json_loadb(text.at, text.len, 0, NULL), *o;
@@ -155,7 +146,7 @@ size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t 
         if (count == max)
             break;
         struct notifier_stats *s = &list[count++];
-        *s = (struct notifier_stats){.type = known_type(json_string_value(json_object_get(o, "type")))};
+        *s = (struct notifier_stats){.type = notifier_type_known(json_string_value(json_object_get(o, "type")))};
         take_text(o, "name", s->name, sizeof s->name);
         take_text(o, "target", s->target, sizeof s->target);
         take_text(o, "last_error", s->last_error, sizeof s->last_error);

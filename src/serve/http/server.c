@@ -237,6 +237,11 @@ void server_announce(struct server *s, enum topic topic, struct str data)
     hub_announce(&s->hub, topic, data);
 }
 
+const struct why *server_why(struct server *s)
+{
+    return s->data.has_sample ? data_why(&s->data) : NULL;
+}
+
 void server_set_usual(struct server *s, const struct baselines *usual)
 {
     data_set_usual(&s->data, usual);

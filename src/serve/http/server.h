@@ -73,6 +73,10 @@ void server_announce(struct server *s, enum topic topic, struct str data);
 struct baselines;
 void server_set_usual(struct server *s, const struct baselines *usual);
 
+struct why;
+/* What `why` answers of the newest sample; good until the next one. NULL: there is none yet. In the loop's thread. */
+const struct why *server_why(struct server *s);
+
 /* Settings that can change while running; certificates and tokens are read again. Says what failed in err, but applies the rest. */
 int server_reload(struct server *s, const struct server_options *options, struct error *err);
 

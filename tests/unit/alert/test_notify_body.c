@@ -32,7 +32,9 @@ static json_t *make(enum config_notify_type type, const char *url, const char *o
     for (size_t i = 0; i < count; i++)
         pointers[i] = &list[i];
     const struct notice_group group = {pointers, count};
-    assert_int_equal(notify_message(type, url, own, &group, (struct wall){1700000100000}, &message, &err), 0);
+    assert_int_equal(notify_message(&(struct notify_address){type, url, own, "t0ken", "", {"!room:example.org"}}, &group,
+                                    (struct wall){1700000100000}, &message, &err),
+                     0);
     json_t *json = json_loadb(message.body.at, message.body.len, JSON_REJECT_DUPLICATES, NULL);
     return json;
 }
@@ -241,7 +243,9 @@ static void an_ntfy_url_without_a_topic_is_refused(void **state)
     const struct notice_group group = {(const struct alert_notice *const[]){&n}, 1};
     for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
         struct error err = {0};
-        assert_int_equal(notify_message(CONFIG_NOTIFY_NTFY, urls[i], "", &group, (struct wall){1}, &message, &err), -EINVAL);
+        assert_int_equal(notify_message(&(struct notify_address){CONFIG_NOTIFY_NTFY, urls[i], "", "", "", {NULL}}, &group,
+                                        (struct wall){1}, &message, &err),
+                         -EINVAL);
         assert_non_null(strstr(err.text, "topic"));
         notify_message_done(&message);
     }

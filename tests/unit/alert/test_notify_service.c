@@ -67,6 +67,11 @@ static void configure(const char *const *names, size_t count)
                                            .type = CONFIG_NOTIFY_COMMAND,
                                            .url = "",
                                            .template = "",
+                                           .token = "",
+                                           .from = "",
+                                           .user = "",
+                                           .password = "",
+                                           .tls_ca = "",
                                            .command = {commands[i], 1},
                                            .resolved = true,
                                            .timeout_ms = 60000};

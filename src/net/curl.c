@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Loading libcurl.
+ */
+#include "net/curl.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/cleanup.h"
+
+struct curl_functions curl;
+static bool loaded;
+static struct error load_error;
+static pthread_mutex_t curl_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool look_up(void *library)
+{
+    struct {
+        const char *name;
+        void **to;
+    } symbols[] = {
+        {"curl_global_init", (void **)&curl.global_init},       {"curl_easy_init", (void **)&curl.easy_init},
+        {"curl_easy_setopt", (void **)&curl.easy_setopt},       {"curl_easy_perform", (void **)&curl.easy_perform},
+        {"curl_easy_getinfo", (void **)&curl.easy_getinfo},     {"curl_easy_send", (void **)&curl.easy_send},
+        {"curl_easy_recv", (void **)&curl.easy_recv},           {"curl_easy_cleanup", (void **)&curl.easy_cleanup},
+        {"curl_easy_strerror", (void **)&curl.easy_strerror},   {"curl_slist_append", (void **)&curl.slist_append},
+        {"curl_slist_free_all", (void **)&curl.slist_free_all},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(symbols); i++) {
+        *symbols[i].to = dlsym(library, symbols[i].name);
+        if (!*symbols[i].to) {
+            error_set(&load_error, -ENOSYS, "libcurl has no %s", symbols[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+int curl_load(const struct env *env, struct error *err)
+{
+    pthread_mutex_lock(&curl_lock);
+    if (!loaded) {
+        static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+        void *library = NULL;
+        for (size_t i = 0; i < ARRAY_LEN(names) && !library; i++)
+            library = env->load_library(env, names[i], &load_error);
+        loaded = library && look_up(library) && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    }
+    int rc = loaded ? 0 : error_set(err, -ENOSYS, "HTTP requests need libcurl (Debian: libcurl4): %s", load_error.text);
+    pthread_mutex_unlock(&curl_lock);
+    return rc;
+}
+
+/* Called about once a second also while nothing moves; not 0 ends the transfer. */
+static int look_up_from_work(void *cancel, curl_off_t down, curl_off_t downloaded, curl_off_t up, curl_off_t uploaded)
+{
+    (void)down;
+    (void)downloaded;
+    (void)up;
+    (void)uploaded;
+    return *(const _Atomic bool *)cancel;
+}
+
+void curl_set_cancel(CURL *c, const _Atomic bool *cancel)
+{
+    if (!cancel)
+        return;
+    curl.easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+    curl.easy_setopt(c, CURLOPT_XFERINFOFUNCTION, look_up_from_work);
+    curl.easy_setopt(c, CURLOPT_XFERINFODATA, (void *)cancel);
+    curl.easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* no wait for a name server that does not answer */
+}
+
+int curl_errno(CURLcode code)
+{
+    switch (code) {
+    case CURLE_OPERATION_TIMEDOUT: return -ETIMEDOUT;
+    case CURLE_COULDNT_CONNECT: return -ECONNREFUSED;
+    case CURLE_COULDNT_RESOLVE_HOST: return -EHOSTUNREACH;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL: return -EINVAL;
+    case CURLE_LOGIN_DENIED: return -EACCES;
+    case CURLE_WRITE_ERROR: return -EFBIG;
+    case CURLE_ABORTED_BY_CALLBACK: return -ECANCELED;
+    default: return -EIO;
+    }
+}

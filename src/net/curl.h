@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * libcurl's easy interface behind a small table of functions that are looked up at the first call: for the files of this directory
+ * alone.
+ */
+#pragma once
+
+#include <curl/curl.h>
+
+#include "base/env.h"
+#include "base/error.h"
+
+/* Good after curl_load(). */
+struct curl_functions {
+    CURLcode (*global_init)(long);
+    CURL *(*easy_init)(void);
+    CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
+    CURLcode (*easy_perform)(CURL *);
+    CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
+    CURLcode (*easy_send)(CURL *, const void *, size_t, size_t *);
+    CURLcode (*easy_recv)(CURL *, void *, size_t, size_t *);
+    void (*easy_cleanup)(CURL *);
+    const char *(*easy_strerror)(CURLcode);
+    struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
+    void (*slist_free_all)(struct curl_slist *);
+};
+extern struct curl_functions curl;
+
+/* -ENOSYS and a sentence without libcurl. It is tried again at each call until it works: the library may be installed while the
+ * daemon runs. */
+int curl_load(const struct env *env, struct error *err);
+/* The transfer is given up within about a second after it became true; NULL: never. */
+void curl_set_cancel(CURL *c, const _Atomic bool *cancel);
+int curl_errno(CURLcode code);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One mail to a mail server, by libcurl. Blocking, like net/http.h.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/str.h"
+
+struct smtp_mail {
+    const char *url;             /* smtp:// or smtps:// */
+    bool clear;                  /* smtp:// without STARTTLS: only when a person asked for it */
+    const char *user, *password; /* "" none */
+    const char *tls_ca;          /* NULL: those of the system */
+    const char *from;
+    const char *const *to; /* NULL-terminated */
+    struct str text;       /* headers and body, lines end with CR LF */
+    int64_t timeout_ms;
+    const _Atomic bool *cancel; /* may be NULL */
+};
+
+/* The server's last status (250, ...), or -errno with a sentence; *status is what the server answered then, 0: nothing. */
+int smtp_send(const struct env *env, const struct smtp_mail *mail, int *status, struct error *err);
