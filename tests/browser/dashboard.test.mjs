@@ -12,7 +12,7 @@ before(async () => { if (!skip) browser = await openBrowser(); });
 after(async () => { await browser?.close(); });
 
 /** A page of a browser without a past; whatever goes wrong in it fails the test. */
-async function visit(t, url, options = {}) {
+async function visit(t, url, { before: script, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(15000);
@@ -24,6 +24,7 @@ async function visit(t, url, options = {}) {
     await context.close();
     assert.deepEqual(page.problems, []);
   });
+  if (script) await page.addInitScript(script);
   await page.goto(url);
   return page;
 }
@@ -56,8 +57,46 @@ test("the right process is blamed, and the page follows when that changes", { sk
   });
   await sentence(page).getByText(causes[0].process).waitFor();
   await page.locator(".tile .doing").getByText(`: ${causes[0].process.replace(".exe", "")}`).waitFor();
-  await page.locator("#answer summary").first().click();
   assert.match(await page.locator("#answer").innerText(), /(likely|possible)[\s\S]*What you can do[\s\S]*Copy/);
+});
+
+test("the answer is as urgent as the daemon says, with evidence and a command", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
+  const page = await visit(t, d.url);
+  const why = await eventually(async () => {
+    const w = await (await fetch(`${d.url}/api/why`)).json();
+    return w.severity === "critical" && w;
+  });
+  assert.equal(why.gpu_index, 1);
+  await page.locator("#answer.bad .sentence").getByText("lost").waitFor();
+  assert.equal(await page.locator("#answer .sentence .mark").getAttribute("aria-label"), "Act now");
+  assert.ok(await page.locator("#answer .evidence li").first().isVisible());
+  assert.ok(await page.locator("#answer .command code").first().isVisible());
+  assert.match(await page.locator('.tile[aria-label="GPU 0"] header').innerText(), /healthy/);
+});
+
+test("the first paint has the answer, the tiles and the last hour, and nothing moves afterwards", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
+  const d = new Daemon();
+  t.after(() => d.remove());
+  const store = `sqlite:${d.folder}/past.db`;
+  execFileSync(maker, [store, "60", "gpus=4,scenario=mixed", "20"], { timeout: 60000 });
+  await d.start("sim:gpus=4,scenario=mixed", ["--store", store], { WHIRR_STORE_HOST: "box" });
+  const page = await visit(t, d.url, { before: () => {
+    window.moved = 0;
+    new PerformanceObserver((list) => { for (const e of list.getEntries()) window.moved += e.value; }).observe({ type: "layout-shift", buffered: true });
+    new PerformanceObserver((list) => {
+      for (const e of list.getEntries()) if (e.name === "first-contentful-paint")
+        window.first = { tiles: document.querySelectorAll(".tile").length, answer: document.querySelector(".sentence")?.textContent,
+                         hours: [...document.querySelectorAll(".spark path:nth-child(2)")].filter((p) => p.getAttribute("d")).length };
+    }).observe({ type: "paint", buffered: true });
+  } });
+  await page.waitForFunction(() => window.first && document.querySelector("footer"));
+  const first = await page.evaluate(() => window.first);
+  assert.match(first.answer, /GPU/);
+  assert.deepEqual([first.tiles, first.hours], [4, 4]);
+  await page.locator("#state").getByText("live").waitFor();
+  await page.waitForFunction(() => performance.now() > 4000 && document.querySelector("#lifelines"));
+  assert.ok(await page.evaluate(() => window.moved) < 0.01, `moved by ${await page.evaluate(() => window.moved)}`);
 });
 
 test("a moment of the past: by link, by slider, by hand, and back", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {

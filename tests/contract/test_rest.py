@@ -197,8 +197,12 @@ def test_the_dashboard_carries_the_plain_page_for_browsers_without_scripts(daemo
     assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy and "unsafe" not in policy and "http" not in policy
     head, plain = text.split("<noscript>")[1:]
     assert "http-equiv=\"refresh\"" in head.split("</noscript>")[0] and "simulated" in plain and "python3" in plain
-    # Every script is a file of this server's, nothing is written into the page, and nothing comes from elsewhere.
-    assert re.findall(r"<script[^>]*>(.*?)</script>", text) == [""] and "style=" not in text and not re.search(r"(https?:)?//[a-z]", text)
+    # The one script is a file of this server's, nothing comes from elsewhere, and what is written into the page is data.
+    scripts = re.findall(r"<script([^>]*)>(.*?)</script>", text, re.S)
+    assert [body for head, body in scripts if "application/json" not in head] == [""] and "style=" not in text and not re.search(r"(https?:)?//[a-z]", text)
+    first = {re.search(r'id="([^"]*)"', head)[1]: json.loads(body) for head, body in scripts if "application/json" in head}
+    assert first["first-metrics"]["gpus"][0]["utilization_percent"] is not None
+    assert first["first-why"]["severity"] in ("info", "warning", "critical") and first["first-why"]["gpu_index"] in (0, 1)
     sizes = {path: len(daemon.get(path, Accept_Encoding="gzip").body) for path in re.findall(r'(?:src|href)="(/[^"]*)"', text.split("<body>")[0])}
     assert {"/web/app.js", "/web/app.css"} <= sizes.keys() and sum(sizes.values()) + len(daemon.get("/", Accept="text/html", Accept_Encoding="gzip").body) < 150 * 1024, sizes
     for path in ("/?at=2026-11-15T03:10:00Z", "/?from=-2h&to=-1h"):

@@ -1,35 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first thing on the page: why, in a sentence, with what it rests on and what to do.
 import { clock, duration, energy } from "./format";
-import { advice, answerLevel, blamed, type Level, likelihood } from "./model";
+import { advice, answerLevel, type Level, likelihood } from "./model";
 import { userName } from "./panels";
 import { Command, Mark, Scroll } from "./parts";
 import { go, goNow, type State } from "./store";
 import type { Why } from "./types";
 
 function spoken(why: Why, level: Level): string {
-  const index = blamed(why), process = why.gpus.find((g) => g.gpu_index === index)?.causes[0]?.process;
+  const index = why.gpu_index, process = why.gpus.find((g) => g.gpu_index === index)?.causes[0]?.process;
   return `${level === "bad" ? "Act now: " : level === "warn" ? "Look soon: " : ""}${index == null ? "no GPU" : `GPU ${index}`}${process ? `, ${process}` : ""}`;
 }
 
-function Details({ why, now }: { why: Why; now: boolean }) {
-  const index = blamed(why);
+function Evidence({ list }: { list: string[] }) {
+  return <ul class="evidence" aria-label="Evidence">{list.map((e) => <li key={e}>{e}</li>)}</ul>;
+}
+
+/** What the sentence rests on and what to do about it; the other causes behind a click. */
+function Because({ why, now }: { why: Why; now: boolean }) {
+  const index = why.gpu_index;
   const part = why.gpus.find((g) => g.gpu_index === index) ?? why.machine;
-  const tips = part.suggestions.map(advice);
+  const [first, ...rest] = part.causes;
+  const tips = now ? part.suggestions.map(advice) : [];
+  const command = index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`;
   return (
     <div class="because">
-      {part.causes.slice(0, 3).map((c) => (
-        <div class="cause" key={c.code}>
-          <p><span class="dim">{index == null ? "Cause" : `GPU ${index}`}</span> {c.text} <span class="likely">{likelihood(c.confidence)}</span></p>
-          <ul class="evidence" aria-label="Evidence">{c.evidence.map((e) => <li key={e}>{e}</li>)}</ul>
-        </div>
-      ))}
+      {first && <div class="cause">
+        <p>{first.text} <span class="likely">{likelihood(first.confidence)}</span></p>
+        <Evidence list={first.evidence} />
+        {rest.length > 0 && <details><summary>{rest.length} more cause{rest.length === 1 ? "" : "s"}</summary>
+          {rest.map((c) => <div class="cause" key={c.code}><p>{c.text} <span class="likely">{likelihood(c.confidence)}</span></p><Evidence list={c.evidence} /></div>)}
+        </details>}
+      </div>}
       {now && (
         <div class="do">
           <h3>What you can do</h3>
           <ul>
             {tips.map((t) => <li key={t.text}>{t.text} {t.command && <Command text={t.command} />}</li>)}
-            {!tips.some((t) => t.command) && <li>See all the evidence: <Command text={index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`} /></li>}
+            {!tips.some((t) => t.command) && <li>See all the evidence: <Command text={command} /></li>}
           </ul>
         </div>
       )}
@@ -84,7 +92,7 @@ export function Answer({ s }: { s: State }) {
     );
   const then = place.at != null;
   const why = then ? s.past?.why ?? null : s.why;
-  const level = then ? answerLevel(why, s.past?.gpus ?? [], [], []) : answerLevel(why, s.gpus ?? [], s.health, s.alerts.alerts);
+  const level = answerLevel(why);
   return (
     <section id="answer" class={`answer ${level}${then ? " past" : ""}`} aria-labelledby="answer-title" aria-busy={s.busy}>
       <div class="head">
@@ -98,10 +106,7 @@ export function Answer({ s }: { s: State }) {
           {!then && <p class="sr" role="status">{spoken(why, level)}</p>}
           {why.gap && why.answer && <p class="dim">{why.gap.text}</p>}
           {why.note && <p class="dim">{why.note}</p>}
-          <details class="more" open={level === "bad" || level === "warn"}>
-            <summary>Evidence{then ? "" : " and what you can do"}</summary>
-            <Details why={why} now={!then} />
-          </details>
+          <Because why={why} now={!then} />
         </>
       ) : <p class="sentence dim">{s.error ?? "Loading…"}</p>}
     </section>

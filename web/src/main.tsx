@@ -54,6 +54,8 @@ function App() {
   const [span, setSpan] = useState(86400);
   const then = s.place.at != null;
   const gpus = then ? s.past?.gpus ?? [] : s.gpus ?? [];
+  const [whole, setWhole] = useState(false); // what is below the first screen comes after the first paint
+  useEffect(() => { requestAnimationFrame(() => setTimeout(() => setWhole(true))); }, []);
   useEffect(() => { document.title = `whirr${s.host ? `: ${s.host}` : ""}`; }, [s.host]);
   const failed = s.sources.filter((x) => x.state !== "ok" && x.state !== "asleep" && (x.state !== "off" || !s.gpus?.length));
   return (
@@ -64,7 +66,8 @@ function App() {
         {s.gpus && !s.gpus.length && s.sampleAt != null && <section class="empty"><h2>No GPU is visible to whirr on this host.</h2><p>To see what was looked for: <code>whirr doctor</code></p>
           <ul class="plain dim">{failed.map((x) => <li key={x.name}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</li>)}</ul></section>}
         {s.gpus && s.gpus.length > 0 && failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
-        {s.place.from == null && <Gpus gpus={gpus} health={s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
+        {s.place.from == null && <Gpus gpus={gpus} why={then ? s.past?.why ?? null : s.why} health={s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
+        {whole && <>
         {(s.history || (s.gpus?.length ?? 0) > 0) && <Timeline s={s} span={span} setSpan={setSpan} />}
         {s.place.from == null && (gpus.length > 0) && <Processes gpus={gpus} picked={picked} pick={pick} lives={then ? [] : s.lives} now={s.place.at ?? s.sampleAt ?? Date.now()} />}
         <Lifelines s={s} span={span} picked={picked} />
@@ -76,11 +79,12 @@ function App() {
           <CapacityPanel s={s} />
           <EnergyPanel s={s} span={span} />
         </div>}
+        </>}
       </main>
-      <footer><a href="/docs">API</a> · <a href="/metrics">Prometheus</a> · <a href="/plain">Plain page</a> · <a href="/api/gpu/metrics">JSON</a></footer>
+      {whole && <footer><a href="/docs">API</a> · <a href="/metrics">Prometheus</a> · <a href="/plain">Plain page</a> · <a href="/api/gpu/metrics">JSON</a></footer>}
     </>
   );
 }
 
-start();
+await start(); // with what the page brought along: the first paint has data
 render(<App />, document.getElementById("app")!);

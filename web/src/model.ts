@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, worked out of what the API answers. Nothing here touches the document.
-import type { Alert, Gpu, HealthVerdict, History, Life, Num, Process, Series, Summary, Why } from "./types";
+import type { Gpu, HealthVerdict, History, Life, Num, Process, Series, Severity, Summary, Why } from "./types";
 
 export type Level = "bad" | "warn" | "good" | "idle";
 const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
@@ -54,24 +54,12 @@ export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
   return level;
 }
 
-/** The one of the whole answer: as bad as the worst GPU or the worst alert that fires. */
-export function answerLevel(why: Why | null, gpus: Gpu[], health: HealthVerdict[], alerts: Alert[]): Level {
-  const said = why?.severity;
-  if (said === "critical" || said === "bad" || said === "error") return "bad";
-  if (said === "warning" || said === "warn") return "warn";
-  let level: Level = gpus.some((g) => (g.utilization_percent ?? 0) >= 5) ? "good" : "idle";
-  for (const g of gpus) level = worse(level, gpuLevel(g, health.find((h) => h.gpu_index === g.index)));
-  for (const a of alerts) if (a.state === "firing" && !a.silenced) level = worse(level, a.severity === "critical" ? "bad" : a.severity === "warning" ? "warn" : "idle");
-  return level;
-}
+const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", info: "good" };
 
-/** The GPU that the answer speaks of first, else the worst and busiest one. */
-export function blamed(why: Why | null): number | null {
-  if (!why) return null;
-  const found = /\bGPUs? (\d+)/.exec(why.answer);
-  const index = found ? Number(found[1]) : null;
-  if (index != null && why.gpus.some((g) => g.gpu_index === index)) return index;
-  return why.gpus[0]?.gpu_index ?? null;
+/** Of the whole answer, as the daemon judges it; an answer that asks for nothing is idle where all the GPUs are. */
+export function answerLevel(why: Why | null): Level {
+  const level = why ? SEVERITIES[why.severity] ?? "good" : "idle";
+  return level === "good" && why!.gpus.every((g) => g.activity?.code === "idle" || g.activity?.code === "asleep") ? "idle" : level;
 }
 
 export function likelihood(confidence: number): string {

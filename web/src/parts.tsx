@@ -21,13 +21,17 @@ export function Value({ of, text, reason }: { of: Num; text: string; reason?: st
   return <span class="absent" tabIndex={0} role="note" title={why} aria-label={`no value: ${why}`}>{DASH}</span>;
 }
 
-export function Bar({ value, limit, level, label, mark }: { value: Num; limit: Num; level?: Level; label: string; mark?: number | null }) {
+const share = (value: number, limit: number) => Math.max(0, Math.min(100, (100 * value) / limit));
+
+/** `usual`: where it usually is; `soon`: where it will be. */
+export function Bar({ value, limit, level, label, usual, soon }: { value: Num; limit: Num; level?: Level; label: string; usual?: [number, number] | null; soon?: number | null }) {
   if (value == null || !limit) return <div class="bar none" />;
-  const share = Math.max(0, Math.min(100, (100 * value) / limit));
+  const now = share(value, limit);
   return (
-    <div class="bar" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share)}>
-      <div class={`fill ${level ?? ""}`} style={{ width: `${share}%` }} />
-      {mark != null && <div class="notch" style={{ left: `${Math.min(99, mark)}%` }} />}
+    <div class="bar" role="meter" aria-label={label} title={usual || soon ? label : undefined} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(now)}>
+      {soon != null && soon > value && <div class="soon" style={{ left: `${now}%`, width: `${share(soon, limit) - now}%` }} />}
+      <div class={`fill ${level ?? ""}`} style={{ width: `${now}%` }} />
+      {usual && <div class="usual" style={{ left: `${share(usual[0], limit)}%`, width: `${Math.max(1, share(usual[1], limit) - share(usual[0], limit))}%` }} />}
     </div>
   );
 }

@@ -56,39 +56,44 @@ export function useStore(): State {
 const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
 const quiet = async (work: Promise<unknown>) => { try { await work; } catch { /* the next one may work; its age shows */ } };
 
-/* The socket brings the figures of every sample. Processes and the answer are asked for beside that: with every sample on a desktop,
- * less often where there is much to send. */
 /** A GPU that cannot be read has no list of processes. */
 const whole = (g: Gpu): Gpu => ({ ...g, processes: g.processes ?? [], absent: g.absent ?? {} });
+const known = (m: Metrics): Partial<State> => ({ gpus: m.gpus.map(whole), host: m.host, sources: m.source_status, sampleAt: Date.parse(m.timestamp), receivedAt: Date.now(), error: null });
 
-let detailAt = 0, asking = false;
+/* The socket brings the figures of every sample. The answer with its evidence is asked for beside that, and the processes: with every
+ * sample on a desktop, less often where there is much to send. */
+let detailAt = 0;
+const asking = new Set<string>();
 
-async function detail(): Promise<void> {
-  if (asking) return;
-  asking = true;
-  detailAt = Date.now();
+/** One question at a time. */
+async function ask<T>(path: string, take: (answer: T) => void): Promise<void> {
+  if (asking.has(path)) return;
+  asking.add(path);
   try {
-    const answer = get<Why>("/api/why").then((why) => set({ why }));
-    const metrics = await get<Metrics>("/api/gpu/metrics");
-    set({ gpus: metrics.gpus.map(whole), host: metrics.host, sources: metrics.source_status, sampleAt: Date.parse(metrics.timestamp), receivedAt: Date.now(), error: null });
-    await answer;
+    take(await get<T>(path));
   } catch (e) {
     if (e instanceof Refused && e.status === 401) location.reload(); // the session ended: the server asks for a token
     set({ error: words(e) });
   } finally {
-    asking = false;
+    asking.delete(path);
   }
 }
+
+const explain = () => ask<Why>("/api/why", (why) => set({ why }));
+const detail = () => {
+  detailAt = Date.now();
+  return ask<Metrics>("/api/gpu/metrics", (m) => set(known(m)));
+};
 
 function sample(summary: Summary, interval: number | null): void {
   const change: Partial<State> = { sampleAt: Date.parse(summary.timestamp), receivedAt: Date.now(), host: summary.host };
   if (interval) change.interval = interval;
-  const known = state.gpus;
-  if (known && known.length === summary.gpus.length) change.gpus = merge(known, summary);
-  if (state.why && summary.answer) change.why = { ...state.why, answer: summary.answer }; // the sentence and the tiles are of one sample
+  const known = state.gpus, same = known?.length === summary.gpus.length;
+  if (same) change.gpus = merge(known, summary);
   set(change);
+  void explain();
   const pause = summary.gpus.length > 32 ? 10000 : summary.gpus.length > 8 ? 5000 : 1500;
-  if (!known || known.length !== summary.gpus.length || Date.now() - detailAt >= pause) void detail();
+  if (!same || Date.now() - detailAt >= pause) void detail();
 }
 
 export async function refreshSides(): Promise<void> {
@@ -108,6 +113,8 @@ async function hour(): Promise<void> {
     if (e instanceof Refused && e.status !== 401) set({ history: false });
   }
 }
+
+const FIRST_WAIT = 150; // ms
 
 let asked: AbortController | null = null;
 
@@ -157,14 +164,24 @@ export function go(place: Place, how: "push" | "replace" = "push", settle = 0): 
 
 export const goNow = () => go({ at: null, from: null, to: null });
 
-export function start(): void {
+/** What the server wrote into the page. */
+function embedded<T>(id: string): T | null {
+  const element = document.getElementById(id);
+  return element ? (JSON.parse(element.textContent!) as T) : null;
+}
+
+/** Done when the first paint is worth it: all is there, or it takes longer than anybody should look at nothing. */
+export async function start(): Promise<void> {
   window.addEventListener("popstate", () => {
     set({ place: readPlace(location.search) });
     void load();
   });
-  void detail().then(load);
-  void hour();
-  void refreshSides();
+  const metrics = embedded<Metrics>("first-metrics"), why = embedded<Why>("first-why");
+  if (metrics) set(known(metrics));
+  if (why) set({ why });
+  detailAt = Date.now();
+  const first = Promise.all([hour(), refreshSides(), metrics ? null : detail(), why ? null : explain()]);
+  void first.then(load);
   connect({
     link: (link, retryAt) => set({ link, retryAt }),
     sample,
@@ -173,4 +190,5 @@ export function start(): void {
   const visible = (work: () => void) => () => { if (document.visibilityState === "visible" && state.link === "live") work(); };
   setInterval(visible(() => void hour()), 60e3);
   setInterval(visible(() => void refreshSides()), 30e3);
+  await Promise.race([first, new Promise((done) => setTimeout(done, FIRST_WAIT))]);
 }

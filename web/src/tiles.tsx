@@ -5,7 +5,7 @@ import { memo } from "preact/compat";
 import { absence, celsius, DASH, duration, memory, memoryOf, percent, shortName, wattsOf } from "./format";
 import { gpuLevel, type Level, slowedBy, sparkline, throttling } from "./model";
 import { Bar, Mark, Section, Value } from "./parts";
-import type { Forecast, Gpu, HealthVerdict, History, Series } from "./types";
+import type { Forecast, Gpu, HealthVerdict, History, Series, Usual, Why } from "./types";
 
 const LEVELS: Record<Level, number> = { bad: 0, warn: 1, good: 2, idle: 3 };
 
@@ -42,13 +42,24 @@ function fanText(g: Gpu): string {
   return parts.join(", ") || DASH;
 }
 
-export function Tile({ g, health, series, from, to, soon, picked, pick, mixed, then }: {
-  g: Gpu; mixed: boolean; then: boolean; health?: HealthVerdict; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
+/** The health as a word, whatever it is; nothing where it repeats the state. */
+function HealthBadge({ g, health }: { g: Gpu; health?: HealthVerdict }) {
+  if (!health || health.state === g.state) return null;
+  const level = health.state === "degraded" ? "warn" : health.state === "failing" || health.state === "lost" ? "bad" : "";
+  return <span class={`badge ${level}`} title={health.reason}>{health.state}</span>;
+}
+
+export function Tile({ g, health, series, from, to, soon, usual, picked, pick, mixed, then }: {
+  g: Gpu; mixed: boolean; then: boolean; health?: HealthVerdict; usual?: Usual | null; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
 }) {
   const level = gpuLevel(g, health);
   const slow = throttling(slowedBy(g));
   const t = g.temperature_celsius, limit = g.temperature_limit_celsius;
   const heat: Level = t != null && limit != null ? (t >= limit ? "bad" : t >= limit - 3 ? "warn" : "good") : "good";
+  const low = usual?.temperature_low_celsius, high = usual?.temperature_high_celsius;
+  const band = low != null && high != null ? ([low, high] as [number, number]) : null;
+  const bandText = band ? `, usually ${Math.round(band[0])} to ${celsius(band[1])} at this power` : "";
+  const grows = soon?.memory.verdict === "expected" ? soon.memory.growth_mb_per_minute : null;
   const full = soon?.memory.verdict === "expected" && soon.memory.seconds != null ? `full in about ${duration(soon.memory.seconds)}` : null;
   return (
     <article class={`tile ${level}`} aria-label={`GPU ${g.index}`}>
@@ -57,18 +68,19 @@ export function Tile({ g, health, series, from, to, soon, picked, pick, mixed, t
         <h3><button type="button" class="link" aria-pressed={picked} onClick={pick} title="Show only this GPU below">GPU {g.index}</button> <span class="name" title={g.name ?? ""}>{shortName(g.name, g.vendor)}</span></h3>
         {g.simulated && mixed && <span class="badge" title="Not a real GPU: whirr simulates it">simulated</span>}
         {g.state !== "ok" && <span class={`badge ${level}`}>{g.state}</span>}
-        {health && health.state !== "healthy" && health.state !== g.state && <span class={`badge ${level}`} title={health.reason}>{health.state}</span>}
+        <HealthBadge g={g} health={health} />
       </header>
       <p class="doing" title={activity(g)}>{g.error_message ?? activity(g)}</p>
       <dl>
         <div><dt>Util</dt><dd><Value of={g.utilization_percent} text={percent(g.utilization_percent)} reason={g.absent.utilization_percent} /></dd><dd class="gauge"><Bar value={g.utilization_percent} limit={100} label="Utilization" /></dd></div>
         <div><dt>VRAM</dt><dd><Value of={g.memory_used_mb} text={memoryOf(g.memory_used_mb, g.memory_total_mb)} reason={g.absent.memory_used_mb} /></dd>
-          <dd class="gauge"><Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label="VRAM used" mark={full ? 99 : null} /></dd></div>
-        <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label="Temperature against its limit" /></dd></div>
+          <dd class="gauge"><Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label={full ? `VRAM used, ${full}; hatched: in an hour` : "VRAM used"} soon={grows && g.memory_used_mb != null ? g.memory_used_mb + 60 * grows : null} /></dd></div>
+        <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label={`Temperature against its limit${bandText}`} usual={band} /></dd></div>
         <div><dt>Power</dt><dd><Value of={g.power_watts} text={wattsOf(g.power_watts, g.power_limit_watts)} reason={g.absent.power_watts} /></dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
         <div><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
         <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : slowedBy(g) ? "none" : <Value of={null} text="" reason={g.absent.throttle_reasons ?? "not stored"} />}</dd></div>
       </dl>
+      {usual?.too_hot && band && <p class="lv warn">Hotter than usual: {Math.round(band[0])} to {celsius(band[1])} at this power.</p>}
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
       {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {health.action}</p>}
       <Spark series={series} from={from} to={to} label={then ? "the hour before" : "last hour"} />
@@ -108,8 +120,8 @@ function HeatMap({ gpus, health, picked, pick }: { gpus: Gpu[]; health: HealthVe
   );
 }
 
-export function Gpus({ gpus, health, hour, forecast, picked, pick, then }: {
-  gpus: Gpu[]; health: HealthVerdict[]; hour: History | null; forecast: Forecast | null; picked: number | null; pick: (i: number | null) => void; then: boolean;
+export function Gpus({ gpus, why, health, hour, forecast, picked, pick, then }: {
+  gpus: Gpu[]; why: Why | null; health: HealthVerdict[]; hour: History | null; forecast: Forecast | null; picked: number | null; pick: (i: number | null) => void; then: boolean;
 }) {
   const [worst, setWorst] = useState(false);
   const dense = gpus.length >= 16;
@@ -128,7 +140,7 @@ export function Gpus({ gpus, health, hour, forecast, picked, pick, then }: {
       <div class="tiles">
         {shown.map((g) => (
           <Tile key={g.index} g={g} health={then ? undefined : of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
-            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} picked={picked === g.index} pick={() => toggle(g.index)} then={then} mixed={!gpus.every((x) => x.simulated)} />
+            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} usual={why?.gpus.find((w) => w.gpu_index === g.index)?.usual} picked={picked === g.index} pick={() => toggle(g.index)} then={then} mixed={!gpus.every((x) => x.simulated)} />
         ))}
       </div>
       {dense && !shown.length && <p class="dim">Select a GPU to see all of it.</p>}

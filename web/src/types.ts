@@ -72,7 +72,7 @@ export interface GpuSummary {
   power_limit_watts: Num;
 }
 
-export interface Summary { timestamp: string; host: string; gpus: GpuSummary[]; answer: string | null }
+export interface Summary { timestamp: string; host: string; gpus: GpuSummary[]; answer: string | null; severity?: Severity | null }
 
 export interface Cause {
   code: string;
@@ -83,8 +83,10 @@ export interface Cause {
   process: string | null;
 }
 
-export interface WhyPart { answer: string; causes: Cause[]; suggestions: string[]; severity?: string }
-export interface WhyGpu extends WhyPart { gpu_index: number; gpu_name: string }
+export type Severity = "critical" | "warning" | "info";
+export interface WhyPart { answer: string; causes: Cause[]; suggestions: string[]; severity: Severity }
+export interface Usual { days: number; temperature_low_celsius: Num; temperature_high_celsius: Num; at_more_power: boolean; too_hot: boolean }
+export interface WhyGpu extends WhyPart { gpu_index: number; gpu_name: string; activity?: Activity; usual?: Usual | null }
 
 export interface Gap { since: string | null; until: string | null; text: string }
 
@@ -92,7 +94,8 @@ export interface Why {
   answer: string;
   timestamp: string;
   simulated: boolean;
-  severity?: string;
+  severity: Severity;
+  gpu_index: number | null; // which GPU the answer is about first
   gpus: WhyGpu[];
   machine: WhyPart;
   at?: string;
@@ -211,5 +214,5 @@ export interface CapacityGpu {
 export interface Placement { fits: boolean; fits_now: boolean; gpus: number[]; reason: string; would_evict: unknown[] }
 
 export interface Forecast {
-  gpus: { gpu_index: number; memory: { verdict: string; reason: string; seconds: Num }; temperature: { verdict: string; reason: string; seconds: Num } }[];
+  gpus: { gpu_index: number; memory: { verdict: string; reason: string; seconds: Num; growth_mb_per_minute?: Num }; temperature: { verdict: string; reason: string; seconds: Num } }[];
 }

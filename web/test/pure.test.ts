@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, wattsOf } from "../src/format";
-import { advice, answerLevel, backoff, blamed, filtered, gpuLevel, gpusAt, grouped, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, writePlace } from "../src/model";
+import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, writePlace } from "../src/model";
 import type { Gpu, History, Why } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
@@ -14,8 +14,8 @@ const row = (pid: number, more: Partial<Row> = {}): Row => ({
   gpu: 0, pid, name: "python3", command: "python3 train.py", user: "alice", memory_mb: 100, utilization_percent: 10, container: null, model: null, ...more,
 });
 const why = (answer: string, more: Partial<Why> = {}): Why => ({
-  answer, timestamp: "2026-11-15T00:00:00Z", simulated: false, machine: { answer: "", causes: [], suggestions: [] },
-  gpus: [0, 1].map((i) => ({ gpu_index: i, gpu_name: "", answer: "", causes: [], suggestions: [] })), ...more,
+  answer, timestamp: "2026-11-15T00:00:00Z", simulated: false, severity: "info", gpu_index: 0, machine: { answer: "", causes: [], suggestions: [], severity: "info" },
+  gpus: [0, 1].map((i) => ({ gpu_index: i, gpu_name: "", answer: "", causes: [], suggestions: [], severity: "info" as const })), ...more,
 });
 
 test("numbers read as whirr writes them", () => {
@@ -74,19 +74,14 @@ test("what the daemon judges counts, and a power limit stays a dim word", () => 
   assert.deepEqual(slowedBy(gpu({ throttle_reasons: null })), null);
 });
 
-test("the answer is as bad as the worst of what it speaks of", () => {
+test("the answer is as urgent as the daemon says", () => {
+  const idle = { code: "idle", words: "idle", throttled_by: null };
   const w = why("GPU 0 is busy");
-  assert.equal(answerLevel(w, [gpu(), gpu({ index: 1, utilization_percent: 0 })], [], []), "good");
-  assert.equal(answerLevel(w, [gpu({ utilization_percent: 0 })], [], []), "idle");
-  const alert = { alert: "a", state: "firing", severity: "critical", gpu_index: 0, summary: "", started_at: null, ended_at: null, silenced: false, fingerprint: "f" };
-  assert.equal(answerLevel(w, [gpu()], [], [alert]), "bad");
-  assert.equal(answerLevel(w, [gpu()], [], [{ ...alert, silenced: true }]), "good");
-});
-
-test("the GPU that the sentence blames is the one that is explained", () => {
-  assert.equal(blamed(why("Simulated GPU 1 is lost. The other one is idle.")), 1);
-  assert.equal(blamed(why("Nothing.")), 0);
-  assert.equal(blamed(null), null);
+  assert.equal(answerLevel(w), "good");
+  assert.equal(answerLevel({ ...w, severity: "critical" }), "bad");
+  assert.equal(answerLevel({ ...w, severity: "warning" }), "warn");
+  assert.equal(answerLevel({ ...w, gpus: w.gpus.map((g) => ({ ...g, activity: idle })) }), "idle");
+  assert.equal(answerLevel({ ...w, gpus: w.gpus.map((g, i) => (i ? g : { ...g, activity: idle })) }), "good");
 });
 
 test("a command is told apart from its advice", () => {

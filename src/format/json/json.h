@@ -31,8 +31,8 @@ void json_devices(struct json_writer *j, const struct snapshot *s, int only);
 void json_device(struct json_writer *j, const struct gpu *gpu);
 void json_driver(struct json_writer *j, const struct snapshot *s);
 
-/* GET /api/gpu/summary; answer: the sentence of `why`, NULL when there is none. */
-void json_summary(struct json_writer *j, const struct snapshot *s, const char *answer);
+/* GET /api/gpu/summary; with the sentence of `why`, which may be NULL. */
+void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why);
 
 /* The key `totals` with its object: memory, power and processes of all GPUs. */
 void json_totals(struct json_writer *j, const struct snapshot *s);

@@ -104,7 +104,7 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu)
     jw_end(j);
 }
 
-void json_summary(struct json_writer *j, const struct snapshot *s, const char *answer)
+void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why)
 {
     bool available = false;
     for (size_t i = 0; i < s->gpu_count; i++)
@@ -116,7 +116,8 @@ void json_summary(struct json_writer *j, const struct snapshot *s, const char *a
     jw_key_bool(j, "available", available);
     jw_key(j, "sources");
     json_source_names(j, s);
-    jw_key_text(j, "answer", answer);
+    jw_key_text(j, "answer", why ? why->answer : NULL);
+    jw_key_text(j, "severity", why ? why_severity_name(why_severity(why)) : NULL);
     json_totals(j, s);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < s->gpu_count; i++)

@@ -27,6 +27,7 @@ static void cause(struct json_writer *j, const struct why_cause *c)
 void json_why_part(struct json_writer *j, const struct why_part *p)
 {
     jw_key_text(j, "answer", p->answer);
+    jw_key_text(j, "severity", why_severity_name(why_part_severity(p)));
     jw_key_array(j, "causes");
     for (size_t i = 0; i < p->cause_count; i++)
         cause(j, &p->causes[i]);
@@ -48,12 +49,26 @@ static void brief(struct json_writer *j, const struct why_brief *b)
     jw_end(j);
 }
 
+/* How urgent the answer is, and which GPU it is about first; null where it is about the host. */
+static void about(struct json_writer *j, const struct why *why, int only)
+{
+    bool one = only >= 0 && only < (int)why->gpu_count;
+    const struct why_part *part = one ? &why->gpus[only] : why->gpu_count ? &why->gpus[why->main] : NULL;
+    jw_key_text(j, "severity", why_severity_name(one ? why_part_severity(part) : why_severity(why)));
+    jw_key(j, "gpu_index");
+    if (part)
+        jw_int(j, part->gpu_index);
+    else
+        jw_null(j);
+}
+
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
 {
     bool simulated = false;
     for (size_t i = 0; i < s->gpu_count; i++)
         simulated |= s->gpus[i].simulated;
     jw_key_text(j, "answer", only >= 0 && only < (int)why->gpu_count ? why->gpus[only].answer : why->answer);
+    about(j, why, only);
     json_time(j, "timestamp", s->taken_at);
     jw_key_bool(j, "simulated", simulated);
     jw_key_array(j, "gpus");

@@ -35,7 +35,7 @@ static void mark(struct buf *out, const struct page *page, const struct why_part
     enum activity_code code = part->activity.code;
     bool rests = code == ACTIVITY_IDLE || code == ACTIVITY_ASLEEP || code == ACTIVITY_UNKNOWN;
     if (part->brief.trouble)
-        page_ink(out, page, activity_rank(&part->activity) <= 2 ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
+        page_ink(out, page, why_part_severity(part) == WHY_CRITICAL ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
     else
         page_ink(out, page, rests ? INK_FAINT : INK_GOOD,
                  page->utf8 ? rests ? STR("○ ") : STR("● ")

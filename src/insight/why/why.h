@@ -82,6 +82,11 @@ struct why *why_explain_usual(const struct snapshot *now, const struct recent *p
 struct why *why_explain_past(const struct snapshot *then, const struct recent *past, const struct baselines *usual);
 void why_free(struct why *why); /* NULL is fine */
 
+enum why_severity { WHY_INFO, WHY_WARNING, WHY_CRITICAL }; /* nothing to do, look soon, act now */
+enum why_severity why_part_severity(const struct why_part *part);
+enum why_severity why_severity(const struct why *why);     /* of the answer: of the GPU it is about, or of the host */
+const char *why_severity_name(enum why_severity severity); /* "info", "warning", "critical" */
+
 const char *why_code_name(enum why_code code);             /* "compute_load" */
 const char *why_code_meaning(enum why_code code);          /* "One process is computing on the GPU" */
 const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */

@@ -173,6 +173,15 @@ static void write_prometheus(struct data *d, struct buf *out)
             parts->list[i].ops->metrics(parts->list[i].self, d->latest, out);
 }
 
+static void write_dashboard(struct data *d, const struct why *why, struct buf *out)
+{
+    const struct blob *metrics = data_body(d, BODY_METRICS), *reasons = data_body(d, BODY_WHY);
+    if (metrics && reasons)
+        page_write_dashboard(out, d->latest, why, (struct str){metrics->at, metrics->len}, (struct str){reasons->at, reasons->len});
+    else
+        out->failed = true;
+}
+
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)
 {
     const struct snapshot *s = d->latest;
@@ -182,7 +191,7 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
     switch (kind) {
     case BODY_DEVICES: json_devices(&j, s, ALL_GPUS); break;
     case BODY_DRIVER: json_driver(&j, s); break;
-    case BODY_SUMMARY: json_summary(&j, s, why ? why->answer : NULL); break;
+    case BODY_SUMMARY: json_summary(&j, s, why); break;
     case BODY_METRICS: json_metrics(&j, s, ALL_GPUS); break;
     case BODY_STATS: json_stats(&j, s, ALL_GPUS); break;
     case BODY_RESOURCES: json_resources(&j, s, &s->host); break;
@@ -203,7 +212,7 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
         return;
     }
     case BODY_PAGE: page_write(out, s, why); return;
-    case BODY_DASHBOARD: page_write_dashboard(out, s, why); return;
+    case BODY_DASHBOARD: write_dashboard(d, why, out); return;
     case BODY_SNAPSHOT: record_one(out, s, NULL); return;
     case BODY_COUNT: break;
     }

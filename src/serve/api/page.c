@@ -46,6 +46,9 @@ const char page_style[] =
     "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n"
     "@media(max-width:40rem){th:nth-child(3),td:nth-child(3),th:nth-child(6),td:nth-child(6){display:none}td.c{min-width:8rem}}";
 
+/* What web/src/store.ts asks for first, word for word. */
+#define PAGE_HOUR "/api/history?metric=utilization_percent,temperature_celsius,power_watts&amp;since=-1h&amp;points=120"
+
 /* Text with the characters that HTML gives a meaning replaced. */
 static void html_text(struct buf *out, const char *text)
 {
@@ -267,15 +270,33 @@ void page_write(struct buf *out, const struct snapshot *s, const struct why *why
     buf_text(out, "</body></html>\n");
 }
 
-void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why)
+/* Data in the page: browsers don't run it, and nothing in it may end the element. */
+static void data_block(struct buf *out, const char *id, struct str json)
+{
+    buf_printf(out, "<script type=\"application/json\" id=\"%s\">", id);
+    for (size_t i = 0; i < json.len; i++) {
+        if (json.at[i] == '<')
+            buf_text(out, "\\u003c");
+        else
+            buf_char(out, json.at[i]);
+    }
+    buf_text(out, "</script>\n");
+}
+
+void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, struct str metrics, struct str why_json)
 {
     start_head(out, "whirr");
-    /* What the script asks for first is on its way while the script itself is. */
+    /* The first paint needs no request but style, script and the last hour, all of which are on their way at once. */
     buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><script type=\"module\" src=\"/web/app.js\"></script>"
-                  "<link rel=\"preload\" href=\"/api/gpu/metrics\" as=\"fetch\" crossorigin=\"anonymous\">"
-                  "<link rel=\"preload\" href=\"/api/why\" as=\"fetch\" crossorigin=\"anonymous\"><noscript>");
+                  "<link rel=\"preload\" href=\"" PAGE_HOUR "\" as=\"fetch\" crossorigin=\"anonymous\">"
+                  "<link rel=\"preload\" href=\"/api/gpu/health\" as=\"fetch\" crossorigin=\"anonymous\">"
+                  "<link rel=\"preload\" href=\"/api/forecast\" as=\"fetch\" crossorigin=\"anonymous\">"
+                  "<noscript>");
     plain_style(out, refresh_seconds(s));
-    buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n<noscript>\n");
+    buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n");
+    data_block(out, "first-metrics", metrics);
+    data_block(out, "first-why", why_json);
+    buf_text(out, "<noscript>\n");
     plain_body(out, s, why);
     buf_text(out, "</noscript>\n</body></html>\n");
 }

@@ -15,7 +15,9 @@ extern const char dashboard_policy[];
 extern const char page_style[], page_icon[];
 
 void page_write(struct buf *out, const struct snapshot *s, const struct why *why);
-void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why);
+/* With the answers of /api/gpu/metrics and /api/why in it: the first paint has data without asking. */
+void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, struct str metrics,
+                          struct str why_json);
 /* One GPU (its position) or all (-1), to be embedded in other pages: the answer and the figures. */
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only);
 /* The form that asks for a token; `message` may be NULL. */

@@ -84,10 +84,11 @@ static void add_events(struct batch *b, const struct snapshot *s)
     }
 }
 
-void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct high_usage *usage, double limit_percent)
+void compose_sample(struct batch *b, const struct snapshot *s, const struct why *why, struct high_usage *usage,
+                    double limit_percent)
 {
     struct json_writer j = batch_begin(b, TOPIC_STATUS_UPDATE);
-    json_summary(&j, s, answer);
+    json_summary(&j, s, why);
     batch_end(b);
     for (size_t i = 0; i < s->gpu_count; i++) {
         j = batch_begin(b, TOPIC_STATS);
@@ -98,7 +99,7 @@ void compose_sample(struct batch *b, const struct snapshot *s, const char *answe
     add_events(b, s);
 }
 
-void compose_status(struct json_writer *j, const struct snapshot *s, const char *answer, int64_t interval_ms)
+void compose_status(struct json_writer *j, const struct snapshot *s, const struct why *why, int64_t interval_ms)
 {
     jw_object(j);
     jw_key_bool(j, "connected", true);
@@ -110,6 +111,6 @@ void compose_status(struct json_writer *j, const struct snapshot *s, const char 
         json_device(j, &s->gpus[i]);
     jw_end(j);
     jw_key(j, "summary");
-    json_summary(j, s, answer);
+    json_summary(j, s, why);
     jw_end(j);
 }

@@ -10,7 +10,10 @@
 #include "model/snapshot.h"
 #include "serve/live/batch.h"
 
-/* All messages of a periodic sample, in the order of docs/api.md. `answer` may be NULL. */
-void compose_sample(struct batch *b, const struct snapshot *s, const char *answer, struct high_usage *usage, double limit_percent);
+struct why;
+
+/* All messages of a periodic sample, in the order of docs/api.md. `why` may be NULL. */
+void compose_sample(struct batch *b, const struct snapshot *s, const struct why *why, struct high_usage *usage,
+                    double limit_percent);
 /* The data of gpu_status. */
-void compose_status(struct json_writer *j, const struct snapshot *s, const char *answer, int64_t interval_ms);
+void compose_status(struct json_writer *j, const struct snapshot *s, const struct why *why, int64_t interval_ms);

@@ -16,12 +16,6 @@
 
 enum { DATA_MAX = 64 << 20, QUEUE_MAX = 8 << 20, UNREAD_MAX = 256 * 1024 };
 
-static const char *answer_of(struct server *server)
-{
-    const struct why *why = data_why(&server->data);
-    return why ? why->answer : NULL;
-}
-
 void live_publish(struct server *server)
 {
     struct hub *h = &server->hub;
@@ -30,7 +24,7 @@ void live_publish(struct server *server)
     if (!b)
         return;
     /* Composed even without clients: a rise of usage that nobody saw is not told to the next one who comes. */
-    compose_sample(b, server->data.periodic, answer_of(server), &server->usage, server->options.high_usage_percent);
+    compose_sample(b, server->data.periodic, data_why(&server->data), &server->usage, server->options.high_usage_percent);
     hub_publish(h, b);
 }
 
@@ -40,7 +34,7 @@ void live_arrived(struct server *server, struct subscriber *s)
     AUTO_BUF struct buf data = BUF(DATA_MAX);
     if (!server->status || server->status_sequence != server->data.latest->sequence) {
         struct json_writer j = JSON_WRITER(&data);
-        compose_status(&j, server->data.latest, answer_of(server), server->options.interval_ms);
+        compose_status(&j, server->data.latest, data_why(&server->data), server->options.interval_ms);
         blob_unref(server->status);
         server->status = blob_take(&data);
         server->status_sequence = server->data.latest->sequence;

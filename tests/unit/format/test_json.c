@@ -174,7 +174,7 @@ static void no_gpu_is_an_empty_list_and_a_reason(void **state)
         json_decref(resources);
     }
     {
-        SAMPLE_JSON(summary, json_summary(j, s, "No GPU was found."));
+        SAMPLE_JSON(summary, json_summary(j, s, NULL));
         assert_true(json_is_false(at(summary, "available")));
         assert_true(json_is_null(at(at(summary, "totals"), "power_watts")));
         assert_int_equal(json_integer_value(at(at(summary, "totals"), "process_count")), 0);
@@ -187,7 +187,8 @@ static void the_summary_adds_up_what_is_known(void **state)
 {
     (void)state;
     AUTO_SNAPSHOT const struct snapshot *s = sample_machine();
-    SAMPLE_JSON(root, json_summary(j, s, "because"));
+    SAMPLE_JSON(root, json_summary(j, s, &(struct why){.answer = "because"}));
+    assert_string_equal(text(root, "severity"), "info");
     json_t *totals = at(root, "totals"), *gpu = item(root, "gpus", 0);
     assert_number(totals, "memory_used_mb", 19024);
     assert_number(totals, "power_watts", 280.1);
