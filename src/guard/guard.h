@@ -43,6 +43,7 @@ struct guard_status {
     char name[SPEC_NAME_SIZE];
     enum guard_state state;
     struct wall since;
+    struct wall resumes_at; /* if nothing changes; ms 0: not foreseen */
     enum claim_verdict claim;
     char reason[CLAIM_REASON_SIZE]; /* of the claim, or of there being none */
     char problem[GUARD_TEXT_SIZE];  /* the last one; "" none */

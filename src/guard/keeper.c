@@ -40,6 +40,8 @@ static void publish(struct keeper *k)
     if (s->state != k->policy.state || !s->since.ms)
         s->since = clock_wall(k->env->clock);
     s->state = k->policy.state;
+    int64_t left = guard_resume_in_ms(&k->policy, &k->spec->limits, clock_mono(k->env->clock));
+    s->resumes_at = (struct wall){left < 0 ? 0 : clock_wall(k->env->clock).ms + left};
     s->claim = k->claim.verdict;
     memcpy(s->reason, k->claim.reason, sizeof s->reason);
     str_copy(s->method, sizeof s->method, str_from(k->entry.acted_count ? k->entry.acted[k->entry.acted_count - 1] : ""));

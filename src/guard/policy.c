@@ -217,6 +217,17 @@ static enum guard_action paused(struct guard_policy *p, const struct guard_limit
     return enter(p, GUARD_RESERVING, now, GUARD_DO_RESERVE);
 }
 
+int64_t guard_resume_in_ms(const struct guard_policy *p, const struct guard_limits *limits, struct mono now)
+{
+    if (p->state != GUARD_PAUSED || !p->clear)
+        return -1;
+    int64_t left = MAX_OF(p->leave_ms, limits->leave_clear_ms) - mono_since_ms(now, p->clear_at);
+    left = MAX_OF(left, limits->pause_min_ms - mono_since_ms(now, p->since));
+    if (p->resume_failed)
+        left = MAX_OF(left, limits->retry_ms - mono_since_ms(now, p->resume_failed_at));
+    return p->forced ? 0 : MAX_OF(left, (int64_t)0);
+}
+
 static enum guard_action reserving(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
                                    struct mono now)
 {

@@ -105,6 +105,9 @@ struct guard_policy {
 enum guard_action guard_step(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *facts,
                              struct mono now);
 
+/* How long until a paused worker comes back if nothing changes; -1: not paused, or something keeps it off the GPU. */
+int64_t guard_resume_in_ms(const struct guard_policy *p, const struct guard_limits *limits, struct mono now);
+
 /* After a restart: the state that the journal and the worker itself show. */
 void guard_restore(struct guard_policy *p, enum guard_state found, struct mono now);
 

@@ -312,9 +312,30 @@ void answer_alerts(const json_t *alerts, struct buf *out)
     }
     if (!shown)
         buf_text(out, "No alerts.\n");
+    const json_t *silences = json_object_get(alerts, "silences");
+    for (size_t i = 0; i < json_array_size(silences); i++) {
+        const json_t *silence = json_array_get(silences, i);
+        char until[MOMENT_TEXT_SIZE] = "";
+        struct wall now = {time_of(alerts, "timestamp")}, end = {time_of(silence, "until")};
+        if (end.ms && end.ms < now.ms)
+            continue;
+        if (end.ms)
+            moment_format(end, now, until);
+        buf_printf(out, "%s    silenced until %s%s%s\n", i ? "" : "\n", until, text_of(silence, "comment")[0] ? ": " : "",
+                   text_of(silence, "comment"));
+    }
 }
 
-void answer_guard(const json_t *guard, struct buf *out, struct news *n)
+static void read_gpus(const json_t *list, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < json_array_size(list) && used + 8 < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%d", i ? ", " : "GPU ", (int)json_integer_value(json_array_get(list, i)));
+}
+
+void answer_guard(const json_t *guard, struct news *n)
 {
     const json_t *list = json_object_get(guard, "workers");
     size_t count = MIN_OF(json_array_size(list), (size_t)TOP_WORKERS);
@@ -324,14 +345,14 @@ void answer_guard(const json_t *guard, struct buf *out, struct news *n)
         struct top_worker *w = &n->workers[n->worker_count++];
         str_copy_clean(w->name, sizeof w->name, str_from(text_of(worker, "name")));
         str_copy_clean(w->state, sizeof w->state, str_from(text_of(worker, "state")));
-        buf_printf(out, "%s: %s\n", w->name, w->state);
-        buf_printf(out, "    VRAM %.1f GiB, method %s%s\n", json_number_value(json_object_get(worker, "memory_mb")) / 1024,
-                   text_of(worker, "way"), json_is_true(json_object_get(worker, "held")) ? ", held" : "");
-        if (text_of(worker, "reason")[0])
-            buf_printf(out, "    %s\n", text_of(worker, "reason"));
-        if (text_of(worker, "problem")[0])
-            buf_printf(out, "    %s\n", text_of(worker, "problem"));
+        str_copy_clean(w->method, sizeof w->method, str_from(text_of(worker, "method")));
+        str_copy_clean(w->reason, sizeof w->reason, str_from(text_of(worker, "reason")));
+        str_copy_clean(w->problem, sizeof w->problem, str_from(text_of(worker, "problem")));
+        read_gpus(json_object_get(worker, "gpus"), w->gpus, sizeof w->gpus);
+        w->bytes = reading_or(reading_of(worker, "memory_mb", MIB_BYTES), 0);
+        w->held = json_is_true(json_object_get(worker, "held"));
+        w->evictions = json_integer_value(json_object_get(worker, "evictions_total"));
+        w->since_ms = time_of(worker, "since");
+        w->resumes_ms = time_of(worker, "resumes_at");
     }
-    if (!count)
-        buf_text(out, "No worker is under guard. See `whirr help guard`.\n");
 }

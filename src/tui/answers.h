@@ -27,4 +27,4 @@ void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct 
 void answer_lifeline(const json_t *history, size_t slots, struct top_details *d);
 
 void answer_alerts(const json_t *alerts, struct buf *out);
-void answer_guard(const json_t *guard, struct buf *out, struct news *n);
+void answer_guard(const json_t *guard, struct news *n);

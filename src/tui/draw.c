@@ -149,11 +149,22 @@ static int draw_keys(struct top *t, struct canvas *c, int y)
         int key;
         const char *name, *what;
     } keys[] = {
-        {'q', "q", "quit"},           {'?', "?", "help"},         {TOP_KEY_ENTER, "Enter", "why"},
-        {TOP_KEY_LEFT, "←→", "time"}, {'/', "/", "filter"},       {'s', "s", "sort"},
-        {'t', "t", "tree"},           {'w', "w", "window"},       {'p', "p", "pause"},
-        {TOP_KEY_TAB, "Tab", "view"}, {']', "[ ]", "GPU"},        {'d', "d", "details"},
-        {'g', "g", "go to time"},     {'c', "c", "copy command"}, {'o', "o", "columns"},
+        {'q', "q", "quit"},
+        {'?', "?", "help"},
+        {TOP_KEY_ENTER, "Enter", "why"},
+        {TOP_KEY_LEFT, "←→", "time"},
+        {'/', "/", "filter"},
+        {'s', "s", "sort"},
+        {'t', "t", "tree"},
+        {'w', "w", "window"},
+        {'p', "p", "pause"},
+        {TOP_KEY_TAB, "Tab", "view"},
+        {']', "[ ]", "GPU"},
+        {'d', "d", "details"},
+        {'g', "g", "go to time"},
+        {'c', "c", "copy command"},
+        {'o', "o", "columns"},
+        {'f', "f", "fit"},
         {'T', "T", "theme"},
     };
     int x = 1;
@@ -186,6 +197,8 @@ static void draw_bottom(struct top *t, struct canvas *c, int y)
         draw_prompt(c, y, "Filter:", t->filter, "Enter keeps it, Esc clears it");
     else if (t->mode == MODE_GOTO)
         draw_prompt(c, y, "Go to:", t->input, "03:10, -2h, yesterday 22:00");
+    else if (t->mode == MODE_FIT)
+        draw_prompt(c, y, "Fit:", t->input, "24GiB: where would it fit? For a model: whirr fit FILE");
     else if (t->note[0])
         canvas_text(c, 1, y, c->width - 2, t->note_bad ? TINT_BAD : TINT_STRONG, t->note);
     else if (t->trouble[0] && t->live)
@@ -216,6 +229,6 @@ void draw_frame(struct top *t, struct canvas *c)
         draw_tab(t, c, y, bottom - y);
     }
     draw_bottom(t, c, bottom);
-    if (t->mode != MODE_MAIN && t->mode != MODE_FILTER && t->mode != MODE_GOTO)
+    if (t->mode >= MODE_HELP)
         draw_dialog(t, c);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/moment.h"
+#include "base/words.h"
 #include "format/json/json.h"
 #include "tui/draw.h"
 #include "tui/top_keys.h"
@@ -105,24 +105,66 @@ static void draw_text(struct sheet *s, const char *text)
     }
 }
 
+/* What is said of a worker behind its state, the most important first. */
+static void worker_words(const struct top *t, const struct top_worker *w, char *text, size_t size)
+{
+    char span[WORDS_SIZE];
+    if (w->resumes_ms && w->resumes_ms > t->now.ms)
+        snprintf(text, size, "resumes in %s", words_duration(w->resumes_ms - t->now.ms, span));
+    else if (w->resumes_ms)
+        snprintf(text, size, "resumes as soon as there is room");
+    else
+        snprintf(text, size, "%s%s%s", w->held ? "held" : "", w->held && w->reason[0] ? "; " : "", w->reason);
+}
+
+static enum tint worker_tint(const struct top_worker *w)
+{
+    return w->problem[0]                      ? TINT_BAD
+           : strcmp(w->state, "running") == 0 ? TINT_GOOD
+           : strcmp(w->state, "absent") == 0  ? TINT_DIM
+                                              : TINT_WARN;
+}
+
 static void draw_workers(struct sheet *s)
 {
     const struct top *t = s->t;
+    struct page page = draw_page(t);
     for (size_t i = 0; i < t->worker_count; i++) {
-        char text[TOP_NAME_SIZE + 64];
-        snprintf(text, sizeof text, "%-24s %s", t->workers[i].name, t->workers[i].state);
+        const struct top_worker *w = &t->workers[i];
+        char text[512], words[256], vram[NUMBER_SIZE];
         int row = s->line++ - (int)t->scroll;
         if (row < 0 || row >= s->height)
             continue;
-        canvas_text(s->c, 1, s->y + row, s->c->width - 2, TINT_PLAIN, text);
+        int y = s->y + row, x = 1;
+        canvas_text(s->c, x, y, 20, TINT_STRONG, w->name);
+        canvas_text(s->c, x + 21, y, 10, worker_tint(w), w->state);
+        show_bytes(vram, &page, reading_ok(w->bytes));
+        canvas_right(s->c, x + 31, y, 9, TINT_PLAIN, vram);
+        worker_words(t, w, words, sizeof words);
+        snprintf(text, sizeof text, "%s%s%s", w->gpus, w->gpus[0] ? "  " : "", words);
+        canvas_text(s->c, x + 42, y, s->c->width - x - 43, TINT_PLAIN, text);
+        top_zone(s->t, ZONE_WORKER, 0, y, s->c->width, 1, (int64_t)i);
         if (i == t->worker)
-            canvas_flag(s->c, 0, s->y + row, s->c->width, CELL_REVERSE);
+            canvas_flag(s->c, 0, y, s->c->width, CELL_REVERSE);
     }
-    if (t->worker_count) {
-        put(s, 1, TINT_PLAIN, "");
-        put(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
-        put(s, 1, TINT_PLAIN, "");
-    }
+    if (!t->worker_count)
+        return;
+    const struct top_worker *w = &t->workers[MIN_OF(t->worker, t->worker_count - 1)];
+    char text[256];
+    put(s, 1, TINT_PLAIN, "");
+    put(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
+    put(s, 1, TINT_PLAIN, "");
+    if (w->reason[0] && w->resumes_ms) /* else its row says so */
+        put(s, 1, TINT_PLAIN, w->reason);
+    if (w->problem[0])
+        put(s, 1, TINT_BAD, w->problem);
+    snprintf(text, sizeof text,
+             w->evictions == 1 ? "Evicted once.%s%s"
+             : w->evictions    ? "Evicted %3$lld times.%1$s%2$s"
+                               : "Not evicted yet.%s%s",
+             w->method[0] ? " Off the GPU through " : "", w->method, (long long)w->evictions);
+    put(s, 1, TINT_DIM, text);
+    put(s, 1, TINT_PLAIN, "");
 }
 
 void draw_tab(struct top *t, struct canvas *c, int y, int height)
@@ -153,7 +195,7 @@ static const char *const help[] = {
     "Table    / filter, s/S sort, r reverse, o columns, C compute only",
     "         t tree, group by user, container, model",
     "Process  d details, Space tag, F follow, x signal (--allow-signals)",
-    "Guard    e evict, H hold, x release the hold, R resume",
+    "Guard    e evict, H hold, x release the hold, R resume; f where a size fits",
     "Other    c copy the command, p pause, T theme, Ctrl-Z, q quit",
     "Mouse    click tabs, GPUs, headings, rows, plots; wheel scrolls",
 };
@@ -235,14 +277,54 @@ static void draw_signal(const struct top *t, struct canvas *c)
     canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y sends it, Esc does nothing");
 }
 
+static const struct top_worker *worker_meant(const struct top *t)
+{
+    for (size_t i = 0; i < t->worker_count; i++)
+        if (strcmp(t->workers[i].name, t->worker_name) == 0)
+            return &t->workers[i];
+    return NULL;
+}
+
 static void draw_guard(const struct top *t, struct canvas *c)
 {
-    char text[256];
-    int width = MIN_OF(c->width, 64), height = 5, x = (c->width - width) / 2, y = (c->height - height) / 2;
+    static const struct {
+        const char *verb, *what;
+    } all[] = {
+        {"evict", "It gives the GPU up now, and comes back when the GPU is free."},
+        {"hold", "It gives the GPU up now, and stays off until the hold is released."},
+        {"release", "It comes back when nobody else needs the GPU."},
+        {"resume", "It comes back now, even where somebody else needs the GPU."},
+    };
+    const struct top_worker *w = worker_meant(t);
+    struct page page = draw_page(t);
+    char text[256], vram[NUMBER_SIZE];
+    int width = MIN_OF(c->width, 76), height = MIN_OF(c->height, 7), x = (c->width - width) / 2, y = (c->height - height) / 2;
     canvas_box(c, x, y, width, height, "Guard");
-    snprintf(text, sizeof text, "%s %s?", t->input, t->worker < t->worker_count ? t->workers[t->worker].name : "");
+    show_bytes(vram, &page, w ? reading_ok(w->bytes) : reading_absent(READING_UNREAD));
+    snprintf(text, sizeof text, "%s %s?  %s, %s%s%s", t->input, t->worker_name, w ? w->state : "gone", vram,
+             w && w->gpus[0] ? " on " : "", w ? w->gpus : "");
     canvas_text(c, x + 2, y + 1, width - 4, TINT_STRONG, text);
-    canvas_text(c, x + 2, y + 3, width - 4, TINT_LABEL, "y does it, Esc does nothing");
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (strcmp(t->input, all[i].verb) == 0)
+            canvas_wrap(c, x + 2, y + 2, width - 4, 2, TINT_PLAIN, all[i].what);
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y does it, Esc does nothing");
+}
+
+static void draw_answer(const struct top *t, struct canvas *c)
+{
+    struct str rest = str_from(t->answer ? t->answer : ""), line;
+    int width = MIN_OF(c->width, 84), lines = 0;
+    while (str_cut(&rest, '\n', &line))
+        lines++;
+    int height = MIN_OF(c->height, lines + 4), x = (c->width - width) / 2, y = (c->height - height) / 2;
+    canvas_box(c, x, y, width, height, "Fit");
+    rest = str_from(t->answer ? t->answer : "");
+    for (int i = 0; i < height - 4 && str_cut(&rest, '\n', &line); i++) {
+        char text[512];
+        str_copy(text, sizeof text, line);
+        canvas_text(c, x + 2, y + 1 + i, width - 4, TINT_PLAIN, text);
+    }
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "Any key closes this.");
 }
 
 void draw_dialog(struct top *t, struct canvas *c)
@@ -253,6 +335,7 @@ void draw_dialog(struct top *t, struct canvas *c)
     case MODE_COLUMNS: draw_columns(t, c); break;
     case MODE_SIGNAL: draw_signal(t, c); break;
     case MODE_GUARD: draw_guard(t, c); break;
+    case MODE_ANSWER: draw_answer(t, c); break;
     default: break;
     }
 }

@@ -13,8 +13,11 @@
 #include "ask/client.h"
 #include "ask/session.h"
 #include "base/cleanup.h"
+#include "base/words.h"
+#include "config/config.h"
 #include "format/forecast.h"
 #include "format/health.h"
+#include "format/json/capacity.h"
 #include "format/json/json.h"
 #include "format/record.h"
 #include "format/table/table.h"
@@ -89,6 +92,7 @@ void news_take(struct news *n, struct top *t)
         for (size_t i = 0; n->badges && i < n->series_count && i < GPU_MAX; i++)
             t->badges[i] = n->badges[i];
         break;
+    case NEWS_ANSWER: top_answer(t, TAKE(n->text)); break;
     case NEWS_DETAILS: top_details(t, &n->details); break;
     case NEWS_SERIES:
         for (size_t i = 0; i < n->series_count; i++)
@@ -307,6 +311,49 @@ static void show_forecast(struct feed *f, struct buf *out, const struct page *pa
     forecast_free(forecast);
 }
 
+/* What is free now, and what would be if workers gave way. */
+static struct capacity *ask_capacity(struct feed *f)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    const struct capacity_settings settings = {.reserve_bytes = f->cli->settings ? f->cli->settings->worker.reserve_bytes : 0};
+    if (session_get(f->session, "/api/capacity", &answer) == 200)
+        return capacity_from_json(buf_view(&answer));
+    return f->last ? capacity_new(f->last, &settings, NULL, 0) : NULL;
+}
+
+static void show_guard(struct feed *f, const json_t *guard, struct buf *out, const struct page *page, struct news *n)
+{
+    AUTO_FREE struct capacity *c = ask_capacity(f);
+    answer_guard(guard, n);
+    if (!n->worker_count)
+        buf_text(out, "No worker is under guard. See `whirr help guard`.\n\n");
+    if (c)
+        table_capacity(out, page, c);
+    buf_text(out, "\n    f: where would a given size fit?\n");
+}
+
+static void ask_fit(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = news_new(NEWS_ANSWER);
+    AUTO_BUF struct buf out = BUF(65536);
+    AUTO_FREE struct capacity *c = ask_capacity(f);
+    struct page page = {.width = MIN_OF(w->width - 2, 80), .utf8 = f->cli->page.utf8, .now = clock_wall(f->cli->env.clock)};
+    struct placement_wish wish = {.count = 1, .only = -1, .whole = true};
+    double number;
+    if (!n)
+        return;
+    /* "24": nobody means bytes. */
+    if (str_to_double(str_from(w->text), &number) || !bytes_parse(str_from(w->text), &wish.bytes) || wish.bytes <= 0)
+        buf_printf(&out, "'%s' is not a size with its unit, like 24GiB.\nFor a model: whirr fit FILE\n", w->text);
+    AUTO_FREE struct placement *found = c && !out.len ? placement_find(c, &wish) : NULL;
+    if (found)
+        table_placement(&out, &page, c, &wish, found, &(struct fit_subject){.context_wanted = -1});
+    else if (!out.len)
+        buf_text(&out, "Not known: the free memory could not be read.\n");
+    n->text = buf_take(&out);
+    mailbox_put(f->news, n);
+}
+
 static void show_json(struct feed *f, struct buf *out, const struct page *page, struct news *n)
 {
     static const char *const targets[TAB_COUNT] = {
@@ -317,7 +364,7 @@ static void show_json(struct feed *f, struct buf *out, const struct page *page, 
     if (n->number == TAB_ALERTS)
         answer_alerts(json, out);
     else if (n->number == TAB_GUARD)
-        answer_guard(json, out, n);
+        show_guard(f, json, out, page, n);
     else
         table_report(out, page, json, NULL);
     json_decref(json);
@@ -385,6 +432,7 @@ static void answer(struct feed *f, const struct top_wish *w)
     case WISH_PANE: ask_pane(f, w); break;
     case WISH_GUARD: act_on_guard(f, w); break;
     case WISH_DETAILS: ask_details(f, w); break;
+    case WISH_FIT: ask_fit(f, w); break;
     default: break;
     }
 }

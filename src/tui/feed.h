@@ -10,7 +10,17 @@
 
 struct feed;
 
-enum news_kind { NEWS_SAMPLE, NEWS_TROUBLE, NEWS_MOMENT, NEWS_SERIES, NEWS_PANE, NEWS_NOTE, NEWS_BADGES, NEWS_DETAILS };
+enum news_kind {
+    NEWS_SAMPLE,
+    NEWS_TROUBLE,
+    NEWS_MOMENT,
+    NEWS_SERIES,
+    NEWS_PANE,
+    NEWS_NOTE,
+    NEWS_BADGES,
+    NEWS_DETAILS,
+    NEWS_ANSWER
+};
 
 struct news_series {
     size_t count;
@@ -39,7 +49,7 @@ void news_take(struct news *n, struct top *t);
 
 /* Starts sampling. `record`: a file that every sample is written into; NULL: none. */
 struct feed *feed_start(struct cli *cli, int64_t interval_ms, const char *record, struct error *err);
-/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD, WISH_DETAILS. */
+/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD, WISH_DETAILS, WISH_FIT. */
 void feed_ask(struct feed *f, const struct top_wish *wish);
 struct mailbox *feed_news(struct feed *f);
 /* Ends the thread when it can be ended within a moment; one that hangs is left behind. */

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "format/json/json.h"
 
-enum { PANE_MS = 5000 };
+enum { PANE_MS = 5000, GUARD_MS = 1000 };
 #define MINUTE_MS (60 * (int64_t)1000)
 
 const char *const top_tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard"};
@@ -61,6 +61,7 @@ void top_done(struct top *t)
     for (size_t i = 0; i < TAB_COUNT; i++)
         free(t->panes[i]);
     top_details_done(&t->details);
+    free(t->answer);
     free(t->busy);
     free(t->rows);
     *t = (struct top){0};
@@ -214,7 +215,7 @@ void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool d
     }
     if (t->only != ALL_GPUS && t->only >= (int)s->gpu_count)
         t->only = ALL_GPUS;
-    if (t->tab >= TAB_ALERTS && t->now.ms - t->pane_at_ms[t->tab] >= PANE_MS)
+    if (t->tab >= TAB_ALERTS && t->now.ms - t->pane_at_ms[t->tab] >= (t->tab == TAB_GUARD ? GUARD_MS : PANE_MS))
         top_want(t, WISH_PANE)->number = t->tab;
     if (first)
         top_want(t, WISH_SERIES)->number = 0;
@@ -270,6 +271,14 @@ void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms)
     free(t->panes[tab]);
     t->panes[tab] = text;
     t->pane_at_ms[tab] = at_ms;
+}
+
+void top_answer(struct top *t, char *text)
+{
+    free(t->answer);
+    t->answer = text;
+    if (t->mode == MODE_MAIN && text)
+        t->mode = MODE_ANSWER;
 }
 
 void top_details_done(struct top_details *d)

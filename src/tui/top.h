@@ -35,7 +35,18 @@ enum top_mouse { TOP_CLICK, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
 enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_COUNT };
 
 /* What takes the keys. */
-enum top_mode { MODE_MAIN, MODE_FILTER, MODE_GOTO, MODE_HELP, MODE_DETAILS, MODE_COLUMNS, MODE_SIGNAL, MODE_GUARD };
+enum top_mode {
+    MODE_MAIN,
+    MODE_FILTER,
+    MODE_GOTO,
+    MODE_FIT,
+    MODE_HELP,
+    MODE_DETAILS,
+    MODE_COLUMNS,
+    MODE_SIGNAL,
+    MODE_GUARD,
+    MODE_ANSWER
+};
 
 enum top_group { GROUPED_NOT, GROUPED_TREE, GROUPED_USER, GROUPED_CONTAINER, GROUPED_MODEL, GROUPED_COUNT };
 
@@ -73,6 +84,7 @@ enum wish_kind {
     WISH_SIGNAL,
     WISH_GUARD,
     WISH_DETAILS,
+    WISH_FIT,
     WISH_SAVE
 };
 
@@ -130,7 +142,7 @@ struct top_mark {
 };
 
 /* Where a click does what; written while a frame is drawn. */
-enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY };
+enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY, ZONE_WORKER };
 struct zone {
     enum zone_kind kind;
     int x, y, width, height;
@@ -157,7 +169,13 @@ struct top_details {
 };
 
 struct top_worker {
-    char name[TOP_NAME_SIZE], state[32];
+    char name[TOP_NAME_SIZE], state[32], method[32];
+    char gpus[32]; /* "GPU 0, 1"; "" not known */
+    char reason[160], problem[160];
+    int64_t bytes;      /* held, or to come back */
+    int64_t resumes_ms; /* when, if nothing changes; 0: not foreseen */
+    int64_t evictions, since_ms;
+    bool held;
 };
 
 /* What is kept between runs. */
@@ -209,6 +227,7 @@ struct top {
     int32_t subject; /* the process that a dialog is about; 0: none */
     struct top_details details;
     int64_t details_at_ms; /* asked for */
+    char *answer;          /* to a question that was typed, in a box */
     double price_per_kwh;  /* 0: not known */
     const char *currency;
 
@@ -218,6 +237,7 @@ struct top {
     size_t pane_lines;
     struct top_worker workers[TOP_WORKERS];
     size_t worker_count, worker;
+    char worker_name[TOP_NAME_SIZE]; /* that a dialog is about */
 
     char note[TOP_NOTE_SIZE];
     bool note_bad;
@@ -260,6 +280,8 @@ void top_series(struct top *t, size_t gpu, int64_t until_ms, const struct trail_
 void top_mark(struct top *t, const struct top_mark *mark);
 /* The text of a tab; takes it. */
 void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms);
+/* The answer to a question that was typed; takes it. */
+void top_answer(struct top *t, char *text);
 /* Takes what it points to; of another process than the selected one it is dropped. */
 void top_details(struct top *t, struct top_details *details);
 /* Asks for them again, now and then, while they are open. */

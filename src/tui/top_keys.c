@@ -324,6 +324,7 @@ static void ask_guard(struct top *t, const char *verb)
 {
     if (t->worker >= t->worker_count)
         return;
+    str_copy(t->worker_name, sizeof t->worker_name, str_from(t->workers[t->worker].name));
     t->mode = MODE_GUARD;
     str_copy(t->input, sizeof t->input, str_from(verb));
 }
@@ -332,7 +333,7 @@ static void key_guard(struct top *t, int key)
 {
     if (key == 'y') {
         struct top_wish *w = top_want(t, WISH_GUARD);
-        snprintf(w->text, sizeof w->text, "%s %s", t->input, t->workers[t->worker].name);
+        snprintf(w->text, sizeof w->text, "%s %s", t->input, t->worker_name);
     }
     if (key == 'y' || key == 'n' || key == 'q' || key == TOP_KEY_ESCAPE)
         t->mode = MODE_MAIN;
@@ -394,6 +395,20 @@ static void key_goto(struct top *t, int key)
             go_to(t, at.ms);
         else if (t->input[0])
             top_note(t, true, "Not a time. Try 03:10, -2h, or yesterday 22:00.");
+    } else {
+        edit(t->input, key);
+    }
+}
+
+static void key_fit(struct top *t, int key)
+{
+    if (key == TOP_KEY_ESCAPE) {
+        t->mode = MODE_MAIN;
+    } else if (key == TOP_KEY_ENTER) {
+        t->mode = MODE_MAIN;
+        struct top_wish *w = t->input[0] ? top_want(t, WISH_FIT) : NULL;
+        if (w)
+            str_copy(w->text, sizeof w->text, str_trim(str_from(t->input)));
     } else {
         edit(t->input, key);
     }
@@ -501,6 +516,10 @@ static void key_main(struct top *t, int key)
         t->mode = MODE_GOTO;
         t->input[0] = '\0';
         break;
+    case 'f':
+        t->mode = MODE_FIT;
+        t->input[0] = '\0';
+        break;
     case '/': t->mode = MODE_FILTER; break;
     case 'p': pause_or_go_on(t); break;
     case 's': sort_next(t, 1); break;
@@ -540,10 +559,12 @@ void top_key(struct top *t, int key)
     case MODE_MAIN: key_main(t, key); break;
     case MODE_FILTER: key_filter(t, key); break;
     case MODE_GOTO: key_goto(t, key); break;
+    case MODE_FIT: key_fit(t, key); break;
     case MODE_COLUMNS: key_columns(t, key); break;
     case MODE_SIGNAL: key_signal(t, key); break;
     case MODE_GUARD: key_guard(t, key); break;
     case MODE_DETAILS: key_details(t, key); break;
+    case MODE_ANSWER:
     case MODE_HELP: t->mode = MODE_MAIN; break;
     }
 }
@@ -581,6 +602,7 @@ static void click(struct top *t, const struct zone *z, int x)
         break;
     }
     case ZONE_HEADLINE: open_tab(t, TAB_WHY); break;
+    case ZONE_WORKER: t->worker = (size_t)z->number; break;
     case ZONE_KEY: top_key(t, (int)z->number); break;
     }
 }
@@ -592,7 +614,7 @@ void top_mouse(struct top *t, enum top_mouse what, int x, int y)
         key_details(t, what == TOP_WHEEL_UP ? TOP_KEY_UP : TOP_KEY_DOWN);
         return;
     }
-    if (t->mode == MODE_HELP || t->mode == MODE_DETAILS) {
+    if (t->mode == MODE_HELP || t->mode == MODE_DETAILS || t->mode == MODE_ANSWER) {
         t->mode = MODE_MAIN;
         return;
     }

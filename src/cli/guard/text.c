@@ -3,6 +3,7 @@
  */
 #include "cli/guard/guard.h"
 
+#include "base/cleanup.h"
 #include "base/words.h"
 
 static const char *text_of(const json_t *worker, const char *key)
@@ -31,6 +32,11 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
         buf_text(out, ", throttled");
     if (method[0])
         buf_printf(out, ", off the GPU through %s", method);
+    struct wall back;
+    if (wall_parse(str_from(text_of(worker, "resumes_at")), &back)) {
+        char left[WORDS_SIZE];
+        buf_printf(out, ", resumes in %s", words_duration(MAX_OF(back.ms - clock_wall(&clock_system).ms, (int64_t)0), left));
+    }
     if (json_is_true(json_object_get(worker, "dry_run")))
         buf_text(out, " (dry run)");
     buf_char(out, '\n');

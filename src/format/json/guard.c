@@ -20,6 +20,7 @@ static void json_worker(struct json_writer *j, const struct guard_status *s)
     jw_key_text(j, "name", s->name);
     jw_key_text(j, "state", guard_state_name(s->state));
     json_time(j, "since", s->since);
+    json_time(j, "resumes_at", s->resumes_at);
     jw_key_text(j, "claim", verdicts[s->claim]);
     jw_key_text(j, "reason", s->reason[0] ? s->reason : NULL);
     jw_key_text(j, "problem", s->problem[0] ? s->problem : NULL);

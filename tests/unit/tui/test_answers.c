@@ -90,13 +90,46 @@ static void test_answers_of_another_shape_are_no_harm(void **state)
         assert_int_equal(answer_series(json, live, n), 0);
         answer_marks(json, n);
         answer_alerts(json, &out);
-        answer_guard(json, &out, n);
+        answer_guard(json, n);
+        struct top_details d = {0};
+        answer_life(json, 0, 0, &d);
+        answer_lifeline(json, 16, &d);
+        top_details_done(&d);
         assert_true(out.len > 0);
         buf_done(&out);
         json_decref(json);
         news_free(n);
     }
     snapshot_unref(live);
+}
+
+static void test_a_life_is_found_by_gpu_and_start(void **state)
+{
+    (void)state;
+    json_t *lives =
+        load("{\"processes\":[{\"gpu_index\":0,\"started_at\":\"2026-11-14T10:00:00Z\",\"first_seen\":\"2026-11-14T10:00:10Z\","
+             "\"last_seen\":"
+             "\"2026-11-14T10:01:50Z\",\"energy_joules\":7200,\"memory_peak_mb\":1000},{\"gpu_index\":1,\"energy_joules\":1}]}");
+    json_t *history =
+        load("{\"series\":[{\"times\":[1794650410,1794650460],\"metrics\":[{\"name\":\"memory_mb\",\"mean\":[500,1000]},"
+             "{\"name\":\"utilization_percent\",\"mean\":[null,50]}]}]}");
+    struct top_details d = {0};
+    struct wall start;
+    assert_true(wall_parse(STR("2026-11-14T10:00:00Z"), &start));
+    answer_life(lives, 0, start.ms + 60000, &d); /* another process that had its number before */
+    assert_int_equal(d.since_ms, 0);
+    answer_life(lives, 0, start.ms, &d);
+    assert_int_equal(d.since_ms, start.ms + 10000);
+    assert_int_equal(d.energy_mj, 7200000);
+    answer_lifeline(history, 10, &d);
+    assert_int_equal(d.slots, 10);
+    assert_float_equal(d.vram[0], 0.5, 0.001);
+    assert_float_equal(d.vram[9], 1, 0.001);
+    assert_true(isnan(d.util[0]));
+    assert_float_equal(d.util[9], 0.5, 0.001);
+    top_details_done(&d);
+    json_decref(lives);
+    json_decref(history);
 }
 
 static void test_alerts_that_are_over_are_not_listed(void **state)
@@ -113,9 +146,8 @@ static void test_alerts_that_are_over_are_not_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_moment_has_its_readings_and_processes),
-        TEST(test_health_and_forecast_become_badges),
-        TEST(test_answers_of_another_shape_are_no_harm),
+        TEST(test_a_moment_has_its_readings_and_processes), TEST(test_health_and_forecast_become_badges),
+        TEST(test_answers_of_another_shape_are_no_harm),    TEST(test_a_life_is_found_by_gpu_and_start),
         TEST(test_alerts_that_are_over_are_not_listed),
     };
     return RUN_TESTS(tests);
