@@ -21,7 +21,7 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     json_t *json = NULL;
     bool acts = strcmp(method, "GET") != 0;
-    int result = acts ? act_open(cli, &client, err) : client_open(cli->settings->server.socket, &client, err);
+    int result = acts ? act_open(cli, &client, err) : ask_open(cli, &client, err);
     if (result == 0)
         result = client_request(client, method, path, body, &answer, ANSWER_WITHIN_MS, err);
     if (result >= 400) {
@@ -35,6 +35,8 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
         if (acts) /* who did it */
             json_object_set_new(json, "daemon", json_string(client_place(client)));
     }
+    if (!json && cli->host && err->code == -ENOENT)
+        err->code = -EIO; /* there is no sampling here instead */
     client_close(client);
     return json;
 }

@@ -13,9 +13,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "ask/tunnel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "config/places.h"
+#include "net/http.h"
 #include "net/http_message.h"
 #include "source/replay/reader.h"
 
@@ -24,7 +26,17 @@ enum { INPUT_MAX = 256 * 1024, ANSWER_MAX = 64 << 20, SNAPSHOT_TIMEOUT_MS = 1500
 struct client {
     int fd;
     char path[sizeof((struct sockaddr_un){0}.sun_path)];
+    /* Of another host: */
+    const struct env *env;
+    struct host_place host; /* name "": of this one */
+    bool by_network;        /* by HTTP(S); else through the socket at `path` */
+    struct tunnel *tunnel;
 };
+
+bool client_is_remote(const struct client *c)
+{
+    return c->host.name[0] != '\0';
+}
 
 /* ---- connecting ---- */
 
@@ -100,7 +112,14 @@ int client_open_to_act(const char *configured, struct client **ret, struct error
 
 const char *client_place(const struct client *c)
 {
-    return c->path;
+    return client_is_remote(c) ? c->host.name : c->path;
+}
+
+/* What sentences call it: "the daemon at /run/whirr/whirr.sock", "gpu2". */
+static const char *who(const struct client *c, char text[160])
+{
+    snprintf(text, 160, client_is_remote(c) ? "%s" : "the daemon at %s", client_place(c));
+    return text;
 }
 
 void client_close(struct client *c)
@@ -109,10 +128,11 @@ void client_close(struct client *c)
         return;
     if (c->fd >= 0)
         close(c->fd);
+    tunnel_close(c->tunnel);
     free(c);
 }
 
-/* ---- one request ---- */
+/* ---- one exchange over a socket ---- */
 
 static int wait_for(int fd, short events, struct mono until)
 {
@@ -228,8 +248,82 @@ static int exchange(struct client *c, struct str request, const struct sink *sin
     return result < 0 ? result : m.status;
 }
 
-int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
-                   int64_t timeout_ms, struct error *err)
+/* ---- another host, by network ---- */
+
+/* Where its token and certificate are set. */
+static const char *table_of(const struct client *c, char text[400])
+{
+    char address[300];
+    host_place_text(&c->host, address, sizeof address);
+    if (c->host.configured)
+        snprintf(text, 400, "in [hosts.%s]", c->host.name);
+    else
+        snprintf(text, 400, "in a table [hosts.NAME] with address = \"%s\"", address);
+    return text;
+}
+
+/* Out of a sentence of libcurl, advice where the cause is a usual one. */
+static const char *advice(const struct client *c, const char *said, char text[480])
+{
+    char table[400];
+    text[0] = '\0';
+    if (c->host.by == HOST_BY_HTTPS && (strstr(said, "wrong version number") || strstr(said, "unexpected TLS packet")))
+        snprintf(text, 480, "\nIt doesn't use TLS there. To ask without: --host http://%s:%d, or ssh://%s", c->host.address,
+                 c->host.port, c->host.address);
+    else if (strstr(said, "certificate") || strstr(said, "SSL"))
+        snprintf(text, 480, "\nTo trust its own certificate, copy it here and set ca %s", table_of(c, table));
+    return text;
+}
+
+static int call_network(struct client *c, struct http_request *r, const char *target, struct buf *answer, struct error *err)
+{
+    char base[400], url[8192 + 400], token[512];
+    struct error why = {0};
+    host_place_text(&c->host, base, sizeof base);
+    int length = snprintf(url, sizeof url, "%s%s", base, target);
+    int token_length = snprintf(token, sizeof token, "Authorization: Bearer %s", c->host.token);
+    if (length >= (int)sizeof url || token_length >= (int)sizeof token)
+        return error_set(err, -E2BIG, "the request to %s is too large", c->host.name);
+    const char *const headers[] = {c->host.token[0] ? token : NULL, NULL};
+    r->url = url;
+    r->headers = headers;
+    r->ca_file = c->host.ca[0] ? c->host.ca : NULL;
+    r->secret_url = true; /* the host's name is in the sentence already */
+    r->connect_timeout_ms = c->host.timeout_ms;
+    int status = http_call(c->env, r, answer, &why);
+    if (status >= 0)
+        return status;
+    char more[480];
+    return error_set(err, status, "%s: %s%s", c->host.name, why.text, advice(c, why.text, more));
+}
+
+/* What is refused before any route is looked at is about this client, not about its question. */
+static int check_welcome(struct client *c, int status, struct buf *answer, size_t before, struct error *err)
+{
+    char message[300], table[400];
+    if (!client_is_remote(c) || (status != 401 && status != 421 && status != 429))
+        return status;
+    client_error_text((struct str){answer->at + before, answer->len - before}, message, sizeof message);
+    if (status == 421)
+        return error_set(err, -EACCES, "%s refused: it is not known by that name; add it to server.allowed_hosts there",
+                         c->host.name);
+    if (status == 429)
+        return error_set(err, -EACCES, "%s refused: %s", c->host.name, message);
+    return error_set(err, -EACCES, "%s %s\nMake one there with `whirr token new` and set it as token %s", c->host.name,
+                     c->host.token[0] ? "does not know this token" : "needs a token", table_of(c, table));
+}
+
+static int request_by_network(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
+                              int64_t timeout_ms, struct error *err)
+{
+    struct http_request r = {.method = method, .body = body, .timeout_ms = timeout_ms};
+    return call_network(c, &r, target, answer, err);
+}
+
+/* ---- one request ---- */
+
+static int request_by_socket(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
+                             int64_t timeout_ms, struct error *err)
 {
     struct mono until = {clock_mono(&clock_system).ns + timeout_ms * NS_PER_MS};
     AUTO_BUF struct buf request = BUF(1 << 20);
@@ -256,13 +350,71 @@ int client_request(struct client *c, const char *method, const char *target, con
     if (c->fd >= 0)
         close(c->fd);
     c->fd = -1;
-    return error_set(err, result, "the daemon at %s did not answer: %s", c->path, strerror(-result));
+    char name[160];
+    const char *said = c->tunnel ? tunnel_said(c->tunnel) : "";
+    return error_set(err, result, "%s did not answer: %s%s%s", who(c, name), strerror(-result), said[0] ? "; ssh said: " : "",
+                     said);
+}
+
+int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,
+                   int64_t timeout_ms, struct error *err)
+{
+    size_t before = answer->len;
+    if (client_is_remote(c))
+        timeout_ms = MAX_OF(timeout_ms, c->host.timeout_ms);
+    int status = (c->by_network ? request_by_network : request_by_socket)(c, method, target, body, answer, timeout_ms, err);
+    return check_welcome(c, status, answer, before, err);
+}
+
+/* ---- another host ---- */
+
+/* Behind which of the tunnel's ends a daemon answers. */
+static int find_behind_tunnel(struct client *c, struct error *err)
+{
+    struct error last = {0};
+    for (int n = 0; tunnel_socket(c->tunnel, n); n++) {
+        AUTO_BUF struct buf answer = BUF(1 << 20);
+        str_copy(c->path, sizeof c->path, str_from(tunnel_socket(c->tunnel, n)));
+        int status = request_by_socket(c, "GET", "/api/health", NULL, &answer, c->host.timeout_ms, &last);
+        if (status > 0)
+            return 0;
+        if (status == -ETIMEDOUT)
+            return error_set(err, status, "%s", last.text);
+    }
+    const char *first = tunnel_target(c->tunnel, 0), *second = tunnel_target(c->tunnel, 1), *said = tunnel_said(c->tunnel);
+    return error_set(err, -ECONNREFUSED, "%s: no daemon answers at %s%s%s%s%s", c->host.name, first, second ? " or " : "",
+                     second ? second : "", said[0] ? "; ssh said: " : "", said);
+}
+
+int client_open_host(const struct env *env, const struct host_place *place, bool may_ask, struct client **ret, struct error *err)
+{
+    struct client *c = NULL;
+    int rc = make_client(-1, "", &c, err);
+    if (rc < 0)
+        return rc;
+    c->env = env;
+    c->host = *place;
+    c->by_network = place->by != HOST_BY_SSH;
+    if (!c->by_network && tunnel_open(place, may_ask, &c->tunnel, err) < 0)
+        rc = error_prefix(err, "%s", place->name);
+    else if (!c->by_network)
+        rc = find_behind_tunnel(c, err);
+    if (rc == 0)
+        *ret = c;
+    else
+        client_close(c);
+    return rc;
 }
 
 /* ---- an answer of any length ---- */
 
 int client_download(struct client *c, const char *target, client_piece_fn *each, void *user, struct buf *refusal, struct error *err)
 {
+    char name[160];
+    if (c->by_network) {
+        struct http_request r = {.method = "GET", .each = each, .each_user = user, .timeout_ms = PIECE_TIMEOUT_MS};
+        return check_welcome(c, call_network(c, &r, target, refusal, err), refusal, 0, err);
+    }
     AUTO_BUF struct buf request = BUF(1 << 16);
     buf_printf(&request, "GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: whirr/" WHIRR_VERSION "\r\n\r\n", target);
     if (request.failed)
@@ -273,8 +425,7 @@ int client_download(struct client *c, const char *target, client_piece_fn *each,
     if (c->fd >= 0)
         close(c->fd);
     c->fd = -1;
-    return result >= 0 ? result
-                       : error_set(err, result, "the daemon at %s did not answer to the end: %s", c->path, strerror(-result));
+    return result >= 0 ? result : error_set(err, result, "%s did not answer to the end: %s", who(c, name), strerror(-result));
 }
 
 void client_error_text(struct str answer, char *text, size_t size)
@@ -287,23 +438,23 @@ void client_error_text(struct str answer, char *text, size_t size)
 
 int client_snapshot(struct client *c, unsigned groups, int64_t max_age_ms, const struct snapshot **ret, struct error *err)
 {
-    char target[96];
+    char target[96], name[160];
     snprintf(target, sizeof target, "/api/snapshot?groups=%u&max_age_ms=%lld", groups, (long long)max_age_ms);
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     int status = client_request(c, "GET", target, NULL, &answer, SNAPSHOT_TIMEOUT_MS, err);
     if (status < 0)
         return status;
     if (status == 503)
-        return error_set(err, -EAGAIN, "the daemon at %s is starting: its first sample has not arrived yet", c->path);
+        return error_set(err, -EAGAIN, "%s is starting: its first sample has not arrived yet", who(c, name));
     if (status != 200)
-        return error_set(err, -EPROTO, "the daemon at %s is a different version, without snapshots", c->path);
+        return error_set(err, -EPROTO, "%s is a different version, without snapshots", who(c, name));
     struct replay_reader *reader;
     int result = replay_reader_open_memory(buf_view(&answer).at, answer.len, &reader, err);
     if (result)
-        return error_prefix(err, "the daemon at %s is a different version", c->path);
+        return error_prefix(err, "%s is a different version", who(c, name));
     result = replay_reader_next(reader, ret, err);
     replay_reader_close(reader);
     if (result == 1)
         return 0;
-    return error_set(err, -EPROTO, "cannot read the snapshot that the daemon at %s sent", c->path);
+    return error_set(err, -EPROTO, "cannot read the snapshot that %s sent", who(c, name));
 }

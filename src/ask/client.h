@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks a running daemon over its Unix socket: HTTP with one request at a time, and a time limit on everything.
+ * Asks a running daemon over its Unix socket, or that of another host over HTTPS or an ssh tunnel: one request at a time, and a
+ * time limit on everything.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ask/hosts.h"
 #include "base/buf.h"
+#include "base/env.h"
 #include "base/error.h"
 #include "model/snapshot.h"
 
@@ -17,9 +20,12 @@ int client_open(const char *configured, struct client **ret, struct error *err);
 /* Like client_open(), to change something: exactly one daemon is meant (place_to_act), and no other is asked in its stead.
  * -ENOENT: it is not running; the sentence names the place. -EPERM: it is not, but the system's is, and was left alone. */
 int client_open_to_act(const char *configured, struct client **ret, struct error *err);
+/* The daemon of another host. `may_ask`: ssh may ask on the terminal. The sentences of this client's failures name the host. */
+int client_open_host(const struct env *env, const struct host_place *place, bool may_ask, struct client **ret, struct error *err);
 void client_close(struct client *c); /* NULL is fine */
-/* The path of its socket. */
+/* The path of its socket; of another host, its name. */
 const char *client_place(const struct client *c);
+bool client_is_remote(const struct client *c);
 
 /* The status of the answer, whose body is appended; or -errno. `body` may be NULL: a request without one. */
 int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,

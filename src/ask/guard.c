@@ -39,6 +39,8 @@ static void ask_one(struct round *r, struct client *client)
     struct error err = {0};
     AUTO_BUF struct buf answer = BUF(4 << 20);
     int status = client_request(client, r->method, r->path, r->body, &answer, ANSWER_WITHIN_MS, &err);
+    if (status < 0 && client_is_remote(client))
+        str_copy(r->problem, r->size, str_from(err.text));
     if (status < 0)
         return;
     json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
@@ -61,12 +63,12 @@ json_t *guard_ask(struct cli *cli, const char *method, const char *path, const c
     char folder[PLACE_SIZE], socket[PLACE_SIZE + 300];
     problem[0] = '\0';
     bool acts = strcmp(method, "GET") != 0;
-    if ((acts ? act_open(cli, &client, &err) : client_open(cli->settings->server.socket, &client, &err)) == 0)
+    if ((acts ? act_open(cli, &client, &err) : ask_open(cli, &client, &err)) == 0)
         ask_one(&r, client);
-    else if (acts)
+    else if (acts || cli->host)
         str_copy(problem, size, str_from(err.text));
     client_close(client);
-    if (place_runtime(folder, NULL) == 0) {
+    if (!cli->host && place_runtime(folder, NULL) == 0) {
         AUTO_DIR DIR *dir = opendir(folder);
         for (const struct dirent *e; dir && (e = readdir(dir));) {
             if (!str_starts(str_from(e->d_name), "guard-") || !str_ends(str_from(e->d_name), ".sock"))

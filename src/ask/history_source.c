@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ask/client.h"
+#include "ask/session.h"
 #include "base/cleanup.h"
 #include "config/places.h"
 
@@ -61,10 +62,13 @@ int history_source_open_store(const struct cli *cli, const struct config *config
 int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
 {
     char url[STORE_PLACE_SIZE];
-    struct error none;
+    struct error none = {0};
     bool here = options_has(&cli->options, "store") || options_has(&cli->options, "direct");
     struct client *client = NULL;
-    if (here || client_open(config->server.socket, &client, &none) < 0) {
+    int asked = here ? -ENOENT : ask_open(cli, &client, &none);
+    if (asked < 0 && cli->host)
+        return error_set(err, asked, "%s", none.text);
+    if (asked < 0) {
         int rc = store_place(history_named(cli, config), url, err);
         return rc < 0 ? rc : history_source_open_store(cli, config, url, ret, err);
     }

@@ -135,6 +135,20 @@ int options_parse(struct options *o, const struct option_table *tables, size_t t
     return 0;
 }
 
+static bool is_known_as(const struct option_spec *spec, const char *name)
+{
+    return strcmp(spec->known_as ? spec->known_as : spec->name, name) == 0;
+}
+
+void options_drop(struct options *o, const char *name)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < o->given_count; i++)
+        if (!is_known_as(o->given[i].spec, name))
+            o->given[kept++] = o->given[i];
+    o->given_count = kept;
+}
+
 bool options_has(const struct options *o, const char *name)
 {
     return options_times(o, name) > 0;
@@ -144,14 +158,14 @@ size_t options_times(const struct options *o, const char *name)
 {
     size_t times = 0;
     for (size_t i = 0; i < o->given_count; i++)
-        times += strcmp(o->given[i].spec->name, name) == 0;
+        times += is_known_as(o->given[i].spec, name);
     return times;
 }
 
 const char *options_value(const struct options *o, const char *name, const char *fallback)
 {
     for (size_t i = o->given_count; i > 0; i--)
-        if (strcmp(o->given[i - 1].spec->name, name) == 0)
+        if (is_known_as(o->given[i - 1].spec, name))
             return o->given[i - 1].value ? o->given[i - 1].value : fallback;
     return fallback;
 }

@@ -14,6 +14,7 @@ enum complete { COMPLETE_NOTHING, COMPLETE_FILE, COMPLETE_FOLDER, COMPLETE_GPU, 
 
 struct option_spec {
     const char *name;          /* without the dashes */
+    const char *known_as;      /* by options_has() and the like; NULL: by its name */
     char letter;               /* 0: no short form */
     const char *argument;      /* "SECONDS"; NULL: takes none */
     bool optional;             /* the argument may be left out: --watch[=SECONDS] */
@@ -48,5 +49,7 @@ bool options_has(const struct options *o, const char *name);
 size_t options_times(const struct options *o, const char *name);
 /* The last value given, or `fallback`. */
 const char *options_value(const struct options *o, const char *name, const char *fallback);
+/* Forgets an option that was given. */
+void options_drop(struct options *o, const char *name);
 /* A positive number of seconds in ms; -EINVAL and a sentence otherwise. *ret is untouched when the option was not given. */
 int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, struct error *err);

@@ -12,6 +12,7 @@
 
 #include "ask/cli.h"
 #include "ask/client.h"
+#include "ask/session.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -83,12 +84,13 @@ static void write_target(const struct cli *cli, const struct past_question *q, s
 }
 
 /* 1: answered; 0: there is nobody to ask; -errno: it was asked, and this is the answer. */
-static int ask_daemon(const struct cli *cli, const struct config *config, const struct past_question *q, struct buf *answer,
-                      struct error *err)
+static int ask_daemon(const struct cli *cli, const struct past_question *q, struct buf *answer, struct error *err)
 {
     struct client *client = NULL;
     struct error quiet = {0};
-    if (client_open(config->server.socket, &client, &quiet) < 0) {
+    if (ask_open(cli, &client, &quiet) < 0) {
+        if (cli->host)
+            return error_set(err, quiet.code == -EINVAL ? -EINVAL : -EIO, "%s", quiet.text);
         log_debug("reading the history here", LOG_TEXT("reason", quiet.text));
         return 0;
     }
@@ -98,6 +100,8 @@ static int ask_daemon(const struct cli *cli, const struct config *config, const 
     client_close(client);
     if (status == 200)
         return 1;
+    if (status < 0 && cli->host)
+        return error_set(err, -EIO, "%s", quiet.text);
     if (status < 0) {
         log_warn("reading the history without the daemon", LOG_TEXT("reason", quiet.text));
         return 0;
@@ -145,7 +149,7 @@ static int past_ask(struct cli *cli, struct past_question *q, json_t **ret, stru
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     const struct config *config = cli->settings;
     bool here = options_has(&cli->options, "direct") || options_has(&cli->options, "store");
-    int rc = here ? 0 : ask_daemon(cli, config, q, &answer, err);
+    int rc = here ? 0 : ask_daemon(cli, q, &answer, err);
     if (rc == 0)
         rc = read_here(cli, config, q, &answer, err);
     if (rc < 0)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "ask/client.h"
 #include "ask/settings.h"
@@ -30,13 +31,25 @@ struct session {
     char replay[PATH_SIZE + 32];
 };
 
+static int open_host(const struct cli *cli, struct client **ret, struct error *err)
+{
+    struct host_place place;
+    int rc = host_place_read(cli->host, cli->settings, &place, err);
+    return rc < 0 ? rc : client_open_host(&cli->env, &place, !cli->among_hosts && isatty(STDIN_FILENO), ret, err);
+}
+
+int ask_open(const struct cli *cli, struct client **ret, struct error *err)
+{
+    return cli->host ? open_host(cli, ret, err) : client_open(cli->settings->server.socket, ret, err);
+}
+
 int act_open(const struct cli *cli, struct client **ret, struct error *err)
 {
     static const char *const sampling[] = {"direct", "source", "sysroot"};
     for (size_t i = 0; i < ARRAY_LEN(sampling); i++)
         if (options_has(&cli->options, sampling[i]))
             return error_set(err, -EINVAL, "'%s' acts on a running daemon: it can't be combined with --%s", cli->name, sampling[i]);
-    return client_open_to_act(cli->settings->server.socket, ret, err);
+    return cli->host ? open_host(cli, ret, err) : client_open_to_act(cli->settings->server.socket, ret, err);
 }
 
 static int gather_sources(struct session *s, struct error *err)
@@ -100,7 +113,9 @@ struct session *session_open(struct cli *cli, struct error *err)
     s->max_age_ms = MAX_AGE_MS;
     int result = gather_sources(s, err);
     add_recording_of_bundle(s);
-    if (!result && wants_daemon(s))
+    if (!result && cli->host)
+        result = open_host(cli, &s->client, err);
+    else if (!result && wants_daemon(s))
         open_client(s);
     if (!result && !s->client)
         result = open_engine(s, err);
@@ -142,6 +157,10 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
     struct error why = {0};
     if (s->client && client_snapshot(s->client, groups, s->max_age_ms, &snapshot, &why) == 0)
         return snapshot;
+    if (s->client && s->cli->host) {
+        *err = why;
+        return NULL;
+    }
     if (s->client)
         give_up_daemon(s, &why);
     if (!s->engine && open_engine(s, err))
@@ -181,7 +200,8 @@ int session_only(struct session *s, const struct snapshot *snapshot, int *ret_on
         return 0;
     }
     if (snapshot->gpu_count == 0)
-        return error_set(err, -ENODEV, "no GPU matches '%s': none was found on this host", which);
+        return error_set(err, -ENODEV, "no GPU matches '%s': none was found on %s", which,
+                         s->cli->host ? s->cli->host : "this host");
     if (snapshot->gpu_count == 1)
         return error_set(err, -ENODEV, "no GPU matches '%s': there is one, with index %d", which, snapshot->gpus[0].index);
     return error_set(err, -ENODEV, "no single GPU matches '%s': indexes go from %d to %d, see `whirr devices`", which,

@@ -16,6 +16,10 @@ struct session;
 struct client;
 int act_open(const struct cli *cli, struct client **ret, struct error *err);
 
+/* For a command that looks: the daemon of --host, else of this host. -ENOENT: none is running here. Never -ENOENT with --host:
+ * nothing of this host may be shown in its stead. */
+int ask_open(const struct cli *cli, struct client **ret, struct error *err);
+
 /* NULL and a sentence on failure. -EINVAL in err: wrong usage. */
 struct session *session_open(struct cli *cli, struct error *err);
 void session_close(struct session *s); /* NULL is fine */

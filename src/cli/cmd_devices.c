@@ -65,6 +65,7 @@ const struct command command_devices = {
     .option_count = ARRAY_LEN(device_options),
     .examples = device_examples,
     .example_count = ARRAY_LEN(device_examples),
+    .remote = true,
     .run = run_devices,
 };
 
@@ -79,5 +80,6 @@ const struct command command_driver = {
     .summary = "Show the driver, CUDA and NVML versions",
     .examples = driver_examples,
     .example_count = ARRAY_LEN(driver_examples),
+    .remote = true,
     .run = run_driver,
 };

@@ -85,7 +85,7 @@ static int first_look(struct cli *cli, struct session *session, const struct sna
     /* A simulated or recorded machine has no history of its own. */
     bool named = options_has(&cli->options, "store");
     struct error problem = {0};
-    if (named || (!options_has(&cli->options, "source") && !env_is_recorded(&cli->env)))
+    if (named || (!cli->host && !options_has(&cli->options, "source") && !env_is_recorded(&cli->env)))
         own.seen_s = forecast_see_past(cli, *now, own.memory, &problem);
     if (problem.code)
         return error_set(err, problem.code, "%s", problem.text);
@@ -176,5 +176,6 @@ const struct command command_forecast = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .remote = true,
     .run = run,
 };

@@ -80,6 +80,9 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     __attribute__((cleanup(cleanup_health))) struct health *remembered = NULL;
     if (session_get(session, "/api/gpu/health", &answer) == 200)
         remembered = health_from_json(buf_view(&answer), &basis, &texts);
+    if (!remembered && cli->host)
+        return error_set(err, -EPROTO, "%s sent no verdict on its GPUs: it is a different version, or has no health monitoring",
+                         cli->host);
     if (!remembered)
         return look_here(cli, s, only, out, err);
     write_answer(cli, remembered, &basis, only, out);
@@ -122,5 +125,6 @@ const struct command command_health = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .remote = true,
     .run = run,
 };

@@ -116,5 +116,6 @@ const struct command command_ps = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .remote = true,
     .run = run,
 };

@@ -135,5 +135,6 @@ const struct command command_why = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .remote = true,
     .run = run,
 };

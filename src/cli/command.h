@@ -27,6 +27,7 @@ struct command {
     const struct example *examples;
     size_t example_count;
     bool hidden;
+    bool remote;                 /* can ask another host (--host) */
     bool alone;                  /* needs no settings, or reads them in its own way */
     int (*run)(struct cli *cli); /* returns the exit status */
 };
@@ -36,6 +37,8 @@ struct command {
 extern const struct command *const command_table[];
 extern const size_t command_count;
 extern const struct option_table global_options;
+/* --host in front of the command, where a command has one of its own. */
+extern const struct option_table host_option;
 
 const struct command *command_find(const char *name); /* NULL: unknown */
 

@@ -143,6 +143,8 @@ static int read_names(struct fields *f, const char *usual, struct error *err)
     f->text = strdup(options_value(&f->cli->options, "fields", usual));
     if (!f->text)
         return error_set(err, -ENOMEM, "out of memory");
+    if (f->cli->among_hosts) /* of several hosts, each row says whose it is */
+        f->names[f->count++] = "host";
     for (char *at = f->text, *next; at; at = next) {
         next = strchr(at, ',');
         if (next)
@@ -165,6 +167,8 @@ static int put_rows(struct fields *f, struct buf *out, const json_t *rows, struc
     titled = true;
     json_array_foreach(rows, i, row)
     {
+        if (f->cli->host)
+            json_object_set_new((json_t *)row, "host", json_string(f->cli->host));
         int rc = f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
         if (rc < 0)
             return rc;

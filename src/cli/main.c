@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/elsewhere.h"
 #include "cli/show.h"
 
 enum { WIDTH_UNKNOWN = 80 };
@@ -127,7 +128,7 @@ static int run(struct cli *cli, bool named)
     if (status == EXIT_FINE && !command->alone)
         status = settings_open(cli);
     if (status == EXIT_FINE)
-        status = command->run(cli);
+        status = options_has(&cli->options, "asked-host") ? run_elsewhere(cli) : command->run(cli);
     config_free(TAKE(cli->settings));
     return status;
 }
@@ -143,10 +144,14 @@ int main(int argc, char **argv)
     cli.name = cli.command ? cli.command->name : NULL;
     if (!cli.command)
         return unknown_command(argv[word]);
-    for (int i = word; named && i + 1 < argc; i++)
-        argv[i] = argv[i + 1];
-    struct option_table tables[] = {{cli.command->options, cli.command->option_count}, global_options};
-    if (options_parse(&cli.options, tables, ARRAY_LEN(tables), argc - named, argv, &err) < 0)
+    /* In front of the command --host is the one to ask; behind it a command may have one of its own. */
+    struct option_table tables[] = {host_option, {cli.command->options, cli.command->option_count}, global_options};
+    int result = options_parse(&cli.options, tables, ARRAY_LEN(tables), word, argv, &err);
+    if (result == 0 && named) {
+        argv[word] = argv[0];
+        result = options_parse(&cli.options, tables + 1, ARRAY_LEN(tables) - 1, argc - word, argv + word, &err);
+    }
+    if (result < 0)
         return cli_usage(named ? &cli : NULL, "%s", err.text);
     cli.json = options_has(&cli.options, "json");
     setup_page(&cli);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask/tunnel.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "cli/fields.h"
@@ -23,6 +24,7 @@ static volatile sig_atomic_t cursor_hidden;
 static void on_signal(int signal)
 {
     (void)signal;
+    tunnel_abandon();
     static const char show_cursor[] = "\033[?25h\n";
     if (cursor_hidden && write(STDOUT_FILENO, show_cursor, sizeof show_cursor - 1) < 0)
         _exit(EXIT_FINE);
@@ -123,8 +125,12 @@ static int watch(struct cli *cli, struct session *session, render_fn *render, in
 }
 
 /* The one-shot is over when its text is out. Closing the driver properly would take 4 ms more, and the kernel does it anyway. */
-static int leave(struct session *session, int status)
+static int leave(const struct cli *cli, struct session *session, int status)
 {
+    if (cli->host) { /* a tunnel is taken down */
+        session_close(session);
+        return status;
+    }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     session_close(session); /* whatever is not freed is to be found */
     return status;
@@ -135,15 +141,53 @@ static int leave(struct session *session, int status)
 #endif
 }
 
+/* Once, or with --watch until the end. `session` is closed or left to the kernel. */
+static int show_with(struct cli *cli, struct session *session, render_fn *render, bool again, int64_t every_ms)
+{
+    struct error err = {0};
+    if (!again) {
+        AUTO_BUF struct buf frame = BUF(FRAME_MAX);
+        cli->page.now = clock_wall(cli->env.clock);
+        int status = render(cli, session, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame);
+        if (status == EXIT_FAILED && cli->failure_status)
+            status = cli->failure_status;
+        return leave(cli, session, status == EXIT_FINE ? cli->status : status);
+    }
+    if (session)
+        session_set_max_age(session, every_ms / 2);
+    int status = watch(cli, session, render, every_ms);
+    session_close(session);
+    return status;
+}
+
+static int read_watch(struct cli *cli, bool *again, int64_t *every_ms)
+{
+    struct error err = {0};
+    *every_ms = WATCH_DEFAULT_MS;
+    *again = options_has(&cli->options, "watch");
+    if (options_seconds(&cli->options, "watch", every_ms, &err) < 0)
+        return cli_usage(cli, "%s", err.text);
+    if (*again)
+        catch_signals();
+    return EXIT_FINE;
+}
+
+int show_without_session(struct cli *cli, render_fn *render)
+{
+    bool again;
+    int64_t every_ms;
+    int status = read_watch(cli, &again, &every_ms);
+    return status == EXIT_FINE ? show_with(cli, NULL, render, again, every_ms) : status;
+}
+
 int show(struct cli *cli, render_fn *render)
 {
     struct error err = {0};
-    int64_t every_ms = WATCH_DEFAULT_MS;
-    bool again = options_has(&cli->options, "watch");
-    if (options_seconds(&cli->options, "watch", &every_ms, &err) < 0)
-        return cli_usage(cli, "%s", err.text);
-    if (again)
-        catch_signals();
+    bool again;
+    int64_t every_ms;
+    int status = read_watch(cli, &again, &every_ms);
+    if (status != EXIT_FINE)
+        return status;
     struct session *session = session_open(cli, &err);
     if (!session && cli->failure_status) {
         cli_fail("%s", err.text);
@@ -151,16 +195,5 @@ int show(struct cli *cli, render_fn *render)
     }
     if (!session)
         return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
-    if (!again) {
-        AUTO_BUF struct buf frame = BUF(FRAME_MAX);
-        cli->page.now = clock_wall(cli->env.clock);
-        int status = render(cli, session, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame);
-        if (status == EXIT_FAILED && cli->failure_status)
-            status = cli->failure_status;
-        return leave(session, status == EXIT_FINE ? cli->status : status);
-    }
-    session_set_max_age(session, every_ms / 2);
-    int status = watch(cli, session, render, every_ms);
-    session_close(session);
-    return status;
+    return show_with(cli, session, render, again, every_ms);
 }

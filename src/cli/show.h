@@ -16,5 +16,8 @@ typedef int render_fn(struct cli *cli, struct session *session, struct buf *out,
 /* Opens a session, shows what `render` writes, and returns the exit status. */
 int show(struct cli *cli, render_fn *render);
 
+/* The same without a session: `render` gets none. */
+int show_without_session(struct cli *cli, render_fn *render);
+
 /* Pretty for one answer, one line for each with --watch. */
 struct json_writer show_json(const struct cli *cli, struct buf *out);

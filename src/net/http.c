@@ -12,11 +12,24 @@
 
 enum { CONNECT_TIMEOUT_MS = 3000, TIMEOUT_MS = 10000 };
 
-static size_t take_body(char *bytes, size_t size, size_t count, void *to)
+/* Where the body goes. */
+struct transfer {
+    CURL *handle;
+    const struct http_request *request;
+    struct buf *body;
+    int failure; /* of request->each */
+};
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *user)
 {
-    struct buf *body = to;
-    buf_add(body, bytes, size * count);
-    return body->failed ? 0 : size * count; /* 0 ends the transfer */
+    struct transfer *t = user;
+    long status = 0;
+    if (t->request->each && curl.easy_getinfo(t->handle, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK && status == 200) {
+        t->failure = t->request->each(t->request->each_user, (struct str){bytes, size * count});
+        return t->failure < 0 ? 0 : size * count; /* 0 ends the transfer */
+    }
+    buf_add(t->body, bytes, size * count);
+    return t->body->failed ? 0 : size * count;
 }
 
 static struct curl_slist *header_list(const struct http_request *r)
@@ -31,22 +44,38 @@ static struct curl_slist *header_list(const struct http_request *r)
     return list;
 }
 
-static void set_options(CURL *c, const struct http_request *r, struct curl_slist *headers, struct buf *body, char *said)
+/* An answer of any length has no limit on the whole: it is given up when it stands still. */
+static void set_time_limits(CURL *c, const struct http_request *r)
+{
+    long timeout_ms = (long)(r->timeout_ms ? r->timeout_ms : TIMEOUT_MS);
+    curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_timeout_ms ? r->connect_timeout_ms : CONNECT_TIMEOUT_MS));
+    if (!r->each) {
+        curl.easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout_ms);
+        return;
+    }
+    curl.easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl.easy_setopt(c, CURLOPT_LOW_SPEED_TIME, MAX_OF(timeout_ms / (long)MS_PER_S, 1L));
+}
+
+static void set_options(CURL *c, const struct http_request *r, struct curl_slist *headers, struct transfer *transfer, char *said)
 {
     curl.easy_setopt(c, CURLOPT_URL, r->url);
     curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl.easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
     curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_timeout_ms ? r->connect_timeout_ms : CONNECT_TIMEOUT_MS));
-    curl.easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)(r->timeout_ms ? r->timeout_ms : TIMEOUT_MS));
+    set_time_limits(c, r);
     curl.easy_setopt(c, CURLOPT_USERAGENT, "whirr/" WHIRR_VERSION);
     curl.easy_setopt(c, CURLOPT_ERRORBUFFER, said);
     curl.easy_setopt(c, CURLOPT_HTTPHEADER, headers);
     curl.easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
-    curl.easy_setopt(c, CURLOPT_WRITEDATA, body);
+    curl.easy_setopt(c, CURLOPT_WRITEDATA, transfer);
     curl.easy_setopt(c, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
     if (r->unix_socket)
         curl.easy_setopt(c, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
+    if (r->ca_file) {
+        curl.easy_setopt(c, CURLOPT_CAINFO, r->ca_file);
+        curl.easy_setopt(c, CURLOPT_CAPATH, NULL); /* these alone */
+    }
     if (r->insecure_tls) {
         curl.easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
         curl.easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -72,7 +101,8 @@ int http_call(const struct env *env, const struct http_request *request, struct 
     AUTO_BUF struct buf ignored = BUF(1024 * 1024);
     char said[CURL_ERROR_SIZE] = "";
     struct curl_slist *headers = header_list(request);
-    set_options(c, request, headers, body ? body : &ignored, said);
+    struct transfer transfer = {.handle = c, .request = request, .body = body ? body : &ignored};
+    set_options(c, request, headers, &transfer, said);
     CURLcode code = curl.easy_perform(c);
     long status = 0;
     curl_off_t pause_s = 0;
@@ -82,6 +112,8 @@ int http_call(const struct env *env, const struct http_request *request, struct 
         *request->retry_after_ms = MIN_OF(MAX_OF(pause_s, 0), 86400) * MS_PER_S;
     curl.easy_cleanup(c);
     curl.slist_free_all(headers);
+    if (transfer.failure < 0)
+        return error_set(err, transfer.failure, "%s", strerror(-transfer.failure));
     const char *why = said[0] ? said : curl.easy_strerror(code);
     if (code != CURLE_OK && request->secret_url)
         return error_set(err, curl_errno(code), "%s", why);

@@ -19,7 +19,11 @@ struct http_request {
     int64_t timeout_ms;         /* of the whole request; 0: 10000 */
     const char *tls_ca;         /* file with the certificates to trust; NULL: those of the system */
     bool insecure_tls;          /* only when a person asked for it */
+    const char *ca_file;        /* the certificates to trust instead of the system's; NULL: the system's */
     bool secret_url;            /* messages do not name the URL */
+    /* Gets the body of a 200 piece by piece, of any length, instead of `body`; returns 0 or -errno, which ends it. May be NULL. */
+    int (*each)(void *user, struct str piece);
+    void *each_user;
     int64_t *retry_after_ms;    /* what the answer's Retry-After says, 0 where it says nothing; may be NULL */
     const _Atomic bool *cancel; /* becomes true: given up within about a second with -ECANCELED; may be NULL */
 };

@@ -113,6 +113,8 @@ static int list_rules(struct cli *cli)
                        ? NULL
                        : alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
+    if (!body && cli->host)
+        return cli_fail("%s", err.text);
     if (!body) {
         struct config *config = NULL;
         struct alert_rules *rules = NULL;
@@ -239,5 +241,6 @@ const struct command command_alert = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .remote = true,
     .run = run,
 };

@@ -46,6 +46,10 @@ static int status(struct cli *cli, const char *name)
     char problem[512];
     size_t asked;
     json_t *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
+    if (cli->host && !asked && problem[0]) {
+        json_decref(workers);
+        return cli_fail("%s", problem);
+    }
     int result =
         name && json_array_size(workers) == 0 ? cli_fail("no worker '%s' is under guard", name) : print_workers(cli, workers);
     json_decref(workers);
@@ -174,6 +178,8 @@ static int run(struct cli *cli)
     const char *const *arguments = cli->options.arguments;
     size_t count = cli->options.argument_count;
     const char *word = count ? arguments[0] : "status";
+    if (cli->host && (strcmp(word, "run") == 0 || strcmp(word, "attach") == 0 || strcmp(word, "probe") == 0))
+        return cli_usage(cli, "'guard %s' works on this host only, not with --host", word);
     if (strcmp(word, "run") == 0)
         return count > 1 ? guard_front_run(cli, arguments + 1, count - 1) : cli_usage(cli, "'guard run' needs -- COMMAND...");
     if (count > 2)
@@ -243,5 +249,6 @@ const struct command command_guard = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .remote = true,
     .run = run,
 };

@@ -208,5 +208,6 @@ const struct command command_history = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .remote = true,
     .run = run,
 };

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads the address of another host.
+ */
+#include "ask/hosts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+
+#define ADDRESS_SYNTAX "NAME[:PORT], https://NAME[:PORT], http://NAME[:PORT], or ssh://[USER@]NAME[:PORT]"
+
+static bool is_loopback(const char *address)
+{
+    return strcmp(address, "localhost") == 0 || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+/* What may stand in a host or user name. The first must not be a dash: ssh would take it for an option. */
+static bool is_name(struct str text, const char *more)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i], low = (char)(c | 0x20);
+        if (!((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || (c && strchr(more, c)) || (c == '-' && i)))
+            return false;
+    }
+    return text.len > 0;
+}
+
+static bool read_port(struct str text, int *port)
+{
+    int64_t number;
+    if (!str_to_i64(text, &number) || number < 1 || number > 65535)
+        return false;
+    *port = (int)number;
+    return true;
+}
+
+/* "name", "name:port", "[::1]:port" */
+static bool read_name_and_port(struct str rest, struct host_place *p)
+{
+    struct str name = rest, port = {0};
+    if (rest.len && rest.at[0] == '[') {
+        const char *end = memchr(rest.at, ']', rest.len);
+        if (!end)
+            return false;
+        name = (struct str){rest.at + 1, (size_t)(end - rest.at) - 1};
+        port = (struct str){end + 1, rest.len - name.len - 2};
+        if (port.len && port.at[0] != ':')
+            return false;
+    } else {
+        const char *colon = memchr(rest.at, ':', rest.len);
+        if (colon) {
+            name.len = (size_t)(colon - rest.at);
+            port = (struct str){colon, rest.len - name.len};
+        }
+    }
+    if (!is_name(name, name.at > rest.at ? ".:%" : "._") || name.len >= sizeof p->address)
+        return false;
+    str_copy(p->address, sizeof p->address, name);
+    return !port.len || read_port((struct str){port.at + 1, port.len - 1}, &p->port);
+}
+
+static bool read_ssh(struct str rest, struct host_place *p)
+{
+    const char *slash = memchr(rest.at, '/', rest.len);
+    if (slash) {
+        struct str path = {slash, rest.len - (size_t)(slash - rest.at)};
+        if (path.len >= sizeof p->socket || memchr(path.at, ':', path.len)) /* ssh separates with it */
+            return false;
+        if (path.len > 1)
+            str_copy(p->socket, sizeof p->socket, path);
+        rest.len = (size_t)(slash - rest.at);
+    }
+    const char *at = memchr(rest.at, '@', rest.len);
+    if (at) {
+        struct str user = {rest.at, (size_t)(at - rest.at)};
+        if (!is_name(user, "._+") || user.len >= sizeof p->user)
+            return false;
+        str_copy(p->user, sizeof p->user, user);
+        rest = (struct str){at + 1, rest.len - user.len - 1};
+    }
+    return read_name_and_port(rest, p);
+}
+
+static bool read_address(const char *text, struct host_place *p)
+{
+    struct str rest = str_from(text);
+    static const struct {
+        const char *scheme;
+        enum host_transport by;
+    } schemes[] = {{"https://", HOST_BY_HTTPS}, {"http://", HOST_BY_HTTP}, {"ssh://", HOST_BY_SSH}};
+    bool named = false;
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0] && !named; i++) {
+        size_t len = strlen(schemes[i].scheme);
+        named = str_starts(rest, schemes[i].scheme);
+        p->by = schemes[i].by;
+        if (named)
+            rest = (struct str){rest.at + len, rest.len - len};
+    }
+    if (named && p->by == HOST_BY_SSH)
+        return read_ssh(rest, p);
+    if (named && rest.len && rest.at[rest.len - 1] == '/')
+        rest.len--;
+    p->port = HOST_PORT;
+    if (!read_name_and_port(rest, p))
+        return false;
+    if (!named)
+        p->by = is_loopback(p->address) ? HOST_BY_HTTP : HOST_BY_HTTPS;
+    return true;
+}
+
+/* A token is as good as a key: as with ssh, a file that others can read is not used. */
+static int check_secrecy(const struct config_hosts *h, struct error *err)
+{
+    const struct config_origin *origin = config_origin_of(&h->entry, "hosts", "token");
+    struct stat info;
+    if (!origin || origin->kind != CONFIG_FROM_FILE || stat(origin->where, &info) < 0 || !(info.st_mode & 077))
+        return 0;
+    return error_set(err, -EPERM, "cannot use the token of [hosts.%s]: others can read %s\nRun: chmod 600 %s", h->entry.name,
+                     origin->where, origin->where);
+}
+
+int host_place_read(const char *given, const struct config *config, struct host_place *ret, struct error *err)
+{
+    struct host_place p = {.token = "", .ca = "", .timeout_ms = 5000};
+    const struct config_hosts *table = NULL;
+    for (size_t i = 0; config && i < config->hosts_count && !table; i++)
+        if (strcmp(config->hosts[i].entry.name, given) == 0 || strcmp(config->hosts[i].address, given) == 0)
+            table = &config->hosts[i];
+    const char *address = table && table->address[0] ? table->address : given;
+    str_copy_clean(p.name, sizeof p.name, str_from(given));
+    if (!read_address(address, &p))
+        return error_set(err, -EINVAL, "invalid %s '%s'; expected " ADDRESS_SYNTAX,
+                         table ? "address of a host" : "value for --host", address);
+    p.configured = table != NULL;
+    if (table) {
+        p.token = table->token;
+        p.ca = table->ca;
+        p.timeout_ms = table->timeout_ms;
+    }
+    int rc = p.token[0] ? check_secrecy(table, err) : 0;
+    if (rc == 0)
+        *ret = p;
+    return rc;
+}
+
+void host_place_text(const struct host_place *p, char *text, size_t size)
+{
+    static const char *const schemes[] = {"http", "https", "ssh"};
+    bool number = strchr(p->address, ':') != NULL;
+    char port[16] = "";
+    if (p->port)
+        snprintf(port, sizeof port, ":%d", p->port);
+    snprintf(text, size, "%s://%s%s%s%s%s%s%s", schemes[p->by], p->user, p->user[0] ? "@" : "", number ? "[" : "", p->address,
+             number ? "]" : "", port, p->socket);
+}
