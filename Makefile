@@ -1,7 +1,7 @@
 # The front door. Meson and ninja do the work; tools/deps installs what is missing.
 BUILD ?= build
 
-.PHONY: run build check test bench lint format install docs clean
+.PHONY: run build check test bench lint format install uninstall tarball deb rpm release-check clean
 
 run: build
 	@tools/run $(BUILD)/whirr
@@ -35,5 +35,16 @@ format:
 install: build
 	@meson install -C $(BUILD) --no-rebuild
 
+uninstall:
+	@tools/uninstall $(BUILD)
+
+tarball deb rpm:
+	@tools/deps package
+	@tools/package $@
+
+release-check:
+	@tools/deps package release
+	@tools/release-check
+
 clean:
-	rm -rf $(BUILD) build-*
+	rm -rf $(BUILD) build-* dist

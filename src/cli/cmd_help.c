@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr help and whirr version.
+ * whirr help.
  */
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "cli/command.h"
 #include "cli/show.h"
 
@@ -61,27 +60,4 @@ const struct command command_help = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .run = run_help,
-};
-
-static int run_version(struct cli *cli)
-{
-    AUTO_BUF struct buf out = BUF(4096);
-    if (cli->json) {
-        struct json_writer j = JSON_WRITER_PRETTY(&out);
-        jw_object(&j);
-        jw_key_text(&j, "name", "whirr");
-        jw_key_text(&j, "version", WHIRR_VERSION);
-        jw_end(&j);
-        buf_char(&out, '\n');
-    } else {
-        buf_printf(&out, "whirr %s\n", WHIRR_VERSION);
-    }
-    return show_text(&out);
-}
-
-const struct command command_version = {
-    .name = "version",
-    .group = HELP_SETUP,
-    .summary = "Show the version",
-    .run = run_version,
 };

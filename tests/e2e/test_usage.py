@@ -89,8 +89,15 @@ def test_no_gpu_is_fine_and_says_why_and_what_to_do(whirr, bare_machine):
 
 def test_version(whirr):
     assert re.fullmatch(r"whirr \d+\.\d+\.\d+\n", whirr("--version").out)
-    assert whirr("version").out == whirr("-V").out
-    assert whirr("version", "--json").json()["name"] == "whirr"
+    assert whirr("version").out.startswith(whirr("-V").out.rstrip() + " (commit ")
+    lines = whirr("version").out.splitlines()
+    assert re.fullmatch(r"whirr \S+ \(commit ([0-9a-f]{7,40}(-dirty)?|unknown)\)", lines[0]), lines
+    assert lines[1].startswith("Features: sqlite") and lines[-1].startswith("Sources:  nvml, ")
+    facts = whirr("version", "--json").json()
+    assert facts["name"] == "whirr" and f"(commit {facts['commit']})" in lines[0]
+    assert set(facts["features"]) >= {"dashboard", "api_page", "tls", "postgresql"} and "amdgpu" in facts["sources"]
+    for name, there in facts["features"].items():  # said to be missing, or to be there: one of both
+        assert (name in lines[1]) == there, name
 
 
 def test_options_may_stand_before_and_behind_the_command(whirr):

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr version: which whirr this is, and what this build can do on this host.
+ */
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+#include "base/version.h"
+#include "cli/show.h"
+#include "serve/http/assets.h"
+#include "source/source.h"
+
+/* A feature is built in (an asset), or comes with a library that is loaded when it is first needed. */
+static const struct feature {
+    const char *name;
+    const char *asset;
+    const char *libraries[2];
+} features[] = {
+    {"dashboard", .asset = "/web/app.js"},
+    {"api_page", .asset = "/docs/index.html"},
+    {"https", .libraries = {"libcurl.so.4", "libcurl-gnutls.so.4"}},
+    {"tls", .libraries = {"libssl.so.3"}},
+    {"gzip", .libraries = {"libz.so.1"}},
+    {"postgresql", .libraries = {"libpq.so.5"}},
+    {"gamemode", .libraries = {"libsystemd.so.0"}},
+};
+
+static bool can_load(const struct env *env, const char *library)
+{
+    return library && env->load_library(env, library, NULL);
+}
+
+static bool is_there(const struct env *env, const struct feature *f)
+{
+    return f->asset ? asset_find(f->asset) != NULL : can_load(env, f->libraries[0]) || can_load(env, f->libraries[1]);
+}
+
+static void as_json(const struct env *env, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER_PRETTY(out);
+    jw_object(&j);
+    jw_key_text(&j, "name", "whirr");
+    jw_key_text(&j, "version", WHIRR_VERSION);
+    jw_key_text(&j, "commit", version_commit);
+    jw_key(&j, "features");
+    jw_object(&j);
+    for (size_t i = 0; i < ARRAY_LEN(features); i++)
+        jw_key_bool(&j, features[i].name, is_there(env, &features[i]));
+    jw_end(&j);
+    jw_key(&j, "sources");
+    jw_array(&j);
+    for (size_t i = 0; i < source_registry_count; i++)
+        jw_text(&j, source_registry[i]->name);
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+}
+
+static void as_text(const struct env *env, struct buf *out)
+{
+    buf_printf(out, "whirr %s (commit %s)\nFeatures: sqlite", WHIRR_VERSION, version_commit);
+    for (size_t i = 0; i < ARRAY_LEN(features); i++)
+        if (is_there(env, &features[i]))
+            buf_printf(out, ", %s", features[i].name);
+    const char *before = "\nMissing:  ";
+    for (size_t i = 0; i < ARRAY_LEN(features); i++) {
+        if (is_there(env, &features[i]))
+            continue;
+        buf_printf(out, "%s%s (%s)", before, features[i].name, features[i].asset ? "not in this build" : features[i].libraries[0]);
+        before = ", ";
+    }
+    for (size_t i = 0; i < source_registry_count; i++)
+        buf_printf(out, "%s%s", i ? ", " : "\nSources:  ", source_registry[i]->name);
+    buf_char(out, '\n');
+}
+
+static int run(struct cli *cli)
+{
+    AUTO_BUF struct buf out = BUF(4096);
+    if (cli->json)
+        as_json(&cli->env, &out);
+    else
+        as_text(&cli->env, &out);
+    return show_text(&out);
+}
+
+const struct command command_version = {
+    .alone = true,
+    .name = "version",
+    .group = HELP_SETUP,
+    .summary = "Show the version, its commit, and what this build can do here",
+    .run = run,
+};

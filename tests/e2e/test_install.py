@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""make install and make uninstall: what is put there, and that nothing of it stays."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT
+
+
+@pytest.fixture
+def installed(tmp_path):
+    if not shutil.which("meson"):
+        pytest.skip("meson is not installed")
+    subprocess.run(["meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet"], env=dict(os.environ, DESTDIR=str(tmp_path)), check=True,
+                   capture_output=True, timeout=60)
+    return tmp_path
+
+
+def files(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+def uninstall(folder):
+    return subprocess.run([ROOT / "tools" / "uninstall", str(BUILD)], env=dict(os.environ, DESTDIR=str(folder)), check=True, capture_output=True,
+                          text=True, timeout=60).stdout
+
+
+def test_everything_is_installed_and_nothing_stays(installed):
+    there = files(installed)
+    for name in ("bin/whirr", "lib/systemd/system/whirr.service", "lib/systemd/user/whirr.service", "lib/sysusers.d/whirr.conf",
+                 "lib/tmpfiles.d/whirr.conf", "share/bash-completion/completions/whirr", "share/zsh/site-functions/_whirr",
+                 "share/fish/vendor_completions.d/whirr.fish"):
+        assert f"usr/local/{name}" in there
+    if shutil.which("scdoc"):
+        assert {"usr/local/share/man/man1/whirr.1", "usr/local/share/man/man1/whirr-version.1"} <= there
+    unit = (installed / "usr/local/lib/systemd/system/whirr.service").read_text()
+    assert "ExecStart=/usr/local/bin/whirr serve" in unit
+    assert uninstall(installed).startswith(f"{len(there)} files removed")
+    assert list(installed.iterdir()) == []
+    assert "Nothing of whirr is installed" in uninstall(installed)
+
+
+def test_what_others_put_there_stays(installed):
+    other = installed / "usr/local/share/man/man1/other.1"
+    other.write_text("")
+    uninstall(installed)
+    assert files(installed) == {"usr/local/share/man/man1/other.1"}
+    assert pathlib.Path(other).exists()
