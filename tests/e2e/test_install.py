@@ -48,3 +48,11 @@ def test_what_others_put_there_stays(installed):
     uninstall(installed)
     assert files(installed) == {"usr/local/share/man/man1/other.1"}
     assert pathlib.Path(other).exists()
+
+
+def test_recipes_are_of_this_version(whirr):
+    """The version is kept in meson.build; recipes that cannot read it from there say the same."""
+    version = whirr("--version").out.split()[1]
+    assert f"\npkgver={version}\n" in (ROOT / "packaging/aur/PKGBUILD").read_text()
+    assert f'version = "{version}";' in (ROOT / "packaging/nix/default.nix").read_text()
+    subprocess.run(["bash", "-n", str(ROOT / "packaging/aur/PKGBUILD")], check=True)
