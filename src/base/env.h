@@ -36,6 +36,7 @@ struct env {
     const char *nvidia_smi;      /* program name or path */
     const char *rocm_smi;        /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
     const char *visible_devices; /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
+    const char *node_name;       /* NODE_NAME: the Kubernetes node, as a DaemonSet passes it on; NULL when unset */
     const char *self_program;    /* this program, to start itself as a helper */
     const struct clock *clock;
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */

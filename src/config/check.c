@@ -127,6 +127,27 @@ static void check_releases(const struct config *config, struct config_problems *
     }
 }
 
+static bool is_label_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    bool reserved = name[0] == '_' && name[1] == '_'; /* Prometheus keeps these for itself */
+    return name[0] && !(name[0] >= '0' && name[0] <= '9') && name[strspn(name, letters)] == '\0' && !reserved;
+}
+
+static void check_metrics(const struct config *config, struct config_problems *problems)
+{
+    const struct config_metrics *m = &config->metrics;
+    for (size_t i = 0; i < m->sets.count; i++)
+        if (strcmp(m->sets.items[i], "dcgm") != 0 && strcmp(m->sets.items[i], "nvidia_smi") != 0)
+            problem_add(problems, false, config_origin_of(&m->entry, "metrics", "sets"),
+                        "metrics.sets: unknown set '%s'; expected dcgm or nvidia_smi", m->sets.items[i]);
+    for (size_t i = 0; i < m->labels.count; i++)
+        if (!is_label_name(m->labels.pairs[i].key))
+            problem_add(problems, false, config_origin_of(&m->entry, "metrics", "labels"),
+                        "metrics.labels: invalid label name '%s'; expected letters, digits and _, not first a digit or two _",
+                        m->labels.pairs[i].key);
+}
+
 void config_check(const struct config *config, struct config_problems *problems)
 {
     for (size_t i = 0; i < config_section_count; i++)
@@ -134,6 +155,7 @@ void config_check(const struct config *config, struct config_problems *problems)
             check_required(config, &config_sections[i], problems);
     check_notify(config, problems);
     check_releases(config, problems);
+    check_metrics(config, problems);
 
     const struct config_server *server = &config->server;
     if (!server->tls_certificate[0] != !server->tls_key[0])

@@ -68,6 +68,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
         .high_usage_percent = c->alerts.high_usage_percent,
         .price_per_kwh = c->energy.price_per_kwh,
     };
+    prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
     if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))
         o.listen_count = copy_list(&c->server.listen, o.listen, SERVER_LISTEN_MAX);

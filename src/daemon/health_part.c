@@ -10,6 +10,7 @@
 #include "config/places.h"
 #include "daemon/health_watch.h"
 #include "daemon/part.h"
+#include "format/prometheus/prometheus.h"
 #include "insight/health/check.h"
 #include "serve/live/topic.h"
 
@@ -244,6 +245,14 @@ static void metrics(void *part, const struct snapshot *s, struct buf *out)
         prometheus_health(out, health);
 }
 
+static void counts(void *part, const struct snapshot *s, struct prometheus_extra *extra)
+{
+    struct health_part *p = part;
+    (void)s;
+    extra->history = health_watch_history(p->watch);
+    extra->health = health_watch_latest(p->watch);
+}
+
 static const struct route routes_of_health[] = {{"/api/gpu/health", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_health}};
 
 const struct part_ops health_part_ops = {.name = "health",
@@ -253,4 +262,5 @@ const struct part_ops health_part_ops = {.name = "health",
                                          .start = start,
                                          .sampled = sampled,
                                          .metrics = metrics,
+                                         .counts = counts,
                                          .close = close_health};

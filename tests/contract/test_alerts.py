@@ -81,7 +81,7 @@ def test_what_fires_is_told_by_the_api_metrics_command_and_history(house, node):
     rules = {r["name"]: r for r in d.json("/api/alerts/rules")["rules"]}
     assert rules["busy"]["state"] == "firing" and rules["gpu_lost"]["builtin"] and rules["gpu_lost"]["state"] == "inactive"
     metrics = d.get("/metrics").body.decode()
-    assert 'whirr_alert_firing{alert="busy",severity="warning",gpu="0"} 1\n' in metrics
+    assert re.search(r'^whirr_alert_firing\{alert="busy",severity="warning",gpu="0",host="[^"]+"\} 1$', metrics, re.M)
     assert "busy" in d.whirr("alert").stdout and json.loads(d.whirr("alert", "--json").stdout)["counts"]["firing"] >= 2
     event = eventually(lambda: [e for e in d.json("/api/history/events")["events"] if e["kind"] == "alert"], 20, d.log)[0]
     assert event["severity"] == "warning" and "busy fires" in event["text"]

@@ -2,6 +2,7 @@
 """The health of the GPUs as the daemon knows it: with the kernel's log, over restarts and boots, told to everybody who should hear."""
 import json
 import os
+import re
 import sqlite3
 import time
 
@@ -82,7 +83,7 @@ def test_the_shape_and_one_gpu_alone(daemon):
 def test_an_error_in_the_kernels_log_is_told_to_everybody(machine, node):
     file = machine.folder / "history.db"
     d = machine.start("--store", f"sqlite:{file}")
-    assert state(d) == "healthy" and 'state="healthy"} 1' in d.get("/metrics").body.decode()
+    assert state(d) == "healthy" and re.search(r'state="healthy",host="[^"]+"\} 1$', d.get("/metrics").body.decode(), re.M)
     with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws") as client:
         client.wait("gpu_status")
         machine.log(3590, XID.format(code=95))

@@ -41,7 +41,7 @@ def say(listen, client, type, data=None):
 
 
 def skipped_so_far(d):
-    return int(re.search(r"^whirr_live_samples_missed_total (\d+)", d.get("/metrics").body.decode(), re.M).group(1))
+    return int(re.search(r"^whirr_live_samples_missed_total\{.*\} (\d+)", d.get("/metrics").body.decode(), re.M).group(1))
 
 
 def messages(client):

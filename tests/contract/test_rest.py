@@ -174,7 +174,7 @@ def test_prometheus_names(daemon):
                        ("gpu_power_watts", "gauge"), ("gpu_memory_free_bytes", "gauge"), ("gpu_memory_total_bytes", "gauge"),
                        ("gpu_evictions_total", "counter"), ("nvml_query_errors_total", "counter"), ("nvml_init_failures_total", "counter")]:
         assert f"# TYPE {name} {kind}\n" in text, name
-    assert int(re.search(r"^whirr_http_requests_total (\d+)$", text, re.M).group(1)) >= 0
+    assert int(re.search(r"^whirr_http_requests_total\{.*\} (\d+)$", text, re.M).group(1)) >= 0
 
 
 def test_the_page_needs_no_scripts(daemon):

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import socket
 import sqlite3
 import subprocess
@@ -500,7 +501,7 @@ def test_the_daemon_guards_the_workers_of_its_configuration(machine):
     assert checked.returncode != 0 and "unknown method 'magic'" in checked.stderr + checked.stdout
     other = m.process(3000)
     m.until("paused")
-    wait_for(lambda: b"gpu_evictions_total 1" in ask(port, "/metrics")[1], lambda: ask(port, "/metrics")[1].decode())
+    wait_for(lambda: re.search(rb"^gpu_evictions_total\{.*\} 1$", ask(port, "/metrics")[1], re.M), lambda: ask(port, "/metrics")[1].decode())
     assert b'gpu_other_processes_count' in ask(port, "/metrics")[1]
     assert json.loads(ask(port, "/api/health")[1])["guard"]["state"] == "paused"
     assert json.loads(ask(port, "/api/guard")[1])["workers"][0]["name"] == "w"

@@ -33,6 +33,8 @@ static void write_head(struct buf *out, struct str name, struct str type, struct
     struct str family = name;
     if (str_is(type, "counter") && str_ends(family, "_total"))
         family.len -= strlen("_total"); /* the samples keep it */
+    else if (str_is(type, "counter"))
+        type = STR("unknown"); /* names of other exporters: a counter without it is none here */
     buf_printf(out, "# TYPE " STR_FMT " " STR_FMT "\n", STR_ARG(family), STR_ARG(type));
     struct str unit = unit_of(family);
     if (unit.len)

@@ -1,101 +1,261 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Processes as Prometheus series: those of the same name, user and container on a GPU are added up, because a series for each
- * pid would grow the database without end.
+ * pid would grow the database without end. The series of a GPU add up to the GPU's own: what does not belong to a listed process
+ * is "(unattributed)", what is beyond the most that are exported "(others)".
  */
 #include "format/prometheus/prometheus.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 
-struct process_sum {
-    const struct gpu *gpu;
-    const struct process *who;
-    int64_t count;
-    struct reading metric[PROCESS_METRIC_COUNT];
-};
+#define OTHERS "(others)"
+#define UNATTRIBUTED "(unattributed)"
 
-static int by_who(const void *a, const void *b)
-{
-    const struct process *x = *(const struct process *const *)a, *y = *(const struct process *const *)b;
-    int order = strcmp(x->name, y->name);
-    order = order ? order : strcmp(x->user, y->user);
-    return order ? order : strcmp(x->container, y->container);
-}
-
-static void add(struct process_sum *sum, const struct process *p)
-{
-    sum->count++;
-    for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
-        if (p->metric[i].state == READING_OK)
-            sum->metric[i] = reading_ok(reading_or(sum->metric[i], 0) + p->metric[i].value);
-}
-
-/* Returns how many sums were written to `sums`, which has room for one for each process. */
-static size_t sum_up(const struct gpu *gpu, struct process_sum *sums)
-{
-    AUTO_FREE const struct process **sorted = malloc(MAX_OF(gpu->process_count, (size_t)1) * sizeof *sorted);
-    if (!sorted)
-        return 0;
-    for (size_t i = 0; i < gpu->process_count; i++)
-        sorted[i] = &gpu->processes[i];
-    qsort(sorted, gpu->process_count, sizeof *sorted, by_who);
-    size_t count = 0;
-    for (size_t i = 0; i < gpu->process_count; i++) {
-        if (i == 0 || by_who(&sorted[i - 1], &sorted[i]) != 0)
-            sums[count++] = (struct process_sum){.gpu = gpu, .who = sorted[i]};
-        add(&sums[count - 1], sorted[i]);
-    }
-    return count;
-}
-
-static void series(struct buf *out, const char *name, const struct process_sum *sum, double value)
-{
-    buf_printf(out, "%s{", name);
-    prometheus_gpu_labels(out, sum->gpu, NULL);
-    prometheus_label(out, false, "process", sum->who->name);
-    prometheus_label(out, false, "user", sum->who->user);
-    prometheus_label(out, false, "container", sum->who->container);
-    buf_char(out, '}');
-    prometheus_value(out, value);
-}
-
+/* In the order of sum.value. */
 static const struct {
     enum process_metric metric;
+    enum metric whole; /* of the GPU: what they add up to */
     const char *name;
     double scale;
     const char *help;
 } exported[] = {
-    {PROCESS_METRIC_mem_bytes, "gpu_process_memory_bytes", 1, "Memory of the GPU held by processes of this name"},
-    {PROCESS_METRIC_util_permille, "gpu_process_utilization_percent", 0.1, "Share of the GPU's compute units"},
-    {PROCESS_METRIC_power_mw, "gpu_process_power_watts", 1e-3, "Part of the GPU's power attributed to these processes"},
+    {PROCESS_METRIC_mem_bytes, METRIC_mem_used_bytes, "gpu_process_memory_bytes", 1,
+     "Memory of the GPU held by processes of this name; together what is in use"},
+    {PROCESS_METRIC_util_permille, METRIC_util_permille, "gpu_process_utilization_percent", 0.1,
+     "Share of the GPU's compute units; together the utilization of the GPU"},
+    {PROCESS_METRIC_power_mw, METRIC_power_mw, "gpu_process_power_watts", 1e-3,
+     "Part of the GPU's power attributed to these processes; together the power draw"},
+};
+enum { EXPORTED = ARRAY_LEN(exported) };
+
+struct process_sum {
+    const struct gpu *gpu;
+    struct prometheus_who who;
+    int64_t count;
+    struct reading value[EXPORTED];
 };
 
-void prometheus_processes(struct buf *out, const struct snapshot *s)
+struct sums {
+    struct process_sum *list;
+    size_t count;
+    size_t *left_out; /* per GPU: groups that were folded into "(others)" */
+};
+
+/* "NAMESPACE/POD/CONTAINER", "NAMESPACE/POD", or a name of its own. */
+void prometheus_who(const struct process *p, struct prometheus_who *ret)
+{
+    *ret = (struct prometheus_who){.process = str_from(p->name), .user = str_from(p->user), .container = str_from(p->container)};
+    if (str_is(ret->process, OTHERS) || str_is(ret->process, UNATTRIBUTED))
+        ret->process = STR("?"); /* whoever calls himself so would double a series, and with it spoil the scrape */
+    struct str rest = str_from(p->container_name), first, second;
+    if (!rest.len)
+        return;
+    ret->container = rest;
+    if (!memchr(rest.at, '/', rest.len) || !str_cut(&rest, '/', &first))
+        return;
+    ret->space = first;
+    if (str_cut(&rest, '/', &second))
+        ret->pod = second;
+    ret->container = rest;
+}
+
+static int compare(struct str a, struct str b)
+{
+    int order = memcmp(a.at ? a.at : "", b.at ? b.at : "", MIN_OF(a.len, b.len));
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int by_who(const void *a, const void *b)
+{
+    const struct prometheus_who *x = &((const struct process_sum *)a)->who, *y = &((const struct process_sum *)b)->who;
+    int order = compare(x->process, y->process);
+    order = order ? order : compare(x->user, y->user);
+    order = order ? order : compare(x->container, y->container);
+    order = order ? order : compare(x->pod, y->pod);
+    order = order ? order : compare(x->space, y->space);
+    return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Most memory first, then utilization: what is worth a series of its own. */
+static int by_weight(const void *a, const void *b)
+{
+    const struct process_sum *x = a, *y = b;
+    for (size_t i = 0; i < EXPORTED; i++) {
+        int64_t v = reading_or(x->value[i], 0), w = reading_or(y->value[i], 0);
+        if (v != w)
+            return v < w ? 1 : -1;
+    }
+    return by_who(a, b);
+}
+
+static void add(struct process_sum *to, const struct process_sum *from)
+{
+    to->count += from->count;
+    for (size_t i = 0; i < EXPORTED; i++)
+        if (from->value[i].state == READING_OK)
+            to->value[i] = reading_ok(reading_or(to->value[i], 0) + from->value[i].value);
+}
+
+/* Equal neighbors become one; returns how many are left. */
+static size_t merge(struct process_sum *sums, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept && by_who(&sums[kept - 1], &sums[i]) == 0)
+            add(&sums[kept - 1], &sums[i]);
+        else
+            sums[kept++] = sums[i];
+    }
+    return kept;
+}
+
+/* The driver looks at processes and at the whole in windows of its own: shares whose sum is above the whole are scaled to it. */
+static void scale_to_whole(struct process_sum *sums, size_t count, size_t which, int64_t whole)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += reading_or(sums[i].value[which], 0);
+    for (size_t i = 0; sum > whole && i < count; i++)
+        if (sums[i].value[which].state == READING_OK)
+            sums[i].value[which].value = sums[i].value[which].value * whole / sum;
+}
+
+/* What is left of the GPU's own figures. */
+static bool rest_of(const struct gpu *gpu, const struct process_sum *sums, size_t count, struct process_sum *ret)
+{
+    bool any = false;
+    *ret = (struct process_sum){.gpu = gpu, .who = {.process = STR(UNATTRIBUTED)}};
+    for (size_t k = 0; k < EXPORTED; k++) {
+        int64_t whole, sum = 0;
+        if (!reading_get(gpu->metric[exported[k].whole], &whole))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            sum += reading_or(sums[i].value[k], 0);
+        if (whole > sum)
+            ret->value[k] = reading_ok(whole - sum);
+        any |= whole > sum;
+    }
+    return any;
+}
+
+/* Returns how many sums were written to `sums`, which has room for two more than there are processes. */
+static size_t sum_up(const struct gpu *gpu, const struct prometheus_options *o, struct process_sum *sums, size_t *left_out)
+{
+    size_t count = 0, most = o->no_process_groups ? 0 : o->process_groups ? o->process_groups : PROMETHEUS_GROUPS;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        struct process_sum *sum = &sums[count++];
+        *sum = (struct process_sum){.gpu = gpu, .count = 1};
+        prometheus_who(p, &sum->who);
+        sum->who.pid = o->pids ? p->pid : 0;
+        for (size_t k = 0; k < EXPORTED; k++)
+            sum->value[k] = p->metric[exported[k].metric];
+    }
+    qsort(sums, count, sizeof *sums, by_who);
+    count = merge(sums, count);
+    *left_out = count > most ? count - most : 0;
+    if (*left_out) {
+        qsort(sums, count, sizeof *sums, by_weight);
+        struct process_sum others = {.gpu = gpu, .who = {.process = STR(OTHERS)}};
+        for (size_t i = most; i < count; i++)
+            add(&others, &sums[i]);
+        count = most;
+        qsort(sums, count, sizeof *sums, by_who);
+        sums[count++] = others;
+    }
+    int64_t whole;
+    if (reading_get(gpu->util_permille, &whole))
+        scale_to_whole(sums, count, 1, whole);
+    count += rest_of(gpu, sums, count, &sums[count]);
+    return count;
+}
+
+static void label(struct buf *out, const char *name, struct str value)
+{
+    char text[PROCESS_CONTAINER_NAME_SIZE];
+    str_copy(text, sizeof text, value);
+    prometheus_label(out, false, name, text);
+}
+
+static void series(struct buf *out, const char *name, const struct process_sum *sum, double value)
+{
+    const struct prometheus_who *who = &sum->who;
+    buf_text(out, name);
+    buf_char(out, '{');
+    prometheus_gpu_labels(out, sum->gpu, NULL);
+    label(out, "process", who->process);
+    label(out, "user", who->user);
+    label(out, "container", who->container);
+    if (who->pod.len)
+        label(out, "pod", who->pod);
+    if (who->space.len)
+        label(out, "namespace", who->space);
+    if (who->pid) {
+        char pid[16];
+        snprintf(pid, sizeof pid, "%d", (int)who->pid);
+        prometheus_label(out, false, "pid", pid);
+    }
+    buf_char(out, '}');
+    prometheus_value(out, value);
+}
+
+static void counts(struct buf *out, const struct sums *sums, const char *name, const char *help)
+{
+    bool headed = false;
+    for (size_t i = 0; i < sums->count; i++) {
+        if (!sums->list[i].count)
+            continue;
+        if (!headed)
+            prometheus_head(out, name, "gauge", help);
+        headed = true;
+        series(out, name, &sums->list[i], (double)sums->list[i].count);
+    }
+}
+
+static void values(struct buf *out, const struct sums *sums, size_t k)
+{
+    bool headed = false;
+    for (size_t i = 0; i < sums->count; i++) {
+        struct reading r = sums->list[i].value[k];
+        if (r.state != READING_OK)
+            continue;
+        if (!headed)
+            prometheus_head(out, exported[k].name, "gauge", exported[k].help);
+        headed = true;
+        series(out, exported[k].name, &sums->list[i], (double)r.value * exported[k].scale);
+    }
+}
+
+static void left_out(struct buf *out, const struct snapshot *s, const size_t *folded)
+{
+    static const char name[] = "gpu_process_groups_left_out";
+    prometheus_head(out, name, "gauge", "Groups of processes that have no series of their own: they are in \"(others)\"");
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        buf_printf(out, "%s{", name);
+        prometheus_gpu_labels(out, &s->gpus[i], NULL);
+        buf_char(out, '}');
+        prometheus_value(out, (double)(folded[i] + s->gpus[i].processes_left_out));
+    }
+}
+
+void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o)
 {
     size_t most = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
-        most += s->gpus[i].process_count;
-    AUTO_FREE struct process_sum *sums = most ? calloc(most, sizeof *sums) : NULL;
-    if (!sums)
+        most += s->gpus[i].process_count + 2;
+    AUTO_FREE struct process_sum *list = calloc(most, sizeof *list);
+    AUTO_FREE size_t *folded = calloc(s->gpu_count, sizeof *folded);
+    struct sums sums = {.list = list};
+    if (!list || !folded)
         return;
-    size_t count = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
-        count += sum_up(&s->gpus[i], sums + count);
-
-    prometheus_head(out, "gpu_processes", "gauge", "Processes of this name on the GPU");
-    for (size_t i = 0; i < count; i++)
-        series(out, "gpu_processes", &sums[i], (double)sums[i].count);
-    for (size_t m = 0; m < ARRAY_LEN(exported); m++) {
-        bool first = true;
-        for (size_t i = 0; i < count; i++) {
-            struct reading r = sums[i].metric[exported[m].metric];
-            if (r.state != READING_OK)
-                continue;
-            if (first)
-                prometheus_head(out, exported[m].name, "gauge", exported[m].help);
-            first = false;
-            series(out, exported[m].name, &sums[i], (double)r.value * exported[m].scale);
-        }
-    }
+        sums.count += sum_up(&s->gpus[i], o, list + sums.count, &folded[i]);
+    counts(out, &sums, "gpu_processes", "Processes of this name on the GPU");
+    if (o->sets & PROMETHEUS_OLD_NAMES)
+        counts(out, &sums, "gpu_process_count", "Old name of gpu_processes, until 0.3");
+    for (size_t k = 0; k < EXPORTED; k++)
+        values(out, &sums, k);
+    left_out(out, s, folded);
 }

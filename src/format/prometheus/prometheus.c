@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "insight/health/health.h"
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
 {
@@ -22,12 +23,30 @@ void prometheus_head(struct buf *out, const char *name, const char *type, const 
     buf_printf(out, "\n# TYPE %s %s\n", name, type);
 }
 
+/* The bytes in front that need no escape. */
+static size_t plain_bytes(struct str s)
+{
+    size_t len = 0;
+    while (len < s.len && (unsigned char)s.at[len] >= ' ' && (unsigned char)s.at[len] < 0x80 && s.at[len] != '"' &&
+           s.at[len] != '\\')
+        len++;
+    return len;
+}
+
 void prometheus_label(struct buf *out, bool first, const char *name, const char *value)
 {
-    buf_printf(out, "%s%s=\"", first ? "" : ",", name);
+    if (!first)
+        buf_char(out, ',');
+    buf_text(out, name);
+    buf_add(out, "=\"", 2);
     struct str s = str_from(value);
     while (s.len) {
-        size_t len = str_utf8(s);
+        size_t len = plain_bytes(s);
+        buf_add(out, s.at, len);
+        s = (struct str){s.at + len, s.len - len};
+        if (!s.len)
+            break;
+        len = str_utf8(s);
         if (s.at[0] == '\\' || s.at[0] == '"')
             buf_printf(out, "\\%c", s.at[0]);
         else if (s.at[0] == '\n')
@@ -67,7 +86,8 @@ void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct
 
 static void series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
 {
-    buf_printf(out, "%s{", name);
+    buf_text(out, name);
+    buf_char(out, '{');
     prometheus_gpu_labels(out, card, instance);
     buf_char(out, '}');
     prometheus_value(out, value);
@@ -123,7 +143,23 @@ static void throttle(struct buf *out, const struct snapshot *s)
     }
 }
 
-static void info(struct buf *out, const struct snapshot *s)
+/* GPUs that were here and are not in the sample any more: visible until health forgets them. Another may have their index. */
+static void gone(struct buf *out, const struct snapshot *s, const struct health *health, const char *name)
+{
+    for (size_t i = s->gpu_count; health && i < health->count; i++) {
+        const struct health_verdict *v = &health->verdicts[i];
+        const char *uuid = v->id.uuid[0] ? v->id.uuid : v->id.pci_address;
+        if (v->state != HEALTH_LOST || !uuid[0])
+            continue;
+        buf_printf(out, "%s{", name);
+        prometheus_label(out, true, "gpu", "");
+        prometheus_label(out, false, "uuid", uuid);
+        prometheus_label(out, false, "name", v->id.name);
+        buf_text(out, "} 0\n");
+    }
+}
+
+static void info(struct buf *out, const struct snapshot *s, const struct health *health)
 {
     prometheus_head(out, "gpu_info", "gauge", "What is known about the GPU, in labels");
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -141,9 +177,35 @@ static void info(struct buf *out, const struct snapshot *s)
     prometheus_head(out, "gpu_up", "gauge", "1 while the GPU can be read or sleeps, 0 when it is lost or fails");
     for (size_t i = 0; i < s->gpu_count; i++)
         series(out, "gpu_up", &s->gpus[i], NULL, s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
+    gone(out, s, health, "gpu_up");
     prometheus_head(out, "gpu_asleep", "gauge", "1 while the GPU is asleep and is left alone");
     for (size_t i = 0; i < s->gpu_count; i++)
         series(out, "gpu_asleep", &s->gpus[i], NULL, s->gpus[i].state == GPU_ASLEEP);
+}
+
+/* Errors of the driver, each code with how often and when last: a gauge alone would hide a repeat. */
+static void xids(struct buf *out, const struct health_history *history, const char *name, const char *type, const char *help,
+                 bool when)
+{
+    bool headed = false;
+    for (size_t i = 0; history && i < history->card_count; i++)
+        for (size_t k = 0; k < history->cards[i].fault_count; k++) {
+            const struct health_card *card = &history->cards[i];
+            const struct health_fault *fault = &card->faults[k];
+            const struct gpu gpu = {.id = card->id, .index = card->index, .simulated = card->simulated};
+            char code[16];
+            if (fault->check != HEALTH_CHECK_XID)
+                continue;
+            if (!headed)
+                prometheus_head(out, name, type, help);
+            headed = true;
+            snprintf(code, sizeof code, "%d", (int)fault->code);
+            buf_printf(out, "%s{", name);
+            prometheus_gpu_labels(out, &gpu, NULL);
+            prometheus_label(out, false, "xid", code);
+            buf_char(out, '}');
+            prometheus_value(out, when ? (double)fault->last_at.ms / MS_PER_S : (double)fault->total);
+        }
 }
 
 static void other_processes(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
@@ -207,6 +269,13 @@ static void machine(struct buf *out, const struct host *host)
     }
 }
 
+static void old_names(struct buf *out, const struct snapshot *s)
+{
+    plain(out, "gpu_count", "gauge", "Old name of gpu_devices, until 0.3", (double)s->gpu_count);
+    if (s->host.cpu_count.state == READING_OK)
+        plain(out, "host_cpu_count", "gauge", "Old name of host_cpus, until 0.3", (double)s->host.cpu_count.value);
+}
+
 static void sources_and_self(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
 {
     double nvml_errors = 0, nvml_init_failures = 0;
@@ -234,14 +303,25 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
 {
     static const struct prometheus_extra nothing;
+    static const struct prometheus_options defaults;
     extra = extra ? extra : &nothing;
+    const struct prometheus_options *o = extra->options ? extra->options : &defaults;
     if (s->gpu_count) {
-        info(out, s);
+        info(out, s, extra->health);
         metrics(out, s);
         throttle(out, s);
         other_processes(out, s, extra);
-        prometheus_processes(out, s);
+        prometheus_processes(out, s, o);
     }
+    xids(out, extra->history, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
+    xids(out, extra->history, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",
+         true);
     machine(out, &s->host);
     sources_and_self(out, s, extra);
+    if (o->sets & PROMETHEUS_OLD_NAMES)
+        old_names(out, s);
+    if (o->sets & PROMETHEUS_DCGM)
+        prometheus_dcgm(out, s, extra);
+    if (o->sets & PROMETHEUS_NVIDIA_SMI)
+        prometheus_nvidia_smi(out, s, extra);
 }

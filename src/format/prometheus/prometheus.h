@@ -1,26 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A snapshot as Prometheus text exposition (version 0.0.4). A reading that is absent has no series: never a zero that nobody
- * measured. No pids in labels: processes are added up by name, user and container.
+ * measured. No pids in labels unless asked for: processes are added up by name, user and container.
  */
 #pragma once
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "config/config.h"
 #include "model/snapshot.h"
+
+struct health;
+struct health_history;
 
 #define PROMETHEUS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-enum { PROMETHEUS_MAX = 256 * 1024 * 1024 };
+enum { PROMETHEUS_MAX = 256 * 1024 * 1024, PROMETHEUS_LABELS_MAX = 16, PROMETHEUS_GROUPS = 64 };
+
+/* Series under the names of other exporters. */
+enum prometheus_set {
+    PROMETHEUS_DCGM = 1 << 0,
+    PROMETHEUS_NVIDIA_SMI = 1 << 1,
+    PROMETHEUS_OLD_NAMES = 1 << 2, /* our own of 0.1; until 0.3 */
+};
+
+/* What a person chose: [metrics]. All zero is fine: our own series, by name. */
+struct prometheus_options {
+    unsigned sets;
+    size_t process_groups; /* per GPU; 0: PROMETHEUS_GROUPS */
+    bool no_process_groups, pids, old_hostname;
+    struct prometheus_common {
+        char name[64], value[128];   /* "" as value: this label is left out */
+    } labels[PROMETHEUS_LABELS_MAX]; /* of every series, besides host */
+    size_t label_count;
+};
+
+void prometheus_options_init(struct prometheus_options *o, const struct config_metrics *settings, const char *node);
+/* 0: there is no such set. */
+enum prometheus_set prometheus_set_from_name(const char *name);
 
 /* What the snapshot does not know. All zero is fine: no guard, nothing evicted. */
 struct prometheus_extra {
     uint64_t evictions_total;
-    int32_t own_pid;                  /* never counted among the other processes */
-    bool others_counted;              /* by the guard; false: all processes but own_pid count */
-    int64_t other_processes[GPU_MAX]; /* per GPU position */
+    int32_t own_pid;                          /* never counted among the other processes */
+    bool others_counted;                      /* by the guard; false: all processes but own_pid count */
+    int64_t other_processes[GPU_MAX];         /* per GPU position */
+    const struct health_history *history;     /* driver errors that are remembered; NULL: nobody does */
+    const struct health *health;              /* GPUs that are gone; NULL: not known */
+    const struct prometheus_options *options; /* NULL: the defaults */
 };
 
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
+
+/* `text` with the labels that all series have: host, and those of the options. */
+void prometheus_add_labels(struct str text, const char *host, const struct prometheus_options *o, struct buf *out);
 
 /* Parts, for modules that add series of their own (the server, the guard, the store). */
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help);
@@ -33,7 +65,18 @@ void prometheus_value(struct buf *out, double value);
 /* gpu, uuid and name of the card; those of the instance where it is one; simulated="true" only where it is. */
 void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct gpu *instance);
 
-void prometheus_processes(struct buf *out, const struct snapshot *s);
+void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o);
+
+/* Who a process is, in labels. */
+struct prometheus_who {
+    struct str process, user, container, pod, space;
+    int32_t pid; /* 0: not by pid */
+};
+void prometheus_who(const struct process *p, struct prometheus_who *ret);
+
+/* The sets of other exporters, for the GPUs of their vendor. */
+void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
+void prometheus_nvidia_smi(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
 
 /* ---- OpenMetrics 1.0: families of counters without "_total", units, quotes escaped in help texts, and an end that shows that
  * nothing was cut off. */

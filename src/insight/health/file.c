@@ -30,6 +30,7 @@ static void put_fault(struct json_writer *j, const struct health_fault *f)
     jw_key_int(j, "last_ms", f->last_at.ms);
     jw_key_int(j, "held_ms", f->held.ms);
     jw_key_int(j, "times", f->times);
+    jw_key_int(j, "total", (int64_t)f->total);
     jw_key_int(j, "resets", f->resets);
     jw_key_bool(j, "returned", f->returned);
     jw_key_bool(j, "active", f->active);
@@ -120,6 +121,7 @@ static bool take_fault(const json_t *o, struct health_fault *f)
                                .last_at = {number(o, "last_ms")},
                                .held = {number(o, "held_ms")},
                                .times = (uint32_t)number(o, "times"),
+                               .total = (uint64_t)MAX_OF(number(o, "total"), number(o, "times")),
                                .resets = (uint32_t)number(o, "resets"),
                                .returned = json_is_true(json_object_get(o, "returned")),
                                .active = json_is_true(json_object_get(o, "active")),

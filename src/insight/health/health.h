@@ -54,6 +54,7 @@ struct health_fault {
     int32_t code; /* the XID, the driver's fault; 0 otherwise */
     struct wall first_at, last_at;
     uint32_t times;
+    uint64_t total;   /* ever seen: what a counter shows, while `times` begins anew */
     uint32_t resets;  /* of the card, when it was seen last */
     bool returned;    /* came back after a reset */
     bool active;      /* the readings of the moment still show it */

@@ -108,6 +108,7 @@ static void renew(struct health_card *card, struct health_fault *fault, struct w
 {
     if (fault->times && at.ms - fault->last_at.ms > FAULT_DAY_MS && fault->resets == card->resets)
         fault->times = 0;
+    fault->total++;
     if (!fault->times++)
         fault->first_at = at;
     fault->returned |= fault->resets < card->resets && fault->last_at.ms > 0;

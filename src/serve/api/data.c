@@ -158,19 +158,27 @@ static void write_processes(struct json_writer *j, const struct snapshot *s)
         json_processes(j, s, &rows);
 }
 
+/* How long it took is itself among the series: what a scrape costs here. */
 static void write_prometheus(struct data *d, struct buf *out)
 {
-    struct prometheus_extra extra = {.own_pid = getpid()};
+    struct mono start = clock_mono(&clock_system);
+    struct prometheus_extra extra = {.own_pid = getpid(), .options = d->metrics};
     const struct server_parts *parts = d->parts;
+    AUTO_BUF struct buf text = BUF(JSON_BODY_MAX);
     for (size_t i = 0; parts && i < parts->count; i++)
         if (parts->list[i].ops->counts)
             parts->list[i].ops->counts(parts->list[i].self, d->latest, &extra);
-    prometheus_write(out, d->latest, &extra);
+    prometheus_write(&text, d->latest, &extra);
     if (d->add_series)
-        d->add_series(d->owner, out);
+        d->add_series(d->owner, &text);
     for (size_t i = 0; parts && i < parts->count; i++)
         if (parts->list[i].ops->metrics)
-            parts->list[i].ops->metrics(parts->list[i].self, d->latest, out);
+            parts->list[i].ops->metrics(parts->list[i].self, d->latest, &text);
+    prometheus_head(&text, "whirr_metrics_duration_seconds", "gauge", "Time that it took to write these series");
+    buf_text(&text, "whirr_metrics_duration_seconds");
+    prometheus_value(&text, (double)(clock_mono(&clock_system).ns - start.ns) / NS_PER_S);
+    prometheus_add_labels(buf_view(&text), d->latest->host.name, d->metrics, out);
+    out->failed |= text.failed;
 }
 
 static void write_dashboard(struct data *d, const struct why *why, struct buf *out)

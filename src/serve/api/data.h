@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "format/prometheus/prometheus.h"
 #include "insight/why/why.h"
 #include "model/recent.h"
 #include "serve/http/blob.h"
@@ -50,7 +51,8 @@ struct data {
     struct blob *bodies[BODY_COUNT];
     bool asked; /* a fresh sample is on its way */
     bool has_sample;
-    const struct server_parts *parts; /* whose series are among the metrics; NULL: none */
+    const struct server_parts *parts;         /* whose series are among the metrics; NULL: none */
+    const struct prometheus_options *metrics; /* what is among the metrics; NULL: the defaults */
     void *owner;
     void (*on_periodic)(void *owner);                 /* data->periodic is new */
     void (*on_fresh)(void *owner);                    /* data->latest may be new */

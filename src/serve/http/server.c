@@ -82,6 +82,21 @@ static void add_series(struct buf *out, const char *name, const char *type, cons
     buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
+/* A monitor says what it costs itself. */
+static void own_cost(struct buf *out)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used))
+        return;
+    double seconds =
+        (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    prometheus_head(out, "process_cpu_seconds_total", "counter", "CPU time that whirr itself has used");
+    buf_text(out, "process_cpu_seconds_total");
+    prometheus_value(out, seconds);
+    add_series(out, "process_peak_resident_memory_bytes", "gauge", "Most memory that whirr itself has used",
+               (uint64_t)used.ru_maxrss * 1024);
+}
+
 static void on_prometheus(void *owner, struct buf *out)
 {
     const struct server *s = owner;
@@ -94,6 +109,7 @@ static void on_prometheus(void *owner, struct buf *out)
     add_series(out, "whirr_live_samples_sent_total", "counter", "Samples sent to live clients", s->hub.samples_sent);
     add_series(out, "whirr_live_samples_missed_total", "counter", "Samples that slow clients skipped", s->hub.samples_missed);
     add_series(out, "whirr_sent_bytes_total", "counter", "Bytes sent to clients", s->loop.bytes_out);
+    own_cost(out);
 }
 
 /* ---- start ---- */
@@ -199,6 +215,7 @@ int server_new(const struct server_options *options, const struct server_parts *
         s->data.owner = s->eio.owner = s;
         s->data.on_fresh = on_fresh;
         s->data.add_series = on_prometheus;
+        s->data.metrics = &s->options.metrics;
         s->data.on_periodic = on_periodic;
         s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s);
         result = s->waiters_timer ? open_listeners(s, err) : error_set(err, -ENOMEM, "out of memory");
@@ -337,6 +354,7 @@ int server_reload(struct server *s, const struct server_options *options, struct
     s->options.max_age_ms = fresh.max_age_ms;
     s->options.high_usage_percent = fresh.high_usage_percent;
     s->options.price_per_kwh = fresh.price_per_kwh;
+    s->options.metrics = fresh.metrics;
     memcpy(s->options.currency, fresh.currency, sizeof s->options.currency);
     s->options.allowed_host_count = fresh.allowed_host_count;
     s->options.cors_origin_count = fresh.cors_origin_count;

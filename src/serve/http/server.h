@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "format/prometheus/prometheus.h"
 #include "serve/live/topic.h"
 #include "store/service.h"
 
@@ -38,6 +39,7 @@ struct server_options {
     double high_usage_percent; /* above it high_gpu_usage_alert is sent */
     double price_per_kwh;      /* for reports; 0: not known */
     char currency[16];
+    struct prometheus_options metrics;
 };
 
 /* The other parts of the daemon. Called from the server's thread; must not block. */

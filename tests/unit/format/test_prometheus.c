@@ -131,6 +131,53 @@ static void processes_of_one_name_are_added_up(void **state)
     snapshot_unref(s);
 }
 
+static void containers_and_pods_have_their_names(void **state)
+{
+    (void)state;
+    struct snapshot *s = sample_machine();
+    struct process *p = &s->gpus[0].processes[0];
+    snprintf(p->container, sizeof p->container, "k8s:uid/4f2a9c1b3d7e");
+    snprintf(p->container_name, sizeof p->container_name, "ml/train-0/worker");
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    assert_has(&b, "container=\"worker\",pod=\"train-0\",namespace=\"ml\"}");
+    snprintf(p->container_name, sizeof p->container_name, "ml/train-0");
+    AUTO_BUF struct buf two = exposition(s, NULL);
+    assert_has(&two, "container=\"\",pod=\"train-0\",namespace=\"ml\"}");
+    snprintf(p->container_name, sizeof p->container_name, "train-llama");
+    AUTO_BUF struct buf plain = exposition(s, NULL);
+    assert_has(&plain, "container=\"train-llama\"}");
+    p->container_name[0] = '\0';
+    AUTO_BUF struct buf id = exposition(s, NULL);
+    assert_has(&id, "container=\"k8s:uid/4f2a9c1b3d7e\"}");
+    snapshot_unref(s);
+}
+
+/* Two series with the same labels make Prometheus refuse all of them. */
+static void nobody_doubles_the_series_of_others(void **state)
+{
+    (void)state;
+    struct snapshot *s = sample_machine();
+    s->gpus[0].mem_used_bytes = reading_ok(1000000 * MIB_BYTES);
+    struct process *p = gpu_add_process(&s->gpus[0], 77);
+    snprintf(p->name, sizeof p->name, "(unattributed)");
+    p->mem_bytes = reading_ok(MIB_BYTES);
+    AUTO_BUF struct buf b = exposition(s, NULL);
+    assert_has(&b, "process=\"?\",user=\"\",container=\"\"} 1048576\n");
+    snapshot_unref(s);
+}
+
+static void labels_of_all_series_are_put_in(void **state)
+{
+    (void)state;
+    const struct prometheus_options o = {.labels = {{"cluster", "a\"b"}, {"empty", ""}}, .label_count = 2};
+    AUTO_BUF struct buf b = BUF(4096);
+    prometheus_add_labels(STR("# HELP a {x} y\n# TYPE a gauge\na 1\na{p=\"{,}cluster=\"} 2\n\na{cluster=\"own\"} 3\na{} 4\n"),
+                          "box", &o, &b);
+    assert_string_equal(b.at, "# HELP a {x} y\n# TYPE a gauge\na{cluster=\"a\\\"b\",host=\"box\"} 1\n"
+                              "a{p=\"{,}cluster=\",cluster=\"a\\\"b\",host=\"box\"} 2\n"
+                              "a{cluster=\"own\",host=\"box\"} 3\na{cluster=\"a\\\"b\",host=\"box\"} 4\n");
+}
+
 static void without_gpu_the_counters_still_exist(void **state)
 {
     (void)state;
@@ -152,6 +199,9 @@ int main(void)
         TEST(help_and_type_stand_once_before_all_series_of_a_name),
         TEST(labels_are_escaped),
         TEST(processes_of_one_name_are_added_up),
+        TEST(containers_and_pods_have_their_names),
+        TEST(nobody_doubles_the_series_of_others),
+        TEST(labels_of_all_series_are_put_in),
         TEST(without_gpu_the_counters_still_exist),
     };
     return RUN_TESTS(tests);

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Databases for metrics, the real ones of Debian's packages: on ports and in directories of the test's own."""
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import urllib.parse
+import urllib.request
+
+from waiting import eventually
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Database:
+    """Answers PromQL. `write` is where samples are pushed to."""
+
+    def __init__(self, folder, port=None):
+        self.folder, self.port = folder, port or free_port()
+        self.folder.mkdir(exist_ok=True)
+        self.process = None
+
+    def start(self):
+        log = open(self.folder / "log", "ab")
+        self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        log.close()
+        eventually(self.is_up, 60, self.log)
+        return self
+
+    def log(self):
+        return (self.folder / "log").read_text()[-3000:]
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(how)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process = None
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def is_up(self):
+        try:
+            with urllib.request.urlopen(self.url + self.ready, timeout=2) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def get(self, path, **query):
+        with urllib.request.urlopen(f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=20) as answer:
+            return json.load(answer)["data"]
+
+    def query(self, expression, **more):
+        return self.get("/api/v1/query", query=expression, **more)["result"]
+
+    def values(self, expression, **more):
+        return [float(r["value"][1]) for r in self.query(expression, **more)]
+
+
+class Prometheus(Database):
+    ready, write = "/-/ready", "/api/v1/write"
+
+    def __init__(self, folder, targets=(), port=None, rules=(), interval="1s"):
+        super().__init__(folder, port)
+        lines = [f"global: {{scrape_interval: {interval}, evaluation_interval: 1s}}"]
+        if rules:
+            lines += ["rule_files:"] + [f"  - {path}" for path in rules]
+        lines += ["scrape_configs:", "  - job_name: whirr", "    static_configs:", f"      - targets: {json.dumps(list(targets))}"]
+        (self.folder / "prometheus.yml").write_text("\n".join(lines) + "\n")
+
+    @staticmethod
+    def installed():
+        return shutil.which("prometheus")
+
+    def command(self):
+        return ["prometheus", f"--config.file={self.folder}/prometheus.yml", f"--storage.tsdb.path={self.folder}/data",
+                f"--web.listen-address=127.0.0.1:{self.port}", "--web.enable-remote-write-receiver", "--log.level=warn"]
+
+
+class VictoriaMetrics(Database):
+    ready, write = "/health", "/api/v1/write"
+
+    @staticmethod
+    def installed():
+        return shutil.which("victoria-metrics")
+
+    def command(self):
+        return ["victoria-metrics", f"-storageDataPath={self.folder}/data", f"-httpListenAddr=127.0.0.1:{self.port}",
+                "-search.latencyOffset=0s", "-retentionPeriod=1", "-memory.allowedPercent=10"]
