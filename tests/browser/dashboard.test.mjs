@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { axe, Daemon, maker, missing, openBrowser } from "./support.mjs";
+import { axe, Daemon, driver, maker, missing, openBrowser } from "./support.mjs";
 
 const skip = missing;
 let browser;
@@ -157,7 +157,7 @@ test("acting asks for a token; a wrong one is refused, the right one acts", { sk
   const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
   const page = await visit(t, d.url);
   const alerts = page.locator("#alerts");
-  await alerts.getByRole("button", { name: "Silence for 1h" }).first().click();
+  await alerts.getByRole("button", { name: "Silence: " }).first().click();
   await alerts.getByLabel("This needs a token").fill("wrong");
   await alerts.getByRole("button", { name: "Sign in" }).click();
   await alerts.getByText("isn't known here").waitFor();
@@ -165,6 +165,47 @@ test("acting asks for a token; a wrong one is refused, the right one acts", { sk
   await alerts.getByRole("button", { name: "Sign in" }).click();
   await alerts.getByText("Silenced until").waitFor();
   assert.equal(await page.getByLabel("This needs a token").count(), 0);
+  const silences = await alerts.getByRole("button", { name: /^End silence/ }).count();
+  await alerts.getByRole("button", { name: /^End silence/ }).first().click();
+  await page.waitForFunction((n) => document.querySelectorAll("#alerts .silences button").length === n - 1, silences);
+});
+
+test("a worker is held, comes back, and is evicted, by a person with a token", { skip: skip || (!(existsSync(driver.nvml) && existsSync(driver.cuda)) && "the fake driver is not built") }, async (t) => {
+  const d = new Daemon();
+  const { env, worker, state } = d.guarded('clear_for = "20s"\n');
+  t.after(async () => { await d.remove(); worker.kill(); });
+  await d.start("nvml", [], env);
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const page = await visit(t, d.url);
+  const guard = page.locator("#guard");
+  await guard.getByText("llama is running").waitFor();
+  await guard.getByRole("button", { name: /^Hold llama/ }).click();
+  await guard.getByLabel("This needs a token").fill(token);
+  await guard.getByRole("button", { name: "Sign in" }).click();
+  await guard.getByText("llama is paused and held").waitFor();
+  assert.equal(state(), 2, "it is off the GPU");
+  assert.equal(await guard.getByRole("button", { name: /^Evict/ }).count(), 0);
+  await guard.getByRole("button", { name: /^Resume llama/ }).click();
+  await guard.getByText("llama is running").waitFor();
+  assert.equal(state(), 0);
+  await guard.getByRole("button", { name: /^Evict llama/ }).click();
+  await guard.getByText("llama is paused").waitFor();
+  const reply = await page.request.post(`${d.url}/api/guard/release`, { data: { worker: "llama" }, headers: { Authorization: `Bearer ${token}` } });
+  assert.equal(reply.status(), 202);
+  await guard.getByText(/back in \d+s/).waitFor(); // nobody wants the GPU: clear_for counts down
+});
+
+test("settings show their origin and cannot be changed", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_ENERGY_PRICE_PER_KWH: "0.31" });
+  const page = await visit(t, d.url);
+  const settings = page.locator("#settings");
+  await settings.getByText("Show what is set").click();
+  await settings.getByRole("row", { name: /energy.price_per_kwh 0.31 environment WHIRR_ENERGY_PRICE_PER_KWH/ }).waitFor();
+  await settings.getByRole("row", { name: /sampling.interval_seconds 0.5 flag --interval/ }).waitFor();
+  assert.equal(await settings.getByRole("row", { name: "server.max_age_ms" }).count(), 0, "a default");
+  await settings.getByLabel("Show all").check();
+  await settings.getByRole("row", { name: /server.max_age_ms 250 default/ }).waitFor();
+  assert.equal(await settings.locator("input:not([type=checkbox]), button").count(), 0);
 });
 
 test("the keyboard is enough", { skip }, async (t) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Daemons on ports and in folders of the test's own, and Debian's Chromium.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -13,6 +13,9 @@ export const axe = web.resolve("axe-core/axe.min.js");
 const whirr = process.env.WHIRR_BIN ?? path.join(root, "build/whirr");
 export const maker = path.join(process.env.WHIRR_BUILD ?? path.join(root, "build"), "tests/fakes/history/make_history");
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+const fakes = path.join(process.env.WHIRR_BUILD ?? path.join(root, "build"), "tests/fakes");
+export const driver = { nvml: path.join(fakes, "nvml/libnvidia-ml-fake.so"), cuda: path.join(fakes, "cuda/libcuda-fake.so") };
 
 /** Why these tests cannot run here; false when they can. */
 export const missing = !program ? "no chromium (tools/deps test)" : !existsSync(whirr) ? "whirr is not built" : false;
@@ -55,6 +58,18 @@ export class Daemon {
       });
       this.process.on("exit", (code) => reject(new Error(`whirr ended (${code}): ${log}`)));
     });
+  }
+
+  /** A GPU on a fake driver with a real process on it, and a guard for that. Needs start("nvml", [], env). */
+  guarded(settings) {
+    const worker = spawn("sleep", ["600"], { stdio: "ignore" }), cuda = path.join(this.folder, "cuda");
+    mkdirSync(cuda);
+    const gpu = "gpu NVIDIA H200\n  total 40000\n  temperature 50\n", holds = `  process ${worker.pid} compute 8000\n`;
+    writeFileSync(path.join(cuda, "nvml.base"), gpu + holds);
+    writeFileSync(path.join(this.folder, "nvml"), `${gpu}${holds}  used 8000\n`);
+    writeFileSync(path.join(this.folder, "whirr.toml"), `[worker]\nprocess_check_interval_secs = 0.2\nminimum_pause = "0s"\n${settings}[guard.worker.llama]\nmethods = ["checkpoint"]\nmatch = { pid = ${worker.pid} }\n`);
+    const env = { WHIRR_NVML_LIBRARY: driver.nvml, WHIRR_CUDA_LIBRARY: driver.cuda, WHIRR_FAKE_CUDA: cuda, WHIRR_FAKE_NVML: path.join(this.folder, "nvml"), WHIRR_CONFIG: path.join(this.folder, "whirr.toml") };
+    return { env, worker, state: () => { try { return Number(readFileSync(path.join(cuda, `${worker.pid}.state`), "utf8")); } catch { return 0; } } };
   }
 
   get url() { return `http://127.0.0.1:${this.port}`; }

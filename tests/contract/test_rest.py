@@ -209,6 +209,19 @@ def test_the_dashboard_carries_the_plain_page_for_browsers_without_scripts(daemo
         assert daemon.get(path, Accept="text/html").status == 200
 
 
+def test_settings_have_their_origin_and_no_secrets(start, tmp_path):
+    (tmp_path / "whirr.toml").write_text('[energy]\nprice_per_kwh = 0.31\n[notify.desk]\ntype = "webhook"\nurl = "http://127.0.0.1:1/very-secret"\n')
+    d = start(WHIRR_CONFIG=str(tmp_path / "whirr.toml"), WHIRR_ENERGY_CURRENCY="EUR")
+    d.wait_log(FIRST_SAMPLE)
+    body = d.json("/api/settings")
+    found = {s["key"]: s for s in body["settings"]}
+    assert body["files"] == [str(tmp_path / "whirr.toml")] and "very-secret" not in json.dumps(body)
+    assert (found["energy.price_per_kwh"]["value"], found["energy.price_per_kwh"]["origin"], found["energy.price_per_kwh"]["line"]) == (0.31, "file", 2)
+    assert (found["energy.currency"]["origin"], found["energy.currency"]["where"]) == ("environment", "WHIRR_ENERGY_CURRENCY")
+    assert found["server.max_age_ms"]["origin"] == "default"
+    assert d.post("/api/settings", {}).status == 405
+
+
 def test_other_pages_get_a_widget_a_badge_and_a_tile(start):
     d = start(source="sim:gpus=2,scenario=training,fault=lost@1")
     d.wait_log(FIRST_SAMPLE)

@@ -2,7 +2,7 @@
 // The first thing on the page: why, in a sentence, with what it rests on and what to do.
 import { clock, duration, energy } from "./format";
 import { advice, answerLevel, type Level, likelihood } from "./model";
-import { userName } from "./panels";
+import { userName } from "./energy";
 import { Command, Mark, Scroll } from "./parts";
 import { go, goNow, type State } from "./store";
 import type { Why } from "./types";

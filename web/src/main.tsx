@@ -2,12 +2,17 @@
 // The page as a whole.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { AlertsPanel } from "./alerts";
 import { Answer } from "./answer";
+import { CapacityPanel } from "./capacity";
 import { Charts } from "./charts";
+import { EnergyPanel } from "./energy";
 import { duration } from "./format";
+import { GuardPanel } from "./guard";
+import { HealthPanel } from "./health";
 import { Lifelines } from "./lifelines";
-import { AlertsPanel, CapacityPanel, EnergyPanel, GuardPanel, HealthPanel } from "./panels";
 import { Processes } from "./processes";
+import { SettingsPanel } from "./settings";
 import { start, type State, useStore } from "./store";
 import "./style.css";
 import { Gpus } from "./tiles";
@@ -78,6 +83,7 @@ function App() {
           <GuardPanel s={s} />
           <CapacityPanel s={s} />
           <EnergyPanel s={s} span={span} />
+          <SettingsPanel />
         </div>}
         </>}
       </main>

@@ -161,7 +161,13 @@ export interface Report {
   price_per_kwh: Num;
   totals: { energy_joules: number; energy_kwh: number; cost: Num; busy_hours: number; hours: number };
   users: ReportRow[];
+  containers: ReportRow[];
+  models: ReportRow[];
+  commands: ReportRow[];
 }
+
+export interface Setting { key: string; value: unknown; origin: string; where: string | null; line: number | null; needs_restart: boolean }
+export interface Settings { files: string[]; settings: Setting[] }
 
 export interface HealthVerdict {
   gpu_index: number;
@@ -196,6 +202,8 @@ export interface Worker {
   gpus: number[];
   memory_mb: number;
   held: boolean;
+  resumes_at?: string | null; // if nothing changes
+  method?: string | null;
   dry_run?: boolean;
 }
 

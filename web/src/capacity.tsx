@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fits where: free VRAM, and a field for the size of a model.
+import { useEffect, useState } from "preact/hooks";
+import { memory, parseSize } from "./format";
+import { get } from "./live";
+import { Bar, Mark, Section } from "./parts";
+import type { State } from "./store";
+import { words } from "./token";
+import type { CapacityGpu, Placement } from "./types";
+
+export function CapacityPanel({ s }: { s: State }) {
+  const [gpus, setGpus] = useState<CapacityGpu[]>([]);
+  const [size, setSize] = useState("");
+  const [found, setFound] = useState<Placement | null>(null);
+  const [problem, setProblem] = useState("");
+  const tick = Math.floor((s.sampleAt ?? 0) / 30e3);
+  useEffect(() => { if (s.link === "live") get<{ gpus: CapacityGpu[] }>("/api/capacity").then((c) => setGpus(c.gpus)).catch(() => undefined); }, [tick, s.link]);
+  const ask = async (e: Event) => {
+    e.preventDefault();
+    const bytes = parseSize(size);
+    setFound(null);
+    if (!bytes) { setProblem("Write a size like 24GiB."); return; }
+    try {
+      setFound(await get<Placement>(`/api/placement?bytes=${bytes}`));
+      setProblem("");
+    } catch (p) { setProblem(words(p)); }
+  };
+  return (
+    <Section id="capacity" title="What fits where">
+      <form class="controls" onSubmit={ask}>
+        <label class="control">Size of the model <input value={size} placeholder="24GiB" size={8} onInput={(e) => setSize(e.currentTarget.value)} /></label>
+        <button type="submit">Check</button>
+      </form>
+      <p role="status">{problem && <span class="lv bad">{problem}</span>}{found && <><Mark level={found.fits_now ? "good" : found.fits ? "warn" : "bad"} label={found.fits ? "fits" : "doesn't fit"} /> {found.fits ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. ` : "Doesn't fit: "}{found.reason}</>}</p>
+      <ul class="plain">{gpus.slice(0, 16).map((g) => (
+        <li key={`${g.gpu_index}/${g.instance}`} class="room"><span>GPU {g.gpu_index}{g.instance == null ? "" : `/${g.instance}`}</span>
+          {g.usable ? <><Bar value={(g.memory_total_mb ?? 0) - (g.available_mb ?? 0)} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free</span><span class="dim">24h low {memory(g.free_least_24h_mb)}</span></> : <span class="dim">{g.problem}</span>}
+        </li>
+      ))}</ul>
+    </Section>
+  );
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workers under guard: their state, how long still, and what a person may do.
+import { useEffect, useState } from "preact/hooks";
+import { duration, memory } from "./format";
+import { Mark, Section } from "./parts";
+import type { State } from "./store";
+import { useAction } from "./token";
+import type { Worker } from "./types";
+
+const STEPS = ["draining", "evicting", "verifying", "reserving", "resuming"];
+
+/** Counts down by itself, and only while there is something to count. */
+function Left({ until }: { until: number }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => { if (document.visibilityState === "visible") setNow(Date.now()); }, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return <span>, back {until > now ? `in ${duration((until - now) / 1000)}` : "soon"}</span>;
+}
+
+function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) => void }) {
+  const off = w.state === "paused" || w.held;
+  const step = STEPS.includes(w.state);
+  const act = (word: string, does: string) => (
+    <button type="button" class="small" disabled={step} title={does} aria-label={`${word} ${w.name}: ${does}`} onClick={() => run(`/api/guard/${word.toLowerCase()}`, { worker: w.name })}>{word}</button>
+  );
+  return (
+    <li>
+      <Mark level={w.problem ? "warn" : w.state === "running" ? "good" : "idle"} label={w.state} /> <b>{w.name}</b> is {w.state}{w.held ? " and held" : ""}
+      {w.since && <span class="dim"> for {duration(Math.max(0, (Date.now() - Date.parse(w.since)) / 1000))}</span>}
+      {w.resumes_at && <Left until={Date.parse(w.resumes_at)} />}{" "}
+      <span class="dim">{w.gpus.length ? `GPU ${w.gpus.join(", ")}, ` : ""}{memory(w.memory_mb)}{w.method ? `, by ${w.method}` : ""}{w.dry_run ? ", dry run" : ""}</span>
+      {w.reason && <div class="dim">{w.reason}</div>}
+      {w.problem && <div class="lv warn">{w.problem}</div>}
+      {w.state !== "absent" && <div class="controls">
+        {!off && act("Evict", "takes it off the GPU until you resume it")}
+        {!w.held && act("Hold", "keeps it off the GPU")}
+        {off && act("Resume", "brings it back now")}
+      </div>}
+    </li>
+  );
+}
+
+export function GuardPanel({ s }: { s: State }) {
+  const act = useAction();
+  return (
+    <Section id="guard" title="Guard">
+      {s.workers.length ? <ul class="plain">{s.workers.map((w) => <GuardRow key={w.name} w={w} run={act.run} />)}</ul> : <p class="dim">No workers under guard.</p>}
+      {act.form}{act.note && <p role="alert" class="lv bad">{act.note}</p>}
+    </Section>
+  );
+}

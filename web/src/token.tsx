@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What needs a token asks for it first, and acts then.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { login, post, Refused } from "./live";
+import { refreshSides } from "./store";
+
+export const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
+
+export function TokenForm({ done }: { done: () => void }) {
+  const [message, setMessage] = useState("");
+  return (
+    <form class="controls token" onSubmit={async (e) => {
+      e.preventDefault();
+      const field = e.currentTarget.elements.namedItem("token") as HTMLInputElement;
+      try {
+        const how = await login(field.value.trim());
+        if (how === "ok") { setMessage(""); done(); }
+        else { setMessage(how === "wait" ? "Too many wrong tokens. Try again in a minute." : "That token isn't known here."); field.select(); }
+      } catch (problem) { setMessage(words(problem)); }
+    }}>
+      <label class="control">This needs a token (<code>whirr token new NAME</code>): <input type="password" name="token" required autocomplete="current-password" /></label>
+      <button type="submit">Sign in</button>
+      <span role="alert" class="lv bad">{message}</span>
+    </form>
+  );
+}
+
+/** Runs what needs the token; asks for it first where it is missing. */
+export function useAction(): { run: (path: string, body: unknown) => void; form: ComponentChildren; note: string } {
+  const [wanted, setWanted] = useState<{ path: string; body: unknown } | null>(null);
+  const [note, setNote] = useState("");
+  const run = async (path: string, body: unknown) => {
+    try {
+      await post(path, body);
+      setNote("");
+      setWanted(null);
+      await refreshSides();
+    } catch (e) {
+      if (e instanceof Refused && e.status === 401) setWanted({ path, body });
+      else setNote(words(e));
+    }
+  };
+  return { run: (p, b) => void run(p, b), note, form: wanted && <TokenForm done={() => void run(wanted.path, wanted.body)} /> };
+}
