@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Linked into the program and the unit tests of a build with the address sanitizer: a process that gave back every byte it took
+ * has leaked none, and need not be searched for leaks at its end.
+ *
+ * The search costs more than 4 s on aarch64, whatever the process did: the allocator there has 2^28 regions to look at. A process
+ * with anything left, reachable or not, is searched as ever.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* Of the sanitizer, whose headers gcc installs in part, and of glibc: frees what the library keeps for itself until the end. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+size_t __sanitizer_get_allocated_size(const volatile void *block);
+int __sanitizer_get_ownership(const volatile void *block);
+int __sanitizer_install_malloc_and_free_hooks(void (*taken)(const volatile void *, size_t), void (*freed)(const volatile void *));
+int __lsan_is_turned_off(void);
+void __libc_freeres(void);
+
+/* What libraries took while they were loaded is theirs. */
+static const volatile void *early[256];
+static size_t early_count;
+static bool started;
+
+static void taken(const volatile void *block, size_t bytes)
+{
+    (void)bytes;
+    if (!started && early_count < sizeof early / sizeof early[0])
+        early[early_count++] = block;
+}
+
+static void freed(const volatile void *block)
+{
+    (void)block;
+}
+
+static void before_libraries(void)
+{
+    free(malloc(1)); /* the sanitizer begins with the first */
+    __sanitizer_install_malloc_and_free_hooks(taken, freed);
+}
+__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
+
+__attribute__((constructor(101))) static void after_libraries(void)
+{
+    started = true;
+}
+
+/* The sanitizer asks when nothing but its search is left to do. */
+int __lsan_is_turned_off(void)
+{
+    __libc_freeres();
+    size_t theirs = 0;
+    for (size_t i = 0; i < early_count; i++)
+        if (__sanitizer_get_ownership(early[i]))
+            theirs += __sanitizer_get_allocated_size(early[i]);
+    return __sanitizer_get_current_allocated_bytes() == theirs;
+}
