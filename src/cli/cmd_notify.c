@@ -101,11 +101,14 @@ static int print_result(const struct cli *cli, const struct config_notify *c, co
         buf_char(&out, '\n');
     } else if (r->fine) {
         page_ink(&out, &cli->page, INK_GOOD, STR("delivered"));
-        buf_printf(&out, "  %s (%s) in %lld ms, %s %d%s%.160s\n", c->entry.name, r->target, (long long)r->took_ms,
-                   c->type == CONFIG_NOTIFY_COMMAND ? "exit status"
-                   : c->type == CONFIG_NOTIFY_EMAIL ? "SMTP"
-                                                    : "HTTP",
-                   r->status, r->answer[0] ? ": " : "", r->answer);
+        buf_printf(&out, "  %s (%s) in %lld ms", c->entry.name, r->target, (long long)r->took_ms);
+        if (c->type != CONFIG_NOTIFY_DESKTOP && c->type != CONFIG_NOTIFY_MQTT)
+            buf_printf(&out, ", %s %d%s%.160s",
+                       c->type == CONFIG_NOTIFY_COMMAND ? "exit status"
+                       : c->type == CONFIG_NOTIFY_EMAIL ? "SMTP"
+                                                        : "HTTP",
+                       r->status, r->answer[0] ? ": " : "", r->answer);
+        buf_char(&out, '\n');
     }
     int result = show_text(&out);
     if (r->fine)

@@ -91,7 +91,8 @@ static void check_notify(const struct config *config, struct config_problems *pr
         bool command = n->type == CONFIG_NOTIFY_COMMAND;
         if (command && n->command.count == 0)
             problem_add(problems, false, &n->entry.at, "notify.%s.command is missing: type is \"command\"", n->entry.name);
-        bool known = n->type == CONFIG_NOTIFY_TELEGRAM || n->type == CONFIG_NOTIFY_PUSHOVER; /* one server for all */
+        bool known = n->type == CONFIG_NOTIFY_TELEGRAM || n->type == CONFIG_NOTIFY_PUSHOVER || /* one server for all */
+                     n->type == CONFIG_NOTIFY_DESKTOP;
         if (!command && !known && !n->url[0])
             problem_add(problems, false, &n->entry.at, "notify.%s.url is missing", n->entry.name);
     }

@@ -68,7 +68,7 @@ void setting_describe_allowed(const struct setting *s, struct buf *out)
         [CHECK_ADDRESS] = "\"ADDRESS:PORT\" like \"127.0.0.1:9447\" or \"[::1]:9447\", or \"none\"",
         [CHECK_STORE_URL] = "\"auto\", \"sqlite:PATH\", \"postgresql://...\" or \"none\"",
         [CHECK_HTTP_URL] = "a URL that begins with http:// or https://",
-        [CHECK_NOTIFY_URL] = "a URL that begins with http://, https://, smtp:// or smtps://",
+        [CHECK_NOTIFY_URL] = "a URL that begins with http://, https://, smtp://, smtps://, mqtt:// or mqtts://",
         [CHECK_NAME] = "a name of at most 64 printable characters",
     };
     switch (s->type) {
@@ -150,7 +150,7 @@ static bool passes_check(enum setting_check check, struct str text)
     case CHECK_HTTP_URL: return text.len == 0 || str_starts(text, "http://") || str_starts(text, "https://");
     case CHECK_NOTIFY_URL:
         return text.len == 0 || str_starts(text, "http://") || str_starts(text, "https://") || str_starts(text, "smtp://") ||
-               str_starts(text, "smtps://");
+               str_starts(text, "smtps://") || str_starts(text, "mqtt://") || str_starts(text, "mqtts://");
     case CHECK_NAME: return valid_name(text);
     }
     return false;

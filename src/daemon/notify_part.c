@@ -6,12 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "alert/notify/home.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
 #include "format/table/table.h"
+#include "insight/why/why.h"
 
 struct notify_part {
+    const struct env *env;
+    struct server *server;            /* NULL until it starts */
     struct notifier_service *service; /* NULL: it could not be started, and the log says why */
 };
 
@@ -35,10 +39,37 @@ static void *open_notify(const struct part_host *host, struct error *ret)
     else if (config->notify_count)
         log_warn("queued notifications will not survive a restart", LOG_TEXT("error", err.text));
     const struct notifier_options options = {.env = host->env, .config = config, .folder = folder[0] ? folder : NULL, .say = say};
+    p->env = host->env;
     p->service = notifier_service_new(&options, &err);
     if (!p->service)
         log_error("nobody is notified of alerts", LOG_TEXT("error", err.text));
     return p;
+}
+
+static int start(void *part, const struct part_host *host)
+{
+    struct notify_part *p = part;
+    p->server = host->server;
+    return 0;
+}
+
+/* Those who show the state of the host get it with the answers of why. */
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+{
+    (void)facts;
+    struct notify_part *p = part;
+    struct mono now = clock_mono(p->env->clock);
+    if (!p->service || !p->server || !notifier_service_wants_view(p->service, now))
+        return;
+    AUTO_FREE struct home_view *view = calloc(1, sizeof *view + s->gpu_count * sizeof view->gpu_why[0]);
+    const struct why *why = server_why(p->server);
+    if (!view)
+        return;
+    view->snapshot = s;
+    str_copy(view->why, sizeof view->why, str_from(why ? why->answer : ""));
+    for (size_t i = 0; why && i < MIN_OF(s->gpu_count, why->gpu_count); i++)
+        str_copy(view->gpu_why[i], sizeof view->gpu_why[i], str_from(why->gpus[i].answer));
+    notifier_service_show(p->service, view, now);
 }
 
 static void reload(void *part, const struct config *config)
@@ -107,6 +138,8 @@ const struct part_ops notify_part_ops = {.name = "notify",
                                          .routes = routes_of_notify,
                                          .route_count = ARRAY_LEN(routes_of_notify),
                                          .open = open_notify,
+                                         .start = start,
+                                         .sampled = sampled,
                                          .metrics = metrics,
                                          .reload = reload,
                                          .close = close_notify};

@@ -31,7 +31,7 @@ class House:
     """A daemon on a fake driver, whose cards are made busy and idle by the test."""
 
     def __init__(self, folder, library):
-        self.folder, self.library, self.daemons, self.made = folder, library, [], []
+        self.folder, self.library, self.daemons, self.made, self.environment = folder, library, [], [], {}
         (folder / "config").mkdir()
         self.cards(IDLE)
 
@@ -51,7 +51,7 @@ class House:
         (self.folder / "whirr.toml").write_text(text)
 
     def start(self, *args):
-        env = {"WHIRR_NVML_LIBRARY": str(self.library), "WHIRR_FAKE_NVML": str(self.folder / "script")}
+        env = {"WHIRR_NVML_LIBRARY": str(self.library), "WHIRR_FAKE_NVML": str(self.folder / "script"), **self.environment}
         d = Daemon(self.folder, ["--config", str(self.folder / "whirr.toml"), "--source", "nvml", "--interval", "0.1", "--listen", "127.0.0.1:0", *args], env)
         self.daemons.append(d)
         return d

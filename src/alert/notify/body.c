@@ -331,6 +331,8 @@ int notify_message(const struct notify_address *a, const struct notice_group *gr
     case CONFIG_NOTIFY_GOTIFY: gotify_message(a, group, text, ret); break;
     case CONFIG_NOTIFY_PUSHOVER: pushover_message(a, group, text, ret); break;
     case CONFIG_NOTIFY_MATRIX: matrix_message(a, group, text, ret); break;
+    case CONFIG_NOTIFY_DESKTOP:
+    case CONFIG_NOTIFY_MQTT: break; /* no body: see send.c */
     }
     if (rc == 0 && ret->body.failed)
         rc = error_set(err, -EFBIG, "the message is longer than %d bytes", NOTIFY_BODY_MAX);

@@ -118,6 +118,21 @@ void notifier_service_tell(struct notifier_service *s, const struct alert_notice
     }
 }
 
+bool notifier_service_wants_view(const struct notifier_service *s, struct mono now)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (notifier_wants_view(s->list[i], now))
+            return true;
+    return false;
+}
+
+void notifier_service_show(struct notifier_service *s, const struct home_view *view, struct mono now)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (notifier_wants_view(s->list[i], now))
+            notifier_show(s->list[i], view, now);
+}
+
 void notifier_service_roll_begin(struct notifier_service *s)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -187,6 +202,7 @@ void notifier_try(const struct env *env, const struct config_notify *notifier, c
         snprintf(ret->error, sizeof ret->error, "out of memory");
         return;
     }
+    target->visit = true;
     const struct notice_group group = {(const struct alert_notice *const[]){notice}, 1};
     struct notify_attempt attempt;
     struct mono before = clock_mono(env->clock);
@@ -223,9 +239,13 @@ static int check_account(const struct notify_target *t, size_t recipients, struc
         {CONFIG_NOTIFY_PUSHOVER, "the token of a Pushover application", "a Pushover user or group key", 1},
         {CONFIG_NOTIFY_MATRIX, "the access token of a Matrix user", "the ID of a room, like to = \"!abc:example.org\"", 1},
     };
-    bool smtp = strncmp(t->url, "smtp", 4) == 0;
-    if (smtp != (t->type == CONFIG_NOTIFY_EMAIL) && t->url[0])
-        return error_set(err, -EINVAL, "its url must begin with %s", smtp ? "http:// or https://" : "smtp:// or smtps://");
+    const char *scheme = t->type == CONFIG_NOTIFY_EMAIL ? "smtp" : t->type == CONFIG_NOTIFY_MQTT ? "mqtt" : "http";
+    size_t len = strlen(scheme);
+    const char *rest = strncmp(t->url, scheme, len) == 0 ? t->url + len + (t->url[len] == 's') : "";
+    if (t->url[0] && strncmp(rest, "://", 3) != 0)
+        return error_set(err, -EINVAL, "its url must begin with %s:// or %ss://", scheme, scheme);
+    if (t->type == CONFIG_NOTIFY_MQTT && (!t->topic[0] || strpbrk(t->topic, "+#") || strpbrk(t->discovery, "+#")))
+        return error_set(err, -EINVAL, "topics must not be empty, nor hold + or #");
     for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
         if (needs[i].type != t->type)
             continue;

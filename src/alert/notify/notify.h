@@ -43,6 +43,10 @@ void notifier_service_free(struct notifier_service *s);
 
 /* Copies it to those it names and returns at once. Names that are not known are ignored: the configuration was checked. */
 void notifier_service_tell(struct notifier_service *s, const struct alert_notice *notice);
+/* Some notifiers (MQTT) also show the state of the host, each as often as it is set. The view is copied. */
+struct home_view;
+bool notifier_service_wants_view(const struct notifier_service *s, struct mono now);
+void notifier_service_show(struct notifier_service *s, const struct home_view *view, struct mono now);
 /* A roll call, after a start and a reload: between these two, everything that fires is told again. What a notifier heard of and is
  * not among it is over, though nobody said so (a rule is gone, a crash came in between), and is told as resolved. */
 void notifier_service_roll_begin(struct notifier_service *s);

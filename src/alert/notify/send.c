@@ -229,13 +229,68 @@ void notify_target_address(const struct notify_target *t, struct notify_address 
         ret->to[i] = t->to[i];
 }
 
-void notify_attempt(const struct env *env, const struct notify_target *target, const struct notice_group *group, struct wall now,
+/* ---- desktop ---- */
+
+static void show_on_desktop(const struct env *env, struct notify_target *t, const struct notice_group *group, const char *own,
+                            struct notify_attempt *a)
+{
+    AUTO_BUF struct buf title = BUF(4096), body = BUF(64 * 1024);
+    const struct alert_notice *n = group->list[0];
+    struct error err = {0};
+    notice_title(n, group->count, &title);
+    if (own)
+        buf_text(&body, own);
+    else
+        notice_texts(group, false, &body);
+    bool critical = n->status == NOTICE_FIRING && strcmp(n->severity, "critical") == 0;
+    bool quiet = n->status == NOTICE_RESOLVED || strcmp(n->severity, "info") == 0;
+    const struct desktop_note note = {.title = title.at ? title.at : "",
+                                      .body = body.at ? body.at : "",
+                                      .link = n->link,
+                                      .gpu_index = n->gpu_index,
+                                      .urgency = critical ? 2
+                                                 : quiet  ? 0
+                                                          : 1};
+    int rc = t->desktop ? 0 : desktop_open(env, &t->desktop, &err);
+    if (rc == 0)
+        rc = desktop_show(t->desktop, &note, &err);
+    if (rc < 0) {
+        desktop_close(t->desktop); /* a session that ended, or began: connect anew */
+        t->desktop = NULL;
+    }
+    a->result = rc == 0 ? OUTBOX_SENT : OUTBOX_FAILED;
+    str_copy(a->error, sizeof a->error, str_from(rc < 0 ? err.text : ""));
+}
+
+/* Those that have no body of their own: their text comes from the template, or from the notices. */
+static void attempt_open(const struct env *env, struct notify_target *t, const struct notice_group *group,
+                         const _Atomic bool *cancel, struct notify_attempt *ret)
+{
+    AUTO_BUF struct buf own = BUF(NOTIFY_BODY_MAX);
+    struct error err = {0};
+    bool templated = t->template_text[0] != '\0';
+    if (templated && template_render(t->template_text, group, &own, &err) < 0) {
+        str_copy(ret->error, sizeof ret->error, str_from(err.text));
+        return;
+    }
+    const char *text = templated ? (own.at ? own.at : "") : NULL;
+    if (t->type == CONFIG_NOTIFY_MQTT)
+        broker_attempt(env, t, group, text, cancel, ret);
+    else
+        show_on_desktop(env, t, group, text, ret);
+}
+
+void notify_attempt(const struct env *env, struct notify_target *target, const struct notice_group *group, struct wall now,
                     const _Atomic bool *cancel, struct notify_attempt *ret)
 {
     *ret = (struct notify_attempt){.result = OUTBOX_REFUSED};
-    struct notify_message message;
+    struct notify_message message = {0};
     struct notify_address address;
     struct error err = {0};
+    if (target->type == CONFIG_NOTIFY_MQTT || target->type == CONFIG_NOTIFY_DESKTOP) {
+        attempt_open(env, target, group, cancel, ret);
+        return;
+    }
     notify_target_address(target, &address);
     if (notify_message(&address, group, now, &message, &err) < 0)
         str_copy(ret->error, sizeof ret->error, str_from(err.text));

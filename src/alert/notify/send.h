@@ -4,6 +4,8 @@
 #pragma once
 
 #include "alert/notify/body.h"
+#include "alert/notify/desktop.h"
+#include "alert/notify/home.h"
 #include "alert/notify/outbox.h"
 
 enum { NOTIFY_HEADERS_MAX = 32, NOTIFY_ARGUMENTS_MAX = 64 };
@@ -14,7 +16,14 @@ struct notify_target {
     enum config_notify_type type;
     char *url, *template_text, *token, *from, *user, *password, *tls_ca; /* "" not set */
     char *to[NOTIFY_RECIPIENTS_MAX + 1];
-    bool clear;                            /* no TLS */
+    bool clear; /* no TLS */
+    /* Of mqtt, desktop: what stays open between two messages. */
+    char *topic, *discovery;
+    int64_t state_every_ms;
+    struct mqtt *broker;                   /* NULL: not connected */
+    uint64_t shown_gpus;                   /* for which the broker has configurations; 0: none */
+    struct desktop *desktop;               /* NULL: not connected */
+    bool visit;                            /* for one message only: nobody is to think that the daemon came or went */
     char *headers[NOTIFY_HEADERS_MAX + 1]; /* "Name: value" */
     char *content_type;                    /* from the headers; NULL: that of the body */
     char *command[NOTIFY_ARGUMENTS_MAX + 1];
@@ -37,5 +46,15 @@ struct notify_attempt {
     char error[NOTIFIER_ERROR_SIZE];
 };
 
-void notify_attempt(const struct env *env, const struct notify_target *target, const struct notice_group *group, struct wall now,
+void notify_attempt(const struct env *env, struct notify_target *target, const struct notice_group *group, struct wall now,
                     const _Atomic bool *cancel, struct notify_attempt *ret);
+
+/* ---- MQTT: the connection stays open ---- */
+
+void broker_attempt(const struct env *env, struct notify_target *t, const struct notice_group *group, const char *own,
+                    const _Atomic bool *cancel, struct notify_attempt *a);
+/* Publishes the state of the host; after a connect and with other GPUs also how Home Assistant finds them. */
+int broker_show(const struct env *env, struct notify_target *t, const struct home_view *view, size_t firing,
+                const _Atomic bool *cancel, struct error *err);
+int broker_keep_alive(struct notify_target *t, struct error *err);
+void broker_close(struct notify_target *t);

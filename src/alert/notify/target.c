@@ -8,8 +8,8 @@
 #include "alert/notify/send.h"
 #include "base/cleanup.h"
 
-static const char *const type_names[] = {"webhook", "slack",    "discord", "ntfy",     "alertmanager", "command",
-                                         "email",   "telegram", "gotify",  "pushover", "matrix"};
+static const char *const type_names[] = {"webhook",  "slack",  "discord",  "ntfy",   "alertmanager", "command", "email",
+                                         "telegram", "gotify", "pushover", "matrix", "desktop",      "mqtt"};
 
 const char *notify_type_name(enum config_notify_type type)
 {
@@ -92,6 +92,7 @@ static void show_target(struct notify_target *t)
     char url[NOTIFIER_TARGET_SIZE];
     switch (t->type) {
     case CONFIG_NOTIFY_COMMAND: str_copy(t->shown, sizeof t->shown, str_from(t->command[0] ? t->command[0] : "")); return;
+    case CONFIG_NOTIFY_DESKTOP: str_copy(t->shown, sizeof t->shown, STR("desktop session")); return;
     case CONFIG_NOTIFY_TELEGRAM: show_url(t->url[0] ? t->url : "https://api.telegram.org", t->shown); return;
     case CONFIG_NOTIFY_PUSHOVER: show_url(t->url[0] ? t->url : "https://api.pushover.net", t->shown); return;
     case CONFIG_NOTIFY_EMAIL:
@@ -127,9 +128,12 @@ struct notify_target *notify_target_new(const struct config_notify *c)
     t->user = strdup(c->user);
     t->password = strdup(c->password);
     t->tls_ca = strdup(c->tls_ca);
+    t->topic = strdup(c->topic);
+    t->discovery = strdup(c->discovery);
+    t->state_every_ms = c->state_interval_ms;
     t->clear = c->tls == CONFIG_NOTIFY_TLS_NONE;
-    bool good = t->url && t->template_text && t->token && t->from && t->user && t->password && t->tls_ca &&
-                copy_headers(t, &c->headers) && copy_command(t, &c->command) && copy_recipients(t, &c->to);
+    bool good = t->url && t->template_text && t->token && t->from && t->user && t->password && t->tls_ca && t->topic &&
+                t->discovery && copy_headers(t, &c->headers) && copy_command(t, &c->command) && copy_recipients(t, &c->to);
     if (!good) {
         notify_target_free(t);
         return NULL;
@@ -142,6 +146,10 @@ void notify_target_free(struct notify_target *t)
 {
     if (!t)
         return;
+    broker_close(t);
+    desktop_close(t->desktop);
+    free(t->topic);
+    free(t->discovery);
     free(t->url);
     free(t->template_text);
     free(t->content_type);

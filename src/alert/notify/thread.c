@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ enum roll { ROLL_NONE, ROLL_BEGINS, ROLL_ENDS };
 struct letter {
     struct alert_notice *notice;
     struct notify_target *target; /* new settings */
+    struct home_view *view;
     enum roll roll;
 };
 
@@ -41,6 +43,12 @@ struct notifier {
     bool keeping_fails;
     bool rolling;
     uint64_t lost_before_roll; /* letters that did not fit: a roll call with gaps proves nothing */
+    struct home_view *view;    /* the last one; NULL: none came */
+    bool view_is_new, showing_fails;
+    struct mono last_used; /* the connection that stays open */
+    /* Of the thread that tells it */
+    int64_t view_every_ms; /* 0: never */
+    struct mono last_view;
     /* For others to look at */
     pthread_mutex_t lock;
     struct notifier_stats stats;
@@ -51,6 +59,7 @@ static void drop_letter(void *item)
     struct letter *l = item;
     free(l->notice);
     notify_target_free(l->target);
+    home_view_free(l->view);
     free(l);
 }
 
@@ -202,7 +211,66 @@ static void send_due(struct notifier *n)
         publish_attempt(n, &attempt, batch.taken);
         save(n);
         tell_outcome(n, &attempt, failures, given_up, pause_ms);
+        n->last_used = clock_mono(clock);
+        n->view_is_new |= n->view != NULL; /* how many alerts fire is part of it */
     }
+}
+
+/* ---- what stays open ---- */
+
+/* A state that does not arrive is not kept: the next one is newer. The log has one line an outage. */
+static void show_view(struct notifier *n)
+{
+    struct error err = {0};
+    if (!n->view || !n->view_is_new || atomic_load(&n->stop))
+        return;
+    n->view_is_new = false;
+    int rc = broker_show(n->setup.env, n->target, n->view, n->outbox.heard_count, &n->stop, &err);
+    n->last_used = clock_mono(n->setup.env->clock);
+    if (rc == -ECANCELED)
+        return;
+    if (rc < 0 && !n->showing_fails)
+        say(n, LOG_WARNING, "notifier %s: cannot show the state at %s, retrying: %s", n->name, n->target->shown, err.text);
+    if (rc == 0 && n->showing_fails)
+        say(n, LOG_INFO, "notifier %s: %s can be reached again", n->name, n->target->shown);
+    if ((rc < 0) != n->showing_fails || rc < 0) {
+        pthread_mutex_lock(&n->lock);
+        str_copy(n->stats.last_error, sizeof n->stats.last_error, str_from(rc < 0 ? err.text : ""));
+        pthread_mutex_unlock(&n->lock);
+    }
+    n->showing_fails = rc < 0;
+}
+
+static int64_t until_ping_ms(const struct notifier *n)
+{
+    int64_t idle = mono_since_ms(clock_mono(n->setup.env->clock), n->last_used);
+    return n->target->broker ? MAX_OF(MQTT_KEEP_ALIVE_S * MS_PER_S / 2 - idle, (int64_t)0) : -1;
+}
+
+static void keep_alive(struct notifier *n)
+{
+    struct error err = {0};
+    if (until_ping_ms(n) != 0)
+        return;
+    broker_keep_alive(n->target, &err); /* a connection that broke is made anew with the next message */
+    n->last_used = clock_mono(n->setup.env->clock);
+}
+
+/* The next letter; meanwhile somebody may click on a notification. */
+static struct letter *wait_for_letter(struct notifier *n, int64_t wait)
+{
+    int64_t ping = until_ping_ms(n);
+    if (ping >= 0 && (wait < 0 || ping < wait))
+        wait = ping;
+    if (n->target->desktop && wait != 0) {
+        struct pollfd fds[] = {{.fd = mailbox_fd(n->mail), .events = POLLIN},
+                               {.fd = desktop_fd(n->target->desktop), .events = POLLIN}};
+        int64_t most = mailbox_closed(n->mail) ? 0 : 1000; /* its end is not seen at the descriptor */
+        if (poll(fds, 2, (int)(wait < 0 ? most : MIN_OF(wait, most))) > 0 && fds[1].revents)
+            desktop_listen(n->target->desktop);
+        wait = 0;
+    }
+    return mailbox_take(n->mail, wait);
 }
 
 static void open_letter(struct notifier *n, struct letter *l)
@@ -218,6 +286,11 @@ static void open_letter(struct notifier *n, struct letter *l)
     if (l->roll == ROLL_ENDS && n->rolling && mailbox_dropped(n->mail) == n->lost_before_roll)
         outbox_roll_end(&n->outbox, clock_mono(clock), clock_wall(clock));
     n->rolling &= l->roll != ROLL_ENDS;
+    if (l->view) {
+        home_view_free(n->view);
+        n->view = TAKE(l->view);
+        n->view_is_new = true;
+    }
     if (l->target) {
         notify_target_free(n->target);
         n->target = TAKE(l->target);
@@ -241,10 +314,12 @@ static void *live(void *arg)
     struct notifier *n = arg;
     for (;;) {
         send_due(n);
+        show_view(n);
+        keep_alive(n);
         enum notifier_state state = n->outbox.failures ? NOTIFIER_RETRYING : n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE;
         publish(n, state);
         int64_t wait = until_due_ms(n);
-        struct letter *l = mailbox_take(n->mail, wait); /* after its close only what is left, which goes to the disk */
+        struct letter *l = wait_for_letter(n, wait); /* after its close only what is left, which goes to the disk */
         while (l) {
             open_letter(n, l);
             l = mailbox_take(n->mail, 0);
@@ -271,6 +346,7 @@ struct notifier *notifier_new(const struct notifier_setup *setup, const struct c
     n->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)n) | 1;
     n->mail = mailbox_new(LETTERS_MAX, drop_letter);
     n->target = notify_target_new(settings);
+    n->view_every_ms = settings->type == CONFIG_NOTIFY_MQTT ? settings->state_interval_ms : 0;
     if (n->mail && n->target) {
         n->outbox.rules = n->target->rules;
         set_path(n);
@@ -301,6 +377,24 @@ static void post_letter(struct notifier *n, struct letter letter)
     }
     free(letter.notice);
     notify_target_free(letter.target);
+    home_view_free(letter.view);
+}
+
+bool notifier_wants_view(const struct notifier *n, struct mono now)
+{
+    return n->view_every_ms && (!n->last_view.ns || mono_since_ms(now, n->last_view) >= n->view_every_ms);
+}
+
+void notifier_show(struct notifier *n, const struct home_view *view, struct mono now)
+{
+    size_t size = sizeof *view + view->snapshot->gpu_count * sizeof view->gpu_why[0];
+    struct home_view *copy = malloc(size);
+    if (!copy)
+        return;
+    memcpy(copy, view, size);
+    copy->snapshot = snapshot_ref(view->snapshot);
+    n->last_view = now;
+    post_letter(n, (struct letter){.view = copy});
 }
 
 void notifier_tell(struct notifier *n, const struct alert_notice *notice)
@@ -322,6 +416,8 @@ int notifier_change(struct notifier *n, const struct config_notify *settings, st
     struct notify_target *target = notify_target_new(settings);
     if (!target)
         return error_set(err, -ENOMEM, "out of memory");
+    n->view_every_ms = settings->type == CONFIG_NOTIFY_MQTT ? settings->state_interval_ms : 0;
+    n->last_view = (struct mono){0}; /* another broker has not seen it yet */
     post_letter(n, (struct letter){.target = target});
     return 0;
 }
@@ -339,6 +435,7 @@ void notifier_free(struct notifier *n)
         pthread_join(n->thread, NULL);
     }
     outbox_done(&n->outbox);
+    home_view_free(n->view);
     notify_target_free(n->target);
     mailbox_free(n->mail);
     pthread_mutex_destroy(&n->lock);

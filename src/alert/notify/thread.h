@@ -20,6 +20,9 @@ struct notifier_setup {
 struct notifier *notifier_new(const struct notifier_setup *setup, const struct config_notify *settings, struct error *err);
 const char *notifier_name(const struct notifier *n);
 void notifier_tell(struct notifier *n, const struct alert_notice *notice);
+/* Both from the thread that tells it. */
+bool notifier_wants_view(const struct notifier *n, struct mono now);
+void notifier_show(struct notifier *n, const struct home_view *view, struct mono now);
 /* See outbox_roll_begin(). */
 void notifier_roll(struct notifier *n, bool begins);
 /* New settings for the same name. */

@@ -72,6 +72,8 @@ static void configure(const char *const *names, size_t count)
                                            .user = "",
                                            .password = "",
                                            .tls_ca = "",
+                                           .topic = "",
+                                           .discovery = "",
                                            .command = {commands[i], 1},
                                            .resolved = true,
                                            .timeout_ms = 60000};
