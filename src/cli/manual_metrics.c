@@ -14,7 +14,7 @@ static const char *group_word(enum metric_group group)
     case GROUP_FAST: return "every sample";
     case GROUP_PROCESS: return "every sample";
     case GROUP_SLOW: return "10 s";
-    case GROUP_ENERGY: return "30 s";
+    case GROUP_RARE: return "30 s";
     default: return "";
     }
 }

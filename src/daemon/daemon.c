@@ -4,6 +4,7 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ struct daemon {
     int lock; /* of the state folder; -1: none */
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
+    struct mono trimmed; /* when unused memory was given back last */
     bool failed, wrong_usage;
 };
 
@@ -125,6 +127,18 @@ static void check_required(struct daemon *d, const struct snapshot *s)
     server_stop(d->host.server);
 }
 
+/* What the start, a burst of requests or a long question to the history leaves in the allocator goes back to the system. */
+static void give_memory_back(struct daemon *d, const struct snapshot *s)
+{
+    enum { EVERY_MS = 20000 };
+    if (mono_since_ms(s->taken, d->trimmed) < EVERY_MS)
+        return;
+    d->trimmed = s->taken;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 static void on_sample(void *user, const struct snapshot *s)
 {
     static struct alert_facts facts; /* large */
@@ -135,6 +149,7 @@ static void on_sample(void *user, const struct snapshot *s)
             d->host.parts[i].ops->sampled(d->host.parts[i].self, s, &facts);
     check_required(d, s);
     d->seen_sample = true;
+    give_memory_back(d, s);
     size_t clients = server_clients(d->host.server);
     sd_notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
 }
@@ -310,7 +325,8 @@ static int start(struct daemon *d, struct error *err)
     choose_sources(d);
     d->host.engine = engine_new(&(struct engine_options){.env = d->options->env,
                                                          .sources = d->source_count ? d->sources : NULL,
-                                                         .source_count = d->source_count},
+                                                         .source_count = d->source_count,
+                                                         .may_rest = true},
                                 err);
     if (!d->host.engine) {
         d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
@@ -350,6 +366,9 @@ int daemon_run(const struct daemon_options *options)
                        .lock = -1,
                        .host = {.env = options->env, .config = options->config}};
     struct error err = {0};
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 2); /* a pool for each of a dozen threads holds more than all of them use */
+#endif
     int given_up = privileges_drop();
     if (given_up > 0)
         log_debug("capabilities dropped", LOG_INT("count", given_up));

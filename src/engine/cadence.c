@@ -20,8 +20,8 @@ unsigned cadence_due(const struct cadence *c, bool game_runs, struct mono now)
         groups |= GROUP_STATIC;
     if (due(c->slow_done, c->slow_at, CADENCE_SLOW_MS, now))
         groups |= GROUP_SLOW;
-    if (due(c->energy_done, c->energy_at, CADENCE_ENERGY_MS, now))
-        groups |= GROUP_ENERGY;
+    if (due(c->rare_done, c->rare_at, CADENCE_RARE_MS, now))
+        groups |= GROUP_RARE | GROUP_SLOW; /* some sources know both only together */
     return groups;
 }
 
@@ -37,9 +37,9 @@ void cadence_read(struct cadence *c, unsigned groups, struct mono now)
         c->slow_done = true;
         c->slow_at = now;
     }
-    if (groups & GROUP_ENERGY) {
-        c->energy_done = true;
-        c->energy_at = now;
+    if (groups & GROUP_RARE) {
+        c->rare_done = true;
+        c->rare_at = now;
     }
 }
 

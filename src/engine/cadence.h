@@ -8,11 +8,11 @@
 #include "base/clock.h"
 #include "model/snapshot.h"
 
-enum { CADENCE_SLOW_MS = 10000, CADENCE_ENERGY_MS = 30000, CADENCE_GAME_PROCESS_MS = 5000 };
+enum { CADENCE_SLOW_MS = 10000, CADENCE_RARE_MS = 30000, CADENCE_GAME_PROCESS_MS = 5000 };
 
 struct cadence {
-    bool static_done, slow_done, energy_done, process_done;
-    struct mono slow_at, energy_at, process_at;
+    bool static_done, slow_done, rare_done, process_done;
+    struct mono slow_at, rare_at, process_at;
 };
 
 /* Groups due at `now`. While a game runs, asking for processes often makes it stutter (the driver takes a lock): then at most

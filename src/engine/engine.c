@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -22,6 +23,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->interval_ms = options->interval_ms;
     e->hung_after_ms = options->hung_after_ms ? options->hung_after_ms : HUNG_AFTER_MS;
     e->show_secrets = options->show_secrets;
+    e->may_rest = options->may_rest;
     int count = slots_choose(e->slots, SOURCES_MAX, options->sources, options->source_count, err);
     if (count < 0) {
         free(e);
@@ -111,6 +113,12 @@ const struct snapshot *engine_latest(struct engine *e)
     const struct snapshot *s = e->latest ? snapshot_ref(e->latest) : NULL;
     pthread_mutex_unlock(&e->latest_lock);
     return s;
+}
+
+void engine_look(struct engine *e)
+{
+    static const int64_t looks_for_ms = 15000;
+    atomic_store(&e->looked_until, clock_mono(e->env->clock).ns + looks_for_ms * NS_PER_MS);
 }
 
 static bool send_ask(struct engine *e, enum message_kind kind, unsigned groups, int64_t number, struct mailbox *mailbox)

@@ -24,6 +24,7 @@ struct engine_options {
     int64_t interval_ms;   /* of periodic samples; 0: only on request */
     int64_t hung_after_ms; /* a source that does not answer for so long is given up; 0: 5000 */
     bool show_secrets;     /* command lines unmasked */
+    bool may_rest;         /* what nobody looks at is asked for less often: engine_look() */
 };
 
 /* Unknown source names fail with -EINVAL and a sentence that names the nearest one. Nothing is opened yet. */
@@ -47,6 +48,9 @@ void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struc
 
 /* Every periodic snapshot is put into `to`. At most 8 subscribers; -ENOSPC beyond. Their mailboxes must outlive the engine. */
 int engine_subscribe(struct engine *e, struct mailbox *to);
+
+/* Somebody looks at the values: for the next seconds all of them are as fresh as the interval allows. */
+void engine_look(struct engine *e);
 
 void engine_set_interval(struct engine *e, int64_t interval_ms);
 

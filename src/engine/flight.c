@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A flight: one sample of every source that is wanted, and the snapshot that is published when all have answered or one hangs.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +163,11 @@ static bool game_runs(struct engine *e)
     return e->latest && cadence_game_runs(e->latest->gpus, e->latest->gpu_count);
 }
 
+static bool anybody_looks(const struct engine *e, struct mono now)
+{
+    return !e->may_rest || e->waiter_count > 0 || now.ns < atomic_load(&e->looked_until);
+}
+
 void flight_periodic(struct engine *e)
 {
     struct mono now = engine_now(e);
@@ -172,7 +178,7 @@ void flight_periodic(struct engine *e)
     } else {
         unsigned groups = cadence_due(&e->cadence, game_runs(e), now);
         cadence_read(&e->cadence, groups, now);
-        flight_start(e, groups, true);
+        flight_start(e, groups | (anybody_looks(e, now) ? 0 : GROUP_UNSEEN), true);
     }
     e->next_periodic.ns += e->interval_ms * NS_PER_MS;
     if (e->next_periodic.ns < now.ns) /* the machine slept, or the interval was changed */

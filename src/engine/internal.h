@@ -43,6 +43,8 @@ struct engine {
     pthread_t thread;
     int64_t hung_after_ms;
     bool show_secrets;
+    bool may_rest;
+    _Atomic int64_t looked_until; /* ns; written by whoever looks */
 
     pthread_mutex_t latest_lock; /* guards `latest` alone: a pointer that every thread may read */
     const struct snapshot *latest;

@@ -207,7 +207,7 @@ static void do_sample(struct worker *w, const struct job *job)
             read_gpu(w, i, groups, &r->gpus[i]);
         if (groups & GROUP_PROCESS)
             identity_sweep(w->identity);
-        w->known |= groups;
+        w->known |= groups & GROUP_ALL;
         if (w->ops->driver)
             w->ops->driver(w->source, &r->driver);
         if (w->ops->host)

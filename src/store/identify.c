@@ -142,7 +142,7 @@ static const enum metric static_metrics[] = {
 #define FACT_FAST(field)
 #define FACT_PROCESS(field)
 #define FACT_SLOW(field)
-#define FACT_ENERGY(field)
+#define FACT_RARE(field)
 #define METRIC(field, group, ...) FACT_##group(field)
 #include "model/metrics.def"
 #undef METRIC

@@ -13,7 +13,7 @@ static const enum metric gpu_metrics[] = {
 #define COLUMN_FAST(field) METRIC_##field,
 #define COLUMN_PROCESS(field) METRIC_##field,
 #define COLUMN_SLOW(field) METRIC_##field,
-#define COLUMN_ENERGY(field) METRIC_##field,
+#define COLUMN_RARE(field) METRIC_##field,
 #define METRIC(field, group, ...) COLUMN_##group(field)
 #include "model/metrics.def"
 #undef METRIC

@@ -229,6 +229,9 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
 
 struct blob *data_body(struct data *d, enum body_kind kind)
 {
+    if (kind != BODY_PROMETHEUS &&
+        kind != BODY_OPENMETRICS) /* a scrape takes what there is: it would keep everything awake for ever */
+        engine_look(d->engine);
     if (!d->bodies[kind]) {
         AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
         write_body(d, kind, &out);

@@ -20,6 +20,8 @@ void live_publish(struct server *server)
 {
     struct hub *h = &server->hub;
     h->sample_interval_ms = server->options.interval_ms;
+    if (h->count > 0)
+        engine_look(server->data.engine);
     struct batch *b = batch_new(h->batch ? h->batch->number + 1 : 1);
     if (!b)
         return;

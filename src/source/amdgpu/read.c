@@ -321,7 +321,7 @@ void amdgpu_read(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
     }
     if (groups & GROUP_SLOW)
         read_slow(r, out);
-    if (groups & GROUP_ENERGY)
+    if (groups & GROUP_RARE)
         read_energy(r, out);
     if (groups & GROUP_STATIC)
         amdgpu_read_static(r, out);

@@ -219,7 +219,7 @@ static void read_power(struct intel *s, size_t at, struct attrs *h, unsigned gro
         out->power_mw = e->power_mw;
         out->power_limit_mw = attrs_first(h, limits, ARRAY_LEN(limits), 1, 1000);
     }
-    if ((groups & GROUP_ENERGY) && e->best >= 0 && counters[e->best].state == READING_OK)
+    if ((groups & GROUP_RARE) && e->best >= 0 && counters[e->best].state == READING_OK)
         out->energy_mj = reading_ok(counters[e->best].value / 1000);
 }
 
@@ -277,7 +277,7 @@ static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs
         pcie_link(card, s->env, is_discrete(card), groups, out);
         read_fans(h, groups, out);
     }
-    if (groups & (GROUP_FAST | GROUP_ENERGY))
+    if (groups & (GROUP_FAST | GROUP_RARE))
         read_power(s, at, h, groups, out);
     if (groups & GROUP_FAST) {
         platform_update(&s->platform, s->env);

@@ -29,8 +29,9 @@ static const struct {
     {NVML_GPM_NVLINK_TX, METRIC_nvlink_tx_bytes_per_s, 1024 * 1024, 1e13},
 };
 
-/* Two samples closer than this say more about the measurement than about the card. */
-enum { CLOSEST_MS = 50 };
+/* Two samples closer than CLOSEST_MS say more about the measurement than about the card. While nobody looks the span between two is
+ * longer: what is told is the mean of it, and nothing is missed. */
+enum { CLOSEST_MS = 50, UNSEEN_MS = 9500 };
 
 static void absent(struct nvml_gpm *gpm, enum reading_state why)
 {
@@ -102,10 +103,11 @@ static void compare(struct nvml *n, struct nvml_gpm *gpm, int before)
 }
 
 /* `mig`: the instance to sample, NVML_NO_INSTANCE for the card itself. Returns NVML's code of taking the sample. */
-static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm)
+static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm, unsigned groups)
 {
     struct mono now = clock_mono(n->env->clock);
-    if (gpm->newest >= 0 && mono_since_ms(now, gpm->taken) < CLOSEST_MS)
+    int64_t closest = gpm->known && (groups & GROUP_UNSEEN) ? UNSEEN_MS : CLOSEST_MS;
+    if (gpm->newest >= 0 && mono_since_ms(now, gpm->taken) < closest)
         return NVML_OK; /* what was known still holds */
     int next = gpm->newest < 0 ? 0 : 1 - gpm->newest;
     int code = mig == NVML_NO_INSTANCE ? n->lib.gpm_sample(device, gpm->samples[next])
@@ -131,7 +133,7 @@ static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml
     if (!(groups & GROUP_FAST) || (groups & GROUP_LEAN) || gpm->refused)
         return NVML_OK;
     /* A quick one-shot ends before a second sample could come: it should not pay for the first. */
-    bool quick = !card->sampled && !(groups & ~(unsigned)GROUP_QUICK);
+    bool quick = !card->sampled && is_one_look(groups);
     int code = NVML_OK;
     if (quick) {
         absent(gpm, READING_PENDING);
@@ -140,7 +142,7 @@ static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml
         absent(gpm, READING_UNSUPPORTED);
         return NVML_OK;
     } else {
-        code = step(n, card->handle, mig, gpm);
+        code = step(n, card->handle, mig, gpm, groups);
     }
     if (!gpm->refused)
         write_out(gpm, out);

@@ -99,6 +99,8 @@ struct nvml_card {
     size_t instance_count;
 
     unsigned long long last_seen; /* newest timestamp of process utilization */
+    struct mono loads_asked;      /* when the driver was asked for the loads last */
+    unsigned loads_of;            /* which processes were on the card then */
     bool loads_known;
     struct nvml_load *loads;
     size_t load_count;
@@ -133,6 +135,12 @@ struct nvml {
     void *entries;                        /* scratch for process lists */
     size_t entries_size;
 };
+
+/* Asked by a command that ends before there could be a second sample. */
+static inline bool is_one_look(unsigned groups)
+{
+    return (groups & GROUP_PAST) || !(groups & ~(unsigned)GROUP_QUICK);
+}
 
 /* Return codes */
 enum reading_state nvml_reading_state(int code);
@@ -179,7 +187,7 @@ bool process_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 size_t process_entry_size(const struct nvml_library *lib, int *ret_version);
 /* What the driver kept of the last seconds, into out->before; nothing where it keeps nothing. */
 void past_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
-bool utilization_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
+bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 bool mig_update(struct nvml *n, struct nvml_card *card, unsigned groups);
 void mig_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void mig_done(struct nvml *n, struct nvml_card *card);

@@ -110,7 +110,7 @@ static int nvml_refresh(struct source *s, unsigned groups, struct error *err)
         if (may_touch(&n->cards[i]))
             wake_up_card(n, &n->cards[i]);
     /* Like GPM: nothing that a quick one-shot would not live to use. */
-    if (n->refreshes++ > 0 || (groups & ~(unsigned)GROUP_QUICK))
+    if (n->refreshes++ > 0 || !is_one_look(groups))
         events_update(n);
     return 0;
 }
@@ -131,7 +131,7 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
         about_run(n, card, out);
     if (groups & GROUP_PAST)
         past_run(n, card, out);
-    if ((groups & GROUP_PROCESS) && (!process_run(n, card, out) || !utilization_run(n, card, out)))
+    if ((groups & GROUP_PROCESS) && (!process_run(n, card, out) || !utilization_run(n, card, groups, out)))
         return false;
     mig_run(n, card, groups, out);
     if (groups & GROUP_FAST) {

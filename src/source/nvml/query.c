@@ -86,9 +86,10 @@ static bool run_one(struct nvml *n, struct nvml_card *card, const struct nvml_qu
 /* Who only wants to decide, not to show, leaves the rest out: each call costs up to a millisecond of CPU. */
 static bool is_needed(enum metric metric, unsigned groups)
 {
-    if (!(groups & GROUP_LEAN) || (metric_table[metric].group & (GROUP_STATIC | GROUP_ENERGY)))
+    if (!(groups & GROUP_LEAN) || (metric_table[metric].group & GROUP_STATIC))
         return true;
     switch (metric) {
+    case METRIC_energy_mj:
     case METRIC_mem_total_bytes:
     case METRIC_temp_mdegc: return true;
     case METRIC_util_permille:
@@ -99,13 +100,37 @@ static bool is_needed(enum metric metric, unsigned groups)
     }
 }
 
+/* Of no use to a judgement from one look; together a quarter of what that look costs. */
+static bool is_beside_the_point(enum metric metric)
+{
+    switch (metric) {
+    case METRIC_clock_sm_max_khz:
+    case METRIC_clock_video_max_khz:
+    case METRIC_clock_boost_max_khz:
+    case METRIC_clock_app_graphics_khz:
+    case METRIC_clock_app_memory_khz:
+    case METRIC_clock_app_graphics_default_khz:
+    case METRIC_clock_app_memory_default_khz:
+    case METRIC_energy_mj: return true;
+    default: return false;
+    }
+}
+
+static void leave_out(const struct nvml_query *q, struct gpu *out)
+{
+    for (int i = 0; i < q->count; i++)
+        out->metric[q->metrics[i]] = reading_absent(READING_PENDING);
+}
+
 static bool run_table(struct nvml *n, struct nvml_card *card, const struct nvml_query *table, size_t count, int *refused,
                       unsigned groups, struct gpu *out)
 {
     for (size_t i = 0; i < count; i++) {
         if (!(metric_table[table[i].metrics[0]].group & groups) || !is_needed(table[i].metrics[0], groups))
             continue;
-        if (!run_one(n, card, &table[i], &refused[i], out))
+        if (!card->sampled && (groups & GROUP_PAST) && is_beside_the_point(table[i].metrics[0]))
+            leave_out(&table[i], out);
+        else if (!run_one(n, card, &table[i], &refused[i], out))
             return false;
     }
     return true;

@@ -16,7 +16,7 @@ static void the_first_sample_reads_everything_later_ones_what_is_due(void **stat
     cadence_read(&c, GROUP_ALL, at(0));
     assert_int_equal(cadence_due(&c, false, at(5000)), GROUP_QUICK);
     assert_int_equal(cadence_due(&c, false, at(9990)), GROUP_QUICK | GROUP_SLOW); /* a timer may fire a little early */
-    assert_int_equal(cadence_due(&c, false, at(30000)), GROUP_QUICK | GROUP_SLOW | GROUP_ENERGY);
+    assert_int_equal(cadence_due(&c, false, at(30000)), GROUP_QUICK | GROUP_SLOW | GROUP_RARE);
 }
 
 static void a_game_is_not_disturbed_by_asking_for_processes_each_second(void **state)

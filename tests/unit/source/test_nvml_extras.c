@@ -179,7 +179,7 @@ static void profiling_works_for_instances(void **state)
     fake_machine_done(&m);
 }
 
-static void dividing_a_card_is_noticed_with_the_slow_group(void **state)
+static void dividing_a_card_is_noticed_with_the_rare_group(void **state)
 {
     (void)state;
     opened("", "gpu X\n profile h200\n");
@@ -190,11 +190,11 @@ static void dividing_a_card_is_noticed_with_the_slow_group(void **state)
     g = sample_after(1000, GROUP_FAST);
     assert_int_equal(g.instance_count, 0);
     gpu_done(&g);
-    g = sample_after(1000, GROUP_FAST | GROUP_SLOW);
+    g = sample_after(1000, GROUP_FAST | GROUP_SLOW | GROUP_RARE);
     assert_int_equal(g.instance_count, 2);
     gpu_done(&g);
     m.script("gpu X\n profile h200\n");
-    g = sample_after(1000, GROUP_FAST | GROUP_SLOW);
+    g = sample_after(1000, GROUP_FAST | GROUP_SLOW | GROUP_RARE);
     assert_int_equal(g.instance_count, 0);
     assert_reading(g.util_permille, 0); /* what a divided card refused is asked again */
     gpu_done(&g);
@@ -315,7 +315,7 @@ int main(void)
         TEST(processes_belong_to_their_instance),
         TEST(each_instance_is_asked_where_the_whole_list_is_denied),
         TEST(profiling_works_for_instances),
-        TEST(dividing_a_card_is_noticed_with_the_slow_group),
+        TEST(dividing_a_card_is_noticed_with_the_rare_group),
         TEST(the_environment_may_show_one_instance),
         TEST(critical_errors_arrive_once_and_stay_as_the_last),
         TEST(no_more_events_than_there_is_room_for),

@@ -31,7 +31,7 @@ static void lists_processes_in_every_layout(void **state)
         {"-580", "nvmlDeviceGetComputeRunningProcesses_v3"},
     };
     for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
-        struct gpu g = first_sample(layouts[i].release, "gpu X\n process 4242 compute 1002\n process 77 compute 30\n"
+        struct gpu g = first_sample(layouts[i].release, "gpu X\n gpu_util 50\n process 4242 compute 1002\n process 77 compute 30\n"
                                                         " process 900 graphics 512\n process 4243 compute 7\n");
         assert_int_equal(g.processes_state, READING_OK);
         assert_int_equal(g.process_count, 4);
@@ -51,8 +51,8 @@ static void lists_processes_in_every_layout(void **state)
 static void a_process_in_both_lists_is_one_with_the_larger_memory(void **state)
 {
     (void)state;
-    struct gpu g =
-        first_sample("", "gpu X\n process 5 compute 100\n process 5 graphics 250\n process 6 graphics na\n process 6 compute 9\n");
+    struct gpu g = first_sample(
+        "", "gpu X\n gpu_util 50\n process 5 compute 100\n process 5 graphics 250\n process 6 graphics na\n process 6 compute 9\n");
     assert_int_equal(g.process_count, 2);
     assert_int_equal(g.processes[0].type, PROCESS_BOTH);
     assert_reading(g.processes[0].mem_bytes, 250LL << 20);
@@ -64,7 +64,7 @@ static void a_process_in_both_lists_is_one_with_the_larger_memory(void **state)
 static void memory_of_all_ones_is_absent(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 compute na\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute na\n");
     assert_int_equal(g.process_count, 1);
     assert_absent(g.processes[0].mem_bytes, READING_UNSUPPORTED);
     end(&g);
@@ -73,7 +73,7 @@ static void memory_of_all_ones_is_absent(void **state)
 static void mps_clients_are_compute_processes(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 mps 100\n process 5 compute 100\n process 8 mps 40\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 mps 100\n process 5 compute 100\n process 8 mps 40\n");
     assert_int_equal(g.process_count, 2);
     assert_int_equal(g.processes[0].type, PROCESS_COMPUTE);
     assert_int_equal(g.processes[1].pid, 8);
@@ -84,7 +84,7 @@ static void a_long_list_grows_and_is_cut_at_its_maximum(void **state)
 {
     (void)state;
     AUTO_BUF struct buf script = BUF(1 << 20);
-    buf_text(&script, "gpu X\n");
+    buf_text(&script, "gpu X\n gpu_util 50\n");
     for (int i = 0; i < 1500; i++)
         buf_printf(&script, " process %d compute 1\n", 1000 + i);
     struct gpu g = first_sample("", script.at);
@@ -98,7 +98,7 @@ static void no_permission_for_the_lists_is_told(void **state)
     (void)state;
     struct gpu g =
         first_sample("", "fail nvmlDeviceGetComputeRunningProcesses_v3 4\nfail nvmlDeviceGetGraphicsRunningProcesses_v3 4\n"
-                         "fail nvmlDeviceGetMPSComputeRunningProcesses_v3 3\ngpu X\n process 5 compute 1\n");
+                         "fail nvmlDeviceGetMPSComputeRunningProcesses_v3 3\ngpu X\n gpu_util 50\n process 5 compute 1\n");
     assert_int_equal(g.processes_state, READING_DENIED);
     assert_int_equal(g.process_count, 0);
     end(&g);
@@ -107,7 +107,7 @@ static void no_permission_for_the_lists_is_told(void **state)
 static void a_card_without_graphics_lists_still_has_the_others(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "fail nvmlDeviceGetGraphicsRunningProcesses_v3 3\ngpu X\n process 5 compute 1\n");
+    struct gpu g = first_sample("", "fail nvmlDeviceGetGraphicsRunningProcesses_v3 3\ngpu X\n gpu_util 50\n process 5 compute 1\n");
     assert_int_equal(g.processes_state, READING_OK);
     assert_int_equal(g.process_count, 1);
     gpu_done(&g);
@@ -119,7 +119,7 @@ static void a_card_without_graphics_lists_still_has_the_others(void **state)
 static void tells_what_each_process_does(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 compute 1 75 40 3 2\n process 6 compute 1\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1 75 40 3 2\n process 6 compute 1\n");
     assert_reading(g.processes[0].util_permille, 750);
     assert_reading(g.processes[0].mem_util_permille, 400);
     assert_reading(g.processes[0].encoder_permille, 30);
@@ -131,7 +131,7 @@ static void tells_what_each_process_does(void **state)
 static void no_new_samples_mean_idle_not_failure(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 compute 1\n"); /* the fake answers NOT_FOUND */
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1\n"); /* the fake answers NOT_FOUND */
     assert_reading(g.processes[0].util_permille, 0);
     end(&g);
 }
@@ -139,10 +139,10 @@ static void no_new_samples_mean_idle_not_failure(void **state)
 static void holds_the_last_sample_for_two_seconds(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 compute 1 75 40\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1 75 40\n");
     assert_reading(g.processes[0].util_permille, 750);
     gpu_done(&g);
-    m.script("gpu X\n process 5 compute 1\n");
+    m.script("gpu X\n gpu_util 50\n process 5 compute 1\n");
     clock_manual_advance_ms(&m.clock, 1000);
     g = fake_machine_sample(&m, 0, GROUP_QUICK);
     assert_reading(g.processes[0].util_permille, 750);
@@ -156,7 +156,7 @@ static void holds_the_last_sample_for_two_seconds(void **state)
 static void drops_nonsense_rows_and_takes_the_newest(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 compute 1\n process 6 compute 1\n process 7 compute 1\n"
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1\n process 6 compute 1\n process 7 compute 1\n"
                                     " row 5 100 50 10 0 0\n row 5 10 60 20 0 0\n row 5 300 90 90 0 0\n" /* unordered */
                                     " row 6 -5000 37100 100 0 0\n row 6 20 30 1 0 0\n"                  /* 37100 % in the future */
                                     " row 7 10 101 0 0 0\n row 0 10 5 5 5 5\n row 7 -100000000 1 1 1 1\n");
@@ -169,10 +169,11 @@ static void drops_nonsense_rows_and_takes_the_newest(void **state)
 static void rows_seen_before_are_not_taken_again(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 compute 1\n row 5 0 50 10 0 0\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1\n row 5 0 50 10 0 0\n");
     assert_reading(g.processes[0].util_permille, 500);
     gpu_done(&g);
-    m.script("gpu X\n process 5 compute 1\n row 5 1900 90 10 0 0\n"); /* newer than 2 s ago, older than what was seen */
+    m.script(
+        "gpu X\n gpu_util 50\n process 5 compute 1\n row 5 1900 90 10 0 0\n"); /* newer than 2 s ago, older than what was seen */
     g = fake_machine_sample(&m, 0, GROUP_QUICK);
     assert_reading(g.processes[0].util_permille, 500);
     end(&g);
@@ -181,7 +182,7 @@ static void rows_seen_before_are_not_taken_again(void **state)
 static void a_row_of_long_ago_says_nothing_about_now(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process 5 compute 1\n row 5 10000 90 10 0 0\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1\n row 5 10000 90 10 0 0\n");
     assert_reading(g.processes[0].util_permille, 0);
     end(&g);
 }
@@ -189,18 +190,18 @@ static void a_row_of_long_ago_says_nothing_about_now(void **state)
 static void utilization_without_support_or_permission_is_absent(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n process_utilization na\n process 5 compute 1 50\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process_utilization na\n process 5 compute 1 50\n");
     assert_absent(g.processes[0].util_permille, READING_UNSUPPORTED);
     gpu_done(&g);
     g = fake_machine_sample(&m, 0, GROUP_QUICK);
     assert_absent(g.processes[0].util_permille, READING_UNSUPPORTED);
     assert_int_equal(m.calls("nvmlDeviceGetProcessUtilization"), 1);
     end(&g);
-    g = first_sample("", "fail nvmlDeviceGetProcessUtilization 4\ngpu X\n process 5 compute 1 50\n");
+    g = first_sample("", "fail nvmlDeviceGetProcessUtilization 4\ngpu X\n gpu_util 50\n process 5 compute 1 50\n");
     assert_absent(g.processes[0].util_permille, READING_DENIED);
     assert_reading(g.processes[0].mem_bytes, 1LL << 20);
     end(&g);
-    g = first_sample("", "fail nvmlDeviceGetProcessUtilization 999\ngpu X\n process 5 compute 1 50\n");
+    g = first_sample("", "fail nvmlDeviceGetProcessUtilization 999\ngpu X\n gpu_util 50\n process 5 compute 1 50\n");
     assert_absent(g.processes[0].util_permille, READING_FAILED);
     end(&g);
 }
@@ -208,10 +209,66 @@ static void utilization_without_support_or_permission_is_absent(void **state)
 static void an_empty_card_is_not_asked_who_does_what(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n");
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n");
     assert_int_equal(g.process_count, 0);
     assert_int_equal(g.processes_state, READING_OK);
     assert_int_equal(m.calls("nvmlDeviceGetProcessUtilization"), 0);
+    end(&g);
+}
+
+static void a_first_look_at_an_idle_gpu_does_not_ask_who_does_what(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n gpu_util 0\n process 5 compute 1\n");
+    assert_reading(g.processes[0].util_permille, 0);
+    assert_int_equal(m.calls("nvmlDeviceGetProcessUtilization"), 0);
+    gpu_done(&g);
+    g = fake_machine_sample(&m, 0, GROUP_QUICK); /* whoever goes on watching has it asked */
+    assert_int_equal(m.calls("nvmlDeviceGetProcessUtilization"), 1);
+    end(&g);
+}
+
+/* Somebody who looks has every sample asked for; nobody has it every two seconds, and on an idle GPU every ten. */
+static void while_nobody_looks_the_driver_is_asked_less_often(void **state)
+{
+    (void)state;
+    enum { UNSEEN = GROUP_QUICK | GROUP_UNSEEN };
+    const char *call = "nvmlDeviceGetProcessUtilization";
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1\n row 5 0 50 10 0 0\n");
+    for (int i = 0; i < 2; i++) {
+        gpu_done(&g);
+        clock_manual_advance_ms(&m.clock, 1000);
+        g = fake_machine_sample(&m, 0, UNSEEN);
+        assert_reading(g.processes[0].util_permille, 500);
+        assert_int_equal(m.calls(call), 1 + i);
+    }
+    gpu_done(&g);
+    m.script("gpu X\n gpu_util 50\n process 5 compute 1\n process 6 compute 1\n row 6 0 70 10 0 0\n"); /* a new one is not taken for
+                                                                                                          idle */
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    assert_reading(g.processes[1].util_permille, 700);
+    gpu_done(&g);
+    unsigned long before = m.calls(call);
+    clock_manual_advance_ms(&m.clock, 100);
+    g = fake_machine_sample(&m, 0, GROUP_QUICK);
+    assert_int_equal(m.calls(call), before + 1);
+    gpu_done(&g);
+
+    m.script("gpu X\n gpu_util 0\n process 5 compute 1\n process 6 compute 1\n");
+    clock_manual_advance_ms(&m.clock, 5000);
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    before = m.calls(call);
+    for (int i = 0; i < 9; i++) {
+        gpu_done(&g);
+        clock_manual_advance_ms(&m.clock, 1000);
+        g = fake_machine_sample(&m, 0, UNSEEN);
+        assert_reading(g.processes[0].util_permille, 0);
+        assert_int_equal(m.calls(call), before);
+    }
+    gpu_done(&g);
+    clock_manual_advance_ms(&m.clock, 1000);
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    assert_int_equal(m.calls(call), before + 1);
     end(&g);
 }
 
@@ -233,6 +290,8 @@ int main(void)
         TEST(a_row_of_long_ago_says_nothing_about_now),
         TEST(utilization_without_support_or_permission_is_absent),
         TEST(an_empty_card_is_not_asked_who_does_what),
+        TEST(a_first_look_at_an_idle_gpu_does_not_ask_who_does_what),
+        TEST(while_nobody_looks_the_driver_is_asked_less_often),
     };
     return RUN_TESTS(tests);
 }
