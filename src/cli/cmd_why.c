@@ -9,8 +9,10 @@
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
+#include "insight/why/rest.h"
 #include "model/recent.h"
 #include "source/replay/replay.h"
+#include "source/sysfs/rest.h"
 
 /* Alone, without a daemon that remembers: a little past of our own. */
 enum { SAMPLES = 4, PAUSE_MS = 350, WARM_CPU_MDEGC = 75000 };
@@ -53,6 +55,22 @@ static void remember(struct memory *m, const struct cli *cli, const struct snaps
     m->last = snapshot_ref(now);
 }
 
+/* What is around the GPUs: of this host, so not for a recording of another one. */
+static int look_around(struct cli *cli, const struct snapshot *now, struct why *why, struct error *err)
+{
+    bool asked = options_has(&cli->options, "idle"),
+         replayed = str_starts(str_from(options_value(&cli->options, "source", "")), "replay");
+    if (!asked && !why_wants_audit(why))
+        return 0;
+    AUTO_FREE struct gpu_rest *rests = calloc(now->gpu_count + 1, sizeof *rests);
+    if (!rests)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (!replayed)
+        rest_read(&cli->env, now, rests);
+    why_audit(why, now, rests);
+    return 0;
+}
+
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     static struct memory memory;
@@ -78,10 +96,14 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         why = why_explain(now, &memory.past);
     if (!why)
         return error_set(err, -ENOMEM, "out of memory");
+    if (look_around(cli, now, why, err) < 0)
+        return err->code;
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_why(&j, now, why, only);
         buf_char(out, '\n');
+    } else if (options_has(&cli->options, "idle")) {
+        table_idle(out, &cli->page, now, why, only);
     } else {
         table_why(out, &cli->page, now, why, only, "whirr why");
     }
@@ -98,14 +120,15 @@ static int run(struct cli *cli)
             return cli_usage(cli, "--store and --host need --at or --since");
         return show(cli, render);
     }
-    if (options_has(o, "watch"))
-        return cli_usage(cli, "--watch can't be combined with --at or --since");
+    if (options_has(o, "watch") || options_has(o, "idle"))
+        return cli_usage(cli, "--%s can't be combined with --at or --since", options_has(o, "watch") ? "watch" : "idle");
     if (options_has(o, "source") || options_has(o, "sysroot"))
         return cli_usage(cli, "the past comes from the history, not from a source; for another history: --store");
     return past_question_of(cli, &q, &err) < 0 ? cli_usage(cli, "%s", err.text) : past_show(cli, &q);
 }
 
 static const struct option_spec options[] = {
+    {.name = "idle", .help = "List what keeps each GPU from idling, and who has it open; wakes no GPU"},
     {.name = "at",
      .argument = "TIME",
      .help = "Explain this moment of the past: \"03:10\" (the most recent), -2h, 2026-11-14T03:10"},
@@ -118,8 +141,8 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
     {"whirr why", "why is the fan loud, why is it hot, why is it slow"},
+    {"whirr why --idle", "why doesn't it idle, and who has it open"},
     {"whirr why --at 03:10", "why was it loud at ten past three last night"},
-    {"whirr why --since -8h", "what happened overnight, most important first"},
 };
 
 const struct command command_why = {
@@ -130,7 +153,10 @@ const struct command command_why = {
                "If the driver doesn't keep the last seconds itself, it samples for about one second.\n\nWith --at and --since it "
                "answers from the history that `whirr serve` keeps: "
                "who was using the GPU then, and what happened as a result. Times without a zone are in this host's time zone. If "
-               "only summaries are left, or nothing was stored, the answer says so.",
+               "only summaries are left, or nothing was stored, the answer says so.\n\nWith --idle it checks what can keep a GPU from idling: "
+               "displays, a pinned memory clock, compute contexts, loaded models, browsers, video decode, other monitors, PCIe power "
+               "saving, runtime power management, persistence mode. `whirr why` does the same for a GPU that draws more than it "
+               "usually does when idle. What other users' programs have open is visible to root only.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

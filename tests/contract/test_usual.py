@@ -17,9 +17,9 @@ def after(start, tmp_path):
     if not MAKER.exists():
         pytest.skip("make_history was not built")
 
-    def run(days, source):
+    def run(days, source, before=GPU):
         file = tmp_path / "past.db"
-        subprocess.run([MAKER, f"sqlite:{file}", str(days * 1440), GPU, "60"], check=True, env=environment(tmp_path), timeout=120)
+        subprocess.run([MAKER, f"sqlite:{file}", str(days * 1440), before, "60"], check=True, env=environment(tmp_path), timeout=120)
         return start("--interval", "0.2", "--store", f"sqlite:{file}", source=source, WHIRR_STORE_HOST="box")
 
     return run
@@ -49,6 +49,18 @@ def test_heat_that_is_not_usual_is_airflow(after):
     # The past is held against what was usual up to then.
     then = d.json("/api/why?at=-1h")["gpus"][0]
     assert then["usual"]["days"] >= 9 and not then["usual"]["too_hot"] and "usual" not in then["answer"]
+
+
+def test_an_idle_gpu_that_draws_more_than_usual_says_what_keeps_it_from_idling(after):
+    idle = "gpus=1,scenario=idle,model=rtx4090"
+    d = after(9, f"sim:{idle.replace('idle', 'held-context')}", before=idle)
+    gpu = learned(d, lambda gpu: gpu["idle"])
+    shapes.check(gpu["idle"], shapes.IDLE)
+    assert gpu["usual"]["idle_power_too_high"] and gpu["idle"]["excess_watts"] > 10
+    assert "W is usual when idle" in gpu["idle"]["answer"]
+    assert {f["code"] for f in gpu["idle"]["keeps_from_idling"]} == {"memory_clock", "context"}
+    told = d.whirr("why").stdout
+    assert "the memory clock stays at" in told and "holds a compute context" in told
 
 
 def test_too_few_days_call_nothing_usual(after):

@@ -77,7 +77,11 @@ USUAL = {"confidence": NUMBER, "days": int, "days_needed": int, "since": TIME, "
          "temperature_low_celsius": Null(NUMBER), "temperature_high_celsius": Null(NUMBER), "at_more_power": bool, "fan_percent": Null(NUMBER),
          "idle_power_watts": Null(NUMBER), "idle_power_high_watts": Null(NUMBER), "utilization_percent": Null(NUMBER), "too_hot": bool,
          "fan_too_fast": bool, "fan_too_slow": bool, "idle_power_too_high": bool, "drift": Null(DRIFT)}
-WHY = {"answer": str, "gpus": [{"gpu_index": int, "answer": str, "causes": [CAUSE], "suggestions": [str], "usual": Null(USUAL)}]}
+FINDING = {"code": str, "text": str, "pid": Null(int)}
+IDLE = {"answer": str, "keeps_from_idling": [FINDING], "also": [FINDING], "ruled_out": [str], "excess_watts": Null(float),
+        "hidden_processes": int, "suggestions": [str]}
+WHY = {"answer": str, "gpus": [{"gpu_index": int, "answer": str, "causes": [CAUSE], "suggestions": [str], "usual": Null(USUAL),
+                                   "idle": Null(IDLE)}]}
 
 
 def problems(value, shape, where="body"):

@@ -3,6 +3,7 @@
  */
 #include "format/json/json.h"
 #include "format/json/usual.h"
+#include "insight/why/rest.h"
 
 static void cause(struct json_writer *j, const struct why_cause *c)
 {
@@ -62,6 +63,52 @@ static void about(struct json_writer *j, const struct why *why, int only)
         jw_null(j);
 }
 
+static void rest_findings(struct json_writer *j, const char *key, const struct rest_audit *a, bool keeps)
+{
+    jw_key_array(j, key);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct rest_finding *f = &a->findings[i];
+        if (f->keeps != keeps)
+            continue;
+        jw_object(j);
+        jw_key_text(j, "code", rest_code_name(f->code));
+        jw_key_text(j, "text", f->text);
+        jw_key(j, "pid");
+        if (f->pid)
+            jw_int(j, f->pid);
+        else
+            jw_null(j);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+/* The idle audit; null where nobody looked. */
+static void idle(struct json_writer *j, const struct rest_audit *a)
+{
+    jw_key(j, "idle");
+    if (!a->looked) {
+        jw_null(j);
+        return;
+    }
+    jw_object(j);
+    jw_key_text(j, "answer", a->answer);
+    rest_findings(j, "keeps_from_idling", a, true);
+    rest_findings(j, "also", a, false);
+    jw_key_array(j, "ruled_out");
+    for (unsigned i = 0; i < REST_CODE_COUNT; i++)
+        if (a->ruled_out & 1u << i)
+            jw_text(j, rest_code_name((enum rest_code)i));
+    jw_end(j);
+    json_scaled(j, "excess_watts", a->excess_mw, 1e-3);
+    jw_key_int(j, "hidden_processes", (int64_t)a->hidden);
+    jw_key_array(j, "suggestions");
+    for (size_t i = 0; i < a->suggestion_count; i++)
+        jw_text(j, a->suggestions[i]);
+    jw_end(j);
+    jw_end(j);
+}
+
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
 {
     bool simulated = false;
@@ -82,6 +129,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         brief(j, &why->gpus[i].brief);
         json_why_part(j, &why->gpus[i]);
         json_usual(j, &why->gpus[i].usual);
+        idle(j, &why->gpus[i].rest);
         jw_end(j);
     }
     jw_end(j);

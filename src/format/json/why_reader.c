@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "format/json/json.h"
 #include "format/json/usual.h"
+#include "insight/why/rest.h"
 
 static void copy_text(char *to, size_t size, const json_t *text)
 {
@@ -55,6 +56,42 @@ static void read_brief(const json_t *json, struct why_brief *ret)
     copy_text(ret->doing, sizeof ret->doing, json_object_get(json, "doing"));
 }
 
+static void read_findings(const json_t *list, bool keeps, struct rest_audit *ret)
+{
+    for (size_t i = 0; i < json_array_size(list) && ret->count < WHY_REST_MAX; i++) {
+        const json_t *json = json_array_get(list, i);
+        struct rest_finding *f = &ret->findings[ret->count++];
+        const char *code = json_string_value(json_object_get(json, "code"));
+        for (int k = 0; code && k < REST_CODE_COUNT; k++)
+            if (strcmp(rest_code_name((enum rest_code)k), code) == 0)
+                f->code = (enum rest_code)k;
+        f->keeps = keeps;
+        f->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
+        copy_text(f->text, sizeof f->text, json_object_get(json, "text"));
+    }
+}
+
+static void read_idle(const json_t *json, struct rest_audit *ret)
+{
+    if (!json_is_object(json))
+        return;
+    ret->looked = true;
+    copy_text(ret->answer, sizeof ret->answer, json_object_get(json, "answer"));
+    read_findings(json_object_get(json, "keeps_from_idling"), true, ret);
+    read_findings(json_object_get(json, "also"), false, ret);
+    const json_t *out = json_object_get(json, "ruled_out"), *suggestions = json_object_get(json, "suggestions");
+    for (size_t i = 0; i < json_array_size(out); i++)
+        for (unsigned k = 0; k < REST_CODE_COUNT; k++)
+            if (json_is_string(json_array_get(out, i)) &&
+                strcmp(rest_code_name((enum rest_code)k), json_string_value(json_array_get(out, i))) == 0)
+                ret->ruled_out |= 1u << k;
+    if (json_is_number(json_object_get(json, "excess_watts")))
+        ret->excess_mw = reading_ok((int64_t)(json_number_value(json_object_get(json, "excess_watts")) * 1000));
+    ret->hidden = (size_t)json_integer_value(json_object_get(json, "hidden_processes"));
+    for (size_t i = 0; i < json_array_size(suggestions) && i < ARRAY_LEN(ret->suggestions); i++)
+        copy_text(ret->suggestions[ret->suggestion_count++], WHY_LINE_SIZE, json_array_get(suggestions, i));
+}
+
 struct why *why_from_json(const json_t *json, const struct snapshot *s)
 {
     const json_t *gpus = json_object_get(json, "gpus");
@@ -78,6 +115,7 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
         if (why->gpus[i].answer[0] && strncmp(why->answer, why->gpus[i].answer, strlen(why->gpus[i].answer)) == 0)
             why->main = i;
         usual_from_json(json_object_get(gpu, "usual"), &why->gpus[i].usual);
+        read_idle(json_object_get(gpu, "idle"), &why->gpus[i].rest);
     }
     return why;
 }

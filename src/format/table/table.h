@@ -74,6 +74,8 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
  * begin with; NULL: none. */
 void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only,
                const char *command);
+/* `whirr why --idle`: what keeps each GPU from resting. */
+void table_idle(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only);
 void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host);
 void table_devices(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 void table_driver(struct buf *out, const struct page *page, const struct snapshot *s);

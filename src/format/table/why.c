@@ -18,8 +18,20 @@
 #include "base/cleanup.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
+#include "insight/why/rest.h"
 
 enum { LINES_MOST = 12, LABEL_WIDTH = 9 };
+
+static void simulated_label(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (s->gpus[i].simulated) {
+            page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+            buf_text(out, "\n");
+            return;
+        }
+    }
+}
 
 static size_t lines_of(const struct buf *out, size_t from)
 {
@@ -74,6 +86,54 @@ static const char *with_likelihood(const struct why_cause *cause, char out[WHY_T
     return out;
 }
 
+/* ---- the idle audit ---- */
+
+/* What keeps the GPU from resting, and with `whole` what is worth knowing, what is ruled out, and what to do. */
+static void audit_lines(struct buf *out, const struct page *page, const struct rest_audit *a, bool whole)
+{
+    char text[WHY_TEXT_SIZE], line[WHY_LINE_SIZE];
+    const char *labels[] = {"Also", "Cause"};
+    bool said[2] = {false, false};
+    for (size_t i = 0, shown = 0; i < a->count && (whole || shown < 3); i++) {
+        const struct rest_finding *f = &a->findings[i];
+        if (!f->keeps && !whole)
+            continue;
+        labelled(out, page, said[f->keeps] ? "" : labels[f->keeps], INK_PLAIN, f->text);
+        said[f->keeps] = true;
+        shown++;
+    }
+    if (!whole)
+        return;
+    size_t len = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < REST_CODE_COUNT && len + 40 < sizeof text; i++)
+        if (a->ruled_out & 1u << i)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", len ? ", " : "", rest_code_words((enum rest_code)i));
+    if (len)
+        labelled(out, page, "Not", INK_FAINT, text);
+    if (a->hidden) {
+        snprintf(text, sizeof text, "%zu processes of other users can't be looked at: sudo whirr why --idle", a->hidden);
+        labelled(out, page, "Unseen", INK_FAINT, command_for(page, text, line));
+    }
+    for (size_t i = 0; i < a->suggestion_count; i++)
+        labelled(out, page, i == 0 ? "Do" : "", INK_PLAIN, command_for(page, a->suggestions[i], line));
+}
+
+void table_idle(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only)
+{
+    simulated_label(out, page, s);
+    if (!why->gpu_count)
+        page_wrap(out, page, INK_STRONG, why->answer, 0, 0);
+    for (size_t i = 0; i < why->gpu_count; i++) {
+        const struct why_part *part = &why->gpus[i];
+        if (only != ALL_GPUS && only != (int)i)
+            continue;
+        mark(out, page, part);
+        page_wrap(out, page, INK_STRONG, part->rest.looked ? part->rest.answer : part->answer, 2, 2);
+        audit_lines(out, page, &part->rest, true);
+    }
+}
+
 /* ---- with -v: everything ---- */
 
 static void causes(struct buf *out, const struct page *page, const struct why_part *part)
@@ -102,6 +162,8 @@ static void whole_part(struct buf *out, const struct page *page, const struct wh
         mark(out, page, part);
     page_wrap(out, page, INK_STRONG, part->answer, 2, part->gpu_index >= 0 ? 2 : 0);
     causes(out, page, part);
+    if (part->rest.looked && part->usual.idle_excess)
+        audit_lines(out, page, &part->rest, false);
     suggestions(out, page, part, WHY_SUGGESTIONS_MAX);
 }
 
@@ -123,6 +185,8 @@ static void first_part(struct buf *out, const struct page *page, const struct wh
     mark(out, page, part);
     if (!part->brief.trouble) {
         page_wrap(out, page, INK_STRONG, part->answer, 2, 2);
+        if (part->usual.idle_excess)
+            audit_lines(out, page, &part->rest, false);
         suggestions(out, page, part, 1);
         return;
     }
@@ -264,13 +328,7 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
 {
     bool one = only != ALL_GPUS && only < (int)why->gpu_count;
     size_t start = out->len;
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (s->gpus[i].simulated) {
-            page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
-            buf_text(out, "\n");
-            break;
-        }
-    }
+    simulated_label(out, page, s);
     if (page->verbose && (why->gpu_count || why->machine.cause_count)) {
         all_evidence(out, page, why, one ? only : ALL_GPUS);
         return;

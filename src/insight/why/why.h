@@ -53,6 +53,43 @@ struct why_brief {
     char doing[WHY_BRIEF_SIZE];       /* "ollama is serving llama3.1-8b"; "" nothing */
 };
 
+/* What the idle audit looks at. */
+enum rest_code {
+    REST_DISPLAY,
+    REST_MEMORY_CLOCK,
+    REST_CONTEXT,
+    REST_MODEL,
+    REST_BROWSER,
+    REST_VIDEO,
+    REST_MONITOR,
+    REST_OPEN, /* any other program that has the device open */
+    REST_ASPM,
+    REST_RUNTIME_PM,
+    REST_PERSISTENCE,
+    REST_CODE_COUNT
+};
+
+enum { WHY_REST_MAX = 12 };
+
+struct rest_finding {
+    enum rest_code code;
+    bool keeps;               /* keeps it from resting; else it is worth knowing */
+    int32_t pid;              /* 0: no process */
+    char text[WHY_LINE_SIZE]; /* "firefox (alice) has the GPU open" */
+};
+
+struct rest_audit {
+    bool looked;
+    char answer[WHY_TEXT_SIZE]; /* "GPU 0 is idle at 38 W; 21 W is usual" */
+    size_t count;
+    struct rest_finding findings[WHY_REST_MAX]; /* those that keep it first */
+    unsigned ruled_out;                         /* 1 << enum rest_code: looked at and not so */
+    size_t hidden;                              /* processes that could not be looked at */
+    struct reading excess_mw;                   /* power beyond what is usual when idle */
+    size_t suggestion_count;
+    char suggestions[3][WHY_LINE_SIZE];
+};
+
 /* What is said about one GPU, or about the host where there is nothing to say about a GPU. */
 struct why_part {
     int gpu_index;                /* -1: the machine */
@@ -64,6 +101,7 @@ struct why_part {
     struct why_cause causes[WHY_CAUSES_MAX];
     size_t suggestion_count; /* most useful first */
     char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
+    struct rest_audit rest; /* of a GPU; looked false: nobody asked */
 };
 
 struct why {

@@ -132,6 +132,13 @@ void data_refresh(struct data *d)
     engine_request(d->engine, 0, -1, d->fresh_box);
 }
 
+void data_set_rests(struct data *d, const struct gpu_rest *rests, size_t count)
+{
+    d->rests = rests;
+    d->rest_count = count;
+    forget_bodies(d);
+}
+
 void data_set_usual(struct data *d, const struct baselines *usual)
 {
     d->usual = usual;
@@ -142,6 +149,8 @@ const struct why *data_why(struct data *d)
 {
     if (!d->why)
         d->why = why_explain_usual(d->latest, d->recent, d->usual);
+    if (d->why && d->rests && d->rest_count == d->why->gpu_count && why_wants_audit(d->why))
+        why_audit(d->why, d->latest, d->rests);
     if (d->why && !d->has_sample) { /* nobody has looked yet: that there is no GPU would be a guess */
         d->why->machine = (struct why_part){.gpu_index = -1};
         str_copy(d->why->answer, sizeof d->why->answer, STR(DATA_STARTING));

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "format/prometheus/prometheus.h"
+#include "insight/why/rest.h"
 #include "insight/why/why.h"
 #include "model/recent.h"
 #include "serve/http/blob.h"
@@ -47,7 +48,9 @@ struct data {
     const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
     struct recent *recent;
     const struct baselines *usual; /* of the GPUs; borrowed, NULL: nothing is known */
-    struct why *why;               /* about `latest`; made when asked for */
+    const struct gpu_rest *rests;  /* what is around them; borrowed, NULL: nobody looked */
+    size_t rest_count;
+    struct why *why; /* about `latest`; made when asked for */
     struct blob *bodies[BODY_COUNT];
     bool asked; /* a fresh sample is on its way */
     bool has_sample;
@@ -70,6 +73,7 @@ int64_t data_age_ms(const struct data *d);
 
 /* What explanations are held against from now on. Borrowed until the next call. */
 void data_set_usual(struct data *d, const struct baselines *usual);
+void data_set_rests(struct data *d, const struct gpu_rest *rests, size_t count);
 
 /* Borrowed; NULL only when memory is out. */
 struct blob *data_body(struct data *d, enum body_kind kind);

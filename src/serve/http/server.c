@@ -259,6 +259,11 @@ const struct why *server_why(struct server *s)
     return s->data.has_sample ? data_why(&s->data) : NULL;
 }
 
+void server_set_rests(struct server *s, const struct gpu_rest *rests, size_t count)
+{
+    data_set_rests(&s->data, rests, count);
+}
+
 void server_set_usual(struct server *s, const struct baselines *usual)
 {
     data_set_usual(&s->data, usual);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The idle audit as a part of the daemon: while a GPU is idle and draws more than it usually does, a thread looks once a minute at
+ * what is around it (/proc takes milliseconds, which the loop does not have), and explanations name it.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "daemon/part.h"
+#include "insight/baseline/baseline.h"
+#include "source/sysfs/rest.h"
+
+enum { LOOK_EVERY_MS = 60000 };
+
+/* One look, made by a thread of its own. */
+struct rest_look {
+    pthread_t thread;
+    _Atomic bool over;
+    const struct env *env;
+    const struct snapshot *snapshot;
+    struct gpu_rest *found; /* NULL: out of memory */
+};
+
+struct rest_part {
+    const struct env *env;
+    struct server *server;
+    const struct usual_part *usual;
+    struct rest_look *look; /* under way; NULL: none */
+    struct mono next;
+    struct gpu_rest *latest;
+};
+
+static void *run(void *arg)
+{
+    struct rest_look *l = arg;
+    l->found = calloc(l->snapshot->gpu_count + 1, sizeof *l->found);
+    if (l->found)
+        rest_read(l->env, l->snapshot, l->found);
+    atomic_store(&l->over, true);
+    return NULL;
+}
+
+static void begin(struct rest_part *p, const struct snapshot *s)
+{
+    struct rest_look *l = calloc(1, sizeof *l);
+    p->next = (struct mono){s->taken.ns + LOOK_EVERY_MS * (int64_t)NS_PER_MS};
+    if (!l)
+        return;
+    *l = (struct rest_look){.env = p->env, .snapshot = snapshot_ref(s)};
+    if (pthread_create(&l->thread, NULL, run, l) == 0) {
+        p->look = l;
+        return;
+    }
+    snapshot_unref(l->snapshot);
+    free(l);
+}
+
+/* Waits for the thread; its result, or NULL. */
+static struct gpu_rest *finish(struct rest_part *p)
+{
+    struct rest_look *l = TAKE(p->look);
+    pthread_join(l->thread, NULL);
+    struct gpu_rest *found = l->found;
+    snapshot_unref(l->snapshot);
+    free(l);
+    return found;
+}
+
+static bool wanted(const struct rest_part *p, const struct snapshot *s)
+{
+    const struct baselines *usual = usual_part_latest(p->usual);
+    for (size_t i = 0; usual && i < s->gpu_count; i++) {
+        struct usual u;
+        baselines_judge(usual, &s->gpus[i], s->taken_at, &u);
+        if (u.idle_excess)
+            return true;
+    }
+    return false;
+}
+
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+{
+    struct rest_part *p = part;
+    (void)facts;
+    if (p->look && atomic_load(&p->look->over)) {
+        size_t count = p->look->snapshot->gpu_count;
+        struct gpu_rest *found = finish(p);
+        if (found && p->server)
+            server_set_rests(p->server, found, count);
+        if (found) {
+            free(p->latest);
+            p->latest = found;
+        }
+    }
+    if (!p->look && s->taken.ns >= p->next.ns && wanted(p, s))
+        begin(p, s);
+}
+
+static void *open_rest(const struct part_host *host, struct error *err)
+{
+    (void)err;
+    struct rest_part *p = calloc(1, sizeof *p);
+    if (p)
+        *p = (struct rest_part){.env = host->env, .usual = part_find(host, &usual_part_ops)};
+    return p;
+}
+
+static int start(void *part, const struct part_host *host)
+{
+    struct rest_part *p = part;
+    p->server = host->server;
+    return 0;
+}
+
+static void close_rest(void *part)
+{
+    struct rest_part *p = part;
+    if (!p)
+        return;
+    if (p->look)
+        free(finish(p));
+    free(p->latest);
+    free(p);
+}
+
+const struct part_ops rest_part_ops = {.name = "rest", .open = open_rest, .start = start, .sampled = sampled, .close = close_rest};

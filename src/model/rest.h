@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What around a GPU may keep it from resting: displays, who has its device files open, power saving that is switched off. Plain
+ * data, read on request only; a sleeping GPU is not woken for it.
+ */
+#pragma once
+
+#include "model/gpu.h"
+
+enum { REST_DISPLAYS_MAX = 8, REST_HOLDERS_MAX = 24, REST_CONNECTOR_SIZE = 24 };
+
+struct rest_display {
+    char connector[REST_CONNECTOR_SIZE]; /* "DP-1" */
+    bool on;                             /* shows a picture; else only plugged in */
+    int width, height;                   /* of the mode that the display prefers; 0 unknown */
+    int refresh_hz, refresh_most_hz;     /* of that mode, and the fastest that the display takes; 0 unknown */
+};
+
+/* Has a device file of the GPU open, working or not. */
+struct rest_holder {
+    int32_t pid;
+    char name[PROCESS_NAME_SIZE], title[PROCESS_TITLE_SIZE], user[PROCESS_USER_SIZE], command[PROCESS_COMMAND_SIZE];
+};
+
+enum rest_switch { REST_UNKNOWN, REST_ON, REST_OFF };
+
+struct gpu_rest {
+    bool looked; /* false: nothing is known */
+    size_t display_count;
+    struct rest_display displays[REST_DISPLAYS_MAX];
+    size_t holder_count, holders_left_out;
+    struct rest_holder holders[REST_HOLDERS_MAX];
+    size_t hidden;                  /* processes of this host whose open files may not be seen */
+    enum rest_switch aspm;          /* power saving of the PCIe link */
+    bool aspm_by_policy;            /* off because of the kernel's policy */
+    enum rest_switch runtime_pm;    /* it may be suspended while nobody uses it */
+    char pci_address[GPU_PCI_SIZE]; /* for commands; "" unknown */
+};
