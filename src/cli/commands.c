@@ -23,6 +23,7 @@
     COMMAND(notify)       \
     COMMAND(guard)        \
     COMMAND(run)          \
+    COMMAND(watch)        \
     COMMAND(wait)         \
     COMMAND(serve)        \
     COMMAND(record)       \

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `whirr watch` is made of.
+ */
+#pragma once
+
+#include <sys/resource.h>
+
+#include "cli/command.h"
+#include "insight/watch/usage.h"
+
+/* One program from start to end. */
+struct watched {
+    const char *const *argv;
+    size_t argc;
+    int status; /* as waitpid() gives it */
+    struct wall started_at;
+    double seconds, cpu_s;
+    int64_t interval_ms;
+    struct run_usage usage;
+    double price_per_kwh; /* 0: not known */
+    const char *currency;
+    bool blind; /* nothing could be sampled; `problem` says why */
+    char problem[512];
+};
+
+void watch_text(struct buf *out, const struct page *page, const struct watched *w);
+void watch_json(struct buf *out, const struct watched *w);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A process and all that descend from it: which they are, and what they use of the host.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/env.h"
+
+enum { TREE_MAX = 4096 };
+
+struct tree_member {
+    int32_t pid, parent;
+    int64_t start_ticks; /* with pid its identity */
+    int64_t cpu_ticks, read_bytes, write_bytes;
+    bool in_tree;
+};
+
+struct process_tree {
+    int32_t root;                /* itself not counted: whoever has started the program */
+    struct tree_member *members; /* of the last look, sorted by pid */
+    size_t count;
+    struct mono looked_at; /* ns 0: never */
+};
+
+/* Since the look before; all 0 at the first. */
+struct tree_use {
+    size_t processes;
+    int64_t cpu_permille, cpu_busiest_permille; /* 1000 is one core */
+    int64_t read_bytes_per_s, write_bytes_per_s;
+};
+
+int tree_init(struct process_tree *t, int32_t root); /* -ENOMEM */
+void tree_done(struct process_tree *t);
+void tree_look(struct process_tree *t, const struct env *env, struct tree_use *ret);
+bool tree_has(const struct process_tree *t, int32_t pid);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Snapshots to moments.
+ */
+#include "insight/watch/usage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+enum { GAP_MS = 60000 };
+
+int usage_init(struct run_usage *u, const struct snapshot *first, struct mono now, int only)
+{
+    *u = (struct run_usage){.gpu_count = first->gpu_count, .only = only, .began = now, .processes_hidden = true};
+    u->gpus = calloc(first->gpu_count ? first->gpu_count : 1, sizeof *u->gpus);
+    if (!u->gpus || course_init(&u->course) < 0) {
+        usage_done(u);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < first->gpu_count; i++) {
+        const struct gpu *g = &first->gpus[i];
+        struct run_gpu *r = &u->gpus[i];
+        r->index = g->index;
+        r->simulated = g->simulated;
+        r->vram_before = g->mem_used_bytes;
+        str_copy(r->name, sizeof r->name, str_from(g->id.name));
+        str_copy(r->uuid, sizeof r->uuid, str_from(g->id.uuid));
+        bool counted;
+        energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &counted);
+    }
+    return 0;
+}
+
+void usage_done(struct run_usage *u)
+{
+    course_done(&u->course);
+    free(u->gpus);
+    u->gpus = NULL;
+}
+
+static void add(struct reading *sum, struct reading r)
+{
+    if (r.state == READING_OK)
+        *sum = reading_ok(reading_or(*sum, 0) + r.value);
+}
+
+static struct own_part part_of_processes(const struct gpu *g, const struct process_tree *tree)
+{
+    struct own_part own = {0};
+    size_t others = 0;
+    for (size_t i = 0; i < g->process_count; i++) {
+        const struct process *p = &g->processes[i];
+        if (!tree_has(tree, p->pid)) {
+            others++;
+            continue;
+        }
+        own.on_gpu = true;
+        add(&own.vram_bytes, p->mem_bytes);
+        add(&own.util_permille, p->util_permille);
+        add(&own.attributed_mw, p->power_mw);
+    }
+    /* Alone on the GPU: its load is the program's. */
+    if (own.on_gpu && own.util_permille.state != READING_OK && !others && !g->processes_hidden)
+        own.util_permille = g->util_permille;
+    if (own.util_permille.state == READING_OK)
+        own.util_permille.value = MIN_OF(own.util_permille.value, 1000);
+    return own;
+}
+
+static struct own_part whole_gpu(const struct gpu *g, const struct run_gpu *r)
+{
+    struct own_part own = {.on_gpu = true, .util_permille = g->util_permille};
+    int64_t now;
+    if (reading_get(g->mem_used_bytes, &now))
+        own.vram_bytes = reading_ok(MAX_OF(now - reading_or(r->vram_before, 0), 0));
+    return own;
+}
+
+/* Bytes a second that a lane carries, by generation. */
+static int64_t link_capacity(const struct gpu *g)
+{
+    static const int64_t lane[] = {0, 250000000, 500000000, 985000000, 1969000000, 3938000000, 7563000000};
+    int64_t generation = reading_or(g->pcie_generation, reading_or(g->pcie_generation_max, 0));
+    int64_t width = reading_or(g->pcie_width, reading_or(g->pcie_width_max, 0));
+    return generation > 0 && generation < (int64_t)ARRAY_LEN(lane) ? lane[generation] * width : 0;
+}
+
+static struct reading pcie_share(const struct gpu *g)
+{
+    int64_t capacity = link_capacity(g), rx, tx;
+    if (!capacity || !reading_get(g->pcie_rx_bytes_per_s, &rx) || !reading_get(g->pcie_tx_bytes_per_s, &tx))
+        return reading_absent(READING_UNSUPPORTED);
+    return reading_ok(MAX_OF(rx, tx) * 1000 / capacity);
+}
+
+static void raise_to(struct reading *r, struct reading by)
+{
+    if (by.state == READING_OK && (r->state != READING_OK || by.value > r->value))
+        *r = by;
+}
+
+/* Sums for now; means are made when all GPUs are in. */
+static void add_gpu(struct course_moment *m, const struct gpu *g, const struct own_part *own)
+{
+    bool rough = g->dram_active_permille.state != READING_OK;
+    m->on_gpu = true;
+    add(&m->vram_bytes, own->vram_bytes);
+    add(&m->util_permille, own->util_permille);
+    add(&m->gpu_util_permille, g->util_permille);
+    add(&m->bandwidth_permille, rough ? g->mem_util_permille : g->dram_active_permille);
+    m->bandwidth_is_rough |= rough;
+    raise_to(&m->pcie_permille, pcie_share(g));
+    add(&m->power_mw, g->power_mw);
+    add(&m->power_limit_mw, g->power_limit_mw);
+    raise_to(&m->temp_mdegc, g->temp_mdegc);
+    m->throttle |= reading_or(g->throttle_bits, 0);
+}
+
+static void note_part(struct run_gpu *r, const struct own_part *own, double seconds)
+{
+    course_note(&r->vram_bytes, own->on_gpu ? own->vram_bytes : reading_ok(0), seconds);
+    course_note(&r->util_permille, own->on_gpu ? own->util_permille : reading_ok(0), seconds);
+    if (!own->on_gpu)
+        return;
+    course_note(&r->power_mw, own->power_mw, seconds);
+    course_note(&r->temp_mdegc, own->temp_mdegc, seconds);
+    r->attributed_j += (double)reading_or(own->attributed_mw, 0) / 1000 * seconds;
+}
+
+static void see_gpu(struct run_usage *u, size_t i, const struct gpu *g, struct mono now, const struct process_tree *tree,
+                    double seconds, struct course_moment *m, int *on)
+{
+    struct run_gpu *r = &u->gpus[i];
+    bool counted;
+    r->energy_j += (double)energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &counted) / 1000;
+    if (g->processes_state == READING_OK)
+        u->processes_hidden = false;
+    struct own_part own = u->only == (int)i ? whole_gpu(g, r) : u->only < 0 ? part_of_processes(g, tree) : (struct own_part){0};
+    own.power_mw = g->power_mw;
+    own.temp_mdegc = g->temp_mdegc;
+    r->last = own;
+    if (!own.on_gpu) {
+        note_part(r, &own, seconds);
+        return;
+    }
+    r->used = true;
+    ++*on;
+    note_part(r, &own, seconds);
+    add_gpu(m, g, &own);
+}
+
+void usage_see(struct run_usage *u, const struct snapshot *s, struct mono now, const struct process_tree *tree,
+               const struct tree_use *use)
+{
+    struct course_moment m = {
+        .at_s = (double)(now.ns - u->began.ns) / 1e9,
+        .cpu_permille = use->cpu_permille,
+        .cpu_busiest_permille = use->cpu_busiest_permille,
+        .read_bytes_per_s = use->read_bytes_per_s,
+        .write_bytes_per_s = use->write_bytes_per_s,
+        .disk_busy_permille = s->host.disk_busy_permille,
+        .io_pressure_permille = s->host.io_pressure_permille,
+    };
+    double seconds = MAX_OF(m.at_s - u->course.seconds, 0.0);
+    int on = 0;
+    for (size_t i = 0; i < s->gpu_count && i < u->gpu_count; i++)
+        see_gpu(u, i, &s->gpus[i], now, tree, seconds, &m, &on);
+    if (!on) {
+        m.vram_bytes = m.util_permille = reading_ok(0);
+    } else {
+        struct reading *means[] = {&m.util_permille, &m.gpu_util_permille, &m.bandwidth_permille};
+        for (size_t i = 0; i < ARRAY_LEN(means); i++)
+            means[i]->value /= on;
+    }
+    course_see(&u->course, &m);
+    u->last = m;
+}
+
+void usage_end(struct run_usage *u, const struct snapshot *s, struct mono now)
+{
+    double at_s = (double)(now.ns - u->began.ns) / 1e9, seconds = MAX_OF(at_s - u->course.seconds, 0.0);
+    for (size_t i = 0; i < u->gpu_count; i++) {
+        struct run_gpu *r = &u->gpus[i];
+        bool counted;
+        if (s && i < s->gpu_count)
+            r->energy_j += (double)energy_step(&r->meter, now, s->gpus[i].power_mw, s->gpus[i].energy_mj, GAP_MS, &counted) / 1000;
+        note_part(r, &r->last, seconds);
+    }
+    u->last.at_s = at_s;
+    course_see(&u->course, &u->last);
+}
+
+double usage_energy_j(const struct run_usage *u)
+{
+    double sum = 0;
+    for (size_t i = 0; i < u->gpu_count; i++)
+        sum += u->gpus[i].used ? u->gpus[i].energy_j : 0;
+    return sum;
+}
+
+double usage_attributed_j(const struct run_usage *u)
+{
+    double sum = 0;
+    for (size_t i = 0; i < u->gpu_count; i++)
+        sum += u->gpus[i].attributed_j;
+    return sum;
+}

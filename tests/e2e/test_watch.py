@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""whirr watch: like time, for GPUs. The program tells a fake driver of itself, as a real one would see it."""
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+from daemons import Starter
+from isolation import BUILD, WHIRR, environment
+from waiting import eventually
+
+LIBRARY = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
+IDLE = "gpu NVIDIA GeForce RTX 4090\n  gpu_util 0\n  power 30000\n  power_limit 450000\n  used 500\n  throttle 0\n"
+BUSY = "gpu NVIDIA GeForce RTX 4090\n  gpu_util 98\n  power 449000\n  power_limit 450000\n  used 18000\n  throttle 4\n"
+
+# What a program does to be seen: "busy" and its number, or that of another.
+PROGRAM = """
+import os, sys, time
+def seen(pid):
+    path = os.environ["WHIRR_FAKE_NVML"]
+    with open(path + ".new", "w") as f:
+        f.write({busy!r} + f"  process {{pid}} compute 17000 95 40\\n")
+    os.rename(path + ".new", path)
+"""
+
+
+@pytest.fixture
+def machine(tmp_path):
+    if not LIBRARY.exists():
+        pytest.skip("the fake NVML library was not built")
+
+    class Machine:
+        script = tmp_path / "script"
+        folder = tmp_path
+
+        def environment(self, **more):
+            return environment(tmp_path, **dict(dict(WHIRR_NVML_LIBRARY=str(LIBRARY), WHIRR_FAKE_NVML=str(self.script)), **more))
+
+        def program(self, code, name="program.py"):
+            path = tmp_path / name
+            path.write_text(PROGRAM.format(busy=BUSY) + code)
+            return [sys.executable, str(path)]
+
+        def watch(self, *command, options=("--source", "nvml", "--interval", "0.2"), stdin=None, **env):
+            return subprocess.run([WHIRR, "watch", *options, "--", *command], env=self.environment(**env), input=stdin, capture_output=True,
+                                  text=True, timeout=60)
+
+    Machine.script.write_text(IDLE)
+    return Machine()
+
+
+def test_what_a_program_used_and_what_limited_it(machine):
+    done = machine.watch(*machine.program("seen(os.getpid())\ntime.sleep(2)\nsys.exit(7)"), WHIRR_ENERGY_PRICE_PER_KWH="0.4")
+    assert done.returncode == 7 and done.stdout == "", done
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("program.py ran for ") and lines[0].endswith("on GPU 0 (NVIDIA GeForce RTX 4090), mostly limited by power."), lines
+    rows = {line[2:15].strip(): line[15:] for line in lines[1:]}
+    assert rows["VRAM"].startswith("peak 16.6 GiB, mean ") and rows["Utilization"].startswith("peak 95%, mean "), rows
+    assert "EUR" in rows["Energy"] and "peak 449 W" in rows["Energy"] and "power cap for" in rows["Throttling"], rows
+    assert "computing" in rows["Phases"] and rows["Limited by"].startswith("power "), rows
+
+
+def test_as_data_into_a_file(machine):
+    out = machine.folder / "run.json"
+    done = machine.watch(*machine.program("seen(os.getpid())\ntime.sleep(1.5)"), options=("--source", "nvml", "--interval", "0.2", "--json", "-o", str(out)))
+    assert done.returncode == 0 and done.stdout == "" and done.stderr == "", done
+    told = json.loads(out.read_text())
+    assert told["exit_status"] == 0 and told["signal"] is None and told["used_gpu"] and told["limited_by"] == "power"
+    assert told["memory_peak_bytes"] == 17000 << 20 and told["utilization_peak_percent"] == 95 and told["cost"] is None
+    assert 1.4 < told["elapsed_seconds"] < 20 and told["samples"] >= 3 and told["cpu_seconds"] > 0
+    assert [g["gpu_index"] for g in told["gpus"]] == [0] and told["gpus"][0]["energy_joules"] > 100
+    assert abs(sum(p["seconds"] for p in told["phases"]) - told["elapsed_seconds"]) < 0.5
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_children_are_counted_also_those_that_leave(machine, leaves):
+    """A child's child works on the GPU; with `leaves` its parent is gone, as with a daemon."""
+    code = """
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+        seen(os.getpid())
+        time.sleep(2)
+        os._exit(0)
+    %s
+    os._exit(0)
+time.sleep(1.8)
+""" % ("" if leaves else "os.wait()")
+    done = machine.watch(*machine.program(code), options=("--source", "nvml", "--interval", "0.2", "--json"))
+    assert done.returncode == 0 and json.loads(done.stderr)["memory_peak_bytes"] == 17000 << 20, done
+
+
+def test_others_are_not_counted(machine):
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        done = machine.watch(*machine.program(f"seen({other.pid})\ntime.sleep(0.8)"))
+        assert done.returncode == 0 and done.stderr.splitlines() == [done.stderr.splitlines()[0]] and "no GPU use was seen" in done.stderr, done
+        whole = machine.watch("sleep", "0.6", options=("--source", "nvml", "--gpu", "0", "--json"))
+        assert json.loads(whole.stderr)["basis"] == "gpu" and json.loads(whole.stderr)["utilization_peak_percent"] == 98, whole
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_signal_that_ends_the_program_ends_watch(machine):
+    done = machine.watch("sh", "-c", "kill -USR1 $$")
+    assert done.returncode == -signal.SIGUSR1 and "ran for" in done.stderr, done
+    told = json.loads(machine.watch("sh", "-c", "kill -KILL $$", options=("--source", "nvml", "--json")).stderr)
+    assert told["signal"] == signal.SIGKILL and told["exit_status"] is None
+
+
+def test_termination_is_passed_on(machine):
+    ready = machine.folder / "ready"
+    process = subprocess.Popen([WHIRR, "watch", "--source", "nvml", "--", "sh", "-c", f"trap 'echo got it; exit 5' TERM; touch {ready}; while :; do sleep 0.05; done"],
+                               env=machine.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    eventually(ready.exists)
+    process.terminate()
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 5 and out == "got it\n" and "ran for" in err, (process.returncode, out, err)
+
+
+def test_the_program_keeps_its_input_and_output(machine):
+    done = machine.watch("sh", "-c", "cat; echo to stderr >&2", stdin="typed\n")
+    assert done.stdout == "typed\n" and done.stderr.startswith("to stderr\n") and done.returncode == 0, done
+    missing = machine.watch("/nonexistent/program")
+    assert missing.returncode == 127 and "cannot start" in missing.stderr and "ran for" not in missing.stderr, missing
+    assert machine.watch(str(machine.script)).returncode == 126  # not executable
+
+
+def test_the_program_has_the_terminal(machine):
+    """It is in the foreground, ^C reaches it, and watch lives to report."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(WHIRR, [WHIRR, "watch", "--source", "nvml", "--", "sh", "-c", "trap 'echo interrupted; exit 3' INT; test -t 0 && echo on a terminal; while :; do sleep 0.05; done"],
+                  machine.environment(TERM="xterm"))
+    said = b""
+    while b"on a terminal" not in said:
+        said += os.read(terminal, 1024)
+    os.write(terminal, b"\x03")
+    try:
+        while True:
+            said += os.read(terminal, 1024)
+    except OSError:
+        pass
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 3 and b"interrupted" in said and b"ran for" in said, said
+
+
+def test_with_a_daemon(machine):
+    starter = Starter(machine.folder)
+    try:
+        d = starter(source="nvml", WHIRR_NVML_LIBRARY=str(LIBRARY), WHIRR_FAKE_NVML=str(machine.script))
+        done = machine.watch(*machine.program("seen(os.getpid())\ntime.sleep(2)"), options=("--interval", "0.2", "--json", "--socket", d.sock),
+                             WHIRR_NVML_LIBRARY="libnvidia-ml-not-here.so")
+        told = json.loads(done.stderr)
+        assert done.returncode == 0 and told["memory_peak_bytes"] == 17000 << 20 and told["limited_by"] == "power", told
+    finally:
+        starter.stop()
+
+
+def test_without_a_gpu_the_program_runs_all_the_same(whirr, bare_machine):
+    done = whirr("--sysroot", str(bare_machine), "watch", "--", "sh", "-c", "echo fine; exit 4")
+    assert done.code == 4 and done.out == "fine\n" and "there is no GPU on this host" in done.err, done.err
+    assert whirr("watch").code == 2
+    lost = whirr("watch", "--gpu", "7", "--source", "sim", "--", "touch", str(pathlib.Path(bare_machine) / "ran"))
+    assert lost.code == 2 and not (pathlib.Path(bare_machine) / "ran").exists(), lost.err
