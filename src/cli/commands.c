@@ -27,6 +27,7 @@
     COMMAND(wait)         \
     COMMAND(serve)        \
     COMMAND(record)       \
+    COMMAND(export)       \
     COMMAND(sim)          \
     COMMAND(config)       \
     COMMAND(db)           \

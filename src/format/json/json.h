@@ -52,6 +52,10 @@ void json_sources(struct json_writer *j, const struct snapshot *s);
 /* Array of the names of sources that are in use. */
 void json_source_names(struct json_writer *j, const struct snapshot *s);
 
+/* GET /api/targets, `whirr export --targets`: [{targets, labels}] of the hosts that can be scraped. */
+struct config;
+void json_scrape_targets(struct json_writer *j, const struct config *config);
+
 /* Small parts that other bodies are made of. */
 void json_time(struct json_writer *j, const char *key, struct wall at);                         /* null when not known */
 void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale);       /* null when absent */
