@@ -46,6 +46,8 @@ static bool names(struct str labels, const char *name)
 {
     size_t len = strlen(name);
     bool quoted = false;
+    if (!memmem(labels.at, labels.len, name, len))
+        return false;
     for (size_t i = 0; i < labels.len; i++) {
         bool starts = !quoted && (i == 0 || labels.at[i - 1] == ',');
         if (starts && labels.len - i > len && memcmp(labels.at + i, name, len) == 0 && labels.at[i + len] == '=')

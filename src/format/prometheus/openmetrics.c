@@ -21,11 +21,14 @@ static struct str unit_of(struct str family)
 /* Text in which backslashes and line ends are escaped already; quotes are not. */
 static void write_help(struct buf *out, struct str help)
 {
-    for (size_t i = 0; i < help.len; i++) {
-        if (help.at[i] == '"')
-            buf_char(out, '\\');
-        buf_char(out, help.at[i]);
+    const char *quote;
+    while ((quote = memchr(help.at, '"', help.len))) {
+        size_t plain = (size_t)(quote - help.at);
+        buf_add(out, help.at, plain);
+        buf_text(out, "\\\"");
+        help = (struct str){quote + 1, help.len - plain - 1};
     }
+    buf_str(out, help);
 }
 
 static void write_head(struct buf *out, struct str name, struct str type, struct str help)

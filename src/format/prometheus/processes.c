@@ -31,7 +31,7 @@ static const struct {
 enum { EXPORTED = ARRAY_LEN(exported) };
 
 struct process_sum {
-    const struct gpu *gpu;
+    struct str labels; /* of the GPU */
     struct prometheus_who who;
     int64_t count;
     struct reading value[EXPORTED];
@@ -123,10 +123,10 @@ static void scale_to_whole(struct process_sum *sums, size_t count, size_t which,
 }
 
 /* What is left of the GPU's own figures. */
-static bool rest_of(const struct gpu *gpu, const struct process_sum *sums, size_t count, struct process_sum *ret)
+static bool rest_of(const struct gpu *gpu, struct str labels, const struct process_sum *sums, size_t count, struct process_sum *ret)
 {
     bool any = false;
-    *ret = (struct process_sum){.gpu = gpu, .who = {.process = STR(UNATTRIBUTED)}};
+    *ret = (struct process_sum){.labels = labels, .who = {.process = STR(UNATTRIBUTED)}};
     for (size_t k = 0; k < EXPORTED; k++) {
         int64_t whole, sum = 0;
         if (!reading_get(gpu->metric[exported[k].whole], &whole))
@@ -141,13 +141,14 @@ static bool rest_of(const struct gpu *gpu, const struct process_sum *sums, size_
 }
 
 /* Returns how many sums were written to `sums`, which has room for two more than there are processes. */
-static size_t sum_up(const struct gpu *gpu, const struct prometheus_options *o, struct process_sum *sums, size_t *left_out)
+static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prometheus_options *o, struct process_sum *sums,
+                     size_t *left_out)
 {
     size_t count = 0, most = o->no_process_groups ? 0 : o->process_groups ? o->process_groups : PROMETHEUS_GROUPS;
     for (size_t i = 0; i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
         struct process_sum *sum = &sums[count++];
-        *sum = (struct process_sum){.gpu = gpu, .count = 1};
+        *sum = (struct process_sum){.labels = labels, .count = 1};
         prometheus_who(p, &sum->who);
         sum->who.pid = o->pids ? p->pid : 0;
         for (size_t k = 0; k < EXPORTED; k++)
@@ -158,7 +159,7 @@ static size_t sum_up(const struct gpu *gpu, const struct prometheus_options *o, 
     *left_out = count > most ? count - most : 0;
     if (*left_out) {
         qsort(sums, count, sizeof *sums, by_weight);
-        struct process_sum others = {.gpu = gpu, .who = {.process = STR(OTHERS)}};
+        struct process_sum others = {.labels = labels, .who = {.process = STR(OTHERS)}};
         for (size_t i = most; i < count; i++)
             add(&others, &sums[i]);
         count = most;
@@ -168,15 +169,8 @@ static size_t sum_up(const struct gpu *gpu, const struct prometheus_options *o, 
     int64_t whole;
     if (reading_get(gpu->util_permille, &whole))
         scale_to_whole(sums, count, 1, whole);
-    count += rest_of(gpu, sums, count, &sums[count]);
+    count += rest_of(gpu, labels, sums, count, &sums[count]);
     return count;
-}
-
-static void label(struct buf *out, const char *name, struct str value)
-{
-    char text[PROCESS_CONTAINER_NAME_SIZE];
-    str_copy(text, sizeof text, value);
-    prometheus_label(out, false, name, text);
 }
 
 static void series(struct buf *out, const char *name, const struct process_sum *sum, double value)
@@ -184,14 +178,14 @@ static void series(struct buf *out, const char *name, const struct process_sum *
     const struct prometheus_who *who = &sum->who;
     buf_text(out, name);
     buf_char(out, '{');
-    prometheus_gpu_labels(out, sum->gpu, NULL);
-    label(out, "process", who->process);
-    label(out, "user", who->user);
-    label(out, "container", who->container);
+    buf_str(out, sum->labels);
+    prometheus_label_str(out, false, "process", who->process);
+    prometheus_label_str(out, false, "user", who->user);
+    prometheus_label_str(out, false, "container", who->container);
     if (who->pod.len)
-        label(out, "pod", who->pod);
+        prometheus_label_str(out, false, "pod", who->pod);
     if (who->space.len)
-        label(out, "namespace", who->space);
+        prometheus_label_str(out, false, "namespace", who->space);
     if (who->pid) {
         char pid[16];
         snprintf(pid, sizeof pid, "%d", (int)who->pid);
@@ -240,7 +234,8 @@ static void left_out(struct buf *out, const struct snapshot *s, const size_t *fo
     }
 }
 
-void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o)
+void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o,
+                          const struct prometheus_labels *labels)
 {
     size_t most = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
@@ -251,7 +246,7 @@ void prometheus_processes(struct buf *out, const struct snapshot *s, const struc
     if (!list || !folded)
         return;
     for (size_t i = 0; i < s->gpu_count; i++)
-        sums.count += sum_up(&s->gpus[i], o, list + sums.count, &folded[i]);
+        sums.count += sum_up(&s->gpus[i], prometheus_labels_of(labels, i), o, list + sums.count, &folded[i]);
     counts(out, &sums, "gpu_processes", "Processes of this name on the GPU");
     if (o->sets & PROMETHEUS_OLD_NAMES)
         counts(out, &sums, "gpu_process_count", "Old name of gpu_processes, until 0.3");

@@ -11,16 +11,21 @@
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
 {
-    buf_printf(out, "# HELP %s ", name);
-    for (; *help; help++) {
-        if (*help == '\\')
-            buf_text(out, "\\\\");
-        else if (*help == '\n')
-            buf_text(out, "\\n");
-        else
-            buf_char(out, *help);
+    buf_text(out, "# HELP ");
+    buf_text(out, name);
+    buf_char(out, ' ');
+    while (*help) {
+        size_t plain = strcspn(help, "\\\n");
+        buf_add(out, help, plain);
+        help += plain;
+        if (*help)
+            buf_text(out, *help++ == '\\' ? "\\\\" : "\\n");
     }
-    buf_printf(out, "\n# TYPE %s %s\n", name, type);
+    buf_text(out, "\n# TYPE ");
+    buf_text(out, name);
+    buf_char(out, ' ');
+    buf_text(out, type);
+    buf_char(out, '\n');
 }
 
 /* The bytes in front that need no escape. */
@@ -35,11 +40,15 @@ static size_t plain_bytes(struct str s)
 
 void prometheus_label(struct buf *out, bool first, const char *name, const char *value)
 {
+    prometheus_label_str(out, first, name, str_from(value));
+}
+
+void prometheus_label_str(struct buf *out, bool first, const char *name, struct str s)
+{
     if (!first)
         buf_char(out, ',');
     buf_text(out, name);
     buf_add(out, "=\"", 2);
-    struct str s = str_from(value);
     while (s.len) {
         size_t len = plain_bytes(s);
         buf_add(out, s.at, len);
@@ -61,12 +70,43 @@ void prometheus_label(struct buf *out, bool first, const char *name, const char 
     buf_char(out, '"');
 }
 
+/* The digits of the number, from the end of `digits` to the front; returns where they begin. */
+static char *put_digits(uint64_t number, char *end)
+{
+    do
+        *--end = (char)('0' + number % 10);
+    while (number /= 10);
+    return end;
+}
+
+/* Values are integers with a scale: six decimals hold nearly all of them, and printf costs more than everything else of a scrape.
+ */
 void prometheus_value(struct buf *out, double value)
 {
-    if (value == floor(value) && fabs(value) < 9.0e15)
-        buf_printf(out, " %lld\n", (long long)value);
-    else
+    enum { DECIMALS = 6, UNIT = 1000000 };
+    char text[64], *end = text + sizeof text, *at = end;
+    double size = fabs(value), scaled = size * UNIT;
+    bool whole = size < 9.0e15 && size == floor(size);
+    if (!whole && (!(size < 1e6) || size < 1e-3 || fabs(scaled - nearbyint(scaled)) > 1e-4)) {
         buf_printf(out, " %.12g\n", value);
+        return;
+    }
+    uint64_t number = whole ? (uint64_t)size : (uint64_t)nearbyint(scaled);
+    *--at = '\n';
+    if (!whole) {
+        int left = DECIMALS;
+        for (; left && number % 10 == 0; left--)
+            number /= 10;
+        for (int i = 0; i < left; i++, number /= 10)
+            *--at = (char)('0' + number % 10);
+        if (left)
+            *--at = '.';
+    }
+    at = put_digits(number, at);
+    if (value < 0)
+        *--at = '-';
+    *--at = ' ';
+    buf_add(out, at, (size_t)(end - at));
 }
 
 void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct gpu *instance)
@@ -82,6 +122,29 @@ void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct
     }
     if (card->simulated)
         prometheus_label(out, false, "simulated", "true");
+}
+
+void prometheus_all_labels(const struct snapshot *s, struct prometheus_labels *ret)
+{
+    *ret = (struct prometheus_labels){.text = BUF(GPU_MAX * 2048)};
+    for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++) {
+        prometheus_gpu_labels(&ret->text, &s->gpus[i], NULL);
+        ret->end[i + 1] = ret->text.len;
+    }
+}
+
+struct str prometheus_labels_of(const struct prometheus_labels *l, size_t gpu)
+{
+    return l->text.failed ? (struct str){0} : (struct str){l->text.at + l->end[gpu], l->end[gpu + 1] - l->end[gpu]};
+}
+
+static void fast_series(struct buf *out, const char *name, struct str labels, double value)
+{
+    buf_text(out, name);
+    buf_char(out, '{');
+    buf_str(out, labels);
+    buf_char(out, '}');
+    prometheus_value(out, value);
 }
 
 static void series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
@@ -105,7 +168,7 @@ static bool have_metric(const struct snapshot *s, size_t metric)
     return false;
 }
 
-static void metrics(struct buf *out, const struct snapshot *s)
+static void metrics(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels)
 {
     for (size_t m = 0; m < METRIC_COUNT; m++) {
         const struct metric_info *info = &metric_table[m];
@@ -115,7 +178,8 @@ static void metrics(struct buf *out, const struct snapshot *s)
         for (size_t i = 0; i < s->gpu_count; i++) {
             const struct gpu *gpu = &s->gpus[i];
             if (gpu->metric[m].state == READING_OK)
-                series(out, info->prometheus, gpu, NULL, (double)gpu->metric[m].value * info->prometheus_scale);
+                fast_series(out, info->prometheus, prometheus_labels_of(labels, i),
+                            (double)gpu->metric[m].value * info->prometheus_scale);
             for (size_t k = 0; k < gpu->instance_count; k++)
                 if (gpu->instances[k].metric[m].state == READING_OK)
                     series(out, info->prometheus, gpu, &gpu->instances[k],
@@ -125,7 +189,7 @@ static void metrics(struct buf *out, const struct snapshot *s)
 }
 
 /* Every reason is a series while the card tells reasons at all, so that a graph shows when one begins and ends. */
-static void throttle(struct buf *out, const struct snapshot *s)
+static void throttle(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels)
 {
     if (!have_metric(s, METRIC_throttle_bits))
         return;
@@ -136,9 +200,9 @@ static void throttle(struct buf *out, const struct snapshot *s)
             continue;
         for (unsigned b = 0; b < THROTTLE_COUNT; b++) {
             buf_text(out, "gpu_throttle_reason{");
-            prometheus_gpu_labels(out, &s->gpus[i], NULL);
+            buf_str(out, prometheus_labels_of(labels, i));
             prometheus_label(out, false, "reason", throttle_name(b));
-            buf_printf(out, "} %d\n", bits & (1 << b) ? 1 : 0);
+            buf_text(out, bits & (1 << b) ? "} 1\n" : "} 0\n");
         }
     }
 }
@@ -308,10 +372,14 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
     const struct prometheus_options *o = extra->options ? extra->options : &defaults;
     if (s->gpu_count) {
         info(out, s, extra->health);
-        metrics(out, s);
-        throttle(out, s);
+        struct prometheus_labels labels;
+        prometheus_all_labels(s, &labels);
+        metrics(out, s, &labels);
+        throttle(out, s, &labels);
         other_processes(out, s, extra);
-        prometheus_processes(out, s, o);
+        prometheus_processes(out, s, o, &labels);
+        out->failed |= labels.text.failed;
+        buf_done(&labels.text);
     }
     xids(out, extra->history, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
     xids(out, extra->history, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",

@@ -58,6 +58,8 @@ void prometheus_add_labels(struct str text, const char *host, const struct prome
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help);
 /* name="value" with the value escaped; a comma goes in front unless it is the first. */
 void prometheus_label(struct buf *out, bool first, const char *name, const char *value);
+void prometheus_label_str(struct buf *out, bool first, const char *name, struct str value);
+/* A space, the number, and the end of the line. */
 void prometheus_value(struct buf *out, double value);
 
 /* ---- Inside of the Prometheus text: labels of a GPU, and series of processes. ---- */
@@ -65,7 +67,16 @@ void prometheus_value(struct buf *out, double value);
 /* gpu, uuid and name of the card; those of the instance where it is one; simulated="true" only where it is. */
 void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct gpu *instance);
 
-void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o);
+/* Those of every GPU of a snapshot, written once. */
+struct prometheus_labels {
+    struct buf text;
+    size_t end[GPU_MAX + 1];
+};
+void prometheus_all_labels(const struct snapshot *s, struct prometheus_labels *ret);
+struct str prometheus_labels_of(const struct prometheus_labels *l, size_t gpu);
+
+void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o,
+                          const struct prometheus_labels *labels);
 
 /* Who a process is, in labels. */
 struct prometheus_who {

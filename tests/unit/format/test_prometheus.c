@@ -178,6 +178,34 @@ static void labels_of_all_series_are_put_in(void **state)
                               "a{cluster=\"own\",host=\"box\"} 3\na{cluster=\"a\\\"b\",host=\"box\"} 4\n");
 }
 
+static void numbers_are_written_in_full(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, " 0\n"},
+        {-1, " -1\n"},
+        {0.62, " 0.62\n"},
+        {-0.5, " -0.5\n"},
+        {78.1, " 78.1\n"},
+        {126.781, " 126.781\n"},
+        {0.000001, " 1e-06\n"},
+        {0.05, " 0.05\n"},
+        {1e15, " 1000000000000000\n"},
+        {1.0 / 3, " 0.333333333333\n"},
+        {1700000000.5, " 1700000000.5\n"},
+        {999999.999, " 999999.999\n"},
+        {25769803776.0, " 25769803776\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF struct buf b = BUF(64);
+        prometheus_value(&b, cases[i].value);
+        assert_string_equal(b.at, cases[i].text);
+    }
+}
+
 static void without_gpu_the_counters_still_exist(void **state)
 {
     (void)state;
@@ -202,6 +230,7 @@ int main(void)
         TEST(containers_and_pods_have_their_names),
         TEST(nobody_doubles_the_series_of_others),
         TEST(labels_of_all_series_are_put_in),
+        TEST(numbers_are_written_in_full),
         TEST(without_gpu_the_counters_still_exist),
     };
     return RUN_TESTS(tests);
