@@ -174,17 +174,23 @@ static int print(struct cli *cli, json_t *body, bool report)
     return show_text(&out);
 }
 
-int past_show(struct cli *cli, struct past_question *q)
+int past_fetch(struct cli *cli, struct past_question *q, json_t **ret)
 {
     struct error err = {0};
-    json_t *body = NULL;
     cli->page.now = q->now;
-    int rc = past_ask(cli, q, &body, &err);
+    int rc = past_ask(cli, q, ret, &err);
     if (rc == -EINVAL)
         return cli_usage(cli, "%s", err.text);
-    if (rc < 0)
-        return cli_fail("%s", err.text);
-    int status = print(cli, body, q->kind == PAST_REPORT);
+    return rc < 0 ? cli_fail("%s", err.text) : EXIT_FINE;
+}
+
+int past_show(struct cli *cli, struct past_question *q)
+{
+    json_t *body = NULL;
+    int status = past_fetch(cli, q, &body);
+    if (status != EXIT_FINE)
+        return status;
+    status = print(cli, body, q->kind == PAST_REPORT);
     json_decref(body);
     return status;
 }

@@ -4,11 +4,11 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "ask/cli.h"
 #include "ask/history_source.h"
 #include "past/answer.h"
-
-struct json_t;
 
 /* The option that such commands share, besides OPTION_STORE. */
 #define PAST_OPTION_HOST                                                                         \
@@ -21,5 +21,7 @@ int past_question_of(struct cli *cli, struct past_question *q, struct error *err
 /* The same of a report. */
 int past_report_of(struct cli *cli, struct past_question *q, struct error *err);
 
+/* Asks; *ret is the answer, to be given back with json_decref. EXIT_FINE, or a message was printed. */
+int past_fetch(struct cli *cli, struct past_question *q, json_t **ret);
 /* Asks and prints, as text or JSON; the exit status. */
 int past_show(struct cli *cli, struct past_question *q);

@@ -1,12 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr report: who used the GPUs, for how long, and what it cost.
  */
-#include "ask/past.h"
-#include "cli/command.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "ask/past.h"
 #include "base/cleanup.h"
+#include "cli/command.h"
+#include "cli/fields.h"
+
+#define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost"
+#define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,share_percent"
 
 static const char *const kinds[] = {"user", "container", "command", "model", NULL};
+
+/* For scripts: a row for each GPU, or for each user, container, command or model. */
+static int print_fields(struct cli *cli, struct past_question *q)
+{
+    const char *by = options_value(&cli->options, "by", NULL);
+    char rows[32] = "gpus";
+    struct error err = {0};
+    json_t *body = NULL, *row;
+    size_t i;
+    int status = past_fetch(cli, q, &body);
+    if (status != EXIT_FINE)
+        return status;
+    if (by)
+        snprintf(rows, sizeof rows, "%ss", by);
+    AUTO_BUF struct buf out = BUF(64 << 20);
+    struct fields *f = fields_open(cli, by ? OWNER_FIELDS : GPU_FIELDS, &err);
+    int rc = f ? 0 : err.code;
+    json_array_foreach(json_object_get(body, rows), i, row)
+    {
+        if (rc == 0)
+            rc = fields_row(f, &out, row, &err);
+    }
+    fields_close(f);
+    json_decref(body);
+    return rc == -EINVAL ? cli_usage(cli, "%s", err.text) : rc < 0 ? cli_fail("%s", err.text) : show_text(&out);
+}
 
 static int run(struct cli *cli)
 {
@@ -14,7 +47,12 @@ static int run(struct cli *cli)
     struct error err = {0};
     if (options_has(&cli->options, "source") || options_has(&cli->options, "sysroot"))
         return cli_usage(cli, "a report reads the history, not a source; for another history: --store");
-    return past_report_of(cli, &q, &err) < 0 ? cli_usage(cli, "%s", err.text) : past_show(cli, &q);
+    int status = fields_check(cli);
+    if (status != EXIT_FINE)
+        return status;
+    if (past_report_of(cli, &q, &err) < 0)
+        return cli_usage(cli, "%s", err.text);
+    return fields_wanted(cli) ? print_fields(cli, &q) : past_show(cli, &q);
 }
 
 static const struct option_spec options[] = {
@@ -27,6 +65,7 @@ static const struct option_spec options[] = {
     {.name = "price", .argument = "PRICE", .help = "Price per kWh instead of energy.price_per_kwh"},
     {.name = "currency", .argument = "TEXT", .help = "Currency instead of energy.currency"},
     {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
+    FIELDS_OPTIONS,
     PAST_OPTION_HOST,
     OPTION_STORE,
 };

@@ -61,8 +61,8 @@ static int unknown(struct fields *f, const json_t *row, const char *name, struct
     nearest_init(&near, name);
     json_object_foreach((json_t *)row, key, value) nearest_try(&near, key);
     f->cli->failure_status = EXIT_USAGE;
-    return error_set(err, -EINVAL, "unknown field '%s'%s; the fields are the keys of --json", name,
-                     nearest_text(&near, text, sizeof text));
+    return error_set(err, -EINVAL, "unknown field '%s'%s; the fields are the keys of %s", name,
+                     nearest_text(&near, text, sizeof text), strcmp(f->cli->name, "history") == 0 ? "--jsonl" : "--json");
 }
 
 /* A value as a person would type it; a list has semicolons, what is not known is empty. */
@@ -157,34 +157,59 @@ static int read_names(struct fields *f, const char *usual, struct error *err)
     return 0;
 }
 
-static int put_rows(struct fields *f, struct buf *out, const json_t *rows, struct error *err)
+void fields_close(struct fields *f)
+{
+    if (f)
+        free(f->text);
+    free(f);
+}
+
+struct fields *fields_open(struct cli *cli, const char *usual, struct error *err)
+{
+    struct fields *f = calloc(1, sizeof *f);
+    if (!f) {
+        error_set(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    f->cli = cli;
+    f->csv = options_has(&cli->options, "csv");
+    f->line = options_value(&cli->options, "template", NULL);
+    if (read_names(f, usual, err) == 0)
+        return f;
+    fields_close(f);
+    return NULL;
+}
+
+static void put_title(struct fields *f, struct buf *out)
 {
     static bool titled; /* one header, however often it is shown */
-    size_t i;
-    const json_t *row;
     for (size_t k = 0; f->csv && !titled && k < f->count; k++)
         buf_printf(out, "%s%s%s", k ? "," : "", f->names[k], k + 1 == f->count ? "\n" : "");
     titled = true;
-    json_array_foreach(rows, i, row)
-    {
-        if (f->cli->host)
-            json_object_set_new((json_t *)row, "host", json_string(f->cli->host));
-        int rc = f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
+}
+
+int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err)
+{
+    put_title(f, out);
+    if (f->cli->host)
+        json_object_set_new(row, "host", json_string(f->cli->host));
+    return f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
 }
 
 int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct error *err)
 {
-    struct fields f = {
-        .cli = cli, .csv = options_has(&cli->options, "csv"), .line = options_value(&cli->options, "template", NULL)};
-    json_t *json = json_loadb(body.at, body.len, 0, NULL);
-    int rc = json ? read_names(&f, usual, err) : error_set(err, -ENOMEM, "out of memory");
-    if (rc == 0)
-        rc = put_rows(&f, out, json_object_get(json, rows), err);
+    json_t *json = json_loadb(body.at, body.len, 0, NULL), *row;
+    struct fields *f = json ? fields_open(cli, usual, err) : NULL;
+    int rc = f ? 0 : json ? err->code : error_set(err, -ENOMEM, "out of memory");
+    size_t i;
+    if (f)
+        put_title(f, out);
+    json_array_foreach(json_object_get(json, rows), i, row)
+    {
+        if (rc == 0)
+            rc = fields_row(f, out, row, err);
+    }
+    fields_close(f);
     json_decref(json);
-    free(f.text);
     return rc;
 }

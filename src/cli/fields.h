@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "ask/cli.h"
 #include "base/error.h"
 #include "base/str.h"
@@ -19,3 +21,9 @@ bool fields_wanted(const struct cli *cli);
 int fields_check(const struct cli *cli);
 /* The array `rows` of the JSON text `body`; `usual`: the fields without --fields. -EINVAL: an unknown field. */
 int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct error *err);
+
+/* The same for rows that come one after the other. */
+struct fields;
+struct fields *fields_open(struct cli *cli, const char *usual, struct error *err); /* NULL and a sentence */
+int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err);
+void fields_close(struct fields *f); /* NULL is fine */

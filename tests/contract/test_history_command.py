@@ -51,6 +51,24 @@ def test_daemon_and_file_say_the_same(kept, tmp_path):
     assert json.loads(lines[0])["power_watts"] > 0
 
 
+def test_chosen_fields(kept, tmp_path):
+    with sqlite3.connect(kept.file, timeout=20) as db:
+        newest = db.execute("SELECT MAX(recorded_at) FROM gpu_stats").fetchone()[0]
+    span = ["--since", "-10m", "--until", newest, "--step", "raw"]
+    rows = [line.split("\t") for line in good(history(kept.folder, "power", *span, "--fields", "gpu_index,power_watts")).splitlines()]
+    assert len(rows) > 10 and all(int(r[0]) in (0, 1) and float(r[1]) > 0 for r in rows)
+    # The same rows as without a choice of columns, by the daemon and from the file.
+    whole = list(csv.DictReader(io.StringIO(good(history(kept.folder, "power", *span, "--csv")))))
+    for more in ((kept.folder,), (tmp_path, "--store", str(kept.file))):
+        text = good(history(more[0], "power", *span, "--csv", "--fields", "time,gpu_index,power_watts", *more[1:]))
+        assert list(csv.DictReader(io.StringIO(text))) == [{k: r[k] for k in ("time", "gpu_index", "power_watts")} for r in whole]
+    assert "alice" in good(history(kept.folder, "--processes", "--since", "-10m", "--template", "{{user}} has {{pid}}"))
+    assert "XID 79: off the bus" in good(history(kept.folder, "--events", "--since", "-10m", "--fields", "kind,text"))
+    wrong = history(kept.folder, "power", *span, "--fields", "gpu_indx")
+    assert wrong.returncode == 2 and wrong.stdout == "" and "'gpu_index'" in wrong.stderr and "--jsonl" in wrong.stderr, wrong
+    assert history(kept.folder, "--fields", "a", "--jsonl").returncode == 2 and history(kept.folder, "--fields", "a", "--json").returncode == 2
+
+
 def test_plots_keep_to_the_page(kept, tmp_path):
     for width in ("40", "80", "120"):
         text = good(history(kept.folder, "--since", "-1m", width=width))

@@ -155,6 +155,16 @@ def test_text_by_one_kind(whirr, night):
     assert all(len(line) <= 80 for line in done.out.splitlines())
 
 
+def test_chosen_fields(whirr, night):
+    report = whirr("report", *night, "--json").json()
+    rows = [line.split("\t") for line in whirr("report", *night, "--by", "user", "--fields", "name,energy_joules").out.splitlines()]
+    assert rows == [[r["name"] or "", f"{r['energy_joules']:.10g}"] for r in report["users"]]
+    title, *cards = whirr("report", *night, "--csv").out.splitlines()
+    assert title.startswith("gpu_index,gpu_name,hours,") and len(cards) == len(report["gpus"])
+    assert whirr("report", *night, "--template", "{{gpu_index}} {{hours}}").out.splitlines() == [f"{g['gpu_index']} {g['hours']:.10g}" for g in report["gpus"]]
+    assert whirr("report", *night, "--fields", "nope").code == 2 and whirr("report", *night, "--csv", "--json").code == 2
+
+
 def test_by_model(whirr, night):
     """The models that command lines name; who names none is a row of its own."""
     body = whirr("report", "--store", night, "--json").json()

@@ -11,6 +11,7 @@
 #include "ask/history_source.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
+#include "cli/fields.h"
 #include "cli/history/show.h"
 #include "cli/show.h"
 
@@ -21,6 +22,12 @@ struct asked {
     char metrics[2048];
     size_t points;
 };
+
+/* --csv alone prints all columns as they are stored. */
+static bool chooses_fields(const struct options *o)
+{
+    return options_has(o, "fields") || options_has(o, "template");
+}
 
 static bool parameter(void *user, const char *key, char *value, size_t size)
 {
@@ -35,12 +42,13 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
         return true;
     }
     if (strcmp(key, "format") == 0) {
-        str_copy(value, size, str_from(options_has(o, "csv") ? "csv" : options_has(o, "jsonl") ? "jsonl" : "json"));
+        bool lines = options_has(o, "jsonl") || chooses_fields(o);
+        str_copy(value, size, str_from(lines ? "jsonl" : options_has(o, "csv") ? "csv" : "json"));
         return true;
     }
     if (strcmp(key, "sort") == 0) {
         str_copy(value, size, str_from("energy"));
-        return options_has(o, "processes") && !options_has(o, "csv") && !options_has(o, "jsonl");
+        return options_has(o, "processes") && !options_has(o, "csv") && !options_has(o, "jsonl") && !chooses_fields(o);
     }
     const char *text = options_value(o, key, NULL);
     if (!text)
@@ -115,11 +123,62 @@ static int show_answer(const struct cli *cli, struct history_source *source, con
     return rc < 0 ? rc : show_text(&out) == EXIT_FINE ? 0 : -EIO;
 }
 
-static int answer(const struct cli *cli, const struct history_question *q, struct history_look *look, struct error *err)
+/* ---- chosen fields: each line of the download is a row ---- */
+
+struct row_reader {
+    struct fields *fields;
+    struct buf line; /* what has no end yet */
+    struct error err;
+};
+
+static int take_line(struct row_reader *r, struct str line)
+{
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    json_t *row = json_loadb(line.at, line.len, 0, NULL);
+    int rc = row ? fields_row(r->fields, &out, row, &r->err) : error_set(&r->err, -EPROTO, "cannot understand the answer");
+    json_decref(row);
+    return rc < 0 ? rc : fwrite(buf_view(&out).at, 1, out.len, stdout) == out.len ? 0 : error_set(&r->err, -EPIPE, "cannot write");
+}
+
+static ssize_t take_bytes(void *user, const char *bytes, size_t size)
+{
+    struct row_reader *r = user;
+    buf_add(&r->line, bytes, size);
+    struct str rest = buf_view(&r->line), line;
+    while (!r->err.code && memchr(rest.at, '\n', rest.len) && str_cut(&rest, '\n', &line))
+        take_line(r, line);
+    if (r->line.failed)
+        error_set(&r->err, -E2BIG, "a row of the answer is too long");
+    memmove(r->line.at, rest.at, rest.len);
+    r->line.len = rest.len;
+    return r->err.code ? 0 : (ssize_t)size;
+}
+
+static int download_fields(struct cli *cli, struct history_source *source, const struct history_question *q, struct error *err)
+{
+    struct row_reader r = {.fields = fields_open(cli, "", err), .line = BUF(4 << 20)};
+    FILE *rows = r.fields ? fopencookie(&r, "w", (cookie_io_functions_t){.write = take_bytes}) : NULL;
+    int rc = !r.fields ? err->code
+             : rows    ? history_source_download(source, q, rows, err)
+                       : error_set(err, -ENOMEM, "out of memory");
+    if (rows && fclose(rows) != 0 && rc == 0)
+        rc = -EIO;
+    if (r.err.code) {
+        *err = r.err;
+        rc = r.err.code;
+    }
+    fields_close(r.fields);
+    buf_done(&r.line);
+    return rc;
+}
+
+static int answer(struct cli *cli, const struct history_question *q, struct history_look *look, struct error *err)
 {
     struct history_source *source = NULL;
     int rc = history_source_open(cli, cli->settings, &source, err);
-    if (rc == 0 && q->format != HISTORY_JSON)
+    if (rc == 0 && chooses_fields(&cli->options))
+        rc = download_fields(cli, source, q, err);
+    else if (rc == 0 && q->format != HISTORY_JSON)
         rc = history_source_download(source, q, stdout, err);
     else if (rc == 0)
         rc = show_answer(cli, source, q, look, err);
@@ -151,6 +210,11 @@ static int run(struct cli *cli)
         return cli_usage(cli, "%s", err.text);
     if (cli->json + options_has(o, "csv") + options_has(o, "jsonl") > 1)
         return cli_usage(cli, "--json, --csv and --jsonl can't be combined");
+    int status = fields_check(cli);
+    if (status != EXIT_FINE)
+        return status;
+    if (options_has(o, "jsonl") && chooses_fields(o))
+        return cli_usage(cli, "--jsonl can't be combined with --fields or --template");
     /* One point a column of dots. */
     asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (look.width - 6), 20);
     if (history_question_read(q, kind, parameter, &asked, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)
@@ -160,6 +224,8 @@ static int run(struct cli *cli)
     if (!look.height)
         look.height = height_for(cli, q->metric_count);
     int rc = answer(cli, q, &look, &err);
+    if (cli->failure_status == EXIT_USAGE) /* a field that is not there */
+        return cli_usage(cli, "%s", err.text);
     if (rc < 0 && rc != -EPIPE && err.text[0])
         return cli_fail("%s", err.text);
     return rc == 0 ? EXIT_FINE : EXIT_FAILED;
@@ -182,7 +248,7 @@ static const struct option_spec options[] = {
      .help = "dots (braille), blocks or ascii (default: the best the terminal supports)"},
     {.name = "processes", .help = "List who used the GPUs instead of plots, most energy first"},
     {.name = "events", .help = "List what happened instead of plots"},
-    {.name = "csv", .help = "Print comma-separated values; streams any amount"},
+    FIELDS_OPTIONS,
     {.name = "jsonl", .help = "Print one JSON object per line; streams any amount"},
     OPTION_STORE,
 };
