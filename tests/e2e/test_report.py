@@ -156,13 +156,14 @@ def test_text_by_one_kind(whirr, night):
 
 
 def test_chosen_fields(whirr, night):
-    report = whirr("report", *night, "--json").json()
-    rows = [line.split("\t") for line in whirr("report", *night, "--by", "user", "--fields", "name,energy_joules").out.splitlines()]
-    assert rows == [[r["name"] or "", f"{r['energy_joules']:.10g}"] for r in report["users"]]
-    title, *cards = whirr("report", *night, "--csv").out.splitlines()
+    span = ("--store", night)
+    report = whirr("report", *span, "--json").json()
+    rows = [line.split("\t") for line in whirr("report", *span, "--by", "user", "--fields", "name,processes").out.splitlines()]
+    assert rows == [[r["name"] or "", "" if r["processes"] is None else str(r["processes"])] for r in report["users"]]
+    title, *cards = whirr("report", *span, "--csv").out.splitlines()
     assert title.startswith("gpu_index,gpu_name,hours,") and len(cards) == len(report["gpus"])
-    assert whirr("report", *night, "--template", "{{gpu_index}} {{hours}}").out.splitlines() == [f"{g['gpu_index']} {g['hours']:.10g}" for g in report["gpus"]]
-    assert whirr("report", *night, "--fields", "nope").code == 2 and whirr("report", *night, "--csv", "--json").code == 2
+    assert whirr("report", *span, "--template", "{{gpu_index}} {{gpu_name}}").out.splitlines() == [f"{g['gpu_index']} {g['gpu_name']}" for g in report["gpus"]]
+    assert whirr("report", *span, "--fields", "nope").code == 2 and whirr("report", *span, "--csv", "--json").code == 2
 
 
 def test_by_model(whirr, night):
