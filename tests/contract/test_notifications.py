@@ -132,6 +132,52 @@ def test_mail_waits_for_a_dead_server_and_a_restart(house, tmp_path):
     assert "p4ssw0rd" not in d.log() + again.log()
 
 
+def test_quiet_hours_hold_by_severity_and_are_shown(house):
+    hook, calm = house.target(), house.target()
+    hour = time.localtime().tm_hour
+    quiet = f'"{(hour + 23) % 24:02}:00-{(hour + 2) % 24:02}:00"'
+    urgent = """
+[[alert]]
+name = "urgent"
+when = "utilization_percent > 10"
+severity = "critical"
+notify = [{names}]
+"""
+    rule = RULE.replace("enabled = false", f"enabled = false\nquiet = {quiet}") + urgent
+    house.configure({"ops": webhook(hook), "calm": webhook(calm, quiet='["00:00-24:00 all"]')}, rule)
+    d = house.start()
+    house.cards(BUSY)
+    eventually(lambda: [b["alert"] for b in hook.bodies()] == ["urgent"], explain=d.log)
+    held = eventually(lambda: (n := notifier(d, "ops"))["held"] == 1 and n, explain=d.log)
+    assert held["queued"] == 1 and held["held_until"] and held["quiet"] == [quiet.strip('"')] and held["digest"] == []
+    eventually(lambda: notifier(d, "calm")["held"] == 2, explain=d.log)
+    assert not calm.requests
+    listed = d.whirr("notify", "list").stdout
+    assert f"ops: quiet {quiet.strip(chr(34))}; 1 held until " in listed
+    d.stop()
+    house.configure({"ops": webhook(hook), "calm": webhook(calm)}, rule)
+    again = house.start()
+    eventually(lambda: notifier(again, "calm")["held"] == 1 and [b["alert"] for b in calm.bodies()] == ["urgent"], explain=again.log)
+    house.configure({"ops": webhook(hook), "calm": webhook(calm)}, RULE + urgent)
+    again.process.send_signal(signal.SIGHUP)
+    eventually(lambda: [b["alert"] for b in calm.bodies()] == ["urgent", "busy"] and [b["alert"] for b in hook.bodies()] == ["urgent", "busy"], explain=again.log)
+
+
+def test_a_digest_is_one_message(house):
+    hook = house.target()
+    house.cards(IDLE, IDLE, IDLE)
+    house.configure({"ops": webhook(hook, digest='["hourly"]')})
+    d = house.start()
+    house.cards(BUSY, BUSY, BUSY)
+    waiting = eventually(lambda: (n := notifier(d, "ops"))["held"] == 3 and n, explain=d.log)
+    assert waiting["digest"] == ["hourly"] and waiting["held_until"].endswith(":00:00.000Z")
+    assert not hook.requests
+    house.configure({"ops": webhook(hook, quiet='["sat,sun 00:00-00:01 info"]')})  # whoever holds tells together
+    d.process.send_signal(signal.SIGHUP)
+    body = eventually(hook.bodies, explain=d.log)[0]
+    assert body["count"] == 3 and len(hook.requests) == 1
+
+
 def test_a_dead_target_delays_nobody_and_hears_later(house):
     dead, slow, alive = house.target(), house.target(), house.target()
     slow.delay = 3

@@ -192,6 +192,8 @@ def test_telegram_is_cut_between_characters_and_matrix_names_its_transaction(whi
     (table("email", "smtp://h", to='"nobody"'), ["'nobody' is not an email address"]),
     (table("email", "https://h", to='"a@b"'), ["smtp:// or smtps://"]),
     (table("gotify", "smtp://h", token='"a"'), ["http:// or https://"]),
+    (table("webhook", "http://h", quiet='"22-7"'), ["'22-7' is not a time for quiet hours", "22:00-07:00"]),
+    (table("webhook", "http://h", digest='"often"'), ["'often' is not a time for digests", "08:00"]),
     (table("gotify", "ftp://h", token='"a"'), ["begins with http://, https://, smtp://"]),
 ])
 def test_what_an_account_lacks_is_said(whirr, config, text, words):

@@ -25,7 +25,7 @@ static void outbox(struct str text)
     struct wall today = {1700000000000};
     if (outbox_read(&box, text, now, today, &err) == 0) {
         require(box.count <= NOTIFIER_QUEUE_MAX && box.heard_count <= OUTBOX_HEARD_MAX);
-        while (outbox_take(&box, now, &batch)) {
+        while (outbox_take(&box, now, today, &batch)) {
             require(batch.count > 0 && batch.list[0]->alert[0]);
             outbox_settle(&box, &batch, OUTBOX_SENT, 0, 0, now, today);
         }

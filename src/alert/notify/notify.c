@@ -222,6 +222,8 @@ void notifier_describe(const struct config_notify *notifier, struct notifier_sta
     struct notify_target *target = notify_target_new(notifier);
     str_copy(ret->name, sizeof ret->name, str_from(notifier->entry.name));
     str_copy(ret->target, sizeof ret->target, str_from(target ? target->shown : ""));
+    str_copy(ret->quiet, sizeof ret->quiet, str_from(target ? target->quiet_text : ""));
+    str_copy(ret->digest, sizeof ret->digest, str_from(target ? target->digest_text : ""));
     notify_target_free(target);
 }
 
@@ -273,7 +275,12 @@ int notifier_check(const struct config_notify *notifier, struct error *err)
     struct notify_target *target = notify_target_new(notifier);
     if (!target)
         return error_set(err, -ENOMEM, "out of memory");
+    struct quiet hours;
     int rc = check_account(target, notifier->to.count, err);
+    if (rc == 0)
+        rc = quiet_parse(&notifier->quiet, false, &hours, err);
+    if (rc == 0)
+        rc = quiet_parse(&notifier->digest, true, &hours, err);
     if (rc == 0)
         rc = template_check(target->template_text, err);
     struct alert_notice example = {.gpu_index = -1};

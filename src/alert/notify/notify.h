@@ -23,6 +23,7 @@ enum {
     NOTIFIER_QUEUE_MAX = 1000,  /* notices that wait for one target; the oldest gives way */
     NOTIFIER_TARGET_SIZE = 160, /* "https://hooks.slack.com/...": nothing secret in it */
     NOTIFIER_ERROR_SIZE = 256,
+    NOTIFIER_HOURS_SIZE = 512,
 };
 
 struct notifier_service;
@@ -66,8 +67,11 @@ struct notifier_stats {
     uint64_t attempts_total; /* messages sent or tried */
     uint64_t errors_total;   /* of them without success */
     size_t queued;
-    struct wall last_sent_at, next_try_at; /* ms 0: none */
-    char last_error[NOTIFIER_ERROR_SIZE];  /* "" the last attempt was fine */
+    size_t held;                                                  /* of them, by quiet hours or for a digest */
+    struct wall held_until;                                       /* the first of them; ms 0: none is held */
+    char quiet[NOTIFIER_HOURS_SIZE], digest[NOTIFIER_HOURS_SIZE]; /* as they were set, one a line; "" none */
+    struct wall last_sent_at, next_try_at;                        /* ms 0: none */
+    char last_error[NOTIFIER_ERROR_SIZE];                         /* "" the last attempt was fine */
 };
 
 const char *notify_type_name(enum config_notify_type type); /* "webhook" */

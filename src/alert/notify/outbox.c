@@ -8,6 +8,8 @@
 
 #include "base/cleanup.h"
 
+enum { LOOK_AGAIN_MS = 60000 };
+
 static const struct mono never = {INT64_MAX};
 
 void outbox_done(struct outbox *o)
@@ -77,13 +79,12 @@ static void remember(struct outbox *o, const struct alert_notice *n)
 
 /* ---- the queue ---- */
 
-static void remove_front(struct outbox *o, size_t count)
+static void remove_at(struct outbox *o, size_t at)
 {
-    for (size_t i = 0; i < count; i++)
-        free(o->items[i]);
-    memmove(o->items, o->items + count, (o->count - count) * sizeof o->items[0]);
-    o->count -= count;
-    o->changed |= count > 0;
+    free(o->items[at]);
+    memmove(&o->items[at], &o->items[at + 1], (o->count - at - 1) * sizeof o->items[0]);
+    o->count--;
+    o->changed = true;
 }
 
 /* The newest of this alert in the queue; NULL: none. */
@@ -118,7 +119,7 @@ bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono
     if (superfluous(o, notice))
         return false;
     if (o->count == NOTIFIER_QUEUE_MAX) {
-        remove_front(o, 1);
+        remove_at(o, 0);
         o->given_up++;
     }
     struct outbox_item *item = malloc(sizeof *item);
@@ -162,17 +163,59 @@ static struct mono repeat_due(const struct outbox *o)
     return o->rules.repeat_ms && o->heard_count ? o->repeat_at : never;
 }
 
-static struct mono queue_due(const struct outbox *o)
+/* ---- what is held ---- */
+
+/* Until when it must not be told; ms 0: it may be. */
+static struct wall held_until(const struct outbox *o, const struct outbox_item *item, struct wall today)
 {
-    if (o->count == 0)
-        return never;
-    struct mono rested = {o->last_sent.ns ? o->last_sent.ns + o->rules.min_interval_ms * NS_PER_MS : 0};
-    return later(o->items[0]->due, rested);
+    enum config_severity severity = quiet_severity(item->notice.severity);
+    struct wall quiet = quiet_until(&o->rules.quiet, severity, today);
+    struct wall digest = digest_after(&o->rules.digest, severity, item->queued_at);
+    if (digest.ms <= today.ms)
+        digest.ms = 0;
+    return digest.ms > quiet.ms ? digest : quiet;
 }
 
-struct mono outbox_due(const struct outbox *o)
+/* The same, or an earlier word about the same alert is held: nobody hears of an end first. */
+static bool is_held(const struct outbox *o, size_t at, struct wall today)
 {
-    struct mono queue = queue_due(o), repeat = repeat_due(o);
+    if (!o->rules.quiet.count && !o->rules.digest.count)
+        return false;
+    for (size_t i = 0; i <= at; i++)
+        if ((i == at || same(&o->items[i]->notice, &o->items[at]->notice)) && held_until(o, o->items[i], today).ms)
+            return true;
+    return false;
+}
+
+size_t outbox_held(const struct outbox *o, struct wall today, struct wall *until)
+{
+    size_t count = 0;
+    *until = (struct wall){0};
+    for (size_t i = 0; i < o->count; i++) {
+        if (!is_held(o, i, today))
+            continue;
+        struct wall one = held_until(o, o->items[i], today);
+        count++;
+        if (one.ms && (!until->ms || one.ms < until->ms))
+            *until = one;
+    }
+    return count;
+}
+
+static struct mono queue_due(const struct outbox *o, struct mono now, struct wall today)
+{
+    struct mono first = never, rested = {o->last_sent.ns ? o->last_sent.ns + o->rules.min_interval_ms * NS_PER_MS : 0};
+    for (size_t i = 0; i < o->count; i++) {
+        struct mono due =
+            is_held(o, i, today) ? (struct mono){now.ns + (int64_t)LOOK_AGAIN_MS * NS_PER_MS} : later(o->items[i]->due, rested);
+        first = due.ns < first.ns ? due : first;
+    }
+    return first;
+}
+
+struct mono outbox_due(const struct outbox *o, struct mono now, struct wall today)
+{
+    struct mono queue = queue_due(o, now, today), repeat = repeat_due(o);
     struct mono due = queue.ns < repeat.ns ? queue : repeat;
     return due.ns == never.ns ? never : later(due, o->not_before);
 }
@@ -214,18 +257,42 @@ static void lead_with_worst(struct outbox_batch *batch)
     batch->list[0] = first;
 }
 
-bool outbox_take(struct outbox *o, struct mono now, struct outbox_batch *batch)
+/* One whose beginning was given up, and does not wait before it either. */
+static void drop_orphans(struct outbox *o)
+{
+    for (size_t i = o->count; i-- > 0;) {
+        bool begun = !is_orphan(o, &o->items[i]->notice);
+        for (size_t k = 0; k < i && !begun; k++)
+            begun = same(&o->items[k]->notice, &o->items[i]->notice);
+        if (!begun)
+            remove_at(o, i);
+    }
+}
+
+static void take_items(struct outbox *o, struct wall today, struct outbox_batch *batch)
+{
+    bool group = o->rules.group || o->rules.quiet.count || o->rules.digest.count; /* a night is told in one message */
+    size_t most = group ? MIN_OF(o->rules.group_max, (size_t)OUTBOX_GROUP_MAX) : 1;
+    for (size_t i = 0; i < o->count && batch->taken < MAX_OF(most, (size_t)1); i++) {
+        if (is_held(o, i, today))
+            continue;
+        o->items[i]->taken = true;
+        batch->taken++;
+        add_newest(o, batch, &o->items[i]->notice);
+    }
+    lead_with_worst(batch);
+}
+
+bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct outbox_batch *batch)
 {
     *batch = (struct outbox_batch){0};
-    while (o->count && is_orphan(o, &o->items[0]->notice))
-        remove_front(o, 1);
-    if (outbox_due(o).ns > now.ns)
+    for (size_t i = 0; i < o->count; i++)
+        o->items[i]->taken = false; /* of an attempt that was cancelled */
+    drop_orphans(o);
+    if (outbox_due(o, now, today).ns > now.ns)
         return false;
-    if (later(queue_due(o), o->not_before).ns <= now.ns) {
-        size_t most = o->rules.group ? MIN_OF(o->rules.group_max, (size_t)OUTBOX_GROUP_MAX) : 1;
-        while (batch->taken < o->count && batch->taken < MAX_OF(most, (size_t)1))
-            add_newest(o, batch, &o->items[batch->taken++]->notice);
-        lead_with_worst(batch);
+    if (later(queue_due(o, now, today), o->not_before).ns <= now.ns) {
+        take_items(o, today, batch);
         return true;
     }
     batch->repeat = true;
@@ -245,14 +312,18 @@ static int64_t growing_pause(uint32_t failures, uint32_t dice)
 
 static void settle_sent(struct outbox *o, const struct outbox_batch *batch, struct mono now, struct wall today)
 {
-    for (size_t i = 0; i < batch->taken; i++) {
+    for (size_t i = 0; i < o->count; i++) {
         const struct alert_notice *n = &o->items[i]->notice;
+        if (!o->items[i]->taken)
+            continue;
         if (n->status == NOTICE_FIRING)
             remember(o, n);
         else
             forget(o, heard_at(o, n));
     }
-    remove_front(o, batch->taken);
+    for (size_t i = o->count; i-- > 0;)
+        if (o->items[i]->taken)
+            remove_at(o, i);
     o->failures = 0;
     o->not_before = (struct mono){0};
     if (!batch->repeat) {
@@ -261,6 +332,27 @@ static void settle_sent(struct outbox *o, const struct outbox_batch *batch, stru
     }
     if (batch->repeat || !o->repeat_at.ns)
         o->repeat_at = (struct mono){now.ns + o->rules.repeat_ms * NS_PER_MS};
+}
+
+/* Of what was just tried: refused too often, or tried for too long. */
+static size_t give_up_hopeless(struct outbox *o, enum outbox_result result, struct wall today)
+{
+    size_t gone = 0;
+    bool holds = o->rules.quiet.count || o->rules.digest.count; /* then what waited did so on purpose */
+    for (size_t i = o->count; i-- > 0;) {
+        struct outbox_item *item = o->items[i];
+        if (!item->taken)
+            continue;
+        if (!item->tried_at.ms)
+            item->tried_at = today;
+        item->refusals += result == OUTBOX_REFUSED;
+        struct wall since = holds ? item->tried_at : item->queued_at;
+        if (item->refusals >= OUTBOX_REFUSALS_MAX || today.ms - since.ms > OUTBOX_AGE_MOST_MS) {
+            remove_at(o, i);
+            gone++;
+        }
+    }
+    return gone;
 }
 
 int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum outbox_result result, int64_t pause_ms,
@@ -272,14 +364,8 @@ int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum o
         settle_sent(o, batch, now, today);
         return 0;
     }
-    size_t gone = 0;
-    for (size_t i = 0; i < batch->taken; i++) {
-        o->items[i]->refusals += result == OUTBOX_REFUSED;
-        gone += i == gone &&
-                (o->items[i]->refusals >= OUTBOX_REFUSALS_MAX || today.ms - o->items[i]->queued_at.ms > OUTBOX_AGE_MOST_MS);
-    }
+    size_t gone = give_up_hopeless(o, result, today);
     o->given_up += gone;
-    remove_front(o, gone);
     o->changed = true;
     o->failures++;
     int64_t pause = MAX_OF(growing_pause(o->failures, dice), MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MOST_MS));

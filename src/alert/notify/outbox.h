@@ -4,10 +4,13 @@
  *
  *   put ──▶ queue ──▶ due? ──▶ take a group ──▶ sent:    leaves the queue; firing ones are remembered as heard
  *                                          └──▶ failed:  stays, and a pause that grows; refused too often or too old: given up
+ *
+ * In quiet hours and before a digest, what is not urgent enough is held; then it is told together.
  */
 #pragma once
 
 #include "alert/notify/notify.h"
+#include "alert/notify/quiet.h"
 
 enum {
     OUTBOX_HEARD_MAX = 1000, /* the one that began first is forgotten */
@@ -16,7 +19,8 @@ enum {
     OUTBOX_PAUSE_LEAST_MS = 1000,
     OUTBOX_PAUSE_MOST_MS = 300000,
     OUTBOX_RETRY_AFTER_MOST_MS = 3600000,
-    OUTBOX_AGE_MOST_MS = 86400000,
+    OUTBOX_AGE_MOST_MS = 86400000,      /* of what is tried in vain */
+    OUTBOX_HELD_MOST_MS = 8 * 86400000, /* of what was held while nobody was there to tell it */
     OUTBOX_FILE_MAX = 16 << 20,
 };
 
@@ -25,6 +29,7 @@ struct outbox_rules {
     bool group; /* several at once; else one message a notice */
     size_t group_max;
     int64_t group_wait_ms, min_interval_ms;
+    struct quiet quiet, digest;
     int64_t repeat_ms; /* what was heard and still fires is told again so often; 0: never */
 };
 
@@ -32,7 +37,9 @@ struct outbox_item {
     struct alert_notice notice;
     struct mono due;
     struct wall queued_at;
+    struct wall tried_at; /* for the first time; ms 0: not yet */
     uint32_t refusals;
+    bool taken; /* is in the batch that is under way */
 };
 
 struct outbox_heard {
@@ -65,18 +72,21 @@ bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono
 void outbox_roll_begin(struct outbox *o);
 void outbox_roll_end(struct outbox *o, struct mono now, struct wall today);
 
-/* When there is something to do next; ns INT64_MAX: nothing. */
-struct mono outbox_due(const struct outbox *o);
+/* When there is something to do next; ns INT64_MAX: nothing. What is held is looked at again within a minute: clocks are set, and
+ * computers sleep. */
+struct mono outbox_due(const struct outbox *o, struct mono now, struct wall today);
+/* How many are held by quiet hours or for a digest, and until when the first of them is; ms 0: none is. */
+size_t outbox_held(const struct outbox *o, struct wall today, struct wall *until);
 
 struct outbox_batch {
     const struct alert_notice *list[OUTBOX_HEARD_MAX]; /* the leading one first; owned by the outbox */
     size_t count;
-    size_t taken; /* items at the front of the queue that it stands for */
+    size_t taken; /* items of the queue that it stands for */
     bool repeat;  /* of what was heard already */
 };
 
 /* What is to be told now; false: nothing is due. */
-bool outbox_take(struct outbox *o, struct mono now, struct outbox_batch *batch);
+bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct outbox_batch *batch);
 
 enum outbox_result { OUTBOX_SENT, OUTBOX_FAILED, OUTBOX_REFUSED, OUTBOX_CANCELLED };
 /* What became of it. `pause_ms` is what the target asked for (0: nothing), `dice` a random number for the jitter. Returns the pause

@@ -21,6 +21,7 @@ void outbox_write(const struct outbox *o, const char *name, struct buf *out)
     for (size_t i = 0; i < o->count; i++) {
         jw_object(&j);
         jw_key_int(&j, "queued_ms", o->items[i]->queued_at.ms);
+        jw_key_int(&j, "tried_ms", o->items[i]->tried_at.ms);
         jw_key_int(&j, "refusals", o->items[i]->refusals);
         jw_key(&j, "notice");
         notice_json(&j, &o->items[i]->notice);
@@ -64,8 +65,10 @@ static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
             return false;
         }
         item->queued_at.ms = MIN_OF((int64_t)json_integer_value(json_object_get(entry, "queued_ms")), today.ms);
+        item->tried_at.ms = MIN_OF((int64_t)json_integer_value(json_object_get(entry, "tried_ms")), today.ms);
         item->refusals = (uint32_t)json_integer_value(json_object_get(entry, "refusals"));
-        if (today.ms - item->queued_at.ms > OUTBOX_AGE_MOST_MS) {
+        bool holds = o->rules.quiet.count || o->rules.digest.count;
+        if (today.ms - item->queued_at.ms > (holds ? OUTBOX_HELD_MOST_MS : OUTBOX_AGE_MOST_MS)) {
             free(item); /* of a notifier that was away for long: nobody wants to hear of last month */
             o->given_up++;
             continue;

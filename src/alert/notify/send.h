@@ -29,7 +29,8 @@ struct notify_target {
     char *command[NOTIFY_ARGUMENTS_MAX + 1];
     int64_t timeout_ms;
     struct outbox_rules rules;
-    char shown[NOTIFIER_TARGET_SIZE]; /* for people */
+    char quiet_text[NOTIFIER_HOURS_SIZE], digest_text[NOTIFIER_HOURS_SIZE]; /* one rule a line */
+    char shown[NOTIFIER_TARGET_SIZE];                                       /* for people */
 };
 
 /* NULL: out of memory. */

@@ -103,6 +103,25 @@ static void show_target(struct notify_target *t)
     }
 }
 
+static void join_lines(const struct config_list *list, char text[NOTIFIER_HOURS_SIZE])
+{
+    AUTO_BUF struct buf all = BUF(64 * 1024);
+    for (size_t i = 0; i < list->count; i++)
+        buf_printf(&all, "%s%s", i ? "\n" : "", list->items[i]);
+    str_copy(text, NOTIFIER_HOURS_SIZE, buf_view(&all));
+}
+
+/* Quiet hours of all are for people: a program that is told has its own, or takes no offense. */
+static void set_hours(struct notify_target *t, const struct config_notify *c)
+{
+    bool program = t->type == CONFIG_NOTIFY_ALERTMANAGER || t->type == CONFIG_NOTIFY_MQTT;
+    bool inherited = c->entry.origins && config_origin_of(&c->entry, "notify", "quiet")->kind == CONFIG_FROM_DEFAULT;
+    if (!(program && inherited) && quiet_parse(&c->quiet, false, &t->rules.quiet, NULL) == 0)
+        join_lines(&c->quiet, t->quiet_text);
+    if (quiet_parse(&c->digest, true, &t->rules.digest, NULL) == 0)
+        join_lines(&c->digest, t->digest_text);
+}
+
 struct notify_target *notify_target_new(const struct config_notify *c)
 {
     struct notify_target *t = calloc(1, sizeof *t);
@@ -121,6 +140,7 @@ struct notify_target *notify_target_new(const struct config_notify *c)
         .min_interval_ms = interval,
         .repeat_ms = alertmanager ? ALERTMANAGER_RESEND_MS : 0,
     };
+    set_hours(t, c);
     t->url = strdup(c->url);
     t->template_text = strdup(c->template);
     t->token = strdup(c->token);

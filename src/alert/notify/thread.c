@@ -148,6 +148,9 @@ static void publish(struct notifier *n, enum notifier_state state)
     s->type = notify_type_name(n->target->type);
     str_copy(s->target, sizeof s->target, str_from(n->target->shown));
     s->queued = o->count;
+    s->held = outbox_held(o, clock_wall(n->setup.env->clock), &s->held_until);
+    str_copy(s->quiet, sizeof s->quiet, str_from(n->target->quiet_text));
+    str_copy(s->digest, sizeof s->digest, str_from(n->target->digest_text));
     s->failed_total = o->given_up + mailbox_dropped(n->mail);
     s->last_sent_at = o->last_sent_at;
     s->next_try_at = (struct wall){0};
@@ -197,7 +200,7 @@ static void send_due(struct notifier *n)
 {
     static _Thread_local struct outbox_batch batch; /* large */
     const struct clock *clock = n->setup.env->clock;
-    while (!atomic_load(&n->stop) && outbox_take(&n->outbox, clock_mono(clock), &batch)) {
+    while (!atomic_load(&n->stop) && outbox_take(&n->outbox, clock_mono(clock), clock_wall(clock), &batch)) {
         const struct notice_group group = {batch.list, batch.count};
         uint32_t failures = n->outbox.failures;
         uint64_t given_up = n->outbox.given_up;
@@ -302,7 +305,8 @@ static void open_letter(struct notifier *n, struct letter *l)
 
 static int64_t until_due_ms(const struct notifier *n)
 {
-    struct mono due = outbox_due(&n->outbox);
+    const struct clock *clock = n->setup.env->clock;
+    struct mono due = outbox_due(&n->outbox, clock_mono(clock), clock_wall(clock));
     if (due.ns == INT64_MAX)
         return -1;
     int64_t left = due.ns - clock_mono(n->setup.env->clock).ns;

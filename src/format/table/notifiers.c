@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "format/prometheus/prometheus.h"
@@ -15,6 +16,16 @@ static void key_time(struct json_writer *j, const char *key, struct wall at)
     char text[WALL_TEXT_SIZE];
     wall_format(at, text);
     jw_key_text(j, key, at.ms ? text : NULL);
+}
+
+/* Lines as a list. */
+static void key_lines(struct json_writer *j, const char *key, const char *lines)
+{
+    struct str rest = str_from(lines), line;
+    jw_key_array(j, key);
+    while (str_cut(&rest, '\n', &line))
+        jw_str(j, line);
+    jw_end(j);
 }
 
 void json_notifiers(struct json_writer *j, const struct notifier_stats *list, size_t count)
@@ -33,6 +44,10 @@ void json_notifiers(struct json_writer *j, const struct notifier_stats *list, si
         jw_key_int(j, "failed_total", (int64_t)s->failed_total);
         jw_key_int(j, "attempts_total", (int64_t)s->attempts_total);
         jw_key_int(j, "errors_total", (int64_t)s->errors_total);
+        jw_key_int(j, "held", (int64_t)s->held);
+        key_time(j, "held_until", s->held_until);
+        key_lines(j, "quiet", s->quiet);
+        key_lines(j, "digest", s->digest);
         key_time(j, "last_sent_at", s->last_sent_at);
         key_time(j, "next_try_at", s->next_try_at);
         jw_key_text(j, "last_error", s->last_error[0] ? s->last_error : NULL);
@@ -83,6 +98,30 @@ static enum ink ink_of(const struct notifier_stats *s)
     return s->state == NOTIFIER_RETRYING ? INK_WARN : s->last_error[0] ? INK_WARN : INK_GOOD;
 }
 
+/* "phone: quiet 22:00-07:00; digest 08:00; 3 held until 07:00" */
+static void put_hours(struct buf *out, const struct page *page, const struct notifier_stats *s)
+{
+    AUTO_BUF struct buf line = BUF(4096);
+    const char *const names[] = {"quiet", "digest"}, *const texts[] = {s->quiet, s->digest};
+    for (size_t i = 0; i < 2; i++) {
+        struct str rest = str_from(texts[i]), one;
+        for (bool first = true; str_cut(&rest, '\n', &one); first = false)
+            buf_printf(&line, "%s%s%s" STR_FMT, first ? (line.len ? "; " : "") : ", ", first ? names[i] : "", first ? " " : "",
+                       STR_ARG(one));
+    }
+    if (s->held && s->held_until.ms) {
+        time_t seconds = (time_t)(s->held_until.ms / MS_PER_S);
+        struct tm t = {0};
+        localtime_r(&seconds, &t);
+        buf_printf(&line, "; %zu held until %02d:%02d", s->held, t.tm_hour, t.tm_min);
+    }
+    if (!line.len)
+        return;
+    AUTO_BUF struct buf text = BUF(8192);
+    buf_printf(&text, "%s: %s", s->name, line.at);
+    page_wrap(out, page, INK_FAINT, text.at ? text.at : "", 2, 0);
+}
+
 void table_notifiers(struct buf *out, const struct page *page, const struct notifier_stats *list, size_t count, bool running)
 {
     static const struct grid_column columns[] = {{"NAME", LEFT, 0},    {"TYPE", LEFT, 0},      {"TARGET", LEFT, 0},
@@ -110,6 +149,8 @@ void table_notifiers(struct buf *out, const struct page *page, const struct noti
         grid_add(&g, INK_FAINT, s->last_sent_at.ms ? age : page_dash(page));
     }
     grid_write(out, page, &g);
+    for (size_t i = 0; i < count; i++)
+        put_hours(out, page, &list[i]);
     for (size_t i = 0; i < count; i++) {
         if (!list[i].last_error[0])
             continue;
@@ -137,6 +178,16 @@ static void take_time(const json_t *o, const char *key, struct wall *to)
         wall_parse(str_from(text), to);
 }
 
+static void take_lines(const json_t *o, const char *key, char *to, size_t size)
+{
+    AUTO_BUF struct buf all = BUF(64 * 1024);
+    size_t i;
+    json_t *line;
+    json_array_foreach(json_object_get(o, key), i, line)
+        buf_printf(&all, "%s%s", i ? "\n" : "", json_string_value(line) ? json_string_value(line) : "");
+    str_copy(to, size, buf_view(&all));
+}
+
 size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t max)
 {
     json_t *root = json_loadb(text.at, text.len, 0, NULL), *o;
@@ -152,6 +203,10 @@ size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t 
         take_text(o, "last_error", s->last_error, sizeof s->last_error);
         take_time(o, "last_sent_at", &s->last_sent_at);
         take_time(o, "next_try_at", &s->next_try_at);
+        take_time(o, "held_until", &s->held_until);
+        take_lines(o, "quiet", s->quiet, sizeof s->quiet);
+        take_lines(o, "digest", s->digest, sizeof s->digest);
+        s->held = (size_t)json_integer_value(json_object_get(o, "held"));
         const char *state = json_string_value(json_object_get(o, "state"));
         for (enum notifier_state k = NOTIFIER_IDLE; state && k <= NOTIFIER_RETRYING; k++)
             if (strcmp(notifier_state_name(k), state) == 0)

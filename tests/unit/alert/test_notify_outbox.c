@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "test.h"
 
@@ -62,7 +63,7 @@ static bool resolve(const char *name)
 
 static bool take(void)
 {
-    return outbox_take(&box, now, &batch);
+    return outbox_take(&box, now, today, &batch);
 }
 
 static int64_t settle(enum outbox_result result)
@@ -89,7 +90,7 @@ static void each_notice_is_a_message_of_its_own_and_in_order(void **state)
     assert_string_equal(batch.list[0]->alert, "b");
     settle(OUTBOX_SENT);
     assert_false(take());
-    assert_int_equal(outbox_due(&box).ns, INT64_MAX);
+    assert_int_equal(outbox_due(&box, now, today).ns, INT64_MAX);
 }
 
 static void the_end_is_told_only_to_those_who_heard_of_the_beginning(void **state)
@@ -423,6 +424,90 @@ static void damaged_files_are_refused_and_leave_nothing_behind(void **state)
     }
 }
 
+static struct quiet hours(bool digest, const char *text)
+{
+    struct quiet q;
+    setenv("TZ", "UTC", 1);
+    assert_int_equal(quiet_parse(&(struct config_list){&text, 1}, digest, &q, NULL), 0);
+    return q;
+}
+
+static bool fire_as(const char *name, const char *severity)
+{
+    struct alert_notice n = notice(name, NOTICE_FIRING, 5);
+    snprintf(n.severity, sizeof n.severity, "%s", severity);
+    return outbox_put(&box, &n, now, today);
+}
+
+/* 1000000000 ms is 1970-01-12, 13:46:40 UTC. */
+static void quiet_hours_hold_all_but_the_urgent_and_lose_nothing(void **state)
+{
+    (void)state;
+    struct wall until;
+    box.rules.quiet = hours(false, "13:00-15:00");
+    fire("a");
+    fire_as("b", "info");
+    fire_as("c", "critical");
+    assert_true(take());
+    assert_int_equal(batch.count, 1);
+    assert_string_equal(batch.list[0]->alert, "c"); /* past those that came before it */
+    settle(OUTBOX_SENT);
+    assert_false(take());
+    assert_int_equal(outbox_held(&box, today, &until), 2);
+    assert_int_equal(until.ms, 1000000000 - 2800000 + 2 * 3600000); /* 15:00 */
+    assert_true(outbox_due(&box, now, today).ns <= now.ns + 60 * NS_PER_S);
+    resolve("a");
+    assert_false(take()); /* nobody hears of an end first */
+    pass(until.ms - today.ms);
+    assert_true(take());
+    assert_int_equal(batch.taken, 3);
+    assert_int_equal(batch.count, 2); /* of a only the newest word */
+    settle(OUTBOX_FAILED);
+    assert_int_equal(box.count, 3);
+    pass(60000);
+    assert_true(take());
+    settle(OUTBOX_SENT);
+    assert_int_equal(box.count, 0);
+    assert_int_equal(outbox_held(&box, today, &until), 0);
+}
+
+static void a_weekend_of_quiet_is_not_too_old(void **state)
+{
+    (void)state;
+    box.rules.quiet = hours(false, "mon-wed 00:00-24:00"); /* it is Monday */
+    fire("a");
+    pass((int64_t)3 * 86400000);
+    assert_true(take());
+    settle(OUTBOX_FAILED); /* its day of attempts begins now */
+    assert_int_equal(box.count, 1);
+    pass(OUTBOX_AGE_MOST_MS + 1000);
+    assert_true(take());
+    settle(OUTBOX_FAILED);
+    assert_int_equal(box.count, 0);
+}
+
+static void a_digest_tells_what_happened_at_its_time(void **state)
+{
+    (void)state;
+    box.rules.digest = hours(true, "18:00");
+    fire("a");
+    fire_as("c", "critical");
+    assert_true(take());
+    assert_string_equal(batch.list[0]->alert, "c");
+    settle(OUTBOX_SENT);
+    pass(3600000);
+    fire("b");
+    assert_false(take());
+    pass((int64_t)4 * 3600000);
+    assert_true(take());
+    assert_int_equal(batch.count, 2);
+    settle(OUTBOX_SENT);
+    fire("d"); /* after it: the next one */
+    assert_false(take());
+    pass(86400000);
+    assert_true(take());
+}
+
 #define OUTBOX_TEST(f) cmocka_unit_test_setup_teardown(f, begin, finish)
 
 int main(void)
@@ -448,6 +533,9 @@ int main(void)
         OUTBOX_TEST(queue_and_memory_survive_a_restart),
         OUTBOX_TEST(the_distance_between_messages_survives_a_restart),
         OUTBOX_TEST(damaged_files_are_refused_and_leave_nothing_behind),
+        OUTBOX_TEST(quiet_hours_hold_all_but_the_urgent_and_lose_nothing),
+        OUTBOX_TEST(a_weekend_of_quiet_is_not_too_old),
+        OUTBOX_TEST(a_digest_tells_what_happened_at_its_time),
     };
     return RUN_TESTS(tests);
 }
