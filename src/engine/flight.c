@@ -96,6 +96,10 @@ static void publish(struct engine *e)
     sample_host(e, &s->host);
     carry_events(e, s);
     judge(e, s);
+    if (e->flight_periodic) {
+        s->suspended_ms = e->suspended_ms;
+        e->suspended_ms = 0;
+    }
     if (e->flight_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));
@@ -168,6 +172,19 @@ static bool anybody_looks(const struct engine *e, struct mono now)
     return !e->may_rest || e->waiter_count > 0 || now.ns < atomic_load(&e->looked_until);
 }
 
+/* Whether the host was suspended since the last periodic sample. Limits, clocks and fan modes may be others now: all is read again.
+ */
+static bool has_resumed(struct engine *e)
+{
+    enum { SUSPEND_LEAST_MS = 3000 }; /* the two clocks are not read at the same time */
+    int64_t asleep = clock_boot(e->env->clock).ns - clock_mono(e->env->clock).ns, before = e->asleep_ns;
+    e->asleep_ns = asleep;
+    if (asleep - before < SUSPEND_LEAST_MS * (int64_t)NS_PER_MS)
+        return false;
+    e->suspended_ms += (asleep - before) / NS_PER_MS;
+    return true;
+}
+
 void flight_periodic(struct engine *e)
 {
     struct mono now = engine_now(e);
@@ -176,7 +193,7 @@ void flight_periodic(struct engine *e)
     if (e->flying) {
         e->flight_periodic = true; /* a sample under way serves both */
     } else {
-        unsigned groups = cadence_due(&e->cadence, game_runs(e), now);
+        unsigned groups = has_resumed(e) ? GROUP_ALL : cadence_due(&e->cadence, game_runs(e), now);
         cadence_read(&e->cadence, groups, now);
         flight_start(e, groups | (anybody_looks(e, now) ? 0 : GROUP_UNSEEN), true);
     }

@@ -59,6 +59,8 @@ struct engine {
     struct machine *machine;
     struct recent recent; /* the last minutes, for the judgement of activity */
     int64_t recent_ms;    /* when a point was added last */
+    int64_t asleep_ns;    /* what the host has slept since its start, as of the last periodic sample */
+    int64_t suspended_ms; /* of that, what no snapshot has said yet */
     uint64_t sequence;
     bool flying, flight_periodic;
     unsigned flight_groups;

@@ -73,6 +73,27 @@ static void add_ended(struct recent *r, int gpu_index, const struct process *p, 
     };
 }
 
+void recent_settings_of(const struct gpu *gpu, struct recent_settings *ret)
+{
+    *ret = (struct recent_settings){.power_limit_mw = gpu->power_limit_mw,
+                                    .clock_app_graphics_khz = gpu->clock_app_graphics_khz,
+                                    .clock_app_memory_khz = gpu->clock_app_memory_khz,
+                                    .clock_graphics_max_khz = gpu->clock_graphics_max_khz,
+                                    .persistence_mode = gpu->persistence_mode};
+    if (gpu->fan_control.state == READING_OK)
+        memcpy(ret->fan_control, gpu->fan_control.value, sizeof ret->fan_control);
+}
+
+/* Settings of before the suspend; of the first one, where several come soon after each other. */
+static void add_resume(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
+{
+    for (size_t i = 0; i < previous->gpu_count && i < now->gpu_count; i++) {
+        r->gpus[i].resumed_at = now->taken_at;
+        if (previous->gpus[i].state == GPU_OK)
+            recent_settings_of(&previous->gpus[i], &r->gpus[i].before_suspend);
+    }
+}
+
 void recent_begin(struct recent *r, const struct snapshot *now)
 {
     if (!make_room(r, now->gpu_count))
@@ -89,6 +110,8 @@ void recent_add(struct recent *r, const struct snapshot *previous, const struct 
     for (size_t i = 0; i < now->gpu_count; i++)
         if (now->gpus[i].state == GPU_OK)
             add_point(&r->gpus[i], &now->gpus[i], now->taken_at);
+    if (previous && now->suspended_ms)
+        add_resume(r, previous, now);
     for (size_t i = 0; previous && i < previous->gpu_count && i < now->gpu_count; i++) {
         const struct gpu *before = &previous->gpus[i], *after = &now->gpus[i];
         if (after->processes_state != READING_OK)

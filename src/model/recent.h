@@ -14,8 +14,16 @@ struct recent_point {
     enum activity_code activity; /* as it was judged then; unknown where nobody did */
 };
 
+/* What somebody sets and a driver may forget over a suspend. */
+struct recent_settings {
+    struct reading power_limit_mw, clock_app_graphics_khz, clock_app_memory_khz, clock_graphics_max_khz, persistence_mode;
+    char fan_control[GPU_TEXT_SIZE]; /* "" unknown */
+};
+
 struct recent_gpu {
     struct gpu_id id;
+    struct wall resumed_at; /* of the host, after a suspend that was seen; ms 0: none */
+    struct recent_settings before_suspend;
     size_t count; /* points, oldest first */
     struct recent_point points[RECENT_POINTS];
 };
@@ -33,6 +41,8 @@ struct recent {
     size_t ended_count;      /* newest last */
     struct recent_process ended[RECENT_ENDED];
 };
+
+void recent_settings_of(const struct gpu *gpu, struct recent_settings *ret);
 
 void recent_done(struct recent *r);
 /* What the drivers themselves kept of the seconds before a first look. */

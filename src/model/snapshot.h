@@ -55,7 +55,8 @@ struct snapshot {
     unsigned groups; /* what was read for it */
     struct wall taken_at;
     struct mono taken;
-    double interval_s; /* of the sampler; 0 for a one-shot */
+    double interval_s;    /* of the sampler; 0 for a one-shot */
+    int64_t suspended_ms; /* the host was suspended for so long since the periodic snapshot before; 0: it was not */
     struct host host;
     struct driver_info driver;
     struct source_status sources[SOURCES_MAX];

@@ -81,7 +81,7 @@ FINDING = {"code": str, "text": str, "pid": Null(int)}
 IDLE = {"answer": str, "keeps_from_idling": [FINDING], "also": [FINDING], "ruled_out": [str], "excess_watts": Null(float),
         "hidden_processes": int, "suggestions": [str]}
 WHY = {"answer": str, "gpus": [{"gpu_index": int, "answer": str, "causes": [CAUSE], "suggestions": [str], "usual": Null(USUAL),
-                                   "idle": Null(IDLE)}]}
+                                   "idle": Null(IDLE), "after_resume": Null(str)}]}
 
 
 def problems(value, shape, where="body"):

@@ -130,6 +130,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         json_why_part(j, &why->gpus[i]);
         json_usual(j, &why->gpus[i].usual);
         idle(j, &why->gpus[i].rest);
+        json_words(j, "after_resume", why->gpus[i].after_resume);
         jw_end(j);
     }
     jw_end(j);

@@ -115,6 +115,7 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
         if (why->gpus[i].answer[0] && strncmp(why->answer, why->gpus[i].answer, strlen(why->gpus[i].answer)) == 0)
             why->main = i;
         usual_from_json(json_object_get(gpu, "usual"), &why->gpus[i].usual);
+        copy_text(why->gpus[i].after_resume, WHY_LINE_SIZE, json_object_get(gpu, "after_resume"));
         read_idle(json_object_get(gpu, "idle"), &why->gpus[i].rest);
     }
     return why;

@@ -51,6 +51,7 @@ const struct process *video_process(const struct facts *f, int64_t *share, size_
 
 /* Sentences over the ranked causes. */
 void answer_gpu(const struct facts *f, struct why_part *part);
-void answer_usual(struct why_part *part, bool over); /* a sentence more where something is unusual */
+void answer_usual(struct why_part *part, bool over);              /* a sentence more where something is unusual */
+void answer_resume(const struct facts *f, struct why_part *part); /* what a suspend has changed */
 void answer_machine(const struct snapshot *now, struct why *why, bool over);
 void suggest(const struct facts *f, struct why_part *part);

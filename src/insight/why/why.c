@@ -49,12 +49,13 @@ static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const
         rules_usual(&f, part);
         rules_calm(&f, part);
     } else {
-        f = (struct facts){.now = now, .gpu = gpu, .over = over, .activity = activity_judge(now, gpu, past)};
+        f = (struct facts){.now = now, .gpu = gpu, .recent = past, .over = over, .activity = activity_judge(now, gpu, past)};
         part->activity = f.activity;
         rules_state(&f, part);
     }
     answer_gpu(&f, part);
     answer_usual(part, over);
+    answer_resume(&f, part);
     suggest(&f, part);
 }
 

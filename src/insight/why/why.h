@@ -101,7 +101,8 @@ struct why_part {
     struct why_cause causes[WHY_CAUSES_MAX];
     size_t suggestion_count; /* most useful first */
     char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
-    struct rest_audit rest; /* of a GPU; looked false: nobody asked */
+    struct rest_audit rest;           /* of a GPU; looked false: nobody asked */
+    char after_resume[WHY_LINE_SIZE]; /* settings that are others than before the host was suspended; "" none */
 };
 
 struct why {
@@ -118,6 +119,8 @@ struct why *why_explain(const struct snapshot *now, const struct recent *past);
 struct why *why_explain_usual(const struct snapshot *now, const struct recent *past, const struct baselines *usual);
 /* The same of a moment that is over, in the past tense. */
 struct why *why_explain_past(const struct snapshot *then, const struct recent *past, const struct baselines *usual);
+/* "power limit 450 W (before 350 W), fan control automatic (before manual)"; false and "": nothing has changed. */
+bool resume_changes(const struct recent_settings *before, const struct gpu *gpu, char *out, size_t size);
 void why_free(struct why *why); /* NULL is fine */
 
 enum why_severity { WHY_INFO, WHY_WARNING, WHY_CRITICAL }; /* nothing to do, look soon, act now */

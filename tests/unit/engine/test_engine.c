@@ -66,6 +66,55 @@ static void more_groups_are_read_when_asked_for_and_kept_afterwards(void **state
     engine_free(e);
 }
 
+static _Atomic int64_t slept_ns;
+
+static struct mono mono_of_system(const struct clock *c)
+{
+    (void)c;
+    return clock_mono(&clock_system);
+}
+
+static struct wall wall_of_system(const struct clock *c)
+{
+    (void)c;
+    return clock_wall(&clock_system);
+}
+
+static struct mono boot_with_suspends(const struct clock *c)
+{
+    (void)c;
+    return (struct mono){clock_mono(&clock_system).ns + atomic_load(&slept_ns)};
+}
+
+static void a_suspend_of_the_host_is_said_once_and_everything_is_read_again(void **state)
+{
+    (void)state;
+    static const struct clock clock = {.mono = mono_of_system, .wall = wall_of_system, .boot = boot_with_suspends};
+    const char *sources[] = {"sim:gpus=1,scenario=idle"};
+    const struct clock *real = env.clock;
+    env.clock = &clock;
+    struct engine *e = engine(sources, 1, 20, 0);
+    struct mailbox *box = mailbox_new(64, drop);
+    assert_int_equal(engine_subscribe(e, box), 0);
+    const struct snapshot *s = mailbox_take(box, PATIENCE_MS);
+    assert_int_equal(s->suspended_ms, 0);
+    snapshot_unref(s);
+    atomic_store(&slept_ns, 3600LL * NS_PER_S);
+    size_t said = 0;
+    for (int i = 0; i < 20; i++) {
+        s = mailbox_take(box, PATIENCE_MS);
+        assert_non_null(s);
+        said += s->suspended_ms != 0;
+        if (s->suspended_ms)
+            assert_in_range(s->suspended_ms, 3599000, 3601000);
+        snapshot_unref(s);
+    }
+    assert_int_equal(said, 1);
+    engine_free(e);
+    mailbox_free(box);
+    env.clock = real;
+}
+
 static void periodic_samples_reach_subscribers_and_asked_ones_do_not(void **state)
 {
     (void)state;
@@ -298,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_sample_of_a_simulated_machine),
         TEST(more_groups_are_read_when_asked_for_and_kept_afterwards),
+        TEST(a_suspend_of_the_host_is_said_once_and_everything_is_read_again),
         TEST(periodic_samples_reach_subscribers_and_asked_ones_do_not),
         TEST(a_program_is_not_run_for_requests),
         TEST(processes_of_a_recording_are_not_looked_up_here),
