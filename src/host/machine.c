@@ -81,8 +81,10 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
     };
     if (m->measured && mono_since_ms(now, m->slow_at) < SLOW_MS) {
         keep(&m->last, out, slow, ARRAY_LEN(slow));
+        memcpy(out->name, m->last.name, sizeof out->name);
         return;
     }
+    read_name(m->env, out);
     machine_read_temperature(m, out);
     machine_read_pressure(m->env, out);
     m->slow_at = now;
@@ -94,7 +96,6 @@ void machine_sample(struct machine *m, struct host *out)
     struct mono now = clock_mono(m->env->clock);
     int64_t elapsed_ms = mono_since_ms(now, m->at);
     bool new_window = !m->measured || elapsed_ms >= m->window_ms;
-    read_name(m->env, out);
     machine_read_cpu(m, out, new_window);
     machine_read_memory(m->env, out);
     machine_read_load(m->env, out);

@@ -160,6 +160,17 @@ void canvas_flag(struct canvas *c, int x, int y, int width, unsigned flag)
     }
 }
 
+void canvas_select(struct canvas *c, int x, int y, int width)
+{
+    for (int i = 0; i < width; i++) {
+        struct cell *cell = canvas_cell(c, x + i, y);
+        if (cell) {
+            cell->tint = TINT_PLAIN;
+            cell->flags |= CELL_REVERSE;
+        }
+    }
+}
+
 void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struct reading permille)
 {
     AUTO_BUF struct buf bar = BUF(4096);

@@ -65,6 +65,8 @@ int canvas_wrap(struct canvas *c, int x, int y, int width, int lines, enum tint 
 int canvas_wrap_lines(int width, const char *text);
 
 void canvas_flag(struct canvas *c, int x, int y, int width, unsigned flag);
+/* A whole line as the chosen one, whatever its colors were. */
+void canvas_select(struct canvas *c, int x, int y, int width);
 void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struct reading permille);
 /* An area under a line: `values` from 0 to 1, NAN where nothing is known. There are canvas_plot_slots() of them. */
 void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, const float *values);

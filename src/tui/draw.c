@@ -4,6 +4,7 @@
 #include "tui/draw.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -191,6 +192,30 @@ static void draw_prompt(struct canvas *c, int y, const char *label, const char *
     canvas_text(c, x + 2, y, c->width - x - 3, TINT_DIM, hint);
 }
 
+/* What happened where the cursor stands. */
+static const struct top_mark *mark_here(const struct top *t)
+{
+    const struct top_mark *found = NULL;
+    int64_t within = MAX_OF(t->settings.window_ms / 120, t->interval_ms), nearest = INT64_MAX;
+    for (size_t i = 0; t->cursor_ms && i < t->mark_count; i++) {
+        int64_t away = llabs(t->marks[i].at_ms - t->cursor_ms);
+        if (away <= within && away < nearest) {
+            found = &t->marks[i];
+            nearest = away;
+        }
+    }
+    return found;
+}
+
+static void draw_mark(struct canvas *c, const struct top *t, const struct top_mark *m, int y)
+{
+    char text[sizeof m->text + MOMENT_TEXT_SIZE + 4], at[MOMENT_TEXT_SIZE] = "";
+    moment_format((struct wall){m->at_ms}, t->now, at);
+    snprintf(text, sizeof text, "%s  %s", at, m->text);
+    canvas_text(c, 1, y, 1, m->bad ? TINT_BAD : TINT_LABEL, "▲");
+    canvas_text(c, 3, y, c->width - 4, TINT_STRONG, text);
+}
+
 static void draw_bottom(struct top *t, struct canvas *c, int y)
 {
     if (t->mode == MODE_FILTER)
@@ -201,6 +226,8 @@ static void draw_bottom(struct top *t, struct canvas *c, int y)
         draw_prompt(c, y, "Fit:", t->input, "24GiB: where would it fit? For a model: whirr fit FILE");
     else if (t->note[0])
         canvas_text(c, 1, y, c->width - 2, t->note_bad ? TINT_BAD : TINT_STRONG, t->note);
+    else if (mark_here(t))
+        draw_mark(c, t, mark_here(t), y);
     else if (t->trouble[0] && t->live)
         canvas_text(c, 1, y, c->width - 2, TINT_BAD, t->trouble);
     else

@@ -133,6 +133,37 @@ static void top_process_text(const struct gpu *gpu, char *text, size_t size)
 
 /* ---- plots ---- */
 
+/* What is usual at this power, from the history; false: nothing is known. */
+static bool usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high)
+{
+    const struct why *why = top_shown_why(t);
+    const struct usual *u = why && gpu < why->gpu_count ? &why->gpus[gpu].usual : NULL;
+    int64_t from, to;
+    if (of != TRAIL_TEMP || !u || !reading_get(u->temp_low_mdegc, &from) || !reading_get(u->temp_high_mdegc, &to))
+        return false;
+    *low = (float)from * 1e-3F;
+    *high = (float)to * 1e-3F;
+    return true;
+}
+
+/* The band behind a plot: dots where nothing is drawn, and another color for what is above it. */
+static void draw_band(struct canvas *c, int x, int y, int width, int height, float low, float high, const float *values, int each)
+{
+    for (int row = 0; row < height; row++) {
+        float top = (float)(height - row) / (float)height, bottom = (float)(height - row - 1) / (float)height;
+        for (int column = 0; column < width; column++) {
+            struct cell *cell = canvas_cell(c, x + column, y + row);
+            float value = values[column * each];
+            for (int i = 1; i < each; i++)
+                value = isnan(value) || values[column * each + i] > value ? values[column * each + i] : value;
+            if (cell && cell->glyph == ' ' && top > low && bottom < high)
+                canvas_put(c, x + column, y + row, TINT_DIM, c->utf8 ? 0x2508 : '.');
+            else if (cell && cell->glyph != ' ' && value > high && top > high)
+                cell->tint = TINT_WARN;
+        }
+    }
+}
+
 static void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height)
 {
     float values[2 * CANVAS_WIDTH_MAX];
@@ -152,6 +183,9 @@ static void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of
     for (size_t i = 0; i < slots; i++)
         values[i] = most > 0 ? values[i] / most : NAN;
     canvas_plot(c, x, y, width, height, metrics[of].tint, values);
+    float low, high;
+    if (most > 0 && usual_band(t, gpu, of, &low, &high))
+        draw_band(c, x, y, width, height, low / most, high / most, values, (int)slots / width);
     top_zone(t, ZONE_TIME, x, y, width, height, 0);
     if (t->cursor_ms > until - window && t->cursor_ms <= until) {
         int at = (int)((t->cursor_ms - (until - window)) * width / window);
@@ -176,6 +210,8 @@ static void draw_axis(struct top *t, struct canvas *c, int x, int y, int width)
     for (size_t i = 0; i < t->mark_count; i++) {
         const struct top_mark *m = &t->marks[i];
         int column = (int)((m->at_ms - (until - window)) * width / window);
+        if (t->only != ALL_GPUS && m->gpu_index >= 0 && m->gpu_index != top_shown(t)->gpus[t->only].index)
+            continue;
         if (m->at_ms > until - window && m->at_ms <= until && column >= 0 && column < width)
             canvas_put(c, x + column, y, m->bad ? TINT_BAD : TINT_LABEL, t->utf8 ? 0x25b2 : '^');
     }
@@ -202,7 +238,7 @@ static void draw_title(struct top *t, struct canvas *c, const struct gpu *gpu, s
     canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
     top_zone(t, ZONE_GPU, 0, y, c->width, 1, (int64_t)position);
     if (t->only == (int)position)
-        canvas_flag(c, 0, y, c->width, CELL_REVERSE);
+        canvas_select(c, 0, y, c->width);
 }
 
 /* What is measured at all. */
@@ -214,6 +250,8 @@ static size_t plotted_metrics(const struct gpu *gpu, enum trail_of shown[TRAIL_C
             shown[count++] = of;
     return count;
 }
+
+static void draw_remark(struct top *t, struct canvas *c, size_t position, enum trail_of of, int y, int width);
 
 static void draw_metric(struct top *t, struct canvas *c, size_t position, enum trail_of of, int y, int height)
 {
@@ -233,6 +271,21 @@ static void draw_metric(struct top *t, struct canvas *c, size_t position, enum t
     canvas_right(c, x, y, VALUE, of == TRAIL_TEMP ? draw_heat_tint(gpu) : TINT_PLAIN, value);
     x += VALUE + 2;
     draw_plot(t, c, position, of, x, y, c->width - x - 1, height);
+    if (height > 1)
+        draw_remark(t, c, position, of, y + 1, x - 8);
+}
+
+/* Below the name of a metric: what to make of the number. */
+static void draw_remark(struct top *t, struct canvas *c, size_t position, enum trail_of of, int y, int width)
+{
+    char text[96] = "", span[WORDS_SIZE];
+    float low, high;
+    int64_t full = position < GPU_MAX && !t->cursor_ms ? t->badges[position].full_ms : 0;
+    if (usual_band(t, position, of, &low, &high))
+        snprintf(text, sizeof text, "usual at this power: %.0f to %.0f %s", (double)low, (double)high, t->utf8 ? "°C" : "C");
+    else if (of == TRAIL_VRAM && full > 0)
+        snprintf(text, sizeof text, "full in about %s", words_duration(full, span));
+    canvas_text(c, 7, y, width, TINT_DIM, text);
 }
 
 static int draw_blocks(struct top *t, struct canvas *c, int y, int height)
@@ -378,7 +431,7 @@ static void list_row(struct top *t, struct canvas *c, const struct list *l, size
     canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
 }
 
-static int draw_list(struct top *t, struct canvas *c, int y)
+static int draw_list(struct top *t, struct canvas *c, int y, int height)
 {
     const struct snapshot *s = top_shown(t);
     struct list l = measure(s, c->width);
@@ -388,9 +441,12 @@ static int draw_list(struct top *t, struct canvas *c, int y)
         top_zone(t, ZONE_GPU, 0, row, c->width, 1, (int64_t)i);
         list_row(t, c, &l, i, row);
         if (t->only == (int)i)
-            canvas_flag(c, 0, row, c->width, CELL_REVERSE);
+            canvas_select(c, 0, row, c->width);
     }
-    return 1 + (int)s->gpu_count;
+    int used = 1 + (int)s->gpu_count, x = 2 + 3 + l.name + l.bar + 6 + l.vram + l.temp + l.power + l.fan + 1;
+    if (used < height && l.plot > 16)
+        draw_axis(t, c, x, y + used++, l.plot);
+    return used;
 }
 
 /* ---- heat map ---- */
@@ -423,7 +479,7 @@ static void map_cell(struct top *t, struct canvas *c, size_t position, int x, in
     }
     top_zone(t, ZONE_GPU, x, y, width, 1, (int64_t)position);
     if (t->only == (int)position)
-        canvas_flag(c, x, y, width, CELL_REVERSE);
+        canvas_select(c, x, y, width);
 }
 
 static int draw_map(struct top *t, struct canvas *c, int y, int height)
@@ -460,6 +516,6 @@ int draw_gpus(struct top *t, struct canvas *c, int y, int height)
     if (s->gpu_count <= PLOTTED_GPUS && height >= 3 * (int)s->gpu_count)
         return draw_blocks(t, c, y, height);
     if ((int)s->gpu_count + 1 <= height)
-        return draw_list(t, c, y);
+        return draw_list(t, c, y, height);
     return draw_map(t, c, y, height);
 }

@@ -257,6 +257,6 @@ void draw_processes(struct top *t, struct canvas *c, int y, int height)
             draw_group(c, t, row, columns, line);
         top_zone(t, ZONE_ROW, 0, line, c->width, 1, (int64_t)at);
         if (at == t->selected)
-            canvas_flag(c, 0, line, c->width, CELL_REVERSE);
+            canvas_select(c, 0, line, c->width);
     }
 }

@@ -145,7 +145,7 @@ static void draw_workers(struct sheet *s)
         canvas_text(s->c, x + 42, y, s->c->width - x - 43, TINT_PLAIN, text);
         top_zone(s->t, ZONE_WORKER, 0, y, s->c->width, 1, (int64_t)i);
         if (i == t->worker)
-            canvas_flag(s->c, 0, y, s->c->width, CELL_REVERSE);
+            canvas_select(s->c, 0, y, s->c->width);
     }
     if (!t->worker_count)
         return;
@@ -188,7 +188,7 @@ void draw_tab(struct top *t, struct canvas *c, int y, int height)
 
 static const char *const help[] = {
     "Move     up/down k/j, PgUp/PgDn, Home, End/G",
-    "Time     left/right h/l, { } ten steps, g go to a time, n or Esc now",
+    "Time     left/right h/l, { } ten steps, ( ) event, g go to a time, n now",
     "Views    1 to 7, Tab, Shift-Tab; Enter evidence and advice",
     "GPU      [ ] choose one; m metric of the rows and the heat map",
     "Plots    w longer window, W shorter window",
@@ -229,7 +229,7 @@ static void draw_columns(const struct top *t, struct canvas *c)
         snprintf(text, sizeof text, "[%c] %s", on ? 'x' : ' ', top_columns[at].title);
         canvas_text(c, x + 2, y + 1 + i, width - 4, on ? TINT_PLAIN : TINT_DIM, text);
         if (at == (int)t->choice)
-            canvas_flag(c, x + 1, y + 1 + i, width - 2, CELL_REVERSE);
+            canvas_select(c, x + 1, y + 1 + i, width - 2);
     }
     canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Space switches, Enter closes");
 }
@@ -272,7 +272,7 @@ static void draw_signal(const struct top *t, struct canvas *c)
         snprintf(text, sizeof text, "%-5s %s", top_signals[i].name, top_signals[i].what);
         canvas_text(c, x + 2, line, width - 4, i + 1 == top_signal_count ? TINT_BAD : TINT_PLAIN, text);
         if (i == t->choice)
-            canvas_flag(c, x + 1, line, width - 2, CELL_REVERSE);
+            canvas_select(c, x + 1, line, width - 2);
     }
     canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y sends it, Esc does nothing");
 }

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "config/config.h"
+#include "engine/cadence.h"
 #include "format/forecast.h"
 #include "format/health.h"
 #include "format/json/capacity.h"
@@ -31,6 +32,8 @@ enum {
     SERIES_POINTS = 480,
     SERIES_POINTS_MANY = 160, /* of each of more than 8 GPUs */
     ACT_WITHIN_MS = 5000,
+    EXPLAINED_MS = 5000, /* an explanation is that old at most */
+    NUMBERS_MS = 1900,   /* ... and so old where its numbers have changed */
     LIFE_POINTS = 240,
     BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
 };
@@ -46,8 +49,10 @@ struct feed {
     _Atomic bool ended;
     int64_t interval_ms;
     const struct snapshot *last;
+    const struct snapshot *explained; /* the one that the daemon explained last */
     struct recent *recent;
-    struct mono slow_at, judged_at;
+    struct cadence cadence;
+    struct mono judged_at;
 };
 
 void news_free(struct news *n)
@@ -124,11 +129,54 @@ static void tell_text(struct feed *f, enum news_kind kind, bool bad, const char 
 
 /* ---- samples ---- */
 
+/* The same things are going on: the sentence stays, its numbers may not. */
+static bool same_story(const struct gpu *a, const struct gpu *b)
+{
+    if (a->state != b->state || a->process_count != b->process_count || a->throttle_bits.state != b->throttle_bits.state ||
+        a->throttle_bits.value != b->throttle_bits.value || a->activity.code != b->activity.code)
+        return false;
+    for (size_t i = 0; i < a->process_count; i++)
+        if (a->processes[i].pid != b->processes[i].pid)
+            return false;
+    return true;
+}
+
+static bool near(struct reading a, struct reading b, int64_t within)
+{
+    return a.state == b.state && llabs(a.value - b.value) <= within;
+}
+
+static bool same_numbers(const struct gpu *a, const struct gpu *b)
+{
+    return near(a->util_permille, b->util_permille, 20) && near(a->temp_mdegc, b->temp_mdegc, 1000) &&
+           near(a->fan_permille, b->fan_permille, 20) && near(a->power_mw, b->power_mw, reading_or(a->power_mw, 0) / 50 + 1000) &&
+           near(a->mem_used_bytes, b->mem_used_bytes, reading_or(a->mem_total_bytes, 0) / 100);
+}
+
+/* A daemon's explanation stays until something changes that it speaks of: reading it again costs more than the sample. */
+static bool still_explained(const struct feed *f, const struct snapshot *s)
+{
+    const struct snapshot *before = f->explained;
+    if (!before || before->gpu_count != s->gpu_count || s->event_count)
+        return false;
+    int64_t age_ms = s->taken_at.ms - before->taken_at.ms;
+    bool same = age_ms < EXPLAINED_MS;
+    for (size_t i = 0; same && i < s->gpu_count; i++)
+        same = same_story(&before->gpus[i], &s->gpus[i]) && (age_ms < NUMBERS_MS || same_numbers(&before->gpus[i], &s->gpus[i]));
+    return same;
+}
+
+/* NULL: the one before stays. */
 static struct why *explain(struct feed *f, const struct snapshot *s)
 {
+    if (session_asks_daemon(f->session) && still_explained(f, s))
+        return NULL;
     struct why *why = session_why(f->session, s);
-    if (why)
+    if (why) {
+        snapshot_unref(f->explained);
+        f->explained = snapshot_ref(s);
         return why;
+    }
     if (!f->recent)
         f->recent = calloc(1, sizeof *f->recent);
     if (f->recent)
@@ -140,13 +188,10 @@ static void sample(struct feed *f)
 {
     struct error err = {0};
     struct mono now = clock_mono(&clock_system);
-    unsigned groups = GROUP_QUICK;
+    unsigned groups = cadence_due(&f->cadence, f->last && cadence_game_runs(f->last->gpus, f->last->gpu_count), now);
     if (!f->last)
-        groups |= GROUP_STATIC; /* what is slow to read comes with the next one: the first frame is soon */
-    else if (!f->slow_at.ns || mono_since_ms(now, f->slow_at) >= SLOW_EVERY_MS) {
-        groups = GROUP_ALL;
-        f->slow_at = now;
-    }
+        groups &= ~(unsigned)(GROUP_SLOW | GROUP_ENERGY); /* they come with the next one: the first frame is soon */
+    cadence_read(&f->cadence, groups, now);
     const struct snapshot *s = session_sample(f->session, groups, &err);
     if (!s) {
         tell_text(f, NEWS_TROUBLE, true, err.text);
@@ -544,6 +589,7 @@ void feed_stop(struct feed *f)
     mailbox_free(f->questions);
     mailbox_free(f->news);
     snapshot_unref(f->last);
+    snapshot_unref(f->explained);
     if (f->recent)
         recent_done(f->recent);
     free(f->recent);

@@ -16,10 +16,11 @@
 #include <wchar.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "tui/theme.h"
 #include "tui/top.h"
 
-enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25 };
+enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500 };
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
@@ -29,7 +30,8 @@ enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25 };
 static struct termios saved;
 static volatile sig_atomic_t is_open, ending, stopping, resized;
 static bool color, pasting;
-static struct cell *shown; /* what is on the screen */
+static struct mono pasted_at; /* the last piece of what is being pasted */
+static struct cell *shown;    /* what is on the screen */
 static int shown_width, shown_height;
 
 static void put_sequence(const char *text)
@@ -144,6 +146,16 @@ static void define_keys(void)
     set_escdelay(ESCAPE_MS);
 }
 
+/* A terminal that says so in COLORTERM has 16 million colors, where its description knows 256. */
+static SCREEN *open_terminal(void)
+{
+    const char *term = getenv("TERM"), *colors = getenv("COLORTERM");
+    bool direct =
+        colors && (strcmp(colors, "truecolor") == 0 || strcmp(colors, "24bit") == 0) && term && strncmp(term, "xterm", 5) == 0;
+    SCREEN *screen = direct ? newterm("xterm-direct", stdout, stdin) : NULL; /* not everywhere installed */
+    return screen ? screen : newterm(NULL, stdout, stdin);
+}
+
 int screen_open(bool wants_utf8, bool wants_color, const char *theme, bool mouse)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &saved) < 0)
@@ -153,7 +165,7 @@ int screen_open(bool wants_utf8, bool wants_color, const char *theme, bool mouse
         setlocale(LC_CTYPE, "C.UTF-8");
     use_env(FALSE); /* COLUMNS of a shell that was resized since is no size of the terminal */
     use_tioctl(TRUE);
-    if (!newterm(NULL, stdout, stdin))
+    if (!open_terminal())
         return -ENOTTY;
     catch_signals(); /* after curses, whose own would leave the mouse on */
     is_open = 1;
@@ -313,6 +325,11 @@ struct screen_event screen_next(void)
     int kind = get_wch(&code);
     if (kind == ERR)
         return (struct screen_event){0};
+    /* A paste whose end got lost must not take the keys for ever. */
+    struct mono now = clock_mono(&clock_system);
+    if (pasting && mono_since_ms(now, pasted_at) >= PASTE_PAUSE_MS)
+        pasting = false;
+    pasted_at = now;
     if (kind == KEY_CODE_YES) {
         if (code == PASTE_BEGIN || code == PASTE_END) {
             pasting = code == PASTE_BEGIN;

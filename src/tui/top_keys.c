@@ -105,6 +105,23 @@ static void step(struct top *t, int64_t steps)
     go_to(t, (t->cursor_ms ? t->cursor_ms : t->now.ms) + steps * by);
 }
 
+/* The event before or behind the cursor. */
+static void go_to_event(struct top *t, int by)
+{
+    int64_t from = t->cursor_ms ? t->cursor_ms : t->now.ms;
+    const struct top_mark *found = NULL;
+    for (size_t i = 0; i < t->mark_count; i++) {
+        const struct top_mark *m = &t->marks[i];
+        if (by < 0 ? m->at_ms < from && (!found || m->at_ms > found->at_ms)
+                   : m->at_ms > from && (!found || m->at_ms < found->at_ms))
+            found = m;
+    }
+    if (found)
+        go_to(t, found->at_ms);
+    else
+        top_note(t, false, by < 0 ? "No earlier event in this window." : "No later event in this window.");
+}
+
 static void change_window(struct top *t, int by)
 {
     size_t i = 0;
@@ -487,6 +504,8 @@ static void key_move(struct top *t, int key)
         if (t->cursor_ms)
             step(t, 1);
         break;
+    case '(': go_to_event(t, -1); break;
+    case ')': go_to_event(t, 1); break;
     case '{': step(t, -10); break;
     case '}':
         if (t->cursor_ms)

@@ -168,3 +168,17 @@ def test_follow_stays_with_a_process_and_compute_only_hides_the_rest(machine, te
     eventually(lambda: re.search(rf"\033\[[0-9;]*7m[^\n]*{second.pid}", t.screen("-e")), explain=lambda: t.screen("-e"))
     t.keys("q")
     assert t.ended() == 0
+
+
+def test_the_driver_is_asked_for_what_never_changes_only_once(machine, terminal, tmp_path):  # noqa: F811
+    calls = tmp_path / "calls"
+    t = top(machine, terminal, WHIRR_FAKE_NVML_CALLS=str(calls))
+    t.wait("COMMAND")
+    for _ in range(2):  # several samples later
+        at = re.search(r"\d\d:\d\d:\d\d", t.wait(r"\d\d:\d\d:\d\d")).group()
+        eventually(lambda at=at: at not in t.screen())
+    t.keys("q")
+    assert t.ended() == 0
+    asked = dict(line.split() for line in calls.read_text().splitlines())
+    assert asked["nvmlDeviceGetVbiosVersion"] == "1" and int(asked["nvmlDeviceGetTotalEnergyConsumption"]) <= 1, asked
+    assert int(asked["nvmlDeviceGetTemperature"]) >= 3, asked

@@ -309,6 +309,42 @@ static void test_the_tree_has_a_head_for_a_parent_without_a_gpu(void **state)
     close_view(&v);
 }
 
+static void test_the_usual_band_is_behind_the_temperature(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 120, 40, true);
+    assert_hides(&v, "┈");
+    v.top.why->gpus[0].usual.temp_low_mdegc = reading_ok(80000);
+    v.top.why->gpus[0].usual.temp_high_mdegc = reading_ok(90000);
+    assert_shows(&v, "┈┈┈┈┈┈");
+    assert_shows(&v, "usual at this power: 80 to 90 °C");
+    v.top.badges[0].full_ms = 7200000;
+    assert_shows(&v, "full in about 2h");
+    close_view(&v);
+}
+
+static void test_events_are_marked_and_visited(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=training", 160, 40, true);
+    for (int i = 0; i < 60; i++)
+        sample(&v);
+    top_mark(&v.top, &(struct top_mark){.at_ms = v.top.now.ms - 40000, .gpu_index = 1, .bad = true, .text = "XID 79 on GPU 1"});
+    top_mark(&v.top, &(struct top_mark){.at_ms = v.top.now.ms - 20000, .gpu_index = 2, .text = "GPU 2 is back"});
+    assert_shows(&v, "▲"); /* below the rows */
+    assert_hides(&v, "XID 79");
+    keys(&v, "((");
+    assert_int_equal(v.top.cursor_ms, v.top.now.ms - 40000);
+    assert_shows(&v, "XID 79 on GPU 1");
+    keys(&v, ")");
+    assert_shows(&v, "GPU 2 is back");
+    keys(&v, ")");
+    assert_shows(&v, "No later event");
+    close_view(&v);
+}
+
 static void test_clicks_hit_what_is_drawn(void **state)
 {
     (void)state;
@@ -407,6 +443,8 @@ int main(void)
         TEST(test_the_command_of_the_advice_is_copied),
         TEST(test_groups_have_sums),
         TEST(test_the_tree_has_a_head_for_a_parent_without_a_gpu),
+        TEST(test_the_usual_band_is_behind_the_temperature),
+        TEST(test_events_are_marked_and_visited),
         TEST(test_clicks_hit_what_is_drawn),
         TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),
