@@ -190,7 +190,7 @@ static void sample(struct feed *f)
     struct mono now = clock_mono(&clock_system);
     unsigned groups = cadence_due(&f->cadence, f->last && cadence_game_runs(f->last->gpus, f->last->gpu_count), now);
     if (!f->last)
-        groups &= ~(unsigned)(GROUP_SLOW | GROUP_ENERGY); /* they come with the next one: the first frame is soon */
+        groups &= ~(unsigned)(GROUP_SLOW | GROUP_RARE); /* they come with the next one: the first frame is soon */
     cadence_read(&f->cadence, groups, now);
     const struct snapshot *s = session_sample(f->session, groups, &err);
     if (!s) {
