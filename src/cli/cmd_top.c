@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/command.h"
@@ -34,6 +35,13 @@ static bool read_size(const char *text, struct live_options *o)
     return true;
 }
 
+/* A terminal that says so in COLORTERM has 16 million colors, where its description knows 256. */
+static bool has_direct_color(void)
+{
+    const char *term = getenv("TERM"), *colors = getenv("COLORTERM");
+    return term && colors && strncmp(term, "xterm", 5) == 0 && (strcmp(colors, "truecolor") == 0 || strcmp(colors, "24bit") == 0);
+}
+
 static int run(struct cli *cli)
 {
     const struct options *o = &cli->options;
@@ -44,6 +52,7 @@ static int run(struct cli *cli)
                                 .record = options_value(o, "record", NULL),
                                 .prefs = prefs,
                                 .allow_signals = options_has(o, "allow-signals"),
+                                .direct_color = has_direct_color(),
                                 .mouse = !options_has(o, "no-mouse"),
                                 .width = cli->page.width,
                                 .height = HEIGHT_UNKNOWN};

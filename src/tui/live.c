@@ -190,7 +190,8 @@ int live_run(struct cli *cli, const struct top_settings *settings, const struct 
     if (!l)
         return cli_fail("out of memory");
     int status = live_open(l, cli, settings, options);
-    if (status == EXIT_FINE && screen_open(l->top.utf8, cli->page.color, settings->theme, options->mouse) < 0)
+    if (status == EXIT_FINE &&
+        screen_open(l->top.utf8, cli->page.color, options->direct_color, settings->theme, options->mouse) < 0)
         status = cli_fail("cannot draw on this terminal; `whirr top --once` prints one frame");
     else if (status == EXIT_FINE) {
         str_copy(l->theme, sizeof l->theme, str_from(settings->theme));

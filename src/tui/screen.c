@@ -146,17 +146,13 @@ static void define_keys(void)
     set_escdelay(ESCAPE_MS);
 }
 
-/* A terminal that says so in COLORTERM has 16 million colors, where its description knows 256. */
-static SCREEN *open_terminal(void)
+static SCREEN *open_terminal(bool direct)
 {
-    const char *term = getenv("TERM"), *colors = getenv("COLORTERM");
-    bool direct =
-        colors && (strcmp(colors, "truecolor") == 0 || strcmp(colors, "24bit") == 0) && term && strncmp(term, "xterm", 5) == 0;
     SCREEN *screen = direct ? newterm("xterm-direct", stdout, stdin) : NULL; /* not everywhere installed */
     return screen ? screen : newterm(NULL, stdout, stdin);
 }
 
-int screen_open(bool wants_utf8, bool wants_color, const char *theme, bool mouse)
+int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *theme, bool mouse)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &saved) < 0)
         return -ENOTTY;
@@ -165,7 +161,7 @@ int screen_open(bool wants_utf8, bool wants_color, const char *theme, bool mouse
         setlocale(LC_CTYPE, "C.UTF-8");
     use_env(FALSE); /* COLUMNS of a shell that was resized since is no size of the terminal */
     use_tioctl(TRUE);
-    if (!open_terminal())
+    if (!open_terminal(direct))
         return -ENOTTY;
     catch_signals(); /* after curses, whose own would leave the mouse on */
     is_open = 1;

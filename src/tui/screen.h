@@ -15,8 +15,9 @@ struct screen_event {
     int x, y;
 };
 
-/* -ENOTTY: stdin or stdout is no terminal that can be drawn on. After this the terminal is restored whatever ends the program. */
-int screen_open(bool utf8, bool color, const char *theme, bool mouse);
+/* -ENOTTY: stdin or stdout is no terminal that can be drawn on. `direct`: it is an
+ * xterm with 16 million colors, whatever its description knows. After this the terminal is restored whatever ends the program. */
+int screen_open(bool utf8, bool color, bool direct, const char *theme, bool mouse);
 void screen_close(void);
 void screen_theme(const char *theme);
 void screen_size(int *width, int *height);
