@@ -76,7 +76,9 @@ void rules_calm(const struct facts *f, struct why_part *part)
         return;
     size_t known = (f->load != LOAD_UNKNOWN && f->load_basis != BASIS_POWER) + (f->heat != HEAT_UNKNOWN) +
                    (f->power != POWER_UNKNOWN) + (f->fan == FAN_OFF || f->fan == FAN_LOW);
-    bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && f->fan != FAN_UNKNOWN);
+    /* Graphics inside a processor have neither sensor nor fan: no work and next to no power is calm enough. */
+    bool no_work = f->load == LOAD_IDLE && f->load_basis == BASIS_UTIL;
+    bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && (f->fan != FAN_UNKNOWN || no_work));
     if (known >= 2 && feels && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM && f->power <= POWER_RAISED)
         rule_nothing(f, part);
     else
