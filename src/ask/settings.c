@@ -92,10 +92,15 @@ static void say_problems(const struct config_problems *problems, bool warnings, 
         fprintf(stderr, "whirr: and %zu more problems\n", problems->left_out);
 }
 
+int settings_quietly(struct cli *cli, struct config_problems *problems)
+{
+    return load(cli, NULL, 0, true, &cli->settings, problems);
+}
+
 int settings_open(struct cli *cli)
 {
     static struct config_problems problems; /* large */
-    int rc = load(cli, NULL, 0, true, &cli->settings, &problems);
+    int rc = settings_quietly(cli, &problems);
     say_problems(&problems, false, rc == 0);
     return rc == 0 ? EXIT_FINE : rc == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }

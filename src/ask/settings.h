@@ -9,6 +9,8 @@
 /* What every command looks at, into cli->settings. A file that was named (--config, WHIRR_CONFIG) and the environment must be
  * right; one that nobody named may have mistakes: they are said, and cost only what is wrong. EXIT_FINE, or the exit status. */
 int settings_open(struct cli *cli);
+/* The same without a word: 0 or -errno, and what is wrong in `problems`. */
+int settings_quietly(struct cli *cli, struct config_problems *problems);
 
 /* Reads the configuration of --config, or the usual ones, and judges all of it. `flags` may be NULL. */
 int settings_read(const struct cli *cli, const struct config_flag *flags, size_t flag_count, struct config **ret,

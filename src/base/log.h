@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_NONE /* as the least one: nothing is written */ };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_JOURNAL };
 
 struct log_field {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/answers.h"
+#include "ask/fit.h"
+#include "ask/model_files.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "cli/model_files.h"
 #include "cli/show.h"
 #include "format/json/capacity.h"
 #include "format/json/json.h"
@@ -122,90 +122,6 @@ static int read_subject(struct cli *cli)
 
 /* ---- the answer ---- */
 
-static void add_hold(struct capacity_hold *holds, size_t *count, const struct capacity_hold *one)
-{
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp(holds[i].worker, one->worker) == 0 && holds[i].gpu_index == one->gpu_index)
-            return;
-    if (*count < CAPACITY_HOLDS_MAX)
-        holds[(*count)++] = *one;
-}
-
-/* Guards in the foreground tell what a worker holds on all of its GPUs together: known is only who has one. */
-static void ask_guards(struct cli *cli, struct capacity_hold *holds, size_t *count, bool *known)
-{
-    char problem[256];
-    size_t asked = 0;
-    if (options_has(&cli->options, "source") || env_is_recorded(&cli->env))
-        return; /* another machine's GPUs */
-    json_t *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
-    *known = *known || asked > 0;
-    for (size_t i = 0; i < json_array_size(workers); i++) {
-        const json_t *w = json_array_get(workers, i), *gpus = json_object_get(w, "gpus");
-        const char *name = json_string_value(json_object_get(w, "name")), *state = json_string_value(json_object_get(w, "state"));
-        double mib = json_number_value(json_object_get(w, "memory_mb"));
-        if (!name || !state || strcmp(state, "running") != 0 || json_array_size(gpus) != 1 || mib <= 0 || mib > 1e9)
-            continue;
-        struct capacity_hold hold = {.gpu_index = (int)json_integer_value(json_array_get(gpus, 0)),
-                                     .bytes = (int64_t)(mib * (1 << 20)),
-                                     .evictable = !json_is_true(json_object_get(w, "gave_up")) &&
-                                                  !json_is_true(json_object_get(w, "dry_run"))};
-        str_copy(hold.worker, sizeof hold.worker, str_from(name));
-        add_hold(holds, count, &hold);
-    }
-    json_decref(workers);
-}
-
-/* What was free before is the daemon's to know. */
-static void take_past(struct capacity *c, const struct capacity *past)
-{
-    for (size_t i = 0; i < c->gpu_count; i++)
-        for (size_t k = 0; past && k < past->gpu_count; k++) {
-            if (c->gpus[i].index != past->gpus[k].index || c->gpus[i].instance != past->gpus[k].instance)
-                continue;
-            c->gpus[i].least_hour_bytes = past->gpus[k].least_hour_bytes;
-            c->gpus[i].least_day_bytes = past->gpus[k].least_day_bytes;
-            c->gpus[i].watched_ms = past->gpus[k].watched_ms;
-        }
-}
-
-/* Memory from a sample of this moment; reserve, workers and the past from the daemon, where one runs. */
-static struct capacity *find_capacity(struct cli *cli, struct session *session, const struct snapshot *s)
-{
-    AUTO_BUF struct buf answer = BUF(8 << 20);
-    AUTO_FREE struct capacity *told = NULL;
-    AUTO_FREE struct capacity_hold *holds = calloc(CAPACITY_HOLDS_MAX, sizeof *holds);
-    struct capacity_settings settings = {.reserve_bytes = fit.reserve_bytes};
-    size_t count = 0;
-    if (!holds)
-        return NULL;
-    if (session_get(session, "/api/capacity", &answer) == 200)
-        told = capacity_from_json(buf_view(&answer));
-    bool known = told && told->guard_known;
-    if (told && told->gpu_count)
-        settings.reserve_bytes = told->gpus[0].reserve_bytes;
-    for (size_t i = 0; told && i < told->hold_count; i++)
-        add_hold(holds, &count, &told->holds[i]);
-    ask_guards(cli, holds, &count, &known);
-    struct capacity *c = capacity_new(s, &settings, known ? holds : NULL, count);
-    if (c)
-        take_past(c, told);
-    return c;
-}
-
-/* What the files do not say cannot be promised: then fitting weights are not a fitting model. */
-static void doubt(struct placement *p)
-{
-    if (!fit.is_model || fit.need->complete || p->verdict != PLACEMENT_FITS)
-        return;
-    p->verdict = PLACEMENT_UNKNOWN;
-    p->missing_bytes = -1;
-    p->evicted_count = p->copy_count = 0;
-    char reason[PLACEMENT_REASON_SIZE];
-    snprintf(reason, sizeof reason, "the weights alone fit, but %s", fit.need->notes);
-    str_copy(p->reason, sizeof p->reason, str_from(reason));
-}
-
 static int write_env(struct cli *cli, const struct capacity *c, const struct placement *p, struct buf *out, struct error *err)
 {
     if (p->verdict != PLACEMENT_FITS) {
@@ -238,7 +154,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     if (!s || session_only(session, s, &only, err) < 0)
         return err->code;
     fit.wish.only = only >= 0 ? s->gpus[only].index : -1;
-    AUTO_FREE struct capacity *c = find_capacity(cli, session, s);
+    AUTO_FREE struct capacity *c = fit_capacity(cli, session, s, fit.reserve_bytes);
     if (!c)
         return error_set(err, -ENOMEM, "out of memory");
     struct json_writer j = show_json(cli, out);
@@ -253,7 +169,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         AUTO_FREE struct placement *p = placement_find(c, &fit.wish);
         if (!p)
             return error_set(err, -ERANGE, "such a size cannot be placed");
-        doubt(p);
+        if (fit.is_model)
+            fit_doubt(fit.need, p);
         cli->status = p->verdict == PLACEMENT_FITS ? EXIT_FINE : EXIT_FAILED;
         const struct fit_subject subject = {.path = fit.is_model ? fit.what : NULL,
                                             .facts = fit.facts,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From a path to facts. Only regular files are opened, and only their headers are read.
  */
-#include "cli/model_files.h"
+#include "ask/model_files.h"
 
 #include <dirent.h>
 #include <errno.h>

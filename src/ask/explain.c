@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A little past of our own where nobody remembers.
+ */
+#include "ask/explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "insight/why/rest.h"
+#include "source/replay/replay.h"
+#include "source/sysfs/rest.h"
+
+enum { SAMPLES = 4, PAUSE_MS = 350, WARM_CPU_MDEGC = 75000 };
+
+/* The drivers kept the last seconds themselves: nothing has to be waited for. A warm CPU may be the answer, and what it does is
+ * only known by watching. */
+static bool knows_enough(const struct snapshot *now)
+{
+    int64_t cpu;
+    if (reading_get(now->host.cpu_temp_mdegc, &cpu) && cpu >= WARM_CPU_MDEGC)
+        return false;
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (now->gpus[i].state == GPU_OK && !now->gpus[i].before_count)
+            return false;
+    return true;
+}
+
+/* Begins with what a recording holds before the moment that is looked at. */
+static void remember(struct explain_memory *m, const struct cli *cli, const struct snapshot *now)
+{
+    if (!m->begun)
+        replay_past(options_value(&cli->options, "source", ""), now->taken_at, &m->past, &m->last);
+    if (!m->begun)
+        recent_begin(&m->past, now);
+    m->begun = true;
+    recent_add(&m->past, m->last, now);
+    snapshot_unref(m->last);
+    m->last = snapshot_ref(now);
+}
+
+void explain_forget(struct explain_memory *m)
+{
+    recent_done(&m->past);
+    snapshot_unref(m->last);
+    *m = (struct explain_memory){0};
+}
+
+/* What is around the GPUs: of this host, so not for a recording of another one. */
+static int look_around(struct cli *cli, const struct snapshot *now, struct why *why, struct error *err)
+{
+    bool asked = options_has(&cli->options, "idle"),
+         replayed = str_starts(str_from(options_value(&cli->options, "source", "")), "replay");
+    if (!asked && !why_wants_audit(why))
+        return 0;
+    AUTO_FREE struct gpu_rest *rests = calloc(now->gpu_count + 1, sizeof *rests);
+    if (!rests)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (!replayed)
+        rest_read(&cli->env, now, rests);
+    why_audit(why, now, rests);
+    return 0;
+}
+
+int explain_now(struct cli *cli, struct session *session, struct explain_memory *m, const struct snapshot **ret_now,
+                struct why **ret, struct error *err)
+{
+    AUTO_SNAPSHOT const struct snapshot *now = session_sample(session, GROUP_ALL | GROUP_PAST, err);
+    if (!now)
+        return err->code;
+    struct why *why = session_why(session, now);
+    bool enough = m->begun || knows_enough(now);
+    remember(m, cli, now);
+    for (int i = 1; i < SAMPLES && now->gpu_count && !why && !enough; i++) {
+        pause_ms(PAUSE_MS);
+        const struct snapshot *next = session_sample(session, i + 1 == SAMPLES ? GROUP_ALL : GROUP_QUICK, err);
+        if (!next)
+            return err->code;
+        remember(m, cli, next);
+        snapshot_unref(now);
+        now = next;
+    }
+    if (!why)
+        why = why_explain(now, &m->past);
+    if (!why)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = look_around(cli, now, why, err);
+    if (rc < 0) {
+        why_free(why);
+        return rc;
+    }
+    *ret = why;
+    *ret_now = TAKE(now);
+    return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening and closing. The library says nothing by itself: no log, no stderr, no signal handlers.
+ */
+#include "lib/handle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ask/settings.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+
+/* The same names as on the command line: the session looks for them. */
+static const struct option_spec known[] = {{.name = "source", .argument = "NAME"},
+                                           {.name = "sysroot", .argument = "DIR"},
+                                           {.name = "socket", .argument = "PATH"},
+                                           {.name = "direct"}};
+
+static _Thread_local struct error open_error;
+
+const char *whirr_version(void)
+{
+    return WHIRR_VERSION;
+}
+
+int handle_fail(struct whirr *w, const struct error *err)
+{
+    w->error = *err;
+    if (!w->error.code)
+        w->error.code = -EIO;
+    return w->error.code;
+}
+
+int handle_text(struct whirr *w, struct buf *text, char **ret)
+{
+    buf_char(text, '\0');
+    char *copy = text->failed ? NULL : malloc(text->len);
+    if (!copy) {
+        struct error err = {0};
+        error_set(&err, -ENOMEM, "out of memory");
+        return w ? handle_fail(w, &err) : err.code;
+    }
+    memcpy(copy, text->at, text->len);
+    *ret = copy;
+    return 0;
+}
+
+static int add_option(struct whirr *w, const char *name, const char *value, char *keep, size_t size, struct error *err)
+{
+    if (!value)
+        return 0;
+    if (strlen(value) >= size)
+        return error_set(err, -EINVAL, "the %s is too long", name);
+    str_copy(keep, size, str_from(value));
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(known[i].name, name) == 0) {
+            w->cli.options.given[w->cli.options.given_count].spec = &known[i];
+            w->cli.options.given[w->cli.options.given_count++].value = keep;
+        }
+    return 0;
+}
+
+/* Fields behind the caller's size are those of a later version. */
+static int take_options(struct whirr *w, const struct whirr_options *given, struct error *err)
+{
+    static char none[1];
+    struct whirr_options o = {0};
+    if (given && given->size < offsetof(struct whirr_options, source))
+        return error_set(err, -EINVAL, "whirr_options.size is not set");
+    if (given)
+        memcpy(&o, given, MIN_OF(given->size, sizeof o));
+    int rc = add_option(w, "source", o.source, w->source, sizeof w->source, err);
+    if (!rc)
+        rc = add_option(w, "sysroot", o.sysroot, w->sysroot, sizeof w->sysroot, err);
+    if (!rc)
+        rc = add_option(w, "socket", o.socket, w->socket, sizeof w->socket, err);
+    if (!rc && o.direct)
+        rc = add_option(w, "direct", "", none, sizeof none, err);
+    return rc;
+}
+
+static int open_all(struct whirr *w, const struct whirr_options *options, struct error *err)
+{
+    int rc = take_options(w, options, err);
+    if (rc)
+        return rc;
+    env_init_system(&w->cli.env);
+    w->cli.env.sysroot = w->sysroot;
+    w->cli.name = "libwhirr";
+    /* A mistake in the configuration costs what it is about, and not the program that links this. */
+    AUTO_FREE struct config_problems *problems = calloc(1, sizeof *problems); /* large */
+    rc = problems ? settings_quietly(&w->cli, problems) : -ENOMEM;
+    if (rc)
+        return error_set(err, rc, "%s", problems && problems->count ? problems->list[0].text : "the configuration cannot be read");
+    w->session = session_open(&w->cli, err);
+    return w->session ? 0 : err->code ? err->code : -EIO;
+}
+
+int whirr_open(const struct whirr_options *options, struct whirr **ret)
+{
+    open_error = (struct error){0};
+    struct whirr *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_set(&open_error, -ENOMEM, "out of memory");
+    w->timer = -1;
+    log_set_level(LOG_NONE);
+    int rc = open_all(w, options, &open_error);
+    if (rc == 0)
+        *ret = w;
+    else
+        whirr_close(w);
+    return rc;
+}
+
+void whirr_close(struct whirr *w)
+{
+    if (!w)
+        return;
+    whirr_room_done(w);
+    session_close(w->session);
+    machine_free(w->machine);
+    explain_forget(&w->memory);
+    config_free(w->cli.settings);
+    if (w->timer >= 0)
+        close(w->timer);
+    free(w);
+}
+
+const char *whirr_error(const struct whirr *w)
+{
+    return w ? w->error.text : open_error.text;
+}
+
+int whirr_asks_daemon(const struct whirr *w)
+{
+    return session_asks_daemon(w->session);
+}
+
+void whirr_free(char *text)
+{
+    free(text);
+}

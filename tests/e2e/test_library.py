@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that is built with the installed library, as its user would."""
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT, Starter, environment
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    if not shutil.which("meson") or not shutil.which("pkg-config"):
+        pytest.skip("meson or pkg-config is not installed")
+    place = tmp_path_factory.mktemp("lib")
+    subprocess.run(["meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet"], env=dict(os.environ, DESTDIR=str(place)), check=True,
+                   capture_output=True, timeout=60)
+    library = next(place.rglob("libwhirr.so")).parent
+    env = dict(os.environ, PKG_CONFIG_PATH=str(library / "pkgconfig"), PKG_CONFIG_SYSROOT_DIR=str(place))
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "whirr"], env=env, check=True, capture_output=True, text=True).stdout.split()
+    sanitized = "libasan" in subprocess.run(["objdump", "-p", str(library / "libwhirr.so")], capture_output=True, text=True).stdout
+    built = place / "gpus"
+    subprocess.run(["gcc", "-std=c11", "-Wall", "-Werror", "-pedantic", *(["-fsanitize=address,undefined"] if sanitized else []),
+                    str(ROOT / "docs/examples/gpus.c"), *flags, "-o", str(built)], check=True, capture_output=True, text=True)
+    return built, library
+
+
+@pytest.fixture
+def start(tmp_path):
+    starter = Starter(tmp_path)
+    yield starter
+    starter.stop()
+
+
+def run(program, *args, **env):
+    built, library = program
+    return subprocess.run([str(built), *args], env=environment(LD_LIBRARY_PATH=str(library), **env), capture_output=True, text=True, timeout=60)
+
+
+def test_the_example_explains_and_samples(program):
+    done = run(program, "sim:scenario=training,gpus=2")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    lines = done.stdout.splitlines()
+    assert "training" in lines[0] and sum(line.startswith("GPU 1 ") for line in lines) == 3, done.stdout
+    assert " MiB" in done.stdout and "  pid " in done.stdout
+
+
+def test_the_library_asks_a_running_daemon(program, start):
+    daemon = start("--source", "sim:scenario=training,gpus=3")
+    done = run(program, WHIRR_SERVER_SOCKET=daemon.sock)
+    assert done.returncode == 0 and done.stdout.count("GPU 2 ") == 3, (done.stdout, done.stderr)
+
+
+def test_an_error_is_a_sentence(program):
+    done = run(program, "nonsense")
+    assert done.returncode == 1 and "nonsense" in done.stderr and done.stdout == ""
+
+
+def test_the_header_is_fine_for_cplusplus(tmp_path):
+    if not shutil.which("g++"):
+        pytest.skip("g++ is not installed")
+    source = tmp_path / "x.cpp"
+    source.write_text('#include <whirr.h>\nint main() { struct whirr_options o = {}; o.size = sizeof o; struct whirr *w; return whirr_open(&o, &w); }\n')
+    subprocess.run(["g++", "-Wall", "-Werror", "-fsyntax-only", f"-I{ROOT}/include", str(source)], check=True, capture_output=True)
