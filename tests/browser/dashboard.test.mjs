@@ -258,7 +258,9 @@ test("a hidden page is quiet", { skip }, async (t) => {
   let requests = 0;
   page.on("request", () => requests++);
   page.on("websocket", () => requests++);
-  await page.waitForTimeout(2500); // four samples
+  const samples = async () => (await (await fetch(`${d.url}/api/health`)).json()).gpu_monitoring.samples_total;
+  const before = await samples();
+  await eventually(async () => (await samples()) >= before + 4);
   assert.equal(requests, 0);
   await page.evaluate(() => {
     Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "visible" });

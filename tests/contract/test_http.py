@@ -175,7 +175,7 @@ def test_keep_alive_and_pipelining(daemon):
     got = answers(daemon.raw(one * 300 + last))
     assert len(got) == 301 and {status for status, _, _ in got} == {200} and b"uptime" in got[-1][2]
     # In order also when one has to wait for a sample and the next has not.
-    time.sleep(0.3)
+    daemon.wait_age(0.1)
     fresh = b"GET /api/gpu/devices?max_age_ms=0 HTTP/1.1\r\nHost: localhost\r\n\r\n"
     got = answers(daemon.raw(fresh + one + fresh + last))
     assert [next(iter(json.loads(body))) for _, _, body in got] == ["devices", "driver_version", "devices", "status"]

@@ -12,10 +12,10 @@ import sqlite3
 import subprocess
 import tempfile
 import threading
-import time
 
 import pytest
 from conftest import BUILD
+from waiting import any_moment
 
 KILLS = int(os.environ.get("WHIRR_KILLS", "200"))
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
@@ -160,7 +160,7 @@ def one_turn(db, ledger, chance, turn):
             if turn % 80 == 7:  # and is not back before whirr is
                 ledger.take(writer.kill())
             control("start")
-        time.sleep(chance.random() * 0.03)
+        any_moment(chance, 0.03)
     finally:
         ledger.take(writer.kill())
 

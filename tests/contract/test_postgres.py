@@ -21,6 +21,7 @@ import time
 
 import pytest
 from conftest import BUILD, WHIRR, environment, eventually
+from waiting import any_moment
 
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
 SMALL = os.environ.get("WHIRR_TEST_PGSMALL")
@@ -268,7 +269,7 @@ def test_kill_9_at_random_moments(keeping):
     last = 0
     for turn in range(KILLS):
         eventually(lambda: store(d)["written_total"] >= 3, explain=d.log)
-        time.sleep(chance.random() * 0.3)
+        any_moment(chance, 0.3)
         if turn % 4 == 3:  # the server at the same time
             control("kill")
         told = d.json("/api/health")["store"]["written_total"]

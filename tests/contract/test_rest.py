@@ -69,7 +69,7 @@ def test_values_are_fresh(start):
     """No older than 250 ms, although samples are a minute apart; and the periodic sample is not replaced by them."""
     d = start("--interval", "60", source="sim:gpus=1,scenario=training,speed=50")
     d.wait_log(FIRST_SAMPLE)
-    time.sleep(0.4)
+    d.wait_age(0.3)
     reply = d.get("/api/gpu/devices")
     assert reply.status == 200 and int(reply.headers["x-sample-age-ms"]) <= 250 and reply.headers["age"] == "0"
 
@@ -77,7 +77,7 @@ def test_values_are_fresh(start):
 def test_concurrent_requests_share_one_sample(start):
     d = start("--interval", "60", source="sim:gpus=1,scenario=training,fault=slow0.1")
     d.wait_log(FIRST_SAMPLE)
-    time.sleep(0.4)
+    d.wait_age(0.3)
     before, begin = d.json("/api/health")["gpu_monitoring"]["samples_total"], time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
         replies = list(pool.map(lambda _: d.get("/api/gpu/devices"), range(200)))
@@ -91,7 +91,7 @@ def test_concurrent_requests_share_one_sample(start):
 def test_a_hanging_driver_does_not_hang_the_api(start):
     d = start("--interval", "0.5", source="sim:gpus=1,scenario=training,fault=hang:1.5")
     d.wait_log(FIRST_SAMPLE)
-    time.sleep(1.8)
+    d.wait_age(0.8)  # it hangs: samples are half a second apart
     begin = time.monotonic()
     reply = d.get("/api/gpu/devices")
     waited = time.monotonic() - begin

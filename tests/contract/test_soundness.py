@@ -6,7 +6,6 @@ import random
 import signal
 import socket
 import threading
-import time
 
 from conftest import eventually
 
@@ -27,6 +26,14 @@ def everything(d):
     d.whirr("status"), d.whirr("why"), d.whirr("ps")
 
 
+def hear(s, word=None):
+    """Reads until the word came, or until the other side ends it."""
+    said = b""
+    while not (word and word in said) and (piece := s.recv(65536)):
+        said += piece
+    assert not word or word in said, said
+
+
 def live(d):
     """Clients that come and go in every state."""
     for how in ("close", "silent", "bad", "subscribe", "poll", "upgrade"):
@@ -39,7 +46,7 @@ def live(d):
                 s, head = handshake(d, *GOOD, path=f"/socket.io/?EIO=4&transport=websocket&sid={sid}")
                 assert " 101 " in head
                 s.sendall(frame(b"2probe") + frame(b"5") + frame(b'42["request_gpu_update"]') + frame(b'42["subscribe",["gpu_stats"]]'))
-                time.sleep(0.3)
+                hear(s, b'42["gpu_stats')
                 s.close()
             else:  # leaves in the middle of a poll
                 with socket.create_connection(("127.0.0.1", d.port)) as s:
@@ -52,7 +59,10 @@ def live(d):
             s.sendall(b"\xff" * 100)
         elif how == "subscribe":
             s.sendall(frame(b'{"type": "subscribe", "events": ["gpu_stats"], "interval_seconds": 1}') + frame(b"nonsense"))
-        time.sleep(0.1)
+        if how in ("close", "bad"):
+            hear(s)
+        elif how == "subscribe":
+            hear(s, b"gpu_stats")
         s.close()
 
 

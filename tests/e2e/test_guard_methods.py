@@ -15,13 +15,13 @@ pytestmark = needs_fakes
 
 # A worker that gives its memory back when it is told to, and says so in a file.
 OBEDIENT = """
-import pathlib, signal, sys, time
+import pathlib, signal, sys
 path = pathlib.Path(sys.argv[1])
 path.write_text("held")
 signal.signal(signal.SIGUSR1, lambda *_: path.write_text("freed"))
 signal.signal(signal.SIGUSR2, lambda *_: path.write_text("held"))
 while True:
-    time.sleep(60)
+    signal.pause()
 """
 
 

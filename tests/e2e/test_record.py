@@ -2,10 +2,9 @@
 """Recording and replaying."""
 import signal
 import subprocess
-import time
 
 import shapes
-from conftest import WHIRR, environment
+from conftest import WHIRR, environment, eventually
 
 
 def test_a_recording_plays_what_was_seen(sim, whirr, tmp_path):
@@ -25,9 +24,7 @@ def test_ctrl_c_ends_a_recording_with_a_whole_file(whirr, tmp_path):
     path = tmp_path / "run.whirr"
     process = subprocess.Popen([WHIRR, "--source", "sim", "record", str(path), "--interval", "0.02"], env=environment(),
                                stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and (not path.exists() or path.stat().st_size < 4000):
-        time.sleep(0.02)
+    eventually(lambda: path.exists() and path.stat().st_size >= 4000)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 0 and "play it with" in err

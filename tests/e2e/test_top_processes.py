@@ -33,7 +33,7 @@ def children(parent):
 
 
 def test_details_show_what_the_person_may_see(machine, terminal):  # noqa: F811
-    argv = ["python3", "-c", "import time; time.sleep(600)", "--note", "x" * 600, "--api-key", "swordfish7", "last-word"]
+    argv = ["python3", "-c", "import signal; signal.pause()", "--note", "x" * 600, "--api-key", "swordfish7", "last-word"]
     worker = subprocess.Popen(argv, env={"PATH": "/usr/bin:/bin", "MODEL_DIR": "/models", "HF_TOKEN": "hf_abcdefghijklmnopqrstuvwxyz"}, cwd="/usr")
     machine.children.append(worker)
     machine.hold(worker.pid, 3000)

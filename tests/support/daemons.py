@@ -105,6 +105,10 @@ class Daemon:
     def wait_log(self, pattern, timeout=20):
         return eventually(lambda: next((l for l in list(self.lines) if re.search(pattern, l)), None), timeout, self.log)
 
+    def wait_age(self, seconds):
+        """Until the newest sample is so old."""
+        eventually(lambda: (self.json("/api/health")["gpu_monitoring"]["sample_age_seconds"] or 0) >= seconds, explain=self.log)
+
     def whirr(self, *args, **more):
         return subprocess.run([WHIRR, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more)
 

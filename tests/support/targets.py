@@ -27,6 +27,8 @@ import subprocess
 import threading
 import time
 
+from waiting import be_slow
+
 
 class Target:
     """A server that keeps what it is sent. `answers` are given one by one, then what `judge` says of the request."""
@@ -42,7 +44,7 @@ class Target:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 request = Request(self.path, dict(self.headers.items()), body, self.command)
                 if target.delay:
-                    time.sleep(target.delay)
+                    be_slow(target.delay)
                 status, headers, answer = target.answers.pop(0) if target.answers else target.judge(request)
                 request.status = status
                 target.requests.append(request)

@@ -5,10 +5,10 @@ import pathlib
 import re
 import shutil
 import subprocess
-import time
 
 import pytest
 from isolation import WHIRR, environment
+from waiting import PATIENCE, eventually
 
 needs_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 
@@ -41,25 +41,18 @@ class Terminal:
     def type(self, text):
         self.tmux("send-keys", "-l", "--", text)
 
-    def wait(self, text, seconds=15):
+    def wait(self, text, seconds=PATIENCE):
         """The first screen that has the text (a regular expression)."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            screen = self.screen()
-            if re.search(text, screen):
-                return screen
-            time.sleep(0.05)
-        raise AssertionError(f"{text!r} did not come:\n{self.screen()}")
+        return eventually(lambda: re.search(text, screen := self.screen()) and screen, seconds, lambda: f"{text!r}:\n{self.screen()}")
 
     def pid(self):
         shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
-                if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR):
-                    return int(child)
-            time.sleep(0.05)
-        raise AssertionError("whirr is not running")
+
+        def whirr():
+            children = pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+            return next((int(child) for child in children if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR)), None)
+
+        return eventually(whirr, explain="whirr is not running")
 
     def ended(self):
         self.wait("AFTER")

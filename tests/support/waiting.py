@@ -25,3 +25,13 @@ def throughout(seconds, look, explain=""):
         if time.monotonic() > end:
             return
         time.sleep(0.1)
+
+
+def any_moment(chance, most):
+    """Some time of at most so many seconds goes by: for what must hold whenever it is interrupted."""
+    time.sleep(chance.random() * most)
+
+
+def be_slow(seconds):
+    """For a stand-in that takes its time."""
+    time.sleep(seconds)

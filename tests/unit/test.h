@@ -24,5 +24,20 @@ static inline const char *fixtures_dir(void)
     return dir && access(dir, R_OK) == 0 ? dir : NULL;
 }
 
+/* Waits for what must come, however slow the machine is; false when half a minute was not enough. */
+#define EVENTUALLY(condition)                         \
+    ({                                                \
+        int eventually_left = 6000;                   \
+        while (!(condition) && eventually_left-- > 0) \
+            usleep(5000);                             \
+        eventually_left >= 0;                         \
+    })
+
+/* For a stand-in that takes its time. */
+static inline void be_slow(int ms)
+{
+    usleep((useconds_t)ms * 1000);
+}
+
 #define TEST(function) cmocka_unit_test(function)
 #define RUN_TESTS(tests) cmocka_run_group_tests(tests, NULL, NULL)

@@ -15,7 +15,7 @@
 struct upstream {
     int fd, port;
     pthread_t thread;
-    _Atomic int now, most;
+    _Atomic int now, most, visits;
 };
 
 struct visit {
@@ -31,12 +31,13 @@ static void *serve_one(void *argument)
         int now = ++v->upstream->now;
         if (now > v->upstream->most)
             v->upstream->most = now;
-        usleep(30000);
+        be_slow(30);
         v->upstream->now--;
         static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
         (void)!send(v->fd, answer, sizeof answer - 1, MSG_NOSIGNAL);
     }
     close(v->fd);
+    v->upstream->visits--;
     free(v);
     return NULL;
 }
@@ -47,6 +48,7 @@ static void *serve(void *argument)
     for (int fd; (fd = accept(u->fd, NULL, NULL)) >= 0;) {
         struct visit *v = malloc(sizeof *v);
         *v = (struct visit){u, fd};
+        u->visits++;
         pthread_t thread;
         pthread_create(&thread, NULL, serve_one, v);
         pthread_detach(thread);
@@ -95,7 +97,7 @@ static void close_all(struct gate *g, struct upstream *u)
     shutdown(u->fd, SHUT_RDWR);
     pthread_join(u->thread, NULL);
     close(u->fd);
-    usleep(60000); /* threads of visits end by themselves */
+    assert_true(EVENTUALLY(u->visits == 0)); /* their threads end by themselves */
 }
 
 struct client {
@@ -157,14 +159,11 @@ static void closed_it_keeps_them_until_it_opens(void **state)
     struct gate *g = open_gate(&u, false, 64, 20000);
     struct client clients[4];
     pthread_t threads[4];
-    size_t in_flight, waiting = 0;
+    size_t in_flight, waiting;
     gate_set(g, GATE_CLOSED);
     crowd(g, clients, threads, 4);
-    for (int i = 0; i < 2000 && waiting < 4; i++) {
-        gate_count(g, &in_flight, &waiting);
-        usleep(5000);
-    }
-    assert_true(waiting == 4 && u.most == 0);
+    assert_true(EVENTUALLY((gate_count(g, &in_flight, &waiting), waiting == 4)));
+    assert_int_equal(u.most, 0);
     gate_set(g, GATE_OPEN);
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);

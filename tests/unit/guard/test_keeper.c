@@ -11,7 +11,7 @@
 #include "guard/guard.h"
 
 #define GIB (1LL << 30)
-enum { WORKERS = 2, FIRST = 100, CLAIMANT = 300, STORY_SIZE = 4096, PATIENCE_MS = 20000 };
+enum { WORKERS = 2, FIRST = 100, CLAIMANT = 300, STORY_SIZE = 4096 };
 
 struct machine {
     struct sysroot root;
@@ -88,7 +88,7 @@ static int play(const struct env *env, const struct launch *launch, struct error
             m->most_restoring = now;
     }
     if (m->slow || restores)
-        usleep(m->slow ? 300000 : 20000);
+        be_slow(m->slow ? 300 : 20);
     m->restoring -= restores;
     *state = strcmp(call, "checkpoint") == 0 ? 2 : strcmp(call, "unlock") == 0 ? 0 : 1;
     buf_text(launch->out, "ok 0");
@@ -159,9 +159,7 @@ static bool all_are(struct machine *m, enum guard_state state)
 
 static void wait_for(struct machine *m, enum guard_state state)
 {
-    for (int i = 0; i < PATIENCE_MS / 5 && !all_are(m, state); i++)
-        usleep(5000);
-    assert_true(all_are(m, state));
+    assert_true(EVENTUALLY(all_are(m, state)));
 }
 
 /* Time for what must not happen: the guards have looked at the cards so many times more, and have thought about all but the last.
@@ -169,9 +167,7 @@ static void wait_for(struct machine *m, enum guard_state state)
 static void wait_looks(struct machine *m, int count)
 {
     int enough = m->looks + count;
-    for (int i = 0; i < PATIENCE_MS / 5 && m->looks < enough; i++)
-        usleep(5000);
-    assert_true(m->looks >= enough);
+    assert_true(EVENTUALLY(m->looks >= enough));
 }
 
 static void a_worker_goes_through_every_state_and_back(void **state)
@@ -260,9 +256,10 @@ static void people_programs_and_settings_from_many_threads(void **state)
         snapshot_unref(s);
         guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .at = {i + 1}}, 1);
         guard_unannounce(m.guard, CLAIMANT);
-        if (i % 10 == 0)
+        if (i % 10 == 0) {
             assert_true(guard_change(m.guard, spec_of(FIRST, i % 20 ? "" : "claim = \"any\"\n")));
-        usleep(3000);
+            wait_looks(&m, 1);
+        }
     }
     guard_wish(m.guard, NULL, WISH_RESUME);
     wait_for(&m, GUARD_RUNNING);

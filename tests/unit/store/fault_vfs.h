@@ -24,6 +24,7 @@ struct fault_file {
 };
 
 static _Atomic bool fault_disk_full;  /* writes find no room */
+static _Atomic int fault_refused;     /* so many of them */
 static _Atomic bool fault_holds_back; /* writes wait for the sync */
 static sqlite3_vfs fault_vfs;
 static sqlite3_vfs *fault_real;
@@ -59,8 +60,10 @@ static inline int fault_close(sqlite3_file *file)
 static inline int fault_write(sqlite3_file *file, const void *bytes, int len, sqlite3_int64 offset)
 {
     struct fault_file *f = fault_of(file);
-    if (fault_disk_full)
+    if (fault_disk_full) {
+        fault_refused++;
         return SQLITE_FULL;
+    }
     if (!fault_holds_back)
         return f->real->pMethods->xWrite(f->real, bytes, len, offset);
     struct fault_write *w = sqlite3_malloc((int)sizeof *w + len);

@@ -4,6 +4,7 @@
 #include "fault_vfs.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -127,12 +128,8 @@ static struct store_service *start(const char *name, struct heard *heard)
 static struct store_status wait_for(struct store_service *v, enum store_state state, uint64_t written)
 {
     struct store_status status;
-    for (int i = 0; i < 3000; i++) {
-        store_service_status(v, &status);
-        if (status.state == state && status.written >= written)
-            return status;
-        usleep(10000);
-    }
+    if (EVENTUALLY((store_service_status(v, &status), status.state == state && status.written >= written)))
+        return status;
     fail_msg("the store stayed %s with %llu written: %s", store_state_name(status.state), (unsigned long long)status.written,
              status.message);
     return status;
@@ -154,12 +151,14 @@ static void a_full_disk_is_said_once_and_survived(void **state)
     assert_string_equal(status.message, "the disk is full");
     for (int i = 0; i < 5; i++)
         mailbox_put(store_service_inbox(v), sim_history_next(&h));
-    usleep(1200000); /* long enough for a second attempt, which is not told again */
+    int refused = fault_refused;
+    assert_true(EVENTUALLY(fault_refused > refused)); /* a second attempt, which is not told again */
     assert_int_equal(heard.errors, 1);
     fault_disk_full = false;
     status = wait_for(v, STORE_OK, 11);
     assert_int_equal(status.lost, 0);
     assert_int_equal(status.queued, 0);
+    assert_int_equal(heard.errors, 1);
     assert_int_equal(heard.infos, 1);
     store_service_free(v, 10000);
     assert_int_equal(sql_i64("full.db", "SELECT COUNT(*) FROM samples"), 11);
@@ -322,16 +321,14 @@ static void more_samples_than_fit_push_out_the_oldest(void **state)
     struct heard heard = {0};
     fault_disk_full = true;
     struct store_service *v = start("many.db", &heard);
+    struct pollfd inbox = {.fd = mailbox_fd(store_service_inbox(v)), .events = POLLIN};
     for (int i = 0; i < 300; i++) {
         mailbox_put(store_service_inbox(v), sim_history_next(&h));
-        usleep(2000);
+        assert_true(EVENTUALLY(poll(&inbox, 1, 0) == 0)); /* taken: it is the queue behind it that overflows */
     }
     fault_disk_full = false;
     struct store_status status = wait_for(v, STORE_OK, 100);
-    for (int i = 0; i < 1000 && (status.queued || status.written + status.lost < 300); i++) {
-        usleep(10000);
-        store_service_status(v, &status);
-    }
+    assert_true(EVENTUALLY((store_service_status(v, &status), !status.queued && status.written + status.lost >= 300)));
     assert_int_equal(status.written + status.lost, 300);
     assert_true(status.lost >= 60);
     store_service_free(v, 10000);

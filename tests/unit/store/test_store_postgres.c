@@ -376,8 +376,7 @@ static void whoever_reads_does_not_keep_others_from_writing(void **state)
     assert_non_null(reader);
     fputs("BEGIN; SELECT COUNT(*) FROM gpu_stats; SELECT COUNT(*) FROM gpu_stats_minute; SELECT COUNT(*) FROM samples;\n", reader);
     fflush(reader);
-    while (psql_i64("SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") != 1)
-        usleep(10000);
+    assert_true(EVENTUALLY(psql_i64("SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") == 1));
     s = open_server("alpha");
     struct mono begin = clock_mono(&clock_system);
     write_samples(s, &h, 1);
