@@ -219,7 +219,7 @@ def test_settings_have_their_origin_and_no_secrets(start, tmp_path):
     assert (found["energy.price_per_kwh"]["value"], found["energy.price_per_kwh"]["origin"], found["energy.price_per_kwh"]["line"]) == (0.31, "file", 2)
     assert (found["energy.currency"]["origin"], found["energy.currency"]["where"]) == ("environment", "WHIRR_ENERGY_CURRENCY")
     assert found["server.max_age_ms"]["origin"] == "default"
-    assert d.post("/api/settings", {}).status == 405
+    assert d.ask("POST", "/api/settings", body="{}").status == 405
 
 
 def test_other_pages_get_a_widget_a_badge_and_a_tile(start):

@@ -4,11 +4,11 @@ import os
 import random
 import re
 import termios
-import time
 
 import pytest
 from isolation import WHIRR, environment
 from ptys import Pty
+from waiting import eventually
 
 SEEDS = int(os.environ.get("WHIRR_FUZZ_SEEDS", "4"))
 STEPS = int(os.environ.get("WHIRR_FUZZ_STEPS", "120"))
@@ -96,12 +96,8 @@ def test_the_terminal_goes_away():
     t = Pty([WHIRR, "--source", "sim:scenario=mixed", "top"], environment(TERM="xterm-256color"), 80, 24)
     t.wait_for(b"COMMAND")
     os.close(t.fd)
-    for _ in range(100):
-        pid, status = os.waitpid(t.pid, os.WNOHANG)
-        if pid:
-            break
-        time.sleep(0.05)
-    assert pid and os.waitstatus_to_exitcode(status) in (0, -1), status
+    _, status = eventually(lambda: (done := os.waitpid(t.pid, os.WNOHANG))[0] and done)
+    assert os.waitstatus_to_exitcode(status) in (0, -1), status
 
 
 def described(term):

@@ -20,6 +20,7 @@ BUSY = "gpu NVIDIA GeForce RTX 4090\n  gpu_util 98\n  power 449000\n  power_limi
 # What a program does to be seen: "busy" and its number, or that of another.
 PROGRAM = """
 import os, sys, time
+work = time.sleep
 def seen(pid):
     path = os.environ["WHIRR_FAKE_NVML"]
     with open(path + ".new", "w") as f:
@@ -54,7 +55,7 @@ def machine(tmp_path):
 
 
 def test_what_a_program_used_and_what_limited_it(machine):
-    done = machine.watch(*machine.program("seen(os.getpid())\ntime.sleep(2)\nsys.exit(7)"), WHIRR_ENERGY_PRICE_PER_KWH="0.4")
+    done = machine.watch(*machine.program("seen(os.getpid())\nwork(2)\nsys.exit(7)"), WHIRR_ENERGY_PRICE_PER_KWH="0.4")
     assert done.returncode == 7 and done.stdout == "", done
     lines = done.stderr.splitlines()
     assert lines[0].startswith("program.py ran for ") and lines[0].endswith("on GPU 0 (NVIDIA GeForce RTX 4090), mostly limited by power."), lines
@@ -66,7 +67,7 @@ def test_what_a_program_used_and_what_limited_it(machine):
 
 def test_as_data_into_a_file(machine):
     out = machine.folder / "run.json"
-    done = machine.watch(*machine.program("seen(os.getpid())\ntime.sleep(1.5)"), options=("--source", "nvml", "--interval", "0.2", "--json", "-o", str(out)))
+    done = machine.watch(*machine.program("seen(os.getpid())\nwork(1.5)"), options=("--source", "nvml", "--interval", "0.2", "--json", "-o", str(out)))
     assert done.returncode == 0 and done.stdout == "" and done.stderr == "", done
     told = json.loads(out.read_text())
     assert told["exit_status"] == 0 and told["signal"] is None and told["used_gpu"] and told["limited_by"] == "power"
@@ -84,11 +85,11 @@ if os.fork() == 0:
     if os.fork() == 0:
         os.setsid()
         seen(os.getpid())
-        time.sleep(2)
+        work(2)
         os._exit(0)
     %s
     os._exit(0)
-time.sleep(1.8)
+work(1.8)
 """ % ("" if leaves else "os.wait()")
     done = machine.watch(*machine.program(code), options=("--source", "nvml", "--interval", "0.2", "--json"))
     assert done.returncode == 0 and json.loads(done.stderr)["memory_peak_bytes"] == 17000 << 20, done
@@ -97,7 +98,7 @@ time.sleep(1.8)
 def test_others_are_not_counted(machine):
     other = subprocess.Popen(["sleep", "60"])
     try:
-        done = machine.watch(*machine.program(f"seen({other.pid})\ntime.sleep(0.8)"))
+        done = machine.watch(*machine.program(f"seen({other.pid})\nwork(0.8)"))
         assert done.returncode == 0 and done.stderr.splitlines() == [done.stderr.splitlines()[0]] and "no GPU use was seen" in done.stderr, done
         whole = machine.watch("sleep", "0.6", options=("--source", "nvml", "--gpu", "0", "--json"))
         assert json.loads(whole.stderr)["basis"] == "gpu" and json.loads(whole.stderr)["utilization_peak_percent"] == 98, whole
@@ -155,7 +156,7 @@ def test_with_a_daemon(machine):
     starter = Starter(machine.folder)
     try:
         d = starter(source="nvml", WHIRR_NVML_LIBRARY=str(LIBRARY), WHIRR_FAKE_NVML=str(machine.script))
-        done = machine.watch(*machine.program("seen(os.getpid())\ntime.sleep(2)"), options=("--interval", "0.2", "--json", "--socket", d.sock),
+        done = machine.watch(*machine.program("seen(os.getpid())\nwork(2)"), options=("--interval", "0.2", "--json", "--socket", d.sock),
                              WHIRR_NVML_LIBRARY="libnvidia-ml-not-here.so")
         told = json.loads(done.stderr)
         assert done.returncode == 0 and told["memory_peak_bytes"] == 17000 << 20 and told["limited_by"] == "power", told
