@@ -41,16 +41,48 @@ static bool is_about(const struct alert *a, const struct alert_rule *rule, const
     return !s->process || (a->pid == s->process->pid && a->start_key == s->process->start_key);
 }
 
+static struct alert **bucket_of(struct alert_set *set, const char *rule, int32_t pid)
+{
+    uint32_t mark = (uint32_t)pid * 2654435761u;
+    for (; *rule; rule++)
+        mark = (mark ^ (unsigned char)*rule) * 16777619u;
+    return &set->buckets[(mark ^ mark >> 16) % ALERT_BUCKETS];
+}
+
+void alert_link(struct alert_set *set, struct alert *a)
+{
+    struct alert **bucket = bucket_of(set, a->rule, a->pid);
+    a->next = *bucket;
+    *bucket = a;
+}
+
+static void unlink_alert(struct alert_set *set, const struct alert *a)
+{
+    struct alert **at = bucket_of(set, a->rule, a->pid);
+    while (*at && *at != a)
+        at = &(*at)->next;
+    if (*at)
+        *at = a->next;
+}
+
+void alert_link_all(struct alert_set *set)
+{
+    memset(set->buckets, 0, sizeof set->buckets);
+    for (size_t i = 0; i < set->count; i++)
+        alert_link(set, set->list[i]);
+}
+
 struct alert *alert_find(struct alert_set *set, const struct alert_rule *rule, const struct subject *s)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (is_about(set->list[i], rule, s))
-            return set->list[i];
-    return NULL;
+    struct alert *a = *bucket_of(set, rule->name, s->process ? s->process->pid : 0);
+    while (a && !is_about(a, rule, s))
+        a = a->next;
+    return a;
 }
 
 void alert_remove(struct alert_set *set, size_t i)
 {
+    unlink_alert(set, set->list[i]);
     free(set->list[i]);
     set->list[i] = set->list[--set->count];
     set->stirred = true;

@@ -13,6 +13,7 @@
 #include "alert/state.h"
 
 enum {
+    ALERT_BUCKETS = 1024,
     ALERTS_MAX = 2048,                    /* that are not inactive; further ones are counted and left out */
     ALERT_RESOLVED_KEPT_MS = 3600 * 1000, /* so long one that is over is still listed */
     ALERT_GAP_MS = 60 * 1000,             /* or three intervals, if that is more */
@@ -42,6 +43,7 @@ struct alert {
     char silenced_by[SILENCE_ID_SIZE]; /* "" nobody */
     bool told;                         /* of its beginning */
     bool seen;                         /* in this step */
+    struct alert *next;                /* in its bucket */
 };
 
 struct alert_xid {
@@ -55,7 +57,8 @@ struct alert_set {
     const struct alert_rules *rules;
     struct alert **list;
     size_t count, capacity;
-    uint64_t left_out; /* over ALERTS_MAX */
+    struct alert *buckets[ALERT_BUCKETS]; /* by rule and process, within a step: thousands of processes are looked up each time */
+    uint64_t left_out;                    /* over ALERTS_MAX */
     uint64_t fired_total;
     struct silences silences;
     struct alert_xid xids[GPU_MAX];

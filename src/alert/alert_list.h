@@ -6,6 +6,9 @@
 #include "alert/alert.h"
 
 bool alert_same_gpu(const struct alert *a, const struct gpu *g);
+/* Makes alerts findable: all at the beginning of a step, a new one as soon as it is known what it is about. */
+void alert_link_all(struct alert_set *set);
+void alert_link(struct alert_set *set, struct alert *a);
 /* The alert of a rule and a subject; NULL: there is none. */
 struct alert *alert_find(struct alert_set *set, const struct alert_rule *rule, const struct subject *s);
 /* A zeroed one at the end; NULL when there are too many or memory is out. */

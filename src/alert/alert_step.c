@@ -63,11 +63,14 @@ static void judge(struct step *step, const struct alert_rule *rule, const struct
     struct alert *a = set->count ? alert_find(set, rule, s) : NULL;
     if (!a && when != TRUTH_TRUE)
         return;
-    if (!a && !(a = alert_add(set)))
+    bool is_new = !a;
+    if (is_new && !(a = alert_add(set)))
         return;
     const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms, rule->every_rise};
     a->seen = true;
     alert_describe(a, rule, s, when == TRUTH_TRUE);
+    if (is_new)
+        alert_link(set, a);
     enum alert_change change = alert_step(&a->state, &timing, when,
                                           a->state.phase == ALERT_FIRING ? is_calm(rule, when, s) : TRUTH_UNKNOWN, &step->moment);
     tell(set, change, rule, a, step->moment.now, step->news, step->user);
@@ -161,6 +164,7 @@ void alert_set_step(struct alert_set *set, const struct snapshot *now, struct al
     alert_facts_from_snapshot(facts, now);
     alert_xids_follow(set, now, facts);
     struct step step = {.set = set, .snapshot = now, .facts = facts, .moment = next_moment(set, now), .news = news, .user = user};
+    alert_link_all(set);
     for (size_t i = 0; i < set->count; i++)
         set->list[i]->seen = false;
     for (size_t i = 0; i < set->rules->count; i++)

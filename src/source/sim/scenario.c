@@ -244,6 +244,13 @@ static const struct sim_condition ecc_conditions[] = {
     {.kind = TROUBLE_XID, .where = ON_GPU(0), .when = {30, 31}, .value = 48},
 };
 
+/* Sixteen small servers on every GPU: what many processes cost. */
+#define SMALL_SERVER \
+    {.cause = "inference", .where = ON_ALL, .program = &server, .pattern = LOAD_INFERENCE, .util = 0.05, .mem_util = 0.03, \
+     .power = 0.05, .tensor = 0.02, .vram_share = 0.05, .load_s = 5}
+#define FOUR_SERVERS SMALL_SERVER, SMALL_SERVER, SMALL_SERVER, SMALL_SERVER
+static const struct sim_job crowd_jobs[] = {FOUR_SERVERS, FOUR_SERVERS, FOUR_SERVERS, FOUR_SERVERS};
+
 static const struct sim_condition link_conditions[] = {{.kind = TROUBLE_LINK, .where = ON_GPU(0), .value = 4}};
 
 #define JOBS(table) .jobs = (table), .job_count = ARRAY_LEN(table)
@@ -294,6 +301,7 @@ static const struct sim_scenario scenarios[] = {
      JOBS(training_jobs), CONDITIONS(cap_conditions)},
     {"shared-desktop", "a desktop: screen, browser, and a language model that works now and then",
      "the model works from 3 to 4 minutes of every 5", 1, "rtx4090", MINUTE, JOBS(desktop_jobs)},
+    {"crowd", "sixteen small servers on every GPU", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(crowd_jobs)},
     {"night", "a night on a shared server, with a miner and an hour without cooling", "10 hours from 20:00, every day", 4,
      "h100", 0, JOBS(night_jobs), CONDITIONS(night_conditions)},
     {"ecc-errors", "the memory of GPU 0 goes bad", "from 30 s on", 2, "h100", 40, JOBS(ecc_jobs), CONDITIONS(ecc_conditions)},
