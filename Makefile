@@ -1,7 +1,7 @@
 # The front door. Meson and ninja do the work; tools/deps installs what is missing.
 BUILD ?= build
 
-.PHONY: run build check test bench lint format install uninstall tarball deb rpm release-check clean
+.PHONY: run build check test bench lint format install uninstall tarball deb rpm wheel release-check clean
 
 run: build
 	@tools/run $(BUILD)/whirr
@@ -38,7 +38,7 @@ install: build
 uninstall:
 	@tools/uninstall $(BUILD)
 
-tarball deb rpm:
+tarball deb rpm wheel:
 	@tools/deps package
 	@tools/package $@
 

@@ -55,4 +55,5 @@ def test_recipes_are_of_this_version(whirr):
     version = whirr("--version").out.split()[1]
     assert f"\npkgver={version}\n" in (ROOT / "packaging/aur/PKGBUILD").read_text()
     assert f'version = "{version}";' in (ROOT / "packaging/nix/default.nix").read_text()
+    assert f'\nversion = "{version}"\n' in (ROOT / "python/pyproject.toml").read_text()
     subprocess.run(["bash", "-n", str(ROOT / "packaging/aur/PKGBUILD")], check=True)

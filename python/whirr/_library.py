@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libwhirr by ctypes: the functions of whirr.h that this package needs, and one handle."""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+from typing import Any, Optional
+
+
+class WhirrError(OSError):
+    """What libwhirr could not do, in its own words."""
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("source", ctypes.c_char_p), ("sysroot", ctypes.c_char_p), ("socket", ctypes.c_char_p),
+                ("direct", ctypes.c_int)]
+
+
+_library: Optional[ctypes.CDLL] = None
+
+
+def library() -> ctypes.CDLL:
+    """libwhirr.so.1, or the file that WHIRR_LIBRARY names."""
+    global _library
+    if _library is None:
+        name = os.environ.get("WHIRR_LIBRARY", "libwhirr.so.1")
+        try:
+            lib = ctypes.CDLL(name)
+        except OSError as problem:
+            raise ImportError(f"{name} cannot be loaded ({problem}); install libwhirr1") from problem
+        text = ctypes.POINTER(ctypes.c_void_p)
+        for function, result, arguments in (
+                ("whirr_open", ctypes.c_int, [ctypes.POINTER(_Options), text]), ("whirr_close", None, [ctypes.c_void_p]),
+                ("whirr_error", ctypes.c_char_p, [ctypes.c_void_p]), ("whirr_free", None, [ctypes.c_void_p]),
+                ("whirr_version", ctypes.c_char_p, []), ("whirr_asks_daemon", ctypes.c_int, [ctypes.c_void_p]),
+                ("whirr_sample", ctypes.c_int, [ctypes.c_void_p, text]), ("whirr_sample_json", ctypes.c_int, [ctypes.c_void_p, text]),
+                ("whirr_sample_free", None, [ctypes.c_void_p]), ("whirr_resources_json", ctypes.c_int, [ctypes.c_void_p, text]),
+                ("whirr_why", ctypes.c_int, [ctypes.c_void_p, text]), ("whirr_why_json", ctypes.c_int, [ctypes.c_void_p, text]),
+                ("whirr_fit", ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, text]),
+                ("whirr_room_ask", ctypes.c_int, [ctypes.c_void_p, ctypes.c_int64]), ("whirr_room_done", ctypes.c_int, [ctypes.c_void_p])):
+            entry = getattr(lib, function)
+            entry.restype, entry.argtypes = result, arguments
+        _library = lib
+    return _library
+
+
+def _bytes(text: Optional[str]) -> Optional[bytes]:
+    return None if text is None else os.fsencode(text)
+
+
+class Handle:
+    """An open libwhirr. Calls from several threads take turns."""
+
+    def __init__(self, source: Optional[str] = None, sysroot: Optional[str] = None, socket: Optional[str] = None, direct: bool = False):
+        self._lib = library()
+        self._lock = threading.Lock()
+        self._w = ctypes.c_void_p()
+        options = _Options(ctypes.sizeof(_Options), _bytes(source), _bytes(sysroot), _bytes(socket), int(direct))
+        self._check(self._lib.whirr_open(ctypes.byref(options), ctypes.byref(self._w)))
+
+    def close(self) -> None:
+        with self._lock:
+            self._lib.whirr_close(self._w)
+            self._w = ctypes.c_void_p()
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check(self, code: int) -> int:
+        if code < 0:
+            raise WhirrError(-code, self._lib.whirr_error(self._w).decode(errors="replace"))
+        return code
+
+    def _taken(self, text: ctypes.c_void_p) -> str:
+        try:
+            return (ctypes.cast(text, ctypes.c_char_p).value or b"").decode(errors="replace")
+        finally:
+            self._lib.whirr_free(text)
+
+    def _text(self, function: str) -> str:
+        text = ctypes.c_void_p()
+        with self._lock:
+            self._check(getattr(self._lib, function)(self._w, ctypes.byref(text)))
+            return self._taken(text)
+
+    def asks_daemon(self) -> bool:
+        return bool(self._lib.whirr_asks_daemon(self._w))
+
+    def status(self) -> dict[str, Any]:
+        sample, text = ctypes.c_void_p(), ctypes.c_void_p()
+        with self._lock:
+            self._check(self._lib.whirr_sample(self._w, ctypes.byref(sample)))
+            try:
+                self._check(self._lib.whirr_sample_json(sample, ctypes.byref(text)))
+            finally:
+                self._lib.whirr_sample_free(sample)
+            return json.loads(self._taken(text))
+
+    def resources(self) -> dict[str, Any]:
+        return json.loads(self._text("whirr_resources_json"))
+
+    def why(self) -> str:
+        return self._text("whirr_why")
+
+    def explain(self) -> dict[str, Any]:
+        return json.loads(self._text("whirr_why_json"))
+
+    def fit(self, what: str) -> dict[str, Any]:
+        text = ctypes.c_void_p()
+        with self._lock:
+            fits = self._check(self._lib.whirr_fit(self._w, os.fsencode(what), ctypes.byref(text)))
+            return {**json.loads(self._taken(text)), "fits": bool(fits)}
+
+    def ask_room(self, wait: float) -> bool:
+        with self._lock:
+            return bool(self._check(self._lib.whirr_room_ask(self._w, int(wait * 1000))))
+
+    def release_room(self) -> None:
+        with self._lock:
+            self._check(self._lib.whirr_room_done(self._w))

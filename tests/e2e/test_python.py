@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package over libwhirr, in a process of its own."""
+import json
+import os
+import subprocess
+import textwrap
+
+import pytest
+from conftest import BUILD, ROOT, Starter, environment
+from guard_machine import attach, machine, needs_fakes  # noqa: F401
+
+PYTHON = "/usr/bin/python3"
+
+
+def run(code, *args, **env):
+    """Runs the code and gives what it printed; a sanitized library needs its runtime first."""
+    library = BUILD / "libwhirr.so.1"
+    preload = {}
+    if "libasan" in subprocess.run(["objdump", "-p", str(library)], capture_output=True, text=True).stdout:
+        preload["LD_PRELOAD"] = " ".join(subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
+                                         for name in ("libasan.so", "libubsan.so"))
+    done = subprocess.run([PYTHON, *(["-c", textwrap.dedent(code)] if code else []), *args], capture_output=True, text=True, timeout=60,
+                          env=environment(**{**env, "PYTHONPATH": f"{ROOT / 'python'}:{env.get('PYTHONPATH', '')}", "WHIRR_LIBRARY": str(library),
+                                             "PYTHONDONTWRITEBYTECODE": "1", **preload}))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def start(tmp_path):
+    starter = Starter(tmp_path)
+    yield starter
+    starter.stop()
+
+
+def test_status_why_and_fit():
+    out = json.loads(run("""
+        import json, whirr
+        with whirr.open(source="sim:scenario=training,gpus=2") as w:
+            print(json.dumps([w.status(), w.why(), w.explain(), w.fit("1GiB"), w.fit("9TiB"), w.asks_daemon()]))"""))
+    status, why, explained, small, large, daemon = out
+    assert len(status["gpus"]) == 2 and status["gpus"][0]["power_watts"] > 0 and status["gpus"][0]["processes"]
+    assert "training" in why and explained["gpus"][0]["causes"]
+    assert small["fits"] and not large["fits"] and not daemon
+
+
+def test_errors_are_exceptions_with_a_sentence():
+    out = run("""
+        import whirr
+        try:
+            whirr.open(source="nonsense")
+        except whirr.WhirrError as error:
+            print(error.errno, error)""")
+    assert "nonsense" in out
+    out = run("""
+        import os
+        os.environ["WHIRR_LIBRARY"] = "libnot-there.so"
+        import whirr
+        try:
+            whirr.why()
+        except ImportError as error:
+            print(error)""")
+    assert "libnot-there.so" in out and "install libwhirr1" in out
+
+
+def test_resources_have_the_fields_that_monitors_expect(start):
+    daemon = start("--source", "sim:scenario=training,gpus=2")
+    resources, stats, given = json.loads(run("""
+        import json, whirr
+        print(json.dumps([whirr.get_current_resources(), whirr.gpu_stats_to_dict(), whirr.gpu_stats_to_dict({"gpu_free_vram_gb": 3.5})]))""",
+                                             WHIRR_SERVER_SOCKET=daemon.sock))
+    nine = ["gpu_available", "gpu_name", "gpu_total_vram_gb", "gpu_used_vram_gb", "gpu_free_vram_gb", "gpu_utilization_percent", "gpu_temperature_c",
+            "gpu_count", "gpu_source"]
+    assert list(resources) == ["cpu_percent", "memory_percent", "available_memory_gb", "memory_total_gb", "gpu_vram_gb", *nine]
+    assert resources["gpu_available"] is True and resources["gpu_count"] == 2 and resources["gpu_vram_gb"] == resources["gpu_free_vram_gb"] > 0
+    assert list(stats) == [*nine, "gpu_vram_gb"] and stats["gpu_name"] == resources["gpu_name"]
+    assert given["gpu_vram_gb"] == 3.5 and given["gpu_available"] is None
+
+
+def test_without_a_gpu_there_is_an_honest_answer():
+    resources = json.loads(run("import json, whirr; print(json.dumps(whirr.get_current_resources()))"))
+    assert resources["gpu_available"] is False and resources["gpu_vram_gb"] == 0.0 and resources["gpu_name"] is None
+
+
+@needs_fakes
+def test_room_is_asked_for_and_given_back(machine):
+    """Workers under guard leave the GPU for as long as the context lasts; without any there is room at once."""
+    assert run("import whirr\nwith whirr.room(5) as there: print(there)") == "True\n"
+    m = machine
+    worker = m.process(16000)
+    attach(m, worker)
+    m.until("running")
+    out = run("""
+        import pathlib, sys, whirr
+        with whirr.room(30, required=True) as there:
+            print(there, pathlib.Path(sys.argv[1]).read_text())""", f"{m.cuda}/{worker.pid}.state", **m.env)
+    assert out.split() == ["True", "2"]
+    m.until("running")
+
+
+# What gpustat calls, in its order. The real one is used where it is installed.
+MONITOR = """
+import pynvml as N
+assert hasattr(N, "NVML_BRAND_NVIDIA_RTX") and hasattr(N, "_nvmlGetFunctionPointer")
+N.nvmlInit()
+def safe(function, *args):
+    try:
+        return function(*args)
+    except N.NVMLError as error:
+        return error
+print(safe(N.nvmlSystemGetDriverVersion))
+for index in range(N.nvmlDeviceGetCount()):
+    try:
+        h = N.nvmlDeviceGetHandleByIndex(index)
+    except N.NVMLError_GpuIsLost as error:
+        print(index, error)
+        continue
+    m = N.nvmlDeviceGetMemoryInfo(h, version=N.nvmlMemory_v2)
+    u = N.nvmlDeviceGetUtilizationRates(h)
+    print(N.nvmlDeviceGetIndex(h), N.nvmlDeviceGetName(h), N.nvmlDeviceGetUUID(h), N.nvmlDeviceGetTemperature(h, N.NVML_TEMPERATURE_GPU), m.used // 2**20,
+          m.total // 2**20, u.gpu, safe(N.nvmlDeviceGetFanSpeed, h), safe(N.nvmlDeviceGetPowerUsage, h), safe(N.nvmlDeviceGetEnforcedPowerLimit, h),
+          [(p.pid, p.usedGpuMemory) for p in N.nvmlDeviceGetComputeRunningProcesses(h) + N.nvmlDeviceGetGraphicsRunningProcesses(h)])
+N.nvmlShutdown()
+"""
+
+
+def monitor(tmp_path, **env):
+    installed = os.environ.get("WHIRR_TEST_GPUSTAT", "")
+    if installed or subprocess.run([PYTHON, "-c", "import gpustat"], capture_output=True).returncode == 0:
+        return run(None, "-m", "whirr.nvml", "gpustat", "-up", "--no-color", PYTHONPATH=installed, **env)
+    (tmp_path / "monitor.py").write_text(MONITOR)
+    return run(None, "-m", "whirr.nvml", "monitor", PYTHONPATH=str(tmp_path), **env)
+
+
+def test_a_monitor_for_nvidia_sees_all_vendors(tmp_path):
+    out = monitor(tmp_path, WHIRR_SOURCE="sim:scenario=mixed")
+    assert "RTX 4090" in out and "AMD Radeon RX 7900 XTX" in out and "Intel Arc A770" in out and "24560" in out
+
+
+def test_a_lost_gpu_is_lost_to_the_monitor_too(tmp_path):
+    out = monitor(tmp_path, WHIRR_SOURCE="sim:scenario=gpu-lost")
+    assert "GPU is lost" in out and "H100" in out
+
+
+def test_a_recorded_amd_card_is_seen(tmp_path, whirr):
+    assert whirr("doctor", "--unpack", ROOT / "tests/machines/laptop-rx6700m-0rpm.machine", tmp_path / "machine").code == 0
+    out = monitor(tmp_path, WHIRR_SYSROOT=str(tmp_path / "machine"))
+    assert "6700" in out and "10224" in out, out
