@@ -19,12 +19,14 @@ struct cli {
     struct page page;
     bool terminal; /* stdout is one that can be drawn on */
     bool json;
-    struct config *settings; /* as every command sees them (settings_open); NULL for those that read none */
-    const char *host;        /* --host: the one that is asked; NULL: this one */
-    bool among_hosts;        /* one of several: nothing may be asked on the terminal */
-    bool direct;             /* this command samples by itself in any case */
-    int status;              /* of an answer that was shown: check plugins have their own codes */
-    int failure_status;      /* of one that could not be; 0: EXIT_FAILED */
+    struct config *settings;  /* as every command sees them (settings_open); NULL for those that read none */
+    const char *host;         /* --host: the one that is asked; NULL: this one */
+    const char *const *hosts; /* of a command that shows several at once itself */
+    size_t host_count;
+    bool among_hosts;   /* one of several: nothing may be asked on the terminal */
+    bool direct;        /* this command samples by itself in any case */
+    int status;         /* of an answer that was shown: check plugins have their own codes */
+    int failure_status; /* of one that could not be; 0: EXIT_FAILED */
 };
 
 /* Messages to stderr, with "whirr: " in front; they return the exit status. */

@@ -65,6 +65,8 @@ static int run(struct cli *cli)
         live.height = (int)number;
     if (size && !read_size(size, &live))
         return cli_usage(cli, "invalid value '%s' for --size; expected WIDTHxHEIGHT, like 120x40", size);
+    if (cli->host_count > 1 && (live.record || options_has(o, "once")))
+        return cli_usage(cli, "--%s takes one --host", live.record ? "record" : "once");
     if (cli->json)
         return cli_usage(cli, "top draws; for JSON use: whirr status --json, whirr ps --json");
     prefs_place(prefs, sizeof prefs);
@@ -91,7 +93,7 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
     {"whirr top", "GPUs, processes and the reason, live"},
     {"whirr top --once --size 120x40", "one frame as text"},
-    {"whirr --source replay:FILE top", "look at a recording"},
+    {"whirr --host gpu1 --host gpu2 top", "several hosts, and one of them from close by"},
 };
 
 const struct command command_top = {

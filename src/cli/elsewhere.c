@@ -290,7 +290,12 @@ int run_elsewhere(struct cli *cli)
             return cli_usage(cli, "%s", err.text);
     }
     if (h.count > 1) {
-        if (strcmp(cli->name, "top") == 0 || strcmp(cli->name, "wait") == 0)
+        if (strcmp(cli->name, "top") == 0) {
+            cli->hosts = h.names;
+            cli->host_count = h.count;
+            return cli->command->run(cli);
+        }
+        if (strcmp(cli->name, "wait") == 0)
             return cli_usage(cli, "'%s' takes one --host", cli->name);
         return show_without_session(cli, ask_all);
     }

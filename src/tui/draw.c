@@ -81,7 +81,8 @@ static void draw_header(struct top *t, struct canvas *c)
     canvas_flag(c, 1, 0, 5, CELL_BOLD);
     x += 2;
     bool all = c->width >= 78;
-    for (int i = 0; i < TAB_COUNT; i++) {
+    int tabs = (int)top_tab_count(t);
+    for (int i = 0; i < tabs; i++) {
         if (!all && i != (int)t->tab)
             continue;
         int from = x, width = width_of(top_tab_names[i]);
@@ -91,7 +92,7 @@ static void draw_header(struct top *t, struct canvas *c)
         if (i == (int)t->tab)
             canvas_flag(c, x, 0, width + 2, CELL_REVERSE);
         x += width + 2;
-        top_zone(t, ZONE_TAB, from, 0, width + 2, 1, all ? i : (i + 1) % TAB_COUNT);
+        top_zone(t, ZONE_TAB, from, 0, width + 2, 1, all ? i : (i + 1) % tabs);
     }
     canvas_right(c, x, 0, c->width - x, t->cursor_ms ? TINT_WARN : t->paused ? TINT_WARN : TINT_DIM, clock);
     if (t->cursor_ms)
@@ -132,7 +133,12 @@ static const char *headline(const struct top *t, enum tint *tint)
 static int draw_headline(struct top *t, struct canvas *c, int lines)
 {
     enum tint tint;
+    char named[WHY_TEXT_SIZE + 130];
     const char *text = headline(t, &tint);
+    if (t->host && text[0]) {
+        snprintf(named, sizeof named, "%s: %s", t->host, text);
+        text = named;
+    }
     canvas_text(c, 1, 1, 1, tint, tint == TINT_GOOD || tint == TINT_DIM ? "●" : "▲");
     int used = canvas_wrap(c, 3, 1, c->width - 4, lines, TINT_STRONG, text);
     used = MAX_OF(used, 1);

@@ -167,11 +167,79 @@ static void draw_workers(struct sheet *s)
     put(s, 1, TINT_PLAIN, "");
 }
 
+/* ---- hosts ---- */
+
+struct host_line {
+    size_t gpus, busy;
+    int64_t watts;
+    int64_t used, total; /* of VRAM */
+    struct reading hottest;
+};
+
+static struct host_line add_up_host(const struct snapshot *s)
+{
+    struct host_line line = {0};
+    for (size_t i = 0; s && i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        line.gpus++;
+        line.busy += reading_or(gpu->util_permille, 0) >= 100;
+        line.watts += reading_or(gpu->power_mw, 0) / 1000;
+        line.used += reading_or(gpu->mem_used_bytes, 0);
+        line.total += reading_or(gpu->mem_total_bytes, 0);
+        if (reading_or(gpu->temp_mdegc, -1) > reading_or(line.hottest, -1))
+            line.hottest = gpu->temp_mdegc;
+    }
+    return line;
+}
+
+static void draw_host(struct sheet *s, const struct top *host, int y)
+{
+    struct page page = draw_page(s->t);
+    char text[NUMBER_SIZE];
+    const struct why *why = host->why;
+    struct host_line line = add_up_host(host->live);
+    canvas_text(s->c, 1, y, 20, TINT_STRONG, host->host ? host->host : "this host");
+    if (host->trouble[0] || !host->live) {
+        size_t named = host->host ? strlen(host->host) : 0; /* in front of the reason, again */
+        const char *trouble = host->trouble;
+        if (named && strncmp(trouble, host->host, named) == 0 && strncmp(trouble + named, ": ", 2) == 0)
+            trouble += named + 2;
+        canvas_text(s->c, 22, y, s->c->width - 23, host->trouble[0] ? TINT_BAD : TINT_DIM, trouble[0] ? trouble : "asking...");
+        return;
+    }
+    snprintf(text, sizeof text, "%zu/%zu", line.busy, line.gpus);
+    canvas_right(s->c, 21, y, 6, TINT_PLAIN, text);
+    snprintf(text, sizeof text, "%lld W", (long long)line.watts);
+    canvas_right(s->c, 28, y, 8, TINT_PLAIN, text);
+    show_bytes_of(text, &page, reading_ok(line.used), reading_ok(line.total));
+    canvas_right(s->c, 37, y, 15, TINT_PLAIN, text);
+    show_temperature(text, &page, line.hottest);
+    canvas_right(s->c, 53, y, 6, TINT_PLAIN, text);
+    canvas_text(s->c, 61, y, s->c->width - 62, TINT_DIM, why ? why->answer : "");
+}
+
+static void draw_hosts(struct sheet *s)
+{
+    struct top *t = s->t;
+    canvas_text(s->c, 1, s->y, s->c->width - 2, TINT_DIM, "HOST                  BUSY    POWER            VRAM   TEMP  WHY");
+    s->line = 1;
+    size_t room = (size_t)MAX_OF(s->height - 1, 1), first = t->host_choice >= room ? t->host_choice - room + 1 : 0;
+    for (size_t i = first; i < t->host_count && i - first < room; i++) {
+        int y = s->y + 1 + (int)(i - first);
+        draw_host(s, t->hosts[i], y);
+        top_zone(t, ZONE_HOST, 0, y, s->c->width, 1, (int64_t)i);
+        if (i == t->host_choice)
+            canvas_select(s->c, 0, y, s->c->width);
+    }
+}
+
 void draw_tab(struct top *t, struct canvas *c, int y, int height)
 {
     struct sheet s = {t, c, y, height, 0};
     if (t->tab == TAB_WHY) {
         draw_why(&s);
+    } else if (t->tab == TAB_HOSTS) {
+        draw_hosts(&s);
     } else {
         if (t->tab == TAB_GUARD)
             draw_workers(&s);
@@ -189,7 +257,7 @@ void draw_tab(struct top *t, struct canvas *c, int y, int height)
 static const char *const help[] = {
     "Move     up/down k/j, PgUp/PgDn, Home, End/G",
     "Time     left/right h/l, { } ten steps, ( ) event, g go to a time, n now",
-    "Views    1 to 7, Tab, Shift-Tab; Enter evidence and advice",
+    "Views    1 to 8, Tab, Shift-Tab; Enter evidence and advice; < > host",
     "GPU      [ ] choose one; m metric of the rows and the heat map",
     "Plots    w longer window, W shorter window",
     "Table    / filter, s/S sort, r reverse, o columns, C compute only",

@@ -34,6 +34,7 @@ enum {
     ACT_WITHIN_MS = 5000,
     EXPLAINED_MS = 5000, /* an explanation is that old at most */
     NUMBERS_MS = 1900,   /* ... and so old where its numbers have changed */
+    AGAIN_MS = 5000,     /* a host that could not be reached is tried again */
     LIFE_POINTS = 240,
     BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
 };
@@ -41,7 +42,7 @@ enum {
 #define LIFE_MOST_MS (30 * 86400 * (int64_t)MS_PER_S)
 
 struct feed {
-    struct cli *cli;
+    struct cli own, *cli; /* its own: a thread that hangs in a driver uses it until the end of the process */
     struct session *session;
     struct recorder *recorder;
     struct mailbox *questions, *news;
@@ -326,7 +327,7 @@ static void ask_details(struct feed *f, const struct top_wish *w)
     if (!n)
         return;
     n->details = (struct top_details){.pid = w->pid, .start_key = w->start_key, .energy_mj = -1};
-    if (process_details(&f->cli->env, w->pid, w->start_key, false, &out) < 0)
+    if (f->cli->host || process_details(&f->cli->env, w->pid, w->start_key, false, &out) < 0)
         buf_text(&out, "Environment\tnot known: the process is not on this host\n");
     n->details.text = buf_take(&out);
     if (session_asks_daemon(f->session))
@@ -497,11 +498,28 @@ static void answer_all(struct feed *f, struct top_wish *first)
         answer(f, &last[i]);
 }
 
+/* One of several hosts: a dead one keeps nobody from looking at the others. */
+static bool try_to_open(struct feed *f)
+{
+    struct error err = {0};
+    f->session = session_open(f->cli, &err);
+    if (f->session)
+        session_set_max_age(f->session, f->interval_ms / 2);
+    else
+        tell_text(f, NEWS_TROUBLE, true, err.text);
+    return f->session != NULL;
+}
+
 static void *run(void *user)
 {
     struct feed *f = user;
     struct mono next = clock_mono(&clock_system);
     while (!mailbox_closed(f->questions)) {
+        if (!f->session && !try_to_open(f)) {
+            free(mailbox_take(f->questions, AGAIN_MS));
+            next = clock_mono(&clock_system);
+            continue;
+        }
         int64_t left = mono_since_ms(next, clock_mono(&clock_system));
         if (left <= 0) {
             bool first = !f->last;
@@ -523,28 +541,30 @@ static void *run(void *user)
     return NULL;
 }
 
-struct feed *feed_start(struct cli *cli, int64_t interval_ms, const char *record, struct error *err)
+struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err)
 {
     struct feed *f = calloc(1, sizeof *f);
     if (!f) {
         error_set(err, -ENOMEM, "out of memory");
         return NULL;
     }
-    f->cli = cli;
+    f->own = *cli;
+    f->cli = &f->own;
     f->interval_ms = interval_ms;
-    f->session = session_open(cli, err);
+    f->session = patient ? NULL : session_open(f->cli, err);
     f->questions = mailbox_new(64, free);
     f->news = mailbox_new(64, drop_news);
     if (f->session && record)
         f->recorder = recorder_open(record, err);
-    if (!f->session || !f->questions || !f->news || (record && !f->recorder)) {
+    if ((!f->session && !patient) || !f->questions || !f->news || (record && !f->recorder)) {
         if (!err->code)
             error_set(err, -ENOMEM, "out of memory");
         f->ended = true;
         feed_stop(f);
         return NULL;
     }
-    session_set_max_age(f->session, interval_ms / 2);
+    if (f->session)
+        session_set_max_age(f->session, interval_ms / 2);
     int rc = pthread_create(&f->thread, NULL, run, f);
     if (rc) {
         error_set(err, -rc, "cannot start a thread: %s", strerror(rc));

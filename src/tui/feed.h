@@ -47,8 +47,9 @@ void news_free(struct news *n); /* NULL is fine */
 /* What the state makes of it; frees it. */
 void news_take(struct news *n, struct top *t);
 
-/* Starts sampling. `record`: a file that every sample is written into; NULL: none. */
-struct feed *feed_start(struct cli *cli, int64_t interval_ms, const char *record, struct error *err);
+/* Starts sampling. `record`: a file that every sample is written into; NULL: none. `patient`: one of several hosts, which may be
+ * down now and come later. */
+struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err);
 /* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD, WISH_DETAILS, WISH_FIT. */
 void feed_ask(struct feed *f, const struct top_wish *wish);
 struct mailbox *feed_news(struct feed *f);

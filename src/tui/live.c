@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/hosts.h"
 #include "ask/options.h"
 #include "base/cleanup.h"
 #include "config/config.h"
@@ -23,108 +24,174 @@
 
 enum { TICK_MS = 1000, ONCE_WITHIN_MS = 10000, ONCE_SAMPLES = 2 };
 
-struct live {
-    struct cli *cli;
-    const struct live_options *options;
+/* One host: this one, the one that --host names, or one of several. */
+struct live_host {
+    struct cli cli;
     struct top top;
-    struct canvas canvas;
     struct feed *feed;
-    bool ended, chosen;
+    bool chosen;
+};
+
+struct live {
+    const struct live_options *options;
+    struct live_host *hosts;
+    const struct top **tops; /* of all hosts, for the view of them */
+    size_t count, at;        /* at: the one on screen */
+    struct canvas canvas;
+    bool ended;
     char theme[16];
 };
 
-static int live_open(struct live *l, struct cli *cli, const struct top_settings *settings, const struct live_options *options)
+static struct live_host *shown_host(struct live *l)
+{
+    return &l->hosts[l->at];
+}
+
+static int open_host(struct live *l, size_t i, const struct cli *cli, const struct top_settings *settings)
 {
     struct error err = {0};
-    *l = (struct live){.cli = cli, .options = options};
-    top_init(&l->top, settings);
-    l->top.utf8 = cli->page.utf8;
-    l->top.allow_signals = options->allow_signals;
-    l->top.interval_ms = options->interval_ms;
-    l->top.price_per_kwh = cli->settings ? cli->settings->energy.price_per_kwh : 0;
-    l->top.currency = cli->settings ? cli->settings->energy.currency : "";
-    l->feed = feed_start(cli, options->interval_ms, options->record, &err);
-    if (l->feed)
+    struct live_host *h = &l->hosts[i];
+    bool several = cli->host_count > 1;
+    h->cli = *cli;
+    if (several) {
+        h->cli.host = cli->hosts[i];
+        h->cli.among_hosts = true;
+    }
+    top_init(&h->top, settings);
+    l->tops[i] = &h->top;
+    h->top.utf8 = cli->page.utf8;
+    h->top.allow_signals = l->options->allow_signals;
+    h->top.interval_ms = l->options->interval_ms;
+    h->top.price_per_kwh = cli->settings ? cli->settings->energy.price_per_kwh : 0;
+    h->top.currency = cli->settings ? cli->settings->energy.currency : "";
+    h->top.host = h->cli.host;
+    if (several) {
+        h->top.hosts = l->tops;
+        h->top.host_count = l->count;
+        h->top.tab = TAB_HOSTS;
+    }
+    h->feed = feed_start(&h->cli, l->options->interval_ms, l->options->record, several, &err);
+    if (h->feed)
         return EXIT_FINE;
     return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
 }
 
+static int live_open(struct live *l, struct cli *cli, const struct top_settings *settings, const struct live_options *options)
+{
+    *l = (struct live){.options = options, .count = MAX_OF(cli->host_count, (size_t)1)};
+    l->hosts = calloc(l->count, sizeof *l->hosts);
+    l->tops = calloc(l->count, sizeof *l->tops);
+    if (!l->hosts || !l->tops)
+        return cli_fail("out of memory");
+    int status = EXIT_FINE;
+    for (size_t i = 0; i < l->count && status == EXIT_FINE; i++)
+        status = open_host(l, i, cli, settings);
+    return status;
+}
+
 static void live_close(struct live *l)
 {
-    if (l->feed)
-        feed_stop(l->feed);
-    top_done(&l->top);
+    for (size_t i = 0; l->hosts && i < l->count; i++) {
+        if (l->hosts[i].feed)
+            feed_stop(l->hosts[i].feed);
+        top_done(&l->hosts[i].top);
+    }
     canvas_done(&l->canvas);
+    free(l->tops);
+    free(l->hosts);
 }
 
 /* ---- wishes ---- */
 
-static void signal_process(struct live *l, const struct top_wish *w)
+static void signal_process(struct live_host *h, const struct top_wish *w)
 {
     struct error err = {0};
     char text[TOP_NOTE_SIZE];
     struct claim_identity who = {.pid = w->pid, .start_key = w->start_key};
-    if (target_signal(&l->cli->env, who, (int)w->number, &err) < 0) {
-        top_note(&l->top, true, err.text);
+    if (target_signal(&h->cli.env, who, (int)w->number, &err) < 0) {
+        top_note(&h->top, true, err.text);
         return;
     }
     snprintf(text, sizeof text, "Signaled %s (PID %d).", w->text, w->pid);
-    top_note(&l->top, false, text);
+    top_note(&h->top, false, text);
 }
 
 static void save(struct live *l)
 {
     struct error err = {0};
-    if (prefs_save(l->options->prefs, &l->top.settings, &err) < 0)
-        top_note(&l->top, true, err.text);
-    if (strcmp(l->theme, l->top.settings.theme) != 0) {
-        str_copy(l->theme, sizeof l->theme, str_from(l->top.settings.theme));
+    struct top *t = &shown_host(l)->top;
+    if (prefs_save(l->options->prefs, &t->settings, &err) < 0)
+        top_note(t, true, err.text);
+    if (strcmp(l->theme, t->settings.theme) != 0) {
+        str_copy(l->theme, sizeof l->theme, str_from(t->settings.theme));
         screen_theme(l->theme);
     }
 }
 
-static void grant_wishes(struct live *l)
+static void switch_host(struct live *l, size_t to)
+{
+    if (to >= l->count)
+        return;
+    const struct top *from = &shown_host(l)->top;
+    l->at = to;
+    if (from != &shown_host(l)->top)
+        top_switch(&shown_host(l)->top, from);
+    else
+        shown_host(l)->top.tab = TAB_OVERVIEW;
+}
+
+static void grant_wishes_of(struct live *l, struct live_host *h)
 {
     struct top_wish w;
-    while ((w = top_next_wish(&l->top)).kind != WISH_NOTHING) {
+    while ((w = top_next_wish(&h->top)).kind != WISH_NOTHING) {
         switch (w.kind) {
         case WISH_END: l->ended = true; break;
         case WISH_STOP: screen_stop(); break;
         case WISH_COPY: screen_copy(w.text); break;
         case WISH_SAVE: save(l); break;
-        case WISH_SIGNAL: signal_process(l, &w); break;
-        default: feed_ask(l->feed, &w); break;
+        case WISH_SIGNAL: signal_process(h, &w); break;
+        case WISH_HOST: switch_host(l, (size_t)w.number); break;
+        default: feed_ask(h->feed, &w); break;
         }
     }
 }
 
-/* --gpu: the one that is chosen from the start. */
-static void choose_gpu(struct live *l)
+static void grant_wishes(struct live *l)
 {
-    const char *which = options_value(&l->cli->options, "gpu", NULL);
-    if (l->chosen || !l->top.live)
-        return;
-    l->chosen = true;
-    if (!which)
-        return;
-    l->top.only = snapshot_find_gpu(l->top.live, which);
-    if (l->top.only < 0) {
-        char text[TOP_NOTE_SIZE];
-        l->top.only = ALL_GPUS;
-        snprintf(text, sizeof text, "No single GPU matches '%s'.", which);
-        top_note(&l->top, true, text);
-    }
-    top_make_rows(&l->top);
+    for (size_t i = 0; i < l->count; i++)
+        grant_wishes_of(l, &l->hosts[i]);
 }
 
+/* --gpu: the one that is chosen from the start. */
+static void choose_gpu(struct live_host *h)
+{
+    const char *which = options_value(&h->cli.options, "gpu", NULL);
+    if (h->chosen || !h->top.live)
+        return;
+    h->chosen = true;
+    if (!which)
+        return;
+    h->top.only = snapshot_find_gpu(h->top.live, which);
+    if (h->top.only < 0) {
+        char text[TOP_NOTE_SIZE];
+        h->top.only = ALL_GPUS;
+        snprintf(text, sizeof text, "No single GPU matches '%s'.", which);
+        top_note(&h->top, true, text);
+    }
+    top_make_rows(&h->top);
+}
+
+/* Whether what is on screen has changed. */
 static bool take_news(struct live *l)
 {
     bool any = false;
-    struct news *n;
-    while ((n = mailbox_take(feed_news(l->feed), 0))) {
-        news_take(n, &l->top);
-        choose_gpu(l);
-        any = true;
+    for (size_t i = 0; i < l->count; i++) {
+        struct news *n;
+        while ((n = mailbox_take(feed_news(l->hosts[i].feed), 0))) {
+            news_take(n, &l->hosts[i].top);
+            choose_gpu(&l->hosts[i]);
+            any = any || i == l->at || shown_host(l)->top.tab == TAB_HOSTS;
+        }
     }
     return any;
 }
@@ -137,7 +204,7 @@ static void resize(struct live *l)
     screen_size(&width, &height);
     if (canvas_resize(&l->canvas, width, height) < 0)
         l->ended = true;
-    top_resize(&l->top, l->canvas.width, l->canvas.height);
+    top_resize(&shown_host(l)->top, l->canvas.width, l->canvas.height);
 }
 
 static bool take_input(struct live *l)
@@ -150,11 +217,11 @@ static bool take_input(struct live *l)
             if (e.key == CTRL_L)
                 screen_redraw();
             else if (e.key)
-                top_key(&l->top, e.key);
+                top_key(&shown_host(l)->top, e.key);
             break;
-        case SCREEN_CLICK: top_mouse(&l->top, TOP_CLICK, e.x, e.y); break;
-        case SCREEN_WHEEL_UP: top_mouse(&l->top, TOP_WHEEL_UP, e.x, e.y); break;
-        case SCREEN_WHEEL_DOWN: top_mouse(&l->top, TOP_WHEEL_DOWN, e.x, e.y); break;
+        case SCREEN_CLICK: top_mouse(&shown_host(l)->top, TOP_CLICK, e.x, e.y); break;
+        case SCREEN_WHEEL_UP: top_mouse(&shown_host(l)->top, TOP_WHEEL_UP, e.x, e.y); break;
+        case SCREEN_WHEEL_DOWN: top_mouse(&shown_host(l)->top, TOP_WHEEL_DOWN, e.x, e.y); break;
         case SCREEN_RESIZE: resize(l); break;
         case SCREEN_NOTHING: break;
         }
@@ -168,11 +235,13 @@ static void loop(struct live *l)
     bool changed = true;
     while (!l->ended && !screen_signal()) {
         if (changed) {
-            draw_frame(&l->top, &l->canvas);
+            draw_frame(&shown_host(l)->top, &l->canvas);
             screen_show(&l->canvas);
         }
-        struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {mailbox_fd(feed_news(l->feed)), POLLIN, 0}};
-        (void)poll(fds, ARRAY_LEN(fds), TICK_MS);
+        struct pollfd fds[1 + HOSTS_MAX] = {{STDIN_FILENO, POLLIN, 0}};
+        for (size_t i = 0; i < l->count; i++)
+            fds[1 + i] = (struct pollfd){mailbox_fd(feed_news(l->hosts[i].feed)), POLLIN, 0};
+        (void)poll(fds, 1 + l->count, TICK_MS);
         if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) /* the terminal has gone */
             break;
         if (screen_wants_stop()) {
@@ -191,7 +260,7 @@ int live_run(struct cli *cli, const struct top_settings *settings, const struct 
         return cli_fail("out of memory");
     int status = live_open(l, cli, settings, options);
     if (status == EXIT_FINE &&
-        screen_open(l->top.utf8, cli->page.color, options->direct_color, settings->theme, options->mouse) < 0)
+        screen_open(cli->page.utf8, cli->page.color, options->direct_color, settings->theme, options->mouse) < 0)
         status = cli_fail("cannot draw on this terminal; `whirr top --once` prints one frame");
     else if (status == EXIT_FINE) {
         str_copy(l->theme, sizeof l->theme, str_from(settings->theme));
@@ -214,24 +283,25 @@ int live_once(struct cli *cli, const struct top_settings *settings, const struct
     if (status == EXIT_FINE && canvas_resize(&l->canvas, options->width, options->height) < 0)
         status = cli_fail("out of memory");
     if (status == EXIT_FINE) {
+        struct live_host *h = shown_host(l);
         struct mono begun = clock_mono(&clock_system);
         int samples = 0;
-        top_resize(&l->top, l->canvas.width, l->canvas.height);
+        top_resize(&h->top, l->canvas.width, l->canvas.height);
         /* Rates take two samples; a daemon has them, and its past. */
-        while (samples < ONCE_SAMPLES && mono_since_ms(clock_mono(&clock_system), begun) < ONCE_WITHIN_MS && !l->top.trouble[0]) {
-            struct news *n = mailbox_take(feed_news(l->feed), TICK_MS);
+        while (samples < ONCE_SAMPLES && mono_since_ms(clock_mono(&clock_system), begun) < ONCE_WITHIN_MS && !h->top.trouble[0]) {
+            struct news *n = mailbox_take(feed_news(h->feed), TICK_MS);
             if (!n)
                 continue;
             samples += n->kind == NEWS_SAMPLE || (n->kind == NEWS_SERIES && n->series_count);
-            news_take(n, &l->top);
-            choose_gpu(l);
-            if (l->top.live && !l->top.live->gpu_count)
+            news_take(n, &h->top);
+            choose_gpu(h);
+            if (h->top.live && !h->top.live->gpu_count)
                 break;
             grant_wishes(l);
         }
-        draw_frame(&l->top, &l->canvas);
+        draw_frame(&h->top, &l->canvas);
         canvas_write(&l->canvas, &text);
-        status = l->top.live ? show_text(&text) : cli_fail("%s", l->top.trouble[0] ? l->top.trouble : "no sample came in time");
+        status = h->top.live ? show_text(&text) : cli_fail("%s", h->top.trouble[0] ? h->top.trouble : "no sample came in time");
     }
     live_close(l);
     free(l);

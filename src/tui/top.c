@@ -14,7 +14,7 @@
 enum { PANE_MS = 5000, GUARD_MS = 1000 };
 #define MINUTE_MS (60 * (int64_t)1000)
 
-const char *const top_tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard"};
+const char *const top_tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard", "Hosts"};
 
 const int64_t top_windows_ms[] = {
     MINUTE_MS,       5 * MINUTE_MS,    15 * MINUTE_MS,       60 * MINUTE_MS,
@@ -71,6 +71,25 @@ void top_resize(struct top *t, int width, int height)
 {
     t->width = width;
     t->height = height;
+}
+
+size_t top_tab_count(const struct top *t)
+{
+    return t->host_count > 1 ? TAB_COUNT : TAB_HOSTS;
+}
+
+void top_switch(struct top *t, const struct top *from)
+{
+    t->settings = from->settings;
+    t->tab = from->tab == TAB_HOSTS ? TAB_OVERVIEW : from->tab;
+    t->scroll = 0;
+    t->mode = MODE_MAIN;
+    t->host_choice = from->host_choice;
+    t->paused = from->paused;
+    top_resize(t, from->width, from->height);
+    if (t->tab >= TAB_ALERTS && t->tab < TAB_HOSTS)
+        top_want(t, WISH_PANE)->number = t->tab;
+    top_make_rows(t);
 }
 
 void top_note(struct top *t, bool bad, const char *text)
@@ -215,7 +234,8 @@ void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool d
     }
     if (t->only != ALL_GPUS && t->only >= (int)s->gpu_count)
         t->only = ALL_GPUS;
-    if (t->tab >= TAB_ALERTS && t->now.ms - t->pane_at_ms[t->tab] >= (t->tab == TAB_GUARD ? GUARD_MS : PANE_MS))
+    if (t->tab >= TAB_ALERTS && t->tab < TAB_HOSTS &&
+        t->now.ms - t->pane_at_ms[t->tab] >= (t->tab == TAB_GUARD ? GUARD_MS : PANE_MS))
         top_want(t, WISH_PANE)->number = t->tab;
     if (first)
         top_want(t, WISH_SERIES)->number = 0;

@@ -32,7 +32,7 @@ enum {
 
 enum top_mouse { TOP_CLICK, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
 
-enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_COUNT };
+enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_HOSTS, TAB_COUNT };
 
 /* What takes the keys. */
 enum top_mode {
@@ -85,6 +85,7 @@ enum wish_kind {
     WISH_GUARD,
     WISH_DETAILS,
     WISH_FIT,
+    WISH_HOST,
     WISH_SAVE
 };
 
@@ -142,7 +143,7 @@ struct top_mark {
 };
 
 /* Where a click does what; written while a frame is drawn. */
-enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY, ZONE_WORKER };
+enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY, ZONE_WORKER, ZONE_HOST };
 struct zone {
     enum zone_kind kind;
     int x, y, width, height;
@@ -193,6 +194,9 @@ struct top_settings {
 struct top {
     int width, height;
     bool utf8, allow_signals, daemon, paused;
+    const char *host;               /* another host that is shown; NULL: this one */
+    const struct top *const *hosts; /* all that are watched, this one among them; NULL: only one */
+    size_t host_count, host_choice;
     int32_t followed; /* the process that the selection stays with; 0: none */
     struct top_settings settings;
     enum top_tab tab;
@@ -265,6 +269,11 @@ extern const struct top_column_info top_columns[COL_COUNT];
 
 int top_init(struct top *t, const struct top_settings *settings);
 void top_done(struct top *t);
+
+/* Another host is shown now: as `from` was, with its view, order and size. */
+void top_switch(struct top *t, const struct top *from);
+/* Views that there are: that of the hosts only where there are several. */
+size_t top_tab_count(const struct top *t);
 
 void top_key(struct top *t, int key);
 void top_mouse(struct top *t, enum top_mouse what, int x, int y);

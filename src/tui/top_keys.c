@@ -145,6 +145,8 @@ static void move(struct top *t, int64_t by)
         int64_t last = t->row_count ? (int64_t)t->row_count - 1 : 0;
         t->selected = (size_t)MIN_OF(MAX_OF((int64_t)t->selected + by, (int64_t)0), last);
         t->followed = 0;
+    } else if (t->tab == TAB_HOSTS) {
+        t->host_choice = (size_t)MIN_OF(MAX_OF((int64_t)t->host_choice + by, (int64_t)0), (int64_t)t->host_count - 1);
     } else if (t->tab == TAB_GUARD && t->worker_count) {
         int64_t last = (int64_t)t->worker_count - 1;
         t->worker = (size_t)MIN_OF(MAX_OF((int64_t)t->worker + by, (int64_t)0), last);
@@ -158,7 +160,7 @@ static void open_tab(struct top *t, enum top_tab tab)
 {
     t->tab = tab;
     t->scroll = 0;
-    if (tab >= TAB_ALERTS)
+    if (tab >= TAB_ALERTS && tab < TAB_HOSTS)
         top_want(t, WISH_PANE)->number = tab;
 }
 
@@ -292,6 +294,8 @@ static void open_signals(struct top *t)
     const struct top_row *row = top_selected(t);
     if (!t->allow_signals)
         top_note(t, false, "Read-only. Start with --allow-signals to signal processes.");
+    else if (t->host)
+        top_note(t, true, "Processes of another host can't be signaled from here.");
     else if (t->cursor_ms)
         top_note(t, true, "That was in the past: press n to go back to now.");
     else if (!t->tag_count && !(row && row->process))
@@ -517,17 +521,36 @@ static void key_move(struct top *t, int key)
     }
 }
 
+static void show_host(struct top *t, size_t which)
+{
+    if (which < t->host_count)
+        top_want(t, WISH_HOST)->number = (int64_t)which;
+}
+
+static void next_host(struct top *t, int by)
+{
+    int64_t count = (int64_t)t->host_count;
+    for (int64_t i = 0; i < count; i++)
+        if (t->hosts[i] == t)
+            show_host(t, (size_t)((i + by + count) % count));
+}
+
 static void key_main(struct top *t, int key)
 {
     if (key_of_guard(t, key))
         return;
-    if (key >= '1' && key < '1' + TAB_COUNT)
+    int tabs = (int)top_tab_count(t);
+    if (t->tab == TAB_HOSTS && key == TOP_KEY_ENTER) {
+        show_host(t, t->host_choice);
+        return;
+    }
+    if (key >= '1' && key < '1' + tabs)
         open_tab(t, (enum top_tab)(key - '1'));
     switch (key) {
     case 'q': top_want(t, WISH_END); break;
     case '?': t->mode = MODE_HELP; break;
-    case TOP_KEY_TAB: open_tab(t, (t->tab + 1) % TAB_COUNT); break;
-    case TOP_KEY_BACK_TAB: open_tab(t, (t->tab + TAB_COUNT - 1) % TAB_COUNT); break;
+    case TOP_KEY_TAB: open_tab(t, (enum top_tab)(((int)t->tab + 1) % tabs)); break;
+    case TOP_KEY_BACK_TAB: open_tab(t, (enum top_tab)(((int)t->tab + tabs - 1) % tabs)); break;
     case TOP_KEY_ENTER: open_tab(t, t->tab == TAB_WHY ? TAB_OVERVIEW : TAB_WHY); break;
     case TOP_KEY_ESCAPE: escape(t); break;
     case 'n': go_live(t); break;
@@ -563,6 +586,8 @@ static void key_main(struct top *t, int key)
         break;
     case 'd':
     case 'i': open_details(t); break;
+    case '<': next_host(t, -1); break;
+    case '>': next_host(t, 1); break;
     case 'F': follow(t); break;
     case ' ': tag(t); break;
     case 'c': copy(t); break;
@@ -621,6 +646,11 @@ static void click(struct top *t, const struct zone *z, int x)
         break;
     }
     case ZONE_HEADLINE: open_tab(t, TAB_WHY); break;
+    case ZONE_HOST:
+        if (t->host_choice == (size_t)z->number)
+            show_host(t, t->host_choice);
+        t->host_choice = (size_t)z->number;
+        break;
     case ZONE_WORKER: t->worker = (size_t)z->number; break;
     case ZONE_KEY: top_key(t, (int)z->number); break;
     }

@@ -207,7 +207,7 @@ def test_wrong_usage(here):
     for args in (("--host", "a b", "status"), ("--host", "-oProxyCommand=id", "status"), ("--host", "ssh://-oProxyCommand=id", "status"),
                  ("--host", "name:99999", "status"), ("--host", "ssh://a;b", "status"), ("--host", "", "status"),
                  ("--host", "a", "serve"), ("--host", "a", "--source", "sim", "status"), ("--host", "a", "--direct", "ps"),
-                 ("--host", "a", "--socket", "/x", "ps"), ("--host", "a", "guard", "attach", "1"), ("--host", "a", "--host", "b", "top")):
+                 ("--host", "a", "--socket", "/x", "ps"), ("--host", "a", "guard", "attach", "1"), ("--host", "a", "--host", "b", "wait", "--until", "utilization > 1%")):
         done = here(*args)
         assert done.returncode == 2 and "--host" in done.stderr and done.stdout == "", (args, done)
 
