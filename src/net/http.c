@@ -84,7 +84,7 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
         curl.easy_setopt(c, CURLOPT_CAINFO, r->tls_ca);
     if (r->body) {
         curl.easy_setopt(c, CURLOPT_POSTFIELDS, r->body);
-        curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)strlen(r->body));
+        curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)(r->body_len ? r->body_len : strlen(r->body)));
     }
     curl.easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
     curl_set_cancel(c, r->cancel);

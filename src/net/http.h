@@ -12,6 +12,7 @@ struct http_request {
     const char *method;         /* "GET", "POST", ... */
     const char *url;            /* http or https; redirects are not followed */
     const char *body;           /* NULL: none */
+    size_t body_len;            /* 0: it is a text; else its bytes */
     const char *content_type;   /* NULL: application/json */
     const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
     const char *unix_socket;    /* NULL: by network */

@@ -39,6 +39,7 @@ class UnixConnection(http.client.HTTPConnection):
 class Daemon:
     def __init__(self, folder, args, env, through=()):
         self.folder, self.lines, self.address = folder, [], None
+        self.args, self.given, self.through = args, env, through
         self.env = environment(folder, **dict({"WHIRR_SERVER_SOCKET": str(folder / "whirr.sock")}, **env))
         self.started = time.monotonic()
         self.process = subprocess.Popen([*through, WHIRR, "serve", "--store", "none", *args], env=self.env, stdin=subprocess.DEVNULL,
@@ -139,6 +140,12 @@ class Starter:
         daemon = Daemon(folder, ["--listen", listen, *more, *args], env, through)
         self.running.append(daemon)
         return daemon
+
+    def again(self, daemon):
+        """The same daemon once more, in its own directory, after it has ended."""
+        fresh = Daemon(daemon.folder, daemon.args, daemon.given, daemon.through)
+        self.running.append(fresh)
+        return fresh
 
     def stop(self):
         for daemon in self.running:

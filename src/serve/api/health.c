@@ -83,6 +83,7 @@ void service_health_write(struct server *server, struct buf *out, enum health_st
     jw_end(&j);
     part(&j, &server->parts, "store");
     part(&j, &server->parts, "guard");
+    part(&j, &server->parts, "push");
     jw_key_object(&j, "server");
     jw_key_int(&j, "connections", (int64_t)server->loop.conn_count);
     jw_key_int(&j, "requests_total", (int64_t)server->requests_total);

@@ -264,6 +264,12 @@ void server_set_rests(struct server *s, const struct gpu_rest *rests, size_t cou
     data_set_rests(&s->data, rests, count);
 }
 
+struct str server_metrics_text(struct server *s)
+{
+    const struct blob *text = data_body(&s->data, BODY_PROMETHEUS);
+    return text ? (struct str){text->at, text->len} : (struct str){0};
+}
+
 void server_set_usual(struct server *s, const struct baselines *usual)
 {
     data_set_usual(&s->data, usual);

@@ -82,6 +82,9 @@ struct why;
 /* What `why` answers of the newest sample; good until the next one. NULL: there is none yet. In the loop's thread. */
 const struct why *server_why(struct server *s);
 
+/* The text of /metrics for the newest sample, until the next call into the server; empty: out of memory. In the loop's thread. */
+struct str server_metrics_text(struct server *s);
+
 /* Settings that can change while running; certificates and tokens are read again. Says what failed in err, but applies the rest. */
 int server_reload(struct server *s, const struct server_options *options, struct error *err);
 

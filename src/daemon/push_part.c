@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Push as a part of the daemon: hands the text of /metrics to the senders of [push.NAME], each at its own interval. Also tells
+ * Prometheus which hosts to scrape.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "config/places.h"
+#include "daemon/part.h"
+#include "format/json/json.h"
+#include "format/prometheus/prometheus.h"
+#include "push/sender.h"
+#include "serve/http/server.h"
+
+enum { SENDERS_MAX = 16, EARLY_MS = 500 };
+
+struct push_part {
+    struct server *server;
+    const struct config *config; /* of the start */
+    struct {
+        struct push_sender *sender;
+        int64_t every_ms;
+        struct mono given;
+    } list[SENDERS_MAX];
+    size_t count;
+};
+
+static void say(void *user, enum log_level level, const char *message)
+{
+    (void)user;
+    log_write(level, message, (const struct log_field[]){{0}});
+}
+
+static void open_sender(struct push_part *p, const struct part_host *host, const struct config_push *settings, const char *folder)
+{
+    struct error err = {0};
+    char name[HOST_NAME_SIZE] = "";
+    for (size_t i = 0; i < host->config->metrics.labels.count; i++)
+        if (strcmp(host->config->metrics.labels.pairs[i].key, "host") == 0)
+            str_copy(name, sizeof name, str_from(host->config->metrics.labels.pairs[i].value));
+    if (!name[0])
+        gethostname(name, sizeof name - 1);
+    const struct push_setup setup = {.env = host->env, .folder = folder, .host = name, .say = say};
+    struct push_sender *sender = push_sender_new(&setup, settings, &err);
+    if (!sender) {
+        log_error("metrics are not pushed", LOG_TEXT("push", settings->entry.name), LOG_TEXT("error", err.text));
+        return;
+    }
+    p->list[p->count].sender = sender;
+    p->list[p->count++].every_ms = settings->interval_ms;
+}
+
+static void *open_push(const struct part_host *host, struct error *ret)
+{
+    (void)ret;
+    struct push_part *p = calloc(1, sizeof *p);
+    char state[PLACE_SIZE], folder[PLACE_SIZE + 8] = "";
+    struct error err = {0};
+    if (!p)
+        return NULL;
+    p->config = host->config;
+    size_t count = host->config->push_count;
+    if (count && place_state(state, &err) == 0) {
+        snprintf(folder, sizeof folder, "%s/push", state);
+        mkdir(folder, 0700);
+    } else if (count) {
+        log_warn("what is to be pushed will not survive a restart", LOG_TEXT("error", err.text));
+    }
+    for (size_t i = 0; i < count && i < SENDERS_MAX; i++)
+        open_sender(p, host, &host->config->push[i], folder[0] ? folder : NULL);
+    if (count > SENDERS_MAX)
+        log_error("too many [push.NAME] tables, the last ones are ignored", LOG_INT("most", SENDERS_MAX));
+    return p;
+}
+
+static int start(void *part, const struct part_host *host)
+{
+    ((struct push_part *)part)->server = host->server;
+    return 0;
+}
+
+/* Samples come in their own rhythm: one that is a little early is the right one. */
+static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+{
+    struct push_part *p = part;
+    (void)facts;
+    for (size_t i = 0; i < p->count; i++) {
+        bool due = !p->list[i].given.ns || mono_since_ms(s->taken, p->list[i].given) + EARLY_MS >= p->list[i].every_ms;
+        struct str text = due ? server_metrics_text(p->server) : (struct str){0};
+        if (!text.len)
+            continue;
+        p->list[i].given = s->taken;
+        push_sender_give(p->list[i].sender, text, s->taken_at);
+    }
+}
+
+static void close_push(void *part)
+{
+    struct push_part *p = part;
+    for (size_t i = 0; p && i < p->count; i++)
+        push_sender_free(p->list[i].sender);
+    free(p);
+}
+
+/* ---- how it goes ---- */
+
+static void series(struct buf *out, const struct push_part *p, const char *name, const char *type, const char *help,
+                   double (*value)(const struct push_stats *))
+{
+    prometheus_head(out, name, type, help);
+    for (size_t i = 0; i < p->count; i++) {
+        struct push_stats stats;
+        push_sender_stats(p->list[i].sender, &stats);
+        buf_printf(out, "%s{", name);
+        prometheus_label(out, true, "push", stats.name);
+        buf_char(out, '}');
+        prometheus_value(out, value(&stats));
+    }
+}
+
+static double sent(const struct push_stats *s)
+{
+    return (double)s->sent_samples;
+}
+
+static double refused(const struct push_stats *s)
+{
+    return (double)s->refused_samples;
+}
+
+static double lost(const struct push_stats *s)
+{
+    return (double)s->lost_samples;
+}
+
+static double waiting(const struct push_stats *s)
+{
+    return (double)s->queue.samples;
+}
+
+static double bytes(const struct push_stats *s)
+{
+    return (double)s->queue.bytes;
+}
+
+static void metrics(void *part, const struct snapshot *s, struct buf *out)
+{
+    const struct push_part *p = part;
+    (void)s;
+    if (!p->count)
+        return;
+    series(out, p, "whirr_push_samples_sent_total", "counter", "Samples that the other side has accepted", sent);
+    series(out, p, "whirr_push_samples_refused_total", "counter", "Samples that the other side has refused for good", refused);
+    series(out, p, "whirr_push_samples_lost_total", "counter", "Samples that found no room in the queue", lost);
+    series(out, p, "whirr_push_samples_waiting", "gauge", "Samples that wait to be sent", waiting);
+    series(out, p, "whirr_push_queue_bytes", "gauge", "Size of the requests that wait to be sent", bytes);
+}
+
+static void health(void *part, struct json_writer *j)
+{
+    const struct push_part *p = part;
+    jw_object(j);
+    jw_key_text(j, "state", p->count ? "on" : "off");
+    jw_key(j, "targets");
+    jw_array(j);
+    for (size_t i = 0; i < p->count; i++) {
+        struct push_stats s;
+        push_sender_stats(p->list[i].sender, &s);
+        jw_object(j);
+        jw_key_text(j, "name", s.name);
+        jw_key_text(j, "state", s.failing ? "retrying" : "ok");
+        jw_key_int(j, "samples_sent", (int64_t)s.sent_samples);
+        jw_key_int(j, "samples_refused", (int64_t)s.refused_samples);
+        jw_key_int(j, "samples_lost", (int64_t)s.lost_samples);
+        jw_key_int(j, "samples_waiting", (int64_t)s.queue.samples);
+        jw_key_int(j, "queue_bytes", s.queue.bytes);
+        json_time(j, "last_sent_at", s.last_sent_at);
+        json_words(j, "message", s.last_error);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
+static bool ill(void *part)
+{
+    const struct push_part *p = part;
+    for (size_t i = 0; i < p->count; i++) {
+        struct push_stats s;
+        push_sender_stats(p->list[i].sender, &s);
+        if (s.failing)
+            return true;
+    }
+    return false;
+}
+
+static int get_targets(void *part, const struct part_request *r, struct buf *out)
+{
+    const struct push_part *p = part;
+    (void)r;
+    struct json_writer j = JSON_WRITER(out);
+    json_scrape_targets(&j, p->config);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static const struct route routes_of_push[] = {{"/api/targets", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_targets}};
+
+const struct part_ops push_part_ops = {.name = "push",
+                                       .routes = routes_of_push,
+                                       .route_count = ARRAY_LEN(routes_of_push),
+                                       .open = open_push,
+                                       .start = start,
+                                       .sampled = sampled,
+                                       .metrics = metrics,
+                                       .health = health,
+                                       .ill = ill,
+                                       .close = close_push};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The labels of a line of text, unescaped and in order.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "push/push.h"
+
+enum { SPACE_MAX = 1 << 20 };
+
+void push_labels_init(struct push_labels *l)
+{
+    *l = (struct push_labels){.space = BUF(SPACE_MAX)};
+}
+
+void push_labels_done(struct push_labels *l)
+{
+    buf_done(&l->space);
+}
+
+/* Places in `space` move while it grows: until the end a view holds an offset. */
+static bool add(struct push_labels *l, struct str name, size_t value_at)
+{
+    if (l->space.len == value_at) /* an empty label is none */
+        return true;
+    if (l->count == PUSH_LABELS_MAX)
+        return false;
+    l->list[l->count++] = (struct push_label){name, {(const char *)value_at, l->space.len - value_at}};
+    return true;
+}
+
+/* Behind the opening quote; returns the position behind the closing one, 0: there is none. */
+static size_t unescape(struct push_labels *l, struct str s, size_t at)
+{
+    for (; at < s.len && s.at[at] != '"'; at++) {
+        char c = s.at[at];
+        if (c == '\\' && at + 1 < s.len) {
+            c = s.at[++at];
+            c = c == 'n' ? '\n' : c;
+        }
+        buf_char(&l->space, c);
+    }
+    return at < s.len ? at + 1 : 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    struct str x = ((const struct push_label *)a)->name, y = ((const struct push_label *)b)->name;
+    int order = memcmp(x.at, y.at, MIN_OF(x.len, y.len));
+    return order ? order : (x.len > y.len) - (x.len < y.len);
+}
+
+static bool has(const struct push_labels *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (str_is(l->list[i].name, name))
+            return true;
+    return false;
+}
+
+static bool add_missing(struct push_labels *l, const char *name, struct str value)
+{
+    size_t at = l->space.len;
+    if (!value.len || has(l, name))
+        return true;
+    buf_str(&l->space, value);
+    return add(l, str_from(name), at);
+}
+
+static bool read_pairs(struct push_labels *l, struct str s, size_t at)
+{
+    while (at < s.len && s.at[at] != '}') {
+        size_t begin = at;
+        while (at < s.len && s.at[at] != '=')
+            at++;
+        struct str name = {s.at + begin, at - begin};
+        if (at + 1 >= s.len || s.at[at + 1] != '"')
+            return false;
+        size_t value = l->space.len;
+        at = unescape(l, s, at + 2);
+        if (!at || !add(l, name, value))
+            return false;
+        at += at < s.len && s.at[at] == ',';
+    }
+    return true;
+}
+
+bool push_labels_read(struct push_labels *l, struct str series, struct str job, struct str instance)
+{
+    size_t end = 0;
+    l->count = 0;
+    l->space.len = 0;
+    while (end < series.len && series.at[end] != '{')
+        end++;
+    buf_add(&l->space, series.at, end);
+    if (!end || !add(l, STR("__name__"), 0) || (end < series.len && !read_pairs(l, series, end + 1)))
+        return false;
+    if (!add_missing(l, "job", job) || !add_missing(l, "instance", instance) || l->space.failed)
+        return false;
+    for (size_t i = 0; i < l->count; i++)
+        l->list[i].value.at = l->space.at + (size_t)l->list[i].value.at;
+    qsort(l->list, l->count, sizeof *l->list, by_name);
+    return true;
+}

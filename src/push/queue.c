@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The queue: a sorted list of what is in the directory.
+ */
+#include "push/queue.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/keep.h"
+
+enum { FOLDER_SIZE = 4200, NAME_DIGITS = 20, BODY_MAX = 64 << 20 };
+
+struct push_waiting {
+    uint64_t number;
+    uint32_t samples;
+    int64_t bytes;
+    char *memory; /* NULL: it is in its file */
+};
+
+struct push_queue {
+    char folder[FOLDER_SIZE]; /* "": none */
+    int64_t bytes_max, bytes;
+    struct push_waiting *list;
+    size_t first, count, capacity; /* list[first] is the oldest */
+    size_t in_memory;
+    uint64_t next, samples, lost_samples;
+};
+
+static void path_of(const struct push_queue *q, const struct push_waiting *w, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%0*" PRIu64 ".%" PRIu32, q->folder, NAME_DIGITS, w->number, w->samples);
+}
+
+static bool append(struct push_queue *q, struct push_waiting w)
+{
+    if (q->first && q->first + q->count == q->capacity) {
+        memmove(q->list, q->list + q->first, q->count * sizeof *q->list);
+        q->first = 0;
+    }
+    if (q->count == q->capacity) {
+        size_t capacity = MAX_OF((size_t)64, 2 * q->capacity);
+        struct push_waiting *list = realloc(q->list, capacity * sizeof *list);
+        if (!list)
+            return false;
+        q->list = list;
+        q->capacity = capacity;
+    }
+    q->list[q->first + q->count++] = w;
+    q->bytes += w.bytes;
+    q->samples += w.samples;
+    q->in_memory += w.memory != NULL;
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct push_waiting *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool read_name(const char *name, struct push_waiting *ret)
+{
+    struct str rest = str_from(name), number;
+    uint64_t samples;
+    if (!str_cut(&rest, '.', &number) || number.len != NAME_DIGITS || strspn(number.at, "0123456789") != NAME_DIGITS ||
+        !str_to_u64(rest, &samples) || samples > UINT32_MAX)
+        return false;
+    ret->number = strtoull(number.at, NULL, 10);
+    ret->samples = (uint32_t)samples;
+    return true;
+}
+
+/* What a run before this one left. A file that was being written then is not whole and goes. */
+static void look(struct push_queue *q)
+{
+    DIR *dir = opendir(q->folder);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        struct push_waiting w = {0};
+        char path[FOLDER_SIZE + 300];
+        struct stat st;
+        snprintf(path, sizeof path, "%s/%.255s", q->folder, e->d_name);
+        if (str_ends(str_from(e->d_name), ".new"))
+            unlink(path);
+        else if (read_name(e->d_name, &w) && stat(path, &st) == 0) {
+            w.bytes = st.st_size;
+            append(q, w);
+        }
+    }
+    if (dir)
+        closedir(dir);
+    if (q->count)
+        qsort(q->list + q->first, q->count, sizeof *q->list, by_number);
+    if (q->count)
+        q->next = q->list[q->first + q->count - 1].number + 1;
+}
+
+struct push_queue *push_queue_new(const char *folder, int64_t bytes_max)
+{
+    struct push_queue *q = calloc(1, sizeof *q);
+    if (!q)
+        return NULL;
+    q->bytes_max = bytes_max;
+    q->next = 1;
+    if (folder && strlen(folder) < sizeof q->folder && (mkdir(folder, 0700) == 0 || errno == EEXIST)) {
+        str_copy(q->folder, sizeof q->folder, str_from(folder));
+        look(q);
+    }
+    return q;
+}
+
+void push_queue_free(struct push_queue *q)
+{
+    for (size_t i = 0; q && i < q->count; i++)
+        free(q->list[q->first + i].memory);
+    if (q)
+        free(q->list);
+    free(q);
+}
+
+static int write_file(const char *path, struct str body)
+{
+    char fresh[FOLDER_SIZE + 64];
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    AUTO_CLOSE int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int rc = fd < 0 ? -errno : 0;
+    while (rc == 0 && body.len) {
+        ssize_t sent = write(fd, body.at, body.len);
+        if (sent < 0 && errno != EINTR)
+            rc = -errno;
+        else if (sent > 0)
+            body = (struct str){body.at + sent, body.len - (size_t)sent};
+    }
+    if (rc == 0 && rename(fresh, path) < 0)
+        rc = -errno;
+    if (rc < 0 && fd >= 0)
+        unlink(fresh);
+    return rc;
+}
+
+static void give_way(struct push_queue *q)
+{
+    q->lost_samples += q->list[q->first].samples;
+    push_queue_drop_first(q);
+}
+
+/* The newest wait in memory only while the disk cannot be written: few of them. */
+static int put_in_memory(struct push_queue *q, struct push_waiting w, struct str body)
+{
+    while (q->in_memory >= PUSH_MEMORY_MAX && q->count)
+        give_way(q);
+    w.memory = malloc(body.len + 1);
+    if (!w.memory)
+        return -ENOMEM;
+    memcpy(w.memory, body.at, body.len);
+    if (append(q, w))
+        return 0;
+    free(w.memory);
+    return -ENOMEM;
+}
+
+int push_queue_put(struct push_queue *q, struct str body, uint32_t samples, struct error *err)
+{
+    struct push_waiting w = {.number = q->next++, .samples = samples, .bytes = (int64_t)body.len};
+    char path[FOLDER_SIZE + 48];
+    while (q->count && q->bytes + w.bytes > q->bytes_max)
+        give_way(q);
+    path_of(q, &w, path, sizeof path);
+    int rc = q->folder[0] ? write_file(path, body) : -ENOENT;
+    if (rc == 0 && !append(q, w)) {
+        unlink(path);
+        rc = -ENOMEM;
+    } else if (rc == 0) {
+        return 0;
+    }
+    if (put_in_memory(q, w, body) < 0)
+        q->lost_samples += samples;
+    return q->folder[0] ? error_set(err, rc, "cannot write '%s': %s", path, strerror(-rc)) : 0;
+}
+
+bool push_queue_first(struct push_queue *q, struct buf *body, uint32_t *samples)
+{
+    while (q->count) {
+        const struct push_waiting *w = &q->list[q->first];
+        char path[FOLDER_SIZE + 48];
+        struct error err = {0};
+        size_t before = body->len;
+        path_of(q, w, path, sizeof path);
+        *samples = w->samples;
+        if (w->memory) {
+            buf_add(body, w->memory, (size_t)w->bytes);
+            return true;
+        }
+        if (keep_read(path, body, &err) == 0 && (int64_t)(body->len - before) == w->bytes)
+            return true;
+        body->len = before;
+        give_way(q);
+    }
+    return false;
+}
+
+void push_queue_drop_first(struct push_queue *q)
+{
+    if (!q->count)
+        return;
+    struct push_waiting *w = &q->list[q->first];
+    char path[FOLDER_SIZE + 48];
+    path_of(q, w, path, sizeof path);
+    q->bytes -= w->bytes;
+    q->samples -= w->samples;
+    q->in_memory -= w->memory != NULL;
+    if (w->memory)
+        free(w->memory);
+    else
+        unlink(path);
+    q->first++;
+    if (--q->count == 0)
+        q->first = 0;
+}
+
+void push_queue_get(const struct push_queue *q, struct push_queue_state *ret)
+{
+    *ret =
+        (struct push_queue_state){.requests = q->count, .bytes = q->bytes, .samples = q->samples, .lost_samples = q->lost_samples};
+}

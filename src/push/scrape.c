@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads the text of /metrics line by line, and finds the series that have ended since the last one.
+ */
+#include "push/push.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+static size_t count_lines(struct str text)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < text.len; i++)
+        count += text.at[i] == '\n';
+    return count;
+}
+
+/* The value stands behind the last space: labels may have spaces, numbers have none, and whirr writes no time stamps. */
+static bool read_line(struct str line, struct push_line *ret)
+{
+    const char *space = memrchr(line.at, ' ', line.len);
+    if (!space)
+        return false;
+    ret->series = (struct str){line.at, (size_t)(space - line.at)};
+    return str_to_double((struct str){space + 1, line.len - ret->series.len - 1}, &ret->value);
+}
+
+int push_scrape_init(struct push_scrape *s, struct str text, struct wall at)
+{
+    *s = (struct push_scrape){.at = at, .text = malloc(text.len + 1)};
+    s->lines = calloc(count_lines(text), sizeof *s->lines);
+    if (!s->text || !s->lines) {
+        push_scrape_done(s);
+        return -ENOMEM;
+    }
+    memcpy(s->text, text.at, text.len);
+    s->text[text.len] = '\0';
+    struct str rest = {s->text, text.len}, line;
+    bool counter = false;
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        if (str_starts(line, "# TYPE "))
+            counter = str_ends(line, " counter");
+        if (!line.len || line.at[0] == '#' || !read_line(line, &s->lines[s->count]))
+            continue;
+        s->lines[s->count++].counter = counter;
+    }
+    return 0;
+}
+
+void push_scrape_done(struct push_scrape *s)
+{
+    free(s->text);
+    free(s->lines);
+    *s = (struct push_scrape){0};
+}
+
+static uint64_t hash(struct str s)
+{
+    uint64_t h = 14695981039346656037ULL; /* FNV-1a */
+    for (size_t i = 0; i < s.len; i++)
+        h = (h ^ (unsigned char)s.at[i]) * 1099511628211ULL;
+    return h;
+}
+
+/* Open addressing; `slots` is a power of two and never full. 0: free, else the position + 1. */
+static void insert(uint32_t *table, size_t slots, const struct push_line *lines, size_t at)
+{
+    size_t slot = hash(lines[at].series) & (slots - 1);
+    while (table[slot])
+        slot = (slot + 1) & (slots - 1);
+    table[slot] = (uint32_t)at + 1;
+}
+
+static bool contains(const uint32_t *table, size_t slots, const struct push_line *lines, struct str series)
+{
+    for (size_t slot = hash(series) & (slots - 1); table[slot]; slot = (slot + 1) & (slots - 1))
+        if (str_equal(lines[table[slot] - 1].series, series))
+            return true;
+    return false;
+}
+
+int push_mark_stale(struct push_scrape *now, const struct push_scrape *before)
+{
+    size_t slots = 16, count = now->count;
+    while (slots < 2 * count)
+        slots *= 2;
+    AUTO_FREE uint32_t *table = calloc(slots, sizeof *table);
+    struct push_line *lines = realloc(now->lines, (count + before->count + 1) * sizeof *lines);
+    if (lines)
+        now->lines = lines;
+    if (!table || !lines)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        insert(table, slots, lines, i);
+    for (size_t i = 0; i < before->count; i++)
+        if (!before->lines[i].stale && !contains(table, slots, lines, before->lines[i].series)) {
+            lines[now->count] = before->lines[i];
+            lines[now->count++].stale = true;
+        }
+    return 0;
+}
+
+struct wall push_time(struct wall now, struct wall last)
+{
+    if (now.ms <= last.ms && last.ms - now.ms < PUSH_BACK_MS)
+        return (struct wall){last.ms + 1};
+    return now;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Snappy's block format, as its format description has it: the length, then literals and copies of what came before.
+ *
+ *   literal   00 in the low bits, the length - 1 in the high six, or 60 and 61 there and the length - 1 in one or two bytes
+ *   copy      10 in the low bits, the length - 1 (1 to 64) in the high six, then the distance in two bytes
+ *
+ * Each block of 64 KiB is compressed on its own, so that a distance always fits into two bytes. A table remembers where each four
+ * bytes were seen last; metrics repeat their labels, and that is enough to find them.
+ */
+#include "base/cleanup.h"
+#include "push/push.h"
+
+enum { BLOCK = 65536, HASH_BITS = 13, HASH_SIZE = 1 << HASH_BITS, MATCH_MIN = 4, COPY_MAX = 64, LITERAL_MAX = 65536 };
+enum { TAG_LITERAL = 0, TAG_COPY_2 = 2, LITERAL_SHORT = 60, LITERAL_ONE_BYTE = 60, LITERAL_TWO_BYTES = 61 };
+
+static uint32_t load(const unsigned char *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static size_t slot_of(uint32_t four)
+{
+    return (four * 0x1e35a7bdU) >> (32 - HASH_BITS);
+}
+
+static void put_literal(struct buf *out, const unsigned char *at, size_t len)
+{
+    if (!len)
+        return;
+    size_t n = len - 1;
+    if (n < LITERAL_SHORT) {
+        buf_char(out, (char)(n << 2 | TAG_LITERAL));
+    } else if (n < 256) {
+        buf_add(out, (const char[]){(char)(LITERAL_ONE_BYTE << 2), (char)n}, 2);
+    } else {
+        buf_add(out, (const char[]){(char)(LITERAL_TWO_BYTES << 2), (char)n, (char)(n >> 8)}, 3);
+    }
+    buf_add(out, (const char *)at, len);
+}
+
+static void put_copy(struct buf *out, size_t distance, size_t len)
+{
+    while (len) {
+        size_t piece = MIN_OF(len, (size_t)COPY_MAX);
+        buf_add(out, (const char[]){(char)((piece - 1) << 2 | TAG_COPY_2), (char)distance, (char)(distance >> 8)}, 3);
+        len -= piece;
+    }
+}
+
+static void put_block(struct buf *out, const unsigned char *block, size_t len)
+{
+    uint16_t seen[HASH_SIZE] = {0};
+    size_t at = 0, literal = 0;
+    while (at + MATCH_MIN <= len) {
+        uint32_t four = load(block + at);
+        size_t slot = slot_of(four), before = seen[slot];
+        seen[slot] = (uint16_t)at;
+        if (before >= at || load(block + before) != four) {
+            at++;
+            continue;
+        }
+        size_t match = MATCH_MIN;
+        while (at + match < len && block[before + match] == block[at + match])
+            match++;
+        put_literal(out, block + literal, at - literal);
+        put_copy(out, at - before, match);
+        at += match;
+        literal = at;
+    }
+    put_literal(out, block + literal, len - literal);
+}
+
+void push_snappy(struct buf *out, struct str plain)
+{
+    char head[10];
+    size_t head_len = 0;
+    uint64_t rest = plain.len;
+    for (; rest >= 0x80; rest >>= 7)
+        head[head_len++] = (char)(rest | 0x80);
+    head[head_len++] = (char)rest;
+    buf_add(out, head, head_len);
+    for (size_t at = 0; at < plain.len; at += BLOCK)
+        put_block(out, (const unsigned char *)plain.at + at, MIN_OF(plain.len - at, (size_t)BLOCK));
+}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Push, against the databases of Debian's packages and a stand-in that fails on demand: in order, nothing lost, nothing doubled."""
+import json
+import math
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+import targets
+from tsdb import Prometheus, VictoriaMetrics
+from waiting import eventually
+
+STALE = 0x7FF0000000000002
+
+
+def settings(tmp_path, url, more="", name="db"):
+    config = tmp_path / "push.toml"
+    config.write_text(f'[metrics]\nlabels = {{ host = "box" }}\n[push.{name}]\nurl = "{url}"\ninterval = "200ms"\n{more}\n')
+    config.chmod(0o600)
+    return str(config)
+
+
+def pushed(daemon):
+    return daemon.json("/api/health")["push"]["targets"][0]
+
+
+def decode(body):
+    """A WriteRequest, read by Google's protobuf and Google's snappy: [(labels, bits of the value, time)]."""
+    snappy = pytest.importorskip("snappy")
+    descriptor_pb2 = pytest.importorskip("google.protobuf.descriptor_pb2")
+    from google.protobuf import descriptor_pool, message_factory
+    if not hasattr(decode, "request"):
+        file = descriptor_pb2.FileDescriptorProto(name="write.proto", package="w", syntax="proto3")
+        for message, fields in {"Label": [("name", 1, 9, ""), ("value", 2, 9, "")], "Sample": [("value", 1, 1, ""), ("timestamp", 2, 3, "")],
+                                "TimeSeries": [("labels", 1, 11, ".w.Label"), ("samples", 2, 11, ".w.Sample")],
+                                "WriteRequest": [("timeseries", 1, 11, ".w.TimeSeries")]}.items():
+            m = file.message_type.add(name=message)
+            for field, number, kind, of in fields:
+                m.field.add(name=field, number=number, type=kind, label=3 if of else 1, **({"type_name": of} if of else {}))
+        pool = descriptor_pool.DescriptorPool()
+        pool.Add(file)
+        decode.request = message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName("w.WriteRequest"))
+    request = decode.request.FromString(snappy.decompress(body))
+    found = []
+    for series in request.timeseries:
+        labels = [(l.name, l.value) for l in series.labels]
+        assert labels == sorted(labels) and len({n for n, _ in labels}) == len(labels) and all(v for _, v in labels), labels
+        found += [(dict(labels), struct.unpack("<Q", struct.pack("<d", s.value))[0], s.timestamp) for s in series.samples]
+    return found
+
+
+def number(bits):
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
+@pytest.fixture
+def hook():
+    target = targets.Target(lambda request: (204, {}, b""))
+    yield target
+    target.close()
+
+
+def test_requests_are_what_the_specification_wants(start, tmp_path, hook):
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/api/v1/write"), 'headers = { X-Scope-OrgID = "team" }'))
+    eventually(lambda: len(hook.requests) >= 3, explain=d.log)
+    first = hook.requests[0]
+    headers = {k.lower(): v for k, v in first.headers.items()}
+    assert first.path == "/api/v1/write" and headers["content-type"] == "application/x-protobuf" and headers["content-encoding"] == "snappy"
+    assert headers["x-prometheus-remote-write-version"] == "0.1.0" and headers["user-agent"].startswith("whirr/")
+    assert headers["x-scope-orgid"] == "team"
+    samples = decode(first.body)
+    assert len({t for _, _, t in samples}) == 1 and abs(samples[0][2] / 1000 - time.time()) < 60
+    assert all(l["job"] == "whirr" and l["instance"] == "box" and l["host"] == "box" for l, _, _ in samples)
+    scraped = {line.rsplit(" ", 1)[0].split("{")[0] for line in d.get("/metrics").body.decode().splitlines() if line and line[0] != "#"}
+    assert {l["__name__"] for l, _, _ in samples} >= {n for n in scraped if n.startswith("gpu_")}
+    assert [number(b) for l, b, _ in samples if l["__name__"] == "gpu_devices"] == [2]
+
+
+def test_series_that_end_are_marked_stale(start, tmp_path, hook):
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w")), source="sim:gpus=1,scenario=gpu-lost,speed=30")
+    def stale():
+        return [l for r in list(hook.requests) for l, bits, _ in decode(r.body) if bits == STALE and l["__name__"] == "gpu_temperature_celsius"]
+    eventually(stale, 60, d.log)
+    before = len(hook.requests)
+    assert d.stop()[0] == 0
+    last = decode(hook.requests[-1].body)
+    assert len(hook.requests) > before and last and all(bits == STALE for _, bits, _ in last)
+
+
+def test_a_large_host_is_sent_in_batches(start, tmp_path, hook):
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w"), "batch = 50"))
+    eventually(lambda: len(hook.requests) > 12, explain=d.log)
+    sizes = [len(decode(r.body)) for r in list(hook.requests)]
+    assert max(sizes) == 50 and sizes.count(50) >= 4
+
+
+def check_order(samples):
+    """Each series has each time once, in order."""
+    last = {}
+    for labels, _, at in samples:
+        key = tuple(sorted(labels.items()))
+        assert at > last.get(key, 0), (labels, at, last.get(key))
+        last[key] = at
+
+
+def test_failures_are_retried_in_order(start, tmp_path, hook):
+    hook.answers = [(500, {}, b"no"), (503, {}, b""), (429, {"Retry-After": "2"}, b"slow down")]
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w")))
+    eventually(lambda: len(hook.requests) > 8, 60, d.log)
+    bodies = [r.body for r in hook.requests]
+    assert bodies[0] == bodies[1] == bodies[2] == bodies[3]  # the same one, until it was taken
+    assert hook.requests[3].at - hook.requests[2].at >= 1.9
+    accepted = [r for r in hook.requests if r.status == 204]
+    check_order([s for r in accepted for s in decode(r.body)])
+    times = [decode(r.body)[0][2] for r in accepted]
+    assert max(b - a for a, b in zip(times, times[1:])) < 1500  # no sample between was lost
+    assert len([line for line in d.log().splitlines() if "push db: cannot send" in line]) == 1 and "can be reached again" in d.log()
+
+
+def test_a_refusal_is_no_reason_to_stop(start, tmp_path, hook):
+    hook.answers = [(400, {}, b"out of order sample")]
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w")))
+    eventually(lambda: len(hook.requests) > 3, explain=d.log)
+    assert hook.requests[0].body != hook.requests[1].body
+    state = pushed(d)
+    assert state["samples_refused"] > 50 and state["state"] == "ok" and "out of order sample" in d.log()
+
+
+def test_a_kill_loses_nothing(start, tmp_path, hook):
+    """Killed while the other side is away: the next start sends what waited, first, and once."""
+    hook.judge = lambda request: (503, {}, b"")
+    config = settings(tmp_path, hook.url("/w"))
+    d = start("--interval", "0.2", "--config", config)
+    eventually(lambda: pushed(d)["samples_waiting"] > 300, explain=d.log)
+    d.process.send_signal(signal.SIGKILL)
+    d.process.wait()
+    hook.requests.clear()
+    hook.judge = lambda request: (204, {}, b"")
+    again = start.again(d)
+    eventually(lambda: pushed(again)["samples_waiting"] == 0 and pushed(again)["samples_sent"] > 600, 60, again.log)
+    again.stop()
+    check_order([s for r in hook.requests for s in decode(r.body)])
+
+
+@pytest.mark.parametrize("kind", [Prometheus, VictoriaMetrics])
+def test_a_real_database_away_and_back(start, tmp_path, kind):
+    if not kind.installed():
+        pytest.skip(f"no {kind.__name__} (tools/deps test)")
+    database = kind(tmp_path / "database").start()
+    d = start("--interval", "0.2", "--config", settings(tmp_path, database.url + database.write))
+    try:
+        eventually(lambda: database.query('gpu_temperature_celsius{host="box"}'), 60, d.log)
+        for how in (signal.SIGTERM, signal.SIGKILL):  # stopped, then killed
+            database.stop(how)
+            waiting = eventually(lambda: (s := pushed(d))["samples_waiting"] > 300 and s, 60, d.log)
+            assert waiting["state"] == "retrying" and waiting["samples_lost"] == 0
+            assert d.json("/api/health")["status"] == "degraded"
+            database.start()
+            eventually(lambda: pushed(d)["samples_waiting"] < 100, 90, d.log)
+        begin = d.json("/api/health")
+        eventually(lambda: d.json("/api/health")["status"] == "ok", 30, d.log)
+        assert pushed(d)["samples_lost"] == pushed(d)["samples_refused"] == 0, (begin, d.log())
+        # No sample is missing: one every 200 ms all along, each once.
+        raw = eventually(lambda: database.query("gpu_temperature_celsius{gpu='0'}[5m]"), 30)
+        times = [float(t) for t, _ in raw[0]["values"]]
+        assert len(raw) == 1 and times == sorted(set(times)) and len(times) > 10
+        assert max(b - a for a, b in zip(times, times[1:])) < 1.5, times
+        assert d.stop()[0] == 0
+        eventually(lambda: not database.query("gpu_temperature_celsius"), 30)  # the end is marked
+    finally:
+        database.stop()
+
+
+def test_a_full_disk_costs_nothing_while_the_other_side_is_there(start, tmp_path, hook):
+    """The directory of the queue cannot be written: what is new waits in memory."""
+    state = tmp_path / "state"
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w")), XDG_STATE_HOME=str(state))
+    eventually(lambda: len(hook.requests) >= 2, explain=d.log)
+    folder = state / "whirr" / "push" / "db"
+    assert folder.is_dir()
+    folder.rename(folder.with_name("gone"))
+    folder.write_text("in the way")
+    d.wait_log("push db: the last .* wait in memory")
+    before = len(hook.requests)
+    eventually(lambda: len(hook.requests) >= before + 5, explain=d.log)
+    assert pushed(d)["samples_lost"] == 0
+    folder.unlink()
+    folder.with_name("gone").rename(folder)
+    d.wait_log("push db: its queue can be written again")
+    check_order([s for r in hook.requests for s in decode(r.body)])
+
+
+def test_the_queue_on_disk_is_bounded(start, tmp_path, hook):
+    hook.judge = lambda request: (503, {}, b"")
+    d = start("--interval", "0.1", "--config", settings(tmp_path, hook.url("/w"), 'queue_size = "64KiB"'))
+    state = eventually(lambda: (s := pushed(d))["samples_lost"] > 0 and s, 60, d.log)
+    assert state["queue_bytes"] <= 65536
+    assert b"whirr_push_samples_lost_total" in d.get("/metrics").body
+
+
+def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook):
+    hook.judge = lambda request: (200, {"Content-Type": "application/json"}, b"{}")
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), 'protocol = "otlp"'), source="sim:gpus=1,scenario=training,model=rtx4090")
+    eventually(lambda: len(hook.requests) >= 3, explain=d.log)
+    body = json.loads(hook.requests[1].body)
+    resource = body["resourceMetrics"][0]
+    assert {a["key"]: a["value"]["stringValue"] for a in resource["resource"]["attributes"]} == {
+        "service.name": "whirr", "service.instance.id": "box", "host.name": "box"}
+    metrics = {m["name"]: m for m in resource["scopeMetrics"][0]["metrics"]}
+    live = d.json("/api/gpu/metrics")["gpus"][0]
+
+    def point(name):
+        kind = metrics[name].get("gauge") or metrics[name]["sum"]
+        return kind["dataPoints"][0], {a["key"]: a["value"]["stringValue"] for a in kind["dataPoints"][0]["attributes"]}
+
+    limit, attributes = point("hw.gpu.memory.limit")
+    assert limit["asDouble"] == live["memory_total_mb"] * 2**20 and metrics["hw.gpu.memory.limit"]["unit"] == "By"
+    assert attributes["hw.id"] == live["uuid"] and attributes["hw.name"] == live["name"]
+    assert metrics["hw.gpu.memory.usage"]["sum"]["isMonotonic"] is False and metrics["hw.energy"]["sum"]["isMonotonic"] is True
+    power, attributes = point("hw.power")
+    assert attributes["hw.type"] == "gpu" and metrics["hw.power"]["unit"] == "W" and power["asDouble"] > 10
+    temperature, attributes = point("hw.temperature")
+    assert attributes["hw.parent"] == live["uuid"] and attributes["hw.id"] != live["uuid"] and 10 < temperature["asDouble"] < 120
+    used, attributes = point("hw.gpu.utilization")
+    assert attributes["hw.gpu.task"] == "general" and 0 <= used["asDouble"] <= 1
+    assert "gpu_temperature_celsius" not in metrics and "gpu_clock_sm_hertz" in metrics
+    assert abs(int(temperature["timeUnixNano"]) / 1e9 - time.time()) < 60
+    names = [m["name"] for m in resource["scopeMetrics"][0]["metrics"]]
+    assert len(names) > 60 and not math.isnan(power["asDouble"])
+
+
+def test_hosts_to_scrape(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text('[hosts.gpu2]\naddress = "http://10.0.0.2:9447"\n')
+    config.chmod(0o600)
+    d = start("--interval", "60", "--config", str(config))
+    assert d.json("/api/targets") == [{"targets": ["10.0.0.2:9447"], "labels": {"host": "gpu2", "__scheme__": "http"}}]
+
+
+def test_prometheus_discovers_the_hosts(start, tmp_path):
+    if not Prometheus.installed():
+        pytest.skip("no prometheus (tools/deps test)")
+    other = start("--interval", "0.5")
+    config = tmp_path / "whirr.toml"
+    config.write_text(f'[hosts.gpu2]\naddress = "http://127.0.0.1:{other.port}"\n')
+    config.chmod(0o600)
+    d = start("--interval", "60", "--config", str(config))
+    prometheus = Prometheus(tmp_path / "prometheus", [])
+    (tmp_path / "prometheus" / "prometheus.yml").write_text(
+        f"global: {{scrape_interval: 1s}}\nscrape_configs:\n  - job_name: whirr\n    http_sd_configs: [{{url: '{d.url}/api/targets'}}]\n")
+    prometheus.start()
+    try:
+        eventually(lambda: prometheus.values('up{job="whirr", host="gpu2"}') == [1.0], 60, prometheus.log)
+    finally:
+        prometheus.stop()
+    assert subprocess.run(["promtool", "check", "config", str(tmp_path / "prometheus" / "prometheus.yml")], capture_output=True).returncode == 0
