@@ -79,6 +79,8 @@ static const char *group_example(const struct section *section)
                "/models/{id}/unload\"\n";
     if (strcmp(section->path, "notify") == 0)
         return "#[notify.ops]\n#type = \"webhook\"\n#url = \"http://127.0.0.1:9000/hook\"\n";
+    if (strcmp(section->path, "push") == 0)
+        return "#[push.central]\n#url = \"http://victoria.example.org:8428/api/v1/write\"\n";
     if (strcmp(section->path, "hosts") == 0)
         return "#[hosts.gpu2]\n#address = \"https://gpu2.example.org:9447\"\n#token = \"whirr_...\"\n";
     return "#[[alert]]\n#name = \"hot\"\n#when = \"temperature_celsius > 85 and utilization_percent > 10\"\n#for = \"30s\"\n"
