@@ -166,6 +166,8 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
     if (groups & GROUP_PROCESS)
         gpu_mark_shares_absent(out, READING_UNSUPPORTED);
     attribute_power(out, &w->idle_mw[position]);
+    if ((groups & GROUP_FAST) && !w->ops->host) /* a recording has its own */
+        out->effective_permille = gpu_effective_load(out);
     for (size_t i = 0; i < out->instance_count; i++) {
         struct gpu *instance = &out->instances[i];
         str_copy(instance->source, sizeof instance->source, str_from(out->source));

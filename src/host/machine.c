@@ -21,6 +21,7 @@ struct machine *machine_new(const struct env *env)
         m->env = env;
         m->window_ms = WINDOW_MS;
         m->sensor_count = -1;
+        m->zone_count = -1;
     }
     return m;
 }
@@ -68,7 +69,7 @@ static void keep_flow(const struct host *last, struct host *out)
     static const enum host_metric flow[] = {
         HOST_METRIC_net_rx_bytes_per_s,     HOST_METRIC_net_tx_bytes_per_s, HOST_METRIC_disk_read_bytes_per_s,
         HOST_METRIC_disk_write_bytes_per_s, HOST_METRIC_disk_busy_permille, HOST_METRIC_swap_in_pages_per_s,
-        HOST_METRIC_swap_out_pages_per_s,
+        HOST_METRIC_swap_out_pages_per_s,   HOST_METRIC_power_mw,           HOST_METRIC_cpu_power_mw,
     };
     keep(last, out, flow, ARRAY_LEN(flow));
 }
@@ -102,6 +103,7 @@ void machine_sample(struct machine *m, struct host *out)
     read_slow(m, out, now);
     if (new_window) {
         machine_read_flow(m, out, elapsed_ms);
+        machine_read_power(m, out, m->measured ? elapsed_ms : 0);
         m->at = now;
         m->measured = true;
     } else {

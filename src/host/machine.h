@@ -18,11 +18,19 @@ void machine_sample(struct machine *m, struct host *out);
 
 /* ---- The inside of struct machine: what is remembered between two samples, and the parts that read it. Not for others. */
 
-enum { CORES_MAX = 1024, SENSORS_MAX = 8, SENSOR_PATH_SIZE = 96 };
+enum { CORES_MAX = 1024, SENSORS_MAX = 8, ZONES_MAX = 16, SENSOR_PATH_SIZE = 96 };
 
 /* In the kernel's ticks, since the start of the machine. */
 struct cpu_time {
     uint64_t total, busy, iowait, steal;
+};
+
+/* A counter of energy. */
+struct power_zone {
+    char path[SENSOR_PATH_SIZE];
+    bool platform; /* the whole host, rather than a CPU */
+    bool seen;
+    int64_t last_uj, range_uj;
 };
 
 struct machine {
@@ -36,7 +44,10 @@ struct machine {
     bool swap_known;
     char sensors[SENSORS_MAX][SENSOR_PATH_SIZE]; /* of the CPU's temperature */
     int sensor_count;                            /* -1: not looked for yet */
-    struct host last;                            /* its rates are given while the window is too short */
+    struct power_zone zones[ZONES_MAX];
+    int zone_count;               /* -1: not looked for yet */
+    char meter[SENSOR_PATH_SIZE]; /* of the host's power; "" none */
+    struct host last;             /* its rates are given while the window is too short */
 };
 
 void machine_read_cpu(struct machine *m, struct host *out, bool new_window);
@@ -46,3 +57,5 @@ void machine_read_load(const struct env *env, struct host *out);
 void machine_read_pressure(const struct env *env, struct host *out);
 /* Network, disks and swapping, since the last call of it. */
 void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms);
+/* What the host draws, since the last call of it. */
+void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms);

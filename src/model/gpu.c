@@ -217,3 +217,18 @@ const char *gpu_short_name(const struct gpu *gpu)
     size_t word = strcspn(space + 1, " "), digits = strspn(space + 1, "0123456789");
     return word && digits < word && strpbrk(space + 1, "0123456789") ? space + 1 : name;
 }
+
+struct reading gpu_effective_load(const struct gpu *gpu)
+{
+    int64_t util, power, limit;
+    if (gpu->sm_active_permille.state == READING_OK || gpu->sm_active_permille.state == READING_PENDING)
+        return reading_absent(READING_UNSUPPORTED);
+    if (!reading_get(gpu->util_permille, &util))
+        return reading_absent(gpu->util_permille.state);
+    if (!reading_get(gpu->power_mw, &power))
+        return reading_absent(gpu->power_mw.state);
+    if (!reading_get(gpu->power_limit_mw, &limit) || limit <= 0)
+        return reading_absent(gpu->power_limit_mw.state == READING_OK ? READING_UNSUPPORTED : gpu->power_limit_mw.state);
+    int64_t load = (util * power + limit / 2) / limit;
+    return reading_ok(load < util ? load : util); /* above its limit for a moment: no more than it worked */
+}

@@ -109,7 +109,12 @@ void gpu_set_property(struct gpu *gpu, enum property property, const char *text)
 /* The process that explains the load best: most utilization, then most memory. NULL without processes. */
 const struct process *gpu_top_process(const struct gpu *gpu);
 
+/* Utilization is the share of time in which anything ran, however little: weighted by power it says how much. Absent where the GPU
+ * counts what its units do, which is better. */
+struct reading gpu_effective_load(const struct gpu *gpu);
+
 const char *gpu_state_name(enum gpu_state state);
-/* "RTX 4090" is as clear as "NVIDIA GeForce RTX 4090": without its maker, and without a family before a model. Points into the name. */
+/* "RTX 4090" is as clear as "NVIDIA GeForce RTX 4090": without its maker, and without a family before a model. Points into the
+ * name. */
 const char *gpu_short_name(const struct gpu *gpu);
 bool gpu_same(const struct gpu_id *a, const struct gpu_id *b); /* the same card: UUID, else PCI address, else name */

@@ -13,6 +13,11 @@ FILES = {
     "sys/block/sda/device/model": "d\n",
     "sys/class/hwmon/hwmon3/name": "k10temp\n",
     "sys/class/hwmon/hwmon3/temp1_input": "61250\n",
+    "sys/class/hwmon/hwmon4/name": "power_meter\n",
+    "sys/class/hwmon/hwmon4/power1_average": "412500000\n",
+    "sys/class/powercap/intel-rapl:0/name": "package-0\n",
+    "sys/class/powercap/intel-rapl:0/max_energy_range_uj": "262143328850\n",
+    "sys/class/powercap/intel-rapl:0/energy_uj": "1000000\n",
 }
 
 
@@ -29,8 +34,10 @@ def test_every_reading_comes_from_the_sysroot_and_what_is_not_there_is_absent(wh
     assert machine["memory_pressure_percent"] == 7.5 and machine["memory_stall_percent"] == 2 and machine["cpu_temperature_celsius"] == 61.25
     assert machine["cpu_pressure_percent"] is None and machine["absent"]["cpu_pressure_percent"] == "unsupported"
     assert machine["absent"]["network_rx_bytes_per_second"] == "pending" and machine["absent"]["disk_busy_percent"] == "pending"
+    assert machine["power_watts"] == 412.5 and machine["absent"]["cpu_power_watts"] == "pending"
     assert set(machine["absent"]) == {key for key, value in machine.items() if value is None}
     text = whirr("resources", "--sysroot", tmp_path).out
+    assert "412 W for the whole host" in text or "413 W for the whole host" in text
     assert "work waits 7% of the time for memory" in text and "12.0/16.0 GiB" in text
 
 

@@ -127,6 +127,18 @@ static void pressure_line(struct buf *out, const struct page *page, const struct
     page_wrap(out, page, INK_WARN, text.at, 9, 9);
 }
 
+/* All that draws power, as far as it is known. */
+static void power_line(struct buf *out, const struct page *page, const struct host *host)
+{
+    char text[NUMBER_SIZE];
+    if (host->power_mw.state != READING_OK)
+        return;
+    show_watts(text, page, host->power_mw);
+    page_cell(out, page, INK_FAINT, LEFT, "Power", 9);
+    page_ink(out, page, INK_PLAIN, str_from(text));
+    buf_text(out, " for the whole host\n");
+}
+
 void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host)
 {
     char text[NUMBER_SIZE], more[128] = "";
@@ -137,6 +149,10 @@ void table_resources(struct buf *out, const struct page *page, const struct snap
     if (more[0] && host->cpu_core_max_permille.state == READING_OK && cores > 1) {
         show_percent(text, page, host->cpu_core_max_permille);
         snprintf(more + strlen(more), sizeof more - strlen(more), ", busiest %s", text);
+    }
+    if (more[0] && host->cpu_power_mw.state == READING_OK) {
+        show_watts(text, page, host->cpu_power_mw);
+        snprintf(more + strlen(more), sizeof more - strlen(more), ", %s", text);
     }
     resource_bar(out, page, "CPU", INK_LOAD, host->cpu_permille, more);
     struct reading used = reading_get(host->mem_total_bytes, &total) && reading_get(host->mem_available_bytes, &available)
@@ -177,5 +193,6 @@ void table_resources(struct buf *out, const struct page *page, const struct snap
         page_cell(out, page, INK_FAINT, LEFT, "Disk", 9);
         page_wrap(out, page, INK_PLAIN, more, 9, 9);
     }
+    power_line(out, page, host);
     pressure_line(out, page, host);
 }

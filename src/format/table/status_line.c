@@ -34,6 +34,17 @@ static void total_words(char *text, const struct page *page, const struct snapsh
         show_watts(text, page, total);
 }
 
+/* "host 1420 W" by a sensor, else "CPU 95 W"; "" where neither is known. */
+static void host_words(char *text, size_t size, const struct page *page, const struct host *host)
+{
+    char watts[NUMBER_SIZE];
+    bool whole = host->power_mw.state == READING_OK;
+    show_watts(watts, page, whole ? host->power_mw : host->cpu_power_mw);
+    text[0] = '\0';
+    if (whole || host->cpu_power_mw.state == READING_OK)
+        snprintf(text, size, "%s %s", whole ? "host" : "CPU", watts);
+}
+
 /* The worst that is to be seen, and how much more there is: "GPU 1 is throttling (93 °C), 2 more". Its urgency is its ink. */
 static enum ink worst_words(char *text, size_t size, const struct snapshot *s, int only)
 {
@@ -86,7 +97,7 @@ static const char *sign_of(const struct page *page, enum ink ink)
 
 void status_verdict(struct buf *out, const struct page *page, const struct snapshot *s, int only)
 {
-    enum { HOST, SIMULATED, COUNT, POWER, VERDICT, PARTS };
+    enum { HOST, SIMULATED, COUNT, POWER, HOST_POWER, VERDICT, PARTS };
     struct {
         char text[FINDING_WORDS + HOST_NAME_SIZE];
         enum ink ink;
@@ -102,10 +113,13 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
     else
         snprintf(parts[COUNT].text, sizeof parts[COUNT].text, "%zu GPU%s", s->gpu_count, s->gpu_count == 1 ? "" : "s");
     total_words(parts[POWER].text, page, s, only);
+    if (only == ALL_GPUS && !any_simulated(s, only))
+        host_words(parts[HOST_POWER].text, sizeof parts[HOST_POWER].text, page, &s->host);
+    parts[HOST_POWER].ink = INK_FAINT;
     parts[VERDICT].ink = worst_words(worst, sizeof worst, s, only);
     snprintf(parts[VERDICT].text, sizeof parts[VERDICT].text, "%s %s", sign_of(page, parts[VERDICT].ink), worst);
     /* The verdict is what people came for: on a narrow page the rest makes room, the least important first. */
-    static const int dispensable[] = {POWER, COUNT, HOST};
+    static const int dispensable[] = {HOST_POWER, POWER, COUNT, HOST};
     int width = -3;
     for (int i = 0; i < PARTS; i++)
         width += parts[i].text[0] ? 3 + width_of(parts[i].text) : 0;

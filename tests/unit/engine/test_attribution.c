@@ -203,6 +203,24 @@ static void over_any_course_the_parts_are_the_whole(void **state)
     }
 }
 
+static void effective_load_is_utilization_weighted_by_power(void **state)
+{
+    (void)state;
+    struct gpu gpu = {.util_permille = reading_ok(1000), .power_mw = reading_ok(180000), .power_limit_mw = reading_ok(450000)};
+    assert_int_equal(gpu_effective_load(&gpu).value, 400); /* always something running, and not much of it */
+    gpu.power_mw = reading_ok(460000);
+    assert_int_equal(gpu_effective_load(&gpu).value, 1000);
+    gpu.power_limit_mw = reading_absent(READING_UNSUPPORTED);
+    assert_int_equal(gpu_effective_load(&gpu).state, READING_UNSUPPORTED);
+    gpu.power_limit_mw = reading_ok(450000);
+    gpu.power_mw = reading_absent(READING_DENIED);
+    assert_int_equal(gpu_effective_load(&gpu).state, READING_DENIED);
+    /* A GPU that counts what its units do needs no estimate. */
+    gpu.power_mw = reading_ok(180000);
+    gpu.sm_active_permille = reading_ok(900);
+    assert_int_equal(gpu_effective_load(&gpu).state, READING_UNSUPPORTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +233,7 @@ int main(void)
         TEST(the_only_process_gets_what_is_above_idle),
         TEST(without_processes_all_of_it_is_not_attributed),
         TEST(over_any_course_the_parts_are_the_whole),
+        TEST(effective_load_is_utilization_weighted_by_power),
     };
     return RUN_TESTS(tests);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/machine.h"
 
+#include <errno.h>
+
+#include "base/file.h"
 #include "sysroot.h"
 
 static const char NET_HEAD[] = "Inter-|   Receive                                                |  Transmit\n"
@@ -334,6 +337,100 @@ static void nonsense_is_absent(void **state)
     machine_free(m);
 }
 
+/* ---- power ---- */
+
+static void write_zone(struct sysroot *s, const char *zone, const char *name, long long uj)
+{
+    char path[128], text[32];
+    snprintf(path, sizeof path, "/sys/class/powercap/%s/name", zone);
+    snprintf(text, sizeof text, "%s\n", name);
+    sysroot_write(s, path, text);
+    snprintf(path, sizeof path, "/sys/class/powercap/%s/max_energy_range_uj", zone);
+    sysroot_write(s, path, "262143328850\n");
+    snprintf(path, sizeof path, "/sys/class/powercap/%s/energy_uj", zone);
+    snprintf(text, sizeof text, "%lld\n", uj);
+    sysroot_write(s, path, text);
+}
+
+static void packages_and_their_memory_add_up_and_wrap_around(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    write_zone(&s, "intel-rapl:0", "package-0", 262143000000);
+    write_zone(&s, "intel-rapl:0:0", "core", 1000);
+    write_zone(&s, "intel-rapl:0:1", "dram", 5000000);
+    write_zone(&s, "intel-rapl:1", "package-1", 7000000);
+    write_zone(&s, "intel-rapl-mmio:0", "package-0", 262143000000); /* the first one again */
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_power_mw.state, READING_PENDING);
+    assert_int_equal(h.power_mw.state, READING_UNSUPPORTED);
+    clock_manual_advance_ms(&s.clock, 2000);
+    write_zone(&s, "intel-rapl:0", "package-0", 100000000 - 328850); /* over the end of its range: 100 J */
+    write_zone(&s, "intel-rapl:0:0", "core", 90000000);
+    write_zone(&s, "intel-rapl:0:1", "dram", 25000000);    /* 20 J */
+    write_zone(&s, "intel-rapl:1", "package-1", 47000000); /* 40 J */
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_power_mw.state, READING_OK);
+    assert_in_range(h.cpu_power_mw.value, 79990, 80510);
+    clock_manual_advance_ms(&s.clock, 20); /* too soon for a new one */
+    machine_sample(m, &h);
+    assert_in_range(h.cpu_power_mw.value, 79990, 80510);
+    machine_free(m);
+}
+
+static void a_meter_or_the_platform_is_the_whole_host(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    write_zone(&s, "intel-rapl:1", "psys", 1000000);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    write_zone(&s, "intel-rapl:1", "psys", 43000000);
+    machine_sample(m, &h);
+    assert_int_equal(h.power_mw.value, 42000);
+    assert_int_equal(h.cpu_power_mw.state, READING_UNSUPPORTED);
+    machine_free(m);
+    sysroot_write(&s, "/sys/class/hwmon/hwmon7/name", "power_meter\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon7/power1_average", "1420000000\n");
+    m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_int_equal(h.power_mw.value, 1420000); /* at once, and rather than the platform's own idea */
+    machine_free(m);
+}
+
+static int deny_counters(int dir, const char *path, int flags)
+{
+    if (strstr(path, "energy_uj")) {
+        errno = EACCES;
+        return -1;
+    }
+    return file_calls_system.openat(dir, path, flags);
+}
+
+static void counters_that_only_root_may_read_are_denied(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    write_zone(&s, "intel-rapl:0", "package-0", 1000000);
+    const struct file_calls denying = {.openat = deny_counters, .read = file_calls_system.read};
+    file_calls_replace(&denying);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    machine_sample(m, &h);
+    file_calls_replace(NULL);
+    assert_int_equal(h.cpu_power_mw.state, READING_DENIED);
+    machine_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +446,9 @@ int main(void)
         TEST(the_busiest_disk_counts_not_the_sum_of_all),
         TEST(without_swap_nothing_is_swapped),
         TEST(the_hottest_package_is_the_cpus_temperature),
+        TEST(packages_and_their_memory_add_up_and_wrap_around),
+        TEST(a_meter_or_the_platform_is_the_whole_host),
+        TEST(counters_that_only_root_may_read_are_denied),
         TEST(an_empty_machine_is_absent_not_zero),
         TEST(nonsense_is_absent),
     };
