@@ -11,6 +11,7 @@
 #include <event2/util.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #include "guard/gate_http.h"
 #include "net/http_message.h"
 
-enum { CLIENTS_MAX = 4096, BUFFERED_MAX = 256 * 1024, RETRY_AFTER_S = 30 };
+enum { CLIENTS_MAX = 4096, BUFFERED_MAX = 256 * 1024, RETRY_AFTER_S = 30, LOOK_AGAIN_MS = 100 };
 
 enum link_state {
     LINK_HEAD,    /* between two requests */
@@ -58,7 +59,10 @@ struct gate {
     size_t link_count;
     _Atomic int mode;
     _Atomic bool ending;
-    _Atomic size_t in_flight, waiting;
+    _Atomic size_t in_flight, waiting, asking;
+    _Atomic uint64_t asked;
+    void (*_Atomic ring)(void *user);
+    void *_Atomic bell;
 };
 
 static void advance(struct gate_link *l);
@@ -67,8 +71,10 @@ static void advance(struct gate_link *l);
 
 static void leave_state(struct gate_link *l)
 {
-    if (l->state == LINK_PASSING)
+    if (l->state == LINK_PASSING) {
         l->gate->in_flight--;
+        l->gate->asking -= !l->request.only_reads;
+    }
     if (l->state == LINK_WAITING)
         l->gate->waiting--;
     if (l->timer)
@@ -235,9 +241,9 @@ static bool connect_worker(struct gate_link *l)
     return bufferevent_socket_connect(l->worker, (struct sockaddr *)&l->gate->upstream, l->gate->upstream_len) == 0;
 }
 
-static bool admits(const struct gate *g)
+static bool admits(const struct gate *g, const struct gate_link *l)
 {
-    return g->mode == GATE_OPEN || (g->mode == GATE_ONE && g->in_flight == 0);
+    return g->mode == GATE_OPEN || (g->mode == GATE_ONE && g->in_flight == 0) || (g->mode == GATE_READS && l->request.only_reads);
 }
 
 static void admit(struct gate_link *l)
@@ -245,6 +251,8 @@ static void admit(struct gate_link *l)
     leave_state(l);
     l->state = LINK_PASSING;
     l->gate->in_flight++;
+    l->gate->asking += !l->request.only_reads;
+    l->gate->asked += !l->request.only_reads;
     l->response_begun = false;
     if (!connect_worker(l)) {
         refuse(l, 502, "The worker cannot be reached.");
@@ -265,6 +273,9 @@ static void wait_or_refuse(struct gate_link *l)
     }
     l->state = LINK_WAITING;
     g->waiting++;
+    void (*ring)(void *) = g->ring;
+    if (ring && (g->mode == GATE_ASLEEP || g->mode == GATE_READS))
+        ring(g->bell);
     int64_t wait_ms = g->wait_ms;
     struct timeval limit = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
     if (!l->timer)
@@ -280,7 +291,7 @@ static void read_request_head(struct gate_link *l)
     int there = len ? gate_parse_request((struct str){(const char *)evbuffer_pullup(in, (ev_ssize_t)len), len}, &l->request) : 0;
     if (there < 0)
         refuse(l, 400, "That is not HTTP/1.1 as the gate understands it.");
-    else if (there && admits(l->gate))
+    else if (there && admits(l->gate, l))
         admit(l);
     else if (there)
         wait_or_refuse(l);
@@ -355,12 +366,13 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 
 /* ---- the gate ---- */
 
+/* The oldest connection that may go now. */
 static struct gate_link *longest_waiting(struct gate *g)
 {
     struct gate_link *found = NULL;
     for (struct gate_link *l = g->links; l; l = l->next)
-        if (l->state == LINK_WAITING)
-            found = l; /* the last is the oldest connection */
+        if (l->state == LINK_WAITING && admits(g, l))
+            found = l;
     return found;
 }
 
@@ -374,8 +386,11 @@ static void on_wake(evutil_socket_t fd, short events, void *user)
         event_base_loopbreak(g->base);
         return;
     }
-    for (struct gate_link *l; admits(g) && (l = longest_waiting(g));)
+    for (struct gate_link *l; (l = longest_waiting(g));)
         admit(l);
+    void (*ring)(void *) = g->ring; /* who came while it was being unloaded */
+    if (ring && g->waiting && (g->mode == GATE_ASLEEP || g->mode == GATE_READS))
+        ring(g->bell);
 }
 
 static void *run(void *user)
@@ -484,6 +499,20 @@ void gate_count(struct gate *g, size_t *in_flight, size_t *waiting)
     *waiting = g ? g->waiting : 0;
 }
 
+void gate_asked(struct gate *g, uint64_t *total, size_t *in_flight)
+{
+    *total = g ? g->asked : 0;
+    *in_flight = g ? g->asking : 0;
+}
+
+void gate_set_bell(struct gate *g, void (*ring)(void *user), void *user)
+{
+    if (!g)
+        return;
+    g->bell = user;
+    g->ring = ring;
+}
+
 void gate_configure(struct gate *g, const struct guard_gate_spec *spec)
 {
     if (!g)
@@ -491,6 +520,26 @@ void gate_configure(struct gate *g, const struct guard_gate_spec *spec)
     g->refuse = spec->refuse;
     g->waiting_max = spec->waiting_max;
     g->wait_ms = spec->wait_ms;
+}
+
+static bool accepts(const struct gate *g)
+{
+    AUTO_CLOSE int fd = socket(g->upstream.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval limit = {.tv_sec = 1};
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    return fd >= 0 && connect(fd, (const struct sockaddr *)&g->upstream, (socklen_t)g->upstream_len) == 0;
+}
+
+bool gate_await_worker(const struct gate *g, int64_t timeout_ms, const _Atomic bool *ending)
+{
+    struct mono begin = clock_mono(&clock_system);
+    while (!accepts(g)) {
+        if (*ending || mono_since_ms(clock_mono(&clock_system), begin) >= timeout_ms)
+            return false;
+        poll(NULL, 0, LOOK_AGAIN_MS);
+    }
+    return true;
 }
 
 int gate_port(const struct gate *g)

@@ -18,6 +18,7 @@ int gate_parse_request(struct str bytes, struct gate_head *ret)
         return len < 0 ? -1 : 0;
     note_head(ret, &m, (size_t)len);
     ret->is_head = m.method == HTTP_HEAD;
+    ret->only_reads = m.method == HTTP_HEAD || m.method == HTTP_GET || m.method == HTTP_OPTIONS;
     ret->upgrade = http_field_has_word(&m, "connection", "upgrade");
     ret->body = m.chunked ? GATE_BODY_CHUNKED : ret->length ? GATE_BODY_LENGTH : GATE_BODY_NONE;
     return 1;

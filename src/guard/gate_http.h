@@ -19,6 +19,7 @@ struct gate_head {
     int64_t length;
     int status;      /* of a response */
     bool is_head;    /* the request's method is HEAD */
+    bool only_reads; /* it is GET, HEAD or OPTIONS */
     bool upgrade;    /* the request asks for another protocol */
     bool close;      /* the connection ends with this message */
     bool is_old;     /* HTTP/1.0 */

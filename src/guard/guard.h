@@ -54,6 +54,9 @@ struct guard_status {
     size_t others; /* foreign processes on its GPUs */
     uint64_t gpus[GPU_MAX / 64];
     bool held, throttled, hot, fault, gave_up, not_freed, dry_run, gated;
+    bool idle;                 /* off the GPU because nobody asked for it */
+    int64_t idle_ms;           /* after which it is; 0: never */
+    struct wall asked_at;      /* when somebody last did; ms 0: not watched */
     size_t waiting, in_flight; /* at the gate */
     uint64_t evictions_total, resumes_total, failures_total;
     int64_t evict_ms, resume_ms; /* of the last ones; 0: none yet */

@@ -55,6 +55,7 @@ static void write_entry(struct buf *text, const struct journal_entry *e)
     jw_key_text(&w, "step", e->step);
     jw_key_int(&w, "bytes", e->bytes);
     jw_key_bool(&w, "held", e->held);
+    jw_key_bool(&w, "idle", e->idle);
     jw_key_array(&w, "acted");
     for (size_t i = 0; i < e->acted_count; i++)
         jw_text(&w, e->acted[i]);
@@ -163,6 +164,7 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
     str_copy(e->step, sizeof e->step, str_from(step ? step : ""));
     e->bytes = json_integer_value(json_object_get(root, "bytes"));
     e->held = json_is_true(json_object_get(root, "held"));
+    e->idle = json_is_true(json_object_get(root, "idle"));
     e->acted_count = read_texts(json_object_get(root, "acted"), e->acted, sizeof e->acted[0], JOURNAL_METHODS_MAX);
     size_t i;
     json_t *pair;

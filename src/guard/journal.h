@@ -43,6 +43,7 @@ struct journal_entry {
     int64_t bytes;                  /* memory that the worker held on all of them */
     struct claim_identity claimant; /* who made it drain; pid 0: nobody in particular */
     bool held;                      /* by a person */
+    bool idle;                      /* because nobody asked for it */
 };
 
 struct journal {

@@ -55,6 +55,10 @@ static void publish(struct keeper *k)
                                                                                     : 0;
     s->held = k->policy.held || k->policy.evict_wanted;
     s->throttled = k->policy.throttled;
+    s->idle = k->policy.idle && k->policy.state != GUARD_RUNNING;
+    s->idle_ms = k->spec->limits.idle_ms;
+    int64_t unasked = k->asked_at.ns ? mono_since_ms(clock_mono(k->env->clock), k->asked_at) : 0;
+    s->asked_at = (struct wall){k->asked_at.ns && s->idle_ms ? clock_wall(k->env->clock).ms - unasked : 0};
     s->hot = k->hot;
     s->fault = k->fault;
     s->gave_up = k->policy.gave_up;
@@ -263,6 +267,12 @@ static void keep_item(void *item)
     (void)item;
 }
 
+/* Somebody waits for a worker that was unloaded: looked at now, not at the next interval. */
+static void ring(void *user)
+{
+    keeper_wish(user, WISH_NONE);
+}
+
 struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct error *err)
 {
     struct keeper *k = calloc(1, sizeof *k);
@@ -288,6 +298,7 @@ struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, 
         goto failed;
     if (spec->gate.listen[0] && gate_new(&spec->gate, spec->settings.url, &k->gate, err) < 0)
         goto failed;
+    gate_set_bell(k->gate, ring, k);
     if (command && start_child(k, command, err) < 0)
         goto failed;
     return k;

@@ -53,6 +53,8 @@ struct keeper {
     enum step_result step;
     enum person_wish wish;
     bool hot, cool, fault;
+    struct mono asked_at;  /* somebody last asked it for something; ns 0: not watched yet */
+    uint64_t asked_before; /* requests then */
     struct mono health_at;
     int64_t ecc_before[GPU_MAX];
     bool ecc_known[GPU_MAX];

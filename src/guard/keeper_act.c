@@ -42,6 +42,7 @@ static void write_journal(struct keeper *k)
     struct error err = {0};
     k->entry.state = k->policy.state;
     k->entry.held = k->policy.held || k->policy.evict_wanted;
+    k->entry.idle = k->policy.idle;
     if (k->has_child)
         k->entry.leader = (struct claim_identity){k->child.pid, k->child.pid ? k->child.start_key : 0};
     if (journal_write(&k->journal, &k->entry, &err) < 0)
@@ -154,6 +155,8 @@ static void resume(struct keeper *k)
     write_journal(k);
     struct mono begin = clock_mono(k->env->clock);
     bool all = keeper_undo_all(k);
+    if (all && k->gate && !gate_await_worker(k->gate, k->spec->settings.resume_timeout_ms, &k->ending) && !k->ending)
+        keeper_problem(k, "it was brought back, but its port does not answer yet");
     k->step = all ? STEP_DONE : STEP_FAILED;
     keeper_look(k, 0); /* what it holds now */
     pthread_mutex_lock(&k->lock);
@@ -199,12 +202,27 @@ static void open_gate(struct keeper *k)
         keeper_problem(k, "no method could take it off the GPU, and it goes on (%s)", k->failure);
 }
 
+/* It was unloaded by its own server, which still answers questions that need no model. */
+static bool server_answers(const struct keeper *k)
+{
+    bool server = k->policy.state == GUARD_PAUSED && k->entry.acted_count > 0;
+    for (size_t i = 0; i < k->entry.acted_count; i++) {
+        const struct method *method = find_method(k, k->entry.acted[i]);
+        server &= method && method->row;
+    }
+    return server;
+}
+
 /* Clients come through while it runs, one by one while it is hot, and wait otherwise. */
 static void set_gate(struct keeper *k)
 {
     bool runs = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_ABSENT;
+    bool asleep = k->policy.idle && !runs;
     if (k->gate && !k->spec->dry_run)
-        gate_set(k->gate, !runs ? GATE_CLOSED : k->policy.throttled ? GATE_ONE : GATE_OPEN);
+        gate_set(k->gate, asleep                ? (server_answers(k) ? GATE_READS : GATE_ASLEEP)
+                          : !runs               ? GATE_CLOSED
+                          : k->policy.throttled ? GATE_ONE
+                                                : GATE_OPEN);
 }
 
 void keeper_act(struct keeper *k, enum guard_action action)
@@ -311,8 +329,9 @@ void keeper_reconcile(struct keeper *k)
     if (evicted) {
         guard_restore(&k->policy, GUARD_PAUSED, now);
         k->policy.held = k->entry.held;
-        keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING,
-                    "an earlier guard left it off the GPU; it comes back when the GPU is free");
+        k->policy.idle = k->entry.idle && k->spec->limits.idle_ms;
+        keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING, "an earlier guard left it off the GPU; it comes back when %s",
+                    k->policy.idle ? "somebody asks for it" : "the GPU is free");
     } else {
         k->entry.acted_count = 0;
         k->entry.step[0] = '\0';

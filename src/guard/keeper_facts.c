@@ -13,6 +13,7 @@
 
 /* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)
+enum { WORKING_PERMILLE = 10 }; /* less is a driver that counts itself */
 enum { LEFT_OVER_PART = 10 };
 
 /* ---- where the worker is ---- */
@@ -363,12 +364,53 @@ static bool is_drained(struct keeper *k)
     if (k->spec->dry_run || k->policy.method >= k->spec->method_count)
         return true;
     size_t in_flight, waiting;
+    uint64_t asked;
     gate_count(k->gate, &in_flight, &waiting);
+    if (k->policy.idle) /* a page that only watches does not keep it */
+        gate_asked(k->gate, &asked, &in_flight);
     if (in_flight)
         return false;
     struct method_context c = keeper_context(k);
     struct error err = {0};
     return method_busy(&k->spec->methods[k->policy.method], &c, &err) != 1;
+}
+
+/* ---- who asks ---- */
+
+static bool is_working(const struct keeper *k)
+{
+    for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++) {
+        size_t from = 0;
+        for (const struct process *p; (p = worker_process(k, &k->snapshot->gpus[g], &from));)
+            if (reading_or(p->util_permille, 0) >= WORKING_PERMILLE)
+                return true;
+    }
+    return false;
+}
+
+/* How long nobody has asked for it. One that holds nothing is not idle: there is nothing to give back. */
+static int64_t unasked_ms(struct keeper *k, struct mono now)
+{
+    uint64_t asked;
+    size_t asking;
+    int64_t bytes;
+    gate_asked(k->gate, &asked, &asking);
+    bool nothing = !k->snapshot || !claim_worker_bytes(k->snapshot, &k->worker, &bytes) || bytes < LEFT_OVER_BYTES;
+    if (!k->asked_at.ns || asked != k->asked_before || asking || nothing || is_working(k) || k->policy.state != GUARD_RUNNING)
+        k->asked_at = now;
+    k->asked_before = asked;
+    return mono_since_ms(now, k->asked_at);
+}
+
+/* Somebody waits at the gate; or came by another way, and its server has loaded again by itself. */
+static bool somebody_asks(struct keeper *k)
+{
+    size_t in_flight, waiting;
+    int64_t bytes;
+    gate_count(k->gate, &in_flight, &waiting);
+    bool loaded = k->policy.state == GUARD_PAUSED && !k->policy.not_freed && k->snapshot &&
+                  claim_worker_bytes(k->snapshot, &k->worker, &bytes) && bytes > LEFT_OVER_BYTES && bytes > k->entry.bytes / 2;
+    return k->policy.idle && (waiting > 0 || (loaded && !k->spec->dry_run));
 }
 
 /* A worker that we have stopped ourselves, or that a command may have stopped, is not gone. */
@@ -402,6 +444,8 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
         .hot = k->hot,
         .cool = k->cool,
         .fault = k->fault,
+        .unasked_ms = k->spec->limits.idle_ms ? unasked_ms(k, now) : 0,
+        .asked = somebody_asks(k),
         .wish = k->wish,
     };
     if (k->policy.state == GUARD_RESERVING)

@@ -14,7 +14,8 @@ static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state 
 {
     struct log_field worker = LOG_TEXT("worker", k->spec->name), state = LOG_TEXT("state", guard_state_name(k->policy.state));
     /* That others need the GPU is a warning, too: work stops for it. */
-    bool driven_out = kind == GUARD_EVENT_STATE && k->policy.state == GUARD_DRAINING && !k->policy.held && !k->policy.evict_wanted;
+    bool driven_out = kind == GUARD_EVENT_STATE && k->policy.state == GUARD_DRAINING && !k->policy.held &&
+                      !k->policy.evict_wanted && !k->policy.idle;
     if (kind == GUARD_EVENT_PROBLEM || driven_out)
         log_warn(text, worker, state);
     else
@@ -80,7 +81,10 @@ static void tell_paused(struct keeper *k, enum guard_state before)
 /* The story, one sentence a step. */
 void keeper_tell_change(struct keeper *k, enum guard_state before)
 {
-    const char *why = k->policy.held           ? "a person holds it"
+    char idle[WORDS_SIZE + 32], ms[WORDS_SIZE];
+    snprintf(idle, sizeof idle, "nobody asked for it for %s", words_duration(k->spec->limits.idle_ms, ms));
+    const char *why = k->policy.idle           ? idle
+                      : k->policy.held         ? "a person holds it"
                       : k->policy.evict_wanted ? "a person wants it off the GPU"
                       : k->fault               ? "its GPU has a fault"
                       : k->hot                 ? "its GPU is too hot"
@@ -97,8 +101,8 @@ void keeper_tell_change(struct keeper *k, enum guard_state before)
         break;
     case GUARD_PAUSED: tell_paused(k, before); break;
     case GUARD_RESERVING:
-        keeper_tell(k, GUARD_EVENT_STATE, before, "%s; waiting for %s of free GPU memory", k->claim.reason,
-                    words_bytes(k->entry.bytes, needed));
+        keeper_tell(k, GUARD_EVENT_STATE, before, "%s; waiting for %s of free GPU memory",
+                    k->policy.idle ? "somebody asks for it" : k->claim.reason, words_bytes(k->entry.bytes, needed));
         break;
     case GUARD_RESUMING: keeper_tell(k, GUARD_EVENT_STATE, before, "bringing it back"); break;
     case GUARD_RUNNING:

@@ -117,6 +117,25 @@ static enum guard_action throttle(struct guard_policy *p, const struct guard_lim
     return GUARD_DO_NOTHING;
 }
 
+static bool somebody_else(const struct guard_facts *f)
+{
+    return f->claim == CLAIM_SEEN || f->claim == CLAIM_SURE;
+}
+
+/* Nobody asks: the memory is free for others, and the GPU can rest. */
+static enum guard_action unload_idle(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
+                                     struct mono now)
+{
+    if (!limits->idle_ms || f->unasked_ms < limits->idle_ms || f->claim != CLAIM_NONE || p->forced ||
+        (p->gave_up && !waited(p->gave_up_at, limits->retry_ms, now)))
+        return GUARD_DO_NOTHING;
+    p->gave_up = false;
+    p->idle = true;
+    p->method = 0;
+    p->leave_ms = limits->leave_clear_ms;
+    return enter(p, GUARD_DRAINING, now, GUARD_DO_DRAIN);
+}
+
 static enum guard_action running(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
                                  struct mono now)
 {
@@ -124,8 +143,11 @@ static enum guard_action running(struct guard_policy *p, const struct guard_limi
     if (f->claim == CLAIM_NONE)
         p->forced = false;
     bool wanted = wants_eviction(p, limits, f, now, &look);
-    if (!wanted)
-        return look ? look : throttle(p, limits, f);
+    if (!wanted) {
+        enum guard_action action = look ? look : unload_idle(p, limits, f, now);
+        return action ? action : throttle(p, limits, f);
+    }
+    p->idle = false;
     if (p->gave_up && !waited(p->gave_up_at, limits->retry_ms, now))
         return throttle(p, limits, f);
     p->gave_up = p->seen = false;
@@ -141,6 +163,7 @@ static enum guard_action give_up(struct guard_policy *p, struct mono now)
 {
     p->gave_up = true;
     p->gave_up_at = now;
+    p->idle = false;
     p->evict_wanted = p->held = false; /* it cannot be had: a person must ask again */
     return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
 }
@@ -149,6 +172,12 @@ static enum guard_action draining(struct guard_policy *p, const struct guard_lim
                                   struct mono now)
 {
     bool person_or_heat = p->held || p->evict_wanted || f->fault || (f->hot && limits->hot_pauses);
+    p->idle &= !person_or_heat && !somebody_else(f) && !p->forced;
+    if (p->idle && (f->asked || !f->drained)) { /* just now somebody did */
+        p->idle = false;
+        return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
+    }
+    person_or_heat |= p->idle && f->claim == CLAIM_NONE;
     if (p->forced || (!person_or_heat && f->claim == CLAIM_NONE))
         return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
     if (!person_or_heat && f->claim == CLAIM_UNKNOWN)
@@ -200,7 +229,8 @@ static enum guard_action paused(struct guard_policy *p, const struct guard_limit
                                 struct mono now)
 {
     if (f->memory_freed)
-        p->not_freed = false; /* it took its time */
+        p->not_freed = false;                                     /* it took its time */
+    p->idle &= !somebody_else(f) && !p->held && !p->evict_wanted; /* from now on it is a pause like any other */
     bool clear = is_clear(p, limits, f);
     if (clear && !p->clear)
         p->clear_at = now;
@@ -211,6 +241,8 @@ static enum guard_action paused(struct guard_policy *p, const struct guard_limit
         return enter(p, GUARD_RESERVING, now, GUARD_DO_RESERVE);
     if (p->resume_failed && !waited(p->resume_failed_at, limits->retry_ms, now))
         return GUARD_DO_NOTHING;
+    if (p->idle) /* who asks waits for nothing but the memory */
+        return f->asked ? enter(p, GUARD_RESERVING, now, GUARD_DO_RESERVE) : GUARD_DO_NOTHING;
     int64_t leave_ms = MAX_OF(p->leave_ms, limits->leave_clear_ms);
     if (!waited(p->clear_at, leave_ms, now) || !waited(p->since, limits->pause_min_ms, now))
         return GUARD_DO_NOTHING;
@@ -219,7 +251,7 @@ static enum guard_action paused(struct guard_policy *p, const struct guard_limit
 
 int64_t guard_resume_in_ms(const struct guard_policy *p, const struct guard_limits *limits, struct mono now)
 {
-    if (p->state != GUARD_PAUSED || !p->clear)
+    if (p->state != GUARD_PAUSED || !p->clear || (p->idle && !p->forced))
         return -1;
     int64_t left = MAX_OF(p->leave_ms, limits->leave_clear_ms) - mono_since_ms(now, p->clear_at);
     left = MAX_OF(left, limits->pause_min_ms - mono_since_ms(now, p->since));
@@ -250,8 +282,9 @@ static enum guard_action resuming(struct guard_policy *p, const struct guard_fac
         p->forced = false;
         return paused_now(p, !p->not_freed, now);
     }
-    p->resume_failed = p->not_freed = p->clear = p->seen = false;
-    p->resumed = true;
+    /* That somebody asked is no flapping: the next claim does not wait longer for it. */
+    p->resumed = p->resumed || !p->idle;
+    p->resume_failed = p->not_freed = p->clear = p->seen = p->idle = false;
     p->resumed_at = now;
     return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
 }
@@ -267,7 +300,7 @@ enum guard_action guard_step(struct guard_policy *p, const struct guard_limits *
 {
     hear(p, f->wish);
     if (worker_left(p, f)) {
-        p->seen = p->throttled = p->not_freed = p->forced = p->resume_failed = false;
+        p->seen = p->throttled = p->not_freed = p->forced = p->resume_failed = p->idle = false;
         return enter(p, GUARD_ABSENT, now, GUARD_DO_OPEN_GATE);
     }
     switch (p->state) {

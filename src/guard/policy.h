@@ -9,6 +9,9 @@
  *      └──────────────── RESUMING ◀──── enough memory is free ──── RESERVING ◀─┴──────────────────────────────────┘
  *                           │ fails: PAUSED, later again              │ claim returns: PAUSED
  *
+ *   A worker that nobody asked for long (idle_ms) goes the same way; then it is PAUSED until somebody asks, and comes back at once.
+ *   When somebody else needs the GPU meanwhile, it is a pause like any other.
+ *
  *   ABSENT: there is no worker. Left when it appears.
  *
  * "Unknown" (the driver did not answer) never evicts and never resumes. A person may hold, evict, resume or release at any time.
@@ -48,6 +51,8 @@ struct guard_facts {
     bool hot;              /* at or above the threshold */
     bool cool;             /* below the threshold minus the hysteresis */
     bool fault;            /* ECC, XID, lost: configured to pause */
+    int64_t unasked_ms;    /* nobody has asked it for so long; 0: somebody just did, or nobody can tell */
+    bool asked;            /* somebody waits for it */
     enum person_wish wish; /* once */
 };
 
@@ -73,6 +78,7 @@ struct guard_limits {
     int64_t flap_window_ms;   /* 300000: evicted again so soon after a resume: wait longer next time */
     int64_t leave_longest_ms; /* 600000 */
     int64_t retry_ms;         /* 30000: after an eviction or resume that failed */
+    int64_t idle_ms;          /* nobody asks for so long: off the GPU until somebody does; 0: never */
     unsigned methods;         /* how many methods are configured */
     bool hot_pauses;          /* else heat throttles */
 };
@@ -89,6 +95,7 @@ struct guard_policy {
     struct mono clear_at;
     bool held;         /* by a person */
     bool evict_wanted; /* by a person: until RELEASE or RESUME */
+    bool idle;         /* off the GPU, or on the way, because nobody asks for it */
     bool forced;       /* by a person: resume in spite of a claim */
     bool throttled;
     bool gave_up; /* no method could evict: not tried again before retry_ms */

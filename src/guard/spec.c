@@ -41,6 +41,7 @@ enum { TEXTS_MAX = 256 * 1024 };
         (spec)->limits.leave_clear_ms = (c)->clear_ms;                                          \
         (spec)->limits.pause_min_ms = (c)->minimum_pause_ms;                                    \
         (spec)->limits.drain_ms = (c)->drain_ms;                                                \
+        (spec)->limits.idle_ms = (c)->idle_ms;                                                  \
         (spec)->settings.evict_timeout_ms = (spec)->settings.resume_timeout_ms = (c)->evict_ms; \
         (spec)->dry_run = (c)->dry_run;                                                         \
     } while (0)
@@ -319,6 +320,16 @@ int spec_from_config(const struct config *config, size_t i, struct guard_spec *r
     return error_prefix(err, "guard.worker.%s", c->entry.name);
 }
 
+/* Servers whose next request loads the model again, without anybody's help. */
+static bool loads_itself(const struct method *m)
+{
+    static const char *const names[] = {"ollama", "llamacpp", "llama-swap", "comfyui", "lmstudio"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(m->name, names[i]) == 0)
+            return true;
+    return m->row && (!m->row->reload.path || !m->row->reload.path[0]);
+}
+
 int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
 {
     const struct guard_match *m = &spec->match;
@@ -336,6 +347,10 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
         if (strcmp(w->name, "process") == 0 && !has_child)
             return error_set(err, -EINVAL, "the method 'process' is for workers that whirr started (whirr guard run)");
     }
+    if (spec->limits.idle_ms && !spec->gate.listen[0] && !loads_itself(&spec->methods[0]))
+        return error_set(err, -EINVAL,
+                         "idle_after needs a gate with the method '%s': set gate, so that the next request brings it back",
+                         spec->methods[0].name);
     if (spec->gate.listen[0] && !spec->settings.url[0])
         return error_set(err, -EINVAL, "a gate needs the url of the server behind it");
     struct place gate, server;

@@ -216,6 +216,7 @@ static const struct option_spec options[] = {
      .argument = "WHO",
      .values = claims,
      .help = "needs: only a process that needs the GPU evicts the worker; any: every process does"},
+    {.name = "idle-after", .argument = "DURATION", .help = "Unload it when nobody asked for so long; the next request loads it"},
     {.name = "clear-for", .argument = "DURATION", .help = "How long the GPU must be free before the worker returns (default: 30s)"},
     {.name = "minimum-pause", .argument = "DURATION", .help = "Minimum length of a pause (default: 30s)"},
     {.name = "gate",

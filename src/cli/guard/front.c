@@ -52,6 +52,7 @@ int guard_load_config(struct cli *cli, struct config **ret)
     } same[] = {{"profile", "worker.profile", "--profile"},
                 {"interval", "worker.process_check_interval_secs", "--interval"},
                 {"claim", "worker.claim", "--claim"},
+                {"idle-after", "worker.idle_after", "--idle-after"},
                 {"clear-for", "worker.clear_for", "--clear-for"},
                 {"minimum-pause", "worker.minimum_pause", "--minimum-pause"}};
     struct config_flag flags[FLAGS_MAX];

@@ -32,6 +32,8 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
         buf_text(out, ", throttled");
     if (method[0])
         buf_printf(out, ", off the GPU through %s", method);
+    if (json_is_true(json_object_get(worker, "idle")))
+        buf_text(out, ", idle: the next request brings it back");
     struct wall back;
     if (wall_parse(str_from(text_of(worker, "resumes_at")), &back)) {
         char left[WORDS_SIZE];
@@ -47,6 +49,13 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
                method[0] ? " to come back" : " held");
     if (pid)
         buf_printf(&line, ", pid %lld", (long long)pid);
+    struct wall asked;
+    if (!method[0] && wall_parse(str_from(text_of(worker, "last_asked_at")), &asked)) {
+        char ago[WORDS_SIZE], after[WORDS_SIZE];
+        buf_printf(&line, ", last asked %s ago (unloaded after %s)",
+                   words_duration(MAX_OF(clock_wall(&clock_system).ms - asked.ms, (int64_t)0) / 1000 * 1000, ago),
+                   words_duration((int64_t)(json_number_value(json_object_get(worker, "idle_after_seconds")) * 1000), after));
+    }
     int64_t times = json_integer_value(json_object_get(worker, "evictions_total"));
     if (times == 1)
         buf_text(&line, ", evicted once");

@@ -472,6 +472,85 @@ static void random_histories_keep_every_promise(void **state)
             assert_true((drawn[from][to] != '.') == (walked[from][to] > 0));
 }
 
+static void to_idle(struct rig *r)
+{
+    r->limits.idle_ms = 20 * 60000;
+    r->f.unasked_ms = 20 * 60000 - 1;
+    assert_int_equal(step(r, 0), GUARD_DO_NOTHING);
+    r->f.unasked_ms = 20 * 60000;
+    assert_int_equal(step(r, 1), GUARD_DO_DRAIN);
+    assert_int_equal(step(r, 1), GUARD_DO_EVICT);
+    r->f.step = STEP_DONE;
+    assert_int_equal(step(r, 10), GUARD_DO_VERIFY);
+    r->f.step = STEP_PENDING;
+    r->f.memory_freed = true;
+    step(r, 10);
+    assert_int_equal(r->p.state, GUARD_PAUSED);
+    assert_true(r->p.idle);
+}
+
+static void a_worker_that_nobody_asks_is_unloaded_until_somebody_does(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_idle(&r);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(step(&r, 60000), GUARD_DO_NOTHING); /* free memory is no reason to come back */
+    assert_int_equal(guard_resume_in_ms(&r.p, &r.limits, r.now), -1);
+    r.f.asked = true;
+    assert_int_equal(step(&r, 1), GUARD_DO_RESERVE); /* without clear_for and minimum_pause */
+    assert_int_equal(step(&r, 1), GUARD_DO_RESUME);
+    r.f.step = STEP_DONE;
+    assert_int_equal(step(&r, 1), GUARD_DO_OPEN_GATE);
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+    assert_false(r.p.idle || r.p.resumed); /* no flapping */
+}
+
+static void an_idle_worker_is_not_unloaded_under_a_request_that_just_came(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    r.limits.idle_ms = 1000;
+    r.f.unasked_ms = 1000;
+    assert_int_equal(step(&r, 0), GUARD_DO_DRAIN);
+    r.f.asked = true;
+    assert_int_equal(step(&r, 1), GUARD_DO_OPEN_GATE);
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+    r.f.asked = false;
+    assert_int_equal(step(&r, 1), GUARD_DO_DRAIN);
+    r.f.drained = false;
+    assert_int_equal(step(&r, 1), GUARD_DO_OPEN_GATE);
+}
+
+static void somebody_who_needs_the_gpu_makes_an_idle_pause_a_plain_one(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_idle(&r);
+    r.f.claim = CLAIM_SEEN;
+    r.f.asked = true;
+    assert_int_equal(step(&r, 1), GUARD_DO_NOTHING); /* who asks waits for the other one */
+    assert_false(r.p.idle);
+    r.f.claim = CLAIM_NONE;
+    r.f.asked = false;
+    assert_int_equal(step(&r, 1), GUARD_DO_NOTHING);
+    assert_int_equal(step(&r, r.limits.leave_clear_ms), GUARD_DO_RESERVE);
+}
+
+static void a_person_brings_an_idle_worker_back_and_unknown_unloads_nothing(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_idle(&r);
+    r.f.wish = WISH_RESUME;
+    assert_int_equal(step(&r, 1), GUARD_DO_RESERVE);
+    struct rig other = rig();
+    other.limits.idle_ms = 1000;
+    other.f.unasked_ms = 5000;
+    other.f.claim = CLAIM_UNKNOWN;
+    assert_int_equal(step(&other, 0), GUARD_DO_NOTHING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +575,10 @@ int main(void)
         TEST(memory_that_is_freed_late_is_free),
         TEST(without_any_method_it_gives_up_and_says_so),
         TEST(a_paused_worker_that_loaded_again_is_evicted_again),
+        TEST(a_worker_that_nobody_asks_is_unloaded_until_somebody_does),
+        TEST(an_idle_worker_is_not_unloaded_under_a_request_that_just_came),
+        TEST(somebody_who_needs_the_gpu_makes_an_idle_pause_a_plain_one),
+        TEST(a_person_brings_an_idle_worker_back_and_unknown_unloads_nothing),
         TEST(random_histories_keep_every_promise),
     };
     return RUN_TESTS(tests);
