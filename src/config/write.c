@@ -125,7 +125,8 @@ static void show_value(const struct setting *s, const struct config_entry *entry
 {
     size_t before = out->len;
     value_write(s, setting_at(entry, s), out);
-    bool empty = before < out->len && (str_ends(buf_view(out), "\"\"") || str_ends(buf_view(out), "{}"));
+    bool empty =
+        before < out->len && (str_ends(buf_view(out), "\"\"") || str_ends(buf_view(out), "{}") || str_ends(buf_view(out), "[]"));
     bool plain = s->check == CHECK_STORE_URL && !strchr(*(const char *const *)setting_at(entry, s), '@');
     if ((s->flags & SECRET) && !secrets && !empty && !plain && !out->failed) {
         out->len = before;

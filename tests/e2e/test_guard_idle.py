@@ -4,7 +4,6 @@ import http.client
 import json
 import sys
 import threading
-import time
 
 from guard_machine import FAST, Server, ask, free_port, machine, needs_fakes, throughout, wait_for  # noqa: F401
 
@@ -80,11 +79,7 @@ def test_who_asks_keeps_it(machine):
     m = machine
     server, port = idle_ollama(m, "2s")
     m.until("running")
-    end = time.monotonic() + 5
-    while time.monotonic() < end:  # two and a half times idle_after
-        assert post(port, "/api/show")[0] not in (502, 503)
-        assert m.status()["state"] == "running", m.log()
-        time.sleep(0.3)
+    throughout(5, lambda: post(port, "/api/show")[0] not in (502, 503) and m.status()["state"] == "running", m.log)  # two and a half times idle_after
     assert server.get()["loaded"]
     m.until("paused")
 
