@@ -29,29 +29,63 @@ static const char *date_field(void)
 
 #define NOTHING_MAY_BE_LOADED "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
+/* Formatting with printf took a quarter of an answer's time. */
+#define TEXTS(out, ...) add_texts(out, (const char *const[]){__VA_ARGS__, NULL})
+
+static void add_texts(struct buf *out, const char *const *texts)
+{
+    for (; *texts; texts++)
+        buf_text(out, *texts);
+}
+
+static void add_number(struct buf *out, uint64_t number)
+{
+    char digits[24], *at = digits + sizeof digits;
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    buf_add(out, at, (size_t)(digits + sizeof digits - at));
+}
+
+static void write_body_fields(struct buf *head, const struct exchange *x, const struct reply *r, int status,
+                              const struct blob *body, bool zipped, bool later)
+{
+    if (later) {
+        TEXTS(head, "Content-Type: ", r->type, "\r\n", x->request->minor ? "Transfer-Encoding: chunked\r\n" : "");
+    } else if (body && status != 304) {
+        TEXTS(head, "Content-Type: ", r->type, "\r\nContent-Length: ");
+        add_number(head, body->len);
+        buf_text(head, "\r\n");
+    } else if (status != 204 && status != 304) {
+        buf_text(head, "Content-Length: 0\r\n");
+    }
+    if (zipped && status != 304)
+        buf_text(head, "Content-Encoding: gzip\r\n");
+    if (body && (status == 200 || status == 304))
+        TEXTS(head, "ETag: \"", blob_etag((struct blob *)body), "\"\r\nVary: Accept, Accept-Encoding, Authorization, Cookie",
+              x->server->options.cors_origin_count ? ", Origin\r\n" : "\r\n");
+    if (r->has_age) {
+        buf_text(head, "Age: ");
+        add_number(head, (uint64_t)r->age_ms / 1000);
+        buf_text(head, "\r\nX-Sample-Age-Ms: ");
+        add_number(head, (uint64_t)r->age_ms);
+        buf_text(head, "\r\n");
+    }
+}
+
 /* Body: nothing, a blob, or what comes afterwards. */
 static void write_head(struct buf *head, const struct exchange *x, const struct reply *r, int status, const struct blob *body,
                        bool zipped, bool later)
 {
-    buf_printf(head, "HTTP/1.1 %d %s\r\nDate: %s\r\nServer: whirr\r\n", status, http_status_text(status), date_field());
-    if (later)
-        buf_printf(head, "Content-Type: %s\r\n%s", r->type, x->request->minor ? "Transfer-Encoding: chunked\r\n" : "");
-    else if (body && status != 304)
-        buf_printf(head, "Content-Type: %s\r\nContent-Length: %zu\r\n", r->type, body->len);
-    else if (status != 204 && status != 304)
-        buf_text(head, "Content-Length: 0\r\n");
-    if (zipped && status != 304)
-        buf_text(head, "Content-Encoding: gzip\r\n");
-    if (body && (status == 200 || status == 304))
-        buf_printf(head, "ETag: \"%s\"\r\nVary: Accept, Accept-Encoding, Authorization, Cookie%s\r\n",
-                   blob_etag((struct blob *)body), x->server->options.cors_origin_count ? ", Origin" : "");
-    if (r->has_age)
-        buf_printf(head, "Age: %lld\r\nX-Sample-Age-Ms: %lld\r\n", (long long)(r->age_ms / 1000), (long long)r->age_ms);
-    buf_printf(head,
-               "Cache-Control: %s\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
-               "Cross-Origin-Resource-Policy: %s\r\nContent-Security-Policy: %s\r\n",
-               r->cache ? r->cache : "no-cache", x->server->options.cors_origin_count ? "cross-origin" : "same-origin",
-               r->policy ? r->policy : NOTHING_MAY_BE_LOADED);
+    buf_text(head, "HTTP/1.1 ");
+    add_number(head, (uint64_t)status);
+    TEXTS(head, " ", http_status_text(status), "\r\nDate: ", date_field(), "\r\nServer: whirr\r\n");
+    write_body_fields(head, x, r, status, body, zipped, later);
+    TEXTS(head, "Cache-Control: ", r->cache ? r->cache : "no-cache",
+          "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: "
+          "no-referrer\r\nCross-Origin-Resource-Policy: ",
+          x->server->options.cors_origin_count ? "cross-origin" : "same-origin",
+          "\r\nContent-Security-Policy: ", r->policy ? r->policy : NOTHING_MAY_BE_LOADED, "\r\n");
     struct str cors = x->request ? access_cors_origin(x) : (struct str){0};
     if (cors.at)
         buf_printf(head, "Access-Control-Allow-Origin: " STR_FMT "\r\nAccess-Control-Expose-Headers: Age, ETag\r\n", STR_ARG(cors));
