@@ -132,6 +132,7 @@ static void episode(struct json_writer *j, const struct explained_episode *e)
     json_scaled(j, "utilization_percent", e->util_permille, 0.1);
     json_scaled(j, "temperature_max_celsius", e->temp_max_mdegc, 1e-3);
     json_scaled(j, "power_watts", e->power_mw, 1e-3);
+    json_words(j, "ended_by", e->ended);
     jw_key_number(j, "weight", e->weight);
     json_why_part(j, &e->part);
     jw_end(j);

@@ -43,6 +43,10 @@ int explain_moment(struct store *s, const char *host, struct wall at, struct wal
                    struct error *err);
 void explained_moment_done(struct explained_moment *m);
 
+/* What ended an episode. */
+enum episode_end { EPISODE_END_UNKNOWN, EPISODE_ONGOING, EPISODE_END_PROCESS, EPISODE_END_LOAD, EPISODE_END_RECORD };
+enum { EPISODE_END_SIZE = 96 };
+
 struct explained_episode {
     int64_t gpu_id;
     int gpu_index;
@@ -57,6 +61,9 @@ struct explained_episode {
     int32_t pid;                                            /* 0: no process is the cause */
     struct reading util_permille, temp_max_mdegc, power_mw; /* mean, highest, mean */
     double weight;
+    enum episode_end end;
+    struct reading end_util_permille; /* right after it */
+    char ended[EPISODE_END_SIZE];     /* a sentence; "" nothing is known */
 };
 
 struct explained_span {
@@ -72,6 +79,9 @@ struct explained_span {
     char answer[EXPLAIN_ANSWER_SIZE];
     char note[200];
 };
+
+/* Makes the answer and `ended` of all that is known about an episode. */
+void episode_say(struct explained_episode *e);
 
 /* gpu_id 0: all of the host. */
 int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,

@@ -238,6 +238,50 @@ static int64_t moment_of(const struct span *p, const struct episode *found, int 
     return p->points[at].at_ms + (spread == 0 ? step_ms * (turn + 1) / (MOMENTS_TRIED + 1) : step_ms / 2);
 }
 
+static bool is_there(const struct snapshot *s, const struct explained_episode *e)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == e->gpu_index && gpu_find_process(&s->gpus[i], e->pid))
+            return true;
+    return false;
+}
+
+/* What ended it: whoever did the work is gone, or there is less of it, or nothing is known about what came then. */
+static int find_end(const struct span *p, struct explained_episode *e, struct error *err)
+{
+    enum { FELL_LEAST = 100 };
+    int64_t step_ms = p->told->step_ms, util;
+    size_t next = 0;
+    while (next < p->count && p->points[next].at_ms < e->until.ms)
+        next++;
+    if (p->told->until.ms - e->until.ms <= 2 * step_ms) {
+        e->end = EPISODE_ONGOING;
+        return 0;
+    }
+    if (next == p->count || p->points[next].at_ms > e->until.ms + 3 * step_ms) {
+        e->end = EPISODE_END_RECORD;
+        return 0;
+    }
+    if (e->pid) {
+        struct explained_moment m;
+        struct wall at = {MIN_OF(e->until.ms + step_ms, p->told->until.ms - 1)};
+        int rc = explain_moment(p->s, p->host, at, p->told->until, &m, err);
+        if (rc < 0)
+            return rc;
+        bool gone = m.snapshot && !is_there(m.snapshot, e);
+        explained_moment_done(&m);
+        if (gone) {
+            e->end = EPISODE_END_PROCESS;
+            return 0;
+        }
+    }
+    if (reading_get(p->points[next].util_permille, &util) && util + FELL_LEAST < reading_or(e->util_permille, 0)) {
+        e->end = EPISODE_END_LOAD;
+        e->end_util_permille = reading_ok(util);
+    }
+    return 0;
+}
+
 static int explain(struct span *p, const struct episode_group *group, struct explained_episode *ret, bool *worth, struct error *err)
 {
     const struct episode *found = &group->shown;
@@ -269,7 +313,7 @@ static int explain(struct span *p, const struct episode_group *group, struct exp
         explained_moment_done(&m);
     }
     measure(ret, p, found);
-    return 0;
+    return *worth ? find_end(p, ret, err) : 0;
 }
 
 /* The same thing again a short time later is the same thing; over days, also a long time later. */
@@ -287,6 +331,10 @@ static bool join_again(const struct span *p, size_t from, const struct explained
         struct explained_episode *before = &told->episodes[i];
         if (!is_again(p, before, e))
             continue;
+        if (e->until.ms > before->until.ms) {
+            before->end = e->end;
+            before->end_util_permille = e->end_util_permille;
+        }
         before->since = (struct wall){MIN_OF(before->since.ms, e->since.ms)};
         before->until = (struct wall){MAX_OF(before->until.ms, e->until.ms)};
         before->times += e->times;
@@ -481,6 +529,8 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
         return rc;
     }
     qsort(ret->episodes, ret->episode_count, sizeof *ret->episodes, by_weight);
+    for (size_t i = 0; i < ret->episode_count; i++)
+        episode_say(&ret->episodes[i]);
     say_span(ret);
     return 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why, about the past: from a history that was made with a simulated night, asked as people ask."""
 import json
+import re
 import subprocess
 
 import pytest
@@ -59,6 +60,27 @@ def test_a_night_is_told_by_its_episodes(why):
     assert len(body["gaps"]) == 1 and body["gaps"][0]["not_running"] and 1500 < body["missing_seconds"] < 2100
     text = why("--since", "-595m").out
     assert "kworkerds" in text and "Not known" in text and len(text.splitlines()) < 120
+
+
+def test_an_episode_quotes_one_set_of_numbers_and_says_what_ended_it(why):
+    body = why("--since", "-595m", "--json").json()
+    for e in body["episodes"]:
+        assert f"{e['utilization_percent']:.0f}%" in e["answer"] or "W by" in e["answer"], e["answer"]
+        if " on average" in e["answer"]:
+            assert f"up to {e['temperature_max_celsius']:.0f} °C" in e["answer"]
+            assert len(re.findall(r"(?<!coder )\b\d+%", e["answer"].split("It ended")[0])) == 1, e["answer"]
+    miner = body["episodes"][0]
+    assert miner["ended_by"] == "It ended when kworkerds exited." and miner["ended_by"] in miner["answer"]
+    assert any(e["ended_by"] and "still going on" in e["ended_by"] for e in body["episodes"])
+    text = why("--since", "-595m").out
+    assert "things are worth explaining, the most important first." in text.replace("\n", " ")
+    assert text.replace("\n", " ").count("is mining") == 0 and text.count("was mining") == 1, "what is said first is not said twice"
+    assert "utilization " not in text.replace("utilization fell", "") and "utilization " in why("--since", "-595m", "-v").out, "evidence is for -v"
+
+
+def test_a_time_that_begins_before_the_history_says_so(why):
+    out = why("--since", "-30d").out.replace("\n", " ")
+    assert "The history begins" in out and "Nothing is known about" in out
 
 
 def test_one_hour_of_one_card(why):

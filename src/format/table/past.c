@@ -144,18 +144,13 @@ static void moment(struct buf *out, const struct page *page, const json_t *body)
 
 static void episode(struct buf *out, const struct page *page, const json_t *e, size_t number)
 {
-    char span[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE], title[400], util[NUMBER_SIZE], watts[NUMBER_SIZE], heat[NUMBER_SIZE];
+    char span[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE], title[400];
     int64_t times = json_integer_value(json_object_get(e, "times"));
     show_span(e, page, span, sizeof span);
-    show_percent(util, page, number_of(e, "utilization_percent", 10));
-    show_watts(watts, page, number_of(e, "power_watts", 1000));
-    show_temperature(heat, page, number_of(e, "temperature_max_celsius", 1000));
     snprintf(title, sizeof title, "%2zu  GPU %lld  %s", number, (long long)json_integer_value(json_object_get(e, "gpu_index")),
              span);
     buf_char(out, '\n');
     page_ink(out, page, INK_LOAD, str_from(title));
-    snprintf(title, sizeof title, "  %s  %s  %s", util, heat, watts);
-    page_ink(out, page, INK_FAINT, str_from(title));
     if (times > 1) {
         char total[NUMBER_SIZE];
         show_age(total, page, (int64_t)(json_number_value(json_object_get(e, "duration_seconds")) * 1000));
@@ -164,7 +159,27 @@ static void episode(struct buf *out, const struct page *page, const json_t *e, s
     }
     buf_text(out, "\n    ");
     page_wrap(out, page, INK_PLAIN, text_of(e, "answer"), 4, 4);
-    evidence_of(out, page, e);
+    if (page->verbose)
+        evidence_of(out, page, e);
+}
+
+/* The answer for a list: it does not say the first of it twice. */
+static void span_summary(struct buf *out, const struct page *page, const json_t *body, size_t count)
+{
+    char text[160], missing[NUMBER_SIZE];
+    int64_t missing_ms = (int64_t)(json_number_value(json_object_get(body, "missing_seconds")) * 1000);
+    if (count < 1) {
+        page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+        return;
+    }
+    char things[48] = "One thing is";
+    if (count > 1)
+        snprintf(things, sizeof things, "%zu things are", count);
+    show_age(missing, page, missing_ms);
+    snprintf(text, sizeof text, "%s worth explaining%s.%s%s%s", things, count == 1 ? "" : ", the most important first",
+             missing_ms >= MS_PER_S ? " Nothing is known about " : "", missing_ms >= MS_PER_S ? missing : "",
+             missing_ms >= MS_PER_S ? " of the time." : "");
+    page_wrap(out, page, INK_STRONG, text, 0, 0);
 }
 
 static void span_gaps(struct buf *out, const struct page *page, const json_t *body)
@@ -190,7 +205,7 @@ static void span(struct buf *out, const struct page *page, const json_t *body)
     simulated_badge(out, page, body);
     show_span(body, page, title, sizeof title);
     page_wrap(out, page, INK_LOAD, title, 0, 0);
-    page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+    span_summary(out, page, body, count + (size_t)json_integer_value(json_object_get(body, "episodes_left_out")));
     for (size_t i = 0; i < shown; i++)
         episode(out, page, json_array_get(episodes, i), i + 1);
     if (more) {
