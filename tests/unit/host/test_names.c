@@ -3,6 +3,11 @@
  */
 #include "base/cleanup.h"
 #include "host/identity.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 #include "sysroot.h"
 
 enum { ARGS = 32 };
@@ -240,6 +245,93 @@ static void a_runner_in_a_container_is_looked_up_below_its_own_root(void **state
     assert_string_equal(got, "alice/mario");
 }
 
+/* ---- a runtime that answers on its socket ---- */
+
+struct runtime {
+    int fd;
+    const char *answer; /* NULL: takes the question and says nothing */
+    char asked[256];
+    pthread_t thread;
+};
+
+static void *answer_once(void *user)
+{
+    struct runtime *r = user;
+    int client = accept(r->fd, NULL, NULL);
+    ssize_t n = client < 0 ? -1 : read(client, r->asked, sizeof r->asked - 1);
+    r->asked[n > 0 ? n : 0] = '\0';
+    if (r->answer && client >= 0 && write(client, r->answer, strlen(r->answer)) < 0)
+        r->asked[0] = '\0';
+    if (!r->answer && client >= 0) /* until the other side gives up */
+        while (read(client, r->asked + 200, 1) > 0)
+            continue;
+    if (client >= 0)
+        close(client);
+    return NULL;
+}
+
+static void start_runtime(struct sysroot *s, struct runtime *r, const char *path, const char *answer)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char whole[512];
+    sysroot_write(s, path, "");
+    sysroot_place(s, path, whole);
+    unlink(whole);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", whole);
+    *r = (struct runtime){.fd = socket(AF_UNIX, SOCK_STREAM, 0), .answer = answer};
+    assert_int_equal(bind(r->fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(r->fd, 1), 0);
+    assert_int_equal(pthread_create(&r->thread, NULL, answer_once, r), 0);
+}
+
+static void stop_runtime(struct runtime *r)
+{
+    pthread_join(r->thread, NULL);
+    close(r->fd);
+}
+
+#define DOCKER_SAYS(name)                                                                                             \
+    "HTTP/1.0 200 OK\r\nApi-Version: 1.43\r\nContent-Type: application/json\r\nServer: Docker/24.0.7 (linux)\r\n\r\n" \
+    "{\"Id\":\"" ID "\",\"Name\":\"" name "\",\"Config\":{\"Env\":[\"TOKEN=secret\"]}}\n"
+
+static void where_files_may_not_be_read_the_socket_is_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cgroup, *socket, *answer, *name;
+        enum reading_state state;
+    } rows[] = {
+        {"0::/system.slice/docker-" ID ".scope\n", "/run/docker.sock", DOCKER_SAYS("/train-llama"), "train-llama", READING_OK},
+        {"0::/system.slice/docker-" ID ".scope\n", "/run/docker.sock", DOCKER_SAYS("/k8s_trainer_train-0_ml_u_0"),
+         "ml/train-0/trainer", READING_OK},
+        {"0::/machine.slice/libpod-" ID ".scope\n", "/run/podman/podman.sock", DOCKER_SAYS("whisper"), "whisper", READING_OK},
+        {"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope/container\n",
+         "/run/user/1000/podman/podman.sock", DOCKER_SAYS("comfy"), "comfy", READING_OK},
+        {"0::/docker/" ID "\n", "/run/docker.sock", "HTTP/1.0 404 Not Found\r\n\r\n{\"message\":\"No such container\"}", "",
+         READING_DENIED},
+        {"0::/docker/" ID "\n", "/run/docker.sock", "HTTP/1.0 200 OK\r\n\r\nnonsense", "", READING_FAILED},
+        {"0::/docker/" ID "\n", "/run/docker.sock", NULL, "", READING_FAILED}, /* it hangs: given up soon */
+    };
+    const struct file_calls denying = {.openat = no_access, .read = file_calls_system.read};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO_SYSROOT struct sysroot s;
+        struct runtime r;
+        sysroot_init(&s);
+        start_runtime(&s, &r, rows[i].socket, rows[i].answer);
+        struct str cgroup = str_from(rows[i].cgroup);
+        char container[96], got[160];
+        container_name(cgroup, container, sizeof container);
+        file_calls_replace(&denying);
+        enum reading_state why = container_label(&s.env, cgroup, container, got, sizeof got);
+        file_calls_replace(NULL);
+        stop_runtime(&r);
+        if (strcmp(got, rows[i].name) != 0 || why != rows[i].state)
+            fail_msg("row %zu: '%s' (%s), want '%s' (%s)", i, got, reading_state_name(why), rows[i].name,
+                     reading_state_name(rows[i].state));
+        assert_non_null(strstr(r.asked, "GET /containers/" ID "/json HTTP/1.0\r\n"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +341,7 @@ int main(void)
         TEST(a_name_for_root_alone_is_denied),
         TEST(a_runner_of_ollama_has_the_name_of_its_model),
         TEST(a_runner_in_a_container_is_looked_up_below_its_own_root),
+        TEST(where_files_may_not_be_read_the_socket_is_asked),
     };
     return RUN_TESTS(tests);
 }
