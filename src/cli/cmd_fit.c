@@ -10,6 +10,7 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "cli/fleet.h"
 #include "cli/show.h"
 #include "format/json/capacity.h"
 #include "format/json/json.h"
@@ -199,6 +200,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
+    if (options_has(&cli->options, "fleet"))
+        return fleet_run(cli, FLEET_FIT);
     fit = (struct fit){.reserve_bytes = cli->settings->worker.reserve_bytes};
     int status = read_options(cli);
     if (!status)
@@ -223,6 +226,8 @@ static const struct option_spec options[] = {
      .values = splits,
      .help = "Spread over several GPUs: by layers and free memory, or in even shares"},
     {.name = "now", .help = "Use only memory that is free now; evict nothing"},
+    {.name = "fleet", .argument = "URL", .help = "Find a place on all hosts of this Prometheus or VictoriaMetrics"},
+    FLEET_OPTION_ALL,
     {.name = "env", .help = "Print only CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK)"},
 };
 

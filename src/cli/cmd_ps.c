@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "cli/fields.h"
+#include "cli/fleet.h"
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
@@ -77,6 +78,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
+    if (options_has(&cli->options, "fleet"))
+        return fleet_run(cli, FLEET_PS);
     int status = fields_check(cli);
     return status == EXIT_FINE ? show(cli, render) : status;
 }
@@ -95,6 +98,9 @@ static const struct option_spec options[] = {
     {.name = "show-secrets", .help = "Don't mask keys, tokens and passwords in commands"},
     {.name = "quick", .help = "Take one sample only; rates stay unknown"},
     FIELDS_OPTIONS,
+    FLEET_OPTION,
+    {.name = "by-user", .help = "With --fleet: add up by user"},
+    FLEET_OPTION_ALL,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 

@@ -3,6 +3,7 @@
  */
 #include "base/cleanup.h"
 #include "cli/fields.h"
+#include "cli/fleet.h"
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/bar.h"
@@ -56,6 +57,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 static int run(struct cli *cli)
 {
     const struct options *o = &cli->options;
+    if (options_has(o, "fleet"))
+        return fleet_run(cli, FLEET_STATUS);
     if (options_has(o, "format") && !options_has(o, "line"))
         return cli_usage(cli, "--format needs --line");
     int status = fields_check(cli);
@@ -69,6 +72,8 @@ static const struct option_spec options[] = {
     {.name = "line", .help = "Print one line, for status bars"},
     {.name = "format", .argument = "BAR", .values = bar_formats, .help = "Form of --line: plain, waybar, tmux, polybar, i3blocks"},
     FIELDS_OPTIONS,
+    FLEET_OPTION,
+    FLEET_OPTION_ALL,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 

@@ -5,6 +5,7 @@
 #include "ask/explain.h"
 #include "ask/past.h"
 #include "base/cleanup.h"
+#include "cli/fleet.h"
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
@@ -41,6 +42,8 @@ static int run(struct cli *cli)
     struct past_question q;
     struct error err = {0};
     const struct options *o = &cli->options;
+    if (options_has(o, "fleet"))
+        return fleet_run(cli, FLEET_WHY);
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
         if (options_has(o, "store") || options_has(o, "host"))
             return cli_usage(cli, "--store and --host need --at or --since");
@@ -62,6 +65,8 @@ static const struct option_spec options[] = {
     {.name = "until", .argument = "TIME", .help = "With --since: up to then instead of now"},
     PAST_OPTION_HOST,
     OPTION_STORE,
+    FLEET_OPTION,
+    FLEET_OPTION_ALL,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 

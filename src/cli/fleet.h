@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * --fleet URL of status, ps, why and fit: all hosts of a database instead of this one.
+ */
+#pragma once
+
+#include "cli/command.h"
+
+enum fleet_what { FLEET_STATUS, FLEET_PS, FLEET_WHY, FLEET_FIT };
+
+/* The exit status. */
+int fleet_run(struct cli *cli, enum fleet_what what);
+
+#define FLEET_OPTION                                                                                                    \
+    {                                                                                                                   \
+        .name = "fleet", .argument = "URL", .help = "Show all hosts of this Prometheus or VictoriaMetrics, worst first" \
+    }
+#define FLEET_OPTION_ALL                                                 \
+    {                                                                    \
+        .name = "all", .help = "With --fleet: every row, not one screen" \
+    }

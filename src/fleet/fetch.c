@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * PromQL over HTTP: the questions, and the reading of the answers.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "fleet/fleet.h"
+#include "net/http.h"
+
+enum { ANSWER_MAX = 1 << 30, URL_SIZE = 4096 };
+
+static const char *const questions[] = {
+    [FLEET_GPUS] = "gpu_up",
+    [FLEET_READINGS] = "{__name__=~\"gpu_utilization_percent|gpu_memory_used_bytes|gpu_memory_total_bytes|gpu_memory_free_bytes|"
+                       "gpu_temperature_celsius|gpu_power_watts\",mig_uuid=\"\"}",
+    [FLEET_MOST] = "max_over_time(gpu_utilization_percent{mig_uuid=\"\"}[30m])",
+    [FLEET_THROTTLE] = "gpu_throttle_reason{reason=~\".*thermal.*|.*hot|hardware slowdown|power brake\"} == 1",
+    [FLEET_HEALTH] = "whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1",
+    [FLEET_SILENT] = "up{job=~\".*whirr.*\"} == 0",
+    [FLEET_PROCESSES] = "{__name__=~\"gpu_process_memory_bytes|gpu_process_utilization_percent|gpu_process_power_watts\",process!="
+                        "\"(unattributed)\"}",
+};
+
+static void cleanup_json(json_t **json)
+{
+    json_decref(*json);
+}
+
+static const char *label(const json_t *labels, const char *name)
+{
+    const char *text = json_string_value(json_object_get(labels, name));
+    return text ? text : "";
+}
+
+/* Where nobody set `host`, the target's address has to do. */
+static const char *host_of(const json_t *labels)
+{
+    const char *host = label(labels, "host");
+    return host[0] ? host : label(labels, "instance");
+}
+
+static uint64_t mix(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 1099511628211ULL;
+    return (h ^ 0xff) * 1099511628211ULL;
+}
+
+static uint64_t hash(const char *host, const char *gpu, const char *uuid)
+{
+    return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
+}
+
+static struct fleet_gpu *find(const struct fleet *f, const json_t *labels)
+{
+    char host[HOST_NAME_SIZE];
+    str_copy_clean(host, sizeof host, str_from(host_of(labels)));
+    const char *gpu = label(labels, "gpu"), *uuid = label(labels, "uuid");
+    if (!f->slot_count)
+        return NULL;
+    for (size_t s = hash(host, gpu, uuid) & (f->slot_count - 1); f->slots[s]; s = (s + 1) & (f->slot_count - 1)) {
+        struct fleet_gpu *g = &f->gpus[f->slots[s] - 1];
+        if (strcmp(g->host, host) == 0 && strcmp(g->gpu, gpu) == 0 && strcmp(g->uuid, uuid) == 0)
+            return g;
+    }
+    return NULL;
+}
+
+static int natural(const char *a, const char *b)
+{
+    return strverscmp(a, b);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct fleet_gpu *x = a, *y = b;
+    int order = natural(x->host, y->host);
+    order = order ? order : natural(x->gpu, y->gpu);
+    return order ? order : strcmp(x->uuid, y->uuid);
+}
+
+static int index_gpus(struct fleet *f)
+{
+    f->slot_count = 64;
+    while (f->slot_count < 2 * f->gpu_count)
+        f->slot_count *= 2;
+    f->slots = calloc(f->slot_count, sizeof *f->slots);
+    if (!f->slots)
+        return -ENOMEM;
+    qsort(f->gpus, f->gpu_count, sizeof *f->gpus, by_place);
+    for (size_t i = 0; i < f->gpu_count; i++) {
+        size_t s = hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
+        while (f->slots[s])
+            s = (s + 1) & (f->slot_count - 1);
+        f->slots[s] = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static void copy(char *to, size_t size, const char *text)
+{
+    str_copy_clean(to, size, str_from(text));
+}
+
+static void take_gpu(struct fleet *f, const json_t *labels, double value)
+{
+    struct fleet_gpu *g = &f->gpus[f->gpu_count++];
+    copy(g->host, sizeof g->host, host_of(labels));
+    copy(g->gpu, sizeof g->gpu, label(labels, "gpu"));
+    copy(g->uuid, sizeof g->uuid, label(labels, "uuid"));
+    copy(g->name, sizeof g->name, label(labels, "name"));
+    g->up = value != 0;
+}
+
+static struct reading scaled(double value, double scale)
+{
+    double whole = value * scale;
+    return fabs(whole) < 9e18 ? reading_ok((int64_t)llround(whole)) : reading_absent(READING_FAILED);
+}
+
+static void take_reading(struct fleet_gpu *g, const char *name, double value)
+{
+    const struct {
+        const char *name;
+        struct reading *to;
+        double scale;
+    } readings[] = {{"gpu_utilization_percent", &g->util_permille, 10}, {"gpu_memory_used_bytes", &g->used_bytes, 1},
+                    {"gpu_memory_total_bytes", &g->total_bytes, 1},     {"gpu_memory_free_bytes", &g->free_bytes, 1},
+                    {"gpu_temperature_celsius", &g->temp_mdegc, 1000},  {"gpu_power_watts", &g->power_mw, 1000}};
+    for (size_t i = 0; i < ARRAY_LEN(readings); i++)
+        if (strcmp(name, readings[i].name) == 0)
+            *readings[i].to = scaled(value, readings[i].scale);
+}
+
+static void take_health(struct fleet_gpu *g, const char *state)
+{
+    g->health = strcmp(state, "lost") == 0 ? FLEET_LOST : strcmp(state, "failing") == 0 ? FLEET_FAILING : FLEET_DEGRADED;
+}
+
+static bool same_process(const struct fleet_process *a, const struct fleet_process *b)
+{
+    return strcmp(a->host, b->host) == 0 && strcmp(a->gpu, b->gpu) == 0 && strcmp(a->process, b->process) == 0 &&
+           strcmp(a->user, b->user) == 0 && strcmp(a->container, b->container) == 0;
+}
+
+/* The three figures of a group come in three series: they are put together when all are there. */
+static void take_process(struct fleet *f, const json_t *labels, double value)
+{
+    struct fleet_process *p = &f->processes[f->process_count++];
+    const char *name = label(labels, "__name__"), *pod = label(labels, "pod");
+    copy(p->host, sizeof p->host, host_of(labels));
+    copy(p->gpu, sizeof p->gpu, label(labels, "gpu"));
+    copy(p->process, sizeof p->process, label(labels, "process"));
+    copy(p->user, sizeof p->user, label(labels, "user"));
+    copy(p->container, sizeof p->container, pod[0] ? pod : label(labels, "container"));
+    if (strcmp(name, "gpu_process_memory_bytes") == 0)
+        p->mem_bytes = scaled(value, 1);
+    else if (strcmp(name, "gpu_process_power_watts") == 0)
+        p->power_mw = scaled(value, 1000);
+    else
+        p->util_permille = scaled(value, 10);
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct fleet_process *x = a, *y = b;
+    int order = natural(x->host, y->host);
+    order = order ? order : natural(x->gpu, y->gpu);
+    order = order ? order : strcmp(x->process, y->process);
+    order = order ? order : strcmp(x->user, y->user);
+    return order ? order : strcmp(x->container, y->container);
+}
+
+static void add(struct reading *to, struct reading from)
+{
+    if (from.state == READING_OK)
+        *to = reading_ok(reading_or(*to, 0) + from.value);
+}
+
+static void join_processes(struct fleet *f)
+{
+    size_t kept = 0;
+    if (f->process_count)
+        qsort(f->processes, f->process_count, sizeof *f->processes, by_process);
+    for (size_t i = 0; i < f->process_count; i++) {
+        if (!kept || !same_process(&f->processes[kept - 1], &f->processes[i])) {
+            f->processes[kept++] = f->processes[i];
+            continue;
+        }
+        add(&f->processes[kept - 1].mem_bytes, f->processes[i].mem_bytes);
+        add(&f->processes[kept - 1].util_permille, f->processes[i].util_permille);
+        add(&f->processes[kept - 1].power_mw, f->processes[i].power_mw);
+    }
+    f->process_count = kept;
+}
+
+static void take_one(struct fleet *f, enum fleet_question question, const json_t *labels, double value)
+{
+    struct fleet_gpu *g =
+        question == FLEET_GPUS || question == FLEET_SILENT || question == FLEET_PROCESSES ? NULL : find(f, labels);
+    switch (question) {
+    case FLEET_GPUS: take_gpu(f, labels, value); return;
+    case FLEET_PROCESSES: take_process(f, labels, value); return;
+    case FLEET_SILENT: f->silent++; return;
+    case FLEET_READINGS:
+        if (g)
+            take_reading(g, label(labels, "__name__"), value);
+        return;
+    case FLEET_MOST:
+        if (g)
+            g->util_most_permille = scaled(value, 10);
+        return;
+    case FLEET_THROTTLE:
+        if (g)
+            copy(g->throttle, sizeof g->throttle, label(labels, "reason"));
+        return;
+    case FLEET_HEALTH:
+        if (g)
+            take_health(g, label(labels, "state"));
+        return;
+    }
+}
+
+static int make_room(struct fleet *f, enum fleet_question question, size_t count)
+{
+    if (question == FLEET_GPUS)
+        f->gpus = calloc(count + 1, sizeof *f->gpus);
+    if (question == FLEET_PROCESSES)
+        f->processes = calloc(count + 1, sizeof *f->processes);
+    return (question == FLEET_GPUS && !f->gpus) || (question == FLEET_PROCESSES && !f->processes) ? -ENOMEM : 0;
+}
+
+int fleet_take(struct fleet *f, enum fleet_question question, struct str answer)
+{
+    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
+    const json_t *result = json_object_get(json_object_get(root, "data"), "result"), *one;
+    size_t i;
+    if (!json_is_array(result))
+        return -EBADMSG;
+    int rc = make_room(f, question, json_array_size(result));
+    if (rc < 0)
+        return rc;
+    json_array_foreach(result, i, one)
+    {
+        const char *text = json_string_value(json_array_get(json_object_get(one, "value"), 1));
+        double value;
+        if (text && str_to_double(str_from(text), &value))
+            take_one(f, question, json_object_get(one, "metric"), value);
+    }
+    if (question == FLEET_PROCESSES)
+        join_processes(f);
+    return question == FLEET_GPUS ? index_gpus(f) : 0;
+}
+
+static void put_encoded(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        if ((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9') || *text == '_')
+            buf_char(out, *text);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)*text);
+}
+
+/* What the database says of a question that it cannot answer. */
+static void said(struct str answer, char *text, size_t size)
+{
+    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
+    const char *error = json_string_value(json_object_get(root, "error"));
+    str_copy_clean(text, size, error ? str_from(error) : (struct str){answer.at, MIN_OF(answer.len, (size_t)120)});
+}
+
+static int ask(const struct fleet_place *place, enum fleet_question question, struct fleet *f, struct error *err)
+{
+    AUTO_BUF struct buf url = BUF(URL_SIZE);
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    struct str base = str_from(place->url);
+    char why[160];
+    while (base.len && base.at[base.len - 1] == '/')
+        base.len--;
+    buf_str(&url, base);
+    buf_text(&url, "/api/v1/query?query=");
+    put_encoded(&url, questions[question]);
+    if (url.failed)
+        return error_set(err, -EINVAL, "the address of the fleet is too long");
+    const struct http_request request = {.method = "GET", .url = url.at, .timeout_ms = place->timeout_ms, .secret_url = true};
+    int status = http_call(place->env, &request, &answer, err);
+    if (status < 0)
+        return status;
+    if (status != 200) {
+        said(buf_view(&answer), why, sizeof why);
+        return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
+    }
+    int rc = fleet_take(f, question, buf_view(&answer));
+    if (rc == -EBADMSG)
+        return error_set(err, rc, "this is no answer of a database that understands PromQL; is the URL right?");
+    return rc < 0 ? error_set(err, rc, "out of memory") : 0;
+}
+
+int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)
+{
+    int rc = 0;
+    *ret = (struct fleet){0};
+    for (enum fleet_question q = FLEET_GPUS; q <= (processes ? FLEET_PROCESSES : FLEET_SILENT) && rc == 0; q++)
+        rc = ask(place, q, ret, err);
+    if (rc == 0)
+        fleet_judge(ret);
+    else
+        fleet_done(ret);
+    return rc;
+}
+
+void fleet_done(struct fleet *f)
+{
+    free(f->gpus);
+    free(f->processes);
+    free(f->slots);
+    *f = (struct fleet){0};
+}

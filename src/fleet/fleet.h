@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * All hosts at one moment, from a database that answers PromQL: fetched, judged, and shown worst first. The database keeps and
+ * distributes the data; here are only questions and answers.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/json_writer.h"
+#include "format/table/page.h"
+#include "model/gpu.h"
+#include "model/host.h"
+
+/* From fine to worst. */
+enum fleet_trouble { FLEET_FINE, FLEET_HELD, FLEET_DEGRADED, FLEET_THROTTLING, FLEET_FAILING, FLEET_LOST };
+
+struct fleet_gpu {
+    char host[HOST_NAME_SIZE];
+    char gpu[16]; /* its index; "" for one that is gone */
+    char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
+    bool up;
+    struct reading util_permille, util_most_permille; /* now, and the most of the last half hour */
+    struct reading used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
+    char throttle[48]; /* why; "" not */
+    enum fleet_trouble health, trouble;
+};
+
+struct fleet_process {
+    char host[HOST_NAME_SIZE], gpu[16];
+    char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_NAME_SIZE];
+    struct reading mem_bytes, util_permille, power_mw;
+};
+
+struct fleet {
+    struct fleet_gpu *gpus; /* by host and index */
+    size_t gpu_count;
+    struct fleet_process *processes;
+    size_t process_count;
+    size_t silent; /* hosts that do not answer their scrape */
+    uint32_t *slots;
+    size_t slot_count;
+};
+
+struct fleet_place {
+    const struct env *env;
+    const char *url; /* of Prometheus, VictoriaMetrics, ...: in front of /api/v1 */
+    int64_t timeout_ms;
+};
+
+/* `processes`: fetch these, too. 0 or -errno with a sentence. */
+int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err);
+void fleet_done(struct fleet *f);
+
+/* Pure, for fleet_fetch and tests: takes the answer to one of the questions. -EBADMSG: it cannot be understood. */
+enum fleet_question { FLEET_GPUS, FLEET_READINGS, FLEET_MOST, FLEET_THROTTLE, FLEET_HEALTH, FLEET_SILENT, FLEET_PROCESSES };
+int fleet_take(struct fleet *f, enum fleet_question question, struct str answer);
+/* After the last answer. */
+void fleet_judge(struct fleet *f);
+
+/* A host of the fleet: GPUs from `first` on. */
+struct fleet_host {
+    const struct fleet_gpu *gpus;
+    size_t count;
+    enum fleet_trouble trouble;
+    struct reading util_permille, used_bytes, total_bytes, temp_mdegc, power_mw; /* mean; sums; highest; sum */
+    char note[160];                                                              /* the worst, in words; "" nothing */
+};
+/* Worst first, then the busiest. The caller frees the list; NULL: out of memory or no hosts. */
+struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count);
+
+struct fleet_view {
+    bool all;         /* else what fits on one screen */
+    const char *user; /* only this one's processes; NULL: everybody's */
+    bool by_user;
+    int64_t size_bytes; /* of fit */
+};
+
+enum { FLEET_ROWS = 40 };
+
+void fleet_table_status(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
+void fleet_table_why(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
+void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
+/* True: it fits somewhere. */
+bool fleet_table_fit(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
+
+void fleet_json_status(struct json_writer *j, const struct fleet *f);
+void fleet_json_why(struct json_writer *j, const struct fleet *f);
+void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
+bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
+
+/* One sentence about the whole. */
+void fleet_answer(const struct fleet *f, char *text, size_t size);
+const char *fleet_trouble_name(enum fleet_trouble trouble);
+
+/* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */
+const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count);
+/* Processes of one user, or of everybody, most memory first; by_user: added up. The caller frees the list. */
+struct fleet_process *fleet_processes(const struct fleet *f, const struct fleet_view *v, size_t *count);

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The fleet as tables and as JSON.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "fleet/fleet.h"
+#include "format/table/grid.h"
+
+#define GIB (1.0 / (1LL << 30))
+#define MIB (1.0 / (1LL << 20))
+
+static enum ink ink_of(enum fleet_trouble trouble)
+{
+    return trouble >= FLEET_FAILING ? INK_BAD : trouble >= FLEET_DEGRADED ? INK_WARN : trouble ? INK_FAINT : INK_PLAIN;
+}
+
+static void head(struct buf *out, const struct page *page, const struct fleet *f)
+{
+    char answer[320];
+    fleet_answer(f, answer, sizeof answer);
+    page_ink(out, page, INK_STRONG, str_from(answer));
+    buf_char(out, '\n');
+}
+
+static void used_of(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total)
+{
+    int64_t u, t;
+    if (reading_get(used, &u) && reading_get(total, &t))
+        snprintf(text, NUMBER_SIZE, "%.0f/%.0f", (double)u * GIB, (double)t * GIB);
+    else
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+}
+
+static void gib(char text[NUMBER_SIZE], const struct page *page, struct reading bytes)
+{
+    int64_t value;
+    if (reading_get(bytes, &value))
+        snprintf(text, NUMBER_SIZE, "%.1f", (double)value * GIB);
+    else
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+}
+
+static void watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw)
+{
+    int64_t value;
+    if (reading_get(mw, &value))
+        snprintf(text, NUMBER_SIZE, "%lld", words_whole(value, 1000));
+    else
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+}
+
+static void rest(struct buf *out, const struct page *page, size_t left, const char *what)
+{
+    char text[128];
+    if (!left)
+        return;
+    snprintf(text, sizeof text, "and %zu more %s; --all shows them", left, what);
+    page_ink(out, page, INK_FAINT, str_from(text));
+    buf_char(out, '\n');
+}
+
+static size_t rows_of(const struct fleet_view *v, size_t count)
+{
+    return v->all ? count : MIN_OF(count, (size_t)FLEET_ROWS);
+}
+
+static bool empty(struct buf *out, const struct fleet *f)
+{
+    if (f->gpu_count)
+        return false;
+    buf_text(out, "No metrics of whirr in this database.\n");
+    return true;
+}
+
+void fleet_table_status(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v)
+{
+    static const struct grid_column columns[] = {{"HOST", LEFT, 0},      {"GPUS", RIGHT, 1},    {"UTIL", RIGHT, 0},
+                                                 {"VRAM GiB", RIGHT, 0}, {"HOTTEST", RIGHT, 2}, {"POWER W", RIGHT, 3},
+                                                 {"NOTE", LEFT, 0}};
+    size_t count;
+    if (empty(out, f))
+        return;
+    AUTO_FREE struct fleet_host *hosts = fleet_hosts(f, &count);
+    AUTO_GRID struct grid g;
+    head(out, page, f);
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < rows_of(v, count); i++) {
+        const struct fleet_host *h = &hosts[i];
+        char text[NUMBER_SIZE];
+        grid_add(&g, ink_of(h->trouble), h->gpus->host);
+        snprintf(text, sizeof text, "%zu", h->count);
+        grid_add(&g, INK_PLAIN, text);
+        show_percent(text, page, h->util_permille);
+        grid_add(&g, INK_PLAIN, text);
+        used_of(text, page, h->used_bytes, h->total_bytes);
+        grid_add(&g, INK_PLAIN, text);
+        show_temperature(text, page, h->temp_mdegc);
+        grid_add(&g, INK_PLAIN, text);
+        watts(text, page, h->power_mw);
+        grid_add(&g, INK_PLAIN, text);
+        grid_add(&g, ink_of(h->trouble), h->note);
+    }
+    grid_write(out, page, &g);
+    rest(out, page, count - rows_of(v, count), "hosts");
+    out->failed |= g.failed;
+}
+
+void fleet_table_why(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v)
+{
+    enum { LINES = 12 };
+    size_t count, shown = 0, bad = 0;
+    if (empty(out, f))
+        return;
+    AUTO_FREE struct fleet_host *hosts = fleet_hosts(f, &count);
+    head(out, page, f);
+    for (size_t i = 0; hosts && i < count && hosts[i].trouble; i++)
+        bad++;
+    for (; shown < bad && (v->all || shown < LINES); shown++) {
+        char text[320];
+        snprintf(text, sizeof text, "%s: %s", hosts[shown].gpus->host, hosts[shown].note);
+        page_cell(out, page, ink_of(hosts[shown].trouble), LEFT, text, MAX_OF(48, width_of(text)));
+        snprintf(text, sizeof text, "  whirr --host %s why", hosts[shown].gpus->host);
+        page_ink(out, page, INK_FAINT, str_from(text));
+        buf_char(out, '\n');
+    }
+    if (!bad)
+        buf_text(out, "Nothing unusual.\n");
+    rest(out, page, bad - shown, "hosts with something unusual");
+}
+
+void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v)
+{
+    static const struct grid_column columns[] = {{"HOST", LEFT, 0},      {"GPU", RIGHT, 0},     {"USER", LEFT, 0},
+                                                 {"VRAM GiB", RIGHT, 0}, {"UTIL", RIGHT, 2},    {"POWER W", RIGHT, 3},
+                                                 {"PROCESS", LEFT, 0},   {"CONTAINER", LEFT, 1}};
+    static const struct grid_column users[] = {{"USER", LEFT, 0},     {"VRAM GiB", RIGHT, 0},  {"GPUS BUSY", RIGHT, 1},
+                                               {"POWER W", RIGHT, 2}, {"PROCESSES", RIGHT, 1}, {"WHERE", LEFT, 0}};
+    size_t count;
+    AUTO_FREE struct fleet_process *list = fleet_processes(f, v, &count);
+    AUTO_GRID struct grid g;
+    if (!count) {
+        buf_text(out, "No processes.\n");
+        return;
+    }
+    grid_init(&g, v->by_user ? users : columns, v->by_user ? ARRAY_LEN(users) : ARRAY_LEN(columns));
+    for (size_t i = 0; i < rows_of(v, count); i++) {
+        const struct fleet_process *p = &list[i];
+        char memory[NUMBER_SIZE], util[NUMBER_SIZE], power[NUMBER_SIZE], gpus[NUMBER_SIZE];
+        gib(memory, page, p->mem_bytes);
+        show_percent(util, page, p->util_permille);
+        watts(power, page, p->power_mw);
+        snprintf(gpus, sizeof gpus, "%.1f", (double)reading_or(p->util_permille, 0) / 1000);
+        const char *user = p->user[0] ? p->user : page_dash(page);
+        const char *plain[] = {p->host, p->gpu, user, memory, util, power, p->process, p->container};
+        const char *summed[] = {user, memory, gpus, power, p->process, p->host};
+        const char **cells = v->by_user ? summed : plain;
+        for (size_t k = 0; k < g.column_count; k++)
+            grid_add(&g, INK_PLAIN, cells[k][0] ? cells[k] : page_dash(page));
+    }
+    grid_write(out, page, &g);
+    rest(out, page, count - rows_of(v, count), v->by_user ? "users" : "groups of processes");
+    out->failed |= g.failed;
+}
+
+static const struct fleet_gpu *freest(const struct fleet *f)
+{
+    const struct fleet_gpu *best = NULL;
+    for (size_t i = 0; i < f->gpu_count; i++)
+        if (f->gpus[i].up && f->gpus[i].free_bytes.state == READING_OK &&
+            (!best || f->gpus[i].free_bytes.value > best->free_bytes.value))
+            best = &f->gpus[i];
+    return best;
+}
+
+bool fleet_table_fit(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v)
+{
+    static const struct grid_column columns[] = {
+        {"HOST", LEFT, 0}, {"GPU", RIGHT, 0}, {"FREE GiB", RIGHT, 0}, {"UTIL", RIGHT, 0}, {"NAME", LEFT, 1}};
+    enum { PLACES = 10 };
+    size_t count;
+    char size[WORDS_SIZE], most[WORDS_SIZE];
+    AUTO_FREE const struct fleet_gpu **list = fleet_fitting(f, v->size_bytes, &count);
+    words_bytes(v->size_bytes, size);
+    if (!count) {
+        const struct fleet_gpu *best = freest(f);
+        buf_printf(out, "%s fit nowhere", size);
+        if (best)
+            buf_printf(out, "; GPU %s of %s has the most free memory: %s", best->gpu, best->host,
+                       words_bytes(best->free_bytes.value, most));
+        buf_text(out, "\n");
+        return false;
+    }
+    buf_printf(out, "%s fit on %zu GPU%s:\n", size, count, count == 1 ? "" : "s");
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    size_t shown = v->all ? count : MIN_OF(count, (size_t)PLACES);
+    for (size_t i = 0; i < shown; i++) {
+        char memory[NUMBER_SIZE], util[NUMBER_SIZE];
+        gib(memory, page, list[i]->free_bytes);
+        show_percent(util, page, list[i]->util_permille);
+        const char *cells[] = {list[i]->host, list[i]->gpu, memory, util, list[i]->name};
+        for (size_t k = 0; k < ARRAY_LEN(cells); k++)
+            grid_add(&g, INK_PLAIN, cells[k]);
+    }
+    grid_write(out, page, &g);
+    rest(out, page, count - shown, "GPUs");
+    out->failed |= g.failed;
+    return true;
+}
+
+/* ---- JSON ---- */
+
+static void number(struct json_writer *j, const char *key, struct reading r, double scale)
+{
+    int64_t value;
+    jw_key(j, key);
+    if (reading_get(r, &value))
+        jw_number(j, (double)value * scale);
+    else
+        jw_null(j);
+}
+
+static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
+{
+    int64_t index;
+    jw_object(j);
+    jw_key_text(j, "host", g->host);
+    jw_key(j, "gpu_index");
+    if (str_to_i64(str_from(g->gpu), &index))
+        jw_int(j, index);
+    else
+        jw_null(j);
+    jw_key_text(j, "uuid", g->uuid);
+    jw_key_text(j, "name", g->name);
+    jw_key_bool(j, "up", g->up);
+    jw_key_text(j, "trouble", fleet_trouble_name(g->trouble));
+    number(j, "utilization_percent", g->util_permille, 0.1);
+    number(j, "utilization_most_percent", g->util_most_permille, 0.1);
+    number(j, "memory_used_mb", g->used_bytes, MIB);
+    number(j, "memory_total_mb", g->total_bytes, MIB);
+    number(j, "memory_free_mb", g->free_bytes, MIB);
+    number(j, "temperature_celsius", g->temp_mdegc, 1e-3);
+    number(j, "power_watts", g->power_mw, 1e-3);
+    jw_key(j, "throttle_reason");
+    jw_text(j, g->throttle[0] ? g->throttle : NULL);
+    jw_end(j);
+}
+
+static void json_answer(struct json_writer *j, const struct fleet *f)
+{
+    char answer[320];
+    fleet_answer(f, answer, sizeof answer);
+    jw_key_text(j, "answer", answer);
+    jw_key_int(j, "gpu_count", (int64_t)f->gpu_count);
+    jw_key_int(j, "hosts_not_answering", (int64_t)f->silent);
+}
+
+static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_trouble)
+{
+    size_t count;
+    AUTO_FREE struct fleet_host *hosts = fleet_hosts(f, &count);
+    jw_key(j, "hosts");
+    jw_array(j);
+    for (size_t i = 0; hosts && i < count && (!only_trouble || hosts[i].trouble); i++) {
+        const struct fleet_host *h = &hosts[i];
+        jw_object(j);
+        jw_key_text(j, "host", h->gpus->host);
+        jw_key_text(j, "trouble", fleet_trouble_name(h->trouble));
+        jw_key(j, "note");
+        jw_text(j, h->note[0] ? h->note : NULL);
+        number(j, "utilization_percent", h->util_permille, 0.1);
+        number(j, "memory_used_mb", h->used_bytes, MIB);
+        number(j, "memory_total_mb", h->total_bytes, MIB);
+        number(j, "temperature_celsius", h->temp_mdegc, 1e-3);
+        number(j, "power_watts", h->power_mw, 1e-3);
+        jw_key(j, "gpus");
+        jw_array(j);
+        for (size_t k = 0; k < h->count; k++)
+            if (!only_trouble || h->gpus[k].trouble)
+                json_gpu(j, &h->gpus[k]);
+        jw_end(j);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+void fleet_json_status(struct json_writer *j, const struct fleet *f)
+{
+    jw_object(j);
+    json_answer(j, f);
+    json_hosts(j, f, false);
+    jw_end(j);
+}
+
+void fleet_json_why(struct json_writer *j, const struct fleet *f)
+{
+    jw_object(j);
+    json_answer(j, f);
+    json_hosts(j, f, true);
+    jw_end(j);
+}
+
+void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fleet_view *v)
+{
+    size_t count;
+    AUTO_FREE struct fleet_process *list = fleet_processes(f, v, &count);
+    jw_object(j);
+    jw_key(j, v->by_user ? "users" : "processes");
+    jw_array(j);
+    for (size_t i = 0; list && i < count; i++) {
+        jw_object(j);
+        if (!v->by_user) {
+            jw_key_text(j, "host", list[i].host);
+            jw_key_text(j, "gpu", list[i].gpu);
+            jw_key_text(j, "name", list[i].process);
+            jw_key(j, "container");
+            jw_text(j, list[i].container[0] ? list[i].container : NULL);
+        }
+        jw_key(j, "user");
+        jw_text(j, list[i].user[0] ? list[i].user : NULL);
+        number(j, "memory_mb", list[i].mem_bytes, MIB);
+        number(j, "utilization_percent", list[i].util_permille, 0.1);
+        number(j, "power_watts", list[i].power_mw, 1e-3);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
+bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct fleet_view *v)
+{
+    size_t count;
+    AUTO_FREE const struct fleet_gpu **list = fleet_fitting(f, v->size_bytes, &count);
+    jw_object(j);
+    jw_key_bool(j, "fits", count > 0);
+    number(j, "size_mb", reading_ok(v->size_bytes), MIB);
+    jw_key(j, "gpus");
+    jw_array(j);
+    for (size_t i = 0; list && i < count; i++)
+        json_gpu(j, list[i]);
+    jw_end(j);
+    jw_end(j);
+    return count > 0;
+}

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--fleet: hundreds of hosts from a real Prometheus, on one screen and worst first."""
+import http.server
+import json
+import subprocess
+import threading
+
+import pytest
+from isolation import WHIRR, environment
+from tsdb import Prometheus, VictoriaMetrics
+from waiting import eventually
+
+HOSTS, GPUS, GIB = 300, 8, 2**30
+
+
+def exposition():
+    """What 300 hosts of 8 GPUs would say: gpu17 has lost one, gpu42 throttles, gpu99 is held but idle, gpu200 has room for 60 GiB."""
+    lines = {}
+
+    def add(name, labels, value):
+        lines.setdefault(name, []).append("%s{%s} %s" % (name, ",".join(f'{k}="{v}"' for k, v in labels.items()), value))
+
+    for host in range(HOSTS):
+        for gpu in range(GPUS):
+            labels = {"host": f"gpu{host}", "gpu": gpu, "uuid": f"GPU-{host}-{gpu}", "name": "NVIDIA H100"}
+            lost = host == 17 and gpu == 3
+            add("gpu_up", labels, 0 if lost else 1)
+            if lost:
+                continue
+            idle = host == 99
+            used = 70 if host != 200 else 10
+            add("gpu_utilization_percent", labels, 0 if idle else 60 + host % 40)
+            add("gpu_memory_used_bytes", labels, used * GIB)
+            add("gpu_memory_total_bytes", labels, 80 * GIB)
+            add("gpu_memory_free_bytes", labels, (80 - used) * GIB)
+            add("gpu_temperature_celsius", labels, 60 + gpu)
+            add("gpu_power_watts", labels, 400)
+            add("gpu_throttle_reason", dict(labels, reason="software thermal slowdown"), 1 if host == 42 and gpu == 1 else 0)
+            user = "alice" if host % 3 else "bob"
+            process = dict(labels, process="python3", user=user, container=f"train-{host}")
+            add("gpu_process_memory_bytes", process, (used - 1) * GIB)
+            add("gpu_process_utilization_percent", process, 50)
+            add("gpu_process_power_watts", process, 300)
+            add("gpu_process_memory_bytes", dict(labels, process="(unattributed)", user="", container=""), GIB)
+    return "".join(f"# TYPE {name} gauge\n" + "\n".join(series) + "\n" for name, series in lines.items()).encode()
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    if not Prometheus.installed():
+        pytest.skip("no prometheus (tools/deps test)")
+    body = exposition()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    prometheus = Prometheus(tmp_path_factory.mktemp("fleet") / "prometheus", [f"127.0.0.1:{server.server_address[1]}", "127.0.0.1:1"]).start()
+    eventually(lambda: len(prometheus.query("gpu_up")) == HOSTS * GPUS, 60, prometheus.log)
+    yield prometheus
+    prometheus.stop()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def run(*args):
+        return subprocess.run([WHIRR, *args], env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    return run
+
+
+def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
+    done = ask("status", "--fleet", fleet.url)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
+    assert lines[0].startswith("300 hosts, 2400 GPUs, ") and "959.6 kW" in lines[0]
+    assert lines[0].endswith(": 1 lost, 1 throttling, 8 held but idle, 1 host not answering")
+    assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
+    assert lines[3].split()[0] == "gpu42" and "GPU 1 is throttling (software t" in lines[3]
+    assert lines[4].split()[0] == "gpu99" and "8 GPUs are held but idle (560" in lines[4]
+    assert "and 260 more hosts; --all shows them" in lines[-1]
+    assert all(len(line) <= 120 for line in lines)
+    assert len(ask("status", "--fleet", fleet.url, "--all").stdout.splitlines()) == 302
+
+
+def test_why_names_only_what_is_unusual(fleet, ask):
+    lines = ask("why", "--fleet", fleet.url).stdout.splitlines()
+    assert len(lines) == 4 and lines[1].startswith("gpu17: GPU 3 is lost") and lines[1].endswith("whirr --host gpu17 why")
+    found = json.loads(ask("why", "--fleet", fleet.url, "--json").stdout)
+    assert [h["host"] for h in found["hosts"]] == ["gpu17", "gpu42", "gpu99"] and found["hosts"][0]["gpus"][0]["up"] is False
+
+
+def test_where_do_60_gib_fit(fleet, ask):
+    done = ask("fit", "60GiB", "--fleet", fleet.url)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and lines[0] == "60.0 GiB fit on 8 GPUs:", done
+    assert lines[2].split()[:2] == ["gpu200", "0"] and "70.0" in lines[2]
+    no = ask("fit", "79GiB", "--fleet", fleet.url)
+    assert no.returncode == 1 and "fit nowhere" in no.stdout and "of gpu200" in no.stdout
+    found = json.loads(ask("fit", "60GiB", "--fleet", fleet.url, "--json").stdout)
+    assert found["fits"] and {g["host"] for g in found["gpus"]} == {"gpu200"} and len(found["gpus"]) == 8
+
+
+def test_who_has_the_memory(fleet, ask):
+    lines = ask("ps", "--fleet", fleet.url).stdout.splitlines()
+    assert len(lines) <= 42 and "python3" in lines[1] and "(unattributed)" not in "".join(lines)
+    users = json.loads(ask("ps", "--fleet", fleet.url, "--by-user", "--json").stdout)["users"]
+    assert [u["user"] for u in users] == ["alice", "bob"]
+    assert users[0]["memory_mb"] == (69 * 1599 - 60 * 8) * 1024 and users[0]["power_watts"] == 300 * 1599  # one GPU is lost
+    table = ask("ps", "--fleet", fleet.url, "--by-user").stdout.splitlines()
+    assert table[1].split()[0] == "alice" and "200 hosts" in table[1]
+    only = ask("ps", "--fleet", fleet.url, "--user", "bob", "--json", "--all").stdout
+    assert {p["user"] for p in json.loads(only)["processes"]} == {"bob"}
+
+
+def test_a_fleet_is_asked_within_a_second(fleet, ask):
+    import time
+    begin = time.monotonic()
+    ask("status", "--fleet", fleet.url)
+    assert time.monotonic() - begin < 5  # of a busy machine; about 0.3 s otherwise
+
+
+@pytest.mark.parametrize("args, status, words", [
+    (("status", "--fleet", "http://127.0.0.1:1"), 1, "Connect"), (("status", "--fleet", "gpu1"), 2, "--fleet needs the URL"),
+    (("fit", "24", "--fleet", "http://127.0.0.1:1"), 2, "needs a size"), (("why", "--fleet", "postgresql://x"), 2, "--fleet needs the URL")])
+def test_mistakes(ask, args, status, words):
+    done = ask(*args)
+    assert done.returncode == status and words.lower() in done.stderr.lower(), done
+
+
+def test_a_server_that_is_no_database(fleet, ask, tmp_path):
+    done = ask("status", "--fleet", fleet.url + "/graph")
+    assert done.returncode == 1 and "database" in done.stderr, done
+
+
+def test_victoria_metrics_answers_as_well(ask, tmp_path):
+    if not VictoriaMetrics.installed():
+        pytest.skip("no victoria-metrics (tools/deps test)")
+    database = VictoriaMetrics(tmp_path / "vm").start()
+    try:
+        import urllib.request
+        body = b'gpu_up{host="a",gpu="0",uuid="u",name="X"} 1\ngpu_memory_free_bytes{host="a",gpu="0",uuid="u",name="X"} 5368709120\n'
+        urllib.request.urlopen(urllib.request.Request(database.url + "/api/v1/import/prometheus", data=body), timeout=10)
+        eventually(lambda: ask("fit", "4GiB", "--fleet", database.url).returncode == 0, 30)
+        assert "1 host, 1 GPU" in ask("status", "--fleet", database.url).stdout
+    finally:
+        database.stop()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules and dashboards that come with whirr: checked by Prometheus' own tools, and run against metrics of real daemons."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from tsdb import Prometheus
+from waiting import eventually
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RULES = ROOT / "packaging" / "prometheus"
+DASHBOARD = ROOT / "packaging" / "grafana" / "whirr.json"
+EMPTY_IS_FINE = {"Held but idle", "XIDs: seconds ago"}  # nothing to show is good news
+
+
+def promtool(*args):
+    if not shutil.which("promtool"):
+        pytest.skip("no promtool (tools/deps test)")
+    return subprocess.run(["promtool", *args], cwd=RULES, capture_output=True, text=True, timeout=60)
+
+
+def test_rules_are_valid_and_do_what_they_say():
+    checked = promtool("check", "rules", "whirr.rules.yml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    tested = promtool("test", "rules", "whirr.test.yml")
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_every_alert_gives_advice():
+    text = (RULES / "whirr.rules.yml").read_text()
+    alerts = re.findall(r"- alert: (\w+)\n(.*?)(?=\n      - |\n\n|\Z)", text, re.S)
+    assert len(alerts) >= 12
+    for name, body in alerts:
+        assert "summary:" in body and "description:" in body and "severity:" in body, name
+
+
+def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
+    """On a real Prometheus: no panel is empty, and no rule names a metric that whirr does not have."""
+    if not Prometheus.installed():
+        pytest.skip("no prometheus (tools/deps test)")
+    hosts = [start("--interval", "0.5", source="sim:gpus=2,scenario=training,model=rtx4090"),
+             start("--interval", "0.5", source="sim:gpus=1,scenario=ecc-errors,model=h100,speed=30")]
+    prometheus = Prometheus(tmp_path / "prometheus", [f"127.0.0.1:{d.port}" for d in hosts], rules=[RULES / "whirr.rules.yml"]).start()
+    try:
+        eventually(lambda: len(prometheus.query("up == 1")) == 2, 60, prometheus.log)
+        board = json.loads(DASHBOARD.read_text())
+        panels = [p for p in board["panels"] if p["type"] != "row"]
+        assert len(panels) > 20 and len({p["id"] for p in board["panels"]}) == len(board["panels"])
+        for panel in panels:
+            for target in panel["targets"]:
+                expression = target["expr"].replace("$host", ".*").replace("$gpu", ".*").replace("$datasource", "")
+                assert "$" not in expression, expression
+                if panel["title"] in EMPTY_IS_FINE:
+                    prometheus.query(expression)
+                else:
+                    eventually(lambda: prometheus.query(expression), 60, lambda: f"{panel['title']}: no data for {expression}")
+        rules = eventually(lambda: [r for g in prometheus.get("/api/v1/rules")["groups"] for r in g["rules"] if r["health"] == "ok"], 60)
+        everything = [r for g in prometheus.get("/api/v1/rules")["groups"] for r in g["rules"]]
+        eventually(lambda: all(r["health"] == "ok" for g in prometheus.get("/api/v1/rules")["groups"] for r in g["rules"]), 60)
+        known = set(prometheus.get("/api/v1/label/__name__/values"))
+        named = set(re.findall(r"\b((?:gpu|whirr|host)_\w+)", " ".join(r["query"] for r in everything)))
+        rare = {"gpu_xid_last_timestamp_seconds", "whirr_push_samples_lost_total", "whirr_push_samples_refused_total"}
+        assert rules and named - rare <= known, named - rare - known
+    finally:
+        prometheus.stop()
