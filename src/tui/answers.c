@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
+#include "store/query.h"
 
 enum { MIB_BYTES = 1 << 20, SEEN_WITHIN_MS = 10000 };
 
@@ -231,6 +232,25 @@ void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct 
         d->energy_mj = reading_or(reading_of(life, "energy_joules", 1000), -1);
         d->peak_bytes = reading_or(reading_of(life, "memory_peak_mb", MIB_BYTES), 0);
     }
+}
+
+int64_t answer_idle_since(const json_t *history, int64_t started_ms)
+{
+    const json_t *series = json_array_get(json_object_get(history, "series"), 0), *metrics = json_object_get(series, "metrics");
+    const json_t *times = json_object_get(series, "times");
+    int64_t since = 0;
+    for (size_t m = 0; m < json_array_size(metrics); m++) {
+        const json_t *metric = json_array_get(metrics, m), *most = json_object_get(metric, "max");
+        if (strcmp(text_of(metric, "name"), "utilization_percent") != 0)
+            continue;
+        for (size_t i = json_array_size(times); i-- > 0;) { /* from now on back, to the last time that it did something */
+            int64_t at = (int64_t)(json_number_value(json_array_get(times, i)) * MS_PER_S);
+            if (!json_is_number(json_array_get(most, i)) || number_at(most, i, 10) >= PROCESS_IDLE_MOST)
+                break;
+            since = at;
+        }
+    }
+    return since ? MAX_OF(since, started_ms) : 0;
 }
 
 static void take_course(const json_t *times, const json_t *mean, const struct top_details *d, double full, float *values)

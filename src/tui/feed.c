@@ -24,6 +24,7 @@
 #include "format/table/table.h"
 #include "host/identity.h"
 #include "model/recent.h"
+#include "store/query.h"
 #include "tui/answers.h"
 
 enum {
@@ -35,6 +36,7 @@ enum {
     EXPLAINED_MS = 5000, /* an explanation is that old at most */
     NUMBERS_MS = 1900,   /* ... and so old where its numbers have changed */
     AGAIN_MS = 5000,     /* a host that could not be reached is tried again */
+    IDLE_ASKED = 32,
     LIFE_POINTS = 240,
     BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
 };
@@ -54,6 +56,7 @@ struct feed {
     struct recent *recent;
     struct cadence cadence;
     struct mono judged_at;
+    bool idle_asked;
 };
 
 void news_free(struct news *n)
@@ -99,6 +102,7 @@ void news_take(struct news *n, struct top *t)
             t->badges[i] = n->badges[i];
         break;
     case NEWS_ANSWER: top_answer(t, TAKE(n->text)); break;
+    case NEWS_IDLE: top_idle_since(t, n->pid, n->gpu_index, n->number); break;
     case NEWS_DETAILS: top_details(t, &n->details); break;
     case NEWS_SERIES:
         for (size_t i = 0; i < n->series_count; i++)
@@ -236,6 +240,33 @@ static json_t *get_history(struct feed *f, int64_t since_ms, int64_t until_ms)
     return get(f, target);
 }
 
+/* Since when who holds memory now has not computed. */
+static void ask_idle(struct feed *f)
+{
+    size_t asked = 0;
+    for (size_t g = 0; g < f->last->gpu_count; g++)
+        for (size_t i = 0; i < f->last->gpus[g].process_count && asked < IDLE_ASKED; i++) {
+            const struct process *p = &f->last->gpus[g].processes[i];
+            char target[128];
+            if (p->util_permille.state != READING_OK || p->util_permille.value >= PROCESS_IDLE_MOST)
+                continue;
+            snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%d&since=-24h&points=288", p->pid, f->last->gpus[g].index);
+            json_t *history = get(f, target);
+            struct news *n = news_new(NEWS_IDLE);
+            asked++;
+            if (n) {
+                n->pid = p->pid;
+                n->gpu_index = f->last->gpus[g].index;
+                n->number = answer_idle_since(history, p->started_at.ms);
+            }
+            if (n && n->number)
+                mailbox_put(f->news, n);
+            else
+                news_free(n);
+            json_decref(history);
+        }
+}
+
 static void ask_series(struct feed *f, const struct top_wish *w)
 {
     struct news *n = f->last && session_asks_daemon(f->session) ? news_new(NEWS_SERIES) : NULL;
@@ -256,6 +287,10 @@ static void ask_series(struct feed *f, const struct top_wish *w)
     json_decref(history);
     json_decref(events);
     mailbox_put(f->news, n);
+    if (!f->idle_asked) {
+        f->idle_asked = true;
+        ask_idle(f);
+    }
 }
 
 /* Health and forecast of each GPU, where a daemon watches them. */

@@ -19,7 +19,8 @@ enum news_kind {
     NEWS_NOTE,
     NEWS_BADGES,
     NEWS_DETAILS,
-    NEWS_ANSWER
+    NEWS_ANSWER,
+    NEWS_IDLE
 };
 
 struct news_series {
@@ -40,6 +41,8 @@ struct news {
     size_t worker_count;
     struct top_worker *workers;
     struct top_badge *badges; /* one for each GPU: series_count of them */
+    int32_t pid;              /* that has been idle since `number`, on that GPU */
+    int gpu_index;
     struct top_details details;
     char *text;
 };

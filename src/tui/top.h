@@ -100,7 +100,7 @@ struct top_wish {
 };
 
 enum {
-    TOP_WISHES = 16,
+    TOP_WISHES = 96, /* more than there are tags: a signal for each */
     TOP_INPUT_SIZE = 64,
     TOP_NOTE_SIZE = 200,
     TOP_KEPT = 240,      /* samples kept to go back to without a daemon */
@@ -317,6 +317,8 @@ const struct top_busy *top_seen(const struct top *t, const struct gpu *gpu, cons
 int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct process *p);
 bool top_tagged(const struct top *t, int32_t pid);
 const struct top_row *top_selected(const struct top *t);
+/* From the history: that process has not computed since then. */
+void top_idle_since(struct top *t, int32_t pid, int gpu_index, int64_t since_ms);
 /* Who computes, from sample to sample. */
 void top_watch_busy(struct top *t, const struct snapshot *s);
 /* Rows anew, after a sample, a filter, another order. */

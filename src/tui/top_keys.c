@@ -669,11 +669,11 @@ void top_mouse(struct top *t, enum top_mouse what, int x, int y)
     }
     if (t->mode != MODE_MAIN && t->mode != MODE_FILTER)
         return;
-    if (what != TOP_CLICK) {
-        move(t, what == TOP_WHEEL_UP ? -3 : 3);
-        return;
-    }
     const struct zone *z = zone_at(t, x, y);
-    if (z)
+    if (what == TOP_CLICK && z)
         click(t, z, x);
+    else if (what != TOP_CLICK && z && z->kind == ZONE_TIME) /* over a plot the wheel turns time */
+        key_move(t, what == TOP_WHEEL_UP ? TOP_KEY_LEFT : TOP_KEY_RIGHT);
+    else if (what != TOP_CLICK)
+        move(t, what == TOP_WHEEL_UP ? -3 : 3);
 }

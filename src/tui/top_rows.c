@@ -7,9 +7,10 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
+#include "store/query.h"
 #include "tui/top.h"
 
-enum { BUSY_FROM_PERMILLE = 20, BUSY_MAX = 4096 };
+enum { BUSY_MAX = 4096 };
 
 const char *const top_group_names[GROUPED_COUNT] = {"none", "tree", "user", "container", "model"};
 
@@ -73,7 +74,7 @@ void top_watch_busy(struct top *t, const struct snapshot *s)
                 (double)reading_or(p->power_mw, 0) * (double)MAX_OF(s->taken_at.ms - busy->last_ms, (int64_t)0) / MS_PER_S;
             busy->last_ms = s->taken_at.ms;
             /* A share that is not known is no proof of idleness. */
-            if (p->util_permille.state != READING_OK || p->util_permille.value >= BUSY_FROM_PERMILLE)
+            if (p->util_permille.state != READING_OK || p->util_permille.value >= PROCESS_IDLE_MOST)
                 busy->since_ms = s->taken_at.ms;
         }
     size_t kept = 0;
@@ -92,6 +93,16 @@ int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct pro
 {
     const struct top_busy *busy = t->cursor_ms ? NULL : find_busy((struct top *)t, gpu, p);
     return busy && t->live ? t->live->taken_at.ms - busy->since_ms : 0;
+}
+
+void top_idle_since(struct top *t, int32_t pid, int gpu_index, int64_t since_ms)
+{
+    for (size_t i = 0; i < t->busy_count; i++) {
+        struct top_busy *busy = &t->busy[i];
+        /* Only of one that has been idle ever since it was seen here. */
+        if (busy->pid == pid && busy->gpu_index == gpu_index && busy->since_ms == busy->first_ms && since_ms < busy->since_ms)
+            busy->since_ms = since_ms;
+    }
 }
 
 /* ---- tags ---- */

@@ -132,6 +132,20 @@ static void test_a_life_is_found_by_gpu_and_start(void **state)
     json_decref(history);
 }
 
+static void test_since_when_a_process_is_idle(void **state)
+{
+    (void)state;
+    json_t *history = load("{\"series\":[{\"times\":[100,160,220,280],\"metrics\":[{\"name\":\"memory_mb\",\"max\":[1,1,1,1]},"
+                           "{\"name\":\"utilization_percent\",\"max\":[0,50,1,0]}]}]}");
+    assert_int_equal(answer_idle_since(history, 0), 220000);
+    assert_int_equal(answer_idle_since(history, 230000), 230000); /* it was started in that minute */
+    assert_int_equal(answer_idle_since(NULL, 0), 0);
+    json_decref(history);
+    history = load("{\"series\":[{\"times\":[100],\"metrics\":[{\"name\":\"utilization_percent\",\"max\":[null]}]}]}");
+    assert_int_equal(answer_idle_since(history, 0), 0);
+    json_decref(history);
+}
+
 static void test_alerts_that_are_over_are_not_listed(void **state)
 {
     (void)state;
@@ -146,8 +160,11 @@ static void test_alerts_that_are_over_are_not_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_moment_has_its_readings_and_processes), TEST(test_health_and_forecast_become_badges),
-        TEST(test_answers_of_another_shape_are_no_harm),    TEST(test_a_life_is_found_by_gpu_and_start),
+        TEST(test_a_moment_has_its_readings_and_processes),
+        TEST(test_health_and_forecast_become_badges),
+        TEST(test_answers_of_another_shape_are_no_harm),
+        TEST(test_a_life_is_found_by_gpu_and_start),
+        TEST(test_since_when_a_process_is_idle),
         TEST(test_alerts_that_are_over_are_not_listed),
     };
     return RUN_TESTS(tests);

@@ -253,6 +253,46 @@ static void test_signals_need_rights_and_a_confirmation(void **state)
     close_view(&v);
 }
 
+static void test_every_tagged_process_is_signaled(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=64,scenario=training", 100, 90, true);
+    v.top.allow_signals = true;
+    while (top_next_wish(&v.top).kind != WISH_NOTHING)
+        ;
+    for (int i = 0; i < 64; i++)
+        keys(&v, " ");
+    keys(&v, "xy");
+    size_t count = 0;
+    for (struct top_wish w; (w = top_next_wish(&v.top)).kind != WISH_NOTHING;)
+        count += w.kind == WISH_SIGNAL;
+    assert_int_equal(count, 64);
+    close_view(&v);
+}
+
+static void test_the_wheel_over_a_plot_turns_time(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    for (int i = 0; i < 20; i++)
+        sample(&v);
+    frame(&v);
+    const struct zone *plot = NULL;
+    for (size_t i = 0; i < v.top.zone_count && !plot; i++)
+        plot = v.top.zones[i].kind == ZONE_TIME ? &v.top.zones[i] : NULL;
+    assert_non_null(plot);
+    int x = plot->x + 1, y = plot->y;
+    top_mouse(&v.top, TOP_WHEEL_UP, x, y);
+    top_mouse(&v.top, TOP_WHEEL_UP, x, y);
+    assert_int_equal(v.top.cursor_ms, v.top.now.ms - 10000);
+    top_mouse(&v.top, TOP_WHEEL_DOWN, x, y);
+    top_mouse(&v.top, TOP_WHEEL_DOWN, x, y);
+    assert_int_equal(v.top.cursor_ms, 0);
+    close_view(&v);
+}
+
 static void test_the_command_of_the_advice_is_copied(void **state)
 {
     (void)state;
@@ -440,6 +480,8 @@ int main(void)
         TEST(test_left_goes_into_the_past_and_n_comes_back),
         TEST(test_with_a_daemon_a_moment_is_asked_for),
         TEST(test_signals_need_rights_and_a_confirmation),
+        TEST(test_every_tagged_process_is_signaled),
+        TEST(test_the_wheel_over_a_plot_turns_time),
         TEST(test_the_command_of_the_advice_is_copied),
         TEST(test_groups_have_sums),
         TEST(test_the_tree_has_a_head_for_a_parent_without_a_gpu),

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys, mouse, sizes, pasted text and garbage, at random but always the same: nothing breaks whirr top, and it gives the terminal back."""
+"""whirr top on a bare terminal. Keys, mouse, sizes, pasted text and garbage, at random but always the same: nothing breaks it, and it
+gives the terminal back."""
+import base64
 import os
 import random
 import re
 import termios
 
 import pytest
+from guard_machine import NVML
 from isolation import WHIRR, environment
 from ptys import Pty
 from waiting import eventually
@@ -120,3 +123,60 @@ def test_colors_are_those_of_the_terminal(term, colors):
         assert t.ended(5) == 0
     finally:
         t.close()
+
+
+@pytest.fixture
+def on_pty():
+    opened = []
+
+    def start(*args, width=100, height=30, **env):
+        opened.append(Pty([WHIRR, *args], environment(**dict({"TERM": "xterm-256color"}, **env)), width, height))
+        opened[-1].wait_for(b"COMMAND")
+        return opened[-1]
+
+    yield start
+    for t in opened:
+        t.close()
+
+
+HOT = """
+gpu NVIDIA GeForce RTX 4090
+  temperature 92
+  power 440000
+  gpu_util 98
+  used 18000
+  fans 1
+  fan 100
+  throttle 0x20
+  process parent compute 17000 95 40
+"""
+
+
+@pytest.mark.skipif(not NVML.exists(), reason="the fake NVML library was not built")
+def test_the_command_is_copied_through_the_terminal(on_pty, tmp_path):
+    (tmp_path / "hot").write_text(HOT)
+    t = on_pty("--source", "nvml", "top", WHIRR_NVML_LIBRARY=str(NVML), WHIRR_FAKE_NVML=str(tmp_path / "hot"))
+    t.drain(1)
+    t.write(b"c")
+    t.wait_for(b"Copied: ")
+    command = base64.b64decode(re.search(rb"\033\]52;c;([A-Za-z0-9+/=]+)\a", t.output).group(1)).decode()
+    assert command and f"Copied: {command}".encode()[:60] in re.sub(rb"\033\[[0-9;]*[A-Za-z]", b"", t.output)
+
+
+def test_the_mouse_is_the_terminals_own_on_request(on_pty):
+    assert b"\033[?1006;1000h" in on_pty("--source", "sim", "top").output
+    assert b"1000h" not in on_pty("--source", "sim", "top", "--no-mouse").output
+
+
+def test_a_theme_for_every_eye(on_pty):
+    colors = {theme: set(re.findall(rb"\033\[38;5;(\d+)", on_pty("--source", "sim:scenario=mixed", "top", "--theme", theme).output))
+              for theme in ("default", "blind", "light")}
+    assert all(colors.values()) and len({frozenset(c) for c in colors.values()}) == 3, colors
+
+
+def test_only_what_changes_is_written(on_pty):
+    t = on_pty("--source", "sim:scenario=idle,gpus=1", "top", "--interval", "0.2", width=120, height=40)
+    t.drain(1.5)
+    t.output = b""
+    t.drain(3)
+    assert 0 < len(t.output) < 6000, len(t.output)  # a whole frame is more than that, and there were 15
