@@ -128,7 +128,7 @@ void table_notifiers(struct buf *out, const struct page *page, const struct noti
                                                  {"STATE", LEFT, 0},   {"QUEUED", RIGHT, 2},   {"SENT", RIGHT, 2},
                                                  {"FAILED", RIGHT, 3}, {"LAST SENT", RIGHT, 4}};
     if (count == 0) {
-        buf_text(out, "No notifiers are set up. A [notify.NAME] table in the configuration makes one; see `whirr config docs`.\n");
+        buf_text(out, "No notifiers are set up. To add one: whirr notify add phone ntfy\n");
         return;
     }
     AUTO_GRID struct grid g;

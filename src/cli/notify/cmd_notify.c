@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr notify: who hears of alerts, and whether a message arrives.
+ * whirr notify: who hears of alerts, whether a message arrives; who is added and removed is in add.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/json_writer.h"
 #include "base/words.h"
+#include "cli/notify/notify.h"
 #include "cli/show.h"
 #include "format/table/table.h"
 
@@ -58,8 +59,7 @@ static int list_them(struct cli *cli, const struct config *config)
 
 /* ---- test ---- */
 
-static void make_example(const struct env *env, bool resolved, const char *severity, const char *dashboard_url,
-                         struct alert_notice *n)
+void notify_example(const struct env *env, bool resolved, const char *severity, const char *dashboard_url, struct alert_notice *n)
 {
     *n =
         (struct alert_notice){.status = resolved ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = 0, .has_value = true, .value = 42};
@@ -80,7 +80,7 @@ static void make_example(const struct env *env, bool resolved, const char *sever
     hex_encode(digest, 8, n->fingerprint);
 }
 
-static int print_result(const struct cli *cli, const struct config_notify *c, const struct notifier_result *r)
+int notify_print_result(const struct cli *cli, const struct config_notify *c, const struct notifier_result *r)
 {
     AUTO_BUF struct buf out = BUF(64 * 1024);
     if (cli->json) {
@@ -143,59 +143,90 @@ static int test(struct cli *cli, const struct config *config, const char *name)
             return cli_fail("notifier '%s' is not set up correctly: %s", name, err.text);
         struct alert_notice example;
         struct notifier_result result;
-        make_example(&cli->env, options_has(&cli->options, "resolved"), severity, config->server.dashboard_url, &example);
+        notify_example(&cli->env, options_has(&cli->options, "resolved"), severity, config->server.dashboard_url, &example);
         notifier_try(&cli->env, c, &example, &result);
-        return print_result(cli, c, &result);
+        return notify_print_result(cli, c, &result);
     }
     return unknown(config, name);
 }
 
+static int list_or_test(struct cli *cli, const char *name)
+{
+    struct config *config = NULL;
+    int result = settings_load(cli, NULL, 0, &config);
+    if (result == EXIT_FINE)
+        result = name ? test(cli, config, name) : list_them(cli, config);
+    config_free(config);
+    return result;
+}
+
 static int run(struct cli *cli)
 {
-    static const char *const words[] = {"list", "test"};
-    const char *word = cli->options.argument_count ? cli->options.arguments[0] : "list";
-    const char *name = cli->options.argument_count > 1 ? cli->options.arguments[1] : NULL;
-    bool testing = strcmp(word, "test") == 0;
-    if (!testing && strcmp(word, "list") != 0) {
+    static const char *const words[] = {"list", "test", "add", "remove"};
+    const struct options *o = &cli->options;
+    const char *word = o->argument_count ? o->arguments[0] : "list";
+    const char *name = o->argument_count > 1 ? o->arguments[1] : NULL, *type = o->argument_count > 2 ? o->arguments[2] : NULL;
+    bool adds = strcmp(word, "add") == 0, removes = strcmp(word, "remove") == 0, tests = strcmp(word, "test") == 0;
+    if (!adds && !removes && !tests && strcmp(word, "list") != 0) {
         const char *near = nearest_name(word, words, ARRAY_LEN(words));
         return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
                          near ? "'?" : "");
     }
-    if (testing && !name)
-        return cli_usage(cli, "'notify test' needs the NAME of a [notify.NAME] table");
-    if (!testing && name)
+    if (adds && !type)
+        return cli_usage(cli, "'notify add' needs a NAME and a TYPE, like: whirr notify add phone ntfy");
+    if (type && !adds)
+        return cli_usage(cli, "'notify %s' does not take '%s'", word, type);
+    if ((tests || removes) && !name)
+        return cli_usage(cli, "'notify %s' needs the NAME of a [notify.NAME] table", word);
+    if (!adds && !tests && !removes && name)
         return cli_usage(cli, "'notify list' does not take '%s'", name);
-    struct config *config = NULL;
-    int result = settings_load(cli, NULL, 0, &config);
-    if (result == EXIT_FINE)
-        result = testing ? test(cli, config, name) : list_them(cli, config);
-    config_free(config);
-    return result;
+    if (adds)
+        return notify_add(cli, name, type);
+    return removes ? notify_remove(cli, name) : list_or_test(cli, name);
 }
 
 static const char *const severities[] = {"info", "warning", "critical", NULL};
 
 static const struct option_spec options[] = {
+    {.name = "url", .argument = "URL", .help = "add: address of the service, mail server or broker"},
+    {.name = "to", .argument = "RECIPIENT", .help = "add: email address, chat, room or user key"},
+    {.name = "user", .argument = "NAME", .help = "add: user name at the mail server or broker"},
+    {.name = "from", .argument = "ADDRESS", .help = "add: sender of email"},
+    {.name = "topic", .argument = "TOPIC", .help = "add: first part of the MQTT topics (default: whirr)"},
+    {.name = "secret-file",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "add: read the token or password from here; - is standard input"},
+    {.name = "quiet", .argument = "HOURS", .help = "add: quiet hours, like \"22:00-07:00\""},
+    {.name = "digest", .argument = "TIME", .help = "add: one message at these times, like \"08:00\""},
+    {.name = "no-test", .help = "add: send no test message"},
     {.name = "resolved", .help = "test: send a resolved alert instead of a firing one"},
     {.name = "severity", .argument = "SEVERITY", .values = severities, .help = "test: info, warning (default) or critical"},
 };
 
 static const struct example examples[] = {
     {"whirr notify", "who is notified, what is queued, what failed"},
-    {"whirr notify test ops", "send a test message to [notify.ops]"},
-    {"whirr --config new.toml notify test chat --json", "try a configuration before using it"},
+    {"whirr notify add phone ntfy --url https://ntfy.sh/my-topic", "send a test message and add [notify.phone]"},
+    {"whirr notify test phone", "send a test message"},
 };
 
 const struct command command_notify = {
+    .alone = true,
     .exits = "0 fine; 1 it failed: the message was not delivered; 2 wrong usage or configuration.",
     .name = "notify",
     .group = HELP_SETUP,
-    .summary = "Show who is notified of alerts, and send a test message",
+    .summary = "Add, test and show who is notified of alerts",
     .details =
-        "Subcommands: list (the default), test NAME. `test` sends one message from here, immediately and without the daemon's "
-        "queue, and shows the response; it exits with 1 if the message was not delivered. Secret parts of addresses are masked.",
-    .arguments = "[list | test NAME]",
-    .arguments_max = 2,
+        "Subcommands: list (the default), add NAME TYPE, remove NAME, test NAME. `add` asks for what is missing when it runs on a "
+        "terminal, sends a test message, writes [notify.NAME] into the configuration (root: /etc/whirr/whirr.toml, others: their "
+        "own; "
+        "or --config FILE) and lets built-in alerts notify it; types are desktop, ntfy, telegram, gotify, pushover, matrix, email, "
+        "mqtt, slack, discord, webhook and alertmanager. Tokens and passwords are asked for without an echo, or read from "
+        "--secret-file; they are never shown, and the file is readable by its owner only. `test` sends one message from here, "
+        "immediately and without the daemon's queue, and shows the response; it exits with 1 if the message was not delivered. "
+        "Secret parts of addresses are masked.",
+    .arguments = "[list | add NAME TYPE | remove NAME | test NAME]",
+    .arguments_max = 3,
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr notify add, remove: a table of the configuration, made from answers. Secrets come from the terminal without an echo, or
+ * from a file; never from the command line, where everybody sees them.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "cli/notify/notify.h"
+#include "cli/setup/person.h"
+#include "cli/show.h"
+#include "config/edit.h"
+
+static const struct notify_needs needs[] = {
+    {"desktop", NULL, NULL, NULL, NULL},
+    {"ntfy", "URL with the topic, like https://ntfy.sh/my-topic", NULL, NULL, NULL},
+    {"telegram", NULL, "Token of the bot, from @BotFather", "ID of the chat", NULL},
+    {"gotify", "URL of the server", "Token of the application", NULL, NULL},
+    {"pushover", NULL, "Token of the application", "User or group key", NULL},
+    {"matrix", "URL of the home server", "Access token", "ID of the room, like !abc:example.org", NULL},
+    {"email", "Mail server, like smtp://mail.example.org:587", NULL, "Address of the recipient",
+     "User name at the mail server (empty: no login)"},
+    {"mqtt", "Broker, like mqtt://broker.example.org", NULL, NULL, "User name at the broker (empty: no login)"},
+    {"slack", "URL of the incoming webhook", NULL, NULL, NULL},
+    {"discord", "URL of the webhook", NULL, NULL, NULL},
+    {"webhook", "URL to post to", NULL, NULL, NULL},
+    {"alertmanager", "URL of Alertmanager", NULL, NULL, NULL},
+};
+
+const struct notify_needs *notify_needs_of(const char *type)
+{
+    for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+        if (strcmp(needs[i].type, type) == 0)
+            return &needs[i];
+    return NULL;
+}
+
+static int unknown_type(const struct cli *cli, const char *type)
+{
+    const char *names[ARRAY_LEN(needs)];
+    AUTO_BUF struct buf all = BUF(1024);
+    for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
+        names[i] = needs[i].type;
+        buf_printf(&all, "%s%s", i == 0 ? "" : i + 1 < ARRAY_LEN(needs) ? ", " : " or ", needs[i].type);
+    }
+    const char *near = nearest_name(type, names, ARRAY_LEN(needs));
+    if (near)
+        return cli_usage(cli, "unknown type '%s'; did you mean '%s'?", type, near);
+    return cli_usage(cli, "unknown type '%s'; expected %s", type, all.at ? all.at : "");
+}
+
+/* ---- the settings ---- */
+
+static void take_options(const struct cli *cli, struct notify_settings *s)
+{
+    const struct options *o = &cli->options;
+    str_copy(s->url, sizeof s->url, str_from(options_value(o, "url", "")));
+    str_copy(s->from, sizeof s->from, str_from(options_value(o, "from", "")));
+    str_copy(s->user, sizeof s->user, str_from(options_value(o, "user", "")));
+    str_copy(s->topic, sizeof s->topic, str_from(options_value(o, "topic", "")));
+    for (size_t i = 0; i < o->given_count; i++) {
+        const char *name = o->given[i].spec->name, *value = o->given[i].value;
+        if (strcmp(name, "to") == 0 && s->to_count < ARRAY_LEN(s->to))
+            str_copy(s->to[s->to_count++], sizeof s->to[0], str_from(value));
+        if (strcmp(name, "quiet") == 0 && s->quiet_count < ARRAY_LEN(s->quiet))
+            s->quiet[s->quiet_count++] = value;
+        if (strcmp(name, "digest") == 0 && s->digest_count < ARRAY_LEN(s->digest))
+            s->digest[s->digest_count++] = value;
+    }
+}
+
+static int read_secret(const char *path, char *to, size_t size)
+{
+    AUTO_CLOSE int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    char text[1024];
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (len < 0)
+        return cli_fail("cannot read the secret from '%s': %s", path, strerror(errno));
+    str_copy(to, size, str_trim((struct str){text, (size_t)len}));
+    return EXIT_FINE;
+}
+
+/* One value that is still missing. */
+static bool want(const char *question, const char *option, bool secret, char *to, size_t size, struct buf *missing)
+{
+    if (!question || to[0])
+        return true;
+    if (!person_is_there()) {
+        buf_printf(missing, "%s%s", missing->len ? ", " : "", option);
+        return true;
+    }
+    return secret ? person_secret(question, to, size) : person_line(question, "", to, size);
+}
+
+static int complete(struct cli *cli, const struct notify_needs *n, struct notify_settings *s)
+{
+    AUTO_BUF struct buf missing = BUF(512);
+    const char *file = options_value(&cli->options, "secret-file", NULL);
+    if (file && read_secret(file, n->token ? s->token : s->password, n->token ? sizeof s->token : sizeof s->password) != EXIT_FINE)
+        return EXIT_FAILED;
+    bool there = want(n->url, "--url", false, s->url, sizeof s->url, &missing);
+    there = there && want(n->to, "--to", false, s->to[0], sizeof s->to[0], &missing);
+    there = there && want(n->token, "--secret-file", true, s->token, sizeof s->token, &missing);
+    if (there && n->user && person_is_there())
+        there = want(n->user, "--user", false, s->user, sizeof s->user, &missing);
+    if (there && s->user[0])
+        there = want("Password", "--secret-file", true, s->password, sizeof s->password, &missing);
+    if (!there)
+        return cli_fail("nothing was added");
+    s->to_count = MAX_OF(s->to_count, (size_t)(s->to[0][0] != '\0'));
+    if (missing.len)
+        return cli_usage(cli, "a notifier of type %s needs %s, and there is no terminal to ask at", n->type, missing.at);
+    return EXIT_FINE;
+}
+
+static void put_text(struct buf *out, const char *key, const char *value)
+{
+    if (!value[0])
+        return;
+    buf_printf(out, "%s = ", key);
+    edit_quote(out, value);
+    buf_char(out, '\n');
+}
+
+static void put_list(struct buf *out, const char *key, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, i ? ", " : "%s = [", key);
+        edit_quote(out, list[i]);
+    }
+    buf_text(out, count ? "]\n" : "");
+}
+
+void notify_table(struct buf *out, const char *name, const char *type, const struct notify_settings *s)
+{
+    const char *to[ARRAY_LEN(s->to)];
+    for (size_t i = 0; i < s->to_count; i++)
+        to[i] = s->to[i];
+    buf_printf(out, "[notify.%s]\n", name);
+    put_text(out, "type", type);
+    put_text(out, "url", s->url);
+    put_text(out, "token", s->token);
+    put_list(out, "to", to, s->to_count);
+    put_text(out, "from", s->from);
+    put_text(out, "user", s->user);
+    put_text(out, "password", s->password);
+    put_text(out, "topic", s->topic);
+    put_list(out, "quiet", s->quiet, s->quiet_count);
+    put_list(out, "digest", s->digest, s->digest_count);
+}
+
+/* ---- the file ---- */
+
+static int load_trial(const struct env *env, const char *path, struct str text, struct config **ret, struct error *err)
+{
+    static const char *const none[] = {NULL};
+    char trial[PLACE_SIZE + 16];
+    snprintf(trial, sizeof trial, "%.4080s.trial", path);
+    int rc = edit_write(env, trial, text, err);
+    struct config_problems *problems = rc == 0 ? calloc(1, sizeof *problems) : NULL;
+    if (rc == 0 && !problems)
+        rc = error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = config_load(&(struct config_inputs){.env = env, .file = trial, .environment = none}, ret, problems);
+    unlink(trial);
+    free(problems);
+    return rc;
+}
+
+/* alerts.notify with this name more, or less. */
+static void set_notified(struct buf *text, const struct config_list *old, const char *name, bool with)
+{
+    const char *list[256];
+    size_t count = 0;
+    for (size_t i = 0; i < old->count && count + 1 < ARRAY_LEN(list); i++)
+        if (strcmp(old->items[i], name) != 0)
+            list[count++] = old->items[i];
+    if (with)
+        list[count++] = name;
+    AUTO_BUF struct buf value = BUF(32 * 1024);
+    buf_char(&value, '[');
+    for (size_t i = 0; i < count; i++) {
+        buf_text(&value, i ? ", " : "");
+        edit_quote(&value, list[i]);
+    }
+    buf_char(&value, ']');
+    if (count || old->count)
+        edit_set(text, "alerts", "notify", value.at ? value.at : "[]");
+}
+
+int notify_insert(const struct env *env, struct buf *text, const char *trial_path, const char *name, const char *table,
+                  struct error *err)
+{
+    struct config *config = NULL;
+    edit_append(text, table);
+    int rc = load_trial(env, trial_path, buf_view(text), &config, err);
+    if (rc == 0)
+        set_notified(text, &config->alerts.notify, name, true);
+    config_free(config);
+    return rc;
+}
+
+static const struct config_notify *find(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->notify_count; i++)
+        if (strcmp(config->notify[i].entry.name, name) == 0)
+            return &config->notify[i];
+    return NULL;
+}
+
+static const char *reload_command(void)
+{
+    return geteuid() == 0 ? "systemctl reload whirr" : "systemctl --user reload whirr";
+}
+
+/* One message, before anything is written for good. */
+static int try_it(struct cli *cli, const struct config *config, const char *name)
+{
+    const struct config_notify *c = find(config, name);
+    struct error err = {0};
+    struct alert_notice example;
+    struct notifier_result result;
+    if (!c)
+        return cli_fail("nothing was added: [notify.%s] cannot be read back", name);
+    if (notifier_check(c, &err) < 0)
+        return cli_fail("nothing was added: %s", err.text);
+    if (options_has(&cli->options, "no-test"))
+        return EXIT_FINE;
+    notify_example(&cli->env, false, "info", config->server.dashboard_url, &example);
+    notifier_try(&cli->env, c, &example, &result);
+    int status = notify_print_result(cli, c, &result);
+    if (status == EXIT_FINE)
+        return status;
+    if (person_is_there() && person_agrees("The test message was not delivered. Add it anyway?", false))
+        return EXIT_FINE;
+    fprintf(stderr, "Nothing was added. With --no-test it is added without a message.\n");
+    return status;
+}
+
+static int write_and_say(struct cli *cli, const char *path, const struct buf *text, const char *name, const char *what)
+{
+    struct error err = {0};
+    if (text->failed)
+        return cli_fail("'%s' is too long", path);
+    if (edit_write(&cli->env, path, buf_view(text), &err) < 0)
+        return cli_fail("%s", err.text);
+    fprintf(stderr, "'%s' %s %s\nTo use it now: %s\n", name, what, path, reload_command());
+    return EXIT_FINE;
+}
+
+static bool valid_name(const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
+            return false;
+    return len > 0 && len < 60;
+}
+
+int notify_add(struct cli *cli, const char *name, const char *type)
+{
+    AUTO_BUF struct buf text = BUF(EDIT_TEXT_MAX), table = BUF(64 * 1024);
+    AUTO_FREE struct notify_settings *s = calloc(1, sizeof *s);
+    const struct notify_needs *n = notify_needs_of(type);
+    char path[PLACE_SIZE], key[128];
+    struct error err = {0};
+    struct config *config = NULL;
+    if (!s)
+        return cli_fail("out of memory");
+    if (!n)
+        return unknown_type(cli, type);
+    if (!valid_name(name))
+        return cli_usage(cli, "invalid name '%s'; expected letters, digits, - and _", name);
+    if (!edit_place(options_value(&cli->options, "config", NULL), path))
+        return cli_fail("there is no place for a configuration: set HOME, or give --config FILE");
+    snprintf(key, sizeof key, "notify.%s", name);
+    if (edit_read(path, &text, &err) < 0)
+        return cli_fail("%s", err.text);
+    if (edit_has(&text, key))
+        return cli_fail("there is a [%s] in %s already; `whirr notify remove %s` removes it", key, path, name);
+    take_options(cli, s);
+    int status = complete(cli, n, s);
+    if (status != EXIT_FINE)
+        return status;
+    notify_table(&table, name, type, s);
+    if (notify_insert(&cli->env, &text, path, name, table.at ? table.at : "", &err) < 0 ||
+        load_trial(&cli->env, path, buf_view(&text), &config, &err) < 0)
+        return cli_fail("nothing was added: %s", err.text);
+    status = try_it(cli, config, name);
+    config_free(config);
+    return status == EXIT_FINE
+               ? write_and_say(cli, path, &text, name, "is notified of built-in alerts from now on; it was added to")
+               : status;
+}
+
+int notify_remove(struct cli *cli, const char *name)
+{
+    AUTO_BUF struct buf text = BUF(EDIT_TEXT_MAX);
+    char path[PLACE_SIZE], key[256];
+    struct error err = {0};
+    struct config *config = NULL;
+    if (!edit_place(options_value(&cli->options, "config", NULL), path))
+        return cli_fail("there is no place for a configuration: set HOME, or give --config FILE");
+    snprintf(key, sizeof key, "notify.%.200s", name);
+    if (edit_read(path, &text, &err) < 0 || load_trial(&cli->env, path, buf_view(&text), &config, &err) < 0)
+        return cli_fail("%s: %s", path, err.text);
+    int status = EXIT_FINE;
+    for (size_t i = 0; i < config->alert_count && status == EXIT_FINE; i++)
+        for (size_t k = 0; k < config->alert[i].notify.count; k++)
+            if (strcmp(config->alert[i].notify.items[k], name) == 0)
+                status = cli_fail("the alert '%s' notifies it: remove '%s' from its `notify` first", config->alert[i].name, name);
+    if (status == EXIT_FINE && !edit_remove(&text, key))
+        status = cli_fail("no [%s] in %s", key, path);
+    if (status == EXIT_FINE)
+        set_notified(&text, &config->alerts.notify, name, false);
+    config_free(config);
+    return status == EXIT_FINE ? write_and_say(cli, path, &text, name, "was removed from") : status;
+}
