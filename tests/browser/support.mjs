@@ -54,7 +54,7 @@ export class Daemon {
         log += text;
         const found = /listening.*?127\.0\.0\.1:(\d+)/.exec(log);
         if (found) this.port = Number(found[1]);
-        if (found && log.includes("source started")) resolve(this);
+        if (found && /source started|GPU features disabled|query failed/.test(log)) resolve(this);
       });
       this.process.on("exit", (code) => reject(new Error(`whirr ended (${code}): ${log}`)));
     });

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The description of the API as a page to try it out. Nothing is loaded from elsewhere, nothing is sent elsewhere.
 "use strict";
+const dark = matchMedia("(prefers-color-scheme: dark)"), turn = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", turn);
+turn();
 window.addEventListener("load", () => {
   window.ui = SwaggerUIBundle({
     url: "/openapi.json",

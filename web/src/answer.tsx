@@ -26,7 +26,8 @@ function Because({ why, now }: { why: Why; now: boolean }) {
   return (
     <div class="because">
       {first && <div class="cause">
-        <p>{first.text} <span class="likely">{likelihood(first.confidence)}</span></p>
+        {/* What the sentence says word for word is not said again. */}
+        <p>{why.answer.startsWith(first.text) ? "Cause:" : first.text} <span class="likely">{likelihood(first.confidence)}</span></p>
         <Evidence list={first.evidence} />
         {rest.length > 0 && <details><summary>{rest.length} more cause{rest.length === 1 ? "" : "s"}</summary>
           {rest.map((c) => <div class="cause" key={c.code}><p>{c.text} <span class="likely">{likelihood(c.confidence)}</span></p><Evidence list={c.evidence} /></div>)}
@@ -94,7 +95,7 @@ export function Answer({ s }: { s: State }) {
   const why = then ? s.past?.why ?? null : s.why;
   const level = answerLevel(why);
   return (
-    <section id="answer" class={`answer ${level}${then ? " past" : ""}`} aria-labelledby="answer-title" aria-busy={s.busy}>
+    <section id="answer" class={`answer ${level}${then ? " past" : ""}${why && !why.gpus.length ? " host" : ""}`} aria-labelledby="answer-title" aria-busy={s.busy}>
       <div class="head">
         <h2 id="answer-title" class={then ? "" : "sr"}>{then ? `At ${clock(place.at!, undefined, true)}` : "Why"}</h2>
         {then && <button type="button" onClick={goNow}>Back to now</button>}

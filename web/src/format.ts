@@ -97,6 +97,7 @@ export function absence(reason: string | undefined): string {
     case "pending": case "unread": return "Not read yet.";
     case "failed": return "Reading it failed.";
     case "not stored": return "The history doesn't hold it.";
+    case "lost": return "The GPU is lost.";
     case "denied": return "whirr isn't allowed to read it.";
     case "asleep": return "The GPU is asleep; reading would wake it.";
     case undefined: return "No value.";

@@ -68,7 +68,7 @@ function App() {
       <Top s={s} />
       <main class={then ? "then" : ""}>
         <Answer s={s} />
-        {s.gpus && !s.gpus.length && s.sampleAt != null && <section class="empty"><h2>No GPU is visible to whirr on this host.</h2><p>To see what was looked for: <code>whirr doctor</code></p>
+        {s.gpus && !s.gpus.length && failed.length > 0 && <section class="empty"><h2>What was looked for</h2>
           <ul class="plain dim">{failed.map((x) => <li key={x.name}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</li>)}</ul></section>}
         {s.gpus && s.gpus.length > 0 && failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
         {s.place.from == null && <Gpus gpus={gpus} why={then ? s.past?.why ?? null : s.why} health={s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}

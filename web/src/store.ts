@@ -92,15 +92,18 @@ function sample(summary: Summary, interval: number | null): void {
   if (same) change.gpus = merge(known, summary);
   set(change);
   void explain();
+  if (state.workers.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left is worth a look
   const pause = summary.gpus.length > 32 ? 10000 : summary.gpus.length > 8 ? 5000 : 1500;
   if (!same || Date.now() - detailAt >= pause) void detail();
 }
+
+const guarded = () => quiet(get<{ workers: Worker[] }>("/api/guard").then((g) => set({ workers: g.workers })));
 
 export async function refreshSides(): Promise<void> {
   await Promise.all([
     quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
     quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts }))),
-    quiet(get<{ workers: Worker[] }>("/api/guard").then((g) => set({ workers: g.workers }))),
+    guarded(),
     quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
   ]);
 }
@@ -108,7 +111,10 @@ export async function refreshSides(): Promise<void> {
 async function hour(): Promise<void> {
   void quiet(get<{ processes: Life[] }>("/api/history/processes?since=-1h&limit=2000").then((h) => set({ lives: h.processes.filter((l) => !l.ended) })));
   try {
-    set({ hour: await get<History>("/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120") });
+    const hour = await get<History>("/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120");
+    set({ hour });
+    // Nothing at all: is there a database that has nothing yet, or none?
+    if (!hour.series.length) set({ history: (await get<{ store: { state: string } }>("/api/health")).store.state !== "off" });
   } catch (e) {
     if (e instanceof Refused && e.status !== 401) set({ history: false });
   }

@@ -20,6 +20,9 @@ function shape(history: History, from: number, to: number, slots: number): strin
       if (v != null && slot >= 0 && slot < slots) most[slot] = Math.max(most[slot]!, v);
     }
   }
+  // Samples may be further apart than slots: one stands for the slots up to the next.
+  const reach = Math.ceil((Math.max(history.step_seconds, 30) / (to - from)) * slots);
+  for (let i = slots - 1; i > 0; i--) for (let k = 1; most[i]! < 0 && k <= reach && k <= i; k++) if (most[i - k]! >= 0) most[i] = most[i - k]!;
   let path = "";
   most.forEach((v, i) => { if (v >= 0) path += `M${((i + 0.5) * 1000) / slots} 60V${(60 - 2 - (v / 100) * 56).toFixed(1)}`; });
   return path;

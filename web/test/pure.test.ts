@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, wattsOf } from "../src/format";
 import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, writePlace } from "../src/model";
-import type { Gpu, History, Why } from "../src/types";
+import { axis, onto, shifted, spread, stacked, throttled } from "../src/plots";
+import type { Gpu, History, Series, Why } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
   index: 0, uuid: "GPU-1", name: "RTX", vendor: "x", simulated: false, state: "ok", error_message: null, utilization_percent: 50, memory_used_mb: 1024, memory_total_mb: 24576,
@@ -148,4 +149,41 @@ test("attempts become rarer, and not all at once", () => {
 
 test("a line has gaps where nothing was stored", () => {
   assert.equal(sparkline([0, 1, 2, 3], [0, 100, null, 50], 0, 4, 100, 40, 10), "M0.0 10.0L10.0 0.0M30.0 5.0");
+});
+
+const series = (times: number[], metrics: Record<string, (number | null)[]>, more: Record<string, { min: (number | null)[]; max: (number | null)[] }> = {}): Series => ({
+  gpu_index: 0, gpu_name: "", times, metrics: Object.entries(metrics).map(([name, mean]) => ({ name, unit: "", mean, min: more[name]?.min ?? mean, max: more[name]?.max ?? mean })),
+});
+
+test("series of different times share an axis", () => {
+  const a = series([10, 20, 30], { m: [1, 2, 3] }), b = series([15, 20], { m: [5, null] });
+  assert.equal(axis([a, series([10, 20, 30], {})]), a.times, "the same times are not merged");
+  const times = axis([a, b]);
+  assert.deepEqual(times, [10, 15, 20, 30]);
+  assert.deepEqual(onto(times, a, "m", "mean", 2), [2, null, 4, 6]);
+  assert.deepEqual(onto(times, b, "m", "mean", 1), [null, 5, null, null]);
+  assert.deepEqual(onto(times, b, "other", "mean", 1), [null, null, null, null]);
+});
+
+test("minutes of processes are stacked under the samples of their GPU", () => {
+  const times = [0, 30, 60, 90, 120, 240];
+  const a = spread(times, series([0, 60], { memory_mb: [1024, 2048] }), 60, "memory_mb", 1 / 1024);
+  assert.deepEqual(a, [1, 1, 2, 2, null, null], "nothing beyond its last minute");
+  assert.deepEqual(spread(times, undefined, 60, "memory_mb", 1), times.map(() => null));
+  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]]), [[1, 1, 2, 2, 0, 0], [6, 6, 7, 2, 0, 1]]);
+});
+
+test("an earlier time lies over the one that is shown", () => {
+  const h = { since: "", until: "", step_seconds: 60, level: "minutes", series: [series([60, 120], { m: [1, 2] })] };
+  assert.deepEqual(shifted(h, 86400).series[0]!.times, [86460, 86520]);
+  assert.deepEqual(h.series[0]!.times, [60, 120]);
+});
+
+test("thermal throttling is a band: by the driver's seconds, else by heat while slowed", () => {
+  const times = [0, 10, 20, 30, 40];
+  assert.deepEqual(throttled(series(times, { throttle_thermal_seconds: [5, 7, 9, 9, 0] }), 10, 95), [[10, 30]], "a count that starts anew is none");
+  const count = { throttle_thermal_seconds: { min: [5, 5, 9, 9, 9], max: [5, 9, 9, 9, 9] } };
+  assert.deepEqual(throttled(series(times, { throttle_thermal_seconds: [5, 6, 9, 9, 9] }, count), 10, 95), [[10, 20]]);
+  assert.deepEqual(throttled(series(times, { throttle_reasons: [0, 1, 0.5, 1, 1], temperature_celsius: [95, 95, 91, 80, null] }), 10, 95), [[10, 30]], "a power limit is none");
+  assert.deepEqual(throttled(undefined, 10, 95), []);
 });

@@ -23,13 +23,15 @@ const char page_icon[] =
     "<use href=\"#b\" transform=\"rotate(120 16 16)\"/><use href=\"#b\" transform=\"rotate(240 16 16)\"/></g></svg>\n";
 
 const char page_style[] =
-    ":root{color-scheme:light dark;--line:#8884;--dim:#777;--card:#8881;--bad:#c62828}\n"
-    "@media(prefers-color-scheme:dark){:root{--dim:#999;--bad:#ff6b6b}}\n"
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#16191d;--line:#8884;--dim:#5b636d;--card:#8881;--bad:#b3231a}\n"
+    "@media(prefers-color-scheme:dark){:root{--bg:#0f1216;--fg:#e8ebef;--dim:#a5adb7;--bad:#ff8177}}\n"
     "*{box-sizing:border-box}\n"
+    "html{background:var(--bg);color:var(--fg)}\n"
     "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;padding:1rem}\n"
     "header{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:baseline;border-bottom:1px solid "
     "var(--line);padding-bottom:.5rem}\n"
     "h1{font-size:1.3rem;margin:0}h2{font-size:1.1rem;margin:0}\n"
+    ".sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}\n"
     ".dim,footer{color:var(--dim)}.bad{color:var(--bad)}\n"
     ".answer{font-size:1.25rem;margin:1rem 0}\n"
     ".label{border:1px solid currentColor;border-radius:.3rem;padding:0 .4rem;font-size:.8rem;color:var(--bad)}\n"
@@ -304,6 +306,7 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only)
 {
     start_page(out, "whirr", refresh_seconds(s));
+    buf_text(out, "<main><h1 class=\"sr\">whirr</h1>\n");
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (only >= 0 && (size_t)only != i)
             continue;
@@ -313,7 +316,7 @@ void page_write_tile(struct buf *out, const struct snapshot *s, const struct why
     }
     if (s->gpu_count == 0)
         buf_text(out, "<p>No GPU is visible to whirr on this host.</p>\n");
-    buf_text(out, "</body></html>\n");
+    buf_text(out, "</main>\n</body></html>\n");
 }
 
 void page_write_login(struct buf *out, const char *message)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what the history answers to columns that a plot draws. Nothing here touches the document.
+import { nearest } from "./model";
+import type { History, Num, Series } from "./types";
+
+export interface Metric { name: string; title: string; unit: string; top: number | null; scale: number; process?: string }
+export type Column = (number | null)[];
+export interface Layer { name: string; history: History }
+
+export const METRICS: Metric[] = [
+  { name: "utilization_percent", title: "Utilization", unit: "%", top: 100, scale: 1, process: "utilization_percent" },
+  { name: "memory_used_mb", title: "VRAM", unit: "GiB", top: null, scale: 1 / 1024, process: "memory_mb" },
+  { name: "power_watts", title: "Power", unit: "W", top: null, scale: 1, process: "power_watts" },
+  { name: "temperature_celsius", title: "Temperature", unit: "°C", top: null, scale: 1 },
+  { name: "fan_percent", title: "Fan", unit: "%", top: 100, scale: 1 },
+  { name: "clock_graphics_mhz", title: "Clock", unit: "MHz", top: null, scale: 1 },
+  { name: "pcie_rx_bytes_per_second", title: "PCIe received", unit: "MiB/s", top: null, scale: 1 / 1048576 },
+  { name: "pcie_tx_bytes_per_second", title: "PCIe sent", unit: "MiB/s", top: null, scale: 1 / 1048576 },
+];
+
+const scaled = (v: Num, scale: number) => (v == null ? null : v * scale);
+const values = (s: Series, metric: string) => s.metrics.find((m) => m.name === metric);
+
+/** All times of some series in order. Most have the same ones: then nothing is merged. */
+export function axis(series: Series[]): number[] {
+  const [first, ...rest] = series;
+  if (!first) return [];
+  if (rest.every((s) => s.times.length === first.times.length && s.times[0] === first.times[0] && s.times.at(-1) === first.times.at(-1))) return first.times;
+  return [...new Set(series.flatMap((s) => s.times))].sort((a, b) => a - b);
+}
+
+/** A series on an axis that has its times among others. */
+export function onto(times: number[], s: Series, metric: string, kind: "mean" | "min" | "max", scale: number): Column {
+  const m = values(s, metric)?.[kind];
+  if (!m) return times.map(() => null);
+  if (s.times === times) return m.map((v) => scaled(v, scale));
+  const column: Column = new Array<number | null>(times.length).fill(null);
+  for (let i = 0, j = 0; i < s.times.length; i++) {
+    while (j < times.length && times[j]! < s.times[i]!) j++;
+    if (j < times.length && times[j] === s.times[i]) column[j] = scaled(m[i], scale);
+  }
+  return column;
+}
+
+/** A series of longer steps on an axis of shorter ones: each time has the value of the step it lies in. */
+export function spread(times: number[], s: Series | undefined, stepSeconds: number, metric: string, scale: number): Column {
+  const m = s && values(s, metric)?.mean;
+  if (!s || !m) return times.map(() => null);
+  return times.map((t) => {
+    const i = nearest(s.times, t);
+    return i == null || s.times[i]! > t || t - s.times[i]! >= stepSeconds ? null : scaled(m[i], scale);
+  });
+}
+
+/** Sums from below: the first layer is the lowest. Where nothing is known of a layer, it has no height. */
+export function stacked(layers: Column[]): Column[] {
+  const sum = new Array<number>(layers[0]?.length ?? 0).fill(0);
+  return layers.map((layer) => layer.map((v, i) => (sum[i] = sum[i]! + (v ?? 0))));
+}
+
+/** The same, that much later: to lie over what came after it. */
+export const shifted = (h: History, seconds: number): History => ({ ...h, series: h.series.map((s) => ({ ...s, times: s.times.map((t) => t + seconds) })) });
+
+/** From when to when heat throttled the GPU. The driver's count of such seconds says it best; without one, a GPU that was slowed
+ *  within 5 degrees of its limit was slowed by that. */
+export function throttled(s: Series | undefined, stepSeconds: number, limit: Num): [number, number][] {
+  const slowed = s && values(s, "throttle_reasons")?.mean, heat = s && values(s, "temperature_celsius"), count = s && values(s, "throttle_thermal_seconds");
+  const counted = count?.mean.some((v) => v != null);
+  const bands: [number, number][] = [];
+  s?.times.forEach((t, i) => {
+    const seconds = count?.max[i], least = Math.min(count?.min[i] ?? Infinity, count?.max[i - 1] ?? Infinity);
+    const hot = counted ? seconds != null && seconds > least : (slowed?.[i] ?? 0) > 0 && limit != null && (heat?.max[i] ?? 0) >= limit - 5;
+    if (!hot) return;
+    const last = bands.at(-1);
+    if (last && t <= last[1] + stepSeconds / 2) last[1] = t + stepSeconds;
+    else bands.push([t, t + stepSeconds]);
+  });
+  return bands;
+}
