@@ -50,9 +50,9 @@ for (const name of names.length ? names : Object.keys(PICTURES)) {
     const context = await browser.newContext({ viewport: p.size ?? WIDE, colorScheme: p.scheme ?? "light", deviceScaleFactor: p.webp ? 1.5 : 1, timezoneId: "UTC" });
     const page = await context.newPage();
     await page.goto(d.url + (p.page ?? "/") + (p.query ?? ""));
-    await page.waitForTimeout(p.wait ?? 4000); // a few samples
+    await page.waitForFunction(() => performance.now() > 4000); // after a few samples
     await p.then?.(page);
-    if (p.then) await page.waitForTimeout(1500);
+    if (p.then) await page.waitForFunction(() => performance.getEntriesByName("charts", "measure").some((m) => performance.now() > m.startTime + m.duration + 1500));
     const file = path.join(folder, `${name}.${p.webp ? "webp" : "png"}`);
     if (p.webp) { // playwright has no webp; the browser has
       const cdp = await context.newCDPSession(page);

@@ -30,7 +30,7 @@ async function processes(gpu: number, query: string, signal: AbortSignal): Promi
   return names.map((name, i) => ({ name, history: found[i]! }));
 }
 
-export function Charts({ s, gpus, span, picked }: { s: State; gpus: Gpu[]; span: number; picked: number | null }) {
+export function Charts({ s, gpus, span, picked, pick }: { s: State; gpus: Gpu[]; span: number; picked: number | null; pick: (i: number | null) => void }) {
   const [history, setHistory] = useState<History | null>(null);
   const [layers, setLayers] = useState<Layer[] | null>(null);
   const [before, setBefore] = useState<History | null>(null);
@@ -66,12 +66,16 @@ export function Charts({ s, gpus, span, picked }: { s: State; gpus: Gpu[]; span:
         ]);
         setLayers(parts?.length ? parts : null);
         setBefore(past && shifted(past, ago));
+        performance.mark("charts");
         setHistory(h);
       }).catch(() => undefined);
       get<{ events: PastEvent[] }>(`/api/history/events?${query}&limit=500`, stop.signal).then((e) => setEvents(e.events)).catch(() => undefined);
     }, s.place.at == null ? 0 : 400);
     return () => { clearTimeout(wait); stop.abort(); };
   }, [near, live, which, query, tick, by, ago]);
+  useEffect(() => { // how long drawing took, for those who look (the bench does); plots draw in a microtask
+    if (history) queueMicrotask(() => { performance.clearMeasures("charts"); performance.measure("charts", "charts"); performance.clearMarks("charts"); });
+  }, [history]);
   if (!s.history || !gpus.length) return null;
   const stored = METRICS.filter((m) => history?.series.some((x) => x.metrics.find((y) => y.name === m.name)?.mean.some((v) => v != null)));
   const shownGpus = gpus.filter((g) => chosen.includes(g.index));
@@ -80,7 +84,9 @@ export function Charts({ s, gpus, span, picked }: { s: State; gpus: Gpu[]; span:
   return (
     <Section id="charts" title="Charts" side={
       <div class="controls">
-        {one == null && <span class="dim">{gpus.length > MOST ? `GPUs 0 to ${MOST - 1}; select` : "Select"} a GPU above for its processes, minimum and maximum</span>}
+        {gpus.length > 1 && <label class="control">Show <select value={picked ?? ""} onChange={(e) => pick(e.currentTarget.value === "" ? null : Number(e.currentTarget.value))}>
+          <option value="">{gpus.length > MOST ? `GPUs 0 to ${MOST - 1}` : "all GPUs"}</option>{gpus.map((g) => <option key={g.index} value={g.index}>GPU {g.index}</option>)}
+        </select></label>}
         {one != null && <label class="control"><input type="checkbox" checked={stack} onChange={(e) => setStack(e.currentTarget.checked)} /> By process</label>}
         <label class="control">Compare with <select value={compare} onChange={(e) => setCompare(e.currentTarget.value)}>
           <option value="">nothing</option>

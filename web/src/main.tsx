@@ -76,7 +76,7 @@ function App() {
         {(s.history || (s.gpus?.length ?? 0) > 0) && <Timeline s={s} span={span} setSpan={setSpan} />}
         {s.place.from == null && (gpus.length > 0) && <Processes gpus={gpus} picked={picked} pick={pick} lives={then ? [] : s.lives} now={s.place.at ?? s.sampleAt ?? Date.now()} />}
         <Lifelines s={s} span={span} picked={picked} />
-        <Charts s={s} gpus={s.gpus ?? []} span={span} picked={picked} />
+        <Charts s={s} gpus={s.gpus ?? []} span={span} picked={picked} pick={pick} />
         {s.gpus && s.gpus.length > 0 && <div class="panels">
           <AlertsPanel s={s} />
           <HealthPanel s={s} />

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is on the GPUs: a table to sort, filter and group; cards on a phone.
+import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import { DASH, duration, memory, percent, watts } from "./format";
 import { filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./model";
@@ -34,7 +35,7 @@ function Line({ r, now, life }: { r: Row; now: number; life?: Life }) {
   );
 }
 
-export function Processes({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; picked: number | null; pick: (i: number | null) => void; now: number }) {
+function List({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; picked: number | null; pick: (i: number | null) => void; now: number }) {
   const [key, setKey] = useState<SortKey>("memory_mb");
   const [down, setDown] = useState(true);
   const [query, setQuery] = useState("");
@@ -77,3 +78,7 @@ export function Processes({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; liv
     </Section>
   );
 }
+
+/** Samples bring no processes: the table is drawn again when the list is another one, and once a minute for the ages. */
+export const Processes = memo(List, (a, b) => a.picked === b.picked && a.lives === b.lives && Math.floor(a.now / 60e3) === Math.floor(b.now / 60e3) &&
+  a.gpus.length === b.gpus.length && a.gpus.every((g, i) => g.processes === b.gpus[i]!.processes));

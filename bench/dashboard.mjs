@@ -1,0 +1,129 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// What the dashboard costs, against its limits: bench/dashboard.mjs BUILD/whirr. Skipped where Chromium or the packages of web/ are missing.
+//   first paint   with data, on loopback                                     300 ms
+//   size          of all that the first load takes, gzipped                  150 KiB
+//   year          all charts of a year of 8 GPUs                             100 ms
+//   64 GPUs       a sample, drawn                                            16.7 ms (a frame)
+//   CPU           of all of Chromium, 8 GPUs at 1 Hz, beside a page that does nothing but draw them with uPlot
+// Times on a machine that is busy with something else say nothing: the load average is printed beside them.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { loadavg } from "node:os";
+import path from "node:path";
+
+const root = path.resolve(path.dirname(new URL(import.meta.url).pathname), "..");
+if (process.argv[2]) process.env.WHIRR_BIN = path.resolve(process.argv[2]);
+let support, load;
+try {
+  support = await import(path.join(root, "tests/browser/support.mjs"));
+  load = await import(path.join(root, "tests/browser/load.mjs"));
+  if (support.missing) throw new Error(support.missing);
+} catch (e) {
+  console.log(`skipped: ${e.message.split("\n")[0]}`);
+  process.exit(0);
+}
+const seconds = Number(process.env.BENCH_SECONDS ?? 30);
+let failed = false;
+const say = (name, value, unit, limit) => {
+  const over = limit != null && value > limit;
+  failed ||= over;
+  console.log(`${name.padEnd(44)}${value.toFixed(value < 100 ? 1 : 0).padStart(8)} ${unit}${limit == null ? "" : `   limit ${limit} ${unit}${over ? "   TOO MUCH" : ""}`}`);
+};
+const middle = (list) => list[Math.floor(list.length / 2)];
+const browser = await support.openBrowser();
+const fresh = async (options) => (await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })).newPage();
+
+async function firstPaint(url) {
+  const took = [];
+  let bytes = 0;
+  for (let i = 0; i < 9; i++) {
+    const page = await fresh();
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send("Network.enable");
+    let size = 0, open = true;
+    cdp.on("Network.loadingFinished", (e) => { if (open) size += e.encodedDataLength; });
+    await page.goto(url);
+    await page.waitForFunction(() => document.querySelector(".tile") && performance.getEntriesByName("first-contentful-paint").length);
+    open = false;
+    took.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+    bytes = Math.max(bytes, size);
+    await page.context().close();
+  }
+  took.sort((a, b) => a - b);
+  say("first paint with data, 8 GPUs, best of 9", took[0], "ms", 300);
+  say("first paint with data, 8 GPUs, median", middle(took), "ms");
+  say("first load", bytes / 1024, "KiB", 150);
+}
+
+/** Seconds of CPU that all processes of the browser took in the meantime. */
+async function cpu(page, wait) {
+  const cdp = await browser.newBrowserCDPSession();
+  const used = async () => (await cdp.send("SystemInfo.getProcessInfo")).processInfo.reduce((sum, p) => sum + p.cpuTime, 0);
+  await page.waitForTimeout(3000); // it has settled
+  const before = await used();
+  await page.waitForTimeout(wait * 1000);
+  const spent = (await used()) - before;
+  await cdp.detach();
+  return (100 * spent) / wait;
+}
+
+const BARE = () => `<!doctype html><title>bare</title><style>${readFileSync(createRequire(path.join(root, "web/package.json")).resolve("uplot/dist/uPlot.min.css"))}</style><div id=a></div>
+<script>${readFileSync(path.join(root, "web/node_modules/uplot/dist/uPlot.iife.min.js"))}
+const data = Array.from({ length: 9 }, () => []);
+const u = new uPlot({ width: 1200, height: 400, series: [{}, ...Array.from({ length: 8 }, (_, i) => ({ label: "GPU " + i, stroke: "hsl(" + i * 45 + " 70% 45%)" }))] }, data, document.getElementById("a"));
+new WebSocket("ws://" + location.host + "/ws?events=gpu_status_update").onmessage = (m) => {
+  const d = JSON.parse(m.data);
+  if (d.type !== "gpu_status_update") return;
+  data[0].push(Date.parse(d.data.timestamp) / 1000);
+  d.data.gpus.forEach((g, i) => data[i + 1].push(g.utilization_percent));
+  if (data[0].length > 60) data.forEach((c) => c.shift());
+  u.setData(data);
+};</script>`;
+
+async function cost(url) {
+  const page = await fresh({ bypassCSP: true });
+  await page.goto("about:blank");
+  const nothing = await cpu(page, seconds);
+  await page.route("**/bare", (route) => route.fulfill({ contentType: "text/html", body: BARE() }));
+  await page.goto(`${url}/bare`);
+  const bare = await cpu(page, seconds);
+  await page.goto(url);
+  await page.locator(".tile").first().waitFor();
+  const ours = await cpu(page, seconds);
+  await page.context().close();
+  say("CPU of Chromium, an empty page", nothing, "% of a core");
+  say("CPU of Chromium, a bare uPlot page", bare, "% of a core");
+  say("CPU of Chromium, the dashboard", ours, "% of a core");
+}
+
+async function crowd() {
+  const d = await new support.Daemon().start("sim:gpus=64,scenario=training", ["--interval", "1"]);
+  const page = await fresh();
+  await page.addInitScript(load.fakeFeed);
+  await page.goto(d.url);
+  await page.waitForFunction(() => document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"));
+  await load.feed(page, 600);
+  const early = await load.held(page), took = await load.feed(page, 3000), late = await load.held(page);
+  say("64 GPUs, a sample drawn, median", middle(took), "ms", 16.7);
+  say("64 GPUs, a sample drawn, 99 of 100", took[Math.floor(took.length * 0.99)], "ms");
+  say("64 GPUs, heap after 10 minutes", early.mib, "MiB");
+  say("64 GPUs, heap after an hour", late.mib, "MiB", Math.round(early.mib + 3));
+  await page.context().close();
+  await d.remove();
+}
+
+const d = await new support.Daemon().start("sim:gpus=8,scenario=training", ["--interval", "1"]);
+console.log(`load average ${loadavg()[0].toFixed(1)}`);
+await firstPaint(d.url);
+await cost(d.url);
+await d.remove();
+const past = new support.Daemon();
+await past.start("sim:gpus=8,scenario=training", ["--store", `sqlite:${past.folder}/past.db`]);
+const drawn = await load.drawYear(await fresh(), past.url, 9);
+say("a year of 8 GPUs, all charts, best of 9", drawn[0], "ms", 100);
+say("a year of 8 GPUs, all charts, median", middle(drawn), "ms");
+await past.remove();
+await crowd();
+await browser.close();
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page that is fed by hand: samples as fast as it draws them, with a clock that follows, and a history as long as one likes.
+
+/** In the page, before its script: window.feed(summary, seconds) is a message of the daemon, so long after the last one. */
+export function fakeFeed() {
+  const real = Date.now.bind(Date);
+  let ahead = 0;
+  Date.now = () => real() + ahead;
+  window.WebSocket = class {
+    constructor() {
+      window.feed = (summary, seconds) => {
+        ahead += seconds * 1000;
+        summary.timestamp = new Date(Date.now()).toISOString();
+        this.onmessage?.({ data: JSON.stringify({ type: "gpu_status_update", data: summary }) });
+      };
+      setTimeout(() => this.onopen?.());
+    }
+    close() {}
+  };
+}
+
+/** Feeds so many samples; how long each took to draw, layout included, in milliseconds, shortest first. */
+export function feed(page, samples, seconds = 1) {
+  return page.evaluate(async ([count, apart]) => {
+    const summary = await (await fetch("/api/gpu/summary")).json();
+    const took = [], channel = new MessageChannel();
+    const next = () => new Promise((done) => { channel.port1.onmessage = done; channel.port2.postMessage(0); });
+    for (let i = 0; i < count; i++) {
+      for (const g of summary.gpus) {
+        g.utilization_percent = (i * 7 + g.index * 3) % 100;
+        g.temperature_celsius = 40 + ((i + g.index) % 40);
+        g.power_watts = 100 + ((i * 5 + g.index) % 300);
+      }
+      const begin = performance.now();
+      window.feed(summary, apart);
+      await null; // preact draws in a microtask
+      await null;
+      void document.body.offsetHeight;
+      took.push(performance.now() - begin);
+      await next();
+    }
+    return took.sort((a, b) => a - b);
+  }, [samples, seconds]);
+}
+
+/** What the page holds after everything that can go has gone. */
+export async function held(page) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("HeapProfiler.enable");
+  for (let i = 0; i < 3; i++) await cdp.send("HeapProfiler.collectGarbage");
+  await cdp.send("Performance.enable");
+  const all = Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map((m) => [m.name, m.value]));
+  await cdp.detach();
+  return { mib: all.JSHeapUsedSize / 2 ** 20, nodes: all.Nodes, listeners: all.JSEventListeners };
+}
+
+/** A year of some GPUs, as the daemon answers for so many points. */
+export function year(gpus, points, metrics) {
+  const until = Date.parse("2026-11-15T00:00:00Z"), step = Math.ceil((365 * 86400) / points / 3600) * 3600;
+  const times = Array.from({ length: points }, (_, i) => until / 1000 - (points - i) * step);
+  const course = (g, m) => times.map((_, i) => 40 + 30 * Math.sin(i / 9 + g) + m);
+  return {
+    since: new Date(until - 365 * 86400e3).toISOString(), until: new Date(until).toISOString(), step_seconds: step, level: "hours",
+    series: Array.from({ length: gpus }, (_, g) => ({
+      of: "gpu", host: "box", gpu_index: g, gpu_name: "GPU", gpu_uuid: null, times,
+      metrics: metrics.map((name, m) => { const mean = course(g, m); return { name, unit: "", mean, min: mean.map((v) => v - 5), max: mean.map((v) => v + 5) }; }),
+    })),
+  };
+}
+
+/** Draws a year of 8 GPUs in all charts, again and again; milliseconds each. */
+export async function drawYear(page, url, times) {
+  await page.route(/\/api\/history\?metric=.*throttle/, (route) => {
+    const metrics = new URL(route.request().url()).searchParams.get("metric").split(",");
+    return route.fulfill({ json: year(8, 600, metrics) });
+  });
+  const took = [];
+  for (let i = 0; i < times; i++) {
+    await page.goto(url);
+    await page.locator("#time select").selectOption("31536000");
+    await page.locator("#charts").scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => performance.getEntriesByName("charts", "measure").length > 0 && document.querySelectorAll("#charts canvas").length === 8);
+    took.push(await page.evaluate(() => performance.getEntriesByName("charts", "measure").at(-1).duration));
+  }
+  return took.sort((a, b) => a - b);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Much at once, and for long: bench/dashboard.mjs measures the same things against their limits on a calm machine.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { drawYear, fakeFeed, feed, held } from "./load.mjs";
+import { Daemon, missing, openBrowser } from "./support.mjs";
+
+let browser, daemon;
+before(async () => {
+  if (missing) return;
+  browser = await openBrowser();
+});
+after(async () => { await browser?.close(); await daemon?.remove(); });
+
+async function open(source, stored, script) {
+  await daemon?.remove();
+  daemon = new Daemon();
+  await daemon.start(source, stored ? ["--store", `sqlite:${daemon.folder}/past.db`] : []);
+  const page = await (await browser.newContext({ viewport: { width: 1600, height: 1000 } })).newPage();
+  if (script) await page.addInitScript(script);
+  return page;
+}
+
+test("64 GPUs for an hour: samples are drawn, and nothing grows", { skip: missing }, async () => {
+  const page = await open("sim:gpus=64,scenario=training", false, fakeFeed);
+  await page.goto(daemon.url);
+  await page.waitForFunction(() => document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"));
+  await feed(page, 60, 10);
+  const early = await held(page);
+  await feed(page, 240, 12.5);
+  assert.match(await page.locator(".cell").nth(5).innerText(), /^5\s+\d+%$/);
+  const late = await held(page);
+  assert.ok(late.mib < early.mib + 3, `heap: ${early.mib.toFixed(1)} MiB after 10 minutes, ${late.mib.toFixed(1)} after an hour`);
+  assert.ok(late.nodes < early.nodes * 1.1 && late.listeners < early.listeners * 1.5, JSON.stringify({ early, late }));
+});
+
+test("a year of 8 GPUs is drawn at once", { skip: missing }, async () => {
+  const page = await open("sim:gpus=8,scenario=training", true);
+  const [best] = await drawYear(page, daemon.url, 3);
+  assert.ok(best < 1000, `${best} ms`); // bench/dashboard.mjs has the limit
+});
