@@ -120,15 +120,30 @@ static void suspect(struct workers *w, const struct gpu *gpu)
     w->suspected = w->count > 1;
 }
 
+/* From which share on a process takes part in the load: sixteen small servers do the work together, none of them much of it. */
+static int64_t share_least(const struct facts *f)
+{
+    enum { SHARE_OF_MANY = 5 };
+    int64_t all = 0, big = 0, share;
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        if (!reading_get(f->gpu->processes[i].util_permille, &share))
+            continue;
+        all += share;
+        big += share >= SHARE_LEAST ? share : 0;
+    }
+    bool many = f->load_basis == BASIS_UTIL && big * 4 < f->load_permille && all * 2 >= f->load_permille;
+    return many ? SHARE_OF_MANY : SHARE_LEAST;
+}
+
 static void find_workers(struct facts *f)
 {
     const struct gpu *gpu = f->gpu;
     struct workers *w = &f->workers;
-    int64_t sum = 0, share;
+    int64_t sum = 0, share, least = share_least(f);
     w->on_card = gpu->process_count;
     for (size_t i = 0; i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
-        if (reading_get(p->util_permille, &share) && share >= SHARE_LEAST) {
+        if (reading_get(p->util_permille, &share) && share >= least) {
             sum += share;
             rank(w, p, true);
         }
