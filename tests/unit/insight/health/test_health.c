@@ -400,6 +400,67 @@ static void users_can_read_about_every_check_and_xid(void **state)
     }
 }
 
+static const struct health_finding *cooling_of(const struct health *health)
+{
+    for (size_t i = 0; i < health->verdicts[0].finding_count; i++)
+        if (health->verdicts[0].findings[i].check == HEALTH_CHECK_COOLING)
+            return &health->verdicts[0].findings[i];
+    return NULL;
+}
+
+/* Dust: what the history learned becomes a line, then a verdict, and is over once somebody has cleaned the fan. */
+static void dust_is_seen_coming(void **state)
+{
+    (void)state;
+    static struct baselines usual;
+    struct health_history *history = health_history_new();
+    struct snapshot *s = snapshot_new(1);
+    s->taken_at.ms = 1794704523000; /* November 2026 */
+    s->gpus[0].temp_mdegc = reading_ok(70000);
+    snprintf(s->gpus[0].id.uuid, sizeof s->gpus[0].id.uuid, "GPU-1");
+    usual = (struct baselines){.count = 1};
+    usual.list[0].id = s->gpus[0].id;
+    history->usual = &usual;
+
+    struct baseline_drift *drift = &usual.list[0].drift;
+    *drift = (struct baseline_drift){.days = 19}; /* no trend */
+    struct health *health = health_judge(history, s);
+    assert_null(cooling_of(health));
+    assert_int_equal(health->verdicts[0].state, HEALTH_HEALTHY);
+    health_free(health);
+
+    *drift = (struct baseline_drift){.rising = true,
+                                     .days = 60,
+                                     .since = {1785542400000},
+                                     .until = {1794700800000},
+                                     .power_mw = 300000,
+                                     .mdegc_per_month = 2000}; /* from August 1 on */
+    health = health_judge(history, s);
+    const struct health_finding *found = cooling_of(health);
+    assert_non_null(found);
+    assert_int_equal(found->state, HEALTH_HEALTHY);
+    assert_int_equal(health->verdicts[0].state, HEALTH_HEALTHY); /* worth a line only */
+    assert_non_null(strstr(found->reason, "2 °C more each month at 300 W since August"));
+    assert_non_null(strstr(found->action, "dust"));
+    health_free(health);
+
+    drift->strong = true;
+    drift->mdegc_per_month = 4000;
+    health = health_judge(history, s);
+    assert_int_equal(health->verdicts[0].state, HEALTH_DEGRADED);
+    assert_non_null(strstr(health->verdicts[0].reason, "4 °C more each month"));
+    assert_int_equal(health_exit_code(health->worst), 1);
+    health_free(health);
+
+    *drift = (struct baseline_drift){.days = 20};
+    health = health_judge(history, s);
+    assert_null(cooling_of(health));
+    assert_int_equal(health->verdicts[0].state, HEALTH_HEALTHY);
+    health_free(health);
+    snapshot_unref(s);
+    health_history_free(history);
+}
+
 static void a_full_memory_drops_what_is_over(void **state)
 {
     (void)state;
@@ -439,6 +500,7 @@ int main(void)
         TEST(random_courses_give_sound_verdicts),
         TEST(the_kernel_log_is_read),
         TEST(the_table_of_xids_is_sorted_and_says_what_to_do),
+        TEST(dust_is_seen_coming),
         TEST(a_full_memory_drops_what_is_over),
         TEST(users_can_read_about_every_check_and_xid),
     };
