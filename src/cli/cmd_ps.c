@@ -99,7 +99,7 @@ static const struct option_spec options[] = {
     {.name = "quick", .help = "Take one sample only; rates stay unknown"},
     FIELDS_OPTIONS,
     FLEET_OPTION,
-    {.name = "by-user", .help = "With --fleet: add up by user"},
+    {.name = "by", .argument = "WHAT", .values = fleet_keys, .help = "With --fleet: add up by user, container or host"},
     FLEET_OPTION_ALL,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };

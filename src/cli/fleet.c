@@ -13,6 +13,8 @@
 
 enum { FLEET_TIMEOUT_MS = 30000 };
 
+const char *const fleet_keys[] = {"user", "container", "host", NULL};
+
 static enum fleet_what asked;
 static struct fleet_view view;
 
@@ -56,6 +58,14 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
+static enum fleet_by fleet_by(const char *key)
+{
+    for (size_t i = 0; fleet_keys[i]; i++)
+        if (strcmp(fleet_keys[i], key) == 0)
+            return (enum fleet_by)(i + 1);
+    return FLEET_BY_NONE;
+}
+
 int fleet_run(struct cli *cli, enum fleet_what what)
 {
     const struct options *o = &cli->options;
@@ -66,7 +76,7 @@ int fleet_run(struct cli *cli, enum fleet_what what)
     view = (struct fleet_view){.all = options_has(o, "all")};
     if (what == FLEET_PS) {
         view.user = options_value(o, "user", NULL);
-        view.by_user = options_has(o, "by-user");
+        view.by = fleet_by(options_value(o, "by", ""));
     }
     if (what == FLEET_FIT &&
         (!o->argument_count || !bytes_parse(str_from(o->arguments[0]), &view.size_bytes) || view.size_bytes < 4096))

@@ -7,6 +7,8 @@
 
 enum fleet_what { FLEET_STATUS, FLEET_PS, FLEET_WHY, FLEET_FIT };
 
+extern const char *const fleet_keys[]; /* of --by, in the order of enum fleet_by */
+
 /* The exit status. */
 int fleet_run(struct cli *cli, enum fleet_what what);
 

@@ -68,10 +68,13 @@ struct fleet_host {
 /* Worst first, then the busiest. The caller frees the list; NULL: out of memory or no hosts. */
 struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count);
 
+/* What processes are added up by. */
+enum fleet_by { FLEET_BY_NONE, FLEET_BY_USER, FLEET_BY_CONTAINER, FLEET_BY_HOST };
+
 struct fleet_view {
     bool all;         /* else what fits on one screen */
     const char *user; /* only this one's processes; NULL: everybody's */
-    bool by_user;
+    enum fleet_by by;
     int64_t size_bytes; /* of fit */
 };
 
@@ -94,5 +97,8 @@ const char *fleet_trouble_name(enum fleet_trouble trouble);
 
 /* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */
 const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count);
-/* Processes of one user, or of everybody, most memory first; by_user: added up. The caller frees the list. */
+/* What a group is called: the user, the container or the host. */
+const char *fleet_key(const struct fleet_process *p, enum fleet_by by);
+/* Processes of one user, or of everybody, most memory first; with `by`: added up, `process` and `host` hold numbers then. The
+ * caller frees the list. */
 struct fleet_process *fleet_processes(const struct fleet *f, const struct fleet_view *v, size_t *count);

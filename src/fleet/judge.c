@@ -179,9 +179,16 @@ const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, siz
 
 /* ---- who ---- */
 
-static int by_user_name(const void *a, const void *b)
+const char *fleet_key(const struct fleet_process *p, enum fleet_by by)
 {
-    return strcmp(((const struct fleet_process *)a)->user, ((const struct fleet_process *)b)->user);
+    return by == FLEET_BY_USER ? p->user : by == FLEET_BY_CONTAINER ? p->container : p->host;
+}
+
+static int by_key(const void *a, const void *b, void *by)
+{
+    enum fleet_by what = *(const enum fleet_by *)by;
+    int order = strcmp(fleet_key(a, what), fleet_key(b, what));
+    return order ? order : strcmp(((const struct fleet_process *)a)->host, ((const struct fleet_process *)b)->host);
 }
 
 static int most_memory_first(const void *a, const void *b)
@@ -194,27 +201,22 @@ static int most_memory_first(const void *a, const void *b)
     return order ? order : strcmp(x->process, y->process);
 }
 
-/* One a user: `process` holds how many groups, `host` the only host or how many. */
-static size_t add_up_users(struct fleet_process *list, size_t count)
+/* One a key, which stays where it was; `gpu` holds how many hosts, `process` how many groups. Hosts of a key follow each other. */
+static size_t add_up_groups(struct fleet_process *list, size_t count, enum fleet_by by)
 {
     size_t kept = 0;
-    qsort(list, count, sizeof *list, by_user_name);
+    qsort_r(list, count, sizeof *list, by_key, &by);
     for (size_t i = 0, end; i < count; i = end) {
         struct fleet_process sum = list[i];
         size_t hosts = 1;
-        for (end = i + 1; end < count && strcmp(list[end].user, list[i].user) == 0; end++) {
+        for (end = i + 1; end < count && strcmp(fleet_key(&list[end], by), fleet_key(&list[i], by)) == 0; end++) {
             add(&sum.mem_bytes, list[end].mem_bytes);
             add(&sum.util_permille, list[end].util_permille);
             add(&sum.power_mw, list[end].power_mw);
-            bool seen = false;
-            for (size_t k = i; k < end && !seen; k++)
-                seen = strcmp(list[k].host, list[end].host) == 0;
-            hosts += !seen;
+            hosts += strcmp(list[end - 1].host, list[end].host) != 0;
         }
         snprintf(sum.process, sizeof sum.process, "%zu", end - i);
-        if (hosts > 1)
-            snprintf(sum.host, sizeof sum.host, "%zu hosts", hosts);
-        sum.gpu[0] = sum.container[0] = '\0';
+        snprintf(sum.gpu, sizeof sum.gpu, "%zu", hosts);
         list[kept++] = sum;
     }
     return kept;
@@ -227,8 +229,8 @@ struct fleet_process *fleet_processes(const struct fleet *f, const struct fleet_
     for (size_t i = 0; list && i < f->process_count; i++)
         if (!v->user || strcmp(v->user, f->processes[i].user) == 0)
             list[(*count)++] = f->processes[i];
-    if (list && v->by_user && *count)
-        *count = add_up_users(list, *count);
+    if (list && v->by && *count)
+        *count = add_up_groups(list, *count, v->by);
     if (list && *count)
         qsort(list, *count, sizeof *list, most_memory_first);
     return list;

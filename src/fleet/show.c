@@ -136,8 +136,9 @@ void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet
     static const struct grid_column columns[] = {{"HOST", LEFT, 0},      {"GPU", RIGHT, 0},     {"USER", LEFT, 0},
                                                  {"VRAM GiB", RIGHT, 0}, {"UTIL", RIGHT, 2},    {"POWER W", RIGHT, 3},
                                                  {"PROCESS", LEFT, 0},   {"CONTAINER", LEFT, 1}};
-    static const struct grid_column users[] = {{"USER", LEFT, 0},     {"VRAM GiB", RIGHT, 0},  {"GPUS BUSY", RIGHT, 1},
-                                               {"POWER W", RIGHT, 2}, {"PROCESSES", RIGHT, 1}, {"WHERE", LEFT, 0}};
+    static const char *const keys[] = {"", "USER", "CONTAINER", "HOST"};
+    const struct grid_column groups[] = {{keys[v->by], LEFT, 0}, {"VRAM GiB", RIGHT, 0},  {"GPUS BUSY", RIGHT, 1},
+                                         {"POWER W", RIGHT, 2},  {"PROCESSES", RIGHT, 3}, {"HOSTS", RIGHT, 0}};
     size_t count;
     AUTO_FREE struct fleet_process *list = fleet_processes(f, v, &count);
     AUTO_GRID struct grid g;
@@ -145,7 +146,7 @@ void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet
         buf_text(out, "No processes.\n");
         return;
     }
-    grid_init(&g, v->by_user ? users : columns, v->by_user ? ARRAY_LEN(users) : ARRAY_LEN(columns));
+    grid_init(&g, v->by ? groups : columns, v->by ? ARRAY_LEN(groups) : ARRAY_LEN(columns));
     for (size_t i = 0; i < rows_of(v, count); i++) {
         const struct fleet_process *p = &list[i];
         char memory[NUMBER_SIZE], util[NUMBER_SIZE], power[NUMBER_SIZE], gpus[NUMBER_SIZE];
@@ -155,13 +156,13 @@ void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet
         snprintf(gpus, sizeof gpus, "%.1f", (double)reading_or(p->util_permille, 0) / 1000);
         const char *user = p->user[0] ? p->user : page_dash(page);
         const char *plain[] = {p->host, p->gpu, user, memory, util, power, p->process, p->container};
-        const char *summed[] = {user, memory, gpus, power, p->process, p->host};
-        const char **cells = v->by_user ? summed : plain;
+        const char *summed[] = {fleet_key(p, v->by), memory, gpus, power, p->process, p->gpu};
+        const char **cells = v->by ? summed : plain;
         for (size_t k = 0; k < g.column_count; k++)
             grid_add(&g, INK_PLAIN, cells[k][0] ? cells[k] : page_dash(page));
     }
     grid_write(out, page, &g);
-    rest(out, page, count - rows_of(v, count), v->by_user ? "users" : "groups of processes");
+    rest(out, page, count - rows_of(v, count), v->by ? "rows" : "groups of processes");
     out->failed |= g.failed;
 }
 
@@ -223,6 +224,12 @@ static void number(struct json_writer *j, const char *key, struct reading r, dou
         jw_null(j);
 }
 
+static void text_or_null(struct json_writer *j, const char *key, const char *text)
+{
+    jw_key(j, key);
+    jw_text(j, text[0] ? text : NULL);
+}
+
 static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
 {
     int64_t index;
@@ -244,8 +251,7 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
     number(j, "memory_free_mb", g->free_bytes, MIB);
     number(j, "temperature_celsius", g->temp_mdegc, 1e-3);
     number(j, "power_watts", g->power_mw, 1e-3);
-    jw_key(j, "throttle_reason");
-    jw_text(j, g->throttle[0] ? g->throttle : NULL);
+    text_or_null(j, "throttle_reason", g->throttle);
     jw_end(j);
 }
 
@@ -269,8 +275,7 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
         jw_object(j);
         jw_key_text(j, "host", h->gpus->host);
         jw_key_text(j, "trouble", fleet_trouble_name(h->trouble));
-        jw_key(j, "note");
-        jw_text(j, h->note[0] ? h->note : NULL);
+        text_or_null(j, "note", h->note);
         number(j, "utilization_percent", h->util_permille, 0.1);
         number(j, "memory_used_mb", h->used_bytes, MIB);
         number(j, "memory_total_mb", h->total_bytes, MIB);
@@ -308,19 +313,21 @@ void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fl
     size_t count;
     AUTO_FREE struct fleet_process *list = fleet_processes(f, v, &count);
     jw_object(j);
-    jw_key(j, v->by_user ? "users" : "processes");
+    static const char *const keys[] = {"processes", "users", "containers", "hosts"}, *const names[] = {"", "user", "container",
+                                                                                                       "host"};
+    jw_key(j, keys[v->by]);
     jw_array(j);
     for (size_t i = 0; list && i < count; i++) {
         jw_object(j);
-        if (!v->by_user) {
+        if (v->by) {
+            text_or_null(j, names[v->by], fleet_key(&list[i], v->by));
+        } else {
             jw_key_text(j, "host", list[i].host);
             jw_key_text(j, "gpu", list[i].gpu);
             jw_key_text(j, "name", list[i].process);
-            jw_key(j, "container");
-            jw_text(j, list[i].container[0] ? list[i].container : NULL);
+            text_or_null(j, "container", list[i].container);
+            text_or_null(j, "user", list[i].user);
         }
-        jw_key(j, "user");
-        jw_text(j, list[i].user[0] ? list[i].user : NULL);
         number(j, "memory_mb", list[i].mem_bytes, MIB);
         number(j, "utilization_percent", list[i].util_permille, 0.1);
         number(j, "power_watts", list[i].power_mw, 1e-3);

@@ -32,13 +32,18 @@ static bool add(struct push_labels *l, struct str name, size_t value_at)
 /* Behind the opening quote; returns the position behind the closing one, 0: there is none. */
 static size_t unescape(struct push_labels *l, struct str s, size_t at)
 {
-    for (; at < s.len && s.at[at] != '"'; at++) {
-        char c = s.at[at];
-        if (c == '\\' && at + 1 < s.len) {
-            c = s.at[++at];
-            c = c == 'n' ? '\n' : c;
+    while (at < s.len && s.at[at] != '"') {
+        size_t plain = at;
+        while (plain < s.len && s.at[plain] != '"' && s.at[plain] != '\\')
+            plain++;
+        buf_add(&l->space, s.at + at, plain - at);
+        at = plain;
+        if (at + 1 < s.len && s.at[at] == '\\') {
+            buf_char(&l->space, s.at[at + 1] == 'n' ? '\n' : s.at[at + 1]);
+            at += 2;
+        } else if (at < s.len && s.at[at] == '\\') {
+            return 0;
         }
-        buf_char(&l->space, c);
     }
     return at < s.len ? at + 1 : 0;
 }

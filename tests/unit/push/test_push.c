@@ -63,6 +63,32 @@ static void labels_are_sorted_unescaped_and_never_empty(void **state)
     push_labels_done(&l);
 }
 
+/* Whatever stands there: no crash, and what is understood is whole. */
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const char letters[] = "abm{}\"\\,=n \n";
+    unsigned seed = 11;
+    struct push_labels l;
+    push_labels_init(&l);
+    for (int round = 0; round < 20000; round++) {
+        char line[64];
+        size_t len = (size_t)rand_r(&seed) % sizeof line;
+        for (size_t i = 0; i < len; i++)
+            line[i] = letters[(size_t)rand_r(&seed) % (sizeof letters - 1)];
+        char *exact = malloc(len + 1); /* so that a step beyond the end is seen */
+        memcpy(exact, line, len);
+        if (push_labels_read(&l, (struct str){exact, len}, STR("j"), STR("i")))
+            for (size_t i = 0; i < l.count; i++)
+                assert_true(l.list[i].value.len > 0);
+        struct push_scrape s;
+        assert_int_equal(push_scrape_init(&s, (struct str){exact, len}, (struct wall){1}), 0);
+        push_scrape_done(&s);
+        free(exact);
+    }
+    push_labels_done(&l);
+}
+
 /* A decoder that knows only the format description. */
 static size_t unsnappy(const unsigned char *in, size_t len, unsigned char *out, size_t room)
 {
@@ -224,6 +250,7 @@ int main(void)
         TEST(lines_are_read_with_their_types),
         TEST(series_that_end_are_marked_once),
         TEST(labels_are_sorted_unescaped_and_never_empty),
+        TEST(nonsense_is_refused),
         TEST(what_is_compressed_comes_back),
         TEST(small_steps_back_keep_the_order_and_large_ones_tell_the_truth),
         TEST(the_queue_survives_a_restart_in_order),
