@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `whirr top` costs: bench/top/top.py [--seconds N] [--size WxH] [WHIRR ARGUMENTS BEFORE top ...]
+"""What `whirr top` costs: bench/top/top.py [--seconds N] [--size WxH] [--beside] [-- WHIRR ARGUMENTS BEFORE top ...]
 
-CPU time, resident memory, bytes written to the terminal a second, and the time to the first frame, on a terminal of its own. Without
-arguments: the simulated machine, by itself and through a daemon.
+CPU time, resident memory, bytes written to the terminal a second, and the time to the first frame (and the CPU time in it, which a
+busy host does not change), on a terminal of its own. Without arguments: the simulated machine, by itself and through a daemon. On a host
+with GPUs: bench/top/top.py --beside -- --direct, which runs nvtop and nvitop at the same pace beside it, where they are installed.
 """
 import argparse
 import fcntl
@@ -11,6 +12,7 @@ import os
 import pathlib
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -52,38 +54,78 @@ def drain(fd, until, marker=None):
     return got
 
 
-def measure(label, args, seconds, width, height):
-    begun = time.monotonic()
+def start(argv, width, height):
     pid, fd = pty.fork()
     if pid == 0:
         os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8", XDG_CONFIG_HOME="/nonexistent")
-        time.sleep(0.05)  # until the size is set
-        os.execv(WHIRR, [WHIRR, *args, "top"])
+        os.read(0, 1)  # until the size is set
+        os.execvp(argv[0], argv)
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-    drain(fd, begun + 10, b"COMMAND")
-    first_ms = (time.monotonic() - begun - 0.05) * 1000
-    drain(fd, time.monotonic() + 3)  # the start is no part of the course
-    cpu, start = cpu_seconds(pid), time.monotonic()
-    written = drain(fd, start + seconds)
-    took = time.monotonic() - start
-    cpu = cpu_seconds(pid) - cpu
-    rss, own = resident_mib(pid), resident_mib(pid, "RssAnon")
-    os.write(fd, b"q")
-    drain(fd, time.monotonic() + 0.3)
-    os.close(fd)
-    os.waitpid(pid, 0)
-    print(f"{label:28} {cpu / took * 100:6.2f}% CPU {rss:7.1f} MiB ({own:.1f} its own) {written / took:8.0f} bytes/s {first_ms:6.0f} ms to the first frame")
+    os.write(fd, b"\n")
+    return pid, fd
+
+
+class Watched:
+    """A program on a terminal, from its first frame on."""
+
+    def __init__(self, label, argv, marker, width, height):
+        self.label = label
+        begun = time.monotonic()
+        self.pid, self.fd = start(argv, width, height)
+        drain(self.fd, begun + 10, marker)
+        self.first_ms = (time.monotonic() - begun) * 1000
+        self.first_cpu_ms = cpu_seconds(self.pid) * 1000
+
+    def begin(self):
+        self.written, self.cpu, self.at = 0, cpu_seconds(self.pid), time.monotonic()
+
+    def end(self):
+        took = time.monotonic() - self.at
+        percent = (cpu_seconds(self.pid) - self.cpu) / took * 100
+        print(f"{self.label:28} {percent:6.2f}% CPU {resident_mib(self.pid):7.1f} MiB ({resident_mib(self.pid, 'RssAnon'):.1f} its own) "
+              f"{self.written / took:8.0f} bytes/s {self.first_ms:6.0f} ms to the first frame ({self.first_cpu_ms:.1f} ms CPU)")
+        os.write(self.fd, b"q")
+        drain(self.fd, time.monotonic() + 0.5)
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)
+
+
+def measure_all(programs, seconds, width, height):
+    """At the same time, so that all see the same host."""
+    watched = [Watched(label, argv, marker, width, height) for label, argv, marker in programs]
+    for w in watched:
+        drain(w.fd, time.monotonic() + 3)  # the start is no part of the course
+    for w in watched:
+        w.begin()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for w in watched:
+            w.written += drain(w.fd, time.monotonic() + 0.05)
+    for w in watched:
+        w.end()
+
+
+def measure(label, args, seconds, width, height):
+    measure_all([(label, [WHIRR, *args, "top"], b"COMMAND")], seconds, width, height)
+
+
+def peers():
+    known = {"nvtop": ["nvtop", "-d", "10"], "nvitop": ["nvitop", "--interval", "1"]}
+    return [(name, argv, b"%") for name, argv in known.items() if shutil.which(name)]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--size", default="120x40")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    parser.add_argument("--beside", action="store_true", help="nvtop and nvitop at the same time, where they are installed")
+    parser.add_argument("arguments", nargs="*")
     given = parser.parse_args()
     width, height = map(int, given.size.split("x"))
-    if given.arguments:
-        measure(" ".join(given.arguments)[:28], given.arguments, given.seconds, width, height)
+    if given.arguments or given.beside:
+        label = f"whirr {' '.join(given.arguments)} top"[:28]
+        ours = [(label, [WHIRR, *given.arguments, "top"], b"COMMAND")]
+        measure_all(ours + (peers() if given.beside else []), given.seconds, width, height)
         return 0
     measure("1 GPU, by itself", ["--source", "sim:gpus=1,scenario=inference"], given.seconds, width, height)
     measure("8 GPUs, by itself", ["--source", "sim:gpus=8,scenario=multi-user"], given.seconds, width, height)

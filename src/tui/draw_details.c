@@ -58,8 +58,11 @@ static void put_energy(struct leaf *l, const struct top *t, const struct page *p
     if (mj < 0 || !since)
         return;
     moment_format((struct wall){since}, page->now, at);
-    if (t->price_per_kwh > 0)
-        snprintf(cost, sizeof cost, ", %.2f %s", (double)mj / 3.6e9 * t->price_per_kwh, t->currency);
+    double money = (double)mj / 3.6e9 * t->price_per_kwh;
+    if (t->price_per_kwh > 0 && money < 0.01)
+        snprintf(cost, sizeof cost, ", less than 0.01 %s,", t->currency);
+    else if (t->price_per_kwh > 0)
+        snprintf(cost, sizeof cost, ", %.2f %s,", money, t->currency);
     snprintf(text, sizeof text, "%s%s since %s", words_energy(mj, energy), cost, at);
     put(l, "Energy", text);
 }

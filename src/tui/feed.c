@@ -35,7 +35,7 @@ enum {
     ACT_WITHIN_MS = 5000,
     EXPLAINED_MS = 5000, /* an explanation is that old at most */
     NUMBERS_MS = 1900,   /* ... and so old where its numbers have changed */
-    AGAIN_MS = 5000,     /* a host that could not be reached is tried again */
+    AGAIN_MS = 5000,     /* a host or daemon that could not be reached is tried again */
     IDLE_ASKED = 32,
     LIFE_POINTS = 240,
     BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
@@ -56,7 +56,8 @@ struct feed {
     struct recent *recent;
     struct cadence cadence;
     struct mono judged_at;
-    bool idle_asked;
+    struct mono tried_at;
+    bool idle_asked, had_daemon;
 };
 
 void news_free(struct news *n)
@@ -545,6 +546,25 @@ static bool try_to_open(struct feed *f)
     return f->session != NULL;
 }
 
+/* A daemon that was restarted meanwhile knows the past; what is sampled here does not. */
+static void return_to_daemon(struct feed *f)
+{
+    struct error err = {0};
+    struct mono now = clock_mono(&clock_system);
+    f->had_daemon = f->had_daemon || session_asks_daemon(f->session);
+    if (!f->had_daemon || session_asks_daemon(f->session) || mono_since_ms(now, f->tried_at) < AGAIN_MS)
+        return;
+    f->tried_at = now;
+    struct session *again = session_open(f->cli, &err);
+    if (again && session_asks_daemon(again)) {
+        session_set_max_age(again, f->interval_ms / 2);
+        session_close(f->session);
+        f->session = again;
+    } else {
+        session_close(again);
+    }
+}
+
 static void *run(void *user)
 {
     struct feed *f = user;
@@ -558,6 +578,7 @@ static void *run(void *user)
         int64_t left = mono_since_ms(next, clock_mono(&clock_system));
         if (left <= 0) {
             bool first = !f->last;
+            return_to_daemon(f);
             sample(f);
             if (f->last && (!f->judged_at.ns || mono_since_ms(clock_mono(&clock_system), f->judged_at) >= SLOW_EVERY_MS)) {
                 f->judged_at = clock_mono(&clock_system);

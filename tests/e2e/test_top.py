@@ -109,6 +109,26 @@ def test_with_a_daemon_the_past_is_there_from_the_first_frame(terminal, tmp_path
         daemon.stop()
 
 
+def test_a_daemon_that_is_restarted_is_asked_again(terminal, tmp_path):
+    folder = tmp_path / "daemon"
+    folder.mkdir()
+    args = ["--source", "sim:scenario=training,gpus=2", "--interval", "0.3"]
+    daemon = Daemon(folder, args, {})
+    try:
+        t = terminal(f"--socket {daemon.sock} top --interval 0.3", width=100, height=30)
+        t.wait("train.py")
+        daemon.stop()
+        t.wait("No GPU was found")  # there is none here
+        daemon = Daemon(folder, args, {})
+        t.wait("train.py")
+        t.keys("7")
+        t.wait("No worker is under guard")
+        t.keys("q")
+        assert t.ended() == 0
+    finally:
+        daemon.stop()
+
+
 def test_it_follows_every_size(terminal):
     t = terminal("--source sim:scenario=mixed,gpus=16 top", width=120, height=40)
     t.wait("COMMAND")

@@ -385,6 +385,39 @@ static void test_events_are_marked_and_visited(void **state)
     close_view(&v);
 }
 
+static void test_details_have_energy_and_cost(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 120, 40, true);
+    v.top.price_per_kwh = 0.3;
+    v.top.currency = "EUR";
+    keys(&v, "d");
+    assert_int_equal(find_wish(&v, WISH_DETAILS).pid, v.top.rows[0].process->pid);
+    assert_shows(&v, "Started by   torchrun");
+    assert_shows(&v, "less than 0.01 EUR, since");
+    float *life = calloc(20, sizeof *life);
+    struct top_details details = {.pid = v.top.rows[0].process->pid,
+                                  .start_key = v.top.rows[0].process->start_key,
+                                  .text = strdup("Command\tpython3 whole command\nEnvironment\tPATH=/bin\n\tTOKEN=***\n"),
+                                  .slots = 10,
+                                  .vram = life,
+                                  .util = life + 10,
+                                  .since_ms = v.top.now.ms - 3600000,
+                                  .until_ms = v.top.now.ms,
+                                  .energy_mj = 36000000000,
+                                  .peak_bytes = 8LL << 30};
+    top_details(&v.top, &details);
+    assert_shows(&v, "10.00 kWh, 3.00 EUR, since");
+    assert_shows(&v, "Command      python3 whole command");
+    assert_shows(&v, "TOKEN=***");
+    assert_shows(&v, "at most 8.0 GiB of VRAM");
+    details = (struct top_details){.pid = 1, .text = strdup("Command\tof another one\n")}; /* an answer that came too late */
+    top_details(&v.top, &details);
+    assert_hides(&v, "of another one");
+    close_view(&v);
+}
+
 static void test_clicks_hit_what_is_drawn(void **state)
 {
     (void)state;
@@ -487,6 +520,7 @@ int main(void)
         TEST(test_the_tree_has_a_head_for_a_parent_without_a_gpu),
         TEST(test_the_usual_band_is_behind_the_temperature),
         TEST(test_events_are_marked_and_visited),
+        TEST(test_details_have_energy_and_cost),
         TEST(test_clicks_hit_what_is_drawn),
         TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),
