@@ -31,6 +31,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     }
     e->slot_count = (size_t)count;
     pthread_mutex_init(&e->latest_lock, NULL);
+    pthread_mutex_init(&e->annotate_lock, NULL);
     e->next_periodic = engine_now(e);
     e->asleep_ns = clock_boot(e->env->clock).ns - clock_mono(e->env->clock).ns;
     e->machine = machine_new(e->env);
@@ -105,6 +106,7 @@ void engine_free(struct engine *e)
         mailbox_free(e->inbox);
     }
     pthread_mutex_destroy(&e->latest_lock);
+    pthread_mutex_destroy(&e->annotate_lock);
     free(e);
 }
 
@@ -114,6 +116,14 @@ const struct snapshot *engine_latest(struct engine *e)
     const struct snapshot *s = e->latest ? snapshot_ref(e->latest) : NULL;
     pthread_mutex_unlock(&e->latest_lock);
     return s;
+}
+
+void engine_set_annotate(struct engine *e, engine_annotate_fn *annotate, void *user)
+{
+    pthread_mutex_lock(&e->annotate_lock);
+    e->annotate = annotate;
+    e->annotate_user = user;
+    pthread_mutex_unlock(&e->annotate_lock);
 }
 
 void engine_look(struct engine *e)

@@ -49,6 +49,11 @@ void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struc
 /* Every periodic snapshot is put into `to`. At most 8 subscribers; -ENOSPC beyond. Their mailboxes must outlive the engine. */
 int engine_subscribe(struct engine *e, struct mailbox *to);
 
+/* What others know is added to each snapshot before it is published: called by the coordinator, and must not wait. NULL: nothing
+ * any more; when this returns, the old one is not running. */
+typedef void engine_annotate_fn(void *user, struct snapshot *s);
+void engine_set_annotate(struct engine *e, engine_annotate_fn *annotate, void *user);
+
 /* Somebody looks at the values: for the next seconds all of them are as fresh as the interval allows. */
 void engine_look(struct engine *e);
 

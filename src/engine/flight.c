@@ -80,6 +80,14 @@ static void judge(struct engine *e, struct snapshot *s)
     e->recent_ms = s->taken_at.ms;
 }
 
+static void annotate(struct engine *e, struct snapshot *s)
+{
+    pthread_mutex_lock(&e->annotate_lock);
+    if (e->annotate)
+        e->annotate(e->annotate_user, s);
+    pthread_mutex_unlock(&e->annotate_lock);
+}
+
 static void publish(struct engine *e)
 {
     struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
@@ -95,6 +103,7 @@ static void publish(struct engine *e)
     s->interval_s = (double)e->interval_ms / MS_PER_S;
     sample_host(e, &s->host);
     carry_events(e, s);
+    annotate(e, s);
     judge(e, s);
     if (e->flight_periodic) {
         s->suspended_ms = e->suspended_ms;

@@ -49,6 +49,10 @@ struct engine {
     pthread_mutex_t latest_lock; /* guards `latest` alone: a pointer that every thread may read */
     const struct snapshot *latest;
 
+    pthread_mutex_t annotate_lock; /* guards these two */
+    engine_annotate_fn *annotate;
+    void *annotate_user;
+
     /* Of the coordinator alone. */
     int64_t interval_ms;
     struct mono next_periodic;

@@ -37,6 +37,17 @@ static const char *what(const struct process *p)
     return p->visible ? "" : "(not visible in this PID namespace)";
 }
 
+/* "Qwen3-8B, 85 tok/s" */
+static const char *model_words(char *text, size_t size, const struct process *p)
+{
+    double tokens = (double)p->tokens_milli.value / 1000;
+    if (p->tokens_milli.state == READING_OK)
+        snprintf(text, size, tokens < 10 ? "%s%s%.1f tok/s" : "%s%s%.0f tok/s", p->model, p->model[0] ? ", " : "", tokens);
+    else
+        snprintf(text, size, "%s", p->model);
+    return text;
+}
+
 static void add_row(struct grid *g, const struct page *page, const struct process_row *row)
 {
     const struct process *p = row->process;
@@ -64,7 +75,8 @@ static void add_row(struct grid *g, const struct page *page, const struct proces
     char container[PROCESS_CONTAINER_NAME_SIZE];
     process_container_words(container, sizeof container, p);
     add_words(g, page, container);
-    add_words(g, page, p->model);
+    char model[PROCESS_MODEL_SIZE + 32];
+    add_words(g, page, model_words(model, sizeof model, p));
     add_words(g, page, process_title(p));
     add_words(g, page, what(p));
 }

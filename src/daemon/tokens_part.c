@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tokens per second of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on loopback, and what they
+ * say is put beside their processes in each snapshot. Without a model server it only looks at names, and libcurl is never loaded.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "daemon/model_server.h"
+#include "daemon/part.h"
+#include "host/listens.h"
+#include "net/http.h"
+
+enum { SERVERS_MAX = 64, PORTS_MAX = 8, PARENTS_MAX = 4, EVERY_MS = 5000, ASK_WITHIN_MS = 1000, METRICS_MAX = 8 << 20, AGAIN = 12 };
+
+/* A process on a GPU and the server that it belongs to. */
+struct served {
+    int32_t pid;
+    int64_t start_key;
+    int32_t server; /* the process that listens; 0: not found */
+    uint16_t port;  /* 0: none of its ports has counters */
+    int wait;       /* rounds until it is looked for again */
+    struct server_speed speed;
+    struct reading tokens_milli;
+    bool there; /* in the newest snapshot */
+};
+
+struct tokens_part {
+    const struct env *env;
+    struct engine *engine;
+    struct mailbox *wake; /* anything: the end */
+    pthread_t thread;
+    bool runs;
+    _Atomic bool wanted, stop;
+    struct served own[SERVERS_MAX]; /* the thread's */
+    size_t own_count;
+    pthread_mutex_t lock; /* of what is shown */
+    struct served shown[SERVERS_MAX];
+    size_t shown_count;
+};
+
+/* ---- the thread ---- */
+
+static struct served *entry_for(struct tokens_part *t, const struct process *p)
+{
+    for (size_t i = 0; i < t->own_count; i++)
+        if (t->own[i].pid == p->pid && t->own[i].start_key == p->start_key)
+            return &t->own[i];
+    if (t->own_count == SERVERS_MAX)
+        return NULL;
+    t->own[t->own_count] = (struct served){.pid = p->pid, .start_key = p->start_key};
+    return &t->own[t->own_count++];
+}
+
+static void find_served(struct tokens_part *t, const struct snapshot *s)
+{
+    for (size_t i = 0; i < t->own_count; i++)
+        t->own[i].there = false;
+    for (size_t g = 0; g < s->gpu_count; g++)
+        for (size_t k = 0; k < s->gpus[g].process_count && !s->gpus[g].simulated; k++) {
+            const struct process *p = &s->gpus[g].processes[k];
+            struct served *e = p->visible && model_server_of(p) != SERVER_UNKNOWN ? entry_for(t, p) : NULL;
+            if (e)
+                e->there = true;
+        }
+    size_t kept = 0;
+    for (size_t i = 0; i < t->own_count; i++)
+        if (t->own[i].there)
+            t->own[kept++] = t->own[i];
+    t->own_count = kept;
+}
+
+static struct reading ask_port(struct tokens_part *t, struct served *e, uint16_t port)
+{
+    char url[64];
+    struct error err = {0};
+    AUTO_BUF struct buf answer = BUF(METRICS_MAX);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/metrics", port);
+    const struct http_request request = {
+        .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->stop};
+    if (http_call(t->env, &request, &answer, &err) != 200)
+        return reading_absent(READING_UNSUPPORTED);
+    return model_server_speed(&e->speed, buf_view(&answer), clock_mono(&clock_system));
+}
+
+/* Workers of one server share its speed: the first of them has it. */
+static bool is_taken(const struct tokens_part *t, const struct served *e, int32_t server)
+{
+    for (const struct served *other = t->own; other < e; other++)
+        if (other->server == server && other->port)
+            return true;
+    return false;
+}
+
+/* The process on the GPU is often a child of the one that listens. */
+static void find_server(struct tokens_part *t, struct served *e)
+{
+    int32_t pid = e->pid;
+    e->wait = AGAIN;
+    e->tokens_milli = reading_absent(READING_UNSUPPORTED);
+    for (int up = 0; up < PARENTS_MAX && pid > 1; up++, pid = process_parent(t->env, pid)) {
+        uint16_t ports[PORTS_MAX];
+        size_t count = process_listens(t->env, pid, ports, PORTS_MAX);
+        for (size_t i = 0; i < count && !is_taken(t, e, pid); i++) {
+            struct reading r = ask_port(t, e, ports[i]);
+            if (r.state == READING_UNSUPPORTED)
+                continue;
+            e->server = pid;
+            e->port = ports[i];
+            e->tokens_milli = r;
+            return;
+        }
+    }
+}
+
+static void ask_all(struct tokens_part *t)
+{
+    for (size_t i = 0; i < t->own_count && !t->stop; i++) {
+        struct served *e = &t->own[i];
+        if (e->port) {
+            e->tokens_milli = ask_port(t, e, e->port);
+            if (e->tokens_milli.state == READING_UNSUPPORTED)
+                e->port = 0; /* gone, or another one now */
+        } else if (e->wait-- <= 0) {
+            find_server(t, e);
+        }
+    }
+    pthread_mutex_lock(&t->lock);
+    memcpy(t->shown, t->own, t->own_count * sizeof t->own[0]);
+    t->shown_count = t->own_count;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *run(void *user)
+{
+    struct tokens_part *t = user;
+    while (!t->stop) {
+        AUTO_SNAPSHOT const struct snapshot *s = t->wanted ? engine_latest(t->engine) : NULL;
+        if (s)
+            find_served(t, s);
+        else
+            t->own_count = 0;
+        ask_all(t);
+        free(mailbox_take(t->wake, EVERY_MS));
+    }
+    return NULL;
+}
+
+/* ---- in each snapshot: called by the engine ---- */
+
+static void annotate(void *user, struct snapshot *s)
+{
+    struct tokens_part *t = user;
+    pthread_mutex_lock(&t->lock);
+    for (size_t g = 0; t->shown_count && g < s->gpu_count; g++)
+        for (size_t k = 0; k < s->gpus[g].process_count; k++) {
+            struct process *p = &s->gpus[g].processes[k];
+            for (size_t i = 0; i < t->shown_count; i++)
+                if (t->shown[i].pid == p->pid && t->shown[i].start_key == p->start_key)
+                    p->tokens_milli = t->shown[i].tokens_milli;
+        }
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- the part ---- */
+
+static void close_tokens(void *part)
+{
+    struct tokens_part *t = part;
+    if (!t)
+        return;
+    mailbox_free(t->wake);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static void *open_tokens(const struct part_host *host, struct error *err)
+{
+    struct tokens_part *t = calloc(1, sizeof *t);
+    (void)err;
+    if (!t)
+        return NULL;
+    t->env = host->env;
+    t->engine = host->engine;
+    t->wanted = host->config->sampling.model_servers;
+    t->wake = mailbox_new(1, free);
+    pthread_mutex_init(&t->lock, NULL);
+    if (!t->wake) {
+        close_tokens(t);
+        return NULL;
+    }
+    return t;
+}
+
+static int start(void *part, const struct part_host *host)
+{
+    struct tokens_part *t = part;
+    (void)host;
+    engine_set_annotate(t->engine, annotate, t);
+    t->runs = pthread_create(&t->thread, NULL, run, t) == 0;
+    if (!t->runs)
+        log_warn("model servers are not asked for their speed", LOG_TEXT("error", "no thread"));
+    return 0;
+}
+
+static void reload(void *part, const struct config *config)
+{
+    ((struct tokens_part *)part)->wanted = config->sampling.model_servers;
+}
+
+static void stop(void *part)
+{
+    struct tokens_part *t = part;
+    engine_set_annotate(t->engine, NULL, NULL);
+    t->stop = true;
+    mailbox_put(t->wake, calloc(1, 1));
+    if (t->runs)
+        pthread_join(t->thread, NULL);
+}
+
+const struct part_ops tokens_part_ops = {
+    .name = "model_servers",
+    .open = open_tokens,
+    .start = start,
+    .reload = reload,
+    .stop = stop,
+    .close = close_tokens,
+};

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tokens per second of model servers on the GPU, by their own counters: stand-ins that answer as the real ones do."""
+import os
+import subprocess
+import sys
+
+import pytest
+from waiting import eventually, throughout
+
+# Writes its port, then counts 50 tokens at each question.
+SERVER = """#!{python}
+import http.server, os, sys, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    begun = time.monotonic()
+    def do_GET(self):
+        open({asked!r}, "a").write(self.path + "\\n")
+        tokens = int((time.monotonic() - Handler.begun) * 200)
+        body = ({metrics!r} % tokens).encode() if self.path == "/metrics" else b"{{}}"
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+{before}
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+open({ready!r}, "w").write(str(os.getpid() if not {child} else child))
+server.serve_forever()
+"""
+FORK = "import signal\nsignal.signal(signal.SIGTERM, lambda *_: (os.kill(child, 9), os._exit(0)))\nchild = os.fork()\nif child == 0:\n    signal.signal(signal.SIGTERM, signal.SIG_DFL)\n    signal.pause()\n    os._exit(0)\n"
+VLLM = '# TYPE vllm:generation_tokens_total counter\nvllm:generation_tokens_total{engine="0",model_name="Qwen/Qwen3-8B"} %d.0\n'
+LLAMA = "# TYPE llamacpp:tokens_predicted_total counter\nllamacpp:tokens_predicted_total %d\nllamacpp:requests_processing 1\n"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Starts a program of this name; its number on the GPU, and what it was asked."""
+    running = []
+
+    def start(name, metrics, *args, child=False):
+        path, ready, asked = tmp_path / name, tmp_path / f"{name}.ready", tmp_path / f"{name}.asked"
+        asked.write_text("")
+        path.write_text(SERVER.format(python=sys.executable, asked=str(asked), ready=str(ready), metrics=metrics, child=child, before=FORK if child else ""))
+        path.chmod(0o755)
+        running.append(subprocess.Popen([str(path), *args]))
+        pid = eventually(lambda: ready.exists() and ready.read_text())
+        return int(pid), asked
+
+    yield start
+    for process in running:
+        process.terminate()
+        process.wait(10)
+
+
+def script(pid):
+    return f"gpu NVIDIA GeForce RTX 4090\n  gpu_util 60\n  used 9000\n  process {pid} compute 8000 60 40\n"
+
+
+def speed_of(d, pid):
+    found = [p for p in d.json("/api/processes")["processes"] if p["pid"] == pid]
+    return found and found[0]["tokens_per_second"]
+
+
+@pytest.mark.parametrize("name,metrics,args,child", [("llama-server", LLAMA, ("-m", "/m/qwen3-8b-q4_k_m.gguf", "--metrics"), False),
+                                                     ("vllm", VLLM, ("serve", "Qwen/Qwen3-8B"), True)])
+def test_a_model_servers_speed_stands_beside_its_process(nvml, server, name, metrics, args, child):
+    """Also where the process on the GPU is a child of the one that listens."""
+    pid, _ = server(name, metrics, *args, child=child)
+    d = nvml(script(pid), "--interval", "0.5")
+    found = eventually(lambda: speed_of(d, pid), 40, d.log)
+    assert 150 < found < 250, found
+    done = d.whirr("ps", "--json")
+    assert done.returncode == 0 and '"tokens_per_second": ' in done.stdout
+    text = subprocess.run([os.environ.get("WHIRR_BIN", "build/whirr"), "ps"], env=dict(d.env, COLUMNS="220"), capture_output=True, text=True, timeout=60).stdout
+    assert " tok/s" in text, text
+
+
+def test_it_can_be_turned_off(nvml, server):
+    pid, asked = server("llama-server", LLAMA, "-m", "/m/x.gguf")
+    d = nvml(script(pid), "--interval", "0.5", WHIRR_SAMPLING_MODEL_SERVERS="false")
+    eventually(lambda: any(p["pid"] == pid for p in d.json("/api/processes")["processes"]))
+    throughout(2, lambda: asked.read_text() == "" and not speed_of(d, pid))
+
+
+def test_whoever_is_no_model_server_is_not_asked(nvml, server):
+    pid, asked = server("trainer", LLAMA)
+    d = nvml(script(pid), "--interval", "0.5")
+    eventually(lambda: any(p["pid"] == pid for p in d.json("/api/processes")["processes"]))
+    throughout(2, lambda: asked.read_text() == "")
+    assert speed_of(d, pid) is None
