@@ -20,6 +20,7 @@
     COMMAND(driver)       \
     COMMAND(doctor)       \
     COMMAND(alert)        \
+    COMMAND(setup)        \
     COMMAND(notify)       \
     COMMAND(guard)        \
     COMMAND(run)          \

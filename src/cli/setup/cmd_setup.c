@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr setup: five questions, what follows from the answers, and the way back.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/notify/notify.h"
+#include "cli/setup/person.h"
+#include "cli/setup/plan.h"
+#include "cli/show.h"
+#include "config/edit.h"
+#include "net/http.h"
+
+enum { ANSWER_SIZE = 512, TRIES = 5, LOOK_MS = 300, WORKERS_MAX = 8 };
+
+/* What a person answers, as text; each has been checked. */
+struct answers {
+    char service[ANSWER_SIZE]; /* "system", "user", "no" */
+    char price[ANSWER_SIZE];   /* "0.30 EUR"; "" none */
+    char access[ANSWER_SIZE];  /* "host", "network" */
+    char guard[ANSWER_SIZE];   /* "ollama", "ollama=URL,..."; "none" */
+    char notify[ANSWER_SIZE];  /* "none", "desktop", "ntfy=URL" */
+    struct notify_settings settings;
+};
+
+/* ---- model servers ---- */
+
+static const struct server_place {
+    const char *method, *url, *path, *needle; /* what is there when it answers like this */
+} servers[] = {
+    {"ollama", "http://127.0.0.1:11434", "/api/version", "\"version\""},
+    {"llamacpp", "http://127.0.0.1:8080", "/props", "default_generation_settings"},
+    {"vllm", "http://127.0.0.1:8000", "/version", "\"version\""},
+    {"sglang", "http://127.0.0.1:30000", "/get_model_info", "model_path"},
+    {"comfyui", "http://127.0.0.1:8188", "/system_stats", "comfyui_version"},
+    {"lmstudio", "http://127.0.0.1:1234", "/api/v0/models", "\"data\""},
+    {"webui", "http://127.0.0.1:7860", "/sdapi/v1/memory", "\"ram\""},
+};
+
+static const struct server_place *find_server(struct str method)
+{
+    for (size_t i = 0; i < ARRAY_LEN(servers); i++)
+        if (str_is(method, servers[i].method))
+            return &servers[i];
+    return NULL;
+}
+
+/* "ollama, comfyui": those that answer on this host. */
+static void find_servers(const struct env *env, struct buf *found)
+{
+    for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
+        AUTO_BUF struct buf answer = BUF(256 * 1024);
+        char url[256];
+        struct error err = {0};
+        snprintf(url, sizeof url, "%s%s", servers[i].url, servers[i].path);
+        const struct http_request request = {.method = "GET", .url = url, .timeout_ms = LOOK_MS, .connect_timeout_ms = LOOK_MS};
+        if (http_call(env, &request, &answer, &err) == 200 && str_contains(buf_view(&answer), servers[i].needle))
+            buf_printf(found, "%s%s", found->len ? "," : "", servers[i].method);
+    }
+}
+
+/* ---- are answers answers? ---- */
+
+static bool good_service(const char *text, struct error *err)
+{
+    bool root = geteuid() == 0;
+    if (strcmp(text, "no") == 0 || strcmp(text, "user") == 0 || (root && strcmp(text, "system") == 0))
+        return true;
+    error_set(err, -EINVAL,
+              strcmp(text, "system") == 0 ? "only root can run it as a service of the system: sudo whirr setup" : "expected %s",
+              root ? "system, user or no" : "user or no");
+    return false;
+}
+
+static bool split_price(const char *text, double *price, char currency[16])
+{
+    struct str rest = str_from(text), number, unit = {0};
+    currency[0] = '\0';
+    if (!str_word(&rest, &number))
+        return true;
+    if (str_word(&rest, &unit))
+        str_copy(currency, 16, unit);
+    for (size_t i = 0; currency[i]; i++)
+        if (!isalpha((unsigned char)currency[i]))
+            return false;
+    return str_to_double(number, price) && *price >= 0 && *price <= 1e6 && !str_trim(rest).len;
+}
+
+static bool good_price(const char *text, struct error *err)
+{
+    double price = 0;
+    char currency[16];
+    if (split_price(text, &price, currency))
+        return true;
+    error_set(err, -EINVAL, "expected a price like 0.30 or 0.30 EUR");
+    return false;
+}
+
+static bool good_access(const char *text, struct error *err)
+{
+    if (strcmp(text, "host") == 0 || strcmp(text, "network") == 0)
+        return true;
+    error_set(err, -EINVAL, "expected host or network");
+    return false;
+}
+
+static bool good_guard(const char *text, struct error *err)
+{
+    struct str rest = str_from(text), one, method;
+    if (!text[0] || strcmp(text, "none") == 0)
+        return true;
+    while (str_cut(&rest, ',', &one)) {
+        struct str whole = str_trim(one);
+        str_cut(&whole, '=', &method);
+        bool http = !whole.len || str_starts(whole, "http://") || str_starts(whole, "https://");
+        if (find_server(str_trim(method)) && http)
+            continue;
+        error_set(err, -EINVAL, "'" STR_FMT "' is not one of ollama, llamacpp, vllm, sglang, comfyui, lmstudio, webui, or NAME=URL",
+                  STR_ARG(str_trim(one)));
+        return false;
+    }
+    return true;
+}
+
+static bool good_notify(const char *text, struct error *err)
+{
+    char type[64];
+    str_copy(type, sizeof type, (struct str){text, strcspn(text, "=")});
+    if (!text[0] || strcmp(text, "none") == 0 || notify_needs_of(type))
+        return true;
+    error_set(err, -EINVAL,
+              "expected none, desktop, ntfy, telegram, gotify, pushover, matrix, email, mqtt, slack, discord or webhook");
+    return false;
+}
+
+/* ---- the questions ---- */
+
+struct question {
+    const char *option, *text;
+    bool (*good)(const char *text, struct error *err);
+    size_t at; /* in struct answers */
+};
+
+static const struct question questions[] = {
+    {"service", "1/5  Run whirr as a service? (system, user, no)", good_service, offsetof(struct answers, service)},
+    {"price", "2/5  Price of a kilowatt-hour, like 0.30 EUR (empty: show no costs)", good_price, offsetof(struct answers, price)},
+    {"access", "3/5  Who may look? (host: this host only, network: everybody with a token)", good_access,
+     offsetof(struct answers, access)},
+    {"guard", "4/5  Model servers to guard, so that they make room for others (none, or like ollama,comfyui)", good_guard,
+     offsetof(struct answers, guard)},
+    {"notify", "5/5  Where to notify of alerts? (none, desktop, ntfy, telegram, email, mqtt, ...)", good_notify,
+     offsetof(struct answers, notify)},
+};
+
+/* The answer of an option, of the person, or the default; EXIT_FINE, or the exit status. */
+static int answer(struct cli *cli, const struct question *q, bool ask, struct answers *a)
+{
+    char *to = (char *)a + q->at;
+    struct error err = {0};
+    const char *given = options_value(&cli->options, q->option, NULL);
+    if (given) {
+        str_copy(to, ANSWER_SIZE, str_from(given));
+        return q->good(to, &err) ? EXIT_FINE : cli_usage(cli, "invalid value '%s' for --%s; %s", given, q->option, err.text);
+    }
+    char fallback[ANSWER_SIZE];
+    str_copy(fallback, sizeof fallback, str_from(to));
+    for (int i = 0; ask && i < TRIES; i++) {
+        if (!person_line(q->text, fallback, to, ANSWER_SIZE))
+            return cli_fail("nothing was changed");
+        if (q->good(to, &err))
+            return EXIT_FINE;
+        fprintf(stderr, "     %s\n", err.text);
+    }
+    return ask ? cli_fail("nothing was changed") : EXIT_FINE;
+}
+
+/* What the chosen notifier needs beyond its type. */
+static int complete_notify(struct cli *cli, bool ask, struct answers *a)
+{
+    char *url = strchr(a->notify, '=');
+    if (url) {
+        str_copy(a->settings.url, sizeof a->settings.url, str_from(url + 1));
+        *url = '\0';
+    }
+    const struct notify_needs *n = strcmp(a->notify, "none") == 0 || !a->notify[0] ? NULL : notify_needs_of(a->notify);
+    if (!n)
+        return EXIT_FINE;
+    const char *const wanted[] = {a->settings.url[0] ? NULL : n->url, n->to, n->token, n->user};
+    char *const places[] = {a->settings.url, a->settings.to[0], a->settings.token, a->settings.user};
+    const size_t sizes[] = {sizeof a->settings.url, sizeof a->settings.to[0], sizeof a->settings.token, sizeof a->settings.user};
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        char question[256];
+        if (!wanted[i] || (!ask && i == 3))
+            continue;
+        if (!ask)
+            return cli_usage(cli, "a notifier of type %s needs more than setup can take here; use: whirr notify add NAME %s",
+                             n->type, n->type);
+        snprintf(question, sizeof question, "     %s", wanted[i]);
+        if (!(i == 2 ? person_secret(question, places[i], sizes[i]) : person_line(question, "", places[i], sizes[i])))
+            return cli_fail("nothing was changed");
+    }
+    if (a->settings.user[0] && !person_secret("     Password", a->settings.password, sizeof a->settings.password))
+        return cli_fail("nothing was changed");
+    a->settings.to_count = a->settings.to[0][0] != '\0';
+    return EXIT_FINE;
+}
+
+static int ask_all(struct cli *cli, bool ask, struct answers *a)
+{
+    AUTO_BUF struct buf found = BUF(256);
+    str_copy(a->service, sizeof a->service, str_from(geteuid() == 0 ? "system" : "user"));
+    str_copy(a->access, sizeof a->access, STR("host"));
+    str_copy(a->notify, sizeof a->notify, STR("none"));
+    if (ask && !options_has(&cli->options, "guard"))
+        find_servers(&cli->env, &found);
+    str_copy(a->guard, sizeof a->guard, str_from(found.len ? found.at : "none"));
+    if (ask && found.len)
+        fprintf(stderr, "Found on this host: %s\n", found.at);
+    for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
+        int status = answer(cli, &questions[i], ask, a);
+        if (status != EXIT_FINE)
+            return status;
+    }
+    return complete_notify(cli, ask, a);
+}
+
+/* ---- from answers to a plan ---- */
+
+static void set_price(struct buf *text, const struct answers *a)
+{
+    double price = 0;
+    char currency[16], number[32];
+    AUTO_BUF struct buf quoted = BUF(64);
+    if (!a->price[0] || !split_price(a->price, &price, currency))
+        return;
+    if (currency[0]) {
+        edit_quote(&quoted, currency);
+        edit_set(text, "energy", "currency", quoted.at ? quoted.at : "\"EUR\"");
+    }
+    snprintf(number, sizeof number, "%.6g", price);
+    edit_set(text, "energy", "price_per_kwh", strpbrk(number, ".e") ? number : strcat(number, ".0"));
+}
+
+static void set_guard(struct buf *text, const struct answers *a)
+{
+    struct str rest = str_from(strcmp(a->guard, "none") == 0 ? "" : a->guard), one, method;
+    while (str_cut(&rest, ',', &one)) {
+        struct str url = str_trim(one);
+        char key[96], address[ANSWER_SIZE];
+        str_cut(&url, '=', &method);
+        const struct server_place *server = find_server(str_trim(method));
+        if (!server)
+            continue;
+        snprintf(key, sizeof key, "guard.worker.%s", server->method);
+        if (edit_has(text, key))
+            continue; /* a person has seen to it */
+        str_copy(address, sizeof address, url.len ? url : str_from(server->url));
+        AUTO_BUF struct buf table = BUF(2048);
+        buf_printf(&table, "[%s]\nmethods = [\"%s\"]\nurl = ", key, server->method);
+        edit_quote(&table, address);
+        buf_char(&table, '\n');
+        edit_append(text, table.at ? table.at : "");
+    }
+}
+
+static int set_notify(const struct env *env, struct buf *text, const char *path, const struct answers *a, struct error *err)
+{
+    AUTO_BUF struct buf table = BUF(8192);
+    char key[96];
+    snprintf(key, sizeof key, "notify.%.60s", a->notify);
+    if (!a->notify[0] || strcmp(a->notify, "none") == 0 || edit_has(text, key))
+        return 0;
+    notify_table(&table, a->notify, a->notify, &a->settings);
+    return notify_insert(env, text, path, a->notify, table.at ? table.at : "", err);
+}
+
+/* ---- the service ---- */
+
+static const char unit_text[] =
+    "# Written by whirr setup; `whirr setup --undo` removes it.\n"
+    "[Unit]\nDescription=whirr, GPU monitor and guard\n\n"
+    "[Service]\nType=notify\nExecStart=%s serve\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n"
+    "RestartSec=2\nWatchdogSec=30\nTimeoutStopSec=60\nUMask=0077\nLimitNOFILE=65536\n%s\n"
+    "[Install]\nWantedBy=%s\n";
+static const char system_unit[] = "StateDirectory=whirr\nRuntimeDirectory=whirr\nCapabilityBoundingSet=CAP_SYS_PTRACE CAP_PERFMON "
+                                  "CAP_SYSLOG\nNoNewPrivileges=yes\nProtectSystem=strict\nProtectHome=read-only\nPrivateTmp=yes\n";
+
+/* A unit of a package is there already: then none is written. */
+static bool unit_is_there(const char *root, bool user)
+{
+    static const char *const places[] = {"/etc", "/usr/lib", "/lib", "/usr/local/lib"};
+    char path[PLACE_SIZE];
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        snprintf(path, sizeof path, "%.4000s%s/systemd/%s/whirr.service", root, places[i], user ? "user" : "system");
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int add_unit(struct plan *p, const char *root, bool user, struct error *err)
+{
+    char path[PLACE_SIZE], program[PLACE_SIZE / 2] = "/usr/bin/whirr";
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (unit_is_there(root, user))
+        return 0;
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (len > 0)
+        program[len] = '\0';
+    if (!user)
+        snprintf(path, sizeof path, "%.4000s/etc/systemd/system/whirr.service", root);
+    else if (base && base[0] == '/')
+        snprintf(path, sizeof path, "%.4000s/systemd/user/whirr.service", base);
+    else
+        snprintf(path, sizeof path, "%.4000s/.config/systemd/user/whirr.service", home ? home : "");
+    AUTO_BUF struct buf text = BUF(16 * 1024);
+    buf_printf(&text, unit_text, program, user ? "" : system_unit, user ? "default.target" : "multi-user.target");
+    return plan_add_file(p, path, buf_view(&text), false, err);
+}
+
+/* systemctl of the session, of the system, or of a system that does not run (WHIRR_SYSTEM_ROOT). */
+static void add_systemctl(struct plan *p, bool user, const char *root, const char *verb, const char *undo)
+{
+    char offline[PLACE_SIZE];
+    const char *argv[6] = {"systemctl"}, *back[7] = {"systemctl"};
+    size_t count = 1;
+    snprintf(offline, sizeof offline, "--root=%.4000s", root);
+    if (user)
+        argv[count++] = "--user";
+    else if (root[0])
+        argv[count++] = offline;
+    memcpy(back, argv, sizeof argv);
+    argv[count] = verb;
+    back[count] = undo;
+    size_t last = count + 1;
+    if (strcmp(verb, "daemon-reload") != 0)
+        argv[last] = "whirr.service";
+    if (undo && (user || !root[0]))
+        back[last++] = "--now";
+    back[last] = "whirr.service";
+    plan_add_command(p, argv, undo ? back : NULL);
+}
+
+static int add_service(struct plan *p, const struct answers *a, struct error *err)
+{
+    const char *set = getenv(CONFIG_SYSTEM_ROOT), *root = set ? set : "";
+    bool user = strcmp(a->service, "user") == 0;
+    if (strcmp(a->service, "no") == 0)
+        return 0;
+    size_t files = p->file_count;
+    int rc = add_unit(p, root, user, err);
+    if (rc < 0)
+        return rc;
+    bool runs = user || !root[0]; /* else it is a system that is only on disk */
+    if (p->file_count > files && runs)
+        add_systemctl(p, user, root, "daemon-reload", NULL);
+    add_systemctl(p, user, root, "enable", "disable");
+    if (runs)
+        add_systemctl(p, user, root, "restart", NULL);
+    return 0;
+}
+
+static int make_plan(struct cli *cli, const struct answers *a, struct plan *p, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(EDIT_TEXT_MAX);
+    char path[PLACE_SIZE];
+    if (!edit_place(options_value(&cli->options, "config", NULL), path))
+        return error_set(err, -ENOENT, "there is no place for a configuration: set HOME, or give --config FILE");
+    int rc = edit_read(path, &text, err);
+    if (rc < 0)
+        return rc;
+    set_price(&text, a);
+    bool network = strcmp(a->access, "network") == 0;
+    if (network)
+        edit_set(&text, "server", "listen", "[\"0.0.0.0:9447\"]");
+    set_guard(&text, a);
+    rc = set_notify(&cli->env, &text, path, a, err);
+    if (rc == 0 && text.failed)
+        rc = error_set(err, -EFBIG, "'%s' is too long", path);
+    if (rc == 0)
+        rc = plan_add_file(p, path, buf_view(&text), true, err);
+    if (rc == 0 && network)
+        plan_add_command(p, (const char *const[]){"whirr", "token", "new", "setup", NULL},
+                         (const char *const[]){"whirr", "token", "remove", "setup", NULL});
+    return rc < 0 ? rc : add_service(p, a, err);
+}
+
+/* ---- the command ---- */
+
+static int undo(struct cli *cli, bool sure)
+{
+    AUTO_BUF struct buf out = BUF(64 * 1024);
+    struct error err = {0};
+    if (!sure && !person_is_there())
+        return cli_usage(cli, "there is no terminal to ask at; --yes undoes it without a question");
+    if (!sure && !person_agrees("Take back what `whirr setup` did?", true))
+        return cli_fail("nothing was changed");
+    int rc = plan_undo(&cli->env, &out, &err);
+    int status = show_text(&out);
+    if (rc < 0)
+        return cli_fail("%s", err.text);
+    return str_contains(buf_view(&out), "failed  ") ? EXIT_FAILED : status;
+}
+
+static int show_plan(const struct cli *cli, const struct plan *p, bool done)
+{
+    AUTO_BUF struct buf out = BUF(EDIT_TEXT_MAX);
+    if (cli->json)
+        plan_json(p, done, &out);
+    else
+        plan_show(p, &out);
+    return show_text(&out);
+}
+
+static int carry_out(struct cli *cli, const struct plan *p, bool sure)
+{
+    struct error err = {0};
+    if (!cli->json)
+        show_plan(cli, p, false);
+    if (options_has(&cli->options, "dry-run") || plan_is_empty(p))
+        return cli->json ? show_plan(cli, p, false) : EXIT_FINE;
+    fflush(stdout);
+    if (!sure && !person_agrees("Do it?", true))
+        return cli_fail("nothing was changed");
+    if (plan_do(&cli->env, p, &err) < 0)
+        return cli_fail("%s\nWhat was done so far is taken back by: whirr setup --undo", err.text);
+    if (cli->json)
+        return show_plan(cli, p, true);
+    fputs("Done. To take it back: whirr setup --undo\n", stderr);
+    return EXIT_FINE;
+}
+
+static int run(struct cli *cli)
+{
+    bool yes = options_has(&cli->options, "yes"), defaults = options_has(&cli->options, "defaults"), there = person_is_there();
+    bool dry = options_has(&cli->options, "dry-run");
+    if (options_has(&cli->options, "undo"))
+        return undo(cli, yes);
+    if (!there && !yes && !defaults && !dry)
+        return cli_usage(cli,
+                         "there is no terminal to ask at; --defaults takes the usual answers, options like --service give others");
+    AUTO_FREE struct answers *a = calloc(1, sizeof *a);
+    AUTO_FREE struct plan *p = calloc(1, sizeof *p);
+    struct error err = {0};
+    if (!a || !p)
+        return cli_fail("out of memory");
+    int status = ask_all(cli, there && !defaults, a);
+    if (status != EXIT_FINE)
+        return status;
+    if (make_plan(cli, a, p, &err) < 0)
+        status = cli_fail("%s", err.text);
+    else
+        status = carry_out(cli, p, yes || !there);
+    plan_done(p);
+    return status;
+}
+
+static const struct option_spec options[] = {
+    {.name = "defaults", .help = "Ask nothing: a service for this host only, nobody guarded or notified"},
+    {.name = "yes", .letter = 'y', .help = "Do it without asking for confirmation"},
+    {.name = "dry-run", .help = "Show the files and commands, and do nothing"},
+    {.name = "undo", .help = "Take back what setup did"},
+    {.name = "service", .argument = "KIND", .help = "system, user or no"},
+    {.name = "price", .argument = "PRICE", .help = "Of a kilowatt-hour, like \"0.30 EUR\""},
+    {.name = "access", .argument = "WHO", .help = "host, or network (with a token)"},
+    {.name = "guard", .argument = "SERVERS", .help = "like ollama,comfyui or vllm=http://127.0.0.1:9000"},
+    {.name = "notify", .argument = "TYPE", .help = "desktop, or with an address: ntfy=https://ntfy.sh/my-topic"},
+};
+
+static const struct example examples[] = {
+    {"whirr setup", "five questions, then what will be done"},
+    {"whirr setup --defaults --dry-run", "show what would be done without questions"},
+    {"whirr setup --undo", "take it back"},
+};
+
+const struct command command_setup = {
+    .alone = true,
+    .exits = "0 fine; 1 it failed, or you said no; 2 wrong usage.",
+    .name = "setup",
+    .group = HELP_SETUP,
+    .summary = "Set whirr up with five questions",
+    .details =
+        "Asks whether to run as a service, what power costs, who may look, which model servers to guard and where to notify; "
+        "shows the files and commands that follow; then does it. Questions that an option answers are not asked. Without a "
+        "terminal "
+        "nothing is asked: --defaults or --yes is needed, and options give other answers. A configuration that is there keeps all "
+        "that is not asked for. --undo restores files that were not changed since and takes commands back.",
+    .options = options,
+    .option_count = ARRAY_LEN(options),
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
+    .run = run,
+};

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Showing, doing and undoing a plan.
+ */
+#include "cli/setup/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/json_writer.h"
+#include "base/keep.h"
+#include "config/edit.h"
+
+enum { RECORD_VERSION = 1, RECORD_MAX = 8 << 20, COMMAND_MS = 60000, SAID_MAX = 16 * 1024 };
+
+void plan_done(struct plan *p)
+{
+    for (size_t i = 0; i < p->file_count; i++) {
+        free(p->files[i].before);
+        free(p->files[i].after);
+    }
+    *p = (struct plan){0};
+}
+
+/* ---- making it ---- */
+
+static int read_file(const char *path, char **ret, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(EDIT_TEXT_MAX);
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return 0;
+    int rc = edit_read(path, &text, err);
+    if (rc == 0 && !(*ret = strdup(text.at ? text.at : "")))
+        rc = error_set(err, -ENOMEM, "out of memory");
+    return rc;
+}
+
+int plan_add_file(struct plan *p, const char *path, struct str after, bool config, struct error *err)
+{
+    if (p->file_count == PLAN_FILES_MAX)
+        return error_set(err, -ENOSPC, "too many files");
+    struct plan_file *f = &p->files[p->file_count];
+    *f = (struct plan_file){.config = config};
+    str_copy(f->path, sizeof f->path, str_from(path));
+    int rc = read_file(path, &f->before, err);
+    if (rc < 0)
+        return rc;
+    if (f->before ? str_is(after, f->before) : after.len == 0) {
+        free(f->before);
+        return 0;
+    }
+    f->after = strndup(after.at, after.len);
+    p->file_count++;
+    return f->after ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+static void copy_words(struct plan_command *c, const char *const *argv)
+{
+    for (c->count = 0; argv[c->count] && c->count < PLAN_WORDS_MAX; c->count++)
+        str_copy(c->words[c->count], PLAN_WORD_SIZE, str_from(argv[c->count]));
+}
+
+void plan_add_command(struct plan *p, const char *const *argv, const char *const *undo)
+{
+    if (p->command_count == PLAN_COMMANDS_MAX)
+        return;
+    copy_words(&p->commands[p->command_count++], argv);
+    if (undo)
+        copy_words(&p->undo[p->undo_count++], undo);
+}
+
+bool plan_is_empty(const struct plan *p)
+{
+    return p->file_count == 0 && p->command_count == 0;
+}
+
+/* ---- showing it ---- */
+
+static bool is_secret(struct str line)
+{
+    static const char *const keys[] = {"token", "password", "to", "url", "headers"};
+    struct str rest = line, key;
+    if (!memchr(line.at, '=', line.len) || !str_cut(&rest, '=', &key))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (str_is(str_trim(key), keys[i]))
+            return !str_starts(str_trim(rest), "\"http://127.0.0.1") && !str_starts(str_trim(rest), "\"http://localhost");
+    return false;
+}
+
+static bool has_line(const char *text, struct str wanted)
+{
+    struct str rest = str_from(text ? text : ""), line;
+    while (str_cut(&rest, '\n', &line))
+        if (str_equal(line, wanted))
+            return true;
+    return false;
+}
+
+/* Lines of `text` that the other one does not have. */
+static void put_lines(struct buf *out, char mark, const char *text, const char *other)
+{
+    struct str rest = str_from(text ? text : ""), line, key;
+    while (str_cut(&rest, '\n', &line)) {
+        if (!line.len || has_line(other, line))
+            continue;
+        struct str shown = line;
+        if (is_secret(line))
+            str_cut(&shown, '=', &key);
+        if (is_secret(line))
+            buf_printf(out, "    %c " STR_FMT "= (hidden)\n", mark, STR_ARG(key));
+        else
+            buf_printf(out, "    %c " STR_FMT "\n", mark, STR_ARG(line));
+    }
+}
+
+static void put_command(struct buf *out, const struct plan_command *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        buf_printf(out, "%s%s", i ? " " : "", c->words[i]);
+}
+
+void plan_show(const struct plan *p, struct buf *out)
+{
+    if (plan_is_empty(p)) {
+        buf_text(out, "Nothing to do: everything is set up like this already.\n");
+        return;
+    }
+    buf_text(out, p->file_count ? "Files\n" : "");
+    for (size_t i = 0; i < p->file_count; i++) {
+        const struct plan_file *f = &p->files[i];
+        buf_printf(out, "  %s (%s)\n", f->path, f->before ? "changed" : "new");
+        put_lines(out, '-', f->before, f->after);
+        put_lines(out, '+', f->after, f->before);
+    }
+    buf_text(out, p->command_count ? "Commands\n" : "");
+    for (size_t i = 0; i < p->command_count; i++) {
+        buf_text(out, "  ");
+        put_command(out, &p->commands[i]);
+        buf_char(out, '\n');
+    }
+}
+
+void plan_json(const struct plan *p, bool done, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER_PRETTY(out);
+    jw_object(&j);
+    jw_key_bool(&j, "done", done);
+    jw_key_array(&j, "files");
+    for (size_t i = 0; i < p->file_count; i++) {
+        jw_object(&j);
+        jw_key_text(&j, "path", p->files[i].path);
+        jw_key_bool(&j, "new", !p->files[i].before);
+        jw_end(&j);
+    }
+    jw_end(&j);
+    jw_key_array(&j, "commands");
+    for (size_t i = 0; i < p->command_count; i++) {
+        AUTO_BUF struct buf line = BUF(8192);
+        put_command(&line, &p->commands[i]);
+        jw_str(&j, buf_view(&line));
+    }
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+}
+
+/* ---- the record ---- */
+
+static int record_path(char path[PLACE_SIZE + 16], struct error *err)
+{
+    char folder[PLACE_SIZE];
+    int rc = place_state(folder, err);
+    if (rc == 0)
+        snprintf(path, PLACE_SIZE + 16, "%s/setup.json", folder);
+    return rc;
+}
+
+/* NULL: there is none. */
+static json_t *read_record(const char *path)
+{
+    AUTO_BUF struct buf text = BUF(RECORD_MAX);
+    if (keep_read(path, &text, NULL) < 0)
+        return NULL;
+    json_t *root = json_loadb(text.at, text.len, 0, NULL);
+    if (json_integer_value(json_object_get(root, "version")) == RECORD_VERSION)
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+static void hash(const char *text, char hex[HEX_SIZE(SHA256_SIZE)])
+{
+    uint8_t digest[SHA256_SIZE];
+    sha256(str_from(text), digest);
+    hex_encode(digest, SHA256_SIZE, hex);
+}
+
+/* Of a file that an earlier setup changed, what was there before that one. */
+static const json_t *earlier(const json_t *record, const char *path)
+{
+    size_t i;
+    json_t *file;
+    json_array_foreach(json_object_get(record, "files"), i, file)
+    {
+        const char *its = json_string_value(json_object_get(file, "path"));
+        if (its && strcmp(its, path) == 0)
+            return file;
+    }
+    return NULL;
+}
+
+static json_t *make_record(const struct plan *p, const json_t *old)
+{
+    json_t *root = json_pack("{s:i, s:[], s:[]}", "version", RECORD_VERSION, "files", "undo");
+    json_t *files = json_object_get(root, "files"), *undo = json_object_get(root, "undo"), *entry;
+    size_t i;
+    for (size_t f = 0; f < p->file_count; f++) {
+        char after[HEX_SIZE(SHA256_SIZE)];
+        const json_t *first = earlier(old, p->files[f].path);
+        hash(p->files[f].after, after);
+        json_t *before = first                ? json_copy(json_object_get(first, "before"))
+                         : p->files[f].before ? json_string_nocheck(p->files[f].before)
+                                              : json_null();
+        json_array_append_new(files, json_pack("{s:s, s:o, s:s}", "path", p->files[f].path, "before", before, "after", after));
+    }
+    json_array_foreach(json_object_get(old, "files"), i, entry)
+    {
+        const char *path = json_string_value(json_object_get(entry, "path"));
+        if (path && !earlier(root, path))
+            json_array_append(files, entry);
+    }
+    for (size_t c = p->undo_count; c-- > 0;) {
+        json_t *words = json_array();
+        for (size_t w = 0; w < p->undo[c].count; w++)
+            json_array_append_new(words, json_string(p->undo[c].words[w]));
+        json_array_append_new(undo, words);
+    }
+    json_array_foreach(json_object_get(old, "undo"), i, entry)
+    {
+        bool known = false;
+        for (size_t k = 0; k < json_array_size(undo); k++)
+            known |= json_equal(json_array_get(undo, k), entry);
+        if (!known)
+            json_array_append(undo, entry);
+    }
+    return root;
+}
+
+static int write_record(const struct plan *p, struct error *err)
+{
+    char path[PLACE_SIZE + 16];
+    int rc = record_path(path, err);
+    if (rc < 0)
+        return rc;
+    json_t *old = read_record(path), *record = make_record(p, old);
+    char *text = json_dumps(record, JSON_INDENT(1));
+    rc = text ? keep_write(path, str_from(text), err) : error_set(err, -ENOMEM, "out of memory");
+    free(text);
+    json_decref(record);
+    json_decref(old);
+    return rc;
+}
+
+/* ---- doing it ---- */
+
+static int write_plain(const char *path, const char *text, struct error *err)
+{
+    char folder[PLACE_SIZE];
+    str_copy(folder, sizeof folder, str_from(path));
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+            return error_set(err, -errno, "cannot create '%s': %s", folder, strerror(errno));
+        *slash = '/';
+    }
+    int rc = keep_write(path, str_from(text), err);
+    return rc < 0 ? rc : chmod(path, 0644) < 0 ? error_set(err, -errno, "cannot open '%s' to all", path) : 0;
+}
+
+static int run_command(const struct env *env, const struct plan_command *c, struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(SAID_MAX), diag = BUF(SAID_MAX), line = BUF(8192);
+    const char *argv[PLAN_WORDS_MAX + 1] = {0};
+    for (size_t i = 0; i < c->count; i++)
+        argv[i] = strcmp(c->words[i], "whirr") == 0 && i == 0 ? env->self_program : c->words[i];
+    put_command(&line, c);
+    struct error why = {0};
+    int status = env->launch(env, &(struct launch){.argv = argv, .timeout_ms = COMMAND_MS, .out = &out, .err = &diag}, &why);
+    if (status == 0) {
+        fwrite(buf_view(&out).at ? out.at : "", 1, out.len, stdout); /* a new token is shown once */
+        return 0;
+    }
+    struct str said = str_trim(buf_view(&diag));
+    return error_set(err, -EIO, "`%s` failed: " STR_FMT, line.at, (int)MIN_OF(said.len ? said.len : strlen(why.text), (size_t)300),
+                     said.len ? said.at : why.text);
+}
+
+int plan_do(const struct env *env, const struct plan *p, struct error *err)
+{
+    int rc = write_record(p, err);
+    for (size_t i = 0; rc == 0 && i < p->file_count; i++) {
+        const struct plan_file *f = &p->files[i];
+        rc = f->config ? edit_write(env, f->path, str_from(f->after), err) : write_plain(f->path, f->after, err);
+    }
+    for (size_t i = 0; rc == 0 && i < p->command_count; i++)
+        rc = run_command(env, &p->commands[i], err);
+    return rc;
+}
+
+/* ---- undoing it ---- */
+
+static void undo_file(const struct env *env, const json_t *file, struct buf *out)
+{
+    const char *path = json_string_value(json_object_get(file, "path"));
+    const char *before = json_string_value(json_object_get(file, "before")),
+               *after = json_string_value(json_object_get(file, "after"));
+    char *now = NULL, found[HEX_SIZE(SHA256_SIZE)];
+    struct error err = {0};
+    if (!path || !after)
+        return;
+    int rc = read_file(path, &now, &err);
+    hash(now ? now : "", found);
+    bool config = strlen(path) > 5 && strcmp(path + strlen(path) - 5, ".toml") == 0;
+    if (rc == 0 && !now)
+        buf_printf(out, "gone already   %s\n", path);
+    else if (rc == 0 && strcmp(found, after) != 0)
+        buf_printf(out, "left as it is  %s (it was changed since)\n", path);
+    else if (rc == 0 && before)
+        rc = config ? edit_write(env, path, str_from(before), &err) : write_plain(path, before, &err);
+    else if (rc == 0 && unlink(path) < 0)
+        rc = error_set(&err, -errno, "%s", strerror(errno));
+    if (rc < 0)
+        buf_printf(out, "failed         %s: %s\n", path, err.text);
+    else if (now && strcmp(found, after) == 0)
+        buf_printf(out, "%s  %s\n", before ? "restored     " : "removed      ", path);
+    free(now);
+}
+
+static void undo_command(const struct env *env, const json_t *words, struct buf *out)
+{
+    struct plan_command c = {0};
+    struct error err = {0};
+    for (; c.count < MIN_OF(json_array_size(words), (size_t)PLAN_WORDS_MAX); c.count++) {
+        const char *word = json_string_value(json_array_get(words, c.count));
+        str_copy(c.words[c.count], PLAN_WORD_SIZE, str_from(word ? word : ""));
+    }
+    bool done = run_command(env, &c, &err) == 0;
+    buf_text(out, done ? "ran            " : "failed         ");
+    put_command(out, &c);
+    buf_printf(out, "%s%s\n", done ? "" : ": ", done ? "" : err.text);
+}
+
+int plan_undo(const struct env *env, struct buf *out, struct error *err)
+{
+    char path[PLACE_SIZE + 16];
+    int rc = record_path(path, err);
+    json_t *record = rc == 0 ? read_record(path) : NULL, *entry;
+    size_t i;
+    if (rc == 0 && !record)
+        return error_set(err, -ENOENT, "nothing was set up by `whirr setup`");
+    json_array_foreach(json_object_get(record, "undo"), i, entry) undo_command(env, entry, out);
+    json_array_foreach(json_object_get(record, "files"), i, entry) undo_file(env, entry, out);
+    json_decref(record);
+    if (rc == 0 && unlink(path) < 0)
+        rc = error_set(err, -errno, "cannot remove '%s': %s", path, strerror(errno));
+    return rc;
+}
