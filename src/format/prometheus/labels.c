@@ -105,7 +105,7 @@ void prometheus_add_labels(struct str text, const char *host, const struct prome
     }
     struct str line;
     while (text.len && str_cut(&text, '\n', &line)) {
-        if (!line.len)
+        if (!line.at || !line.len)
             continue;
         if (line.at[0] != '#')
             add_to_series(line, &all, buf_view(&labels), out);
