@@ -118,7 +118,7 @@ def test_status_has_the_power_of_all_gpus(sim):
     body = sim("training", "status", "--json", gpus=3).json()
     assert body["totals"]["power_watts"] == pytest.approx(sum(g["power_watts"] for g in body["gpus"]), abs=0.01)
     title = sim("training", "status", gpus=3).out.splitlines()[0]
-    assert re.search(r"3 GPUs, \d+ W", title)
+    assert re.search(r"3 GPUs +\d+ W", title)
     assert "GPUs" not in sim("training", "status", gpus=1).out.splitlines()[0]
 
 
