@@ -36,6 +36,8 @@ struct report_gpu {
     bool simulated;
     struct wall first_seen;
     double hours, busy_hours; /* stored, and with more than idle load */
+    double idle_hours; /* without load, as far as power is known for them ... */
+    int64_t idle_mj;   /* ... and what it drew then */
     struct reading util_permille, temp_max_mdegc;
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
 };
@@ -45,6 +47,8 @@ struct report_held {
     int gpu_index;
     struct process process;
     double hours, gib_hours;
+    bool energy_known;
+    int64_t energy_mj; /* what the GPU drew meanwhile without computing for anybody; shared by memory with others who held some */
     struct wall since, until;
 };
 

@@ -136,7 +136,7 @@ static void groups(struct json_writer *j, const struct past_question *q, const s
     jw_end(j);
 }
 
-static void held(struct json_writer *j, const struct report *r)
+static void held(struct json_writer *j, const struct past_question *q, const struct report *r)
 {
     jw_key_array(j, "idle_memory");
     for (size_t i = 0; i < r->held_count; i++) {
@@ -150,6 +150,11 @@ static void held(struct json_writer *j, const struct report *r)
         json_words(j, "command", h->process.command);
         hours(j, "hours", h->hours);
         hours(j, "gib_hours", h->gib_hours);
+        jw_key_number(j, "energy_kwh", h->energy_known ? (double)h->energy_mj / MJ_PER_KWH : NAN);
+        jw_key_number(j, "cost",
+                      h->energy_known && q->price_per_kwh > 0
+                          ? round((double)h->energy_mj / MJ_PER_KWH * q->price_per_kwh * 1e4) / 1e4
+                          : NAN);
         json_time(j, "since", h->since);
         json_time(j, "until", h->until);
         jw_end(j);
@@ -225,7 +230,7 @@ static void body(struct json_writer *j, const struct past_question *q, const str
     groups(j, q, r, REPORT_BY_CONTAINER, "containers", t.energy_mj);
     groups(j, q, r, REPORT_BY_COMMAND, "commands", t.energy_mj);
     groups(j, q, r, REPORT_BY_MODEL, "models", t.energy_mj);
-    held(j, r);
+    held(j, q, r);
     hot(j, r);
     json_time(j, "processes_from", r->processes_from);
     jw_key_number(j, "missing_seconds", (double)r->missing_ms / 1000);

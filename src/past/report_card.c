@@ -11,8 +11,8 @@ enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
 /* Of a time that is longer than this, what lies before its last days is read from hours. */
 #define MINUTES_MOST_MS (31LL * 86400 * 1000)
 
-static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits"};
-enum { COL_UTIL, COL_TEMP, COL_THROTTLE, COL_COUNT };
+static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits", "power_mw"};
+enum { COL_UTIL, COL_TEMP, COL_THROTTLE, COL_POWER, COL_COUNT };
 
 struct card_course {
     struct store *s;
@@ -85,6 +85,11 @@ static int note_step(void *user, const struct store_point *point)
         c->utils++;
         if (mean >= PROCESS_BUSY_LEAST)
             c->gpu->busy_hours += hours;
+        const struct aggregate *power = &point->values[COL_POWER];
+        if (mean < PROCESS_IDLE_MOST && power->count) {
+            c->gpu->idle_hours += hours;
+            c->gpu->idle_mj += power->sum / power->count * known_ms(c, point) / 1000;
+        }
     }
     if (temp->count)
         c->gpu->temp_max_mdegc = reading_ok(MAX_OF(reading_or(c->gpu->temp_max_mdegc, INT64_MIN), temp->max));

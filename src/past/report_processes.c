@@ -19,6 +19,7 @@ struct member {
     int gpu_index;
     /* Held without computing. */
     double held_hours, held_gib_hours;
+    double kept_hours, kept_gib_hours; /* ... while nobody else computed on the card either */
     int64_t held_since, held_until;
 };
 
@@ -123,6 +124,7 @@ struct report_minute {
     int64_t sm, memory, peak; /* means; -1 unknown */
     int64_t energy_mj;
     bool idle, busy;
+    bool card_idle; /* nobody computed on the card */
 };
 
 static double hours_of(uint64_t minutes)
@@ -172,6 +174,10 @@ static void add_minute(struct report_work *w, struct member *member, const struc
         return;
     member->held_hours += m->present / 60;
     member->held_gib_hours += (double)m->memory / (1 << 30) * m->present / 60;
+    if (m->card_idle) {
+        member->kept_hours += m->present / 60;
+        member->kept_gib_hours += (double)m->memory / (1 << 30) * m->present / 60;
+    }
     member->held_since = member->held_since ? member->held_since : m->minute * MINUTE_MS;
     member->held_until = (m->minute + 1) * MINUTE_MS;
 }
@@ -190,6 +196,7 @@ static struct report_minute minute_of(const struct store_process_minute *row)
     m.sm = row->sm_count ? row->sm_sum_permille / row->sm_count : cards;
     m.idle = m.sm >= 0 && m.sm < PROCESS_IDLE_MOST;
     m.busy = m.sm >= PROCESS_BUSY_LEAST;
+    m.card_idle = cards >= 0 && cards < PROCESS_IDLE_MOST;
     return m;
 }
 
@@ -246,6 +253,8 @@ static void add_hour(struct report_work *w, struct member *member, const struct 
         return;
     member->held_hours += hours_of(held);
     member->held_gib_hours += idle;
+    member->kept_hours += hours_of(held); /* hours do not say what the others did */
+    member->kept_gib_hours += idle;
     member->held_since = member->held_since ? member->held_since : (minute + __builtin_ctzll(held)) * MINUTE_MS;
     member->held_until = (minute + 64 - __builtin_clzll(held)) * MINUTE_MS;
 }
@@ -299,6 +308,30 @@ static int take_groups(struct report_work *w)
     return 0;
 }
 
+/* What a card drew while it only held memory: its idle power for so long. Where several held some at once, each pays by its memory.
+ */
+static bool idle_energy(const struct report_work *w, const struct member *m, int64_t *ret)
+{
+    const struct report_gpu *gpu = NULL;
+    double all_hours = 0, all_gib_hours = 0;
+    for (size_t i = 0; i < w->report->gpu_count; i++)
+        if (w->report->gpus[i].id == m->gpu_id)
+            gpu = &w->report->gpus[i];
+    if (!gpu || gpu->idle_hours <= 0)
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->members[i].gpu_id == m->gpu_id) {
+            all_hours += w->members[i].kept_hours;
+            all_gib_hours += w->members[i].kept_gib_hours;
+        }
+    /* Together they cannot have held it for longer than it idled. */
+    double hours = MIN_OF(m->kept_hours, gpu->idle_hours);
+    if (all_hours > gpu->idle_hours && all_gib_hours > 0)
+        hours = gpu->idle_hours * m->kept_gib_hours / all_gib_hours;
+    *ret = (int64_t)((double)gpu->idle_mj / gpu->idle_hours * hours);
+    return true;
+}
+
 static void take_held(struct report_work *w)
 {
     struct report *r = w->report;
@@ -319,6 +352,7 @@ static void take_held(struct report_work *w)
                                            .gib_hours = m->held_gib_hours,
                                            .since = {m->held_since},
                                            .until = {MIN_OF(m->held_until, r->until.ms)}};
+        r->held[at].energy_known = idle_energy(w, m, &r->held[at].energy_mj);
         r->held_count = last + 1;
     }
 }

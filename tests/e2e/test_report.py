@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """whirr report: sums that can be checked against the rows they are made of."""
+import re
 import sqlite3
 import subprocess
 
@@ -118,8 +119,14 @@ def test_memory_held_without_computing_names_its_holder(whirr, night):
     first = body["idle_memory"][0]
     assert (first["user"], first["gpu_index"]) == ("dave", 1) and first["hours"] == pytest.approx(8.5, abs=0.1)
     assert first["gib_hours"] == pytest.approx(8.5 * 0.08 * 80, rel=0.05)
+    # What the GPU drew in the minutes in which it held only memory, by the rows themselves.
+    kwh = rows(night, "SELECT SUM(power_watts) / 60e3 FROM gpu_stats_minute WHERE gpu_index = 1 AND utilization_percent < 2 "
+                      f"AND starts_at BETWEEN '{first['since']}' AND '{first['until']}'")[0][0]
+    assert first["energy_kwh"] == pytest.approx(kwh, rel=0.1) and first["cost"] is None
+    priced = whirr("report", "--store", night, "--json", "--price", "0.5").json()["idle_memory"][0]
+    assert priced["cost"] == pytest.approx(priced["energy_kwh"] * 0.5, abs=1e-4)
     text = whirr("report", "--store", night).out
-    assert "Held without computing" in text and "dave" in text
+    assert "Held without computing" in text and "dave" in text and re.search(r"GiB·h and [\d.]+ k(Wh|J) on GPU 1 by", text)
 
 
 def test_hot_spells_name_who_worked(whirr, night):

@@ -154,10 +154,13 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
         double hours = number_of(row, "hours");
         words_bytes(llround(number_of(row, "gib_hours") / (hours > 0 ? hours : 1) * 1073741824), held);
         words_duration(llround(hours * 3600) * 1000, lasted);
-        snprintf(line, sizeof line, "%.1f GiB·h on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s",
-                 number_of(row, "gib_hours"), number_of(row, "gpu_index"), text_of(row, "name")[0] ? text_of(row, "name") : "?",
-                 number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", container " : "", container, held, lasted,
-                 since, page_dash(page), until);
+        char energy[WORDS_SIZE + 8] = "", drawn[WORDS_SIZE];
+        if (has_number(row, "energy_kwh") && number_of(row, "energy_kwh") > 0)
+            snprintf(energy, sizeof energy, " and %s", words_energy(llround(number_of(row, "energy_kwh") * 3.6e9), drawn));
+        snprintf(line, sizeof line, "%.1f GiB·h%s on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s",
+                 number_of(row, "gib_hours"), energy, number_of(row, "gpu_index"),
+                 text_of(row, "name")[0] ? text_of(row, "name") : "?", number_of(row, "pid"), user[0] ? ", " : "", user,
+                 container[0] ? ", container " : "", container, held, lasted, since, page_dash(page), until);
         bullet(out, page, line);
     }
 }
