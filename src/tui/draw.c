@@ -150,14 +150,30 @@ static int draw_headline(struct top *t, struct canvas *c, int lines)
 
 /* ---- bottom ---- */
 
-static int draw_keys(struct top *t, struct canvas *c, int y)
+struct key_hint {
+    int key;
+    const char *name, *what;
+};
+
+static int draw_hints(struct top *t, struct canvas *c, const struct key_hint *keys, size_t count, int x, int y)
 {
-    static const struct {
-        int key;
-        const char *name, *what;
-    } keys[] = {
-        {'q', "q", "quit"},
-        {'?', "?", "help"},
+    for (size_t i = 0; i < count; i++) {
+        const char *name = !t->utf8 && keys[i].key == TOP_KEY_LEFT ? "<- ->" : keys[i].name;
+        int width = width_of(name) + 1 + width_of(keys[i].what), from = x;
+        if (x + width > c->width - 1)
+            break;
+        x += canvas_text(c, x, y, 10, TINT_LABEL, name) + 1;
+        x += canvas_text(c, x, y, 20, TINT_DIM, keys[i].what) + 2;
+        top_zone(t, ZONE_KEY, from, y, width, 1, keys[i].key);
+    }
+    return x;
+}
+
+/* What leads out of every view comes first, then what the view is for. */
+static void draw_keys(struct top *t, struct canvas *c, int y)
+{
+    static const struct key_hint always[] = {{'q', "q", "quit"}, {'?', "?", "help"}};
+    static const struct key_hint overview[] = {
         {TOP_KEY_ENTER, "Enter", "why"},
         {TOP_KEY_LEFT, "←→", "time"},
         {'/', "/", "filter"},
@@ -174,18 +190,34 @@ static int draw_keys(struct top *t, struct canvas *c, int y)
         {'f', "f", "fit"},
         {'T', "T", "theme"},
     };
-    int x = 1;
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        const char *name = !t->utf8 && keys[i].key == TOP_KEY_LEFT ? "<- ->" : keys[i].name;
-        int width = width_of(name) + 1 + width_of(keys[i].what);
-        if (x + width > c->width - 1)
-            break;
-        int from = x;
-        x += canvas_text(c, x, y, 10, TINT_LABEL, name) + 1;
-        x += canvas_text(c, x, y, 20, TINT_DIM, keys[i].what) + 2;
-        top_zone(t, ZONE_KEY, from, y, width, 1, keys[i].key);
-    }
-    return 1;
+    static const struct key_hint texts[] = {
+        {TOP_KEY_ESCAPE, "Esc", "back"},
+        {TOP_KEY_TAB, "Tab", "view"},
+        {TOP_KEY_DOWN, "up/down", "scroll"},
+        {TOP_KEY_LEFT, "←→", "time"},
+        {']', "[ ]", "GPU"},
+        {'c', "c", "copy command"},
+        {'p', "p", "pause"},
+    };
+    static const struct key_hint guard[] = {
+        {TOP_KEY_ESCAPE, "Esc", "back"}, {TOP_KEY_TAB, "Tab", "view"}, {'e', "e", "evict"}, {'H', "H", "hold"},
+        {'x', "x", "release"},           {'R', "R", "resume"},         {'f', "f", "fit"},
+    };
+    static const struct key_hint hosts[] = {
+        {TOP_KEY_ENTER, "Enter", "look at it"},
+        {TOP_KEY_DOWN, "up/down", "choose"},
+        {'>', "< >", "host"},
+        {TOP_KEY_TAB, "Tab", "view"},
+    };
+    int x = draw_hints(t, c, always, ARRAY_LEN(always), 1, y);
+    if (t->tab == TAB_OVERVIEW)
+        draw_hints(t, c, overview, ARRAY_LEN(overview), x, y);
+    else if (t->tab == TAB_GUARD)
+        draw_hints(t, c, guard, ARRAY_LEN(guard), x, y);
+    else if (t->tab == TAB_HOSTS)
+        draw_hints(t, c, hosts, ARRAY_LEN(hosts), x, y);
+    else
+        draw_hints(t, c, texts, ARRAY_LEN(texts), x, y);
 }
 
 static void draw_prompt(struct canvas *c, int y, const char *label, const char *text, const char *hint)

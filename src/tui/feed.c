@@ -363,7 +363,8 @@ static void ask_details(struct feed *f, const struct top_wish *w)
     if (!n)
         return;
     n->details = (struct top_details){.pid = w->pid, .start_key = w->start_key, .energy_mj = -1};
-    if (f->cli->host || process_details(&f->cli->env, w->pid, w->start_key, false, &out) < 0)
+    /* Without its start it may be any process that has this number now. */
+    if (f->cli->host || !w->start_key || process_details(&f->cli->env, w->pid, w->start_key, false, &out) < 0)
         buf_text(&out, "Environment\tnot known: the process is not on this host\n");
     n->details.text = buf_take(&out);
     if (session_asks_daemon(f->session))

@@ -418,6 +418,19 @@ static void test_details_have_energy_and_cost(void **state)
     close_view(&v);
 }
 
+static void test_the_keys_at_the_bottom_are_those_of_the_view(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 120, 40, true);
+    assert_shows(&v, "q quit  ? help  Enter why");
+    keys(&v, "2");
+    assert_shows(&v, "q quit  ? help  Esc back");
+    keys(&v, "7");
+    assert_shows(&v, "e evict  H hold");
+    close_view(&v);
+}
+
 static void test_clicks_hit_what_is_drawn(void **state)
 {
     (void)state;
@@ -521,6 +534,7 @@ int main(void)
         TEST(test_the_usual_band_is_behind_the_temperature),
         TEST(test_events_are_marked_and_visited),
         TEST(test_details_have_energy_and_cost),
+        TEST(test_the_keys_at_the_bottom_are_those_of_the_view),
         TEST(test_clicks_hit_what_is_drawn),
         TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),
