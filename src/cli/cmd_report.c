@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/fields.h"
+#include "cli/fleet.h"
 
 #define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost"
 #define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,share_percent"
@@ -45,6 +46,8 @@ static int run(struct cli *cli)
 {
     struct past_question q = {0};
     struct error err = {0};
+    if (options_has(&cli->options, "fleet"))
+        return fleet_run(cli, FLEET_REPORT);
     if (options_has(&cli->options, "source") || options_has(&cli->options, "sysroot"))
         return cli_usage(cli, "a report reads the history, not a source; for another history: --store");
     int status = fields_check(cli);
@@ -68,6 +71,8 @@ static const struct option_spec options[] = {
     FIELDS_OPTIONS,
     PAST_OPTION_HOST,
     OPTION_STORE,
+    {.name = "fleet", .argument = "URL", .help = "Report energy and cost of all hosts of this Prometheus or VictoriaMetrics"},
+    FLEET_OPTION_ALL,
 };
 
 static const struct example examples[] = {

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/show.h"
+#include "config/config.h"
 #include "fleet/fleet.h"
 
 enum { FLEET_TIMEOUT_MS = 30000 };
@@ -17,6 +18,7 @@ const char *const fleet_keys[] = {"user", "container", "host", NULL};
 
 static enum fleet_what asked;
 static struct fleet_view view;
+static struct fleet_bill bill;
 
 static bool write_table(struct cli *cli, const struct fleet *f, struct buf *out)
 {
@@ -25,6 +27,7 @@ static bool write_table(struct cli *cli, const struct fleet *f, struct buf *out)
     case FLEET_PS: fleet_table_ps(out, &cli->page, f, &view); break;
     case FLEET_WHY: fleet_table_why(out, &cli->page, f, &view); break;
     case FLEET_FIT: return fleet_table_fit(out, &cli->page, f, &view);
+    case FLEET_REPORT: break;
     }
     return true;
 }
@@ -38,9 +41,26 @@ static bool write_json(struct cli *cli, const struct fleet *f, struct buf *out)
     case FLEET_PS: fleet_json_ps(&j, f, &view); break;
     case FLEET_WHY: fleet_json_why(&j, f); break;
     case FLEET_FIT: fits = fleet_json_fit(&j, f, &view); break;
+    case FLEET_REPORT: break;
     }
     buf_char(out, '\n');
     return fits;
+}
+
+static int render_bill(struct cli *cli, const struct fleet_place *place, struct buf *out, struct error *err)
+{
+    int rc = fleet_bill_fetch(place, &bill, err);
+    if (rc < 0)
+        return rc;
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        fleet_json_bill(&j, &bill);
+        buf_char(out, '\n');
+    } else {
+        fleet_table_bill(out, &cli->page, &bill, view.all);
+    }
+    fleet_bill_done(&bill);
+    return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
@@ -49,6 +69,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     struct fleet f;
     const struct fleet_place place = {
         .env = &cli->env, .url = options_value(&cli->options, "fleet", ""), .timeout_ms = FLEET_TIMEOUT_MS};
+    if (asked == FLEET_REPORT)
+        return render_bill(cli, &place, out, err);
     int rc = fleet_fetch(&place, asked == FLEET_PS, &f, err);
     if (rc < 0)
         return rc;
@@ -66,6 +88,27 @@ static enum fleet_by fleet_by(const char *key)
     return FLEET_BY_NONE;
 }
 
+/* "-7d", or "7d": a span that ends now. */
+static int read_bill(struct cli *cli)
+{
+    const struct options *o = &cli->options;
+    struct str since = str_from(options_value(o, "since", "-7d"));
+    const char *by = options_value(o, "by", "");
+    bill = (struct fleet_bill){.by = fleet_by(by),
+                               .price_per_kwh = cli->settings->energy.price_per_kwh,
+                               .currency = options_value(o, "currency", cli->settings->energy.currency)};
+    if (since.len && since.at[0] == '-')
+        since = (struct str){since.at + 1, since.len - 1};
+    if (!duration_parse(since, &bill.span_ms) || bill.span_ms < MS_PER_S || options_has(o, "until"))
+        return cli_usage(cli, "with --fleet, --since is a span up to now, like -7d");
+    if (by[0] && !bill.by)
+        return cli_usage(cli, "invalid value '%s' for --by; with --fleet, expected user or container", by);
+    const char *price = options_value(o, "price", NULL);
+    if (price && (!str_to_double(str_from(price), &bill.price_per_kwh) || bill.price_per_kwh < 0))
+        return cli_usage(cli, "invalid value '%s' for --price; expected a number, 0 or more", price);
+    return EXIT_FINE;
+}
+
 int fleet_run(struct cli *cli, enum fleet_what what)
 {
     const struct options *o = &cli->options;
@@ -77,6 +120,11 @@ int fleet_run(struct cli *cli, enum fleet_what what)
     if (what == FLEET_PS) {
         view.user = options_value(o, "user", NULL);
         view.by = fleet_by(options_value(o, "by", ""));
+    }
+    if (what == FLEET_REPORT) {
+        int status = read_bill(cli);
+        if (status != EXIT_FINE)
+            return status;
     }
     if (what == FLEET_FIT &&
         (!o->argument_count || !bytes_parse(str_from(o->arguments[0]), &view.size_bytes) || view.size_bytes < 4096))

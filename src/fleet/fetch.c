@@ -11,7 +11,7 @@
 #include "fleet/fleet.h"
 #include "net/http.h"
 
-enum { ANSWER_MAX = 1 << 30, URL_SIZE = 4096 };
+enum { URL_SIZE = 4096 };
 
 static const char *const questions[] = {
     [FLEET_GPUS] = "gpu_up",
@@ -273,31 +273,40 @@ static void said(struct str answer, char *text, size_t size)
     str_copy_clean(text, size, error ? str_from(error) : (struct str){answer.at, MIN_OF(answer.len, (size_t)120)});
 }
 
-static int ask(const struct fleet_place *place, enum fleet_question question, struct fleet *f, struct error *err)
+int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err)
 {
     AUTO_BUF struct buf url = BUF(URL_SIZE);
-    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     struct str base = str_from(place->url);
     char why[160];
     while (base.len && base.at[base.len - 1] == '/')
         base.len--;
     buf_str(&url, base);
     buf_text(&url, "/api/v1/query?query=");
-    put_encoded(&url, questions[question]);
+    put_encoded(&url, question);
     if (url.failed)
         return error_set(err, -EINVAL, "the address of the fleet is too long");
     const struct http_request request = {.method = "GET", .url = url.at, .timeout_ms = place->timeout_ms, .secret_url = true};
-    int status = http_call(place->env, &request, &answer, err);
+    int status = http_call(place->env, &request, answer, err);
     if (status < 0)
         return status;
-    if (status != 200) {
-        said(buf_view(&answer), why, sizeof why);
-        return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
-    }
-    int rc = fleet_take(f, question, buf_view(&answer));
+    if (status == 200)
+        return 0;
+    said(buf_view(answer), why, sizeof why);
+    return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
+}
+
+int fleet_misunderstood(int rc, struct error *err)
+{
     if (rc == -EBADMSG)
         return error_set(err, rc, "this is no answer of a database that understands PromQL; is the URL right?");
     return rc < 0 ? error_set(err, rc, "out of memory") : 0;
+}
+
+static int ask(const struct fleet_place *place, enum fleet_question question, struct fleet *f, struct error *err)
+{
+    AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
+    int rc = fleet_ask(place, questions[question], &answer, err);
+    return rc < 0 ? rc : fleet_misunderstood(fleet_take(f, question, buf_view(&answer)), err);
 }
 
 int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)

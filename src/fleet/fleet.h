@@ -47,6 +47,12 @@ struct fleet_place {
     int64_t timeout_ms;
 };
 
+enum { FLEET_ANSWER_MAX = 1 << 30 };
+/* One question in PromQL; the body is appended. 0 or -errno with a sentence. */
+int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err);
+/* The sentence for an answer that could not be taken. */
+int fleet_misunderstood(int rc, struct error *err);
+
 /* `processes`: fetch these, too. 0 or -errno with a sentence. */
 int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err);
 void fleet_done(struct fleet *f);
@@ -90,6 +96,28 @@ void fleet_json_status(struct json_writer *j, const struct fleet *f);
 void fleet_json_why(struct json_writer *j, const struct fleet *f);
 void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
 bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
+
+/* ---- Energy and its cost over a span, by host (the GPUs' own counters) or by user or container (power of processes over time).
+ * ---- */
+
+struct fleet_energy {
+    char name[PROCESS_CONTAINER_NAME_SIZE]; /* "": what belongs to nobody */
+    double joules;
+};
+struct fleet_bill {
+    struct fleet_energy *list; /* most first */
+    size_t count;
+    enum fleet_by by;
+    int64_t span_ms;
+    double price_per_kwh; /* 0: no costs */
+    const char *currency;
+};
+int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, struct error *err);
+/* Pure, for the above: takes the answer. */
+int fleet_bill_take(struct fleet_bill *bill, struct str answer);
+void fleet_bill_done(struct fleet_bill *bill);
+void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all);
+void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill);
 
 /* One sentence about the whole. */
 void fleet_answer(const struct fleet *f, char *text, size_t size);

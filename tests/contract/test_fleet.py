@@ -65,7 +65,7 @@ def fleet(tmp_path_factory):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     prometheus = Prometheus(tmp_path_factory.mktemp("fleet") / "prometheus", [f"127.0.0.1:{server.server_address[1]}", "127.0.0.1:1"], interval="15s").start()
-    eventually(lambda: len(prometheus.query("gpu_up")) == HOSTS * GPUS, 60, prometheus.log)
+    eventually(lambda: len(prometheus.query("gpu_up")) == HOSTS * GPUS and prometheus.query("up == 0"), 60, prometheus.log)
     yield prometheus
     prometheus.stop()
     server.shutdown()
@@ -126,6 +126,34 @@ def test_who_has_the_memory(fleet, ask):
     assert ask("ps", "--by", "pod", "--fleet", fleet.url).returncode == 2
     only = ask("ps", "--fleet", fleet.url, "--user", "bob", "--json", "--all").stdout
     assert {p["user"] for p in json.loads(only)["processes"]} == {"bob"}
+
+
+def test_energy_and_cost_of_all_hosts(start, ask, tmp_path):
+    """From real daemons: counters by host, the power of processes by user."""
+    if not Prometheus.installed():
+        pytest.skip("no prometheus (tools/deps test)")
+    hosts = [start("--interval", "0.5", "--config", named(tmp_path, name), source="sim:gpus=1,scenario=training,model=h100,speed=20") for name in ("a", "b")]
+    prometheus = Prometheus(tmp_path / "prometheus", [f"127.0.0.1:{d.port}" for d in hosts]).start()
+    try:
+        def report(*args):
+            return json.loads(ask("report", "--fleet", prometheus.url, "--since", "-2m", "--price", "0.5", "--json", *args).stdout)
+        found = eventually(lambda: (r := report()) and {h["host"] for h in r["hosts"] if h["energy_joules"] > 100} == {"a", "b"} and r, 90, prometheus.log)
+        assert found["span_seconds"] == 120 and found["hosts"][0]["cost"] == pytest.approx(found["hosts"][0]["energy_joules"] / 3.6e6 * 0.5, rel=1e-3, abs=1e-6)
+        assert found["energy_joules"] == pytest.approx(sum(h["energy_joules"] for h in found["hosts"]), rel=1e-3)
+        users = eventually(lambda: report("--by", "user")["users"], 90)
+        assert "alice" in {u["user"] for u in users}
+        text = ask("report", "--fleet", prometheus.url, "--since", "2m", "--price", "0.5").stdout.splitlines()
+        assert " kWh in the last 2m, " in text[0] and text[0].endswith("EUR") and text[1].split()[:2] == ["HOST", "kWh"]
+    finally:
+        prometheus.stop()
+    assert ask("report", "--fleet", prometheus.url, "--since", "yesterday").returncode == 2
+    assert ask("report", "--fleet", prometheus.url, "--by", "model").returncode == 2
+
+
+def named(folder, name):
+    config = folder / f"{name}.toml"
+    config.write_text(f'[metrics]\nlabels = {{ host = "{name}" }}\n')
+    return str(config)
 
 
 def test_a_fleet_costs_little_here(fleet, ask):

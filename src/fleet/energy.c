@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the fleet's GPUs used, and who pays for it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "fleet/fleet.h"
+#include "format/table/grid.h"
+
+enum { STEP_LEAST_S = 60, STEPS = 1000 };
+#define JOULES_PER_KWH 3.6e6
+
+static const char *const labels[] = {"host", "user", "container", "host"};
+
+/* Processes have no counter: their power is added up in steps, few enough for a month of a large fleet. */
+static void write_question(const struct fleet_bill *bill, char *text, size_t size)
+{
+    int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), step_s = MAX_OF(span_s / STEPS, (int64_t)STEP_LEAST_S);
+    if (bill->by == FLEET_BY_NONE || bill->by == FLEET_BY_HOST)
+        snprintf(text, size, "sum by (host) (increase(gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s]))", span_s);
+    else
+        snprintf(text, size, "sum by (%s) (sum_over_time(gpu_process_power_watts[%" PRId64 "s:%" PRId64 "s])) * %" PRId64,
+                 labels[bill->by], span_s, step_s, step_s);
+}
+
+static void cleanup_json(json_t **json)
+{
+    json_decref(*json);
+}
+
+static int most_first(const void *a, const void *b)
+{
+    const struct fleet_energy *x = a, *y = b;
+    if (x->joules != y->joules)
+        return x->joules < y->joules ? 1 : -1;
+    return strverscmp(x->name, y->name);
+}
+
+int fleet_bill_take(struct fleet_bill *bill, struct str answer)
+{
+    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
+    const json_t *result = json_object_get(json_object_get(root, "data"), "result"), *one;
+    size_t i;
+    if (!json_is_array(result))
+        return -EBADMSG;
+    bill->list = calloc(json_array_size(result) + 1, sizeof *bill->list);
+    if (!bill->list)
+        return -ENOMEM;
+    json_array_foreach(result, i, one)
+    {
+        const char *text = json_string_value(json_array_get(json_object_get(one, "value"), 1));
+        const char *name = json_string_value(json_object_get(json_object_get(one, "metric"), labels[bill->by]));
+        struct fleet_energy *e = &bill->list[bill->count];
+        if (!text || !str_to_double(str_from(text), &e->joules))
+            continue;
+        str_copy_clean(e->name, sizeof e->name, str_from(name ? name : ""));
+        bill->count++;
+    }
+    qsort(bill->list, bill->count, sizeof *bill->list, most_first);
+    return 0;
+}
+
+int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, struct error *err)
+{
+    AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
+    char question[256];
+    write_question(bill, question, sizeof question);
+    int rc = fleet_ask(place, question, &answer, err);
+    return rc < 0 ? rc : fleet_misunderstood(fleet_bill_take(bill, buf_view(&answer)), err);
+}
+
+void fleet_bill_done(struct fleet_bill *bill)
+{
+    free(bill->list);
+    bill->list = NULL;
+}
+
+static double together(const struct fleet_bill *bill)
+{
+    double joules = 0;
+    for (size_t i = 0; i < bill->count; i++)
+        joules += bill->list[i].joules;
+    return joules;
+}
+
+static void write_cost(const struct fleet_bill *bill, double joules, char *text, size_t size)
+{
+    snprintf(text, size, "%.2f %s", joules / JOULES_PER_KWH * bill->price_per_kwh, bill->currency);
+}
+
+static void add_row(struct grid *g, const struct page *page, const struct fleet_bill *bill, const struct fleet_energy *e,
+                    double all)
+{
+    char text[64];
+    grid_add(g, INK_PLAIN, e->name[0] ? e->name : page_dash(page));
+    snprintf(text, sizeof text, "%.2f", e->joules / JOULES_PER_KWH);
+    grid_add(g, INK_PLAIN, text);
+    snprintf(text, sizeof text, "%.0f%%", all > 0 ? 100 * e->joules / all : 0);
+    grid_add(g, INK_PLAIN, text);
+    write_cost(bill, e->joules, text, sizeof text);
+    if (bill->price_per_kwh > 0)
+        grid_add(g, INK_PLAIN, text);
+}
+
+void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all)
+{
+    static const char *const titles[] = {"HOST", "USER", "CONTAINER", "HOST"};
+    const struct grid_column columns[] = {{titles[bill->by], LEFT, 0}, {"kWh", RIGHT, 0}, {"SHARE", RIGHT, 1}, {"COST", RIGHT, 0}};
+    size_t rows = all ? bill->count : MIN_OF(bill->count, (size_t)FLEET_ROWS);
+    double joules = together(bill);
+    char span[WORDS_SIZE], cost[64];
+    if (!bill->count) {
+        buf_text(out, "No energy of GPUs in this database.\n");
+        return;
+    }
+    buf_printf(out, "%.2f kWh in the last %s", joules / JOULES_PER_KWH, words_duration(bill->span_ms, span));
+    write_cost(bill, joules, cost, sizeof cost);
+    if (bill->price_per_kwh > 0)
+        buf_printf(out, ", %s", cost);
+    buf_char(out, '\n');
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, bill->price_per_kwh > 0 ? 4 : 3);
+    for (size_t i = 0; i < rows; i++)
+        add_row(&g, page, bill, &bill->list[i], joules);
+    grid_write(out, page, &g);
+    if (rows < bill->count)
+        buf_printf(out, "and %zu more rows; --all shows them\n", bill->count - rows);
+    out->failed |= g.failed;
+}
+
+void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill)
+{
+    static const char *const keys[] = {"hosts", "users", "containers", "hosts"};
+    jw_object(j);
+    jw_key_int(j, "span_seconds", bill->span_ms / MS_PER_S);
+    jw_key_number(j, "energy_joules", together(bill));
+    jw_key_number(j, "price_per_kwh", bill->price_per_kwh);
+    jw_key_text(j, "currency", bill->currency);
+    jw_key(j, keys[bill->by]);
+    jw_array(j);
+    for (size_t i = 0; i < bill->count; i++) {
+        jw_object(j);
+        jw_key(j, labels[bill->by]);
+        jw_text(j, bill->list[i].name[0] ? bill->list[i].name : NULL);
+        jw_key_number(j, "energy_joules", bill->list[i].joules);
+        jw_key(j, "cost");
+        if (bill->price_per_kwh > 0)
+            jw_number(j, bill->list[i].joules / JOULES_PER_KWH * bill->price_per_kwh);
+        else
+            jw_null(j);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
