@@ -2,11 +2,12 @@
  * Counters of generated tokens, as the servers name them:
  *
  *   vLLM       vllm:generation_tokens_total{model_name="..."} 5123.0
- *   llama.cpp  llamacpp:tokens_predicted_total 5123                    (llama-server --metrics)
+ *   llama.cpp  llamacpp:tokens_predicted_total 5123                    (llama-server --metrics; else its /slots)
  *   SGLang     sglang:generation_tokens_total{...} 5123                (--enable-metrics)
  */
 #include "daemon/model_server.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -40,9 +41,21 @@ static bool read_sample(struct str line, double *value)
     return false;
 }
 
-struct reading model_server_speed(struct server_speed *s, struct str metrics, struct mono now)
+/* The counter stands at `tokens` now. */
+static struct reading step(struct server_speed *s, double tokens, struct mono now)
 {
     struct server_speed before = *s;
+    s->seen = true;
+    s->tokens = tokens;
+    s->at = now;
+    int64_t passed_ms = mono_since_ms(now, before.at);
+    if (!before.seen || passed_ms <= 0 || tokens < before.tokens) /* it was restarted */
+        return reading_absent(READING_PENDING);
+    return reading_ok(llround((tokens - before.tokens) * 1000 * 1000 / (double)passed_ms));
+}
+
+struct reading model_server_speed(struct server_speed *s, struct str metrics, struct mono now)
+{
     struct str line;
     double tokens = 0, one;
     bool found = false;
@@ -51,11 +64,39 @@ struct reading model_server_speed(struct server_speed *s, struct str metrics, st
             tokens += one;
             found = true;
         }
-    if (!found)
-        return reading_absent(READING_UNSUPPORTED);
-    *s = (struct server_speed){.seen = true, .tokens = tokens, .at = now};
-    int64_t passed_ms = mono_since_ms(now, before.at);
-    if (!before.seen || passed_ms <= 0 || tokens < before.tokens) /* it was restarted */
-        return reading_absent(READING_PENDING);
-    return reading_ok(llround((tokens - before.tokens) * 1000 * 1000 / (double)passed_ms));
+    return found ? step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
+}
+
+/* {"id_task": 7, "next_token": {"n_decoded": 12}}; newer ones have next_token as a list. */
+static bool read_slot(const json_t *slot, int64_t *task, int64_t *decoded)
+{
+    const json_t *next = json_object_get(slot, "next_token");
+    if (json_is_array(next))
+        next = json_array_get(next, 0);
+    const json_t *count = json_object_get(next, "n_decoded"), *id = json_object_get(slot, "id_task");
+    *task = json_integer_value(id);
+    *decoded = json_integer_value(count);
+    return json_is_integer(count) && json_is_integer(id) && *decoded >= 0;
+}
+
+struct reading model_server_slots(struct server_speed *s, struct str slots, struct mono now)
+{
+    json_t *list = json_loadb(slots.at, slots.len, 0, NULL), *slot;
+    double tokens = s->tokens;
+    size_t i, known = 0;
+    json_array_foreach(list, i, slot)
+    {
+        int64_t task, decoded;
+        if (i >= SLOTS_MAX || !read_slot(slot, &task, &decoded))
+            continue;
+        known++;
+        bool same = s->seen && s->slots[i].task == task && decoded >= s->slots[i].decoded;
+        tokens += (double)(decoded - (same ? s->slots[i].decoded : 0));
+        s->slots[i].task = task;
+        s->slots[i].decoded = decoded;
+    }
+    /* Slots that have had no task yet tell nothing of tokens, but are slots. */
+    bool idle = json_is_array(list) && json_array_size(list) > 0 && json_object_get(json_array_get(list, 0), "n_ctx");
+    json_decref(list);
+    return known || idle ? step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
 }

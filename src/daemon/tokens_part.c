@@ -24,7 +24,9 @@ struct served {
     int64_t start_key;
     int32_t server; /* the process that listens; 0: not found */
     uint16_t port;  /* 0: none of its ports has counters */
-    int wait;       /* rounds until it is looked for again */
+    bool slots;     /* asked for those instead of metrics */
+    bool llama_cpp;
+    int wait; /* rounds until it is looked for again */
     struct server_speed speed;
     struct reading tokens_milli;
     bool there; /* in the newest snapshot */
@@ -65,8 +67,10 @@ static void find_served(struct tokens_part *t, const struct snapshot *s)
         for (size_t k = 0; k < s->gpus[g].process_count && !s->gpus[g].simulated; k++) {
             const struct process *p = &s->gpus[g].processes[k];
             struct served *e = p->visible && model_server_of(p) != SERVER_UNKNOWN ? entry_for(t, p) : NULL;
-            if (e)
-                e->there = true;
+            if (!e)
+                continue;
+            e->there = true;
+            e->llama_cpp = model_server_of(p) == SERVER_LLAMA_CPP;
         }
     size_t kept = 0;
     for (size_t i = 0; i < t->own_count; i++)
@@ -75,17 +79,30 @@ static void find_served(struct tokens_part *t, const struct snapshot *s)
     t->own_count = kept;
 }
 
-static struct reading ask_port(struct tokens_part *t, struct served *e, uint16_t port)
+static struct reading ask_page(struct tokens_part *t, struct served *e, uint16_t port, bool slots)
 {
     char url[64];
     struct error err = {0};
     AUTO_BUF struct buf answer = BUF(METRICS_MAX);
-    snprintf(url, sizeof url, "http://127.0.0.1:%u/metrics", port);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/%s", port, slots ? "slots" : "metrics");
     const struct http_request request = {
         .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->stop};
     if (http_call(t->env, &request, &answer, &err) != 200)
         return reading_absent(READING_UNSUPPORTED);
-    return model_server_speed(&e->speed, buf_view(&answer), clock_mono(&clock_system));
+    return (slots ? model_server_slots : model_server_speed)(&e->speed, buf_view(&answer), clock_mono(&clock_system));
+}
+
+/* The page that it has is asked from then on. */
+static struct reading ask_port(struct tokens_part *t, struct served *e, uint16_t port)
+{
+    if (e->port)
+        return ask_page(t, e, port, e->slots);
+    e->slots = false;
+    struct reading r = ask_page(t, e, port, false);
+    if (r.state != READING_UNSUPPORTED || !e->llama_cpp)
+        return r;
+    e->slots = true;
+    return ask_page(t, e, port, true);
 }
 
 /* Workers of one server share its speed: the first of them has it. */

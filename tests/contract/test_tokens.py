@@ -15,8 +15,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         open({asked!r}, "a").write(self.path + "\\n")
         tokens = int((time.monotonic() - Handler.begun) * 200)
-        body = ({metrics!r} % tokens).encode() if self.path == "/metrics" else b"{{}}"
-        self.send_response(200)
+        found = self.path == {path!r}
+        body = ({metrics!r} % tokens).encode() if found else b'{{"error": {{"code": 501}}}}'
+        self.send_response(200 if found else 501)
         self.end_headers()
         self.wfile.write(body)
     def log_message(self, *_):
@@ -30,6 +31,8 @@ FORK = "import signal\nsignal.signal(signal.SIGTERM, lambda *_: (os.kill(child, 
 VLLM = '# TYPE vllm:generation_tokens_total counter\nvllm:generation_tokens_total{engine="0",model_name="Qwen/Qwen3-8B"} %d.0\n'
 LLAMA = "# TYPE llamacpp:tokens_predicted_total counter\nllamacpp:tokens_predicted_total %d\nllamacpp:requests_processing 1\n"
 
+SLOTS = '[{"id": 0, "id_task": 3, "n_ctx": 4096, "is_processing": true, "next_token": [{"has_next_token": true, "n_remain": -1, "n_decoded": %d}]}]'
+
 
 @pytest.fixture
 def server(tmp_path):
@@ -39,7 +42,7 @@ def server(tmp_path):
     def start(name, metrics, *args, child=False):
         path, ready, asked = tmp_path / name, tmp_path / f"{name}.ready", tmp_path / f"{name}.asked"
         asked.write_text("")
-        path.write_text(SERVER.format(python=sys.executable, asked=str(asked), ready=str(ready), metrics=metrics, child=child, before=FORK if child else ""))
+        path.write_text(SERVER.format(python=sys.executable, asked=str(asked), ready=str(ready), metrics=metrics, child=child, path="/slots" if metrics == SLOTS else "/metrics", before=FORK if child else ""))
         path.chmod(0o755)
         running.append(subprocess.Popen([str(path), *args]))
         pid = eventually(lambda: ready.exists() and ready.read_text())
@@ -61,6 +64,7 @@ def speed_of(d, pid):
 
 
 @pytest.mark.parametrize("name,metrics,args,child", [("llama-server", LLAMA, ("-m", "/m/qwen3-8b-q4_k_m.gguf", "--metrics"), False),
+                                                     ("llama-server", SLOTS, ("-m", "/m/qwen3-8b-q4_k_m.gguf"), False),
                                                      ("vllm", VLLM, ("serve", "Qwen/Qwen3-8B"), True)])
 def test_a_model_servers_speed_stands_beside_its_process(nvml, server, name, metrics, args, child):
     """Also where the process on the GPU is a child of the one that listens."""

@@ -62,6 +62,29 @@ static void the_others_have_counters_of_their_own(void **state)
     }
 }
 
+static void slots_of_llama_cpp_tell_what_they_decoded(void **state)
+{
+    (void)state;
+    struct server_speed s = {0};
+    struct mono at[] = {
+        {1000 * (int64_t)NS_PER_MS}, {3000 * (int64_t)NS_PER_MS}, {5000 * (int64_t)NS_PER_MS}, {7000 * (int64_t)NS_PER_MS}};
+    struct str idle = STR("[{\"id\":0,\"n_ctx\":4096,\"is_processing\":false},{\"id\":1,\"n_ctx\":4096,\"is_processing\":false}]");
+    assert_int_equal(model_server_slots(&s, idle, at[0]).state, READING_PENDING);
+    struct str first = STR("[{\"id\":0,\"id_task\":7,\"n_ctx\":4096,\"is_processing\":true,\"next_token\":{\"n_decoded\":60}},"
+                           "{\"id\":1,\"n_ctx\":4096,\"is_processing\":false}]");
+    assert_int_equal(model_server_slots(&s, first, at[1]).value, 30000); /* 60 in 2 s */
+    /* One goes on, one begins; next_token as a list, as newer ones have it. */
+    struct str second = STR("[{\"id\":0,\"id_task\":7,\"n_ctx\":4096,\"next_token\":[{\"n_decoded\":100}]},"
+                            "{\"id\":1,\"id_task\":9,\"n_ctx\":4096,\"next_token\":[{\"n_decoded\":20}]}]");
+    assert_int_equal(model_server_slots(&s, second, at[2]).value, 30000);
+    assert_int_equal(model_server_slots(&s, second, at[3]).value, 0);
+    static const char *const none[] = {"", "{}", "[]", "[1]", "{\"error\":{\"code\":501}}", "[{\"id\":0}]"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        s = (struct server_speed){0};
+        assert_int_equal(model_server_slots(&s, str_from(none[i]), at[0]).state, READING_UNSUPPORTED);
+    }
+}
+
 #define TCP_HEAD "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
 static void only_ports_that_the_process_itself_holds_are_its_own(void **state)
@@ -102,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(tokens_of_all_engines_are_added_and_divided_by_the_time),
         TEST(the_others_have_counters_of_their_own),
+        TEST(slots_of_llama_cpp_tell_what_they_decoded),
         TEST(only_ports_that_the_process_itself_holds_are_its_own),
     };
     return RUN_TESTS(tests);
