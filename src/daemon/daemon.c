@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "config/places.h"
+#include "daemon/confine.h"
 #include "daemon/history_part.h"
 #include "daemon/part.h"
 #include "engine/engine.h"
@@ -359,6 +360,17 @@ static void tell_start(const struct daemon *d)
     sd_notify_send("READY=1\nSTATUS=Waiting for the first sample");
 }
 
+static void tell_confinement(const struct config *config)
+{
+    struct confinement c;
+    confine_daemon(config, &c);
+    if (c.reason[0])
+        log_info("not confined by the kernel in every way", LOG_TEXT("reason", c.reason), LOG_INT("landlock", c.landlock),
+                 LOG_TEXT("seccomp", c.seccomp ? "on" : "off"));
+    else
+        log_debug("confined", LOG_INT("landlock", c.landlock), LOG_TEXT("seccomp", "on"));
+}
+
 int daemon_run(const struct daemon_options *options)
 {
     struct daemon d = {.options = options,
@@ -375,6 +387,7 @@ int daemon_run(const struct daemon_options *options)
         log_debug("capabilities dropped", LOG_INT("count", given_up));
     else if (given_up < 0)
         log_warn("cannot drop capabilities", LOG_TEXT("error", strerror(-given_up)));
+    tell_confinement(options->config);
     block_signals(SIG_BLOCK);
     int result = start(&d, &err);
     block_signals(SIG_UNBLOCK);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * By the system calls themselves: Landlock has no library, and the filter is a list of numbers.
+ *
+ * The filter is a list of what is refused, not of what is allowed: drivers' libraries are loaded into the daemon, and which calls
+ * they make is theirs to change. ptrace(2) and process_vm_readv(2) stay, because checkpoints of the driver may need them.
+ */
+#include "daemon/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "config/places.h"
+
+/* ---- Landlock ---- */
+
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ULL << 13) /* Linux 5.19 */
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14) /* Linux 6.2 */
+#endif
+
+static uint64_t write_rights(int version)
+{
+    uint64_t rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                      LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                      LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                      LANDLOCK_ACCESS_FS_MAKE_SYM;
+    if (version >= 2)
+        rights |= LANDLOCK_ACCESS_FS_REFER;
+    if (version >= 3)
+        rights |= LANDLOCK_ACCESS_FS_TRUNCATE;
+    return rights;
+}
+
+/* The folder itself, or the nearest one above it that is there: it may still be made. */
+static int open_place(const char *place)
+{
+    char path[PLACE_SIZE];
+    if (place[0] != '/' || strlen(place) >= sizeof path)
+        return -EINVAL;
+    str_copy(path, sizeof path, str_from(place));
+    for (;;) {
+        int fd = open(path, O_PATH | O_CLOEXEC);
+        if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR))
+            return fd >= 0 ? fd : -errno;
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return -ENOENT; /* not the whole machine */
+        *slash = '\0';
+    }
+}
+
+static int allow(int rules, const char *place, uint64_t rights)
+{
+    struct stat info;
+    AUTO_CLOSE int fd = open_place(place);
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return fd == -ENOENT ? 0 : fd < 0 ? fd : -errno;
+    if (!S_ISDIR(info.st_mode))
+        rights &= LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+    struct landlock_path_beneath_attr below = {.allowed_access = rights, .parent_fd = fd};
+    return syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0) < 0 ? -errno : 0;
+}
+
+int confine_writes(const char *const *places, size_t count)
+{
+    int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version < 0)
+        return -errno;
+    const struct landlock_ruleset_attr handled = {.handled_access_fs = write_rights(version)};
+    AUTO_CLOSE int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
+    if (rules < 0)
+        return -errno;
+    for (size_t i = 0; i < count; i++) {
+        int rc = allow(rules, places[i], handled.handled_access_fs);
+        if (rc < 0)
+            return rc;
+    }
+    /* Devices are opened for writing to be asked anything; nothing is made there. */
+    static const char *const opened[] = {"/dev", "/proc/self"};
+    for (size_t i = 0; i < ARRAY_LEN(opened); i++) {
+        int rc = allow(rules, opened[i], LANDLOCK_ACCESS_FS_WRITE_FILE);
+        if (rc < 0)
+            return rc;
+    }
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_landlock_restrict_self, rules, 0) < 0)
+        return -errno;
+    return version;
+}
+
+/* ---- seccomp ---- */
+
+#if defined __x86_64__
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#elif defined __aarch64__
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef THIS_ARCH
+/* Nothing that whirr, a database, TLS or a driver's library does. Administration of the machine, other worlds, and doors that have
+ * been used to break into kernels. */
+static const unsigned refused[] = {
+    SYS_acct,
+    SYS_add_key,
+    SYS_adjtimex,
+    SYS_bpf,
+    SYS_chroot,
+    SYS_clock_adjtime,
+    SYS_clock_settime,
+    SYS_delete_module,
+    SYS_fanotify_init,
+    SYS_finit_module,
+    SYS_init_module,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_io_uring_setup,
+    SYS_kexec_file_load,
+    SYS_kexec_load,
+    SYS_keyctl,
+    SYS_lookup_dcookie,
+    SYS_mount,
+    SYS_move_mount,
+    SYS_nfsservctl,
+    SYS_open_by_handle_at,
+    SYS_open_tree,
+    SYS_fsopen,
+    SYS_fsmount,
+    SYS_personality,
+    SYS_pivot_root,
+    SYS_process_vm_writev,
+    SYS_quotactl,
+    SYS_reboot,
+    SYS_request_key,
+    SYS_setdomainname,
+    SYS_sethostname,
+    SYS_setns,
+    SYS_settimeofday,
+    SYS_swapoff,
+    SYS_swapon,
+    SYS_umount2,
+    SYS_unshare,
+    SYS_userfaultfd,
+    SYS_vhangup,
+#ifdef __x86_64__
+    SYS_ioperm,
+    SYS_iopl,
+    SYS_modify_ldt,
+    SYS_uselib,
+    SYS_ustat,
+    SYS_sysfs,
+    SYS__sysctl,
+#endif
+};
+
+enum { CALLS = ARRAY_LEN(refused), PROGRAM_MAX = CALLS + 24 };
+
+#define NEW_WORLDS (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+int confine_calls(void)
+{
+    struct sock_filter program[PROGRAM_MAX];
+    unsigned short n = 0;
+    const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    const struct sock_filter load_number = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    const struct sock_filter load_first = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
+#define ADD(...) program[n++] = (struct sock_filter)__VA_ARGS__
+    /* Another architecture's numbers mean other calls. */
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0));
+    program[n++] = refuse;
+    program[n++] = load_number;
+    ADD(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1)); /* x32 */
+    program[n++] = refuse;
+    for (size_t i = 0; i < CALLS; i++)
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(CALLS - i), 0)); /* to the refusal behind the list */
+    ADD(BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0));
+    program[n++] = refuse;
+    /* The flags of clone3 are behind a pointer: libraries go on with clone when the kernel is said not to know it. */
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
+    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
+    program[n++] = load_first;
+    ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NEW_WORLDS, 0, 6));
+    program[n++] = refuse;
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4));
+    program[n++] = load_first;
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_PACKET, 1, 0));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_ALG, 0, 1));
+    program[n++] = refuse;
+    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+#undef ADD
+    const struct sock_fprog filter = {.len = n, .filter = program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        return -errno;
+    return 0;
+}
+#else
+int confine_calls(void)
+{
+    return -ENOSYS;
+}
+#endif
+
+/* ---- the daemon ---- */
+
+static bool runs_programs(const struct config *c, char *reason, size_t size)
+{
+    for (size_t i = 0; i < c->notify_count; i++)
+        if (c->notify[i].type == CONFIG_NOTIFY_COMMAND) {
+            snprintf(reason, size, "notify.%s runs a program", c->notify[i].entry.name);
+            return true;
+        }
+    for (size_t i = 0; i < c->guard_worker_count; i++) {
+        const struct config_guard_worker *w = &c->guard_worker[i];
+        if (w->evict_command.count || w->resume_command.count || w->status_command.count) {
+            snprintf(reason, size, "guard.worker.%s runs a program", w->entry.name);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void parent_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash && slash != path)
+        *slash = '\0';
+}
+
+static int confine_places(const struct config *c)
+{
+    static char state[PLACE_SIZE], runtime[PLACE_SIZE], socket[PLACE_SIZE], store[STORE_PLACE_SIZE];
+    const char *places[8] = {"/tmp", "/var/tmp"}; /* SQLite sorts there */
+    size_t count = 2;
+    struct error err = {0};
+    if (place_state(state, &err) == 0)
+        places[count++] = state;
+    if (place_runtime(runtime, &err) == 0)
+        places[count++] = runtime;
+    if (place_socket(c->server.socket, socket)) {
+        parent_of(socket);
+        places[count++] = socket;
+    }
+    if (store_place(c->store.url, store, &err) == 0 && strncmp(store, "sqlite:", 7) == 0) {
+        parent_of(store);
+        places[count++] = store + 7;
+    }
+    return confine_writes(places, count);
+}
+
+void confine_daemon(const struct config *config, struct confinement *ret)
+{
+    *ret = (struct confinement){0};
+    if (!config->server.confine) {
+        str_copy(ret->reason, sizeof ret->reason, str_from("server.confine is off"));
+        return;
+    }
+    if (runs_programs(config, ret->reason, sizeof ret->reason))
+        return;
+    int version = confine_places(config), calls = confine_calls();
+    ret->landlock = version > 0 ? version : 0;
+    ret->seccomp = calls == 0;
+    if (version < 0)
+        snprintf(ret->reason, sizeof ret->reason, "Landlock: %s", strerror(-version));
+    else if (calls < 0)
+        snprintf(ret->reason, sizeof ret->reason, "seccomp: %s", strerror(-calls));
+}

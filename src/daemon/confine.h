@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A daemon that was taken over can do less: it writes only where whirr keeps things (Landlock), and cannot ask the kernel for what
+ * whirr never needs (seccomp). Both are inherited by every thread and program started afterwards, and cannot be undone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/config.h"
+
+struct confinement {
+    int landlock; /* version of the kernel's interface; 0: not in force */
+    bool seccomp;
+    char reason[256]; /* why one of them is not; "" */
+};
+
+/* Before any thread is started. `config` names the places; with a program in it that whirr is to run, nothing is confined, because
+ * what that one needs is not known. Never fails: what the kernel does not have is left out, and the reason is there. */
+void confine_daemon(const struct config *config, struct confinement *ret);
+
+/* The two halves. `places`: writing is allowed below these (or the nearest folder above that is there). The version, or -errno. */
+int confine_writes(const char *const *places, size_t count);
+int confine_calls(void);
