@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "fleet/fleet.h"
 
-enum { FLEET_TIMEOUT_MS = 30000 };
+enum { FLEET_TIMEOUT_MS = 60000 };
 
 const char *const fleet_keys[] = {"user", "container", "host", NULL};
 

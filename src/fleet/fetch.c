@@ -16,9 +16,11 @@ enum { URL_SIZE = 4096 };
 static const char *const questions[] = {
     [FLEET_GPUS] = "gpu_up",
     [FLEET_READINGS] = "{__name__=~\"gpu_utilization_percent|gpu_memory_used_bytes|gpu_memory_total_bytes|gpu_memory_free_bytes|"
-                       "gpu_temperature_celsius|gpu_power_watts\",mig_uuid=\"\"}",
-    [FLEET_MOST] = "max_over_time(gpu_utilization_percent{mig_uuid=\"\"}[30m])",
-    [FLEET_THROTTLE] = "gpu_throttle_reason{reason=~\".*thermal.*|.*hot|hardware slowdown|power brake\"} == 1",
+                       "gpu_temperature_celsius|gpu_power_watts\"}",
+    [FLEET_MOST] = "max_over_time(gpu_utilization_percent[30m])",
+    /* Values in full: a database finds these in its index, and has to try a pattern on all of them. */
+    [FLEET_THROTTLE] = "gpu_throttle_reason{reason=~\"software thermal slowdown|hardware thermal slowdown|hardware slowdown|power "
+                       "brake|voltage regulator hot|memory hot\"} == 1",
     [FLEET_HEALTH] = "whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1",
     [FLEET_SILENT] = "up{job=~\".*whirr.*\"} == 0",
     [FLEET_PROCESSES] = "{__name__=~\"gpu_process_memory_bytes|gpu_process_utilization_percent|gpu_process_power_watts\",process!="
@@ -248,7 +250,8 @@ int fleet_take(struct fleet *f, enum fleet_question question, struct str answer)
     {
         const char *text = json_string_value(json_array_get(json_object_get(one, "value"), 1));
         double value;
-        if (text && str_to_double(str_from(text), &value))
+        bool part = label(json_object_get(one, "metric"), "mig_uuid")[0]; /* of a GPU that counts as a whole */
+        if (text && !part && str_to_double(str_from(text), &value))
             take_one(f, question, json_object_get(one, "metric"), value);
     }
     if (question == FLEET_PROCESSES)

@@ -32,6 +32,8 @@ def exposition():
             used = 70 if host != 200 else 10
             add("gpu_utilization_percent", labels, 0 if idle else 60 + host % 40)
             add("gpu_memory_used_bytes", labels, used * GIB)
+            if host == 5:
+                add("gpu_memory_used_bytes", dict(labels, mig_uuid="MIG-1", profile="1g.10gb"), GIB)
             add("gpu_memory_total_bytes", labels, 80 * GIB)
             add("gpu_memory_free_bytes", labels, (80 - used) * GIB)
             add("gpu_temperature_celsius", labels, 60 + gpu)
@@ -91,6 +93,8 @@ def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
     assert "and 260 more hosts; --all shows them" in lines[-1]
     assert all(len(line) <= 120 for line in lines)
     assert len(ask("status", "--fleet", fleet.url, "--all").stdout.splitlines()) == 302
+    hosts = {h["host"]: h for h in json.loads(ask("status", "--fleet", fleet.url, "--json").stdout)["hosts"]}
+    assert hosts["gpu5"]["memory_used_mb"] == 8 * 70 * 1024 and len(hosts) == HOSTS  # an instance is a part of its GPU
 
 
 def test_why_names_only_what_is_unusual(fleet, ask):
