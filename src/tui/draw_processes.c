@@ -191,7 +191,8 @@ static int draw_branch(struct canvas *c, const struct top_row *row, int x, int y
 
 static void draw_row(struct top *t, struct canvas *c, const struct top_row *row, unsigned columns, int y)
 {
-    bool idle = row->process && top_idle_ms(t, row->gpu, row->process) >= IDLE_SHOWN_MS;
+    /* Who holds memory and does nothing is judged at once; for how long is known after a while, or by the history. */
+    bool idle = row->process->activity == PROCESS_HOLDING || top_idle_ms(t, row->gpu, row->process) >= IDLE_SHOWN_MS;
     int x = 1;
     for (int i = 0; i < COL_COUNT; i++) {
         const struct top_column_info *info = &top_columns[i];

@@ -158,9 +158,17 @@ def test_columns_are_chosen_and_kept(machine, terminal, tmp_path):  # noqa: F811
 
 def test_follow_stays_with_a_process_and_compute_only_hides_the_rest(machine, terminal):  # noqa: F811
     first, second = machine.process(3000), machine.process(2000)
-    machine.more = f"  process {first.pid} graphics 100\n"
+    screen = machine.start(["sleep", "600"])
+    machine.more = f"  process {screen.pid} graphics 100\n"
     machine.show()
     t = top(machine, terminal, "--sort memory", width=100, height=30)
+    t.wait(f" {screen.pid} ")
+    t.keys("C")
+    t.wait("compute only")
+    eventually(lambda: f" {screen.pid} " not in t.screen())
+    assert f" {first.pid} " in t.screen()
+    t.keys("C")
+    t.wait(f" {screen.pid} ")
     t.wait(f"{second.pid} ")
     t.keys("j", "F")
     t.wait("Following")

@@ -431,6 +431,41 @@ static void test_the_keys_at_the_bottom_are_those_of_the_view(void **state)
     close_view(&v);
 }
 
+/* The tint of the first letter of that text on the screen. */
+static enum tint tint_of(struct view *v, const char *text)
+{
+    frame(v);
+    for (int y = 0; y < v->canvas.height; y++)
+        for (int x = 0; x < v->canvas.width; x++) {
+            size_t i = 0;
+            while (text[i] && canvas_cell(&v->canvas, x + (int)i, y) &&
+                   canvas_cell(&v->canvas, x + (int)i, y)->glyph == (uint32_t)text[i])
+                i++;
+            if (!text[i])
+                return (enum tint)canvas_cell(&v->canvas, x, y)->tint;
+        }
+    fail_msg("'%s' is not on the screen", text);
+    return TINT_PLAIN;
+}
+
+static void test_who_only_holds_memory_is_dim_and_says_how_long(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=multi-user", 200, 40, true);
+    keys(&v, "k");
+    assert_int_equal(tint_of(&v, "python3 -m ipykernel"), TINT_PLAIN);
+    for (int i = 0; i < 61; i++)
+        sample(&v);
+    assert_int_equal(tint_of(&v, "python3 -m ipykernel"), TINT_DIM);
+    assert_shows(&v, "IDLE");
+    assert_int_equal(tint_of(&v, "gmx mdrun"), TINT_PLAIN);
+    const struct gpu *gpu = &v.top.live->gpus[3];
+    top_idle_since(&v.top, gpu->processes[0].pid, gpu->index, v.top.now.ms - 7200000); /* the history knows more */
+    assert_shows(&v, "2h");
+    close_view(&v);
+}
+
 static void test_clicks_hit_what_is_drawn(void **state)
 {
     (void)state;
@@ -535,6 +570,7 @@ int main(void)
         TEST(test_events_are_marked_and_visited),
         TEST(test_details_have_energy_and_cost),
         TEST(test_the_keys_at_the_bottom_are_those_of_the_view),
+        TEST(test_who_only_holds_memory_is_dim_and_says_how_long),
         TEST(test_clicks_hit_what_is_drawn),
         TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),
