@@ -13,7 +13,7 @@ import postgres
 import pytest
 from daemons import Starter
 from isolation import BUILD
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 postgres.start()  # before the tests are read: some are left out without a server
 CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
@@ -104,6 +104,6 @@ class Client:
     def named(self, name):
         return [e[1] for e in list(self.events) if e[0] == name]
 
-    def wait(self, name, count=1, timeout=20):
+    def wait(self, name, count=1, timeout=PATIENCE):
         return eventually(lambda: (found := self.named(name)) and len(found) >= count and found, timeout,
                           lambda: f"{name}: {self.events} {self.other}")

@@ -15,7 +15,7 @@ import threading
 
 import pytest
 from conftest import BUILD
-from waiting import any_moment
+from waiting import PATIENCE, any_moment
 
 KILLS = int(os.environ.get("WHIRR_KILLS", "200"))
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
@@ -132,15 +132,15 @@ class Writer:
                 self.said += piece
                 self.news.notify_all()
 
-    def wait_for(self, enough, timeout=20):
+    def wait_for(self, enough, timeout=PATIENCE):
         with self.news:
             return self.news.wait_for(lambda: enough(self.said), timeout)
 
     def kill(self):
         if self.process.poll() is None or not self.process.stdout.closed:
             self.process.kill()
-            self.process.wait(timeout=30)
-            self.reader.join(timeout=30)
+            self.process.wait(timeout=PATIENCE)
+            self.reader.join(timeout=PATIENCE)
             self.process.stdout.close()
         return self.said.decode()
 

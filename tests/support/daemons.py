@@ -11,7 +11,7 @@ import threading
 import time
 
 from isolation import WHIRR, environment
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 
 class Reply:
@@ -27,12 +27,12 @@ class Reply:
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=10)
+        super().__init__("localhost", timeout=PATIENCE)
         self.path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10)
+        self.sock.settimeout(PATIENCE)
         self.sock.connect(self.path)
 
 
@@ -47,7 +47,7 @@ class Daemon:
         self.ready = threading.Event()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
-        assert self.ready.wait(30), self.log()
+        assert self.ready.wait(PATIENCE), self.log()
 
     def read(self):
         for line in self.process.stderr:
@@ -75,7 +75,7 @@ class Daemon:
         return self.env["WHIRR_SERVER_SOCKET"]
 
     def connection(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def ask(self, method, path, body=None, unix=False, **headers):
         connection = UnixConnection(self.sock) if unix else self.connection()
@@ -103,7 +103,7 @@ class Daemon:
                     answer += piece
             return answer
 
-    def wait_log(self, pattern, timeout=20):
+    def wait_log(self, pattern, timeout=PATIENCE):
         return eventually(lambda: next((l for l in list(self.lines) if re.search(pattern, l)), None), timeout, self.log)
 
     def wait_age(self, seconds):

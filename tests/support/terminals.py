@@ -29,7 +29,7 @@ class Terminal:
         return text.replace("'", "\"")
 
     def tmux(self, *args):
-        return subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True, timeout=20, check=True,
+        return subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True, timeout=PATIENCE, check=True,
                               env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}).stdout
 
     def screen(self, *options):
@@ -62,7 +62,7 @@ class Terminal:
         return int(self.log.read_text().split()[1])
 
     def close(self):
-        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=20, check=False)
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=PATIENCE, check=False)
 
 
 @pytest.fixture
