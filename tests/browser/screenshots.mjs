@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of the dashboard, for looking at and for the README: node tests/browser/screenshots.mjs FOLDER [NAME...]
-// What it shows is simulated. docs/images/ has the two of the README: node tests/browser/screenshots.mjs docs/images readme-light readme-dark
+// What it shows is simulated. docs/images/ has the two of the README: node tests/browser/screenshots.mjs docs/images dashboard dashboard-dark
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { Daemon, maker, openBrowser } from "./support.mjs";
 
-const WIDE = { width: 1280, height: 900 }, PHONE = { width: 390, height: 844 }, README = { width: 1160, height: 720 };
+const WIDE = { width: 1280, height: 900 }, PHONE = { width: 390, height: 844 }, README = { width: 1280, height: 740 };
 const MIXED = { source: "sim:gpus=4,scenario=mixed", past: ["600", "gpus=4,scenario=mixed", "30"] };
 const OVERHEAT = { source: "sim:gpus=2,scenario=overheat,start=600", past: ["130", "gpus=2,scenario=overheat", "20"] };
 const clickGpu = async (page) => { await page.getByRole("button", { name: "GPU 0", exact: true }).click(); };
@@ -34,8 +34,8 @@ const PICTURES = {
   "login": { source: "sim", page: "/login" },
   "docs-dark": { source: "sim", page: "/docs", scheme: "dark" },
   "plain": { source: MIXED.source, page: "/plain" },
-  "readme-light": { ...MIXED, size: README, webp: true },
-  "readme-dark": { ...OVERHEAT, size: README, scheme: "dark", webp: true },
+  "dashboard": { ...MIXED, size: README, webp: true },
+  "dashboard-dark": { ...OVERHEAT, size: README, scheme: "dark", webp: true },
 };
 
 const [folder = ".", ...names] = process.argv.slice(2);
@@ -53,6 +53,7 @@ for (const name of names.length ? names : Object.keys(PICTURES)) {
     await page.waitForFunction(() => performance.now() > 4000); // after a few samples
     await p.then?.(page);
     if (p.then) await page.waitForFunction(() => performance.getEntriesByName("charts", "measure").some((m) => performance.now() > m.startTime + m.duration + 1500));
+    await page.evaluate(() => { const host = document.querySelector(".host"); if (host) host.textContent = "desk"; }); // whoever makes them
     const file = path.join(folder, `${name}.${p.webp ? "webp" : "png"}`);
     if (p.webp) { // playwright has no webp; the browser has
       const cdp = await context.newCDPSession(page);
