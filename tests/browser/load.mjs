@@ -6,6 +6,11 @@ export function fakeFeed() {
   const real = Date.now.bind(Date);
   let ahead = 0;
   Date.now = () => real() + ahead;
+  // The page gathers what arrives within 40 ms and draws it at once; here it draws when told to.
+  const later = window.setTimeout.bind(window);
+  let waiting = null;
+  window.setTimeout = (work, ms, ...rest) => (ms === 40 ? ((waiting = work), 2 ** 30) : later(work, ms, ...rest));
+  window.drawNow = () => { const work = waiting; waiting = null; work?.(); };
   window.WebSocket = class {
     constructor() {
       window.feed = (summary, seconds) => {
@@ -33,6 +38,7 @@ export function feed(page, samples, seconds = 1) {
       }
       const begin = performance.now();
       window.feed(summary, apart);
+      window.drawNow();
       await null; // preact draws in a microtask
       await null;
       void document.body.offsetHeight;

@@ -6,7 +6,7 @@ import type { Level } from "./model";
 import { Mark, Section } from "./parts";
 import type { State } from "./store";
 import { useAction } from "./token";
-import type { Alert } from "./types";
+import type { Alert, Notifier } from "./types";
 
 const alertLevel = (severity: string): Level => (severity === "critical" ? "bad" : severity === "warning" ? "warn" : "good");
 
@@ -24,6 +24,20 @@ function Line({ a, silence }: { a: Alert; silence: () => void }) {
   );
 }
 
+/** Who is told, and when not. */
+function Told({ list }: { list: Notifier[] }) {
+  if (!list.length) return <p class="dim">Nobody is notified: <code>whirr notify add</code></p>;
+  return (
+    <ul class="plain" aria-label="Notifiers">{list.map((n) => (
+      <li key={n.name} class="dim">
+        {n.name} ({n.type}) is notified{n.quiet.length ? `, but not in quiet hours: ${n.quiet.join("; ")}` : ""}.
+        {n.held > 0 && ` ${n.held} notification${n.held === 1 ? " waits" : "s wait"}${n.held_until ? ` until ${clock(Date.parse(n.held_until))}` : ""}.`}
+        {n.last_error && <span class="lv warn"> {n.last_error}</span>}
+      </li>
+    ))}</ul>
+  );
+}
+
 export function AlertsPanel({ s }: { s: State }) {
   const act = useAction();
   const [span, setSpan] = useState(SPANS[0]!);
@@ -37,6 +51,7 @@ export function AlertsPanel({ s }: { s: State }) {
         <li key={x.id}><span class="dim">Silenced until {clock(Date.parse(x.until))}: {Object.entries(x.matchers).map(([k, v]) => `${k}=${v}`).join(", ")}{x.comment ? ` (${x.comment})` : ""}</span>{" "}
           <button type="button" class="small" onClick={() => act.run("/api/alerts/silence", { remove: x.id })} aria-label={`End silence ${x.id}`}>End</button></li>
       ))}</ul>}
+      <Told list={s.notifiers} />
       {act.form}{act.note && <p role="alert" class="lv bad">{act.note}</p>}
     </Section>
   );

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { connect, get, type Link, Refused } from "./live";
 import { gpusAt, merge, type Place, readPlace, THEN, writePlace } from "./model";
-import type { Alerts, Forecast, Gpu, HealthVerdict, History, Life, Metrics, PastEvent, Report, SourceStatus, Summary, Why, WhySpan, Worker } from "./types";
+import type { Alerts, Forecast, Gpu, HealthVerdict, History, Life, Metrics, Notifier, PastEvent, Report, SourceStatus, Summary, Why, WhySpan, Worker } from "./types";
 
 export interface State {
   place: Place;
@@ -18,6 +18,7 @@ export interface State {
   sources: SourceStatus[];
   health: HealthVerdict[];
   alerts: Alerts;
+  notifiers: Notifier[];
   workers: Worker[];
   forecast: Forecast | null;
   lives: Life[]; // of the last hour
@@ -31,14 +32,25 @@ export interface State {
 
 let state: State = {
   place: readPlace(location.search), link: "connecting", retryAt: null, host: "", sampleAt: null, receivedAt: null, interval: 5, gpus: null, why: null,
-  sources: [], health: [], alerts: { alerts: [], silences: [] }, workers: [], forecast: null, lives: [], hour: null, past: null, span: null, busy: false, error: null,
+  sources: [], health: [], alerts: { alerts: [], silences: [] }, notifiers: [], workers: [], forecast: null, lives: [], hour: null, past: null, span: null, busy: false, error: null,
   history: true,
 };
 const watchers = new Set<(s: State) => void>();
 
-export function set(change: Partial<State>): void {
-  state = { ...state, ...change };
+let drawing = 0;
+const TOGETHER = 40; // ms
+
+function draw(): void {
+  clearTimeout(drawing);
+  drawing = 0;
   for (const w of watchers) w(state);
+}
+
+/** A sample, its answer and its processes arrive a few milliseconds apart and are drawn together; what a person did is drawn at once. */
+export function set(change: Partial<State>, now = false): void {
+  state = { ...state, ...change };
+  if (now) draw();
+  else if (!drawing) drawing = window.setTimeout(draw, TOGETHER);
 }
 
 export const current = (): State => state;
@@ -99,17 +111,25 @@ function sample(summary: Summary, interval: number | null): void {
 
 const guarded = () => quiet(get<{ workers: Worker[] }>("/api/guard").then((g) => set({ workers: g.workers })));
 
+/** What the tiles show beside the figures; the page asks for it before the script is there. */
+const judged = () => Promise.all([
+  quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
+  quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
+]);
+
+const told = () => Promise.all([
+  quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts }))),
+  quiet(get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => set({ notifiers: n.notifiers }))),
+  guarded(),
+]);
+
 export async function refreshSides(): Promise<void> {
-  await Promise.all([
-    quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
-    quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts }))),
-    guarded(),
-    quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
-  ]);
+  await Promise.all([judged(), told()]);
 }
 
+const lives = () => quiet(get<{ processes: Life[] }>("/api/history/processes?since=-1h&limit=2000").then((h) => set({ lives: h.processes.filter((l) => !l.ended) })));
+
 async function hour(): Promise<void> {
-  void quiet(get<{ processes: Life[] }>("/api/history/processes?since=-1h&limit=2000").then((h) => set({ lives: h.processes.filter((l) => !l.ended) })));
   try {
     const hour = await get<History>("/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120");
     set({ hour });
@@ -161,7 +181,7 @@ let wish = 0;
 
 /** Goes to a moment or a range; `settle` waits for a hand that still moves. */
 export function go(place: Place, how: "push" | "replace" = "push", settle = 0): void {
-  set({ place });
+  set({ place }, true);
   const url = location.pathname + writePlace(place) + location.hash;
   history[how === "push" ? "pushState" : "replaceState"](null, "", url);
   clearTimeout(wish);
@@ -176,25 +196,37 @@ function embedded<T>(id: string): T | null {
   return element ? (JSON.parse(element.textContent!) as T) : null;
 }
 
+/** Done when something was on the screen, or should have been: nothing else comes in between. */
+export const painted = () => new Promise<void>((done) => {
+  setTimeout(done, 500);
+  new PerformanceObserver((list, watch) => {
+    if (list.getEntriesByName("first-contentful-paint").length) { watch.disconnect(); done(); }
+  }).observe({ type: "paint", buffered: true });
+});
+
 /** Done when the first paint is worth it: all is there, or it takes longer than anybody should look at nothing. */
 export async function start(): Promise<void> {
   window.addEventListener("popstate", () => {
-    set({ place: readPlace(location.search) });
+    set({ place: readPlace(location.search) }, true);
     void load();
   });
   const metrics = embedded<Metrics>("first-metrics"), why = embedded<Why>("first-why");
   if (metrics) set(known(metrics));
   if (why) set({ why });
   detailAt = Date.now();
-  const first = Promise.all([hour(), refreshSides(), metrics ? null : detail(), why ? null : explain()]);
+  const first = Promise.all([hour(), judged(), metrics ? null : detail(), why ? null : explain()]);
   void first.then(load);
-  connect({
-    link: (link, retryAt) => set({ link, retryAt }),
-    sample,
-    event: (type) => { if (type === "gpu_health" || type === "alert" || type === "guard") void refreshSides(); },
+  void painted().then(() => {
+    void told();
+    void lives();
+    connect({
+      link: (link, retryAt) => set({ link, retryAt }),
+      sample,
+      event: (type) => { if (type === "gpu_health" || type === "alert" || type === "guard") void refreshSides(); },
+    });
   });
   const visible = (work: () => void) => () => { if (document.visibilityState === "visible" && state.link === "live") work(); };
-  setInterval(visible(() => void hour()), 60e3);
+  setInterval(visible(() => { void hour(); void lives(); }), 60e3);
   setInterval(visible(() => void refreshSides()), 30e3);
   await Promise.race([first, new Promise((done) => setTimeout(done, FIRST_WAIT))]);
 }

@@ -193,6 +193,8 @@ export interface Alert {
 export interface Silence { id: string; matchers: Record<string, string>; until: string; comment: string | null }
 export interface Alerts { alerts: Alert[]; silences: Silence[] }
 
+export interface Notifier { name: string; type: string; target: string | null; state: string; held: number; held_until: string | null; quiet: string[]; last_error: string | null }
+
 export interface Worker {
   name: string;
   state: string;
