@@ -79,6 +79,7 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
     static const enum host_metric slow[] = {
         HOST_METRIC_cpu_temp_mdegc,     HOST_METRIC_cpu_pressure_permille, HOST_METRIC_mem_pressure_permille,
         HOST_METRIC_mem_stall_permille, HOST_METRIC_io_pressure_permille,  HOST_METRIC_io_stall_permille,
+        HOST_METRIC_ambient_temp_mdegc,
     };
     if (m->measured && mono_since_ms(now, m->slow_at) < SLOW_MS) {
         keep(&m->last, out, slow, ARRAY_LEN(slow));
@@ -87,6 +88,7 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
     }
     read_name(m->env, out);
     machine_read_temperature(m, out);
+    machine_read_air(m, out);
     machine_read_pressure(m->env, out);
     m->slow_at = now;
 }

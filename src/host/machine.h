@@ -47,11 +47,15 @@ struct machine {
     struct power_zone zones[ZONES_MAX];
     int zone_count;               /* -1: not looked for yet */
     char meter[SENSOR_PATH_SIZE]; /* of the host's power; "" none */
+    bool air_known;               /* the sensor was looked for */
+    char air[SENSOR_PATH_SIZE];   /* of the air around the host; "" none */
     struct host last;             /* its rates are given while the window is too short */
 };
 
 void machine_read_cpu(struct machine *m, struct host *out, bool new_window);
 void machine_read_temperature(struct machine *m, struct host *out);
+/* The air around the host, where a sensor is labeled so. */
+void machine_read_air(struct machine *m, struct host *out);
 void machine_read_memory(const struct env *env, struct host *out);
 void machine_read_load(const struct env *env, struct host *out);
 void machine_read_pressure(const struct env *env, struct host *out);

@@ -29,12 +29,38 @@ struct learning {
     size_t columns[COLUMNS];
     struct baseline_learner *learner; /* of the GPU in hand */
     int minutes;                      /* that a point stands for */
+    int64_t host_id;
+    size_t air_column;
+    struct air {
+        int64_t at_ms, mdegc;
+    } * air; /* around the host, of the piece in hand, oldest first */
+    size_t air_count, air_next;
     struct error *err;
 };
 
 static struct reading mean(const struct aggregate *a)
 {
     return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
+}
+
+enum { AIR_MAX = PIECE_DAYS * 1440 + 2 };
+
+static int take_air(void *user, const struct store_point *point)
+{
+    struct learning *l = user;
+    const struct aggregate *a = &point->values[0];
+    if (a->count && l->air_count < AIR_MAX)
+        l->air[l->air_count++] = (struct air){point->at.ms, a->sum / a->count};
+    return 0;
+}
+
+/* Points of both come in the order of time, at the same steps. */
+static struct reading air_at(struct learning *l, int64_t at_ms)
+{
+    while (l->air_next < l->air_count && l->air[l->air_next].at_ms < at_ms)
+        l->air_next++;
+    return l->air_next < l->air_count && l->air[l->air_next].at_ms == at_ms ? reading_ok(l->air[l->air_next].mdegc)
+                                                                            : reading_absent(READING_UNREAD);
 }
 
 static int take_point(void *user, const struct store_point *point)
@@ -51,7 +77,8 @@ static int take_point(void *user, const struct store_point *point)
                                      .fan_permille = mean(&v[FAN]),
                                      .util_permille = mean(&v[UTIL]),
                                      .clock_graphics_khz = mean(&v[CLOCK_GRAPHICS]),
-                                     .clock_memory_khz = mean(&v[CLOCK_MEMORY])};
+                                     .clock_memory_khz = mean(&v[CLOCK_MEMORY]),
+                                     .ambient_mdegc = air_at(l, point->at.ms)};
     baseline_learn(l->learner, &row);
     return 0;
 }
@@ -67,7 +94,15 @@ static int learn_span(struct learning *l, int64_t gpu_id, int64_t since_ms, int6
                                         .step_ms = step_ms,
                                         .columns = l->columns,
                                         .column_count = COLUMNS};
-        int rc = store_series(l->s, &plot, take_point, l, l->err);
+        struct store_plot air = plot;
+        air.series = SERIES_HOST;
+        air.subject = l->host_id;
+        air.columns = &l->air_column;
+        air.column_count = 1;
+        l->air_count = l->air_next = 0;
+        int rc = store_series(l->s, &air, take_air, l, l->err);
+        if (rc == 0)
+            rc = store_series(l->s, &plot, take_point, l, l->err);
         if (rc < 0)
             return rc;
     }
@@ -110,7 +145,16 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
         all->zone_ms = tm.tm_gmtoff * MS_PER_S;
     for (size_t i = 0; i < COLUMNS; i++)
         l.columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
-    int rc = store_gpus(s, host, learn_gpu, &l, err);
+    AUTO_FREE struct air *air = calloc(AIR_MAX, sizeof *air);
+    struct store_host known;
+    if (!air)
+        return error_set(err, -ENOMEM, "out of memory");
+    l.air = air;
+    l.air_column = (size_t)series_find(SERIES_HOST, "ambient_temp_mdegc");
+    int rc = store_find_host(s, host, &known, err);
+    l.host_id = known.id;
+    if (rc == 0)
+        rc = store_gpus(s, host, learn_gpu, &l, err);
     if (rc < 0)
         return rc;
     *ret = TAKE(all);

@@ -74,7 +74,8 @@ CAUSE = {"code": str, "text": str, "confidence": NUMBER, "evidence": [str], "pid
 DRIFT = {"text": str, "celsius_per_month": NUMBER, "fan_percent_per_month": NUMBER, "power_watts": NUMBER, "since": TIME, "until": TIME,
          "days": int, "strong": bool}
 USUAL = {"confidence": NUMBER, "days": int, "days_needed": int, "since": TIME, "began_with": str, "temperature_celsius": Null(NUMBER),
-         "temperature_low_celsius": Null(NUMBER), "temperature_high_celsius": Null(NUMBER), "at_more_power": bool, "fan_percent": Null(NUMBER),
+         "temperature_low_celsius": Null(NUMBER), "temperature_high_celsius": Null(NUMBER), "at_more_power": bool, "ambient_celsius": Null(NUMBER),
+         "fan_percent": Null(NUMBER),
          "idle_power_watts": Null(NUMBER), "idle_power_high_watts": Null(NUMBER), "utilization_percent": Null(NUMBER), "too_hot": bool,
          "fan_too_fast": bool, "fan_too_slow": bool, "idle_power_too_high": bool, "drift": Null(DRIFT)}
 FINDING = {"code": str, "text": str, "pid": Null(int)}

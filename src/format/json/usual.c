@@ -60,6 +60,7 @@ void json_usual(struct json_writer *j, const struct usual *u)
     key_reading(j, "temperature_low_celsius", u->temp_low_mdegc, 1e-3);
     key_reading(j, "temperature_high_celsius", u->temp_high_mdegc, 1e-3);
     jw_key_bool(j, "at_more_power", u->at_more_power);
+    key_reading(j, "ambient_celsius", u->ambient_mdegc, 1e-3);
     key_reading(j, "fan_percent", u->fan_permille, 0.1);
     key_reading(j, "idle_power_watts", u->idle_power_mw, 1e-3);
     key_reading(j, "idle_power_high_watts", u->idle_power_high_mw, 1e-3);
@@ -103,6 +104,7 @@ void usual_from_json(const json_t *json, struct usual *ret)
                           .temp_low_mdegc = take_reading(json, "temperature_low_celsius", 1e-3),
                           .temp_high_mdegc = take_reading(json, "temperature_high_celsius", 1e-3),
                           .at_more_power = json_is_true(json_object_get(json, "at_more_power")),
+                          .ambient_mdegc = take_reading(json, "ambient_celsius", 1e-3),
                           .fan_permille = take_reading(json, "fan_percent", 0.1),
                           .idle_power_mw = take_reading(json, "idle_power_watts", 1e-3),
                           .idle_power_high_mw = take_reading(json, "idle_power_high_watts", 1e-3),

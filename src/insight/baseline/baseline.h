@@ -28,7 +28,7 @@ struct baseline_row {
     struct wall at;
     int minutes; /* 1 or 60 */
     struct reading power_mw, power_min_mw, power_max_mw, power_limit_mw, temp_mdegc, fan_permille, util_permille,
-        clock_graphics_khz, clock_memory_khz;
+        clock_graphics_khz, clock_memory_khz, ambient_mdegc;
 };
 
 /* A value over the days: the middle, and where most days lie. */
@@ -55,6 +55,7 @@ struct baseline {
     int days;               /* with any row */
     int64_t power_limit_mw; /* 0: the GPU gives none, then nothing is known by power */
     struct baseline_band temp_mdegc[BASELINE_BINS], fan_permille[BASELINE_BINS];
+    struct baseline_band rise_mdegc[BASELINE_BINS]; /* above the air around the host, on days that have it */
     struct baseline_band idle_power_mw, idle_temp_mdegc, idle_clock_graphics_khz, idle_clock_memory_khz;
     struct baseline_band util_permille[24]; /* by hour of the day */
     struct baseline_drift drift;
@@ -88,7 +89,8 @@ struct usual {
     struct wall since;
     enum baseline_start start;
     struct reading temp_low_mdegc, temp_mdegc, temp_high_mdegc, fan_permille; /* at the power of this moment */
-    bool at_more_power; /* it never worked at this power for long: these are of the next higher one that is known */
+    struct reading ambient_mdegc; /* these are of air so warm; absent: of whatever the air was */
+    bool at_more_power;           /* it never worked at this power for long: these are of the next higher one that is known */
     struct reading idle_power_mw, idle_power_high_mw;
     struct reading util_permille;       /* at this hour of the day */
     bool too_hot, too_fast, fan_behind; /* hotter than usual; fan faster; fan slower, so that heat is no wonder */
@@ -96,10 +98,11 @@ struct usual {
     struct baseline_drift drift;
 };
 
-/* b may be NULL: nothing is known. hour: of local time, -1 unknown. */
-void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct usual *ret);
+/* b may be NULL: nothing is known. hour: of local time, -1 unknown. ambient: of the air now. */
+void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct reading ambient, struct usual *ret);
 /* The same for a GPU of a host; all may be NULL. */
-void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct usual *ret);
+void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct reading ambient,
+                     struct usual *ret);
 
 /* "2 °C more each month at 300 W since August"; "" without a rise. */
 enum { DRIFT_WORDS = 120 };

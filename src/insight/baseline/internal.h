@@ -16,7 +16,7 @@ static inline int64_t mean_of(const struct mean *m)
 
 struct day {
     int64_t number; /* since 1970, local */
-    struct mean power[BASELINE_BINS], temp[BASELINE_BINS], fan[BASELINE_BINS];
+    struct mean power[BASELINE_BINS], temp[BASELINE_BINS], fan[BASELINE_BINS], rise[BASELINE_BINS];
     struct mean util[24];
     struct mean idle_power, idle_temp, idle_clock_graphics, idle_clock_memory;
 };

@@ -38,7 +38,7 @@ static bool known(const struct baseline_band *band)
     return band->days >= BASELINE_DAYS_NEEDED;
 }
 
-static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct usual *ret)
+static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct reading ambient, struct usual *ret)
 {
     int64_t power, limit, temp, fan;
     if (!reading_get(gpu->power_mw, &power) || power < 0 || !b->power_limit_mw)
@@ -54,7 +54,17 @@ static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct u
         at++;
     if (at == BASELINE_BINS)
         return;
+    struct baseline_band warmed = b->rise_mdegc[at];
     const struct baseline_band *heat = &b->temp_mdegc[at], *speed = &b->fan_permille[at];
+    int64_t air;
+    /* In a warmer room a GPU is warmer by as much: not its fault, and not its cooling's. */
+    if (known(&warmed) && reading_get(ambient, &air)) {
+        warmed.low += air;
+        warmed.typical += air;
+        warmed.high += air;
+        heat = &warmed;
+        ret->ambient_mdegc = ambient;
+    }
     ret->at_more_power = at > bin;
     ret->days = heat->days;
     ret->temp_low_mdegc = reading_ok(heat->low);
@@ -85,7 +95,7 @@ static void judge_idle(const struct baseline *b, const struct gpu *gpu, struct u
                        power > b->idle_power_mw.high + room;
 }
 
-void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct usual *ret)
+void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct reading ambient, struct usual *ret)
 {
     *ret = (struct usual){0};
     if (!b)
@@ -94,7 +104,7 @@ void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, s
     ret->start = b->start;
     ret->drift = b->drift;
     if (gpu->state == GPU_OK) {
-        judge_heat(b, gpu, ret);
+        judge_heat(b, gpu, ambient, ret);
         judge_idle(b, gpu, ret);
     }
     if (hour >= 0 && hour < 24 && known(&b->util_permille[hour]))
@@ -104,10 +114,10 @@ void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, s
         ret->days = b->days;
 }
 
-void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct usual *ret)
+void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct reading ambient, struct usual *ret)
 {
     int hour = all && now.ms > 0 ? (int)((now.ms + all->zone_ms) / 3600000 % 24) : -1;
-    baseline_judge(baselines_find(all, &gpu->id), gpu, hour, ret);
+    baseline_judge(baselines_find(all, &gpu->id), gpu, hour, ambient, ret);
 }
 
 const char *baseline_start_name(enum baseline_start start)

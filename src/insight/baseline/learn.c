@@ -203,6 +203,9 @@ void baseline_learn(struct baseline_learner *l, const struct baseline_row *row)
     add(&day->power[bin], row->power_mw, row->minutes);
     add(&day->temp[bin], row->temp_mdegc, row->minutes);
     add(&day->fan[bin], row->fan_permille, row->minutes);
+    int64_t temp, air;
+    if (reading_get(row->temp_mdegc, &temp) && reading_get(row->ambient_mdegc, &air))
+        add(&day->rise[bin], reading_ok(temp - air), row->minutes);
 }
 
 /* ---- bands ---- */
@@ -239,6 +242,7 @@ void baseline_conclude(struct baseline_learner *l, struct baseline *ret)
     for (size_t i = 0; i < BASELINE_BINS; i++) {
         band(l, offsetof(struct day, temp) + i * sizeof(struct mean), &ret->temp_mdegc[i]);
         band(l, offsetof(struct day, fan) + i * sizeof(struct mean), &ret->fan_permille[i]);
+        band(l, offsetof(struct day, rise) + i * sizeof(struct mean), &ret->rise_mdegc[i]);
     }
     for (size_t i = 0; i < ARRAY_LEN(ret->util_permille); i++)
         band(l, offsetof(struct day, util) + i * sizeof(struct mean), &ret->util_permille[i]);

@@ -281,7 +281,7 @@ static void judge_listed(const struct health_history *h, struct health_verdict *
     card->listed = true;
     card->simulated = gpu->simulated;
     v->activity = gpu->activity;
-    baselines_judge(h->usual, gpu, now->taken_at, &v->usual);
+    baselines_judge(h->usual, gpu, now->taken_at, now->host.ambient_temp_mdegc, &v->usual);
     card->last_seen = now->taken_at;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
     if (!gpu->released)

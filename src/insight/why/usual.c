@@ -48,6 +48,8 @@ static void support_usual_heat(struct cause_draft *d, const struct usual *u)
 {
     support(d, 0.7 * u->confidence, "%lld °C is usual %s (%lld to %lld °C on %d days)", words_whole(u->temp_mdegc.value, 1000),
             at_power(u), words_whole(u->temp_low_mdegc.value, 1000), words_whole(u->temp_high_mdegc.value, 1000), u->days);
+    if (u->ambient_mdegc.state == READING_OK)
+        support(d, 0, "in air of %lld °C", words_whole(u->ambient_mdegc.value, 1000));
 }
 
 static void support_drift(struct cause_draft *d, const struct usual *u)

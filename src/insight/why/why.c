@@ -38,7 +38,7 @@ static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const
 {
     struct facts f;
     part->gpu_index = gpu->index;
-    baselines_judge(usual, gpu, now->taken_at, &part->usual);
+    baselines_judge(usual, gpu, now->taken_at, now->host.ambient_temp_mdegc, &part->usual);
     if (gpu->state == GPU_OK) {
         facts_collect(&f, now, gpu, past);
         f.over = over;

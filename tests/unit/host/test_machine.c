@@ -270,6 +270,41 @@ static void without_swap_nothing_is_swapped(void **state)
     machine_free(m);
 }
 
+static void the_air_is_a_sensor_that_is_labeled_so(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/sys/class/hwmon/hwmon0/name", "nct6798\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon0/temp1_label", "SYSTIN\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon0/temp1_input", "41000\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_equal(h.ambient_temp_mdegc.state, READING_UNSUPPORTED); /* inside of the case is no ambient */
+    machine_free(m);
+    sysroot_write(&s, "/sys/class/hwmon/hwmon3/name", "dell_smm\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon3/temp1_label", "CPU\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon3/temp1_input", "61000\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon3/temp3_label", "Ambient\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon3/temp3_input", "27000\n");
+    m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_int_equal(h.ambient_temp_mdegc.value, 27000);
+    sysroot_write(&s, "/sys/class/hwmon/hwmon3/temp3_input", "127000\n"); /* nobody lives there */
+    clock_manual_advance_ms(&s.clock, 5000);
+    machine_sample(m, &h);
+    assert_int_equal(h.ambient_temp_mdegc.state, READING_FAILED);
+    machine_free(m);
+    sysroot_remove(&s, "/sys/class/hwmon");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon0/name", "w1_slave_temp\n");
+    sysroot_write(&s, "/sys/class/hwmon/hwmon0/temp1_input", "22500\n");
+    m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_int_equal(h.ambient_temp_mdegc.value, 22500);
+    machine_free(m);
+}
+
 static void the_hottest_package_is_the_cpus_temperature(void **state)
 {
     (void)state;
@@ -445,6 +480,7 @@ int main(void)
         TEST(pressure_is_the_kernels_own_average),
         TEST(the_busiest_disk_counts_not_the_sum_of_all),
         TEST(without_swap_nothing_is_swapped),
+        TEST(the_air_is_a_sensor_that_is_labeled_so),
         TEST(the_hottest_package_is_the_cpus_temperature),
         TEST(packages_and_their_memory_add_up_and_wrap_around),
         TEST(a_meter_or_the_platform_is_the_whole_host),

@@ -13,6 +13,7 @@ struct course {
     int days, limit_day, fan_day;  /* from that day on another limit or fan curve; 0: never */
     double dust, season, fan_dust; /* degrees a day at work; at work and at rest; permille of fan a day */
     int every;                     /* works on every so many-th day; 0: each */
+    bool air;                      /* a sensor has the air around the host: 22 °C and the season */
 };
 
 static int64_t noise(unsigned *seed, int64_t most)
@@ -43,6 +44,8 @@ static void learn_day(struct baseline_learner *l, const struct course *c, int d,
                                    .util_permille = reading_ok(work ? 980 : 0),
                                    .clock_graphics_khz = reading_ok(work ? 2500000 : 210000),
                                    .clock_memory_khz = reading_ok(work ? 10501000 : 405000)};
+        if (c->air)
+            row.ambient_mdegc = reading_ok((int64_t)((22 + c->season * d) * 1000));
         baseline_learn(l, &row);
     }
 }
@@ -60,6 +63,8 @@ static struct baseline learn(struct course c)
     return b;
 }
 
+static struct reading air_now; /* absent */
+
 static struct usual judge(const struct baseline *b, int64_t power_mw, int64_t temp_mdegc, int64_t util)
 {
     static struct gpu gpu;
@@ -69,7 +74,7 @@ static struct usual judge(const struct baseline *b, int64_t power_mw, int64_t te
     gpu.power_limit_mw = reading_ok(b->power_limit_mw);
     gpu.temp_mdegc = reading_ok(temp_mdegc);
     gpu.util_permille = reading_ok(util);
-    baseline_judge(b, &gpu, 19, &u);
+    baseline_judge(b, &gpu, 19, air_now, &u);
     return u;
 }
 
@@ -142,7 +147,7 @@ static void too_short_a_history_calls_nothing_usual(void **state)
     /* Many days, but work on few of them */
     b = learn((struct course){.days = 30, .every = 6});
     assert_false(judge(&b, 300000, 99000, 980).too_hot);
-    baseline_judge(NULL, &(struct gpu){.state = GPU_OK}, 3, &u);
+    baseline_judge(NULL, &(struct gpu){.state = GPU_OK}, 3, reading_absent(READING_UNREAD), &u);
     assert_int_equal(u.days, 0);
 }
 
@@ -180,6 +185,30 @@ static void a_warm_summer_is_not_dust(void **state)
     assert_false(b.drift.rising);
 }
 
+static void a_warm_room_is_not_the_fault_of_the_cooling(void **state)
+{
+    (void)state;
+    struct baseline b = learn((struct course){.days = 30, .season = 0.3, .air = true}),
+                    blind = learn((struct course){.days = 30, .season = 0.3});
+    air_now = reading_ok(31000);
+    struct usual u = judge(&b, 300000, 81000, 980);
+    assert_false(u.too_hot);
+    NEAR(u.temp_mdegc.value, 81000, 1000);
+    assert_int_equal(u.ambient_mdegc.value, 31000);
+    air_now = reading_ok(22000); /* the same heat in cool air is another matter */
+    u = judge(&b, 300000, 82000, 980);
+    NEAR(u.temp_mdegc.value, 72000, 1000);
+    assert_true(u.too_hot);
+    /* Without the sensor now, or in the history, the days stand for the air. */
+    u = judge(&blind, 300000, 82000, 980);
+    assert_int_equal(u.ambient_mdegc.state, READING_UNREAD);
+    assert_false(u.too_hot);
+    air_now = (struct reading){0};
+    u = judge(&b, 300000, 82000, 980);
+    assert_int_equal(u.ambient_mdegc.state, READING_UNREAD);
+    assert_false(u.too_hot);
+}
+
 static void a_new_fan_curve_starts_a_new_baseline(void **state)
 {
     (void)state;
@@ -211,7 +240,7 @@ static void another_power_limit_starts_a_new_baseline(void **state)
     gpu.power_mw = reading_ok(300000);
     gpu.power_limit_mw = reading_ok(350000);
     gpu.temp_mdegc = reading_ok(95000);
-    baseline_judge(&b, &gpu, 19, &u);
+    baseline_judge(&b, &gpu, 19, reading_absent(READING_UNREAD), &u);
     assert_false(u.too_hot);
 }
 
@@ -275,6 +304,7 @@ int main(void)
         TEST(dust_is_a_slow_rise_at_the_same_power),
         TEST(a_fan_that_works_harder_each_month_is_dust_too),
         TEST(a_warm_summer_is_not_dust),
+        TEST(a_warm_room_is_not_the_fault_of_the_cooling),
         TEST(a_new_fan_curve_starts_a_new_baseline),
         TEST(another_power_limit_starts_a_new_baseline),
         TEST(hours_count_where_their_power_was_steady),
