@@ -11,11 +11,11 @@ from isolation import WHIRR, environment
 from tsdb import Prometheus, VictoriaMetrics
 from waiting import eventually
 
-HOSTS, GPUS, GIB = 300, 8, 2**30
+HOSTS, GPUS, GIB = 300, 4, 2**30
 
 
 def exposition():
-    """What 300 hosts of 8 GPUs would say: gpu17 has lost one, gpu42 throttles, gpu99 is held but idle, gpu200 has room for 60 GiB."""
+    """What 300 hosts of 4 GPUs would say: gpu17 has lost one, gpu42 throttles, gpu99 is held but idle, gpu200 has room for 60 GiB."""
     lines = {}
 
     def add(name, labels, value):
@@ -85,16 +85,16 @@ def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
     done = ask("status", "--fleet", fleet.url)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
-    assert lines[0].startswith("300 hosts, 2400 GPUs, ") and "959.6 kW" in lines[0]
-    assert lines[0].endswith(": 1 lost, 1 throttling, 8 held but idle, 1 host not answering")
+    assert lines[0].startswith("300 hosts, 1200 GPUs, ") and "479.6 kW" in lines[0]
+    assert lines[0].endswith(": 1 lost, 1 throttling, 4 held but idle, 1 host not answering")
     assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
     assert lines[3].split()[0] == "gpu42" and "GPU 1 is throttling (software t" in lines[3]
-    assert lines[4].split()[0] == "gpu99" and "8 GPUs are held but idle (560" in lines[4]
+    assert lines[4].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[4]
     assert "and 260 more hosts; --all shows them" in lines[-1]
     assert all(len(line) <= 120 for line in lines)
     assert len(ask("status", "--fleet", fleet.url, "--all").stdout.splitlines()) == 302
     hosts = {h["host"]: h for h in json.loads(ask("status", "--fleet", fleet.url, "--json").stdout)["hosts"]}
-    assert hosts["gpu5"]["memory_used_mb"] == 8 * 70 * 1024 and len(hosts) == HOSTS  # an instance is a part of its GPU
+    assert hosts["gpu5"]["memory_used_mb"] == 4 * 70 * 1024 and len(hosts) == HOSTS  # an instance is a part of its GPU
 
 
 def test_why_names_only_what_is_unusual(fleet, ask):
@@ -107,12 +107,12 @@ def test_why_names_only_what_is_unusual(fleet, ask):
 def test_where_do_60_gib_fit(fleet, ask):
     done = ask("fit", "60GiB", "--fleet", fleet.url)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[0] == "60.0 GiB fit on 8 GPUs:", done
+    assert done.returncode == 0 and lines[0] == "60.0 GiB fit on 4 GPUs:", done
     assert lines[2].split()[:2] == ["gpu200", "0"] and "70.0" in lines[2]
     no = ask("fit", "79GiB", "--fleet", fleet.url)
     assert no.returncode == 1 and "fit nowhere" in no.stdout and "of gpu200" in no.stdout
     found = json.loads(ask("fit", "60GiB", "--fleet", fleet.url, "--json").stdout)
-    assert found["fits"] and {g["host"] for g in found["gpus"]} == {"gpu200"} and len(found["gpus"]) == 8
+    assert found["fits"] and {g["host"] for g in found["gpus"]} == {"gpu200"} and len(found["gpus"]) == 4
 
 
 def test_who_has_the_memory(fleet, ask):
@@ -120,11 +120,11 @@ def test_who_has_the_memory(fleet, ask):
     assert len(lines) <= 42 and "python3" in lines[1] and "(unattributed)" not in "".join(lines)
     users = json.loads(ask("ps", "--fleet", fleet.url, "--by", "user", "--json").stdout)["users"]
     assert [u["user"] for u in users] == ["alice", "bob"]
-    assert users[0]["memory_mb"] == (69 * 1599 - 60 * 8) * 1024 and users[0]["power_watts"] == 300 * 1599  # one GPU is lost
+    assert users[0]["memory_mb"] == (69 * 799 - 60 * 4) * 1024 and users[0]["power_watts"] == 300 * 799  # one GPU is lost
     table = ask("ps", "--fleet", fleet.url, "--by", "user").stdout.splitlines()
     assert table[1].split()[0] == "alice" and table[1].split()[-1] == "200" and table[0].split()[-1] == "HOSTS"
     containers = json.loads(ask("ps", "--fleet", fleet.url, "--by", "container", "--json").stdout)["containers"]
-    assert len(containers) == HOSTS and containers[0]["memory_mb"] == 8 * 69 * 1024
+    assert len(containers) == HOSTS and containers[0]["memory_mb"] == 4 * 69 * 1024
     hosts = ask("ps", "--fleet", fleet.url, "--by", "host", "--all").stdout.splitlines()
     assert len(hosts) == HOSTS + 1 and hosts[0].split()[0] == "HOST"
     assert ask("ps", "--by", "pod", "--fleet", fleet.url).returncode == 2
