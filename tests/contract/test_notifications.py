@@ -148,8 +148,8 @@ notify = [{names}]
     d = house.start()
     house.cards(BUSY)
     eventually(lambda: [b["alert"] for b in hook.bodies()] == ["urgent"], explain=d.log)
-    held = eventually(lambda: (n := notifier(d, "ops"))["held"] == 1 and n, explain=d.log)
-    assert held["queued"] == 1 and held["held_until"] and held["quiet"] == [quiet.strip('"')] and held["digest"] == []
+    held = eventually(lambda: (n := notifier(d, "ops"))["held"] == 1 and n["queued"] == 1 and n, explain=d.log)
+    assert held["held_until"] and held["quiet"] == [quiet.strip('"')] and held["digest"] == []
     eventually(lambda: notifier(d, "calm")["held"] == 2, explain=d.log)
     assert not calm.requests
     listed = d.whirr("notify", "list").stdout

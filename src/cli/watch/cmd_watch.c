@@ -41,10 +41,12 @@ static int start(const char *const *argv, pid_t *ret)
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE); /* what we ignore, it does not */
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    /* Held back until it is known to whom they are passed on. */
+    /* Held back until it is known to whom they are passed on, or that they are not for us. */
     sigemptyset(&held);
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGQUIT);
     sigprocmask(SIG_BLOCK, &held, &before);
     posix_spawnattr_setsigmask(&attributes, &before);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
