@@ -146,7 +146,7 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
     for (size_t i = 0; i < COLUMNS; i++)
         l.columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
     AUTO_FREE struct air *air = calloc(AIR_MAX, sizeof *air);
-    struct store_host known;
+    struct store_host known = {0};
     if (!air)
         return error_set(err, -ENOMEM, "out of memory");
     l.air = air;
