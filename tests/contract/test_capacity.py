@@ -100,7 +100,7 @@ def test_tracking_can_be_switched_off(start, tmp_path):
 def test_the_day_before_comes_from_the_history(start, tmp_path):
     file = tmp_path / "history.db"
     first = start("--interval", "0.1", "--store", f"sqlite:{file}", source="sim:gpus=1,scenario=idle")
-    eventually(lambda: first.json("/api/system/gpu-stats/history")["count"] >= 5, explain=first.log)
+    first.wait_stored(5)
     first.stop()
     # Three hours ago, less was free than ever since.
     base = sqlite3.connect(file)

@@ -27,7 +27,7 @@ def kept(request, tmp_path_factory):
     starter = Starter(folder)
     d = starter("--interval", "0.1", "--store", url)
     d.kind, d.store_url = request.param, url
-    eventually(lambda: d.json("/api/system/gpu-stats/history")["count"] >= 30, explain=d.log)
+    d.wait_stored(30)
     yield d
     starter.stop()
 
@@ -123,7 +123,7 @@ def file(tmp_path):
     starter = Starter(tmp_path)
     path = tmp_path / "h.db"
     d = starter("--interval", "0.1", "--store", f"sqlite:{path}")
-    eventually(lambda: d.json("/api/system/gpu-stats/history")["count"] >= 4, explain=d.log)
+    d.wait_stored(4)
     starter.stop()
     return path
 

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from conftest import WHIRR, Starter, environment, eventually
+from conftest import WHIRR, Starter, environment
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def kept(tmp_path_factory):
     file = folder / "history.db"
     d = starter("--interval", "0.1", "--store", f"sqlite:{file}")
     d.file = file
-    eventually(lambda: d.json("/api/system/gpu-stats/history")["count"] >= 30, explain=d.log)
+    d.wait_stored(30)
     with sqlite3.connect(file, timeout=20) as db:
         gpu, host, at = db.execute("SELECT g.id, g.host_id, MAX(s.id) >> 14 FROM gpus g JOIN samples s WHERE g.gpu_index = 0").fetchone()
         db.execute("INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text) VALUES (?, ?, ?, 'xid', 'critical', 79, 'XID 79: off the bus')", (at - 1000, host, gpu))

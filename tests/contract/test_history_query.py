@@ -28,7 +28,7 @@ def begin(starter, folder, **more):
     file = folder / "history.db"
     d = starter("--interval", "0.1", "--store", f"sqlite:{file}", **more)
     d.file = file
-    eventually(lambda: d.json("/api/system/gpu-stats/history")["count"] >= 24, explain=d.log)
+    d.wait_stored(24)
     return d
 
 

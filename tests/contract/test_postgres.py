@@ -104,7 +104,7 @@ def longest_gap():
 
 def test_rows_and_history(keeping):
     d = keeping()
-    eventually(lambda: d.json(PATH)["count"] >= 20, explain=d.log)
+    d.wait_stored(20)
     assert store(d)["kind"] == "postgresql" and store(d)["state"] == "ok"
     assert number("SELECT COUNT(*) FROM gpu_stats WHERE gpu_utilization_percent IS NOT NULL AND recorded_at > now() - interval '1 hour'") >= 20
     d.stop()

@@ -7,7 +7,7 @@ import time
 import pytest
 import recorded
 import shapes
-from conftest import ROOT
+from conftest import ROOT, eventually
 
 FAKE = str(ROOT / "tests" / "fakes" / "nvidia-smi")
 
@@ -75,8 +75,7 @@ def test_a_program_that_hangs_is_killed_with_its_children(smi, tmp_path):
     assert result.code == 0 and time.monotonic() - start < 20
     assert "did not finish within 5 s and was killed" in " ".join((result.out + result.err).split())
     # The stand-in waits for a sleep of its own; neither may be left behind.
-    left = [p for p in pathlib.Path("/proc").glob("[0-9]*/environ") if marks(p, str(tmp_path))]
-    assert left == []
+    eventually(lambda: not [p for p in pathlib.Path("/proc").glob("[0-9]*/environ") if marks(p, str(tmp_path))])
 
 
 def marks(path, text):

@@ -106,6 +106,10 @@ class Daemon:
     def wait_log(self, pattern, timeout=PATIENCE):
         return eventually(lambda: next((l for l in list(self.lines) if re.search(pattern, l)), None), timeout, self.log)
 
+    def wait_stored(self, count, path="/api/system/gpu-stats/history"):
+        """Until so many rows can be read; a server on a busy machine may not answer in time, which is said and tried again."""
+        eventually(lambda: (reply := self.get(path)).status == 200 and reply.json()["count"] >= count, explain=self.log)
+
     def wait_age(self, seconds):
         """Until the newest sample is so old."""
         eventually(lambda: (self.json("/api/health")["gpu_monitoring"]["sample_age_seconds"] or 0) >= seconds, explain=self.log)
