@@ -22,47 +22,50 @@
 enum { INTERVAL_MS = 1000, FIRST_MS = 200, CANNOT_RUN = 126, NOT_FOUND = 127 };
 
 /* A closing session ends the program, not only the one that waits for it. */
-static volatile sig_atomic_t program;
+static volatile sig_atomic_t program, early; /* early: a signal that came before there was a program to pass it to */
 
 static void pass_on(int number)
 {
     if (program > 0)
         kill(program, number);
+    else
+        early = number;
 }
 
 /* ---- the program ---- */
+
+/* What is typed is meant for the program; what is sent to us is passed on. Set before it starts, for all threads: a ^C may come
+ * with its first line. In `defaults` what the program itself must not ignore because of us. */
+static void take_signals(sigset_t *defaults)
+{
+    const struct sigaction passing = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    sigemptyset(defaults);
+    sigaddset(defaults, SIGPIPE);
+    if (signal(SIGINT, SIG_IGN) != SIG_IGN)
+        sigaddset(defaults, SIGINT);
+    if (signal(SIGQUIT, SIG_IGN) != SIG_IGN)
+        sigaddset(defaults, SIGQUIT);
+    sigaction(SIGTERM, &passing, NULL);
+    sigaction(SIGHUP, &passing, NULL);
+}
 
 /* Its exit status when it could not be started, else 0. It keeps the terminal, its files and its place in the process group. */
 static int start(const char *const *argv, pid_t *ret)
 {
     posix_spawnattr_t attributes;
-    sigset_t defaults, held, before;
+    sigset_t defaults;
+    take_signals(&defaults);
     posix_spawnattr_init(&attributes);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE); /* what we ignore, it does not */
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    /* Held back until it is known to whom they are passed on, or that they are not for us. */
-    sigemptyset(&held);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGHUP);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGQUIT);
-    sigprocmask(SIG_BLOCK, &held, &before);
-    posix_spawnattr_setsigmask(&attributes, &before);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     int rc = posix_spawnp(ret, argv[0], NULL, &attributes, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attributes);
     if (rc == 0) {
-        const struct sigaction passing = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
         program = *ret;
-        sigaction(SIGTERM, &passing, NULL);
-        sigaction(SIGHUP, &passing, NULL);
-        signal(SIGINT, SIG_IGN); /* what is typed is meant for the program */
-        signal(SIGQUIT, SIG_IGN);
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0)
+        if (early)
+            kill(program, early);
         return 0;
+    }
     cli_fail("cannot start '%s': %s", argv[0], strerror(rc));
     return rc == ENOENT ? NOT_FOUND : CANNOT_RUN;
 }
