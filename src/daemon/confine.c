@@ -273,7 +273,9 @@ void confine_daemon(const struct config *config, struct confinement *ret)
     }
     if (runs_programs(config, ret->reason, sizeof ret->reason))
         return;
-    int version = confine_places(config), calls = confine_calls();
+    /* Whoever is under Landlock may not look into a process outside of it: ptrace's rules hold for /proc/PID/fd, fdinfo, ns and
+     * cwd, by which GPU processes are found. */
+    int version = config->server.confine_writes ? confine_places(config) : 0, calls = confine_calls();
     ret->landlock = version > 0 ? version : 0;
     ret->seccomp = calls == 0;
     if (version < 0)

@@ -16,7 +16,16 @@
 #include "host/listens.h"
 #include "net/http.h"
 
-enum { SERVERS_MAX = 64, PORTS_MAX = 8, PARENTS_MAX = 4, EVERY_MS = 5000, ASK_WITHIN_MS = 1000, METRICS_MAX = 8 << 20, AGAIN = 12 };
+enum {
+    SERVERS_MAX = 64,
+    PORTS_MAX = 8,
+    PARENTS_MAX = 4,
+    EVERY_MS = 5000,
+    ASK_WITHIN_MS = 1000,
+    METRICS_MAX = 8 << 20,
+    AGAIN = 12,
+    SOON = 12
+};
 
 /* A process on a GPU and the server that it belongs to. */
 struct served {
@@ -26,7 +35,7 @@ struct served {
     uint16_t port;  /* 0: none of its ports has counters */
     bool slots;     /* asked for those instead of metrics */
     bool llama_cpp;
-    int wait; /* rounds until it is looked for again */
+    int wait, tried; /* rounds until it is looked for again, and how often it was */
     struct server_speed speed;
     struct reading tokens_milli;
     bool there; /* in the newest snapshot */
@@ -118,7 +127,7 @@ static bool is_taken(const struct tokens_part *t, const struct served *e, int32_
 static void find_server(struct tokens_part *t, struct served *e)
 {
     int32_t pid = e->pid;
-    e->wait = AGAIN;
+    e->wait = e->tried++ < SOON ? 0 : AGAIN; /* it may be starting */
     e->tokens_milli = reading_absent(READING_UNSUPPORTED);
     for (int up = 0; up < PARENTS_MAX && pid > 1; up++, pid = process_parent(t->env, pid)) {
         uint16_t ports[PORTS_MAX];
