@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """make install and make uninstall: what is put there, and that nothing of it stays."""
+import fnmatch
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -57,3 +59,13 @@ def test_recipes_are_of_this_version(whirr):
     assert f'version = "{version}";' in (ROOT / "packaging/nix/default.nix").read_text()
     assert f'\nversion = "{version}"\n' in (ROOT / "python/pyproject.toml").read_text()
     subprocess.run(["bash", "-n", str(ROOT / "packaging/aur/PKGBUILD")], check=True)
+
+
+def test_packages_have_everything_that_is_installed(installed):
+    """dh_missing and rpmbuild would say so, minutes later: each file is in the list of one Debian and one RPM package."""
+    debian = [line for name in ("whirr", "libwhirr1", "libwhirr-dev") for line in (ROOT / f"packaging/debian/{name}.install").read_text().split()]
+    rpm = re.findall(r"^(?:%dir )?(/\S+|%\{_libdir\}\S+)$", (ROOT / "packaging/rpm/whirr.spec").read_text(), re.M)
+    for name in files(installed):
+        path = re.sub(r"^usr/local/", "usr/", name)
+        assert any(fnmatch.fnmatch(path, f"{pattern}*") for pattern in debian), f"{path} is in no .install file"
+        assert any(fnmatch.fnmatch(f"/{path}", f"{pattern.replace('%{_libdir}', '/usr/lib/*')}*") for pattern in rpm), f"{path} is not in whirr.spec"
