@@ -38,7 +38,7 @@ function activity(g: Gpu): string {
 function fanText(g: Gpu): string {
   const parts = [];
   if (g.fan_percent != null) parts.push(g.fan_percent === 0 && !g.fan_rpm ? "off" : percent(g.fan_percent));
-  if (g.fan_rpm) parts.push(`${Math.round(g.fan_rpm)} rpm`);
+  if (g.fan_rpm) parts.push(`${Math.round(g.fan_rpm)}\u00a0rpm`);
   return parts.join(", ") || DASH;
 }
 
@@ -77,7 +77,7 @@ export function Tile({ g, health, series, from, to, soon, usual, picked, pick, m
           <dd class="gauge"><Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label={full ? `VRAM used, ${full}; hatched: in an hour` : "VRAM used"} soon={grows && g.memory_used_mb != null ? g.memory_used_mb + 60 * grows : null} /></dd></div>
         <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label={`Temperature against its limit${bandText}`} usual={band} /></dd></div>
         <div><dt>Power</dt><dd><Value of={g.power_watts} text={wattsOf(g.power_watts, g.power_limit_watts)} reason={g.absent.power_watts} /></dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
-        <div><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
+        <div class="notes"><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
         <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : slowedBy(g) && g.state === "ok" ? "none" : <Value of={null} text="" reason={g.absent.throttle_reasons ?? (then ? "not stored" : g.state)} />}</dd></div>
       </dl>
       {usual?.too_hot && band && <p class="lv warn">Hotter than usual: {Math.round(band[0])} to {celsius(band[1])} at this power.</p>}
