@@ -295,7 +295,8 @@ static int run_command(const struct env *env, const struct plan_command *c, stru
     struct error why = {0};
     int status = env->launch(env, &(struct launch){.argv = argv, .timeout_ms = COMMAND_MS, .out = &out, .err = &diag}, &why);
     if (status == 0) {
-        fwrite(buf_view(&out).at ? out.at : "", 1, out.len, stdout); /* a new token is shown once */
+        if (out.len)
+            fwrite(out.at, 1, out.len, stdout); /* a new token is shown once */
         return 0;
     }
     struct str said = str_trim(buf_view(&diag));
