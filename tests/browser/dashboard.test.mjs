@@ -50,6 +50,7 @@ test("the right process is blamed, and the page follows when that changes", { sk
   const page = await visit(t, d.url);
   await page.locator(".tile").first().waitFor();
   assert.match(await page.locator(".tile").first().innerText(), /GPU 0[\s\S]*Util[\s\S]*VRAM[\s\S]*Temp[\s\S]*Power[\s\S]*Fan/);
+  await page.locator("header.top").getByText("live").waitFor(); // the first paint is older than the connection
   assert.match(await page.locator("header.top").innerText(), /simulated[\s\S]*live/);
   const { causes } = await eventually(async () => {
     const [gpu] = (await (await fetch(`${d.url}/api/why`)).json()).gpus;
