@@ -32,7 +32,7 @@ static void on_done(void *arg)
         return;
     pthread_join(r->thread, NULL);
     r->running = false;
-    log_info(r->for_ms ? "driver let go on request" : "driver taken back on request", LOG_INT("for_seconds", r->for_ms / 1000));
+    log_info(r->for_ms ? "driver released on request" : "driver in use again on request", LOG_INT("for_seconds", r->for_ms / 1000));
     data_refresh(r->data); /* so that everybody sees it */
     r->finished = r->conn != NULL;
     if (r->conn)
