@@ -157,7 +157,8 @@ test("charts: processes, throttling, events, another GPU, another time, PNG and 
   assert.match(await chart("temperature_celsius").locator("figcaption").innerText(), /thermal throttling/);
 
   await chart("temperature_celsius").scrollIntoViewIfNeeded();
-  const [{ at }] = (await (await fetch(`${d.url}/api/history/events?since=-1h&kind=daemon`)).json()).events;
+  // Its start is stored with the first samples.
+  const { at } = await eventually(async () => (await (await fetch(`${d.url}/api/history/events?since=-1h&kind=daemon`)).json()).events[0]);
   const over = await chart("temperature_celsius").locator(".u-over").boundingBox(), tip = chart("temperature_celsius").locator(".tip");
   await eventually(async () => { // the chart ends a moment ago, and moves on
     await page.mouse.move(over.x + over.width * (1 - (Date.now() - Date.parse(at)) / 3600e3), over.y + 60);
