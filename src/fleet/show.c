@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
+#include "format/json/reading.h"
 #include "format/table/grid.h"
 
 #define GIB (1.0 / (1LL << 30))
@@ -214,16 +215,6 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
 
 /* ---- JSON ---- */
 
-static void number(struct json_writer *j, const char *key, struct reading r, double scale)
-{
-    int64_t value;
-    jw_key(j, key);
-    if (reading_get(r, &value))
-        jw_number(j, (double)value * scale);
-    else
-        jw_null(j);
-}
-
 static void text_or_null(struct json_writer *j, const char *key, const char *text)
 {
     jw_key(j, key);
@@ -244,13 +235,13 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
     jw_key_text(j, "name", g->name);
     jw_key_bool(j, "up", g->up);
     jw_key_text(j, "trouble", fleet_trouble_name(g->trouble));
-    number(j, "utilization_percent", g->util_permille, 0.1);
-    number(j, "utilization_most_percent", g->util_most_permille, 0.1);
-    number(j, "memory_used_mb", g->used_bytes, MIB);
-    number(j, "memory_total_mb", g->total_bytes, MIB);
-    number(j, "memory_free_mb", g->free_bytes, MIB);
-    number(j, "temperature_celsius", g->temp_mdegc, 1e-3);
-    number(j, "power_watts", g->power_mw, 1e-3);
+    json_key_reading(j, "utilization_percent", g->util_permille, 0.1);
+    json_key_reading(j, "utilization_most_percent", g->util_most_permille, 0.1);
+    json_key_reading(j, "memory_used_mb", g->used_bytes, MIB);
+    json_key_reading(j, "memory_total_mb", g->total_bytes, MIB);
+    json_key_reading(j, "memory_free_mb", g->free_bytes, MIB);
+    json_key_reading(j, "temperature_celsius", g->temp_mdegc, 1e-3);
+    json_key_reading(j, "power_watts", g->power_mw, 1e-3);
     text_or_null(j, "throttle_reason", g->throttle);
     jw_end(j);
 }
@@ -276,11 +267,11 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
         jw_key_text(j, "host", h->gpus->host);
         jw_key_text(j, "trouble", fleet_trouble_name(h->trouble));
         text_or_null(j, "note", h->note);
-        number(j, "utilization_percent", h->util_permille, 0.1);
-        number(j, "memory_used_mb", h->used_bytes, MIB);
-        number(j, "memory_total_mb", h->total_bytes, MIB);
-        number(j, "temperature_celsius", h->temp_mdegc, 1e-3);
-        number(j, "power_watts", h->power_mw, 1e-3);
+        json_key_reading(j, "utilization_percent", h->util_permille, 0.1);
+        json_key_reading(j, "memory_used_mb", h->used_bytes, MIB);
+        json_key_reading(j, "memory_total_mb", h->total_bytes, MIB);
+        json_key_reading(j, "temperature_celsius", h->temp_mdegc, 1e-3);
+        json_key_reading(j, "power_watts", h->power_mw, 1e-3);
         jw_key(j, "gpus");
         jw_array(j);
         for (size_t k = 0; k < h->count; k++)
@@ -328,9 +319,9 @@ void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fl
             text_or_null(j, "container", list[i].container);
             text_or_null(j, "user", list[i].user);
         }
-        number(j, "memory_mb", list[i].mem_bytes, MIB);
-        number(j, "utilization_percent", list[i].util_permille, 0.1);
-        number(j, "power_watts", list[i].power_mw, 1e-3);
+        json_key_reading(j, "memory_mb", list[i].mem_bytes, MIB);
+        json_key_reading(j, "utilization_percent", list[i].util_permille, 0.1);
+        json_key_reading(j, "power_watts", list[i].power_mw, 1e-3);
         jw_end(j);
     }
     jw_end(j);
@@ -343,7 +334,7 @@ bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct f
     AUTO_FREE const struct fleet_gpu **list = fleet_fitting(f, v->size_bytes, &count);
     jw_object(j);
     jw_key_bool(j, "fits", count > 0);
-    number(j, "size_mb", reading_ok(v->size_bytes), MIB);
+    json_key_reading(j, "size_mb", reading_ok(v->size_bytes), MIB);
     jw_key(j, "gpus");
     jw_array(j);
     for (size_t i = 0; list && i < count; i++)

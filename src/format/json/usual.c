@@ -4,17 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "format/json/reading.h"
 #include "format/json/usual.h"
-
-static void key_reading(struct json_writer *j, const char *key, struct reading r, double scale)
-{
-    int64_t value;
-    jw_key(j, key);
-    if (reading_get(r, &value))
-        jw_number(j, (double)value * scale);
-    else
-        jw_null(j);
-}
 
 static void key_time(struct json_writer *j, const char *key, struct wall at)
 {
@@ -56,15 +47,15 @@ void json_usual(struct json_writer *j, const struct usual *u)
     jw_key_int(j, "days_needed", BASELINE_DAYS_NEEDED);
     key_time(j, "since", u->since);
     jw_key_text(j, "began_with", baseline_start_name(u->start));
-    key_reading(j, "temperature_celsius", u->temp_mdegc, 1e-3);
-    key_reading(j, "temperature_low_celsius", u->temp_low_mdegc, 1e-3);
-    key_reading(j, "temperature_high_celsius", u->temp_high_mdegc, 1e-3);
+    json_key_reading(j, "temperature_celsius", u->temp_mdegc, 1e-3);
+    json_key_reading(j, "temperature_low_celsius", u->temp_low_mdegc, 1e-3);
+    json_key_reading(j, "temperature_high_celsius", u->temp_high_mdegc, 1e-3);
     jw_key_bool(j, "at_more_power", u->at_more_power);
-    key_reading(j, "ambient_celsius", u->ambient_mdegc, 1e-3);
-    key_reading(j, "fan_percent", u->fan_permille, 0.1);
-    key_reading(j, "idle_power_watts", u->idle_power_mw, 1e-3);
-    key_reading(j, "idle_power_high_watts", u->idle_power_high_mw, 1e-3);
-    key_reading(j, "utilization_percent", u->util_permille, 0.1);
+    json_key_reading(j, "ambient_celsius", u->ambient_mdegc, 1e-3);
+    json_key_reading(j, "fan_percent", u->fan_permille, 0.1);
+    json_key_reading(j, "idle_power_watts", u->idle_power_mw, 1e-3);
+    json_key_reading(j, "idle_power_high_watts", u->idle_power_high_mw, 1e-3);
+    json_key_reading(j, "utilization_percent", u->util_permille, 0.1);
     jw_key_bool(j, "too_hot", u->too_hot);
     jw_key_bool(j, "fan_too_fast", u->too_fast);
     jw_key_bool(j, "fan_too_slow", u->fan_behind);
