@@ -5,7 +5,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 static const char *env_or(const char *name, const char *fallback)
 {
@@ -25,6 +27,21 @@ static void *load_library(const struct env *env, const char *name, struct error 
     return library;
 }
 
+/* A recorded machine has files, but no devices. */
+static int device_open(const struct env *env, const char *path)
+{
+    if (env_is_recorded(env))
+        return -ENODEV;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd >= 0 ? fd : -errno;
+}
+
+static int device_ask(const struct env *env, int fd, unsigned long request, void *argument)
+{
+    (void)env;
+    return ioctl(fd, request, argument) < 0 ? -errno : 0;
+}
+
 void env_init_system(struct env *env)
 {
     *env = (struct env){
@@ -39,5 +56,7 @@ void env_init_system(struct env *env)
         .clock = &clock_system,
         .launch = launch_program,
         .load_library = load_library,
+        .device_open = device_open,
+        .device_ask = device_ask,
     };
 }

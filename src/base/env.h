@@ -42,6 +42,10 @@ struct env {
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */
     int (*launch)(const struct env *, const struct launch *, struct error *);
     void *(*load_library)(const struct env *, const char *name, struct error *);
+    /* Opens a device file to query it, and asks one query of it (ioctl): a descriptor or 0, or -errno. NULL: no device can be
+     * asked. */
+    int (*device_open)(const struct env *, const char *path);
+    int (*device_ask)(const struct env *, int fd, unsigned long request, void *argument);
     /* Is told of everything that was read below the sysroot by its path, with the bytes of a file or the target of a link.
      * NULL: nobody is. Called from any thread. */
     void (*on_read)(const struct env *, enum env_read kind, const char *path, struct str bytes);

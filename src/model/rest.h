@@ -11,7 +11,8 @@ enum { REST_DISPLAYS_MAX = 8, REST_HOLDERS_MAX = 24, REST_CONNECTOR_SIZE = 24 };
 struct rest_display {
     char connector[REST_CONNECTOR_SIZE]; /* "DP-1" */
     bool on;                             /* shows a picture; else only plugged in */
-    int width, height;                   /* of the mode that the display prefers; 0 unknown */
+    bool in_use;                         /* the mode below is the one in use; else the one that the display prefers */
+    int width, height;                   /* 0 unknown */
     int refresh_hz, refresh_most_hz;     /* of that mode, and the fastest that the display takes; 0 unknown */
 };
 

@@ -116,7 +116,7 @@ static void audit_displays(struct rest_audit *a, const struct gpu_rest *r, bool 
         struct say s = SAY(f->text);
         say(&s, "%s is on", d->connector);
         if (d->width)
-            say(&s, ": %dx%d", d->width, d->height);
+            say(&s, "%s %dx%d", d->in_use ? ":" : ", preferred mode", d->width, d->height);
         if (d->width && d->refresh_hz)
             say(&s, " at %d Hz", d->refresh_hz);
         if (d->width && d->refresh_most_hz > d->refresh_hz)

@@ -108,13 +108,16 @@ static void read_power(const struct env *env, const char *folder, struct gpu_res
 /* The device files of one GPU: "/dev/nvidia0", "/dev/dri/card1", "/dev/dri/renderD128"; "" none. */
 struct device_files {
     char path[3][32];
+    bool is_open[3]; /* by some program that can be seen */
 };
 
-static bool is_one_of(const struct device_files *files, const char *target)
+enum { FILE_OWN, FILE_CARD, FILE_RENDER };
+
+static bool is_one_of(struct device_files *files, const char *target)
 {
     for (size_t i = 0; i < ARRAY_LEN(files->path); i++)
         if (files->path[i][0] && strcmp(files->path[i], target) == 0)
-            return true;
+            return files->is_open[i] = true;
     return false;
 }
 
@@ -140,7 +143,7 @@ static bool is_program(const struct env *env, int32_t pid)
     return file_read_head(env, path, byte, sizeof byte) > 0;
 }
 
-static void look_at(const struct env *env, int32_t pid, struct identity *who, const struct device_files *files, size_t count,
+static void look_at(const struct env *env, int32_t pid, struct identity *who, struct device_files *files, size_t count,
                     struct gpu_rest *ret)
 {
     char folder[64], path[PATH_SIZE], target[PATH_SIZE];
@@ -169,7 +172,7 @@ static void look_at(const struct env *env, int32_t pid, struct identity *who, co
             add_holder(&ret[i], &p);
 }
 
-static void read_holders(const struct env *env, const struct device_files *files, size_t count, struct gpu_rest *ret)
+static void read_holders(const struct env *env, struct device_files *files, size_t count, struct gpu_rest *ret)
 {
     AUTO_DIR DIR *dir = dir_open(env, "/proc");
     struct identity *who = identity_new(env, false);
@@ -201,17 +204,28 @@ static void read_one(const struct env *env, const struct gpu *gpu, const struct 
     ret->looked = true;
     str_copy(ret->pci_address, sizeof ret->pci_address, str_from(gpu->id.pci_address));
     if (reading_get(gpu->device_minor, &minor))
-        snprintf(files->path[0], sizeof files->path[0], "/dev/nvidia%d", (int)minor);
+        snprintf(files->path[FILE_OWN], sizeof files->path[FILE_OWN], "/dev/nvidia%d", (int)minor);
     snprintf(folder, sizeof folder, "/sys/bus/pci/devices/%s", gpu->id.pci_address);
     if (card) {
         snprintf(folder, sizeof folder, "/sys/class/drm/%s/device", card->name);
-        snprintf(files->path[1], sizeof files->path[1], "/dev/dri/%s", card->name);
+        snprintf(files->path[FILE_CARD], sizeof files->path[FILE_CARD], "/dev/dri/%s", card->name);
         if (card->render_minor >= 0)
-            snprintf(files->path[2], sizeof files->path[2], "/dev/dri/renderD%d", card->render_minor);
+            snprintf(files->path[FILE_RENDER], sizeof files->path[FILE_RENDER], "/dev/dri/renderD%d", card->render_minor);
         read_displays(env, card->name, ret);
     }
     if (card || gpu->id.pci_address[0])
         read_power(env, folder, ret);
+}
+
+/* The mode in use. Nothing may come of the query but an answer: a GPU that shows no picture could be asleep, and the first to open
+ * a device drives its displays, the last to close it resets them. So a program must have it open already: the one that draws. */
+static void read_modes(const struct env *env, const struct gpu *gpu, const struct device_files *files, struct gpu_rest *ret)
+{
+    for (size_t i = 0; i < ret->display_count && gpu->state == GPU_OK && files->is_open[FILE_CARD]; i++)
+        if (ret->displays[i].on) {
+            display_modes_read(env, files->path[FILE_CARD], ret->displays, ret->display_count);
+            return;
+        }
 }
 
 void rest_read(const struct env *env, const struct snapshot *s, struct gpu_rest *ret)
@@ -232,4 +246,6 @@ void rest_read(const struct env *env, const struct snapshot *s, struct gpu_rest 
     }
     if (any)
         read_holders(env, files, count, ret);
+    for (size_t i = 0; i < count; i++)
+        read_modes(env, &s->gpus[i], &files[i], &ret[i]);
 }
