@@ -12,10 +12,12 @@ import pathlib
 import random
 import re
 import select
+import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -43,8 +45,12 @@ WHERE (kept.s IS DISTINCT FROM raw.s OR kept.lo IS DISTINCT FROM raw.lo OR kept.
 """
 
 
+def psql(url, query):
+    return subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", url, "-c", query], capture_output=True, text=True, timeout=60)
+
+
 def sql(query):
-    done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL, "-c", query], capture_output=True, text=True, timeout=60)
+    done = psql(URL, query)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -462,3 +468,54 @@ def test_the_past_is_told_from_a_server(tmp_path):
                     if isinstance(a.get(number_key), (int, float)):
                         assert a[number_key] == pytest.approx(b[number_key], rel=0.03, abs=0.1), (args, key, number_key)
         assert "answer" in there and (there.get("gpus") or there.get("episodes"))
+
+
+@pytest.fixture
+def pooler():
+    """A real pgbouncer that gives each transaction any of two sessions of the server."""
+    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    if not program:
+        pytest.skip("no pgbouncer (tools/deps test)")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="whirr-pooler-", dir="/tmp"))  # the path of a socket is short
+    server = re.search(r"host=([^&]+)", URL).group(1)
+    (folder / "ini").write_text(f"""[databases]
+whirr = host={server} dbname=whirr user=whirr
+[pgbouncer]
+unix_socket_dir = {folder}
+listen_port = 5432
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 100
+""")
+    as_user = []
+    if os.getuid() == 0:  # it refuses to run as root
+        shutil.chown(folder, "postgres")
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen([*as_user, program, str(folder / "ini")], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    url = URL.replace(server, str(folder))
+    try:
+        eventually(lambda: psql(url, "SELECT 1").returncode == 0, explain=lambda: (folder / "log").read_text())
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+        shutil.rmtree(folder)
+
+
+def test_a_pooler_that_gives_each_transaction_another_session(keeping, pooler):
+    hosts = [keeping(pooler, WHIRR_STORE_HOST=name) for name in ("one", "two")]
+    for d in hosts:
+        eventually(lambda d=d: store(d)["state"] == "ok" and store(d)["written_total"] >= 60, explain=d.log)
+        rows = d.json(PATH + "?limit=50")["rows"]  # the readers' connection goes the same way
+        assert rows and store(d)["lost_total"] == 0
+        assert not [line for line in d.lines if "prepared statement" in line], d.log()
+    # Nothing of ours is left in the sessions that others get.
+    for _ in range(4):
+        left = psql(pooler, "SELECT current_setting('statement_timeout'), current_setting('default_transaction_read_only'), (SELECT COUNT(*) FROM pg_prepared_statements)")
+        assert left.stdout.strip() == "0|off|0", left
+    for d in hosts:
+        d.stop()
+    assert number("SELECT COUNT(*) FROM gpu_stats WHERE host = 'one'") >= 120 and number("SELECT COUNT(*) FROM gpu_stats WHERE host = 'two'") >= 120
+    assert number(RECOMPUTED.format(ms=60000, table="minutes")) == 0

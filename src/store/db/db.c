@@ -38,8 +38,7 @@ int db_execf(struct db *db, struct error *err, const char *format, ...)
 int db_begin(struct db *db, struct error *err)
 {
     db->takes_time = false;
-    /* SQLite: take the write lock now, not in the middle. */
-    return db_exec(db, db->ops->kind == DB_SQLITE ? "BEGIN IMMEDIATE" : "BEGIN", err);
+    return db->ops->begin(db, err);
 }
 
 int db_commit(struct db *db, struct error *err)

@@ -23,6 +23,7 @@ struct db_ops {
     enum db_kind kind;
     /* One or several statements without parameters and results. */
     int (*exec)(struct db *db, const char *sql, struct error *err);
+    int (*begin)(struct db *db, struct error *err);
     int (*prepare)(struct db *db, const char *sql, struct db_statement **ret, struct error *err);
     void (*finish)(struct db_statement *s);
     void (*bind_null)(struct db_statement *s, int at);
@@ -40,6 +41,14 @@ struct db_ops {
     int64_t (*changes)(struct db *db);                      /* rows that the last put changed, when it was not deferred */
     void (*close)(struct db *db);
 };
+
+/* The table of a database whose functions have the names of the fields. */
+#define DB_OPS(which)                                                                                                           \
+    {                                                                                                                           \
+        .kind = (which), .exec = exec, .begin = begin, .prepare = prepare, .finish = finish, .bind_null = bind_null,            \
+        .bind_i64 = bind_i64, .bind_text = bind_text, .put = put, .step = step, .reset = reset, .is_null = is_null, .i64 = i64, \
+        .text = text, .changes = changes, .close = close_db,                                                                    \
+    }
 
 struct db {
     const struct db_ops *ops;

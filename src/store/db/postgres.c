@@ -3,12 +3,13 @@
  *
  * Statements that are run for their effect are sent without waiting for the answer (pipeline mode); the answers are looked at
  * when somebody wants a result, and before the commit. So a transaction costs a few round trips, however many rows it has.
+ *
+ * Behind a pooler such as pgbouncer the server's session is another one in each transaction. There, nothing is left in a session:
+ * statements have no names, and time limits hold for one transaction.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -16,14 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "store/db/db.h"
-
-/* As libpq-fe.h declares them; the numbers are part of its stable interface. */
-typedef struct pg_conn PGconn;
-typedef struct pg_result PGresult;
-enum { CONNECTION_OK = 0 };
-enum { PGRES_COMMAND_OK = 1, PGRES_TUPLES_OK = 2, PGRES_PIPELINE_SYNC = 10, PGRES_PIPELINE_ABORTED = 11 };
-enum { PG_DIAG_SQLSTATE = 'C', PG_DIAG_MESSAGE_PRIMARY = 'M' };
-enum { PQTRANS_IDLE = 0 };
+#include "store/db/libpq.h"
 
 enum {
     PIPELINE_MOST = 256, /* answers that may wait: they must fit into the socket's buffer, or both sides wait for each other */
@@ -33,37 +27,6 @@ enum {
     WRITER_PATIENCE_MS = 65000,
     LONG_PATIENCE_MS = 3600000,
 };
-
-static struct {
-    bool loaded;
-    PGconn *(*connectdb)(const char *);
-    int (*status)(const PGconn *);
-    char *(*error_message)(const PGconn *);
-    void (*finish)(PGconn *);
-    int (*set_nonblocking)(PGconn *, int);
-    int (*socket)(const PGconn *);
-    int (*flush)(PGconn *);
-    int (*consume_input)(PGconn *);
-    int (*is_busy)(PGconn *);
-    int (*send_query)(PGconn *, const char *);
-    int (*send_prepare)(PGconn *, const char *, const char *, int, const unsigned *);
-    int (*send_prepared)(PGconn *, const char *, int, const char *const *, const int *, const int *, int);
-    PGresult *(*get_result)(PGconn *);
-    int (*result_status)(const PGresult *);
-    char *(*error_field)(const PGresult *, int);
-    char *(*result_error)(const PGresult *);
-    int (*ntuples)(const PGresult *);
-    char *(*getvalue)(const PGresult *, int, int);
-    int (*getisnull)(const PGresult *, int, int);
-    int (*getlength)(const PGresult *, int, int);
-    void (*clear)(PGresult *);
-    int (*enter_pipeline)(PGconn *);
-    int (*exit_pipeline)(PGconn *);
-    int (*pipeline_sync)(PGconn *);
-    int (*transaction_status)(const PGconn *);
-    void *(*set_notices)(PGconn *, void (*)(void *, const char *), void *);
-} pq;
-static pthread_mutex_t pq_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct pg_db {
     struct db db;
@@ -75,11 +38,15 @@ struct pg_db {
     struct error failed;
     int64_t patience_ms; /* how long the server may be silent before the connection is given up */
     bool silent;         /* it did not answer in time: the connection is of no use any more */
+    bool read_only;
+    bool pooled;                       /* a pooler stands in between */
+    const struct pg_statement *parsed; /* pooled: what the session's statement without a name is, in this transaction */
 };
 
 struct pg_statement {
     struct db_statement statement;
-    char name[16];
+    char name[16]; /* "": has none */
+    char *sql;     /* pooled: its text */
     int parameters;
     const char *values[PARAMETERS_MAX];
     char (*numbers)[NUMBER_SIZE];
@@ -95,65 +62,6 @@ static struct pg_db *of(struct db *db)
 static struct pg_statement *stmt(struct db_statement *s)
 {
     return (struct pg_statement *)s;
-}
-
-static bool look_up(void *library, struct error *err)
-{
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
-        {"PQconnectdb", &pq.connectdb},
-        {"PQstatus", &pq.status},
-        {"PQerrorMessage", &pq.error_message},
-        {"PQfinish", &pq.finish},
-        {"PQsetnonblocking", &pq.set_nonblocking},
-        {"PQsocket", &pq.socket},
-        {"PQflush", &pq.flush},
-        {"PQconsumeInput", &pq.consume_input},
-        {"PQisBusy", &pq.is_busy},
-        {"PQsendQuery", &pq.send_query},
-        {"PQsendPrepare", &pq.send_prepare},
-        {"PQsendQueryPrepared", &pq.send_prepared},
-        {"PQgetResult", &pq.get_result},
-        {"PQresultStatus", &pq.result_status},
-        {"PQresultErrorField", &pq.error_field},
-        {"PQresultErrorMessage", &pq.result_error},
-        {"PQntuples", &pq.ntuples},
-        {"PQgetvalue", &pq.getvalue},
-        {"PQgetisnull", &pq.getisnull},
-        {"PQgetlength", &pq.getlength},
-        {"PQclear", &pq.clear},
-        {"PQenterPipelineMode", &pq.enter_pipeline},
-        {"PQexitPipelineMode", &pq.exit_pipeline},
-        {"PQpipelineSync", &pq.pipeline_sync},
-        {"PQtransactionStatus", &pq.transaction_status},
-        {"PQsetNoticeProcessor", &pq.set_notices},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(symbols); i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol) {
-            error_set(err, -ENOSYS, "libpq has no %s: version 14 or later is needed", symbols[i].name);
-            return false;
-        }
-        memcpy(symbols[i].to, &symbol, sizeof symbol);
-    }
-    return true;
-}
-
-/* Tried again at each call until it works: the library may be installed while the daemon runs. */
-static int load(const struct env *env, struct error *err)
-{
-    pthread_mutex_lock(&pq_lock);
-    if (!pq.loaded) {
-        struct error why = {0};
-        void *library = env->load_library(env, "libpq.so.5", &why);
-        if (!library)
-            error_set(err, -ENOSYS, "PostgreSQL needs libpq (Debian: libpq5): %s", why.text);
-        pq.loaded = library && look_up(library, err);
-    }
-    pthread_mutex_unlock(&pq_lock);
-    return pq.loaded ? 0 : -ENOSYS;
 }
 
 static void ignore_notice(void *arg, const char *message)
@@ -300,11 +208,38 @@ static int exec(struct db *base, const char *sql, struct error *err)
     bool undo = strcasecmp(sql, "ROLLBACK") == 0;
     if (rc < 0 && !undo)
         return rc;
+    db->parsed = NULL;
     PGresult *result = result_of(db, !db->silent && pq.send_query(db->conn, sql));
     rc = succeeded(result) ? 0 : fail(db, result, err);
     pq.clear(result);
     /* A COMMIT of a transaction that had failed ends well, as a rollback. settle() has told of the failure before. */
     return rc;
+}
+
+/* Time limits are the session's own, or, where there is none, the transaction's. */
+static const char *limits(const struct pg_db *db)
+{
+    if (!db->pooled)
+        return db->read_only ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'"
+                             : "SET lock_timeout = '5s'; SET statement_timeout = '60s'";
+    return db->read_only ? "BEGIN READ ONLY; SET LOCAL statement_timeout = '30s'"
+                         : "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s'";
+}
+
+static int begin(struct db *base, struct error *err)
+{
+    return exec(base, of(base)->pooled ? limits(of(base)) : "BEGIN", err);
+}
+
+static bool send(struct pg_db *db, const struct pg_statement *s)
+{
+    if (db->silent)
+        return false;
+    /* Rows of one table often follow each other: the server need not read their statement again. */
+    if (!db->pooled || db->parsed == s)
+        return pq.send_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, 0) != 0;
+    db->parsed = s;
+    return pq.send_params(db->conn, s->sql, s->parameters, NULL, s->values, NULL, NULL, 0) != 0;
 }
 
 static int count_parameters(const char *sql)
@@ -323,10 +258,26 @@ static void finish(struct db_statement *base)
     char sql[48];
     snprintf(sql, sizeof sql, "DEALLOCATE %s", s->name);
     /* In a transaction that has failed this fails, too; the connection is then given up sooner or later. */
-    if (s->name[0] && settle(db, NULL) == 0 && !db->silent && pq.transaction_status(db->conn) != 3)
+    if (s->name[0] && settle(db, NULL) == 0 && !db->silent && pq.transaction_status(db->conn) != PQTRANS_INERROR)
         pq.clear(result_of(db, pq.send_query(db->conn, sql)));
+    if (db->parsed == s)
+        db->parsed = NULL;
+    free(s->sql);
     free(s->numbers);
     free(s);
+}
+
+/* Gives the session the statement, by a name. */
+static int name_statement(struct pg_db *db, struct pg_statement *s, const char *sql, struct error *err)
+{
+    char name[16];
+    snprintf(name, sizeof name, "w%u", ++db->statements);
+    PGresult *result = result_of(db, !db->silent && pq.send_prepare(db->conn, name, sql, 0, NULL));
+    int rc = succeeded(result) ? 0 : fail(db, result, err);
+    pq.clear(result);
+    if (rc == 0)
+        memcpy(s->name, name, sizeof s->name);
+    return rc;
 }
 
 static int prepare(struct db *base, const char *sql, struct db_statement **ret, struct error *err)
@@ -336,25 +287,20 @@ static int prepare(struct db *base, const char *sql, struct db_statement **ret, 
     if (rc < 0)
         return rc;
     struct pg_statement *s = calloc(1, sizeof *s);
-    int parameters = count_parameters(sql);
-    if (s && parameters < PARAMETERS_MAX)
-        s->numbers = calloc((size_t)parameters + 1, sizeof *s->numbers);
-    if (!s || !s->numbers) {
-        free(s);
+    if (!s)
         return error_set(err, -ENOMEM, "out of memory");
-    }
     s->statement.db = base;
-    s->parameters = parameters;
-    char name[16];
-    snprintf(name, sizeof name, "w%u", ++db->statements);
-    PGresult *result = result_of(db, !db->silent && pq.send_prepare(db->conn, name, sql, 0, NULL));
-    rc = succeeded(result) ? 0 : fail(db, result, err);
-    pq.clear(result);
+    s->parameters = count_parameters(sql);
+    s->numbers = s->parameters < PARAMETERS_MAX ? calloc((size_t)s->parameters + 1, sizeof *s->numbers) : NULL;
+    s->sql = db->pooled ? strdup(sql) : NULL;
+    if (!s->numbers || (db->pooled && !s->sql))
+        rc = error_set(err, -ENOMEM, "out of memory");
+    else if (!db->pooled)
+        rc = name_statement(db, s, sql, err);
     if (rc < 0) {
         finish(&s->statement);
         return rc;
     }
-    memcpy(s->name, name, sizeof s->name);
     *ret = &s->statement;
     return 0;
 }
@@ -387,7 +333,7 @@ static int put(struct db_statement *base, struct error *err)
             return lost(db, err);
         db->pipeline = true;
     }
-    if (!pq.send_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, 0))
+    if (!send(db, s))
         return lost(db, err);
     if (++db->queued >= PIPELINE_MOST)
         collect(db);
@@ -403,23 +349,32 @@ static void reset(struct db_statement *base)
     s->result = NULL;
 }
 
+/* Runs the statement and keeps its rows. Where limits hold for a transaction, there has to be one. */
+static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
+{
+    int rc = settle(db, err);
+    bool alone = rc == 0 && db->pooled && !db->silent && pq.transaction_status(db->conn) == PQTRANS_IDLE;
+    if (alone)
+        rc = begin(&db->db, err);
+    if (rc < 0)
+        return rc;
+    s->result = result_of(db, send(db, s));
+    s->row = -1;
+    if (!succeeded(s->result)) {
+        rc = fail(db, s->result, err);
+        reset(&s->statement);
+    }
+    if (alone)
+        exec(&db->db, "COMMIT", NULL); /* of reading; and after a failure it is a rollback */
+    return rc;
+}
+
 static int step(struct db_statement *base, struct error *err)
 {
     struct pg_statement *s = stmt(base);
-    struct pg_db *db = of(base->db);
-    if (!s->result) {
-        int rc = settle(db, err);
-        if (rc < 0)
-            return rc;
-        int sent = !db->silent && pq.send_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, 0);
-        s->result = result_of(db, sent);
-        s->row = -1;
-        if (!succeeded(s->result)) {
-            rc = fail(db, s->result, err);
-            reset(base);
-            return rc;
-        }
-    }
+    int rc = s->result ? 0 : query(of(base->db), s, err);
+    if (rc < 0)
+        return rc;
     if (++s->row < pq.ntuples(s->result))
         return 1;
     reset(base);
@@ -461,23 +416,7 @@ static void close_db(struct db *base)
     free(db);
 }
 
-static const struct db_ops postgres_ops = {
-    .kind = DB_POSTGRES,
-    .exec = exec,
-    .prepare = prepare,
-    .finish = finish,
-    .bind_null = bind_null,
-    .bind_i64 = bind_i64,
-    .bind_text = bind_text,
-    .put = put,
-    .step = step,
-    .reset = reset,
-    .is_null = is_null,
-    .i64 = i64,
-    .text = text,
-    .changes = changes,
-    .close = close_db,
-};
+static const struct db_ops postgres_ops = DB_OPS(DB_POSTGRES);
 
 /* Our own time limits, unless the URL has others: a server that vanished must be noticed. */
 static void connection_text(const char *url, char *text, size_t size)
@@ -496,9 +435,22 @@ static void connection_text(const char *url, char *text, size_t size)
     }
 }
 
+/* A pooler answers with a number of its own, the server with that of its process. */
+static int look_for_pooler(struct pg_db *db, struct error *err)
+{
+    PGresult *result = result_of(db, pq.send_query(db->conn, "SELECT pg_backend_pid()"));
+    int64_t pid = 0;
+    int rc = succeeded(result) && pq.ntuples(result) == 1 ? 0 : fail(db, result, err);
+    if (rc == 0)
+        str_to_i64(str_from(pq.getvalue(result, 0, 0)), &pid);
+    db->pooled = pid != pq.backend_pid(db->conn);
+    pq.clear(result);
+    return rc;
+}
+
 int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err)
 {
-    int rc = load(env, err);
+    int rc = libpq_load(env, err);
     if (rc < 0)
         return rc;
     struct pg_db *db = calloc(1, sizeof *db);
@@ -507,6 +459,8 @@ int db_open_postgres(const struct env *env, const char *url, bool read_only, str
     char text_of_url[2048];
     connection_text(url, text_of_url, sizeof text_of_url);
     db->db.ops = &postgres_ops;
+    db->read_only = read_only;
+    db->patience_ms = read_only ? READER_PATIENCE_MS : WRITER_PATIENCE_MS;
     db->conn = pq.connectdb(text_of_url);
     if (!db->conn || pq.status(db->conn) != CONNECTION_OK) {
         rc = db->conn ? lost(db, err) : error_set(err, -ENOMEM, "out of memory");
@@ -515,11 +469,9 @@ int db_open_postgres(const struct env *env, const char *url, bool read_only, str
     }
     pq.set_notices(db->conn, ignore_notice, NULL);
     pq.set_nonblocking(db->conn, 1);
-    db->patience_ms = read_only ? READER_PATIENCE_MS : WRITER_PATIENCE_MS;
-    rc = exec(&db->db,
-              read_only ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'"
-                        : "SET lock_timeout = '5s'; SET statement_timeout = '60s'",
-              err);
+    rc = look_for_pooler(db, err);
+    if (rc == 0 && !db->pooled)
+        rc = exec(&db->db, limits(db), err);
     if (rc < 0) {
         close_db(&db->db);
         return rc;

@@ -68,6 +68,12 @@ static int exec(struct db *db, const char *sql, struct error *err)
     return code == SQLITE_OK ? 0 : fail(handle_of(db), code, err);
 }
 
+/* Takes the write lock now, not in the middle. */
+static int begin(struct db *db, struct error *err)
+{
+    return exec(db, "BEGIN IMMEDIATE", err);
+}
+
 static int prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
 {
     struct sqlite_statement *s = calloc(1, sizeof *s);
@@ -154,23 +160,7 @@ static void close_db(struct db *db)
     free(db);
 }
 
-static const struct db_ops sqlite_ops = {
-    .kind = DB_SQLITE,
-    .exec = exec,
-    .prepare = prepare,
-    .finish = finish,
-    .bind_null = bind_null,
-    .bind_i64 = bind_i64,
-    .bind_text = bind_text,
-    .put = put,
-    .step = step,
-    .reset = reset,
-    .is_null = is_null,
-    .i64 = i64,
-    .text = text,
-    .changes = changes,
-    .close = close_db,
-};
+static const struct db_ops sqlite_ops = DB_OPS(DB_SQLITE);
 
 /* synchronous=FULL: in WAL mode, NORMAL loses the last commits on power loss. auto_vacuum must be set before the first table. */
 static const char writer_pragmas[] = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
