@@ -208,10 +208,22 @@ static int process_resume(const struct method *method, struct method_context *c,
     return rc < 0 ? rc : child_start(c->env, c->child, err);
 }
 
+/* A stop that an earlier guard began is finished: nobody knows whether its signal was sent, and a worker that goes on would keep
+ * the memory that somebody waits for. */
+static enum method_found process_find(const struct method *method, struct method_context *c, struct error *err)
+{
+    (void)method;
+    if (!c->child)
+        return METHOD_FOUND_UNKNOWN;
+    if (c->child->adopted && strcmp(c->entry->step, "stop") == 0)
+        child_stop(c->env, c->child, err);
+    return c->child->pid ? METHOD_FOUND_RUNNING : METHOD_FOUND_EVICTED;
+}
+
 const struct method_ops method_process = {
     .name = "process",
     .what = "a worker that whirr started (whirr guard run): it is stopped and started again",
     .evict = process_evict,
     .resume = process_resume,
-    .find = cannot_tell,
+    .find = process_find,
 };

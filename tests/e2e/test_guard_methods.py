@@ -221,9 +221,29 @@ def test_killed_while_a_child_is_stopped_or_started_there_is_one_child_in_the_en
         m.end(other)
     m.until("running")
     wait_for(lambda: len(subprocess.run(["pgrep", "-f", mark], capture_output=True, text=True).stdout.split()) == 2, m.log)  # the guard and the child
-    assert (m.status()["pid"] == pid) == (step == "started")
+    wait_for(lambda: (now := m.status()["pid"]) and (now == pid) == (step == "started"), m.log)
     guard.terminate()
     assert guard.wait(20) == 0
+
+
+def test_killed_before_a_child_was_told_to_stop_the_next_start_tells_it(machine):
+    m = machine
+    run = ("run", "--method", "process", "--", "sleep", "600")
+    guard = m.guard(*run)
+    pid = wait_for(lambda: m.status().get("pid"), "the worker's pid")
+    m.hold(pid, 16000)
+    wait_for(lambda: m.status()["memory_mb"] == 16000, "memory")
+    wait_for(lambda: m.journal().get("leader", [0])[0] == pid, m.journal)
+    guard.kill()
+    guard.wait()
+    path = m.dir / "state" / "guard" / "w.journal"  # as if it had been killed right after it noted what it was about to do
+    path.write_text(json.dumps(dict(m.journal(), state="evicting", step="stop", acted=["process"])))
+    m.guard(*run)
+    now = wait_for(lambda: (p := m.status().get("pid")) != pid and p, m.log)
+    m.forget(pid)
+    assert pathlib.Path(f"/proc/{now}/cmdline").read_text() == "sleep\0" "600\0"
+    before = pathlib.Path(f"/proc/{pid}/stat")  # ended, whether or not somebody has taken note of it
+    assert not before.exists() or ") Z" in before.read_text()
 
 
 # ---- driver calls that hang ----
