@@ -41,7 +41,11 @@ static void answer_waiters(struct engine *e, const struct snapshot *s)
 static void sample_host(struct engine *e, struct host *out)
 {
     const struct slot *elsewhere = NULL;
-    machine_sample(e->machine, out); /* in any case: its rates are taken between two calls */
+    enum { GLANCE_MS = 4500 };
+    if (e->flight_groups & GROUP_GLANCE)
+        machine_glance(e->machine, GLANCE_MS, out);
+    else
+        machine_sample(e->machine, out); /* in any case: its rates are taken between two calls */
     for (size_t i = 0; i < e->slot_count; i++) {
         if (!e->slots[i].open)
             continue;

@@ -113,3 +113,12 @@ void machine_sample(struct machine *m, struct host *out)
     }
     m->last = *out;
 }
+
+void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out)
+{
+    if (m->measured && m->last.cpu_permille.state != READING_PENDING &&
+        mono_since_ms(clock_mono(m->env->clock), m->at) < max_age_ms)
+        *out = m->last;
+    else
+        machine_sample(m, out);
+}

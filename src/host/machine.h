@@ -15,6 +15,8 @@ void machine_free(struct machine *m);
 /* Rates are taken over at least so long (200 ms unless set): one-shots that must answer at once take less, and are coarser. */
 void machine_set_window(struct machine *m, int64_t ms);
 void machine_sample(struct machine *m, struct host *out);
+/* The last sample where it is younger than that and has its rates; else a new one. */
+void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out);
 
 /* ---- The inside of struct machine: what is remembered between two samples, and the parts that read it. Not for others. */
 

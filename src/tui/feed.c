@@ -198,6 +198,8 @@ static void sample(struct feed *f)
     if (!f->last)
         groups &= ~(unsigned)(GROUP_SLOW | GROUP_RARE); /* they come with the next one: the first frame is soon */
     cadence_read(&f->cadence, groups, now);
+    if (!f->recorder) /* a recording has all of it */
+        groups |= GROUP_GLANCE;
     const struct snapshot *s = session_sample(f->session, groups, &err);
     if (!s) {
         tell_text(f, NEWS_TROUBLE, true, err.text);

@@ -29,8 +29,8 @@ static const struct {
     {NVML_GPM_NVLINK_TX, METRIC_nvlink_tx_bytes_per_s, 1024 * 1024, 1e13},
 };
 
-/* Two samples closer than CLOSEST_MS say more about the measurement than about the card. While nobody looks the span between two is
- * longer: what is told is the mean of it, and nothing is missed. */
+/* Two samples closer than CLOSEST_MS say more about the measurement than about the card. While nobody looks at them the span
+ * between two is longer: what is told is the mean of it, and nothing is missed. */
 enum { CLOSEST_MS = 50, UNSEEN_MS = 9500 };
 
 static void absent(struct nvml_gpm *gpm, enum reading_state why)
@@ -106,7 +106,7 @@ static void compare(struct nvml *n, struct nvml_gpm *gpm, int before)
 static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm, unsigned groups)
 {
     struct mono now = clock_mono(n->env->clock);
-    int64_t closest = gpm->known && (groups & GROUP_UNSEEN) ? UNSEEN_MS : CLOSEST_MS;
+    int64_t closest = gpm->known && (groups & (GROUP_UNSEEN | GROUP_GLANCE)) ? UNSEEN_MS : CLOSEST_MS;
     if (gpm->newest >= 0 && mono_since_ms(now, gpm->taken) < closest)
         return NVML_OK; /* what was known still holds */
     int next = gpm->newest < 0 ? 0 : 1 - gpm->newest;
@@ -130,10 +130,13 @@ static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gp
 
 static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml_gpm *gpm, unsigned groups, struct gpu *out)
 {
+    /* Of a MIG instance they are the only ones that tell how busy it is. */
+    if (out->metric[METRIC_util_permille].state != READING_OK)
+        groups &= ~(unsigned)GROUP_GLANCE;
     if (!(groups & GROUP_FAST) || (groups & GROUP_LEAN) || gpm->refused)
         return NVML_OK;
-    /* A quick one-shot ends before a second sample could come: it should not pay for the first. */
-    bool quick = !card->sampled && is_one_look(groups);
+    /* A quick one-shot ends before a second sample could come: it should not pay for the first. Nor should a first frame. */
+    bool quick = !card->sampled && (is_one_look(groups) || (groups & GROUP_GLANCE));
     int code = NVML_OK;
     if (quick) {
         absent(gpm, READING_PENDING);

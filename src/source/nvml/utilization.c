@@ -149,8 +149,10 @@ static bool still_holds(const struct nvml_card *card, unsigned groups, const str
 {
     if (!card->sampled && groups == GROUP_QUICK && is_idle(card, out))
         return true; /* a first look at a GPU that does nothing: nor do they */
-    return (groups & GROUP_UNSEEN) && card->loads_known && card->loads_of == mark_of(out) &&
-           mono_since_ms(now, card->loads_asked) < (is_idle(card, out) ? IDLE_MS : UNSEEN_MS);
+    int64_t holds_ms = (groups & (GROUP_UNSEEN | GROUP_GLANCE)) && is_idle(card, out) ? IDLE_MS
+                       : groups & GROUP_UNSEEN                                        ? UNSEEN_MS
+                                                                                      : 0;
+    return card->loads_known && card->loads_of == mark_of(out) && mono_since_ms(now, card->loads_asked) < holds_ms;
 }
 
 bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)

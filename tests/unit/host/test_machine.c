@@ -77,6 +77,30 @@ static void a_machine_that_does_not_tell_its_name_goes_by_its_directory(void **s
     machine_free(m);
 }
 
+static void a_glance_takes_what_is_known_once_there_are_rates(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_glance(m, 5000, &h);
+    assert_int_equal(h.cpu_permille.state, READING_PENDING);
+    clock_manual_advance_ms(&s.clock, 1000);
+    sysroot_write(&s, "/proc/stat", "cpu  150 0 100 800 150 0 0 0 90 0\n");
+    machine_glance(m, 5000, &h); /* rates come with the second, not after five seconds */
+    assert_int_equal(h.cpu_permille.value, 250);
+    sysroot_write(&s, "/proc/stat", "cpu  250 0 100 800 150 0 0 0 90 0\n");
+    clock_manual_advance_ms(&s.clock, 4000);
+    machine_glance(m, 5000, &h);
+    assert_int_equal(h.cpu_permille.value, 250);
+    assert_string_equal(h.name, "box");
+    clock_manual_advance_ms(&s.clock, 1000);
+    machine_glance(m, 5000, &h);
+    assert_int_equal(h.cpu_permille.value, 1000);
+    machine_free(m);
+}
+
 static void rates_are_taken_between_samples_and_count_hardware_once(void **state)
 {
     (void)state;
@@ -471,6 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_first_sample_has_levels_and_pending_rates),
         TEST(a_machine_that_does_not_tell_its_name_goes_by_its_directory),
+        TEST(a_glance_takes_what_is_known_once_there_are_rates),
         TEST(rates_are_taken_between_samples_and_count_hardware_once),
         TEST(a_new_interface_or_a_reset_counter_is_no_burst),
         TEST(a_synthetic_card_and_the_one_below_it_count_once),

@@ -80,6 +80,36 @@ static void samples_close_together_share_their_profiling_values(void **state)
     fake_machine_done(&m);
 }
 
+/* A live view shows none of them: ten seconds are soon enough, and the first frame does not wait for it. */
+static void a_glance_asks_for_profiling_values_now_and_then(void **state)
+{
+    (void)state;
+    enum { GLANCE = GROUP_QUICK | GROUP_STATIC | GROUP_GLANCE };
+    opened("", busy);
+    struct gpu g = sample_after(0, GLANCE);
+    assert_int_equal(m.calls("nvmlGpmSampleAlloc") + m.calls("nvmlGpmSampleGet"), 0);
+    for (int i = 0; i < 3; i++) {
+        gpu_done(&g);
+        g = sample_after(1000, GLANCE);
+    }
+    assert_reading(g.sm_active_permille, 966);
+    unsigned long before = m.calls("nvmlGpmMetricsGet");
+    for (int i = 0; i < 8; i++) {
+        gpu_done(&g);
+        g = sample_after(1000, GLANCE);
+        assert_reading(g.sm_active_permille, 966);
+    }
+    assert_int_equal(m.calls("nvmlGpmMetricsGet"), before);
+    gpu_done(&g);
+    g = sample_after(2000, GLANCE);
+    assert_int_equal(m.calls("nvmlGpmMetricsGet"), before + 1);
+    gpu_done(&g);
+    g = sample_after(1000, GROUP_QUICK);
+    assert_int_equal(m.calls("nvmlGpmMetricsGet"), before + 2);
+    gpu_done(&g);
+    fake_machine_done(&m);
+}
+
 static void cards_without_profiling_are_not_asked_twice(void **state)
 {
     (void)state;
@@ -309,6 +339,7 @@ int main(void)
         TEST(profiling_values_come_with_the_second_sample),
         TEST(a_quick_one_shot_does_not_pay_for_profiling),
         TEST(samples_close_together_share_their_profiling_values),
+        TEST(a_glance_asks_for_profiling_values_now_and_then),
         TEST(cards_without_profiling_are_not_asked_twice),
         TEST(a_profiling_metric_that_is_refused_is_left_out),
         TEST(instances_stand_below_their_card),

@@ -272,6 +272,37 @@ static void while_nobody_looks_the_driver_is_asked_less_often(void **state)
     end(&g);
 }
 
+/* A live view sees who computes in every sample, and does not ask a GPU that does nothing. */
+static void a_glance_asks_a_busy_gpu_every_time_and_an_idle_one_rarely(void **state)
+{
+    (void)state;
+    enum { GLANCE = GROUP_QUICK | GROUP_GLANCE };
+    const char *call = "nvmlDeviceGetProcessUtilization";
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1\n row 5 0 50 10 0 0\n");
+    unsigned long before = m.calls(call);
+    for (int i = 0; i < 3; i++) {
+        gpu_done(&g);
+        clock_manual_advance_ms(&m.clock, 1000);
+        g = fake_machine_sample(&m, 0, GLANCE);
+        assert_int_equal(m.calls(call), before + 1 + (unsigned long)i);
+    }
+    gpu_done(&g);
+    m.script("gpu X\n gpu_util 0\n process 5 compute 1\n");
+    clock_manual_advance_ms(&m.clock, 5000);
+    g = fake_machine_sample(&m, 0, GLANCE);
+    before = m.calls(call);
+    gpu_done(&g);
+    clock_manual_advance_ms(&m.clock, 1000);
+    g = fake_machine_sample(&m, 0, GLANCE);
+    assert_int_equal(m.calls(call), before);
+    gpu_done(&g);
+    m.script("gpu X\n gpu_util 40\n process 5 compute 1\n row 5 0 40 10 0 0\n"); /* it begins at once */
+    clock_manual_advance_ms(&m.clock, 1000);
+    g = fake_machine_sample(&m, 0, GLANCE);
+    assert_int_equal(m.calls(call), before + 1);
+    end(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +323,7 @@ int main(void)
         TEST(an_empty_card_is_not_asked_who_does_what),
         TEST(a_first_look_at_an_idle_gpu_does_not_ask_who_does_what),
         TEST(while_nobody_looks_the_driver_is_asked_less_often),
+        TEST(a_glance_asks_a_busy_gpu_every_time_and_an_idle_one_rarely),
     };
     return RUN_TESTS(tests);
 }
