@@ -150,6 +150,43 @@ static bool set_throttle(struct gpu *gpu, struct str words)
     return true;
 }
 
+/* usual temperature_celsius 68 low 66 high 71 fan_percent 52 days 21, at the power and the limit of the lines above */
+static bool set_usual(struct builder *b, struct str rest)
+{
+    struct baselines *all = b->m->usual ? b->m->usual : (b->m->usual = calloc(1, sizeof *all));
+    if (!all || b->gpu->power_mw.state != READING_OK || b->gpu->power_limit_mw.state != READING_OK)
+        return false;
+    struct baseline *usual = &all->list[all->count++];
+    int64_t limit_mw = b->gpu->power_limit_mw.value, bin = b->gpu->power_mw.value * BASELINE_BINS / limit_mw;
+    struct baseline_band *temp = &usual->temp_mdegc[bin < BASELINE_BINS ? bin : BASELINE_BINS - 1];
+    struct baseline_band *fan = &usual->fan_permille[temp - usual->temp_mdegc];
+    struct str key, value;
+    double number;
+    usual->id = b->gpu->id;
+    usual->power_limit_mw = limit_mw;
+    while (str_word(&rest, &key)) {
+        if (!str_word(&rest, &value) || !str_to_double(value, &number))
+            return false;
+        int64_t thousand = llround(number * 1000);
+        if (str_is(key, "temperature_celsius"))
+            temp->typical = thousand;
+        else if (str_is(key, "low"))
+            temp->low = thousand;
+        else if (str_is(key, "high"))
+            temp->high = thousand;
+        else if (str_is(key, "fan_percent"))
+            fan->low = fan->typical = fan->high = llround(number * 10);
+        else if (str_is(key, "days"))
+            usual->days = temp->days = (int)number;
+        else
+            return false;
+    }
+    fan->days = fan->typical ? temp->days : 0;
+    usual->until = b->m->now->taken_at;
+    usual->since.ms = usual->until.ms - usual->days * INT64_C(86400000);
+    return true;
+}
+
 static bool set_gpu_fact(struct builder *b, struct str key, struct str value)
 {
     struct gpu *gpu = b->gpu;
@@ -180,10 +217,14 @@ static bool set_gpu_fact(struct builder *b, struct str key, struct str value)
         str_word(&value, &state);
         str_copy(message, sizeof message, str_trim(value));
         gpu_mark_state(gpu, str_is(state, "lost") ? GPU_LOST : str_is(state, "asleep") ? GPU_ASLEEP : GPU_ERROR, message);
-    } else if (str_is(key, "memory_kind")) {
-        char kind[GPU_TEXT_SIZE];
-        str_copy(kind, sizeof kind, value);
-        gpu_set_property(gpu, PROPERTY_memory_kind, kind);
+    } else if (str_is(key, "memory_kind") || str_is(key, "fan_control")) {
+        char text[GPU_TEXT_SIZE];
+        str_copy(text, sizeof text, value);
+        gpu_set_property(gpu, str_is(key, "memory_kind") ? PROPERTY_memory_kind : PROPERTY_fan_control, text);
+    } else if (str_is(key, "vendor")) {
+        str_copy(gpu->id.vendor, sizeof gpu->id.vendor, value);
+    } else if (str_is(key, "usual")) {
+        return set_usual(b, value);
     } else if (str_is(key, "throttle_reasons")) {
         return set_throttle(gpu, value);
     } else {
@@ -404,5 +445,6 @@ bool scenario_build(const struct scenario *s, struct str without, struct scenari
 void scenario_machine_done(struct scenario_machine *m)
 {
     snapshot_unref(m->now);
+    free(m->usual);
     recent_done(&m->past);
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "insight/baseline/baseline.h"
 #include "model/recent.h"
 #include "model/snapshot.h"
 
@@ -28,6 +29,7 @@ struct scenario_machine {
     struct snapshot *now;
     bool has_past;
     struct recent past;
+    struct baselines *usual; /* NULL: no line says so */
 };
 
 /* What an absent reading carries: no output may ever show it. */
