@@ -12,7 +12,11 @@ enum { WINDOW_MS = 60000, SYMPTOM_MS = 30000, MEMORY_MS = 5000, LOADING_MS = 300
 /* Thresholds in permille: from below, from above, and at the first look. */
 enum { LIGHT_UP = 80, LIGHT_DOWN = 50, LIGHT_FIRST = 65, BUSY_UP = 450, BUSY_DOWN = 300, BUSY_FIRST = 400 };
 enum { SATURATED_UP = 950, SATURATED_DOWN = 900, BURST_LOW = 100, BURST_HIGH = 200 };
+/* A first spell of work counts as a burst when it was no longer than this, as far as it was seen. */
+enum { LOOKBACK_MS = 120000, BURST_MOST_MS = 30000 };
 enum { LOADING_BYTES = 256 << 20, LOADING_CPU_PERMILLE = 300, WORKING_PERMILLE = 20 };
+/* A loading screen is drawn, too: so much work is still loading where memory fills fast. */
+enum { LOADING_SHARE_MOST = 150, LOADING_FAST_BYTES = 1 << 30 };
 #define LOADING_DISK_BYTES_PER_S 50000000
 
 enum load { LOAD_NONE, LOAD_RESTS, LOAD_LITTLE, LOAD_MUCH, LOAD_ALL };
@@ -97,6 +101,28 @@ static struct walk walk_begin(const struct snapshot *now, const struct recent_gp
     return w;
 }
 
+/* Whether the minute begins within a burst: work that ends in it, and did not begin long before. Its rise lies outside. */
+static bool begins_in_burst(const struct snapshot *now, const struct recent_gpu *past)
+{
+    int64_t began = 0, util;
+    for (size_t i = 0; past && i < MIN_OF(past->count, (size_t)RECENT_POINTS); i++) {
+        const struct recent_point *p = &past->points[i];
+        int64_t ago = now->taken_at.ms - p->at.ms;
+        if (ago <= 0 || ago > LOOKBACK_MS || !reading_get(p->util_permille, &util))
+            continue;
+        if (ago <= WINDOW_MS && !began && util < BURST_HIGH)
+            return false;
+        if (!began && util >= BURST_HIGH) {
+            began = p->at.ms;
+        } else if (began && util <= BURST_LOW) {
+            if (ago <= WINDOW_MS)
+                return p->at.ms - began <= BURST_MOST_MS;
+            began = 0;
+        }
+    }
+    return false;
+}
+
 static struct walk walk_minute(const struct snapshot *now, const struct recent_gpu *past, int64_t load)
 {
     struct walk w = walk_begin(now, past, load);
@@ -107,6 +133,7 @@ static struct walk walk_minute(const struct snapshot *now, const struct recent_g
             walk_on(&w, p->at.ms, util);
     }
     walk_on(&w, now->taken_at.ms, load);
+    w.rises += begins_in_burst(now, past);
     if (w.before != LOAD_NONE)
         w.level = step(w.before, w.followed);
     return w;
@@ -132,6 +159,12 @@ static bool somebody_computes(const struct gpu *gpu)
     return false;
 }
 
+/* Displays, and nobody who computes. */
+static bool only_shows(const struct gpu *gpu)
+{
+    return !somebody_computes(gpu) && (reading_or(gpu->display_active, 0) || gpu->process_count);
+}
+
 /* Next to no work, and yet it is not at rest. Watts alone may be how this GPU idles (an Arc A770 at 45 W); a clock alone may be
  * stale on a GPU that sleeps. */
 static bool is_kept(const struct gpu *gpu)
@@ -144,7 +177,7 @@ static bool is_kept(const struct gpu *gpu)
         return true;
     bool draws =
         !reading_get(gpu->power_mw, &power) || power >= 20000 || (reading_get(power_share_permille(gpu), &share) && share >= 100);
-    return clocks_are_high(gpu, &by_state) && draws;
+    return draws && (clocks_are_high(gpu, &by_state) || (memory_up && only_shows(gpu)));
 }
 
 /* Everybody has left: what was done until a moment ago is over, not hidden. */
@@ -290,11 +323,12 @@ enum process_activity activity_of_process(const struct snapshot *now, const stru
 {
     int64_t share, video = MAX_OF(reading_or(p->encoder_permille, 0), reading_or(p->decoder_permille, 0));
     bool known = reading_get(p->util_permille, &share);
-    if ((known && share >= SHARE_LEAST) || video >= SHARE_LEAST)
+    int64_t grown = memory_growth(now, gpu, activity_past(now, gpu, past));
+    int64_t most = grown >= LOADING_FAST_BYTES ? LOADING_SHARE_MOST : SHARE_LEAST;
+    if ((known && share >= most) || video >= SHARE_LEAST)
         return PROCESS_WORKING;
     bool stirs = reading_or(p->cpu_permille, 0) >= LOADING_CPU_PERMILLE;
     bool reads = reading_or(now->host.disk_read_bytes_per_s, 0) >= LOADING_DISK_BYTES_PER_S;
-    int64_t grown = memory_growth(now, gpu, activity_past(now, gpu, past));
     if ((stirs || (reads && p->cpu_permille.state != READING_OK)) && grown >= LOADING_BYTES &&
         reading_or(p->mem_bytes, 0) >= grown / 2)
         return PROCESS_LOADING;

@@ -50,7 +50,8 @@ enum fan_level fan_level(const struct gpu *gpu)
     if (reading_get(gpu->fan_permille, &speed) && speed > 0)
         return speed <= FAN_LOW_MOST ? FAN_LOW : speed <= FAN_RAISED_MOST ? FAN_RAISED : FAN_LOUD;
     speed = reading_or(gpu->fan_rpm, 0);
-    return speed <= FAN_LOW_RPM_MOST ? FAN_LOW : speed <= FAN_RAISED_RPM_MOST ? FAN_RAISED : FAN_LOUD;
+    int64_t low = cooling_is_shared(gpu) ? FAN_LOW_SHARED_RPM_MOST : FAN_LOW_RPM_MOST;
+    return speed <= low ? FAN_LOW : speed <= FAN_RAISED_RPM_MOST ? FAN_RAISED : FAN_LOUD;
 }
 
 struct reading power_share_permille(const struct gpu *gpu)

@@ -78,7 +78,8 @@ void rules_calm(const struct facts *f, struct why_part *part)
                    (f->power != POWER_UNKNOWN) + (f->fan == FAN_OFF || f->fan == FAN_LOW);
     /* Graphics inside a processor have neither sensor nor fan: no work and next to no power is calm enough. */
     bool no_work = f->load == LOAD_IDLE && f->load_basis == BASIS_UTIL;
-    bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && (f->fan != FAN_UNKNOWN || no_work));
+    bool silent = f->fan == FAN_OFF || f->fan == FAN_LOW;
+    bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && (f->fan != FAN_UNKNOWN || no_work)) || (no_work && silent);
     if (known >= 2 && feels && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM && f->power <= POWER_RAISED)
         rule_nothing(f, part);
     else

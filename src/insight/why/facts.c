@@ -160,8 +160,9 @@ static void find_workers(struct facts *f)
     }
     if (!w->count)
         suspect(w, gpu);
-    /* Between two bursts nobody has a share: whoever is on it and computes. */
-    if (!w->count && f->activity.bursts) {
+    /* Between two bursts, or while a job pauses for a moment, nobody has a share: whoever is on it and computes. */
+    bool pauses = f->load == LOAD_BUSY && f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MOST && !gpu->processes_hidden;
+    if (!w->count && w->holder && (f->activity.bursts || pauses)) {
         for (size_t i = 0; i < gpu->process_count; i++)
             if (computes(&gpu->processes[i]) || !computes(w->holder))
                 rank(w, &gpu->processes[i], false);

@@ -2,6 +2,7 @@
  * Rules about the heat itself, the fan that should remove it, and the limits of the GPU.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "insight/why/rules.h"
@@ -29,6 +30,14 @@ static void weigh_past(struct cause_draft *d, const struct facts *f, double know
         doubt(d, 1 - left, NULL);
 }
 
+/* What works on the GPU keeps the CPU busy, too (a game): one cause, not two. */
+static bool heats_both(const struct facts *f)
+{
+    enum { A_CORE = 1000 };
+    const struct process *p = f->load == LOAD_BUSY ? f->workers.first : NULL;
+    return p && reading_or(p->cpu_permille, 0) >= A_CORE;
+}
+
 /* In laptops and processors with graphics, one cooler serves both. */
 static void rule_cpu(const struct facts *f, struct why_part *part)
 {
@@ -36,7 +45,7 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
     int64_t load, temp;
     char heat[SHORT_WORDS] = "";
     struct cause_draft d;
-    if (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM))
+    if (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM) || heats_both(f))
         return;
     cause_begin(&d, part, WHY_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
     if (reading_get(host->cpu_permille, &load))
@@ -54,10 +63,10 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
 static void rule_airflow(const struct facts *f, struct why_part *part)
 {
     bool suspect = f->past.calm_ms >= CALM_LEAST_MS || reading_or(f->gpu->temp_mdegc, 0) >= HEAT_SUSPECT_FROM;
-    bool lukewarm = f->heat == HEAT_LUKEWARM && f->fan >= FAN_RAISED && suspect;
+    bool lukewarm = f->heat == HEAT_LUKEWARM && f->fan >= FAN_RAISED && suspect && !cooling_is_shared(f->gpu);
     struct cause_draft d;
     if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < HEAT_WARM && !lukewarm) ||
-        f->cpu_hot)
+        f->cpu_hot || (recently_busy(f) && f->past.temp_falls)) /* the heat of that work, and it is going */
         return;
     cause_begin(&d, part, WHY_AIRFLOW, 0.95);
     support_load(&d, f, 0.45);
@@ -207,11 +216,19 @@ static void rule_fan_failing(const struct facts *f, struct why_part *part)
               is(f));
 }
 
+/* Nobody has set the fan of a laptop: its firmware drives it, for the CPU as well. */
+static bool fan_is_the_hosts(const struct gpu *gpu)
+{
+    return cooling_is_shared(gpu) || gpu->fan_basis.state == READING_OK ||
+           (gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, "firmware") == 0);
+}
+
 static void rule_fan_setting(const struct facts *f, struct why_part *part)
 {
     struct cause_draft d;
     if (f->fan < FAN_RAISED || f->heat != HEAT_COOL || f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST ||
-        !draws_little(f) || recently_busy(f) || find_cause(part, WHY_MEMORY_HOT) || find_cause(part, WHY_HOTSPOT))
+        !draws_little(f) || recently_busy(f) || fan_is_the_hosts(f->gpu) || find_cause(part, WHY_MEMORY_HOT) ||
+        find_cause(part, WHY_HOTSPOT))
         return;
     cause_begin(&d, part, WHY_FAN_SETTING, 0.93);
     support_fan(&d, f, 0.4);

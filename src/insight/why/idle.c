@@ -143,7 +143,8 @@ static void rule_display(const struct facts *f, struct why_part *part)
     const struct gpu *gpu = f->gpu;
     int64_t clock, most;
     bool screen = reading_or(gpu->display_active, 0) != 0;
-    bool stirred = f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;
+    bool stirred = f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED ||
+                   f->activity.code == ACTIVITY_KEPT_FROM_IDLING;
     struct cause_draft d;
     if (!stirred || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)

@@ -80,6 +80,8 @@ static double weight_of(const struct gpu *gpu, const struct why_part *part)
         sum += (double)value / (double)limit;
     if (kind_of(part) == KIND_FAN)
         sum += 2;
+    if (part->activity.throttled_by & (THROTTLE_HOT | THROTTLE_POWER_BRAKE | THROTTLE_HW_SLOWDOWN))
+        sum += 2;
     return kind_of(part) == KIND_IDLE ? 0.2 * sum : 0.3 + sum;
 }
 

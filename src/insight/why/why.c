@@ -47,6 +47,9 @@ static void explain_gpu(const struct snapshot *now, const struct gpu *gpu, const
         rules_idle(&f, part);
         rules_heat(&f, part);
         rules_usual(&f, part);
+        if (part->usual.too_hot)
+            f.activity.symptoms |= 1u << SYMPTOM_UNUSUAL;
+        part->activity = f.activity;
         rules_calm(&f, part);
     } else {
         f = (struct facts){.now = now, .gpu = gpu, .recent = past, .over = over, .activity = activity_judge(now, gpu, past)};
