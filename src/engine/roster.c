@@ -12,12 +12,19 @@ void roster_begin(struct roster *r)
         r->entries[i].present = false;
 }
 
+/* A driver that fails in every call does not say which card it is, either. */
+static bool is_nameless(const struct gpu_id *id)
+{
+    return !id->uuid[0] && !id->pci_address[0] && !id->name[0];
+}
+
 /* Cards without UUID and PCI address can only be told apart by where they stand in their source's list. */
 static bool is_same(const struct roster_entry *e, const struct gpu_id *id, size_t slot, size_t position)
 {
     if ((e->id.uuid[0] && id->uuid[0]) || (e->id.pci_address[0] && id->pci_address[0]))
         return gpu_same(&e->id, id);
-    return e->slot == slot && e->position == position && strcmp(e->id.name, id->name) == 0;
+    return e->slot == slot && e->position == position &&
+           (strcmp(e->id.name, id->name) == 0 || is_nameless(id) || is_nameless(&e->id));
 }
 
 int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t position)
@@ -31,7 +38,8 @@ int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t 
             continue;
         if (e->present)
             return -1;
-        *e = (struct roster_entry){.id = *id, .slot = slot, .position = position, .present = true, .lost = e->lost};
+        *e = (struct roster_entry){
+            .id = is_nameless(id) ? e->id : *id, .slot = slot, .position = position, .present = true, .lost = e->lost};
         return (int)i;
     }
     if (r->count == GPU_MAX)

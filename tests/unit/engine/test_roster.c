@@ -50,6 +50,22 @@ static void a_card_that_returns_gets_its_index_again(void **state)
     assert_int_equal(roster_place(&r, &a, 0, 0), 0);
 }
 
+static void a_driver_that_fails_altogether_makes_no_new_card(void **state)
+{
+    (void)state;
+    struct roster r = {0};
+    struct gpu_id a = id("nvidia", "0000:01:00.0", "GPU-a"), b = id("nvidia", "0000:02:00.0", "GPU-b"), nameless = {.vendor = "nvidia"};
+    roster_begin(&r);
+    assert_int_equal(roster_place(&r, &a, 0, 0), 0);
+    assert_int_equal(roster_place(&r, &nameless, 0, 1), 1); /* fails from the start: it is named later */
+    roster_begin(&r);
+    assert_int_equal(roster_place(&r, &nameless, 0, 0), 0);
+    assert_int_equal(roster_place(&r, &b, 0, 1), 1);
+    assert_int_equal(r.count, 2);
+    assert_string_equal(r.entries[0].id.uuid, "GPU-a");
+    assert_string_equal(r.entries[1].id.uuid, "GPU-b");
+}
+
 static void two_sources_do_not_list_a_card_twice(void **state)
 {
     (void)state;
@@ -66,6 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(orders_nvidia_first_then_by_address),
         TEST(a_card_that_returns_gets_its_index_again),
+        TEST(a_driver_that_fails_altogether_makes_no_new_card),
         TEST(two_sources_do_not_list_a_card_twice),
     };
     return RUN_TESTS(tests);
