@@ -128,6 +128,7 @@ static int learn_gpu(void *user, const struct store_gpu *gpu)
         struct baseline *b = &l->all->list[l->all->count++];
         baseline_conclude(l->learner, b);
         b->id = gpu->identity;
+        rc = past_idle_steps(l->s, gpu->id, l->until, b, l->err);
     }
     baseline_learner_free(TAKE(l->learner));
     return rc;

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is usual for a GPU, learned by the daemon from days of history: said by why and health, and not before there are enough days."""
+import contextlib
 import json
+import sqlite3
 import subprocess
+import time
 
 import pytest
 import shapes
@@ -61,6 +64,31 @@ def test_an_idle_gpu_that_draws_more_than_usual_says_what_keeps_it_from_idling(a
     assert {f["code"] for f in gpu["idle"]["keeps_from_idling"]} == {"memory_clock", "context"}
     told = d.whirr("why").stdout
     assert "the memory clock stays at" in told and "holds a compute context" in told
+
+
+def test_what_a_held_context_adds_to_the_idle_power_is_measured(start, tmp_path):
+    if not MAKER.exists():
+        pytest.skip("make_history was not built")
+    file, idle = tmp_path / "past.db", "gpus=1,scenario=idle,model=rtx4090"
+    held, now = idle.replace("idle", "held-context"), int(time.time())
+    for source, end in (idle, now - 3600), (held, now):  # an hour without it, an hour with it
+        subprocess.run([MAKER, f"sqlite:{file}", "60", source, "30"], check=True, timeout=120,
+                       env={**environment(tmp_path), "MAKE_HISTORY_END": str(end)})
+    with contextlib.closing(sqlite3.connect(file)) as db:  # the desktop did not come with it
+        db.execute("UPDATE processes SET first_seen_ms = first_seen_ms - 7200000 WHERE name = 'Xorg'")
+        db.commit()
+    d = start("--interval", "0.2", "--store", f"sqlite:{file}", source=f"sim:{held}", WHIRR_STORE_HOST="box")
+    step = learned(d, lambda gpu: gpu["usual"]["idle_power_by_process"])["usual"]["idle_power_by_process"][0]
+    assert step["watts"] > step["watts_before"] + 10
+    gpu = json.loads(d.whirr("why", "--idle", "--json").stdout)["gpus"][0]
+    shapes.check(gpu["idle"], shapes.IDLE)
+    shapes.check(gpu["usual"], shapes.USUAL)
+    found = {f["code"]: f for f in gpu["idle"]["keeps_from_idling"]}
+    assert found["context"]["pid"] == step["pid"]
+    assert found["context"]["watts"] == pytest.approx(step["watts"] - step["watts_before"], abs=0.01)
+    assert f"({step['watts']:.0f} W since it came, {step['watts_before']:.0f} W before)" in found["context"]["text"]
+    assert found["memory_clock"]["watts"] > 10 and " W at this clock, " in found["memory_clock"]["text"]
+    assert "W since it came" in " ".join(d.whirr("why", "--idle").stdout.split())
 
 
 def test_too_few_days_call_nothing_usual(after):

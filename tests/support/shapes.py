@@ -77,8 +77,10 @@ USUAL = {"confidence": NUMBER, "days": int, "days_needed": int, "since": TIME, "
          "temperature_low_celsius": Null(NUMBER), "temperature_high_celsius": Null(NUMBER), "at_more_power": bool, "ambient_celsius": Null(NUMBER),
          "fan_percent": Null(NUMBER),
          "idle_power_watts": Null(NUMBER), "idle_power_high_watts": Null(NUMBER), "utilization_percent": Null(NUMBER), "too_hot": bool,
-         "fan_too_fast": bool, "fan_too_slow": bool, "idle_power_too_high": bool, "drift": Null(DRIFT)}
-FINDING = {"code": str, "text": str, "pid": Null(int)}
+         "fan_too_fast": bool, "fan_too_slow": bool, "idle_power_too_high": bool, "drift": Null(DRIFT),
+         "idle_power_by_memory_clock": Null({"clock_mhz": NUMBER, "watts": NUMBER, "low_clock_mhz": NUMBER, "low_watts": NUMBER}),
+         "idle_power_by_process": [{"pid": int, "since": TIME, "watts": NUMBER, "watts_before": NUMBER}]}
+FINDING = {"code": str, "text": str, "pid": Null(int), "watts": Null(NUMBER)}
 IDLE = {"answer": str, "keeps_from_idling": [FINDING], "also": [FINDING], "ruled_out": [str], "excess_watts": Null(float),
         "hidden_processes": int, "suggestions": [str]}
 WHY = {"answer": str, "gpus": [{"gpu_index": int, "answer": str, "causes": [CAUSE], "suggestions": [str], "usual": Null(USUAL),

@@ -34,6 +34,32 @@ static void drift(struct json_writer *j, const struct baseline_drift *d)
     jw_end(j);
 }
 
+/* What single suspects add to the power of an idle GPU. */
+static void idle_power(struct json_writer *j, const struct usual *u)
+{
+    if (u->at_low_clock.clock_khz) {
+        jw_key_object(j, "idle_power_by_memory_clock");
+        jw_key_number(j, "clock_mhz", (double)u->at_clock.clock_khz * 1e-3);
+        jw_key_number(j, "watts", (double)u->at_clock.power_mw * 1e-3);
+        jw_key_number(j, "low_clock_mhz", (double)u->at_low_clock.clock_khz * 1e-3);
+        jw_key_number(j, "low_watts", (double)u->at_low_clock.power_mw * 1e-3);
+        jw_end(j);
+    } else {
+        jw_key(j, "idle_power_by_memory_clock");
+        jw_null(j);
+    }
+    jw_key_array(j, "idle_power_by_process");
+    for (size_t i = 0; i < u->step_count; i++) {
+        jw_object(j);
+        jw_key_int(j, "pid", u->steps[i].pid);
+        key_time(j, "since", u->steps[i].since);
+        jw_key_number(j, "watts", (double)u->steps[i].since_mw * 1e-3);
+        jw_key_number(j, "watts_before", (double)u->steps[i].before_mw * 1e-3);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 void json_usual(struct json_writer *j, const struct usual *u)
 {
     if (!u->days) {
@@ -60,6 +86,7 @@ void json_usual(struct json_writer *j, const struct usual *u)
     jw_key_bool(j, "fan_too_fast", u->too_fast);
     jw_key_bool(j, "fan_too_slow", u->fan_behind);
     jw_key_bool(j, "idle_power_too_high", u->idle_excess);
+    idle_power(j, u);
     drift(j, &u->drift);
     jw_end(j);
 }
@@ -82,6 +109,24 @@ static struct wall take_time(const json_t *o, const char *key)
     if (text)
         wall_parse(str_from(text), &at);
     return at;
+}
+
+static void take_idle_power(const json_t *json, struct usual *ret)
+{
+    const json_t *clock = json_object_get(json, "idle_power_by_memory_clock"),
+                 *steps = json_object_get(json, "idle_power_by_process");
+    ret->at_clock = (struct baseline_level){reading_or(take_reading(clock, "clock_mhz", 1e-3), 0),
+                                            reading_or(take_reading(clock, "watts", 1e-3), 0)};
+    ret->at_low_clock = (struct baseline_level){reading_or(take_reading(clock, "low_clock_mhz", 1e-3), 0),
+                                                reading_or(take_reading(clock, "low_watts", 1e-3), 0)};
+    for (size_t i = 0; i < json_array_size(steps) && i < BASELINE_STEPS; i++) {
+        const json_t *step = json_array_get(steps, i);
+        ret->steps[ret->step_count++] =
+            (struct baseline_step){.pid = (int32_t)json_integer_value(json_object_get(step, "pid")),
+                                   .since = take_time(step, "since"),
+                                   .since_mw = reading_or(take_reading(step, "watts", 1e-3), 0),
+                                   .before_mw = reading_or(take_reading(step, "watts_before", 1e-3), 0)};
+    }
 }
 
 void usual_from_json(const json_t *json, struct usual *ret)
@@ -107,6 +152,7 @@ void usual_from_json(const json_t *json, struct usual *ret)
     for (int i = 0; start && i <= BASELINE_NEW_FAN_CURVE; i++)
         if (strcmp(start, baseline_start_name((enum baseline_start)i)) == 0)
             ret->start = (enum baseline_start)i;
+    take_idle_power(json, ret);
     if (!json_is_object(d))
         return;
     ret->drift = (struct baseline_drift){.rising = true,

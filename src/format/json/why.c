@@ -78,6 +78,7 @@ static void rest_findings(struct json_writer *j, const char *key, const struct r
             jw_int(j, f->pid);
         else
             jw_null(j);
+        json_scaled(j, "watts", f->added_mw, 1e-3);
         jw_end(j);
     }
     jw_end(j);

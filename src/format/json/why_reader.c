@@ -68,6 +68,8 @@ static void read_findings(const json_t *list, bool keeps, struct rest_audit *ret
         f->keeps = keeps;
         f->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
         copy_text(f->text, sizeof f->text, json_object_get(json, "text"));
+        if (json_is_number(json_object_get(json, "watts")))
+            f->added_mw = reading_ok((int64_t)(json_number_value(json_object_get(json, "watts")) * 1000 + 0.5));
     }
 }
 

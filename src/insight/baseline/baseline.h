@@ -21,6 +21,8 @@ enum {
     BASELINE_STEADY_MINUTES = 10,  /* of the same power, after which the temperature has settled */
     BASELINE_DRIFT_DAYS = 20,      /* with steady work, for a trend, */
     BASELINE_DRIFT_SPAN_DAYS = 45, /* over at least so long */
+    BASELINE_LEVELS = 8,           /* memory clocks of an idle GPU */
+    BASELINE_STEPS = 8,            /* processes whose idle power is known */
 };
 
 /* One row of the history: means, and for hours the extremes of power that tell whether it was steady. */
@@ -46,6 +48,18 @@ struct baseline_drift {
     int64_t mdegc_per_month, fan_permille_per_month; /* 0: no trend that can be told from noise */
 };
 
+/* The power of an idle GPU at a memory clock. */
+struct baseline_level {
+    int64_t clock_khz, power_mw;
+};
+
+/* The power of an idle GPU before a process came, and since. */
+struct baseline_step {
+    int32_t pid;
+    struct wall since;
+    int64_t before_mw, since_mw;
+};
+
 enum baseline_start { BASELINE_FIRST, BASELINE_NEW_LIMIT, BASELINE_NEW_FAN_CURVE };
 
 struct baseline {
@@ -59,6 +73,9 @@ struct baseline {
     struct baseline_band idle_power_mw, idle_temp_mdegc, idle_clock_graphics_khz, idle_clock_memory_khz;
     struct baseline_band util_permille[24]; /* by hour of the day */
     struct baseline_drift drift;
+    size_t level_count, step_count;
+    struct baseline_level levels[BASELINE_LEVELS];
+    struct baseline_step steps[BASELINE_STEPS]; /* of processes that are there; not learned from rows */
 };
 
 /* All GPUs of a host. */
@@ -78,6 +95,11 @@ void baseline_learner_free(struct baseline_learner *l); /* NULL is fine */
 void baseline_learn(struct baseline_learner *l, const struct baseline_row *row);
 void baseline_conclude(struct baseline_learner *l, struct baseline *ret);
 
+/* Rows of minutes around the time at which a process came, from..until without any other that came or went. False: too few idle
+ * minutes on either side. */
+bool baseline_step(const struct baseline_row *rows, size_t count, int64_t from_ms, int64_t came_ms, int64_t until_ms,
+                   struct baseline_step *ret);
+
 /* 0 below the days that are needed, then 0.6 to 0.95 with four weeks. */
 double baseline_confidence(int days);
 
@@ -96,7 +118,12 @@ struct usual {
     bool too_hot, too_fast, fan_behind; /* hotter than usual; fan faster; fan slower, so that heat is no wonder */
     bool idle_excess;                   /* idle, and draws more than usual */
     struct baseline_drift drift;
+    struct baseline_level at_clock, at_low_clock; /* idle at the memory clock of this moment, and at the lowest; clock 0: unknown */
+    size_t step_count;
+    struct baseline_step steps[BASELINE_STEPS];
 };
+
+const struct baseline_step *usual_step(const struct usual *u, int32_t pid); /* NULL: not measured */
 
 /* b may be NULL: nothing is known. hour: of local time, -1 unknown. ambient: of the air now. */
 void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct reading ambient, struct usual *ret);

@@ -32,6 +32,11 @@ struct baseline_learner {
     int idle_minutes;
     bool suspect; /* the fan was another on suspect_day */
     int64_t suspect_day;
+    size_t level_count;
+    struct {
+        int64_t clock_khz;
+        struct mean power;
+    } levels[BASELINE_LEVELS];
     size_t day_count;
     struct day days[BASELINE_DAYS_MAX];
 };
@@ -42,4 +47,7 @@ static inline int baseline_bin(int64_t power_mw, int64_t limit_mw)
     return (int)(bin < 0 ? 0 : bin >= BASELINE_BINS ? BASELINE_BINS - 1 : bin);
 }
 
+void baseline_add_level(struct baseline_learner *l, const struct baseline_row *row); /* of an idle GPU */
+void baseline_conclude_levels(const struct baseline_learner *l, struct baseline *ret);
+void baseline_judge_clock(const struct baseline *b, const struct gpu *gpu, struct usual *ret);
 void baseline_find_drift(const struct baseline_learner *l, struct baseline_drift *ret);

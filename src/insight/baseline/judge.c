@@ -106,7 +106,10 @@ void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, s
     if (gpu->state == GPU_OK) {
         judge_heat(b, gpu, ambient, ret);
         judge_idle(b, gpu, ret);
+        baseline_judge_clock(b, gpu, ret);
     }
+    ret->step_count = b->step_count;
+    memcpy(ret->steps, b->steps, sizeof ret->steps);
     if (hour >= 0 && hour < 24 && known(&b->util_permille[hour]))
         ret->util_permille = reading_ok(b->util_permille[hour].typical);
     ret->confidence = baseline_confidence(ret->days);

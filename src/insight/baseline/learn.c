@@ -196,6 +196,7 @@ void baseline_learn(struct baseline_learner *l, const struct baseline_row *row)
         add(&day->idle_temp, row->temp_mdegc, row->minutes);
         add(&day->idle_clock_graphics, row->clock_graphics_khz, row->minutes);
         add(&day->idle_clock_memory, row->clock_memory_khz, row->minutes);
+        baseline_add_level(l, row);
     }
     if (!l->limit_mw || !reading_get(row->power_mw, &power) || power < 0 || !is_steady(l, row, power))
         return;
@@ -250,5 +251,6 @@ void baseline_conclude(struct baseline_learner *l, struct baseline *ret)
     band(l, offsetof(struct day, idle_temp), &ret->idle_temp_mdegc);
     band(l, offsetof(struct day, idle_clock_graphics), &ret->idle_clock_graphics_khz);
     band(l, offsetof(struct day, idle_clock_memory), &ret->idle_clock_memory_khz);
+    baseline_conclude_levels(l, ret);
     baseline_find_drift(l, &ret->drift);
 }

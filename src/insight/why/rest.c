@@ -105,6 +105,27 @@ static void advise(struct rest_audit *a, const char *text)
         str_copy(a->suggestions[a->suggestion_count++], WHY_LINE_SIZE, str_from(text));
 }
 
+/* ": 17 W (38 W since it came, 21 W before)" */
+static void say_added(struct say *s, struct rest_finding *f, int64_t with_mw, int64_t without_mw)
+{
+    int64_t added = MAX_OF(with_mw - without_mw, 0);
+    f->added_mw = reading_ok(added);
+    if (added < 1000)
+        say(s, ": less than 1 W");
+    else
+        say(s, ": %lld W", words_whole(with_mw, 1000) - words_whole(without_mw, 1000));
+    say(s, " (%lld W ", words_whole(with_mw, 1000));
+}
+
+static void say_step(struct say *s, struct rest_finding *f, const struct usual *u)
+{
+    const struct baseline_step *step = usual_step(u, f->pid);
+    if (!step)
+        return;
+    say_added(s, f, step->since_mw, step->before_mw);
+    say(s, "since it came, %lld W before)", words_whole(step->before_mw, 1000));
+}
+
 static void audit_displays(struct rest_audit *a, const struct gpu_rest *r, bool pinned)
 {
     a->ruled_out |= 1u << REST_DISPLAY;
@@ -124,7 +145,7 @@ static void audit_displays(struct rest_audit *a, const struct gpu_rest *r, bool 
     }
 }
 
-static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu)
+static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu, const struct usual *u)
 {
     int64_t clock, most;
     if (!reading_get(gpu->clock_memory_khz, &clock) || !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0)
@@ -133,13 +154,19 @@ static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu)
     if (clock * 10 < most * 9)
         return false;
     struct rest_finding *f = add(a, REST_MEMORY_CLOCK, true, 0);
-    if (f)
-        snprintf(f->text, sizeof f->text, "the memory clock stays at %lld MHz of %lld MHz", words_whole(clock, 1000),
-                 words_whole(most, 1000));
+    if (!f)
+        return true;
+    struct say s = SAY(f->text);
+    say(&s, "the memory clock stays at %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
+    if (u->at_low_clock.clock_khz) {
+        say_added(&s, f, u->at_clock.power_mw, u->at_low_clock.power_mw);
+        say(&s, "at this clock, %lld W at %lld MHz)", words_whole(u->at_low_clock.power_mw, 1000),
+            words_whole(u->at_low_clock.clock_khz, 1000));
+    }
     return true;
 }
 
-static void audit_processes(struct rest_audit *a, const struct gpu *gpu)
+static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const struct usual *u)
 {
     enum { MODEL_BYTES = 256 << 20 };
     if (gpu->processes_state == READING_OK && !gpu->processes_hidden)
@@ -163,6 +190,7 @@ static void audit_processes(struct rest_audit *a, const struct gpu *gpu)
             say(&s, "%s holds a compute context", who);
         if (much)
             say(&s, ", %s", words_bytes(held, bytes));
+        say_step(&s, f, u);
         char line[WHY_LINE_SIZE];
         if (strncmp(p->name, "ollama", 6) == 0 && model[0]) {
             snprintf(line, sizeof line, "Unload it when it is not needed: ollama stop %.64s", model);
@@ -182,7 +210,7 @@ static void audit_video(struct rest_audit *a, const struct gpu *gpu)
         snprintf(f->text, sizeof f->text, "video is being decoded (decoder %lld%%)", percent(busy));
 }
 
-static void audit_holders(struct rest_audit *a, const struct gpu_rest *r)
+static void audit_holders(struct rest_audit *a, const struct gpu_rest *r, const struct usual *u)
 {
     a->hidden = r->hidden;
     if (!r->hidden && !r->holders_left_out)
@@ -200,6 +228,7 @@ static void audit_holders(struct rest_audit *a, const struct gpu_rest *r)
         say(&s, "%.48s", h->title[0] ? h->title : h->name[0] ? h->name : "a process");
         say(&s, h->user[0] ? " (%s, pid %d)" : "%s (pid %d)", h->user, (int)h->pid);
         say(&s, kind == HOLDER_MONITOR ? " is polling the GPU" : " has the GPU open");
+        say_step(&s, f, u);
         if (kind == HOLDER_MONITOR)
             advise(a, "Stop the other monitor, or let it refresh less often.");
         if (kind == HOLDER_BROWSER)
@@ -292,15 +321,16 @@ void why_audit(struct why *why, const struct snapshot *now, const struct gpu_res
         const struct gpu *gpu = &now->gpus[i];
         const struct gpu_rest *r = &rest_list[i];
         struct rest_audit *a = &why->gpus[i].rest;
+        const struct usual *u = &why->gpus[i].usual;
         *a = (struct rest_audit){.looked = r->looked || gpu->simulated};
         if (!a->looked)
             continue;
         if (rests(&why->gpus[i].activity)) {
-            bool pinned = audit_memory_clock(a, gpu);
-            audit_processes(a, gpu);
+            bool pinned = audit_memory_clock(a, gpu, u);
+            audit_processes(a, gpu, u);
             audit_video(a, gpu);
             if (r->looked) {
-                audit_holders(a, r);
+                audit_holders(a, r, u);
                 audit_displays(a, r, pinned);
             }
             audit_switches(a, gpu, r);

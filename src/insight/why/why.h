@@ -76,6 +76,7 @@ struct rest_finding {
     bool keeps;               /* keeps it from resting; else it is worth knowing */
     int32_t pid;              /* 0: no process */
     char text[WHY_LINE_SIZE]; /* "firefox (alice) has the GPU open" */
+    struct reading added_mw;  /* what it adds to the idle power, measured in the history; absent: not measured */
 };
 
 struct rest_audit {

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What each process that is on a GPU now added to its idle power when it came, from the minutes around that time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "past/usual.h"
+
+enum { MINUTE_MS = 60000, HOUR_MS = 3600000, BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, LIVES_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
+
+struct quiet_span {
+    int64_t from, came, until; /* in which nobody else came or went */
+    int64_t id;
+};
+
+struct rows {
+    struct baseline_row list[ROWS_MAX];
+    size_t count;
+};
+
+struct alive {
+    struct store_life list[BASELINE_STEPS];
+    size_t count;
+};
+
+static int take_alive(void *user, const struct store_life *life)
+{
+    struct alive *a = user;
+    if (!life->ended && a->count < BASELINE_STEPS)
+        a->list[a->count++] = *life;
+    return 0;
+}
+
+static void narrow(struct quiet_span *s, int64_t at_ms)
+{
+    if (at_ms <= s->came)
+        s->from = MAX_OF(s->from, at_ms);
+    else
+        s->until = MIN_OF(s->until, at_ms);
+}
+
+static int take_other(void *user, const struct store_life *life)
+{
+    struct quiet_span *s = user;
+    if (life->id == s->id)
+        return 0;
+    narrow(s, life->first_seen.ms);
+    if (life->ended)
+        narrow(s, life->last_seen.ms);
+    return 0;
+}
+
+static int take_row(void *user, const struct store_point *point)
+{
+    struct rows *r = user;
+    const struct aggregate *power = &point->values[0], *util = &point->values[1];
+    if (power->count && util->count && r->count < ROWS_MAX)
+        r->list[r->count++] = (struct baseline_row){.at = point->at,
+                                                    .minutes = 1,
+                                                    .power_mw = reading_ok(power->sum / power->count),
+                                                    .util_permille = reading_ok(util->sum / util->count)};
+    return 0;
+}
+
+static int step_of(struct store *s, const struct store_life *life, struct wall until, struct rows *rows, struct baseline *ret,
+                   struct error *err)
+{
+    struct quiet_span span = {.from = life->first_seen.ms - BEFORE_MS,
+                              .came = life->first_seen.ms,
+                              .until = MIN_OF(until.ms, life->first_seen.ms + AFTER_MS),
+                              .id = life->id};
+    const size_t columns[] = {(size_t)series_find(SERIES_GPU, "power_mw"), (size_t)series_find(SERIES_GPU, "util_permille")};
+    const struct store_span others = {
+        .gpu_id = life->gpu_id, .since_ms = span.from, .until_ms = span.until, .in_order = true, .limit = 100000};
+    int rc = store_lives(s, &others, take_other, &span, err);
+    if (rc < 0 || span.from >= span.came || span.until <= span.came)
+        return rc < 0 ? rc : 0;
+    const struct store_plot plot = {.series = SERIES_GPU,
+                                    .subject = life->gpu_id,
+                                    .since_ms = span.from / MINUTE_MS * MINUTE_MS,
+                                    .until_ms = span.until,
+                                    .step_ms = MINUTE_MS,
+                                    .columns = columns,
+                                    .column_count = ARRAY_LEN(columns)};
+    rows->count = 0;
+    rc = store_series(s, &plot, take_row, rows, err);
+    struct baseline_step step = {.pid = life->process.pid, .since = life->first_seen};
+    if (rc == 0 && baseline_step(rows->list, rows->count, span.from, span.came, span.until, &step))
+        ret->steps[ret->step_count++] = step;
+    return rc;
+}
+
+int past_idle_steps(struct store *s, int64_t gpu_id, struct wall until, struct baseline *ret, struct error *err)
+{
+    AUTO_FREE struct alive *alive = calloc(1, sizeof *alive);
+    AUTO_FREE struct rows *rows = calloc(1, sizeof *rows);
+    if (!alive || !rows)
+        return error_set(err, -ENOMEM, "out of memory");
+    /* Minutes that are gone tell nothing of the time when a process came. */
+    const struct store_span now = {
+        .gpu_id = gpu_id, .since_ms = until.ms - 5 * MINUTE_MS, .until_ms = until.ms + MINUTE_MS, .limit = LIVES_MAX};
+    int rc = store_lives(s, &now, take_alive, alive, err);
+    for (size_t i = 0; i < alive->count && rc == 0; i++)
+        if (alive->list[i].first_seen.ms - BEFORE_MS >= store_horizon(s, SERIES_GPU, LEVEL_MINUTE))
+            rc = step_of(s, &alive->list[i], until, rows, ret, err);
+    return rc;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is learned from a history: what a process and a memory clock add to the power of an idle GPU.
+ */
+#include "past/usual.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/why/rest.h"
+#include "store/internal.h"
+#include "store/sim_history.h"
+
+enum { MINUTE = 60000, START_S = 1800000000 };
+
+struct stretch {
+    int minutes;
+    int64_t power_w, util_permille, memory_clock_mhz;
+    int32_t pids[2]; /* 0: none */
+    bool unseen;     /* nobody looked */
+};
+
+static struct snapshot *moment(int64_t at_ms, const struct stretch *t)
+{
+    struct snapshot *s = snapshot_new(1);
+    assert_non_null(s);
+    s->taken_at = (struct wall){at_ms};
+    snprintf(s->host.name, sizeof s->host.name, "box");
+    struct gpu *g = &s->gpus[0];
+    snprintf(g->id.uuid, sizeof g->id.uuid, "GPU-1");
+    g->power_mw = reading_ok(t->power_w * 1000);
+    g->power_limit_mw = reading_ok(450000);
+    g->util_permille = reading_ok(t->util_permille);
+    g->temp_mdegc = reading_ok(38000);
+    g->clock_memory_khz = reading_ok(t->memory_clock_mhz * 1000);
+    g->clock_memory_max_khz = reading_ok(10501000);
+    g->processes_state = READING_OK;
+    for (size_t i = 0; i < ARRAY_LEN(t->pids); i++) {
+        if (!t->pids[i])
+            continue;
+        struct process *p = gpu_add_process(g, t->pids[i]);
+        assert_non_null(p);
+        p->type = PROCESS_COMPUTE;
+        p->start_key = t->pids[i];
+        snprintf(p->name, sizeof p->name, "python3");
+        p->mem_bytes = reading_ok(512LL << 20);
+        p->util_permille = reading_ok(0);
+    }
+    return s;
+}
+
+/* What the audit says at the end of these stretches. */
+static struct why *audited(const struct stretch *list, size_t count)
+{
+    static int number;
+    char file[32];
+    snprintf(file, sizeof file, "usual-%d.db", number++);
+    struct store *s = open_store(file);
+    struct error err = {0};
+    struct baselines *usual = NULL;
+    struct gpu_rest rest = {.looked = true};
+    int64_t at = START_S * 1000LL;
+    for (size_t i = 0; i < count; i++)
+        for (int m = 0; m < list[i].minutes; m++, at += MINUTE)
+            for (int half = 0; half < 2 && !list[i].unseen; half++) {
+                struct snapshot *one = moment(at + half * MINUTE / 2, &list[i]);
+                write_one(s, one);
+                snapshot_unref(one);
+            }
+    if (past_usual(s, "box", (struct wall){at}, &usual, &err) < 0)
+        fail_msg("%s", err.text);
+    struct snapshot *now = moment(at, &list[count - 1]);
+    struct why *why = why_explain_usual(now, NULL, usual);
+    assert_non_null(why);
+    why_audit(why, now, &rest);
+    snapshot_unref(now);
+    free(usual);
+    store_close(s);
+    return why;
+}
+
+static const char *text_of(const struct why *why, enum rest_code code, int32_t pid)
+{
+    const struct rest_audit *a = &why->gpus[0].rest;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->findings[i].code == code && a->findings[i].pid == pid)
+            return a->findings[i].text;
+    fail_msg("no finding %s: %s", rest_code_name(code), a->answer);
+    return NULL;
+}
+
+static void what_a_process_added_when_it_came_is_measured(void **state)
+{
+    (void)state;
+    const struct stretch day[] = {{30, 21, 0, 405, {0}, false}, {5, 200, 900, 10501, {7}, false}, {30, 38, 10, 10501, {7}, false}};
+    struct why *why = audited(day, ARRAY_LEN(day));
+    assert_string_equal(text_of(why, REST_CONTEXT, 7),
+                        "python3 holds a compute context, 512 MiB: 17 W (38 W since it came, 21 W before)");
+    assert_string_equal(text_of(why, REST_MEMORY_CLOCK, 0),
+                        "the memory clock stays at 10501 MHz of 10501 MHz: 17 W (38 W at this clock, 21 W at 405 MHz)");
+    assert_int_equal(why->gpus[0].rest.findings[0].added_mw.value, 17000);
+    why_free(why);
+}
+
+static void one_that_adds_nothing_is_said_to(void **state)
+{
+    (void)state;
+    const struct stretch day[] = {{20, 21, 0, 405, {0}, false}, {20, 21, 0, 405, {7}, false}};
+    struct why *why = audited(day, ARRAY_LEN(day));
+    assert_non_null(strstr(text_of(why, REST_CONTEXT, 7), ": less than 1 W (21 W since it came, 21 W before)"));
+    why_free(why);
+}
+
+/* Two that came together, one that came while nobody looked, one that came into a busy hour: nobody can tell. */
+static void what_cannot_be_told_apart_has_no_watts(void **state)
+{
+    (void)state;
+    const struct stretch together[] = {{20, 21, 0, 405, {0}, false}, {20, 38, 0, 10501, {7, 8}, false}};
+    const struct stretch unseen[] = {{20, 21, 0, 405, {0}, false}, {20, 0, 0, 0, {0}, true}, {20, 38, 0, 10501, {7}, false}};
+    const struct stretch busy[] = {{20, 21, 0, 405, {0}, false}, {70, 200, 900, 10501, {9}, false}, {20, 38, 0, 10501, {7}, false}};
+    struct why *why = audited(together, ARRAY_LEN(together));
+    assert_null(strstr(text_of(why, REST_CONTEXT, 7), "since it came"));
+    assert_null(strstr(text_of(why, REST_CONTEXT, 8), "since it came"));
+    why_free(why);
+    why = audited(unseen, ARRAY_LEN(unseen));
+    assert_null(strstr(text_of(why, REST_CONTEXT, 7), "since it came"));
+    why_free(why);
+    why = audited(busy, ARRAY_LEN(busy));
+    assert_null(strstr(text_of(why, REST_CONTEXT, 7), "since it came"));
+    why_free(why);
+}
+
+static void a_clock_that_was_never_lower_has_no_watts(void **state)
+{
+    (void)state;
+    const struct stretch day[] = {{40, 38, 0, 10501, {0}, false}};
+    struct why *why = audited(day, ARRAY_LEN(day));
+    assert_string_equal(text_of(why, REST_MEMORY_CLOCK, 0), "the memory clock stays at 10501 MHz of 10501 MHz");
+    why_free(why);
+}
+
+/* Displays by the mode in use, and by the one they prefer where that is all there is. */
+static void displays_say_which_mode_it_is(void **state)
+{
+    (void)state;
+    const struct stretch idle = {1, 21, 0, 405, {0}, false};
+    struct snapshot *now = moment(START_S * 1000LL, &idle);
+    struct gpu_rest rest = {.looked = true,
+                            .display_count = 2,
+                            .displays = {{"DP-1", true, true, 2560, 1440, 165, 165}, {"DP-2", true, false, 1920, 1080, 60, 144}}};
+    struct why *why = why_explain(now, NULL);
+    assert_non_null(why);
+    why_audit(why, now, &rest);
+    assert_int_equal(why->gpus[0].rest.count, 2);
+    assert_string_equal(why->gpus[0].rest.findings[0].text, "DP-1 is on: 2560x1440 at 165 Hz");
+    assert_string_equal(why->gpus[0].rest.findings[1].text, "DP-2 is on, preferred mode 1920x1080 at 60 Hz (up to 144 Hz)");
+    why_free(why);
+    snapshot_unref(now);
+}
+
+int main(void)
+{
+    make_store_folder();
+    const struct CMUnitTest tests[] = {
+        TEST(what_a_process_added_when_it_came_is_measured),
+        TEST(one_that_adds_nothing_is_said_to),
+        TEST(what_cannot_be_told_apart_has_no_watts),
+        TEST(a_clock_that_was_never_lower_has_no_watts),
+        TEST(displays_say_which_mode_it_is),
+    };
+    int failed = RUN_TESTS(tests);
+    remove_store_folder();
+    return failed;
+}
