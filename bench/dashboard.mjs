@@ -27,6 +27,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 30), samples = Number(proces
 let failed = false;
 const say = (name, value, unit, limit) => {
   const over = limit != null && value > limit;
+  if (limit != null) console.log(["figure", `dashboard: ${name}`, Number(value.toPrecision(6)), unit, "at most", limit, ""].join("\t")); // tools/bench reads it
   failed ||= over;
   console.log(`${name.padEnd(44)}${value.toFixed(value < 100 ? 1 : 0).padStart(8)} ${unit}${limit == null ? "" : `   limit ${limit} ${unit}${over ? "   TOO MUCH" : ""}`}`);
 };

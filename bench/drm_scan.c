@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "figure.h"
 #include "source/drm/scan.h"
 #include "source/source.h"
 
@@ -264,7 +265,9 @@ static bool run(const struct scenario *scenario, int samples)
            scenario->name, mean, spent[samples / 2], spent[samples - 1], first, scenario->limit_ms, processes, stats.clients,
            (double)stats.reads / (double)stats.scans, mean > scenario->limit_ms ? "  TOO SLOW" : "");
     free(spent);
-    return mean <= scenario->limit_ms;
+    char what[64];
+    snprintf(what, sizeof what, "CPU of a look at all DRM clients (%s)", scenario->name);
+    return figure(what, mean, "ms", false, scenario->limit_ms, "");
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "figure.h"
 #include "source/sim/sim.h"
 #include "store/query.h"
 
@@ -37,7 +38,7 @@ static double cpu_s(void)
 
 static void judge(const char *what, double value, const char *unit, double limit, bool at_least)
 {
-    bool good = at_least ? value >= limit : value <= limit;
+    bool good = figure(what, value, unit, at_least, limit, "");
     failures += !good;
     printf("%-44s %12.2f %-8s %s %.6g %s\n", what, value, unit, at_least ? "at least" : "at most ", limit, good ? "" : "  MISSED");
     fflush(stdout);
