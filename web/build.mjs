@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles the dashboard: node build.mjs OUTPUT.js. OUTPUT.css and OUTPUT.d (what it was made of, for ninja) lie beside it.
+// Bundles the dashboard: node build.mjs FOLDER/app.js. Beside it: app.css, below.js (what comes after the first paint), chunk.js (what both
+// need), and app.d (what all was made of, for ninja).
 import { build } from "esbuild";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
@@ -8,8 +9,10 @@ const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathna
 const output = path.resolve(process.argv[2]);
 const made = await build({
   absWorkingDir: here,
-  entryPoints: ["src/main.tsx"],
-  outfile: output,
+  entryPoints: { app: "src/main.tsx" },
+  outdir: path.dirname(output),
+  splitting: true,
+  chunkNames: "[name]",
   bundle: true,
   minify: true,
   metafile: true,

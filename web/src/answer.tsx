@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first thing on the page: why, in a sentence, with what it rests on and what to do.
 import { clock, duration, energy } from "./format";
-import { advice, answerLevel, type Level, likelihood } from "./model";
-import { userName } from "./energy";
+import { advice, answerLevel, type Level, likelihood, userName } from "./model";
 import { Command, Mark, Scroll } from "./parts";
 import { go, goNow, type State } from "./store";
 import type { Why } from "./types";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One plot. It is built anew when what it shows is another thing, and only gets new data otherwise.
-import { memo } from "preact/compat";
+import { memo } from "./memo";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { clock, DASH, tickText } from "./format";
 import { axis, type Column, type Layer, type Metric, onto, spread, stacked, throttled } from "./plots";
 import { go } from "./store";

@@ -3,12 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { clock, duration, energy } from "./format";
 import { get } from "./live";
+import { userName } from "./model";
 import { Scroll, Section } from "./parts";
 import type { State } from "./store";
 import type { Report } from "./types";
-
-/** Energy that no process accounts for has no user. */
-export const userName = (u: { name: string; kind?: string }) => u.name || (u.kind && u.kind !== "used" ? u.kind.replaceAll("_", " ") : "not attributed");
 
 const BY = { users: "user", containers: "container", models: "model", commands: "program" } as const;
 

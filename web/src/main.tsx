@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page as a whole.
-import { type ComponentChildren, type FunctionComponent, render } from "preact";
-import { memo } from "preact/compat";
+import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { AlertsPanel } from "./alerts";
 import { Answer } from "./answer";
-import { CapacityPanel } from "./capacity";
-import { Charts } from "./charts";
-import { EnergyPanel } from "./energy";
+import type { Below as BelowParts } from "./below";
 import { duration } from "./format";
-import { GuardPanel } from "./guard";
-import { HealthPanel } from "./health";
-import { Lifelines } from "./lifelines";
-import { Processes } from "./processes";
-import { SettingsPanel } from "./settings";
 import { painted, start, type State, useStore } from "./store";
+import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { Gpus } from "./tiles";
-import { Timeline } from "./timeline";
-
-/** Not drawn with every sample: only when what it looks at is another thing, and every 10 seconds. */
-function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, ...looksAt: (keyof State)[]) {
-  const steady = ["s", "gpus"]; // GPUs change with every sample
-  return memo(part as FunctionComponent<P>, (a, b) => Object.keys(b).every((k) => steady.includes(k) || a[k as keyof P] === b[k as keyof P]) &&
-    looksAt.every((k) => a.s[k] === b.s[k]) && Math.floor((a.s.sampleAt ?? 0) / 10e3) === Math.floor((b.s.sampleAt ?? 0) / 10e3)) as FunctionComponent<P>;
-}
-
-const Past = slowly(Timeline, "place", "link", "history"), Lives = slowly(Lifelines, "place", "link", "history"), Plots = slowly(Charts, "place", "link", "history");
-const Alerts = slowly(AlertsPanel, "alerts", "notifiers"), Health = slowly(HealthPanel, "health"), Guard = slowly(GuardPanel, "workers");
-const Capacity = slowly(CapacityPanel, "link"), Energy = slowly(EnergyPanel, "place", "link", "history");
 
 /** How old the figures are. The only thing here that changes without new data. */
 function Age({ s }: { s: State }) {
@@ -71,8 +51,8 @@ function App() {
   const [span, setSpan] = useState(86400);
   const then = s.place.at != null;
   const gpus = then ? s.past?.gpus ?? [] : s.gpus ?? [];
-  const [whole, setWhole] = useState(false); // what is below the first screen comes after the first paint
-  useEffect(() => void painted().then(() => setWhole(true)), []);
+  const [Below, setBelow] = useState<typeof BelowParts | null>(null);
+  useEffect(() => void painted().then(() => import("./below")).then((parts) => setBelow(() => parts.Below)), []);
   useEffect(() => { document.title = `whirr${s.host ? `: ${s.host}` : ""}`; }, [s.host]);
   const failed = s.sources.filter((x) => x.state !== "ok" && x.state !== "asleep" && (x.state !== "off" || !s.gpus?.length));
   return (
@@ -84,22 +64,9 @@ function App() {
           <ul class="plain dim">{failed.map((x) => <li key={x.name}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</li>)}</ul></section>}
         {s.gpus && s.gpus.length > 0 && failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
         {s.place.from == null && <Gpus gpus={gpus} why={then ? s.past?.why ?? null : s.why} health={s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
-        {whole && <>
-        {(s.history || (s.gpus?.length ?? 0) > 0) && <Past s={s} span={span} setSpan={setSpan} />}
-        {s.place.from == null && (gpus.length > 0) && <Processes gpus={gpus} picked={picked} pick={pick} lives={then ? [] : s.lives} now={s.place.at ?? s.sampleAt ?? Date.now()} />}
-        <Lives s={s} span={span} picked={picked} />
-        <Plots s={s} gpus={s.gpus ?? []} span={span} picked={picked} pick={pick} />
-        {s.gpus && s.gpus.length > 0 && <div class="panels">
-          <Alerts s={s} />
-          <Health s={s} />
-          <Guard s={s} />
-          <Capacity s={s} />
-          <Energy s={s} span={span} />
-          <SettingsPanel />
-        </div>}
-        </>}
+        {Below && <Below s={s} gpus={gpus} span={span} setSpan={setSpan} picked={picked} pick={pick} />}
       </main>
-      {whole && <footer><a href="/docs">API</a> · <a href="/metrics">Prometheus</a> · <a href="/plain">Plain page</a> · <a href="/api/gpu/metrics">JSON</a></footer>}
+      {Below && <footer><a href="/docs">API</a> · <a href="/metrics">Prometheus</a> · <a href="/plain">Plain page</a> · <a href="/api/gpu/metrics">JSON</a></footer>}
     </>
   );
 }

@@ -188,6 +188,9 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
   });
 }
 
+/** Energy that no process accounts for has no user. */
+export const userName = (u: { name: string; kind?: string }) => u.name || (u.kind && u.kind !== "used" ? u.kind.replaceAll("_", " ") : "not attributed");
+
 export const THEN = ["utilization_percent", "memory_used_mb", "temperature_celsius", "power_watts", "fan_percent", "fan_rpm", "clock_graphics_mhz"];
 const EMPTY = { uuid: null, vendor: "", simulated: false, memory_total_mb: null, temperature_limit_celsius: null, temperature_shutdown_celsius: null,
                 power_limit_watts: null };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is on the GPUs: a table to sort, filter and group; cards on a phone.
-import { memo } from "preact/compat";
+import { memo } from "./memo";
 import { useState } from "preact/hooks";
 import { DASH, duration, memory, percent, watts } from "./format";
 import { filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./model";

@@ -50,7 +50,7 @@ function draw(): void {
 export function set(change: Partial<State>, now = false): void {
   state = { ...state, ...change };
   if (now) draw();
-  else if (!drawing) drawing = window.setTimeout(draw, TOGETHER);
+  else if (!drawing && watchers.size) drawing = window.setTimeout(draw, TOGETHER);
 }
 
 export const current = (): State => state;
@@ -111,7 +111,7 @@ function sample(summary: Summary, interval: number | null): void {
 
 const guarded = () => quiet(get<{ workers: Worker[] }>("/api/guard").then((g) => set({ workers: g.workers })));
 
-/** What the tiles show beside the figures; the page asks for it before the script is there. */
+/** What the tiles show beside the figures. */
 const judged = () => Promise.all([
   quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
   quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
@@ -211,10 +211,15 @@ export async function start(): Promise<void> {
     void load();
   });
   const metrics = embedded<Metrics>("first-metrics"), why = embedded<Why>("first-why");
+  const health = embedded<{ gpus: HealthVerdict[] }>("first-health"), forecast = embedded<Forecast>("first-forecast");
   if (metrics) set(known(metrics));
   if (why) set({ why });
+  if (health) set({ health: health.gpus });
+  if (forecast) set({ forecast });
   detailAt = Date.now();
-  const first = Promise.all([hour(), judged(), metrics ? null : detail(), why ? null : explain()]);
+  const stored = embedded<boolean>("first-history") !== false;
+  if (!stored) set({ history: false });
+  const first = Promise.all([stored ? hour() : null, health && forecast ? null : judged(), metrics ? null : detail(), why ? null : explain()]);
   void first.then(load);
   void painted().then(() => {
     void told();
@@ -228,5 +233,5 @@ export async function start(): Promise<void> {
   const visible = (work: () => void) => () => { if (document.visibilityState === "visible" && state.link === "live") work(); };
   setInterval(visible(() => { void hour(); void lives(); }), 60e3);
   setInterval(visible(() => void refreshSides()), 30e3);
-  await Promise.race([first, new Promise((done) => setTimeout(done, FIRST_WAIT))]);
+  if (stored || !metrics || !why) await Promise.race([first, new Promise((done) => setTimeout(done, FIRST_WAIT))]);
 }

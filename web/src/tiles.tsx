@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPUs: a tile each, and from 16 on a heat map with the tiles of those that matter.
-import { useState } from "preact/hooks";
-import { memo } from "preact/compat";
+import { type Dispatch, type StateUpdater, useCallback, useMemo, useState } from "preact/hooks";
 import { absence, celsius, DASH, duration, memory, memoryOf, percent, shortName, wattsOf } from "./format";
+import { memo } from "./memo";
 import { gpuLevel, type Level, slowedBy, sparkline, throttling } from "./model";
 import { Bar, Mark, Section, Value } from "./parts";
 import type { Forecast, Gpu, HealthVerdict, History, Series, Usual, Why } from "./types";
@@ -95,7 +95,18 @@ const HEAT = {
   power_watts: { name: "Power", text: (v: number | null | undefined) => (v == null ? DASH : `${Math.round(v)} W`), share: (g: Gpu) => (g.power_watts ?? 0) / (g.power_limit_watts || 1) },
 };
 
-function HeatMap({ gpus, health, picked, pick }: { gpus: Gpu[]; health: HealthVerdict[]; picked: number | null; pick: (i: number) => void }) {
+/** One of many: drawn again only when what it says changes. */
+const Cell = memo(function Cell({ index, step, level, text, title, picked, toggle }: {
+  index: number; step: number; level: Level; text: string; title: string; picked: boolean; toggle: (i: number) => void;
+}) {
+  return (
+    <button type="button" class={`cell ${step < 0 ? "none" : `h${step}`} ${level}`} aria-pressed={picked} onClick={() => toggle(index)} title={title}>
+      <span>{level === "bad" || level === "warn" ? <Mark level={level} /> : null} {index}</span><b>{text}</b>
+    </button>
+  );
+});
+
+function HeatMap({ gpus, of, picked, toggle }: { gpus: Gpu[]; of: (g: Gpu) => HealthVerdict | undefined; picked: number | null; toggle: (i: number) => void }) {
   const [metric, setMetric] = useState<keyof typeof HEAT>("utilization_percent");
   const heat = HEAT[metric];
   return (
@@ -105,15 +116,9 @@ function HeatMap({ gpus, health, picked, pick }: { gpus: Gpu[]; health: HealthVe
       </select></label>
       <div class="heat" role="group" aria-label={`${heat.name} of all GPUs`}>
         {gpus.map((g) => {
-          const level = gpuLevel(g, health.find((h) => h.gpu_index === g.index));
           const known = g[metric] != null;
-          const step = known ? Math.max(0, Math.min(9, Math.floor(heat.share(g) * 10))) : -1;
-          return (
-            <button type="button" key={g.index} class={`cell ${known ? `h${step}` : "none"} ${level}`} aria-pressed={picked === g.index} onClick={() => pick(g.index)}
-              title={`GPU ${g.index} ${g.name ?? ""}: ${known ? heat.text(g[metric]) : absence(g.absent[metric])}`}>
-              <span>{level === "bad" || level === "warn" ? <Mark level={level} /> : null} {g.index}</span><b>{g.state === "ok" ? heat.text(g[metric]) : g.state}</b>
-            </button>
-          );
+          return <Cell key={g.index} index={g.index} level={gpuLevel(g, of(g))} step={known ? Math.max(0, Math.min(9, Math.floor(heat.share(g) * 10))) : -1} picked={picked === g.index} toggle={toggle}
+            text={g.state === "ok" ? heat.text(g[metric]) : g.state} title={`GPU ${g.index} ${g.name ?? ""}: ${known ? heat.text(g[metric]) : absence(g.absent[metric])}`} />;
         })}
       </div>
     </>
@@ -121,22 +126,26 @@ function HeatMap({ gpus, health, picked, pick }: { gpus: Gpu[]; health: HealthVe
 }
 
 export function Gpus({ gpus, why, health, hour, forecast, picked, pick, then }: {
-  gpus: Gpu[]; why: Why | null; health: HealthVerdict[]; hour: History | null; forecast: Forecast | null; picked: number | null; pick: (i: number | null) => void; then: boolean;
+  gpus: Gpu[]; why: Why | null; health: HealthVerdict[]; hour: History | null; forecast: Forecast | null; picked: number | null; pick: Dispatch<StateUpdater<number | null>>; then: boolean;
 }) {
   const [worst, setWorst] = useState(false);
   const dense = gpus.length >= 16;
-  const of = (g: Gpu) => health.find((h) => h.gpu_index === g.index);
+  const verdicts = useMemo(() => new Map(health.map((h) => [h.gpu_index, h])), [health]);
+  const of = (g: Gpu) => verdicts.get(g.index);
   const from = hour ? Date.parse(hour.since) / 1000 : 0, to = hour ? Date.parse(hour.until) / 1000 : 1;
   let shown = gpus;
-  if (worst || dense) shown = [...gpus].sort((a, b) => LEVELS[gpuLevel(a, of(a))] - LEVELS[gpuLevel(b, of(b))] || (b.utilization_percent ?? -1) - (a.utilization_percent ?? -1));
-  if (dense) shown = shown.filter((g, i) => g.index === picked || (i < 8 && LEVELS[gpuLevel(g, of(g))] < 2));
+  if (worst || dense) {
+    const rank = new Map(gpus.map((g) => [g, LEVELS[gpuLevel(g, of(g))]]));
+    shown = [...gpus].sort((a, b) => rank.get(a)! - rank.get(b)! || (b.utilization_percent ?? -1) - (a.utilization_percent ?? -1));
+    if (dense) shown = shown.filter((g, i) => g.index === picked || (i < 8 && rank.get(g)! < 2));
+  }
   if (dense && picked != null) shown = [...shown].sort((a, b) => Number(b.index === picked) - Number(a.index === picked));
-  const toggle = (i: number) => pick(picked === i ? null : i);
+  const toggle = useCallback((i: number) => pick((before) => (before === i ? null : i)), [pick]);
   if (!gpus.length) return null;
   return (
     <Section id="gpus" title={gpus.length === 1 ? "GPU" : `${gpus.length} GPUs`}
       side={gpus.length > 1 && !dense ? <label class="control"><input type="checkbox" checked={worst} onChange={(e) => setWorst(e.currentTarget.checked)} /> Worst first</label> : null}>
-      {dense && <HeatMap gpus={gpus} health={health} picked={picked} pick={toggle} />}
+      {dense && <HeatMap gpus={gpus} of={of} picked={picked} toggle={toggle} />}
       <div class="tiles">
         {shown.map((g) => (
           <Tile key={g.index} g={g} health={then ? undefined : of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}

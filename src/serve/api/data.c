@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,6 +15,7 @@
 #include "format/table/table.h"
 #include "serve/api/page.h"
 #include "serve/api/part.h"
+#include "serve/http/exchange.h"
 #include "serve/http/server.h"
 
 enum { PERIODIC_BOX = 4, FRESH_BOX = 8 };
@@ -190,13 +192,38 @@ static void write_prometheus(struct data *d, struct buf *out)
     out->failed |= text.failed;
 }
 
+/* What a part answers to a GET without parameters; nothing where it is not there. */
+static void part_body(const struct data *d, const char *path, struct buf *out)
+{
+    const struct part_request r = {.latest = d->latest};
+    for (size_t i = 0; d->parts && i < d->parts->count; i++) {
+        const struct part *part = &d->parts->list[i];
+        for (size_t k = 0; k < part->ops->route_count; k++) {
+            const struct route *route = &part->ops->routes[k];
+            if ((route->methods & HTTP_GET) && strcmp(route->path, path) == 0 && route->answer(part->self, &r, out) != 200)
+                out->len = 0;
+        }
+    }
+    if (out->len == 0)
+        buf_text(out, "null");
+}
+
+/* All that the first screen shows, but for the last hour, which the history has to be asked for. */
 static void write_dashboard(struct data *d, const struct why *why, struct buf *out)
 {
     const struct blob *metrics = data_body(d, BODY_METRICS), *reasons = data_body(d, BODY_WHY);
-    if (metrics && reasons)
-        page_write_dashboard(out, d->latest, why, (struct str){metrics->at, metrics->len}, (struct str){reasons->at, reasons->len});
-    else
+    AUTO_BUF struct buf health = BUF(JSON_BODY_MAX), forecast = BUF(JSON_BODY_MAX);
+    part_body(d, "/api/gpu/health", &health);
+    part_body(d, "/api/forecast", &forecast);
+    if (!metrics || !reasons || health.failed || forecast.failed) {
         out->failed = true;
+        return;
+    }
+    const struct page_data first[] = {{"first-metrics", {metrics->at, metrics->len}},
+                                      {"first-why", {reasons->at, reasons->len}},
+                                      {"first-health", buf_view(&health)},
+                                      {"first-forecast", buf_view(&forecast)}};
+    page_write_dashboard(out, d->latest, why, first, ARRAY_LEN(first), d->parts && d->parts->store);
 }
 
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)

@@ -285,19 +285,21 @@ static void data_block(struct buf *out, const char *id, struct str json)
     buf_text(out, "</script>\n");
 }
 
-void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, struct str metrics, struct str why_json)
+void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, const struct page_data *data,
+                          size_t count, bool history)
 {
     start_head(out, "whirr");
-    /* The first paint needs no request but style, script and the last hour, all of which are on their way at once. */
-    buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><script type=\"module\" src=\"/web/app.js\"></script>"
-                  "<link rel=\"preload\" href=\"" PAGE_HOUR "\" as=\"fetch\" crossorigin=\"anonymous\">"
-                  "<link rel=\"preload\" href=\"/api/gpu/health\" as=\"fetch\" crossorigin=\"anonymous\">"
-                  "<link rel=\"preload\" href=\"/api/forecast\" as=\"fetch\" crossorigin=\"anonymous\">"
-                  "<noscript>");
+    /* The first paint needs no request but style, scripts and the last hour, all of which are on their way at once. */
+    buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><link rel=\"modulepreload\" href=\"/web/chunk.js\">"
+                  "<script type=\"module\" src=\"/web/app.js\"></script>");
+    if (history)
+        buf_text(out, "<link rel=\"preload\" href=\"" PAGE_HOUR "\" as=\"fetch\" crossorigin=\"anonymous\">");
+    buf_text(out, "<noscript>");
     plain_style(out, refresh_seconds(s));
     buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n");
-    data_block(out, "first-metrics", metrics);
-    data_block(out, "first-why", why_json);
+    for (size_t i = 0; i < count; i++)
+        data_block(out, data[i].id, data[i].json);
+    data_block(out, "first-history", history ? STR("true") : STR("false"));
     buf_text(out, "<noscript>\n");
     plain_body(out, s, why);
     buf_text(out, "</noscript>\n</body></html>\n");

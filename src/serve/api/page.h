@@ -15,9 +15,14 @@ extern const char dashboard_policy[];
 extern const char page_style[], page_icon[];
 
 void page_write(struct buf *out, const struct snapshot *s, const struct why *why);
-/* With the answers of /api/gpu/metrics and /api/why in it: the first paint has data without asking. */
-void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, struct str metrics,
-                          struct str why_json);
+/* An answer of the API, to be written into the page. */
+struct page_data {
+    const char *id;
+    struct str json;
+};
+/* With these answers in it: the first paint has data without asking. `history`: there is a last hour to ask for. */
+void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, const struct page_data *data,
+                          size_t count, bool history);
 /* One GPU (its position) or all (-1), to be embedded in other pages: the answer and the figures. */
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only);
 /* The form that asks for a token; `message` may be NULL. */
