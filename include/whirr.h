@@ -67,7 +67,7 @@ const char *whirr_gpu_absent(const struct whirr_sample *s, size_t gpu, const cha
 size_t whirr_process_count(const struct whirr_sample *s, size_t gpu);
 /* 0: there is none at this position. */
 int32_t whirr_process_pid(const struct whirr_sample *s, size_t gpu, size_t process);
-/* "name", "display_name", "command" (secrets masked), "user", "type", "container", "container_name", "model". */
+/* "name", "display_name", "command" (secrets masked), "user", "type", "container", "container_name", "job", "model". */
 const char *whirr_process_text(const struct whirr_sample *s, size_t gpu, size_t process, const char *name);
 int whirr_process_value(const struct whirr_sample *s, size_t gpu, size_t process, const char *name, double *ret);
 

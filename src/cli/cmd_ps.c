@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr ps: who is on the GPUs.
  */
+#include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "cli/fields.h"
 #include "cli/fleet.h"
 #include "cli/show.h"
+#include "fleet/fleet.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 
@@ -26,6 +29,36 @@ static bool needs_second_look(const struct snapshot *s)
                 return true;
     }
     return false;
+}
+
+/* Added up as those of a fleet are, of which this is one host. */
+static int render_sums(struct cli *cli, const struct snapshot *s, const struct process_rows *rows, struct buf *out,
+                       struct error *err)
+{
+    const struct fleet_view view = {.all = true, .by = fleet_by(options_value(&cli->options, "by", ""))};
+    struct fleet f = {.processes = calloc(rows->count + 1, sizeof *f.processes)};
+    if (!f.processes)
+        return error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct process *p = rows->rows[i].process;
+        struct fleet_process *to = &f.processes[f.process_count++];
+        *to = (struct fleet_process){.mem_bytes = p->mem_bytes, .util_permille = p->util_permille, .power_mw = p->power_mw};
+        str_copy(to->host, sizeof to->host, str_from(s->host.name));
+        str_copy(to->process, sizeof to->process, str_from(p->name));
+        str_copy(to->user, sizeof to->user, str_from(p->user));
+        str_copy(to->container, sizeof to->container, str_from(process_container(p)));
+        str_copy(to->job, sizeof to->job, str_from(p->job));
+        process_pod(p, to->pod, sizeof to->pod);
+    }
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        fleet_json_ps(&j, &f, &view);
+        buf_char(out, '\n');
+    } else {
+        fleet_table_ps(out, &cli->page, &f, &view);
+    }
+    fleet_done(&f);
+    return 0;
 }
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
@@ -53,6 +86,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     int rc = process_rows_init(&rows, s, &filter);
     if (rc < 0)
         return error_set(err, rc, "out of memory");
+    if (options_has(o, "by"))
+        return render_sums(cli, s, &rows, out, err);
     if (fields_wanted(cli)) {
         AUTO_BUF struct buf body = BUF(FRAME_MAX);
         struct json_writer j = JSON_WRITER(&body);
@@ -99,7 +134,7 @@ static const struct option_spec options[] = {
     {.name = "quick", .help = "Take one sample only; rates stay unknown"},
     FIELDS_OPTIONS,
     FLEET_OPTION,
-    {.name = "by", .argument = "WHAT", .values = fleet_keys, .help = "With --fleet: add up by user, container or host"},
+    {.name = "by", .argument = "WHAT", .values = fleet_keys, .help = "Add up by user, container, pod, job (Slurm) or host"},
     FLEET_OPTION_ALL,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };

@@ -14,9 +14,9 @@
 #define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost"
 #define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,share_percent"
 
-static const char *const kinds[] = {"user", "container", "command", "model", NULL};
+static const char *const kinds[] = {"user", "container", "pod", "job", "command", "model", NULL};
 
-/* For scripts: a row for each GPU, or for each user, container, command or model. */
+/* For scripts: a row for each GPU, or for each user, container, pod, job, command or model. */
 static int print_fields(struct cli *cli, struct past_question *q)
 {
     const char *by = options_value(&cli->options, "by", NULL);
@@ -64,7 +64,7 @@ static const struct option_spec options[] = {
     {.name = "by",
      .argument = "WHAT",
      .values = kinds,
-     .help = "Show only this breakdown, with all rows: user, container, command or model"},
+     .help = "Show only this breakdown, with all rows: user, container, pod, job (Slurm), command or model"},
     {.name = "price", .argument = "PRICE", .help = "Price per kWh instead of energy.price_per_kwh"},
     {.name = "currency", .argument = "TEXT", .help = "Currency instead of energy.currency"},
     {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
@@ -77,14 +77,14 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
     {"whirr report", "the last seven days: hours, energy, cost, idle memory, hot spells"},
-    {"whirr report --since -30d --by user", "a month by user (or container, command, model)"},
+    {"whirr report --since -30d --by user", "a month by user (or container, pod, job, command, model)"},
     {"whirr report --since yesterday --until today --price 0.30", "yesterday, with cost"},
 };
 
 const struct command command_report = {
     .name = "report",
     .group = HELP_PAST,
-    .summary = "Report hours, energy and cost by user, container or model",
+    .summary = "Report hours, energy and cost by user, container, pod, job or model",
     .details = "Reads the history that `whirr serve` keeps. Hours count the time a process was on a GPU, busy hours the time it "
                "was computing; two processes of one user on the same GPU count once. A GPU's energy comes from its own counter, or "
                "from power over time if it has none; each process gets its share, and what can't be attributed to any process has "

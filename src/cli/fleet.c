@@ -14,7 +14,7 @@
 
 enum { FLEET_TIMEOUT_MS = 60000 };
 
-const char *const fleet_keys[] = {"user", "container", "host", NULL};
+const char *const fleet_keys[] = {"user", "container", "pod", "job", "host", NULL};
 
 static enum fleet_what asked;
 static struct fleet_view view;
@@ -80,7 +80,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-static enum fleet_by fleet_by(const char *key)
+enum fleet_by fleet_by(const char *key)
 {
     for (size_t i = 0; fleet_keys[i]; i++)
         if (strcmp(fleet_keys[i], key) == 0)
@@ -102,7 +102,7 @@ static int read_bill(struct cli *cli)
     if (!duration_parse(since, &bill.span_ms) || bill.span_ms < MS_PER_S || options_has(o, "until"))
         return cli_usage(cli, "with --fleet, --since is a span up to now, like -7d");
     if (by[0] && !bill.by)
-        return cli_usage(cli, "invalid value '%s' for --by; with --fleet, expected user or container", by);
+        return cli_usage(cli, "invalid value '%s' for --by; with --fleet, expected user, container, pod or job", by);
     const char *price = options_value(o, "price", NULL);
     if (price && (!str_to_double(str_from(price), &bill.price_per_kwh) || bill.price_per_kwh < 0))
         return cli_usage(cli, "invalid value '%s' for --price; expected a number, 0 or more", price);

@@ -4,10 +4,14 @@
 #pragma once
 
 #include "cli/command.h"
+#include "fleet/fleet.h"
 
 enum fleet_what { FLEET_STATUS, FLEET_PS, FLEET_WHY, FLEET_FIT, FLEET_REPORT };
 
 extern const char *const fleet_keys[]; /* of --by, in the order of enum fleet_by */
+
+/* FLEET_BY_NONE: there is no such key. */
+enum fleet_by fleet_by(const char *key);
 
 /* The exit status. */
 int fleet_run(struct cli *cli, enum fleet_what what);

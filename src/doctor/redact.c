@@ -270,7 +270,7 @@ static void clean_process(const struct privacy *p, struct process *process)
     clean(p, process->container, sizeof process->container);
     /* What a program was told to do is not needed to see what the GPU did. */
     str_copy(process->command, sizeof process->command, str_from(process->name));
-    process->model[0] = process->title[0] = process->container_name[0] = '\0';
+    process->model[0] = process->title[0] = process->container_name[0] = process->job[0] = '\0';
 }
 
 static void clean_gpu(const struct privacy *p, struct gpu *gpu)

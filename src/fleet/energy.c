@@ -15,8 +15,6 @@
 enum { STEP_LEAST_S = 60, STEPS = 1000 };
 #define JOULES_PER_KWH 3.6e6
 
-static const char *const labels[] = {"host", "user", "container", "host"};
-
 /* Processes have no counter: their power is added up in steps, few enough for a month of a large fleet. */
 static void write_question(const struct fleet_bill *bill, char *text, size_t size)
 {
@@ -25,7 +23,7 @@ static void write_question(const struct fleet_bill *bill, char *text, size_t siz
         snprintf(text, size, "sum by (host) (increase(gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s]))", span_s);
     else
         snprintf(text, size, "sum by (%s) (sum_over_time(gpu_process_power_watts[%" PRId64 "s:%" PRId64 "s])) * %" PRId64,
-                 labels[bill->by], span_s, step_s, step_s);
+                 fleet_by_words[bill->by].label, span_s, step_s, step_s);
 }
 
 static void cleanup_json(json_t **json)
@@ -41,6 +39,20 @@ static int most_first(const void *a, const void *b)
     return strverscmp(x->name, y->name);
 }
 
+static const char *label(const json_t *labels, const char *name)
+{
+    const char *text = json_string_value(json_object_get(labels, name));
+    return text ? text : "";
+}
+
+static void take_name(const json_t *labels, enum fleet_by by, struct fleet_energy *e)
+{
+    if (by == FLEET_BY_POD)
+        fleet_pod_name(label(labels, "namespace"), label(labels, "pod"), e->name, sizeof e->name);
+    else
+        str_copy_clean(e->name, sizeof e->name, str_from(label(labels, fleet_by_words[by].label)));
+}
+
 int fleet_bill_take(struct fleet_bill *bill, struct str answer)
 {
     json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
@@ -54,11 +66,10 @@ int fleet_bill_take(struct fleet_bill *bill, struct str answer)
     json_array_foreach(result, i, one)
     {
         const char *text = json_string_value(json_array_get(json_object_get(one, "value"), 1));
-        const char *name = json_string_value(json_object_get(json_object_get(one, "metric"), labels[bill->by]));
         struct fleet_energy *e = &bill->list[bill->count];
         if (!text || !str_to_double(str_from(text), &e->joules))
             continue;
-        str_copy_clean(e->name, sizeof e->name, str_from(name ? name : ""));
+        take_name(json_object_get(one, "metric"), bill->by, e);
         bill->count++;
     }
     qsort(bill->list, bill->count, sizeof *bill->list, most_first);
@@ -109,8 +120,8 @@ static void add_row(struct grid *g, const struct page *page, const struct fleet_
 
 void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all)
 {
-    static const char *const titles[] = {"HOST", "USER", "CONTAINER", "HOST"};
-    const struct grid_column columns[] = {{titles[bill->by], LEFT, 0}, {"kWh", RIGHT, 0}, {"SHARE", RIGHT, 1}, {"COST", RIGHT, 0}};
+    const struct grid_column columns[] = {
+        {fleet_by_words[bill->by].title, LEFT, 0}, {"kWh", RIGHT, 0}, {"SHARE", RIGHT, 1}, {"COST", RIGHT, 0}};
     size_t rows = all ? bill->count : MIN_OF(bill->count, (size_t)FLEET_ROWS);
     double joules = together(bill);
     char span[WORDS_SIZE], cost[64];
@@ -135,17 +146,16 @@ void fleet_table_bill(struct buf *out, const struct page *page, const struct fle
 
 void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill)
 {
-    static const char *const keys[] = {"hosts", "users", "containers", "hosts"};
     jw_object(j);
     jw_key_int(j, "span_seconds", bill->span_ms / MS_PER_S);
     jw_key_number(j, "energy_joules", together(bill));
     jw_key_number(j, "price_per_kwh", bill->price_per_kwh);
     jw_key_text(j, "currency", bill->currency);
-    jw_key(j, keys[bill->by]);
+    jw_key(j, fleet_by_words[bill->by].list);
     jw_array(j);
     for (size_t i = 0; i < bill->count; i++) {
         jw_object(j);
-        jw_key(j, labels[bill->by]);
+        jw_key(j, fleet_by_words[bill->by].key);
         jw_text(j, bill->list[i].name[0] ? bill->list[i].name : NULL);
         jw_key_number(j, "energy_joules", bill->list[i].joules);
         jw_key(j, "cost");

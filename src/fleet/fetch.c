@@ -146,7 +146,15 @@ static void take_health(struct fleet_gpu *g, const char *state)
 static bool same_process(const struct fleet_process *a, const struct fleet_process *b)
 {
     return strcmp(a->host, b->host) == 0 && strcmp(a->gpu, b->gpu) == 0 && strcmp(a->process, b->process) == 0 &&
-           strcmp(a->user, b->user) == 0 && strcmp(a->container, b->container) == 0;
+           strcmp(a->user, b->user) == 0 && strcmp(a->container, b->container) == 0 && strcmp(a->pod, b->pod) == 0 &&
+           strcmp(a->job, b->job) == 0;
+}
+
+void fleet_pod_name(const char *space, const char *pod, char *to, size_t size)
+{
+    char text[2 * PROCESS_CONTAINER_NAME_SIZE];
+    snprintf(text, sizeof text, "%.159s%s%.159s", pod[0] ? space : "", pod[0] && space[0] ? "/" : "", pod);
+    copy(to, size, text);
 }
 
 /* The three figures of a group come in three series: they are put together when all are there. */
@@ -159,6 +167,8 @@ static void take_process(struct fleet *f, const json_t *labels, double value)
     copy(p->process, sizeof p->process, label(labels, "process"));
     copy(p->user, sizeof p->user, label(labels, "user"));
     copy(p->container, sizeof p->container, pod[0] ? pod : label(labels, "container"));
+    fleet_pod_name(label(labels, "namespace"), pod, p->pod, sizeof p->pod);
+    copy(p->job, sizeof p->job, label(labels, "hpc_job"));
     if (strcmp(name, "gpu_process_memory_bytes") == 0)
         p->mem_bytes = scaled(value, 1);
     else if (strcmp(name, "gpu_process_power_watts") == 0)
@@ -174,7 +184,9 @@ static int by_process(const void *a, const void *b)
     order = order ? order : natural(x->gpu, y->gpu);
     order = order ? order : strcmp(x->process, y->process);
     order = order ? order : strcmp(x->user, y->user);
-    return order ? order : strcmp(x->container, y->container);
+    order = order ? order : strcmp(x->container, y->container);
+    order = order ? order : strcmp(x->pod, y->pod);
+    return order ? order : strcmp(x->job, y->job);
 }
 
 static void add(struct reading *to, struct reading from)

@@ -28,6 +28,7 @@ struct fleet_gpu {
 struct fleet_process {
     char host[HOST_NAME_SIZE], gpu[16];
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_NAME_SIZE];
+    char pod[PROCESS_CONTAINER_NAME_SIZE], job[PROCESS_JOB_SIZE]; /* "NAMESPACE/POD"; "": none */
     struct reading mem_bytes, util_permille, power_mw;
 };
 
@@ -74,8 +75,14 @@ struct fleet_host {
 /* Worst first, then the busiest. The caller frees the list; NULL: out of memory or no hosts. */
 struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count);
 
-/* What processes are added up by. */
-enum fleet_by { FLEET_BY_NONE, FLEET_BY_USER, FLEET_BY_CONTAINER, FLEET_BY_HOST };
+/* What processes are added up by; fleet_by_words has the words for each. */
+enum fleet_by { FLEET_BY_NONE, FLEET_BY_USER, FLEET_BY_CONTAINER, FLEET_BY_POD, FLEET_BY_JOB, FLEET_BY_HOST, FLEET_BY_COUNT };
+
+struct fleet_by_words {
+    const char *label;              /* of the series */
+    const char *key, *list, *title; /* in JSON, one and many; in a table */
+};
+extern const struct fleet_by_words fleet_by_words[FLEET_BY_COUNT];
 
 struct fleet_view {
     bool all;         /* else what fits on one screen */
@@ -97,7 +104,8 @@ void fleet_json_why(struct json_writer *j, const struct fleet *f);
 void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
 bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
 
-/* ---- Energy and its cost over a span, by host (the GPUs' own counters) or by user or container (power of processes over time).
+/* ---- Energy and its cost over a span, by host (the GPUs' own counters) or by user, container, pod or job (power of processes over
+ * time).
  * ---- */
 
 struct fleet_energy {
@@ -125,8 +133,10 @@ const char *fleet_trouble_name(enum fleet_trouble trouble);
 
 /* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */
 const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count);
-/* What a group is called: the user, the container or the host. */
+/* What a group is called: the user, the container, the pod, the job or the host. */
 const char *fleet_key(const struct fleet_process *p, enum fleet_by by);
+/* "NAMESPACE/POD", "" without a pod. */
+void fleet_pod_name(const char *space, const char *pod, char *to, size_t size);
 /* Processes of one user, or of everybody, most memory first; with `by`: added up, `process` and `host` hold numbers then. The
  * caller frees the list. */
 struct fleet_process *fleet_processes(const struct fleet *f, const struct fleet_view *v, size_t *count);

@@ -179,9 +179,24 @@ const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, siz
 
 /* ---- who ---- */
 
+const struct fleet_by_words fleet_by_words[FLEET_BY_COUNT] = {
+    [FLEET_BY_NONE] = {"host", "host", "hosts", "HOST"},
+    [FLEET_BY_USER] = {"user", "user", "users", "USER"},
+    [FLEET_BY_CONTAINER] = {"container", "container", "containers", "CONTAINER"},
+    [FLEET_BY_POD] = {"namespace, pod", "pod", "pods", "POD"},
+    [FLEET_BY_JOB] = {"hpc_job", "job", "jobs", "JOB"},
+    [FLEET_BY_HOST] = {"host", "host", "hosts", "HOST"},
+};
+
 const char *fleet_key(const struct fleet_process *p, enum fleet_by by)
 {
-    return by == FLEET_BY_USER ? p->user : by == FLEET_BY_CONTAINER ? p->container : p->host;
+    switch (by) {
+    case FLEET_BY_USER: return p->user;
+    case FLEET_BY_CONTAINER: return p->container;
+    case FLEET_BY_POD: return p->pod;
+    case FLEET_BY_JOB: return p->job;
+    default: return p->host;
+    }
 }
 
 static int by_key(const void *a, const void *b, void *by)

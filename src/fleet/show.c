@@ -137,9 +137,12 @@ void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet
     static const struct grid_column columns[] = {{"HOST", LEFT, 0},      {"GPU", RIGHT, 0},     {"USER", LEFT, 0},
                                                  {"VRAM GiB", RIGHT, 0}, {"UTIL", RIGHT, 2},    {"POWER W", RIGHT, 3},
                                                  {"PROCESS", LEFT, 0},   {"CONTAINER", LEFT, 1}};
-    static const char *const keys[] = {"", "USER", "CONTAINER", "HOST"};
-    const struct grid_column groups[] = {{keys[v->by], LEFT, 0}, {"VRAM GiB", RIGHT, 0},  {"GPUS BUSY", RIGHT, 1},
-                                         {"POWER W", RIGHT, 2},  {"PROCESSES", RIGHT, 3}, {"HOSTS", RIGHT, 0}};
+    const struct grid_column groups[] = {{fleet_by_words[v->by].title, LEFT, 0},
+                                         {"VRAM GiB", RIGHT, 0},
+                                         {"GPUS BUSY", RIGHT, 1},
+                                         {"POWER W", RIGHT, 2},
+                                         {"PROCESSES", RIGHT, 3},
+                                         {"HOSTS", RIGHT, 0}};
     size_t count;
     AUTO_FREE struct fleet_process *list = fleet_processes(f, v, &count);
     AUTO_GRID struct grid g;
@@ -304,20 +307,20 @@ void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fl
     size_t count;
     AUTO_FREE struct fleet_process *list = fleet_processes(f, v, &count);
     jw_object(j);
-    static const char *const keys[] = {"processes", "users", "containers", "hosts"}, *const names[] = {"", "user", "container",
-                                                                                                       "host"};
-    jw_key(j, keys[v->by]);
+    jw_key(j, v->by ? fleet_by_words[v->by].list : "processes");
     jw_array(j);
     for (size_t i = 0; list && i < count; i++) {
         jw_object(j);
         if (v->by) {
-            text_or_null(j, names[v->by], fleet_key(&list[i], v->by));
+            text_or_null(j, fleet_by_words[v->by].key, fleet_key(&list[i], v->by));
         } else {
             jw_key_text(j, "host", list[i].host);
             jw_key_text(j, "gpu", list[i].gpu);
             jw_key_text(j, "name", list[i].process);
             text_or_null(j, "container", list[i].container);
             text_or_null(j, "user", list[i].user);
+            text_or_null(j, "pod", list[i].pod);
+            text_or_null(j, "job", list[i].job);
         }
         json_key_reading(j, "memory_mb", list[i].mem_bytes, MIB);
         json_key_reading(j, "utilization_percent", list[i].util_permille, 0.1);

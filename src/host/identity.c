@@ -22,6 +22,7 @@ enum {
     LOOK_AGAIN_MS = 30 * 1000,
     CPU_WINDOW_MS = 200, /* ticks are 10 ms: a shorter window gives noise */
     CMDLINE_SIZE = 16384,
+    ENVIRON_MAX = 128 * 1024,
     COMM_CUT_LEN = 15, /* the kernel cuts names here */
 };
 
@@ -48,6 +49,7 @@ struct entry {
     char title[PROCESS_TITLE_SIZE];
     char container_name[PROCESS_CONTAINER_NAME_SIZE];
     enum reading_state container_name_state;
+    char job[PROCESS_JOB_SIZE];
 };
 
 struct identity {
@@ -178,6 +180,28 @@ static void learn_container(struct identity *i, struct entry *e, struct str cgro
     str_copy(e->container, sizeof e->container, str_from(container));
 }
 
+/* A container of a job often runs as root, or as somebody without a name here: then the job says whose it is. Else the kernel's
+ * word counts, not that of an environment which anybody may set. */
+static void learn_job(struct identity *i, struct entry *e, struct str cgroup, int64_t uid)
+{
+    AUTO_BUF struct buf environment = BUF(ENVIRON_MAX);
+    char path[64];
+    int64_t number;
+    struct slurm_job job;
+    struct env quiet = *i->env; /* secrets: not for a recording of this host */
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)e->pid);
+    bool known = file_read_all(&quiet, path, &environment) >= 0;
+    slurm_job(cgroup, known ? buf_view(&environment) : (struct str){0}, &job);
+    str_copy(e->job, sizeof e->job, str_from(job.id));
+    if (!job.id[0] || (uid > 0 && !str_to_i64(str_from(e->user), &number)))
+        return;
+    if (job.uid >= 0)
+        users_name(i->users, job.uid, e->user, sizeof e->user);
+    else if (job.user[0])
+        str_copy(e->user, sizeof e->user, str_from(job.user));
+}
+
 /* Everything that stays as long as the process does what it does. */
 static void learn(struct identity *i, struct entry *e)
 {
@@ -205,7 +229,9 @@ static void learn(struct identity *i, struct entry *e)
         users_name(i->users, status.uid, e->user, sizeof e->user);
 
     len = read_of(i, e->pid, "cgroup", text, sizeof text);
-    learn_container(i, e, (struct str){text, len > 0 ? (size_t)len : 0});
+    struct str cgroup = {text, len > 0 ? (size_t)len : 0};
+    learn_container(i, e, cgroup);
+    learn_job(i, e, cgroup, status.uid);
 }
 
 /* Of the parent only the name: read again when somebody else adopted the process. */
@@ -376,6 +402,7 @@ void identity_fill(struct identity *i, struct process *p)
     keep_or_copy(p->model, sizeof p->model, e->model);
     keep_or_copy(p->title, sizeof p->title, e->title);
     keep_or_copy(p->container_name, sizeof p->container_name, e->container_name);
+    keep_or_copy(p->job, sizeof p->job, e->job);
     p->container_name_state = e->container_name_state;
     if (p->cpu_permille.state == READING_UNREAD)
         p->cpu_permille = e->cpu_permille;

@@ -142,6 +142,7 @@ const char *whirr_process_text(const struct whirr_sample *s, size_t gpu, size_t 
         {"type", process_type_name(p->type)},
         {"container", p->container},
         {"container_name", p->container_name},
+        {"job", p->job},
         {"model", p->model},
     };
     for (size_t i = 0; i < ARRAY_LEN(own); i++)

@@ -168,6 +168,14 @@ bool gpu_same(const struct gpu_id *a, const struct gpu_id *b)
     return a->name[0] && strcmp(a->name, b->name) == 0;
 }
 
+void process_pod(const struct process *p, char *to, size_t size)
+{
+    const char *slash = strchr(p->container_name, '/');
+    to[0] = '\0';
+    if (slash)
+        str_copy(to, size, (struct str){p->container_name, (size_t)(strchrnul(slash + 1, '/') - p->container_name)});
+}
+
 const char *process_type_name(enum process_type type)
 {
     switch (type) {

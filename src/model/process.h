@@ -24,6 +24,7 @@ enum {
     PROCESS_MODEL_SIZE = 128,
     PROCESS_TITLE_SIZE = 64,
     PROCESS_CONTAINER_NAME_SIZE = 160,
+    PROCESS_JOB_SIZE = 24,
 };
 
 struct process {
@@ -43,6 +44,7 @@ struct process {
     char container_name[PROCESS_CONTAINER_NAME_SIZE]; /* as its runtime calls it, "NAMESPACE/POD/CONTAINER"; "" none or unknown */
     enum reading_state container_name_state;          /* why the name of a container is not known */
     char parent_name[PROCESS_NAME_SIZE];              /* "" unknown */
+    char job[PROCESS_JOB_SIZE];                       /* number of its Slurm job; "" none or unknown */
     enum power_basis power_basis;
     enum process_activity activity;
     union {
@@ -60,6 +62,15 @@ static inline const char *process_title(const struct process *p)
 {
     return p->title[0] ? p->title : p->name;
 }
+
+/* The container as its runtime calls it, else by its ID; "" outside of containers. */
+static inline const char *process_container(const struct process *p)
+{
+    return p->container_name[0] ? p->container_name : p->container;
+}
+
+/* "NAMESPACE/POD"; "" outside of Kubernetes, or where the name is not known. */
+void process_pod(const struct process *p, char *to, size_t size);
 
 const char *process_type_name(enum process_type type);
 const char *power_basis_name(enum power_basis basis);

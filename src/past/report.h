@@ -3,7 +3,7 @@
  *
  *   energy of the cards   minute by minute: what each used, and whether its own counter was heeded
  *   process_minutes       minute by minute: what each process held, used and was given of the energy
- *        └─▶ summed up by user, container, command and model; what no process was given is a row of its own
+ *        └─▶ summed up by user, container, pod, job, command and model; what no process was given is a row of its own
  */
 #pragma once
 
@@ -16,7 +16,15 @@ enum {
     REPORT_NAME_SIZE = 128,
 };
 
-enum report_by { REPORT_BY_USER, REPORT_BY_CONTAINER, REPORT_BY_COMMAND, REPORT_BY_MODEL, REPORT_BY_COUNT };
+enum report_by {
+    REPORT_BY_USER,
+    REPORT_BY_CONTAINER,
+    REPORT_BY_POD,
+    REPORT_BY_JOB,
+    REPORT_BY_COMMAND,
+    REPORT_BY_MODEL,
+    REPORT_BY_COUNT
+};
 
 struct report_group {
     char name[REPORT_NAME_SIZE]; /* "": not known, or none */
@@ -36,8 +44,8 @@ struct report_gpu {
     bool simulated;
     struct wall first_seen;
     double hours, busy_hours; /* stored, and with more than idle load */
-    double idle_hours; /* without load, as far as power is known for them ... */
-    int64_t idle_mj;   /* ... and what it drew then */
+    double idle_hours;        /* without load, as far as power is known for them ... */
+    int64_t idle_mj;          /* ... and what it drew then */
     struct reading util_permille, temp_max_mdegc;
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
 };

@@ -228,6 +228,8 @@ static void body(struct json_writer *j, const struct past_question *q, const str
     gpus(j, q, r);
     groups(j, q, r, REPORT_BY_USER, "users", t.energy_mj);
     groups(j, q, r, REPORT_BY_CONTAINER, "containers", t.energy_mj);
+    groups(j, q, r, REPORT_BY_POD, "pods", t.energy_mj);
+    groups(j, q, r, REPORT_BY_JOB, "jobs", t.energy_mj);
     groups(j, q, r, REPORT_BY_COMMAND, "commands", t.energy_mj);
     groups(j, q, r, REPORT_BY_MODEL, "models", t.energy_mj);
     held(j, q, r);

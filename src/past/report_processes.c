@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The processes' part of the report: every minute of every process, added to its user, container, command and model.
+ * The processes' part of the report: every minute of every process, added to its user, container, pod, job, command and model.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +73,10 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
     char command[REPORT_NAME_SIZE] = "";
     if (!others)
         report_command(&m->process, command);
-    const char *names[REPORT_BY_COUNT] = {m->process.user, m->process.container, command, m->process.model};
+    char pod[PROCESS_CONTAINER_NAME_SIZE];
+    process_pod(&m->process, pod, sizeof pod);
+    const char *names[REPORT_BY_COUNT] = {m->process.user, process_container(&m->process), pod, m->process.job, command,
+                                          m->process.model};
     for (int by = 0; by < REPORT_BY_COUNT; by++) {
         if (find_group(&w->by[by], others ? "" : names[by], others, &m->group[by]) < 0)
             return -ENOMEM;

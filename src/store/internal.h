@@ -70,7 +70,8 @@ struct life {
     int64_t gpu_id;
     int32_t pid;
     int64_t start_key;
-    bool seen; /* in the snapshot at hand */
+    bool seen;  /* in the snapshot at hand */
+    bool named; /* the name of its container is stored */
     struct life_share share;
 };
 
@@ -109,6 +110,7 @@ enum statement {
     ST_LIFE_FIND,
     ST_LIFE_INSERT,
     ST_LIFE_UPDATE,
+    ST_LIFE_NAME,
     ST_LIFE_END,
     ST_PROCESS_MINUTE,
     ST_ENERGY,

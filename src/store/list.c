@@ -55,6 +55,8 @@ static void read_life(struct db_statement *q, struct store_life *life)
     life->energy_mj = db_i64(q, 21);
     copy_column(q, 22, life->host, sizeof life->host);
     copy_column(q, 23, life->gpu_uuid, sizeof life->gpu_uuid);
+    copy_column(q, 24, p->container_name, sizeof p->container_name);
+    copy_column(q, 25, p->job, sizeof p->job);
     p->mem_bytes = life->memory_mean_bytes;
     p->util_permille = life->sm_mean_permille;
 }
@@ -106,7 +108,7 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
-                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid FROM ");
+                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job FROM ");
     if (span->within && (rc = within(s, span, &sql, err)) < 0)
         return rc;
     if (span->within)
@@ -114,7 +116,8 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
                        "g.host_id WHERE m.minute >= $1 AND m.minute < $2");
     else
         buf_text(&sql, ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
-                       " p.energy_mj AS energy, h.name, g.uuid FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
+                       " p.energy_mj AS energy, h.name, g.uuid, p.container_name, p.job FROM processes p JOIN gpus g ON g.id = "
+                       "p.gpu_id JOIN hosts h ON "
                        "h.id = g.host_id"
                        " WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
     store_which_lives(span, 3, &sql);

@@ -47,7 +47,9 @@ static int insert_life(struct store *s, const struct process *p, const struct kn
     db_bind_word(q, 8, p->container);
     db_bind_word(q, 9, p->model);
     db_bind_text(q, 10, process_type_name(p->type));
-    db_bind_i64(q, 11, at_ms);
+    db_bind_word(q, 11, p->container_name);
+    db_bind_word(q, 12, p->job);
+    db_bind_i64(q, 13, at_ms);
     int rc = db_step(q, err);
     if (rc != 1)
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave a process no number");
@@ -83,6 +85,7 @@ static int begin_life(struct store *s, const struct process *p, const struct kno
     }
     if (rc == 0)
         rc = insert_life(s, p, known, at_ms, &life->id, err);
+    life->named = rc == 0 && p->container_name[0];
     if (rc < 0)
         return rc;
     s->life_count++;
@@ -104,6 +107,20 @@ static void bind_peak(struct db_statement *q, int at, const struct life_share *s
         db_bind_i64(q, at, share->memory_max);
     else
         db_bind_null(q, at);
+}
+
+/* A name may be learned after its process: from the kubelet, which is asked now and then. */
+static int name_life(struct store *s, struct life *life, const struct process *p, struct error *err)
+{
+    if (life->named || !p->container_name[0])
+        return 0;
+    struct db_statement *q = store_statement(s, ST_LIFE_NAME, err);
+    if (!q)
+        return -EIO;
+    db_bind_text(q, 1, p->container_name);
+    db_bind_i64(q, 2, life->id);
+    life->named = true;
+    return db_put(q, err);
 }
 
 static int put_life(struct store *s, const struct life *life, struct error *err)
@@ -255,7 +272,9 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
         int64_t part_mj = energy_of(gpu, p, energy_mj, left_mj);
         left_mj -= part_mj;
         life->seen = true;
-        rc = add_share(s, life, p, at_ms, part_mj, err);
+        rc = name_life(s, life, p, err);
+        if (rc == 0)
+            rc = add_share(s, life, p, at_ms, part_mj, err);
     }
     if (rc == 0 && energy_mj > 0)
         rc = add_energy(s, known, at_ms, energy_mj, energy_mj - left_mj, counted, err);

@@ -74,6 +74,9 @@ static const char *const migrations[] = {
     "INSERT INTO pending (series, level, subject, bucket) SELECT 2, 2, host_id, hour FROM (SELECT g.host_id, e.minute / 60 AS hour"
     " FROM energy e JOIN gpus g ON g.id = e.gpu_id UNION SELECT g.host_id, m.minute / 60 FROM process_minutes m JOIN processes p"
     " ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id) AS t WHERE true ON CONFLICT DO NOTHING;@BY_TIME",
+    /* What the container is called, and the Slurm job: reports by pod and by job. */
+    "ALTER TABLE processes ADD COLUMN container_name TEXT;"
+    "ALTER TABLE processes ADD COLUMN job TEXT;",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 

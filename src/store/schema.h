@@ -6,7 +6,7 @@
 #include "store/db/db.h"
 #include "store/series.h"
 
-enum { SCHEMA_VERSION = 4 };
+enum { SCHEMA_VERSION = 5 };
 
 /* Which columns of a series the database has: they are made when a value first appears, so that a card that knows little does
  * not pay for what others know. */

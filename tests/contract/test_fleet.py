@@ -40,7 +40,7 @@ def exposition():
             add("gpu_power_watts", labels, 400)
             add("gpu_throttle_reason", dict(labels, reason="software thermal slowdown"), 1 if host == 42 and gpu == 1 else 0)
             user = "alice" if host % 3 else "bob"
-            process = dict(labels, process="python3", user=user, container=f"train-{host}")
+            process = dict(labels, process="python3", user=user, container="train", namespace="ml", pod=f"train-{host}", hpc_job=4000 + host % 2)
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)
             add("gpu_process_utilization_percent", process, 50)
             add("gpu_process_power_watts", process, 300)
@@ -127,7 +127,11 @@ def test_who_has_the_memory(fleet, ask):
     assert len(containers) == HOSTS and containers[0]["memory_mb"] == 4 * 69 * 1024
     hosts = ask("ps", "--fleet", fleet.url, "--by", "host", "--all").stdout.splitlines()
     assert len(hosts) == HOSTS + 1 and hosts[0].split()[0] == "HOST"
-    assert ask("ps", "--by", "pod", "--fleet", fleet.url).returncode == 2
+    pods = json.loads(ask("ps", "--by", "pod", "--fleet", fleet.url, "--json", "--all").stdout)["pods"]
+    assert len(pods) == HOSTS and pods[-1] == {"pod": "ml/train-200", "memory_mb": 36864, "utilization_percent": 200, "power_watts": 1200}
+    jobs = ask("ps", "--by", "job", "--fleet", fleet.url).stdout.splitlines()
+    assert jobs[0].split()[0] == "JOB" and {line.split()[0] for line in jobs[1:]} == {"4000", "4001"}
+    assert ask("ps", "--by", "node", "--fleet", fleet.url).returncode == 2
     only = ask("ps", "--fleet", fleet.url, "--user", "bob", "--json", "--all").stdout
     assert {p["user"] for p in json.loads(only)["processes"]} == {"bob"}
 

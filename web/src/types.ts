@@ -14,6 +14,7 @@ export interface Process {
   container: string | null;
   display_name?: string | null; // what people call it
   container_name?: string | null;
+  job?: string | null;
   model?: string | null;
   started_at?: string | null;
   absent?: Record<string, string>;

@@ -94,6 +94,7 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     json_words(j, "model", p->model);
     json_words(j, "display_name", process_title(p));
     json_words(j, "container_name", p->container_name);
+    json_words(j, "job", p->job);
     number_or_null(j, "parent_pid", p->parent > 0, p->parent);
     json_words(j, "parent_name", p->parent_name);
     json_time(j, "started_at", p->started_at);

@@ -46,7 +46,8 @@ struct sums {
 /* "NAMESPACE/POD/CONTAINER", "NAMESPACE/POD", or a name of its own. */
 void prometheus_who(const struct process *p, struct prometheus_who *ret)
 {
-    *ret = (struct prometheus_who){.process = str_from(p->name), .user = str_from(p->user), .container = str_from(p->container)};
+    *ret = (struct prometheus_who){
+        .process = str_from(p->name), .user = str_from(p->user), .container = str_from(p->container), .job = str_from(p->job)};
     if (str_is(ret->process, OTHERS) || str_is(ret->process, UNATTRIBUTED))
         ret->process = STR("?"); /* whoever calls himself so would double a series, and with it spoil the scrape */
     struct str rest = str_from(p->container_name), first, second;
@@ -75,6 +76,7 @@ static int by_who(const void *a, const void *b)
     order = order ? order : compare(x->container, y->container);
     order = order ? order : compare(x->pod, y->pod);
     order = order ? order : compare(x->space, y->space);
+    order = order ? order : compare(x->job, y->job);
     return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
@@ -186,6 +188,8 @@ static void series(struct buf *out, const char *name, const struct process_sum *
         prometheus_label_str(out, false, "pod", who->pod);
     if (who->space.len)
         prometheus_label_str(out, false, "namespace", who->space);
+    if (who->job.len) /* not "job": Prometheus sets that one for every target; dcgm-exporter calls it so, too */
+        prometheus_label_str(out, false, "hpc_job", who->job);
     if (who->pid) {
         char pid[16];
         snprintf(pid, sizeof pid, "%d", (int)who->pid);

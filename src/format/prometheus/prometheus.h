@@ -80,7 +80,7 @@ void prometheus_processes(struct buf *out, const struct snapshot *s, const struc
 
 /* Who a process is, in labels. */
 struct prometheus_who {
-    struct str process, user, container, pod, space;
+    struct str process, user, container, pod, space, job;
     int32_t pid; /* 0: not by pid */
 };
 void prometheus_who(const struct process *p, struct prometheus_who *ret);

@@ -232,7 +232,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
     }
 }
 
-/* Many hosts run no models: a table of nothing says nothing. */
+/* Many hosts run no models, pods or jobs: a table of nothing says nothing. */
 static bool has_names(const json_t *rows)
 {
     for (size_t i = 0; i < json_array_size(rows); i++)
@@ -245,10 +245,10 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
 {
     static const struct {
         const char *by, *key, *title;
-    } kinds[] = {{"user", "users", "USER"},
-                 {"container", "containers", "CONTAINER"},
-                 {"command", "commands", "COMMAND"},
-                 {"model", "models", "MODEL"}};
+        bool seldom;
+    } kinds[] = {
+        {"user", "users", "USER", false}, {"container", "containers", "CONTAINER", false}, {"pod", "pods", "POD", true},
+        {"job", "jobs", "JOB", true},     {"command", "commands", "COMMAND", false},       {"model", "models", "MODEL", true}};
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], line[200];
     if (!json_is_object(json_object_get(body, "totals")))
         return -EPROTO;
@@ -265,7 +265,7 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
         return 0;
     cards(out, page, body);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (by ? strcmp(by, kinds[i].by) == 0 : strcmp(kinds[i].by, "model") != 0 || has_names(json_object_get(body, "models")))
+        if (by ? strcmp(by, kinds[i].by) == 0 : !kinds[i].seldom || has_names(json_object_get(body, kinds[i].key)))
             groups(out, page, body, kinds[i].key, kinds[i].title, by ? ROWS_OF_ONE : ROWS_OF_ALL);
     idle_memory(out, page, body);
     hot_spells(out, page, body);

@@ -13,7 +13,8 @@ enum {
     PROCESS_DOES = 16,
     PROCESS_SHOWN = 32,
     PROCESS_PARENT = 64,
-    PROCESS_ALL = 127
+    PROCESS_IN_JOB = 128,
+    PROCESS_ALL = 255
 };
 
 static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
@@ -54,6 +55,8 @@ static unsigned process_changes(const struct process *a, const struct process *b
         mask |= PROCESS_SHOWN;
     if (a->parent != b->parent || strcmp(a->parent_name, b->parent_name) != 0)
         mask |= PROCESS_PARENT;
+    if (strcmp(a->job, b->job) != 0)
+        mask |= PROCESS_IN_JOB;
     return mask;
 }
 
@@ -81,6 +84,8 @@ static void code_process(struct coder *c, struct process *p, const struct proces
         p->parent = (int32_t)code_i64(c, p->parent, before->parent);
         CODE_TEXT(c, p->parent_name);
     }
+    if (mask & PROCESS_IN_JOB)
+        CODE_TEXT(c, p->job);
 }
 
 /* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */

@@ -79,8 +79,46 @@ static void deep_and_long_paths_stay_bounded(void **state)
     assert_int_equal(strlen(got), 4 + 64);
 }
 
+#define V2 "0::/system.slice/slurmstepd.scope/job_4711/step_batch/user/task_0\n"
+#define V1 "9:cpuset:/\n8:devices:/slurm/uid_1000/job_77/step_batch\n"
+#define DOCKER "0::/system.slice/docker-" ID ".scope\n"
+#define SET "PATH=/bin\0SLURM_JOB_ID=99\0SLURM_JOB_USER=bob\0"
+
+static void a_job_is_known_by_its_cgroup_else_by_its_environment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cgroup;
+        struct str environment;
+        const char *id, *user;
+        int64_t uid;
+    } jobs[] = {
+        {V2, STR(""), "4711", "", -1},
+        {V2, STR(SET), "4711", "bob", -1},
+        {V1, STR(""), "77", "", 1000},
+        {"8:devices:/slurm_node7/uid_5/job_8/step_0\n", STR(""), "8", "", 5},
+        {"0::/system.slice/node7_slurmstepd.scope/job_9/step_0\n", STR(""), "9", "", -1},
+        {DOCKER, STR(SET), "99", "bob", -1},
+        {DOCKER, STR("SLURM_JOBID=12\0"), "12", "", -1},
+        {DOCKER, STR("SLURM_JOB_USER=bob\0"), "", "", -1}, /* no job, no owner */
+        {DOCKER, STR("SLURM_JOB_ID=12; rm -rf /\0"), "", "", -1},
+        {DOCKER, STR("SLURM_JOB_ID=\0"), "", "", -1},
+        {DOCKER, STR("XSLURM_JOB_ID=3\0"), "", "", -1},
+        {"0::/home/job_5/x\n", STR(""), "", "", -1}, /* anybody may call a directory so */
+        {"", STR(""), "", "", -1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        struct slurm_job job;
+        slurm_job(str_from(jobs[i].cgroup), jobs[i].environment, &job);
+        assert_string_equal(job.id, jobs[i].id);
+        assert_string_equal(job.user, jobs[i].user);
+        assert_int_equal(job.uid, jobs[i].uid);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(every_runtime_has_a_readable_form), TEST(deep_and_long_paths_stay_bounded)};
+    const struct CMUnitTest tests[] = {TEST(every_runtime_has_a_readable_form), TEST(deep_and_long_paths_stay_bounded),
+                                       TEST(a_job_is_known_by_its_cgroup_else_by_its_environment)};
     return RUN_TESTS(tests);
 }

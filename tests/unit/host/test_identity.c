@@ -74,6 +74,35 @@ static void a_process_is_known_by_name_user_command_start_and_container(void **s
     identity_free(i);
 }
 
+/* Whoever sets variables of Slurm's is not somebody else for it: only root, and users without a name, are the job's. */
+static void the_owner_of_a_job_is_named_where_the_kernel_names_nobody(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    WRITE(&s, PID, "environ", "SLURM_JOB_ID=4711\0SLURM_JOB_USER=bob\0");
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_string_equal(p.job, "4711");
+    assert_string_equal(p.user, "alice");
+    identity_free(i);
+    static const char *const uids[] = {"0", "4242"};
+    for (size_t k = 0; k < ARRAY_LEN(uids); k++) {
+        char status[64];
+        snprintf(status, sizeof status, "Name:\tpython3\nUid:\t%s\t%s\t%s\t%s\n", uids[k], uids[k], uids[k], uids[k]);
+        sysroot_write(&s, "/proc/4242/status", status);
+        i = new_identity(&s);
+        assert_string_equal(fill(i, PID).user, "bob");
+        identity_free(i);
+    }
+    WRITE(&s, PID, "cgroup", "8:devices:/slurm/uid_1000/job_77/step_0\n");
+    i = new_identity(&s);
+    p = fill(i, PID);
+    assert_string_equal(p.job, "77");
+    assert_string_equal(p.user, "alice");
+    identity_free(i);
+}
+
 static void a_process_knows_who_started_it(void **state)
 {
     (void)state;
@@ -358,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_process_is_known_by_name_user_command_start_and_container),
+        TEST(the_owner_of_a_job_is_named_where_the_kernel_names_nobody),
         TEST(a_process_knows_who_started_it),
         TEST(details_are_whole_and_masked),
         TEST(secrets_are_shown_on_request),

@@ -42,13 +42,23 @@
     " severity TEXT NOT NULL, code @INT, text TEXT NOT NULL, data TEXT);"                                                     \
     "CREATE INDEX events_by_time ON events (at_ms);"
 #define TABLES_2 TABLES_1 "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);"
+#define TABLES_3                                                                                                    \
+    TABLES_2                                                                                                        \
+    "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"   \
+    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms " \
+    "@INT NOT NULL, held_ms @INT NOT NULL,"                                                                         \
+    " alive_ms @INT NOT NULL);"
 static const char *const tables_of[] = {
     [1] = TABLES_1,
     [2] = TABLES_2,
-    [3] = TABLES_2 "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
-                   " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms "
-                   "@INT NOT NULL, held_ms @INT NOT NULL,"
-                   " alive_ms @INT NOT NULL);",
+    [3] = TABLES_3,
+    [4] = TABLES_3
+    "CREATE TABLE process_hours (hour @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
+    " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
+    " energy_mj @INT NOT NULL, present_minutes @INT NOT NULL, busy_minutes @INT NOT NULL, held_minutes @INT NOT NULL,"
+    " byte_minutes @INT NOT NULL, idle_byte_minutes @INT NOT NULL, PRIMARY KEY (hour, process_id)) @LOOSE;"
+    "CREATE TABLE energy_hours (hour @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
+    " counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;",
 };
 _Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
 
