@@ -133,7 +133,7 @@ def test_the_history_is_looked_through(whirr, tmp_path):
     if not MAKER.exists():
         pytest.skip("make_history was not built")
     url = f"sqlite:{tmp_path}/night.db"
-    subprocess.run([MAKER, url, "120", "scenario=training", "20"], check=True, env=environment(), timeout=120)
+    subprocess.run([MAKER, url, "120", "scenario=training", "20"], check=True, env=environment(), timeout=600)
     body = whirr("alert", "test", "utilization_percent > 50", "--store", url, "--since", "-2h", "--json").json()
     assert body["samples"] > 300 and body["fired"] >= 1 and body["condition"]["unknown"] == 0
     rule = whirr("alert", "test", "vram_nearly_full", "--store", url, "--since", "-1h")

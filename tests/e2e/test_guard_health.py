@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from conftest import ROOT
-from guard_machine import FAST, Server, ask, attach, free_port, machine, needs_fakes, throughout, wait_for  # noqa: F401
+from guard_machine import FAST, PATIENCE, Server, ask, attach, free_port, machine, needs_fakes, throughout, wait_for  # noqa: F401
 
 pytestmark = needs_fakes
 
@@ -20,33 +20,35 @@ def heat(m, celsius):
 
 # ---- heat ----
 
-def peak_of(server, port, requests=4):
-    """How many of some requests at once reached the server together."""
-    server.put(peak=0)
+def together(m, server, port, expected, requests=4):
+    """So many of some requests at once reach the server; the others wait at the gate until these are answered."""
+    server.put(peak=0, stuck="/api/ps")
     clients = [threading.Thread(target=lambda: ask(port)) for _ in range(requests)]
     for client in clients:
         client.start()
+    wait_for(lambda: server.get()["peak"] == expected and m.status()["gate"]["waiting"] == requests - expected, lambda: f"{server.get()} {m.status()}\n{m.log()}")
+    server.put(stuck=None)
     for client in clients:
         client.join()
-    return server.get()["peak"]
+    return server.get()["peak"] == expected
 
 
 def test_heat_lets_one_request_at_a_time_through_the_gate_until_it_has_cooled(machine):
     m = machine
     m.config.write_text(HEALTH)
-    server, port = Server(m, "ollama", slow=0.15), free_port()
+    server, port = Server(m, "ollama"), free_port()
     m.guard("attach", "--method", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
     m.until("running")
-    assert peak_of(server, port) > 1
+    assert together(m, server, port, 4)
     heat(m, 86)
     wait_for(lambda: m.status()["throttled"], m.log)
-    assert peak_of(server, port) == 1 and m.status()["state"] == "running"
+    assert together(m, server, port, 1) and m.status()["state"] == "running"
     heat(m, 82)  # below the threshold, not yet below the five degrees of hysteresis
     throughout(0.8, lambda: m.status()["throttled"], m.log)
-    assert peak_of(server, port) == 1
+    assert together(m, server, port, 1)
     heat(m, 79)
-    wait_for(lambda: not m.status()["throttled"], m.log)
-    assert peak_of(server, port) > 1 and server.get()["loaded"]
+    wait_for(lambda: m.status()["throttled"] is False, m.log)
+    assert together(m, server, port, 4) and server.get()["loaded"]
 
 
 def test_heat_pauses_a_worker_without_a_gate_until_it_has_cooled(machine):
@@ -161,7 +163,7 @@ def bus(tmp_path):
 
 def tell_gamemode(m, method, pid):
     done = subprocess.run(["gdbus", "call", "--session", "--dest", "com.feralinteractive.GameMode", "--object-path", "/com/feralinteractive/GameMode",
-                           "--method", f"com.feralinteractive.GameMode.{method}", str(pid)], env=m.env, capture_output=True, text=True, timeout=20)
+                           "--method", f"com.feralinteractive.GameMode.{method}", str(pid)], env=m.env, capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout.strip()
 
 
@@ -218,7 +220,7 @@ def test_a_game_of_steam_gets_the_gpu_at_its_first_sight_however_small(machine):
     m.forget(pid)
     subprocess.run(["kill", str(pid)], check=True)
     m.until("running")
-    launched.wait(10)
+    launched.wait(PATIENCE)
 
 
 def test_games_of_steam_can_be_left_out(machine):

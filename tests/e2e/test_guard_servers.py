@@ -268,26 +268,33 @@ def test_a_method_of_the_users_own(machine):
 
 # ---- whirr killed at each step ----
 
+PATHS = {("ollama", "unload"): "/api/generate", ("ollama", "reload"): "/api/generate", ("vllm", "unload"): "/sleep", ("vllm", "reload"): "/wake_up",
+         ("sglang", "pause"): "/pause", ("sglang", "unload"): "/release", ("sglang", "reload"): "/resume", ("sglang", "continue"): "/continue",
+         ("lmstudio", "unload"): "/unload", ("webui", "unload"): "/unload"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind, step", [("ollama", "unload"), ("ollama", "reload"), ("vllm", "unload"), ("vllm", "reload"), ("sglang", "pause"),
-                                        ("sglang", "unload"), ("sglang", "reload"), ("sglang", "continue"), ("lmstudio", "unload"),
-                                        ("webui", "unload")])
+@pytest.mark.parametrize("kind, step", PATHS)
 def test_killed_at_a_step_of_a_server_the_next_start_brings_everything_back(machine, kind, step):
     m = machine
     server = Server(m, kind)
     before = server.get()["loaded"]
     first = m.guard("attach", "--method", kind, server.url)
     m.until("running")
-    other = m.process(3000)
     if step in ("reload", "continue"):
+        other = m.process(3000)
         m.until("paused")
+        server.put(stuck=PATHS[kind, step])
         m.end(other)
-    server.put(slow=0.4)
-    wait_for(lambda: m.journal()["step"] == step, lambda: f"{m.journal()}\n{m.log()}")
+    else:
+        server.put(stuck=PATHS[kind, step])
+        other = m.process(3000)
+    wait_for(lambda: m.journal()["step"] == step and not server.done(), lambda: f"{m.journal()} {server.log()}\n{m.log()}")
     first.kill()
     first.wait()
-    server.put(slow=0)
-    m.guard("attach", "--method", kind, "--clear-for", "1s", server.url)  # longer than the request that is still under way
+    server.put(stuck=None)  # the request that is under way ends when nobody waits for it any more
+    wait_for(server.done, server.log)
+    m.guard("attach", "--method", kind, server.url)
     if other.poll() is None:
         m.end(other)
     wait_for(lambda: m.status()["state"] == "running" and sorted(server.get()["loaded"]) == sorted(before) and not server.get().get("paused"),

@@ -123,8 +123,8 @@ def test_a_divided_card_shows_who_works_on_which_instance(whirr, tmp_path):
 
 
 def test_a_slow_program_is_waited_for(smi):
-    """Two seconds a run: two runs fit into the limit of 5 s; a third is not begun, and what only it tells comes later."""
-    body = smi("status", "--json", FAKE_SMI_DELAY="2").json()
+    """Two runs fit into the limit of 5 s; a third is not begun, and what only it tells comes later. A busy machine may need another try."""
+    body = eventually(lambda: (b := smi("status", "--json", FAKE_SMI_DELAY="1.7").json())["gpus"] and b)
     assert [(g["name"], g["temperature_celsius"]) for g in body["gpus"]] == [("NVIDIA Fake 0", 40), ("NVIDIA Fake 1", 41)]
     assert body["gpus"][0]["processes"] is None and body["gpus"][0]["absent"]["processes"] == "pending"
 

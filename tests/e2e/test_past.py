@@ -16,7 +16,7 @@ def night(tmp_path_factory):
     if not MAKER.exists():
         pytest.skip("make_history was not built")
     url = f"sqlite:{tmp_path_factory.mktemp('history')}/night.db"
-    subprocess.run([MAKER, url, "595", "scenario=night", "20", "200", "230"], check=True, env=environment(), timeout=120)
+    subprocess.run([MAKER, url, "595", "scenario=night", "20", "200", "230"], check=True, env=environment(), timeout=600)
     return url
 
 

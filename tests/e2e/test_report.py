@@ -14,7 +14,7 @@ def make(folder, name, *args):
     if not MAKER.exists():
         pytest.skip("make_history was not built")
     url = f"sqlite:{folder}/{name}.db"
-    subprocess.run([MAKER, url, *args], check=True, env=environment(), timeout=120)
+    subprocess.run([MAKER, url, *args], check=True, env=environment(), timeout=600)
     return url
 
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 from daemons import Daemon
+from guard_machine import NVML, needs_fakes
 from terminals import needs_tmux, terminal  # noqa: F401
 from waiting import eventually
 
@@ -171,13 +172,18 @@ def test_gpu_chooses_one(sim):
     assert "No single GPU matches" in sim("mixed", "--gpu", "77", "top", "--once").out
 
 
-def test_a_hung_driver_does_not_freeze_the_keys(terminal):
-    t = terminal("--source sim:scenario=mixed,fault=hang:2 top --interval 0.5")
+@needs_fakes
+def test_a_hung_driver_does_not_freeze_the_keys(terminal, tmp_path):
+    script, hanging = tmp_path / "script", tmp_path / "script.hanging"
+    script.write_text("gpu NVIDIA GeForce RTX 4090\n")
+    t = terminal("--source nvml top --interval 0.5", WHIRR_NVML_LIBRARY=str(NVML), WHIRR_FAKE_NVML=str(script))
     t.wait("COMMAND")
-    frames = []  # the driver hangs, for good, when no new one came for longer than the interval
-    eventually(lambda: frames.append(t.screen()) or len(frames) > 40 and len(set(frames[-40:])) == 1)
+    (tmp_path / "new").write_text("hang nvmlDeviceGetTemperature\nhang nvmlDeviceGetTemperatureV\ngpu NVIDIA GeForce RTX 4090\n")
+    (tmp_path / "new").rename(script)
+    eventually(hanging.exists, explain=t.screen)
     t.keys("?")
     t.wait("─ Keys ─")
+    assert hanging.exists()  # the call has not come back yet
     t.keys("Escape", "q")
     assert t.ended() == 0
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine for the guard's tests: a fake NVIDIA driver, a fake libcuda, and stand-ins for inference servers."""
+import collections
 import contextlib
 import fcntl
 import http.client
@@ -69,6 +70,14 @@ class Machine:
     def script(self, text):
         (self.cuda / "script").write_text(text)
 
+    def hang(self, call, how="hang"):
+        """This call hangs, before it acts or after it ("late"), until go_on()."""
+        (self.cuda / "hold").touch()
+        self.script(f"{how} {call}\n")
+
+    def go_on(self):
+        (self.cuda / "hold").unlink()
+
     def calls(self):
         path = self.cuda / "calls"
         return [line.split()[0] for line in path.read_text().splitlines() if not line.startswith("state")] if path.exists() else []
@@ -110,8 +119,9 @@ class Machine:
         return {w["name"]: w for w in json.loads(done.stdout)["workers"]} if done.returncode == 0 and done.stdout else {}
 
     def status(self):
+        """Of the one worker; of none while it does not answer, so that a question can be asked again."""
         workers = list(self.workers().values())
-        return workers[0] if workers else {"state": "none"}
+        return workers[0] if workers else collections.defaultdict(lambda: None, state="none")
 
     def until_all(self, *states):
         wait_for(lambda: (w := self.workers()) and all(x["state"] in states for x in w.values()), lambda: f"{states}; {self.workers()}\n{self.log()}")
@@ -136,7 +146,7 @@ class Machine:
                 child.terminate()
         for child in self.children:
             try:
-                child.wait(10)
+                child.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
@@ -205,6 +215,11 @@ class Server:
     def log(self):
         path = pathlib.Path(str(self.path) + ".log")
         return path.read_text().splitlines() if path.exists() else []
+
+    def done(self):
+        """Whether all requests that came are over."""
+        path = pathlib.Path(str(self.path) + ".done")
+        return len(self.log()) == (len(path.read_text().splitlines()) if path.exists() else 0)
 
     def close(self):
         self.ended.set()

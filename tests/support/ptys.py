@@ -9,6 +9,8 @@ import struct
 import termios
 import time
 
+from waiting import PATIENCE
+
 
 class Pty:
     def __init__(self, argv, env, width, height):
@@ -40,7 +42,7 @@ class Pty:
             self.output = (self.output + piece)[-262144:]
         return True
 
-    def wait_for(self, text, seconds=20):
+    def wait_for(self, text, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while text not in self.output and time.monotonic() < end:
             self.drain(0.05)

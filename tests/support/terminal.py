@@ -6,6 +6,8 @@ import select
 import subprocess
 import time
 
+from waiting import PATIENCE
+
 
 class Terminal:
     def __init__(self, argv, env):
@@ -25,7 +27,7 @@ class Terminal:
         self.text += got.decode(errors="replace").replace("\r\n", "\n")
         return bool(got)
 
-    def expect(self, words, timeout=20):
+    def expect(self, words, timeout=PATIENCE):
         """Waits until it shows this, behind what was waited for before."""
         end = time.monotonic() + timeout
         while words not in self.text[self.seen:]:
@@ -39,7 +41,7 @@ class Terminal:
         self.expect(words)
         self.type(line)
 
-    def end(self, timeout=20):
+    def end(self, timeout=PATIENCE):
         """Its exit status, when all was read."""
         limit = time.monotonic() + timeout
         while time.monotonic() < limit and self._read(0.1) and self.process.poll() is None:

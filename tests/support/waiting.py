@@ -2,7 +2,7 @@
 """How tests wait: for what they can see, never for a time that is hoped to be long enough."""
 import time
 
-PATIENCE = 60  # seconds: a busy machine is slow, and nothing waits so long when all is well
+PATIENCE = 90  # seconds: a busy machine is slow, and nothing waits so long when all is well
 
 
 def eventually(look, timeout=PATIENCE, explain=""):

@@ -89,6 +89,17 @@ static void write_state(int pid, int state)
     show_to_nvml();
 }
 
+/* So long, or without a time until the file "hold" is gone: for tests that must see it hanging, however slow they are. */
+static void hang(double seconds)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/hold", folder());
+    if (seconds > 0)
+        nanosleep(&(struct timespec){(time_t)seconds, (long)((seconds - (double)(long)seconds) * 1e9)}, NULL);
+    while (seconds <= 0 && access(path, F_OK) == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
 /* "fail CALL CODE", "hang CALL SECONDS" (before it acts), "late CALL SECONDS" (after it has acted), "quit CALL" (exits inside). */
 static int obey(const char *call, int after)
 {
@@ -104,7 +115,7 @@ static int obey(const char *call, int after)
         if (strcmp(what, "fail") == 0 && !after)
             code = (int)number;
         if (strcmp(what, after ? "late" : "hang") == 0)
-            nanosleep(&(struct timespec){(time_t)number, (long)((number - (double)(long)number) * 1e9)}, NULL);
+            hang(number);
         if (strcmp(what, "quit") == 0 && !after)
             _exit(3);
     }

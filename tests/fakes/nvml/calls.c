@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake.h"
 
@@ -80,11 +81,37 @@ static struct fake_instance *instance_of(struct fake_state *s, nvml_device d)
     return h >= HANDLE_MIG ? &s->gpus[(h - HANDLE_MIG) / 64].instances[(h - HANDLE_MIG) % 64] : NULL;
 }
 
-static void hang(double seconds)
+static bool is_about(const struct fake_rule *r, const char *call, int gpu)
 {
-    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    while (nanosleep(&t, &t) != 0) {
-    }
+    bool whole_card = strcmp(r->call, "*") == 0 && gpu >= 0;
+    return (r->gpu < 0 || r->gpu == gpu) && (strcmp(r->call, call) == 0 || whole_card);
+}
+
+static bool is_to_hang(const char *call, int gpu)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    const struct fake_state *s = fake_now();
+    for (unsigned i = 0; i < s->rule_count; i++)
+        found |= is_about(&s->rules[i], call, gpu) && s->rules[i].hang > 0;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* So long, or until the script says otherwise; meanwhile there is a file that says so. */
+static void hang(double seconds, const char *call, int gpu)
+{
+    char path[512] = "";
+    const char *script = getenv("WHIRR_FAKE_NVML");
+    FILE *f = NULL;
+    if (script && snprintf(path, sizeof path, "%s.hanging", script) < (int)sizeof path)
+        f = fopen(path, "w");
+    if (f)
+        fclose(f);
+    for (double slept = 0; slept < seconds && is_to_hang(call, gpu); slept += 0.02)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    if (f)
+        unlink(path);
 }
 
 /* What the script says about the call; `gpu` -1 for those without one. Returns the state, or NULL with *code set. */
@@ -97,8 +124,7 @@ static struct fake_state *enter(const char *call, int gpu, int *code)
     *code = NVML_OK;
     for (unsigned i = 0; i < s->rule_count; i++) {
         const struct fake_rule *r = &s->rules[i];
-        bool whole_card = strcmp(r->call, "*") == 0 && gpu >= 0;
-        if ((r->gpu >= 0 && r->gpu != gpu) || (strcmp(r->call, call) != 0 && !whole_card))
+        if (!is_about(r, call, gpu))
             continue;
         if (r->hang > 0)
             sleep = r->hang;
@@ -114,7 +140,7 @@ static struct fake_state *enter(const char *call, int gpu, int *code)
         *code = NVML_UNINITIALIZED;
     pthread_mutex_unlock(&lock);
     if (sleep > 0)
-        hang(sleep);
+        hang(sleep, call, gpu);
     return *code == NVML_OK ? s : NULL;
 }
 

@@ -5,8 +5,9 @@ breaks, they break and say so in their state.
     servers.py KIND PORT STATE
 
 STATE is a JSON file that tests write and read. For all kinds: "loaded" (what holds memory now), "busy", and the lies "lie" (says yes and
-frees nothing), "dead" (closes the connection without a word), "slow" (seconds before each answer), "error" (answers 500). What a real
-server would have broken is found under "broken". Each request is appended to STATE.log.
+frees nothing), "dead" (closes the connection without a word), "slow" (seconds before each answer, fewer as soon as it says fewer),
+"stuck" (requests whose path has this in it wait as long as it is there), "error" (answers 500). What a real server would have broken is
+found under "broken". Each request is appended to STATE.log when it comes, and to STATE.done when it is over.
 
 Read in the servers' own source (repository, file, commit):
   ollama      ollama/ollama server/routes.go 00188139 (GenerateHandler; ListRunning for /api/ps)
@@ -358,6 +359,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         with self.counted(server):  # over before the client can know that it is
             status, out = self.find_answer(server, raw, url)
+        with open(sys.argv[3] + ".done", "a") as done:
+            done.write(f"{self.command} {self.path}\n")
         data = out.encode() if isinstance(out, Text) else json.dumps(out).encode()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it was killed meanwhile
             self.send_response(status)
@@ -381,8 +384,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 IN_FLIGHT -= 1
 
     def find_answer(self, server, raw, url):
-        state = server.get()
-        time.sleep(state.get("slow", 0))
+        begin = time.monotonic()
+        while time.monotonic() - begin < (state := server.get()).get("slow", 0) or state.get("stuck") and state["stuck"] in self.path:
+            time.sleep(0.01)
         try:
             need(not state.get("error"), 500, "internal error")
             body = json.loads(raw) if raw else None
