@@ -89,6 +89,8 @@ static const char *activity_words(const struct facts *f)
     case ACTIVITY_BUSY:
     case ACTIVITY_SATURATED: return f->activity.bursts ? "busy in bursts" : "busy";
     case ACTIVITY_LIGHTLY_LOADED: return f->activity.bursts ? "lightly loaded, in bursts" : "lightly loaded";
+    case ACTIVITY_FAILING: /* that is a sentence of its own */
+        return f->load == LOAD_BUSY ? "busy" : f->load == LOAD_LIGHT ? "lightly loaded" : "idle";
     case ACTIVITY_UNKNOWN: return f->load == LOAD_BUSY ? "busy" : f->load == LOAD_IDLE ? "idle" : "";
     default: return activity_code_words(f->activity.code);
     }
@@ -662,6 +664,10 @@ void answer_gpu(const struct facts *f, struct why_part *part)
         return;
     }
     const struct why_cause *first = &part->causes[0];
+    bool broken = f->activity.code == ACTIVITY_FAILING;
+    char name[SHORT_WORDS];
+    if (broken)
+        say(&s, "%s %s failing memory. ", words_gpu(f->gpu, true, name), f->over ? "had" : "has");
     switch (first->code) {
     case WHY_COMPUTE_LOAD:
     case WHY_GRAPHICS_LOAD:
@@ -689,6 +695,10 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     if (has_symptom(f, SYMPTOM_MEMORY_FULL))
         say(&s, " Its memory %s full.", is(f));
     make_brief(f, part);
-    finish_headline(part, is_troubled(f) || first->code == WHY_FAN_STOPPED || first->code == WHY_FAN_FAILING ||
+    if (broken) {
+        str_copy(part->brief.state, sizeof part->brief.state, STR("failing memory"));
+        part->brief.headline[0] = '\0'; /* the first sentence */
+    }
+    finish_headline(part, broken || is_troubled(f) || first->code == WHY_FAN_STOPPED || first->code == WHY_FAN_FAILING ||
                               first->code == WHY_AIRFLOW);
 }

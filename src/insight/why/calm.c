@@ -22,6 +22,23 @@ static bool explained(const struct facts *f, const struct why_part *part)
     return false;
 }
 
+/* Graphics inside a processor may have no sensor at all: then the processor's own speak for both. */
+static bool rests_beside_cpu(const struct facts *f)
+{
+    const struct host *host = &f->now->host;
+    return cooling_is_shared(f->gpu) && !f->cpu_hot &&
+           (host->cpu_permille.state == READING_OK || host->cpu_temp_mdegc.state == READING_OK);
+}
+
+static void support_cpu(struct cause_draft *d, const struct facts *f)
+{
+    int64_t value;
+    if (reading_get(f->now->host.cpu_temp_mdegc, &value))
+        support(d, 0.4, "CPU at %lld °C", words_whole(value, 1000));
+    if (reading_get(f->now->host.cpu_permille, &value))
+        support(d, 0.3, "CPU %lld%%", percent(value));
+}
+
 static void rule_nothing(const struct facts *f, struct why_part *part)
 {
     char since[SHORT_WORDS];
@@ -31,6 +48,8 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
     support_temperature(&d, f, f->heat == HEAT_COOL ? 0.5 : 0.35);
     support_power(&d, f, f->power == POWER_LOW ? 0.4 : 0);
     support_fan(&d, f, f->fan == FAN_NONE ? 0.1 : 0.4);
+    if (f->heat == HEAT_UNKNOWN && rests_beside_cpu(f))
+        support_cpu(&d, f);
     if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
         support(&d, 0.3, "idle for the last %s", words_duration(f->past.calm_ms, since));
     if (f->power == POWER_RAISED)
@@ -78,9 +97,11 @@ void rules_calm(const struct facts *f, struct why_part *part)
                    (f->power != POWER_UNKNOWN) + (f->fan == FAN_OFF || f->fan == FAN_LOW);
     /* Graphics inside a processor have neither sensor nor fan: no work and next to no power is calm enough. */
     bool no_work = f->load == LOAD_IDLE && f->load_basis == BASIS_UTIL;
+    bool beside_cpu = no_work && rests_beside_cpu(f);
     bool silent = f->fan == FAN_OFF || f->fan == FAN_LOW;
     bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && (f->fan != FAN_UNKNOWN || no_work)) || (no_work && silent);
-    if (known >= 2 && feels && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM && f->power <= POWER_RAISED)
+    if (((known >= 2 && feels) || beside_cpu) && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM &&
+        f->power <= POWER_RAISED)
         rule_nothing(f, part);
     else
         rule_cannot_know(f, part);

@@ -81,11 +81,20 @@ static void support_clocks(struct cause_draft *d, const struct facts *f)
         support(d, 0.3, "clocks fixed by the application clocks setting");
 }
 
+/* The holder was there when the load fell a moment ago: it may be pausing. */
+static bool may_go_on(const struct facts *f)
+{
+    const struct process *p = f->workers.holder;
+    int64_t fell_at = f->now->taken_at.ms - f->past.fell_ago_ms;
+    return f->past.fell && !f->past.ended && f->past.fell_ago_ms <= COOLING_MS && p->started_at.ms > 0 &&
+           p->started_at.ms < fell_at;
+}
+
 static void rule_clocks(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->workers.holder;
     int64_t held;
-    char who[NAME_WORDS], bytes[SHORT_WORDS];
+    char who[NAME_WORDS], bytes[SHORT_WORDS], ago[SHORT_WORDS];
     struct cause_draft d;
     if (!f->clocks_high)
         return;
@@ -108,6 +117,9 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
         support(&d, weight, "context of %s", who);
     if (f->workers.on_card > 1)
         doubt(&d, 0.9, "%zu more processes on it", f->workers.on_card - 1);
+    /* A job that writes a checkpoint goes on: nobody is told to close it. */
+    if (may_go_on(f))
+        doubt(&d, 0.35, "but it was working %s %s", words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
     cause_end(&d, "%s %s keeping the GPU from idling.", words_who(p, who), is(f));
 }
 

@@ -64,9 +64,11 @@ static double weight_of(const struct gpu *gpu, const struct why_part *part)
 {
     int64_t value, limit;
     double sum = 0;
+    if (part->activity.code == ACTIVITY_FAILING)
+        return 10;
     switch (kind_of(part)) {
     case KIND_LOST: return 20;
-    case KIND_ERROR: return part->activity.code == ACTIVITY_FAILING ? 10 : 0.8;
+    case KIND_ERROR: return 0.8;
     case KIND_ASLEEP: return 0;
     default: break;
     }
