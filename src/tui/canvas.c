@@ -61,7 +61,7 @@ static int put_text(struct canvas *c, int x, int y, enum tint tint, struct str t
     while (text.len) {
         size_t len = str_utf8(text);
         struct str sign = {text.at, len ? len : 1};
-        int columns = len ? text_width(sign) : 1;
+        int columns = !len || (len == 1 && *text.at >= ' ' && *text.at < 0x7f) ? 1 : text_width(sign);
         if (columns > 0) {
             canvas_put(c, x, y, tint, len ? decode(sign) : '?');
             if (columns == 2) {
@@ -248,7 +248,7 @@ void canvas_box(struct canvas *c, int x, int y, int width, int height, const cha
     canvas_put(c, x + 3 + used, y, TINT_DIM, ' ');
 }
 
-static void encode(struct buf *out, uint32_t glyph)
+void canvas_glyph(struct buf *out, uint32_t glyph)
 {
     if (glyph < 0x80) {
         buf_char(out, (char)glyph);
@@ -276,7 +276,7 @@ void canvas_write(const struct canvas *c, struct buf *out)
             end--;
         for (int x = 0; x < end; x++)
             if (!(row[x].flags & CELL_TAIL))
-                encode(out, row[x].glyph);
+                canvas_glyph(out, row[x].glyph);
         buf_char(out, '\n');
     }
 }

@@ -78,5 +78,7 @@ static inline int canvas_plot_slots(const struct canvas *c, int width)
 /* A frame of lines, for dialogs; clears what is inside. */
 void canvas_box(struct canvas *c, int x, int y, int width, int height, const char *title);
 
+/* One sign in UTF-8. */
+void canvas_glyph(struct buf *out, uint32_t glyph);
 /* Lines of text without trailing blanks. */
 void canvas_write(const struct canvas *c, struct buf *out);

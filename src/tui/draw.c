@@ -76,7 +76,8 @@ static void draw_header(struct top *t, struct canvas *c)
 {
     char clock[64];
     clock_text(t, clock);
-    int right = c->width - width_of(clock), x = 1;
+    /* Not in the last column: from behind it a terminal has to be told where to go for the next second. */
+    int right = c->width - 1 - width_of(clock), x = 1;
     x += canvas_text(c, x, 0, 5, TINT_STRONG, "whirr");
     canvas_flag(c, 1, 0, 5, CELL_BOLD);
     x += 2;
@@ -94,9 +95,9 @@ static void draw_header(struct top *t, struct canvas *c)
         x += width + 2;
         top_zone(t, ZONE_TAB, from, 0, width + 2, 1, all ? i : (i + 1) % tabs);
     }
-    canvas_right(c, x, 0, c->width - x, t->cursor_ms ? TINT_WARN : t->paused ? TINT_WARN : TINT_DIM, clock);
+    canvas_right(c, x, 0, c->width - 1 - x, t->cursor_ms ? TINT_WARN : t->paused ? TINT_WARN : TINT_DIM, clock);
     if (t->cursor_ms)
-        canvas_flag(c, right, 0, c->width - right, CELL_BOLD);
+        canvas_flag(c, right, 0, c->width - 1 - right, CELL_BOLD);
 }
 
 /* ---- headline ---- */

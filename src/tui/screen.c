@@ -17,10 +17,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "tui/paint.h"
 #include "tui/theme.h"
 #include "tui/top.h"
 
-enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500 };
+enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500, OUTPUT_MAX = 8 << 20 };
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
@@ -31,13 +32,22 @@ static struct termios saved;
 static volatile sig_atomic_t is_open, ending, stopping, resized;
 static bool color, pasting;
 static struct mono pasted_at; /* the last piece of what is being pasted */
-static struct cell *shown;    /* what is on the screen */
-static int shown_width, shown_height;
+static struct paint paint;
+
+static void put_all(struct str text)
+{
+    while (text.len) {
+        ssize_t written = write(STDOUT_FILENO, text.at, text.len);
+        if (written < 0 && errno != EINTR)
+            return; /* the terminal has gone; the next key read says so */
+        if (written > 0)
+            text = (struct str){text.at + written, text.len - (size_t)written};
+    }
+}
 
 static void put_sequence(const char *text)
 {
-    if (write(STDOUT_FILENO, text, strlen(text)) < 0)
-        return; /* the terminal has gone; the next key read says so */
+    put_all(str_from(text));
 }
 
 /* ---- signals ---- */
@@ -106,24 +116,16 @@ static int color_of(const struct theme_color *c)
 void screen_theme(const char *name)
 {
     const struct theme *theme = theme_find(name);
-    for (int i = 0; color && i < TINT_COUNT; i++)
-        init_extended_pair(i + 1, color_of(&theme->color[i]), -1);
+    for (int i = 0; i < TINT_COUNT; i++) {
+        struct paint_style *style = &paint.styles[i];
+        *style = (struct paint_style){.color = color ? color_of(&theme->color[i]) : -1};
+        /* Eight colors have no gray, and without colors the rest must do. */
+        if (i == TINT_DIM && (!color || COLORS < 16))
+            style->attributes |= PAINT_DIM;
+        if (!color && (i == TINT_BAD || i == TINT_WARN))
+            style->attributes |= PAINT_BOLD;
+    }
     screen_redraw();
-}
-
-static attr_t attributes(const struct cell *cell)
-{
-    attr_t attr = A_NORMAL;
-    if (cell->flags & CELL_REVERSE)
-        attr |= A_REVERSE;
-    if (cell->flags & CELL_BOLD)
-        attr |= A_BOLD;
-    /* Eight colors have no gray, and without colors the rest must do. */
-    if (cell->tint == TINT_DIM && (!color || COLORS < 16))
-        attr |= A_DIM;
-    if (!color && (cell->tint == TINT_BAD || cell->tint == TINT_WARN))
-        attr |= A_BOLD;
-    return attr;
 }
 
 /* ---- open and close ---- */
@@ -177,29 +179,38 @@ int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *them
         mouseinterval(0);
     }
     color = wants_color && has_colors() && start_color() == OK;
-    if (color)
-        use_default_colors();
+    struct termios now;
+    paint.utf8 = wants_utf8 && MB_CUR_MAX > 1;
+    paint.line_feeds = tcgetattr(STDOUT_FILENO, &now) == 0 && (!(now.c_oflag & OPOST) || !(now.c_oflag & ONLCR));
     screen_theme(theme);
     put_sequence(PASTE_ON);
     return 0;
+}
+
+/* The terminal as others expect it. */
+static void give_terminal_back(void)
+{
+    AUTO_BUF struct buf out = BUF(256);
+    paint_plain(&paint, &out);
+    put_all(buf_view(&out));
+    put_sequence(PASTE_OFF);
+    endwin();
 }
 
 void screen_close(void)
 {
     if (!is_open)
         return;
-    put_sequence(PASTE_OFF);
-    endwin();
+    give_terminal_back();
     tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
     is_open = 0;
-    free(TAKE(shown));
+    paint_done(&paint);
 }
 
 void screen_stop(void)
 {
     stopping = 0;
-    put_sequence(PASTE_OFF);
-    endwin();
+    give_terminal_back();
     raise(SIGSTOP);
     put_sequence(PASTE_ON);
     resized = 1; /* whoever was in front may have changed it */
@@ -213,49 +224,22 @@ void screen_size(int *width, int *height)
     getmaxyx(stdscr, *height, *width);
 }
 
+/* Curses has an empty screen of its own, and takes the terminal back with it after a stop. */
 void screen_redraw(void)
 {
-    free(TAKE(shown));
+    paint_forget(&paint);
     clearok(curscr, TRUE);
-}
-
-static bool same(const struct cell *a, const struct cell *b)
-{
-    return a->glyph == b->glyph && a->tint == b->tint && a->flags == b->flags;
-}
-
-static void put_cell(int x, int y, const struct cell *cell)
-{
-    wchar_t text[2] = {(wchar_t)cell->glyph, 0};
-    cchar_t glyph;
-    int pair = color ? cell->tint + 1 : 0;
-    if (cell->flags & CELL_TAIL)
-        return;
-    if (setcchar(&glyph, text, attributes(cell), 0, &pair) == OK)
-        mvadd_wch(y, x, &glyph);
+    refresh();
 }
 
 void screen_show(const struct canvas *c)
 {
-    size_t count = (size_t)c->width * (size_t)c->height;
-    bool all = !shown || shown_width != c->width || shown_height != c->height;
-    if (all) {
-        struct cell *more = realloc(shown, count * sizeof *more);
-        if (!more)
-            return;
-        shown = more;
-        shown_width = c->width;
-        shown_height = c->height;
-        erase();
-    }
-    for (int y = 0; y < c->height; y++)
-        for (int x = 0; x < c->width; x++) {
-            size_t i = (size_t)y * (size_t)c->width + (size_t)x;
-            if (all || !same(&shown[i], &c->cells[i]))
-                put_cell(x, y, &c->cells[i]);
-            shown[i] = c->cells[i];
-        }
-    refresh();
+    AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
+    paint_frame(&paint, c, &out);
+    if (out.failed)
+        screen_redraw(); /* out of memory: the next frame is tried whole */
+    else
+        put_all(buf_view(&out));
 }
 
 /* ---- input ---- */

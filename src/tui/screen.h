@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The terminal: a canvas in, keys, mouse and sizes out. The only file that knows curses.
+ * The terminal: a canvas in, keys, mouse and sizes out. With `paint`, the only one that knows curses.
  */
 #pragma once
 

@@ -54,6 +54,28 @@ def test_keys_tabs_filter_and_quit(terminal):
     assert t.ended() == 0
 
 
+def test_what_is_written_piece_by_piece_is_the_whole_picture(terminal):
+    t = terminal("--source sim:scenario=multi-user,gpus=4 top --interval 0.1", width=110, height=36)
+    t.wait("ipykernel")
+    for keys in (("Down", "Down", "m"), ("t", "t"), ("2",), ("1", "s"), ("?",), ("Escape", "w"), ("d",), ("Escape", "Up", "a")):
+        t.keys(*keys)
+        t.screen()
+    t.keys("/")
+    t.type("日本語 e")  # signs of two columns
+    t.keys("BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "Escape")
+    t.tmux("resize-window", "-x", "97", "-y", "31")
+    eventually(lambda: max(map(len, t.screen().splitlines())) <= 97)
+    t.keys("p")
+    t.wait("PAUSED")
+    before = eventually(lambda: (screen := t.screen("-e")) == t.screen("-e") and screen)
+    t.tmux("send-keys", "-R")  # another program has written over it
+    eventually(lambda: "COMMAND" not in t.screen())
+    t.keys("C-l")
+    assert eventually(lambda: (screen := t.screen("-e")) == before and screen) == before
+    t.keys("q")
+    assert t.ended() == 0
+
+
 def test_the_mouse_sorts_and_opens_tabs(terminal):
     t = terminal("--source sim:scenario=mixed top", width=120, height=40)
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Cells that changed, as few bytes for a terminal: over ssh they are what the view costs. Knows terminfo (which curses has opened),
+ * no file descriptor. Curses itself sends a move and a color for each cell, and resets them after each frame.
+ */
+#pragma once
+
+#include "tui/canvas.h"
+
+/* Attributes of a cell, besides its color. */
+enum { PAINT_REVERSE = 1, PAINT_BOLD = 2, PAINT_DIM = 4 };
+
+struct paint_style {
+    int color; /* -1: the terminal's own */
+    unsigned attributes;
+};
+
+struct paint {
+    bool utf8;
+    bool line_feeds;                       /* a line feed moves down and nowhere else */
+    struct paint_style styles[TINT_COUNT]; /* of meanings */
+    struct cell *shown;                    /* what is on the screen; NULL: not known */
+    int width, height;
+    int x, y; /* of the cursor; x < 0: not known */
+    struct paint_style style;
+    bool styled; /* `style` is known */
+};
+
+void paint_done(struct paint *p);
+/* What is on the screen is not known any more, nor where the cursor is: the next frame is drawn whole. */
+void paint_forget(struct paint *p);
+/* Appends what turns the screen into that. */
+void paint_frame(struct paint *p, const struct canvas *c, struct buf *out);
+/* Back to plain letters, for whoever writes next. */
+void paint_plain(struct paint *p, struct buf *out);
