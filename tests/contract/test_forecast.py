@@ -60,7 +60,7 @@ def test_a_leak_is_foreseen(start, tmp_path):
     memory = body["gpus"][0]["memory"]
     assert memory["earliest_seconds"] <= memory["seconds"] <= memory["latest_seconds"] < 300
     assert memory["process"]["name"] == "python3" and memory["growth_mb_per_minute"] > 1000
-    assert "memory full in" in body["answer"] and "grows by" in body["answer"]
+    assert "memory full in" in body["answer"] and "has been growing by" in body["answer"]
     assert body["store"]["cap_bytes"] > 0 and body["store"]["disk_free_bytes"] > 0
 
     metrics = d.get("/metrics").body.decode()
@@ -72,7 +72,7 @@ def test_a_leak_is_foreseen(start, tmp_path):
 
     # The command asks the daemon: no waiting, the same answer.
     text = d.whirr("forecast").stdout
-    assert re.search(r"GPU 0 +memory +full in (\d+s|\d+m( \d+s)?) +\d\d:\d\d.*grows by", text.replace("\n", " ")), text
+    assert re.search(r"GPU 0 +memory +full in (\d+s|\d+m( \d+s)?) +\d\d:\d\d.*growing by", text.replace("\n", " ")), text
     said = json.loads(d.whirr("forecast", "--json", "--gpu", "0").stdout)
     assert said["remembered"] and said["gpus"][0]["memory"]["process"]["pid"] == memory["process"]["pid"]
 

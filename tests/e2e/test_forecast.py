@@ -5,7 +5,7 @@ import pytest
 
 def test_says_what_it_lacks(sim):
     done = sim("training", "forecast", "--watch-for", "1", gpus=1)
-    assert done.code == 0 and "Too little was seen" in done.out and "not known" in done.out and "whirr serve" in done.out
+    assert done.code == 0 and "watched for too short a time" in done.out and "can't tell" in done.out and "whirr serve" in done.out
     assert done.err == ""
 
 

@@ -15,9 +15,9 @@ struct event_words {
     const char *what, *will, *is, *sentence;
 };
 static const struct event_words memory_words = {"memory", "full in", "full", "memory full"};
-static const struct event_words heat_words = {"temperature", "throttles in", "throttles", "thermal throttling"};
-static const struct event_words store_words = {"store", "cap hit in", "at its cap", "history at its size limit"};
-static const struct event_words disk_words = {"disk", "full in", "full", "history disk full"};
+static const struct event_words heat_words = {"temperature", "throttling in", "throttling", "thermal throttling"};
+static const struct event_words store_words = {"history", "at limit in", "at its limit", "history database at its size limit"};
+static const struct event_words disk_words = {"disk", "full in", "full", "disk of the history database full"};
 
 /* "06:12", "Tue 06:12", "2026-11-24": as much as is needed. */
 static void clock_text(struct wall at, struct wall now, char *text, size_t size)
@@ -45,7 +45,7 @@ static void verdict_text(const struct forecast_when *w, const struct event_words
 {
     char span[32];
     switch (w->verdict) {
-    case FORECAST_UNKNOWN: snprintf(text, size, "not known"); return;
+    case FORECAST_UNKNOWN: snprintf(text, size, "can't tell"); return;
     case FORECAST_NO_TREND: snprintf(text, size, "no trend"); return;
     case FORECAST_NEVER: snprintf(text, size, "never"); return;
     case FORECAST_REACHED: snprintf(text, size, "%s", words->is); return;
@@ -80,7 +80,7 @@ static enum ink ink_of(const struct forecast_when *w)
 static void line(struct buf *out, const struct page *page, const struct forecast *f, const char *gpu,
                  const struct event_words *words, const struct forecast_when *w)
 {
-    enum { GPU_WIDTH = 6, WHAT_WIDTH = 11, VERDICT_WIDTH = 19, INDENT = GPU_WIDTH + WHAT_WIDTH + VERDICT_WIDTH + 6 };
+    enum { GPU_WIDTH = 6, WHAT_WIDTH = 11, VERDICT_WIDTH = 21, INDENT = GPU_WIDTH + WHAT_WIDTH + VERDICT_WIDTH + 6 };
     char verdict[64], why[FORECAST_TEXT_SIZE + 64], interval[80];
     verdict_text(w, words, verdict, sizeof verdict);
     page_cell(out, page, INK_LABEL, LEFT, gpu, GPU_WIDTH);
@@ -124,7 +124,8 @@ void table_forecast(struct buf *out, const struct page *page, const struct forec
     if (!basis->remembered && f->count) {
         char span[32];
         forecast_span_words(basis->watched_s, span);
-        snprintf(text, sizeof text, "Seen for %s. A running daemon (`whirr serve`) looks further back and so further ahead.", span);
+        snprintf(text, sizeof text, "Watched for %s. A running daemon (`whirr serve`) remembers more and sees further ahead.",
+                 span);
         buf_char(out, '\n');
         page_wrap(out, page, INK_FAINT, text, 0, 0);
     }
@@ -162,14 +163,14 @@ void forecast_answer(const struct forecast *f, int only, char *text, size_t size
         consider(&s, &f->gpus[i].vram.when, &memory_words, f->gpus[i].gpu_index);
         consider(&s, &f->gpus[i].heat.when, &heat_words, f->gpus[i].gpu_index);
     }
-    /* A store at its cap does what it was told to: no news. */
+    /* A history at its limit does what it was told to: no news. */
     if (f->has_store && only == ALL_GPUS && (f->store.of_disk || f->store.when.verdict != FORECAST_REACHED))
         consider(&s, &f->store.when, f->store.of_disk ? &disk_words : &store_words, -1);
     if (!s.when) {
         snprintf(text, size, "%s",
-                 s.known    ? "Nothing points to full memory or throttling."
-                 : f->count ? "Too little was seen to say anything."
-                            : "There is no GPU to foresee anything for.");
+                 s.known    ? "No sign of full memory or thermal throttling."
+                 : f->count ? "Can't tell yet: watched for too short a time."
+                            : "No GPU found, so there is nothing to forecast.");
         return;
     }
     if (s.gpu >= 0)
@@ -234,8 +235,7 @@ static void gpu_gauge(struct buf *out, const struct forecast *f, const char *nam
 
 void prometheus_forecast(struct buf *out, const struct forecast *f)
 {
-    gpu_gauge(out, f, "gpu_memory_full_seconds", "Forecast: memory is full in so many seconds; no series without a trend",
-              vram_when);
+    gpu_gauge(out, f, "gpu_memory_full_seconds", "Forecast: seconds until memory is full; no series without a trend", vram_when);
     gpu_gauge(out, f, "gpu_throttle_forecast_seconds", "Forecast: seconds until thermal throttling; no series when it stays below",
               heat_when);
     bool head = false;
@@ -244,13 +244,13 @@ void prometheus_forecast(struct buf *out, const struct forecast *f)
             continue;
         if (!head)
             prometheus_head(out, "gpu_temperature_final_celsius", "gauge",
-                            "Forecast: where the temperature settles under the load of now");
+                            "Forecast: temperature at which the GPU settles under its present load");
         head = true;
         series(out, "gpu_temperature_final_celsius", &f->gpus[i], round(f->gpus[i].heat.final_c * 10) / 10);
     }
     if (f->has_store && !isnan(seconds_of(&f->store.when))) {
         prometheus_head(out, "whirr_store_full_seconds", "gauge",
-                        "Forecast: the history reaches its cap, or its disk is full, in so many seconds");
+                        "Forecast: seconds until the history database reaches its size limit or its disk is full");
         buf_text(out, "whirr_store_full_seconds");
         prometheus_value(out, seconds_of(&f->store.when));
     }

@@ -116,19 +116,19 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
         h->when.likely_s = fit->cross;
         h->when.earliest_s = MIN_OF(fit->cross_early * 0.9, fit->cross);
         h->when.latest_s = MAX_OF(fit->cross_late * 1.1, fit->cross);
-        forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, goes to about %.0f °C, the limit is %.0f °C", now, fit->final,
+        forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, heading for about %.0f °C; throttles at %.0f °C", now, fit->final,
                      limit);
     } else if ((fit->final_high >= limit || fit->final > limit) && fit->final > now + SETTLED_C) {
-        forecast_say(&h->when, FORECAST_UNKNOWN, "rises from %.0f °C, too early to say whether it stays below %.0f °C", now, limit);
+        forecast_say(&h->when, FORECAST_UNKNOWN, "%.0f °C and rising, too early to say if it stays below %.0f °C", now, limit);
     } else if (fabs(fit->final - now) <= SETTLED_C || (fabs(seen) <= SETTLED_C && !known_well(fit))) {
-        forecast_say(&h->when, FORECAST_NEVER, "settled at %.0f °C, %.0f below the limit", now, limit - now);
+        forecast_say(&h->when, FORECAST_NEVER, "steady at %.0f °C, %.0f °C below its limit", now, limit - now);
     } else if (fit->final < now) {
-        forecast_say(&h->when, FORECAST_NEVER, "cools down, %.0f °C now", now);
+        forecast_say(&h->when, FORECAST_NEVER, "cooling down, %.0f °C now", now);
     } else if (known_well(fit)) {
-        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settles at about %.0f °C, %.0f below the limit", now, fit->final,
+        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settling at about %.0f °C, %.0f °C below its limit", now, fit->final,
                      limit - fit->final);
     } else {
-        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settles below the limit of %.0f °C", now, limit);
+        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settling below its limit of %.0f °C", now, limit);
     }
 }
 
@@ -148,18 +148,18 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
     if (gpu->state != GPU_OK || gpu->temp_mdegc.state != READING_OK) {
         forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
                      gpu->state == GPU_ASLEEP ? "the GPU is asleep"
-                     : gpu->state == GPU_OK   ? "the temperature cannot be read"
+                     : gpu->state == GPU_OK   ? "its temperature can't be read"
                                               : "the GPU can't be read");
         return;
     }
     if (gpu->temp_limit_mdegc.state != READING_OK) {
-        forecast_say(&ret->when, FORECAST_UNKNOWN, "the GPU does not report its throttle temperature");
+        forecast_say(&ret->when, FORECAST_UNKNOWN, "it doesn't report the temperature at which it throttles");
         return;
     }
     double now = (double)gpu->temp_mdegc.value / 1000, limit = (double)gpu->temp_limit_mdegc.value / 1000;
     if (now >= limit || reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT) {
         forecast_say(&ret->when, FORECAST_REACHED,
-                     now >= limit ? "%.0f °C, the limit is %.0f °C" : "%.0f °C, already throttling (limit %.0f °C)", now, limit);
+                     now >= limit ? "%.0f °C, its limit is %.0f °C" : "%.0f °C, already throttling (limit %.0f °C)", now, limit);
         return;
     }
     struct fit_approach fit;
@@ -171,5 +171,5 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
         say(ret, &fit, now, limit, span, seen);
     else
         forecast_say(&ret->when, FORECAST_UNKNOWN,
-                     changed ? "%.0f °C, the load changed just now" : "%.0f °C, seen for too short a time", now);
+                     changed ? "%.0f °C, its load has just changed" : "%.0f °C, watched for too short a time", now);
 }

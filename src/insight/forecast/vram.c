@@ -62,13 +62,13 @@ static void say_rise(struct forecast_vram *v, const struct rise *rise)
     words_bytes(llround(rise->line.slope * 60), rate);
     forecast_span_words(rise->basis_s, span);
     if (v->when.verdict == FORECAST_NO_TREND)
-        forecast_say(&v->when, FORECAST_NO_TREND, "%s grows by %s a minute, too little seen to say when it would be full", who,
-                     rate);
+        forecast_say(&v->when, FORECAST_NO_TREND, "%s is growing by %s a minute, watched too briefly to say when it will be full",
+                     who, rate);
     else if (rise->cyclic)
-        forecast_say(&v->when, v->when.verdict, "the peaks of %s grow by %s a minute, for %s", v->pid ? who : "the memory in use",
-                     rate, span);
+        forecast_say(&v->when, v->when.verdict, "the peaks of %s have been growing by %s a minute for %s",
+                     v->pid ? who : "the memory in use", rate, span);
     else
-        forecast_say(&v->when, v->when.verdict, "%s grows by %s a minute, for %s", who, rate, span);
+        forecast_say(&v->when, v->when.verdict, "%s has been growing by %s a minute for %s", who, rate, span);
 }
 
 static void say_swings(struct forecast_vram *v, const struct track *t)
@@ -81,7 +81,7 @@ static void say_swings(struct forecast_vram *v, const struct track *t)
     }
     words_bytes(llround(least), low);
     words_bytes(llround(most), high);
-    forecast_say(&v->when, FORECAST_NO_TREND, "rises and falls between %s and %s", low, high);
+    forecast_say(&v->when, FORECAST_NO_TREND, "up and down between %s and %s", low, high);
 }
 
 static void say_none(struct forecast_vram *v, const struct rise *rise, double room)
@@ -90,9 +90,9 @@ static void say_none(struct forecast_vram *v, const struct rise *rise, double ro
     forecast_span_words(rise->basis_s, span);
     words_bytes(llround(rise->line.level), used);
     if (rise->line.slope < 0 && -rise->line.slope * rise->line.span > 0.01 * room && -rise->line.slope > 3 * rise->line.slope_error)
-        forecast_say(&v->when, FORECAST_NO_TREND, "falls, now %s", used);
+        forecast_say(&v->when, FORECAST_NO_TREND, "falling, %s now", used);
     else
-        forecast_say(&v->when, FORECAST_NO_TREND, "stays about %s for %s", used, span);
+        forecast_say(&v->when, FORECAST_NO_TREND, "steady at %s for %s", used, span);
 }
 
 /* A process that has grown all along tells more than a card that was cut off from its past by somebody who came or went. */
@@ -112,10 +112,10 @@ static void say_too_short(const struct track *t, struct forecast_when *when)
     char span[32];
     forecast_span_words(track_span_s(t), span);
     if (t->began_by == CUT_START || t->began_by == CUT_GAP)
-        forecast_say(when, FORECAST_UNKNOWN, "seen for too short a time");
+        forecast_say(when, FORECAST_UNKNOWN, "watched for too short a time");
     else
-        forecast_say(when, FORECAST_UNKNOWN, "%s %s ago, too little seen since",
-                     t->began_by == CUT_PROCESSES ? "a process came or went" : "the memory in use changed at once", span);
+        forecast_say(when, FORECAST_UNKNOWN, "%s %s ago, watched too briefly since",
+                     t->began_by == CUT_PROCESSES ? "a process started or ended" : "the memory in use jumped", span);
 }
 
 static void judge(const struct forecast_card *card, struct forecast_vram *v)
@@ -140,7 +140,7 @@ static void judge(const struct forecast_card *card, struct forecast_vram *v)
     if (loads(v->pid ? &p->track : t)) {
         char who[PROCESS_NAME_SIZE + 32];
         who_text(v, who);
-        forecast_say(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s began to grow just now: loading, or a leak", who);
+        forecast_say(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s has just started growing: loading, or a leak", who);
         return;
     }
     if (by_process) {
@@ -159,13 +159,13 @@ void forecast_judge_vram(const struct forecast_card *card, const struct gpu *gpu
     if (gpu->state != GPU_OK || gpu->mem_used_bytes.state != READING_OK || !t->samples || card->room_bytes <= 0) {
         forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
                      gpu->state == GPU_ASLEEP ? "the GPU is asleep"
-                     : gpu->state == GPU_OK   ? "the memory in use cannot be read"
+                     : gpu->state == GPU_OK   ? "its memory in use can't be read"
                                               : "the GPU can't be read");
         return;
     }
     ret->room_bytes = reading_ok((int64_t)card->room_bytes);
     if (t->last.value >= FORECAST_FULL_SHARE * card->room_bytes)
-        forecast_say(&ret->when, FORECAST_REACHED, "no memory is left");
+        forecast_say(&ret->when, FORECAST_REACHED, "no memory left");
     else
         judge(card, ret);
 }

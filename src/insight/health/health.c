@@ -72,15 +72,15 @@ const char *health_advice_text(enum health_advice advice)
 {
     static const char *const texts[ADVICE_COUNT] = {
         [ADVICE_NONE] = "Nothing to do.",
-        [ADVICE_COOL] = "Check the airflow: clean dust from fan and heatsink, free the intake, or lower the power limit.",
+        [ADVICE_COOL] = "Check the airflow: clean dust from the fan and heatsink, clear the intake, or lower the power limit.",
         [ADVICE_POWER] = "Check the power supply and its cables: the host is asking the GPU to draw less.",
-        [ADVICE_FAN] = "Check the fan: its cable, dust, a blocked blade, a worn bearing; stop heavy work until it turns.",
-        [ADVICE_SEAT] = "Power the host off and reseat the GPU and its riser; check the slot and the BIOS settings for it.",
+        [ADVICE_FAN] = "Check the fan (cable, dust, a blocked blade, a worn bearing); stop heavy work until it turns.",
+        [ADVICE_SEAT] = "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings.",
         [ADVICE_LINKS] = "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back.",
-        [ADVICE_LOOK] = "Look into the kernel log (`sudo dmesg`) for errors of the GPU.",
+        [ADVICE_LOOK] = "Check the kernel log (`sudo dmesg`) for GPU errors.",
         [ADVICE_WATCH] = "Watch it: if it happens again, check the power cables, the slot and the GPU's temperature.",
-        [ADVICE_DRAIN] = "Let the work on the GPU end and start no new one there (drain it), then reset the GPU.",
-        [ADVICE_RESET] = "End all work on the GPU and reset it, or reboot the host.",
+        [ADVICE_DRAIN] = "Let the work on the GPU finish, start nothing new there (drain it), then reset the GPU.",
+        [ADVICE_RESET] = "Stop all work on the GPU and reset it, or reboot the host.",
         [ADVICE_REBOOT] = "Reboot the host.",
         [ADVICE_REPLACE] = "Have the GPU checked and replaced.",
     };

@@ -37,14 +37,14 @@ const char *xid_action(enum xid_class class)
 {
     switch (class) {
     case XID_INFORM: return "Nothing to do.";
-    case XID_APPLICATION: return "Restart the program that failed; if it fails again on other GPUs, too, the program is at fault.";
-    case XID_LOOK: return "Look into the kernel log (`sudo dmesg`) around that time; if it happens again, reset the GPU.";
-    case XID_RESET: return "End all work on the GPU and reset it, or reboot the host.";
-    case XID_REBOOT: return "Reboot the host; if it happens again, check the power cables, the slot and the GPU's temperature.";
-    case XID_CABLE: return "Power the host off and check the power cables of the GPU.";
+    case XID_APPLICATION: return "Restart the program that failed. If it also fails on another GPU, the program is at fault.";
+    case XID_LOOK: return "Check the kernel log (`sudo dmesg`) around that time. If it happens again, reset the GPU.";
+    case XID_RESET: return "Stop all work on the GPU and reset it, or reboot the host.";
+    case XID_REBOOT: return "Reboot the host. If it happens again, check the power cables, the slot and the GPU's temperature.";
+    case XID_CABLE: return "Power off the host and check the GPU's power cables.";
     case XID_UNKNOWN: break;
     }
-    return "Look into the kernel log (`sudo dmesg`): this error is not known here.";
+    return "Check the kernel log (`sudo dmesg`): whirr doesn't know this error.";
 }
 
 /* Position behind `needle`, or 0 when it is not there. */

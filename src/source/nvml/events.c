@@ -13,22 +13,22 @@ static const struct {
     int code;
     const char *words;
 } xids[] = {
-    {13, "an application's kernel failed (graphics engine exception)"},
-    {31, "an application read or wrote memory that is not its own (page fault)"},
-    {43, "an application's channel was reset"},
-    {45, "an application's channels were cleaned up after an earlier error"},
-    {48, "double-bit memory error"},
-    {61, "microcontroller breakpoint"},
-    {62, "microcontroller halt"},
-    {63, "a memory row or page was marked for replacement"},
-    {64, "a memory row or page could not be marked for replacement"},
-    {74, "NVLink error"},
+    {13, "a program crashed on the GPU (graphics engine exception)"},
+    {31, "a program accessed GPU memory that it had not allocated (page fault)"},
+    {43, "a program's work was stopped after an error in that program"},
+    {45, "a program's work was removed, usually because of an earlier error"},
+    {48, "an uncorrectable memory error (double-bit) occurred"},
+    {61, "the GPU's power controller reported an internal error (breakpoint)"},
+    {62, "the GPU's power controller halted"},
+    {63, "faulty memory was marked for replacement at the next reset"},
+    {64, "faulty memory could not be marked for replacement"},
+    {74, "an NVLink connection failed"},
     {79, "the GPU has fallen off the bus"},
-    {92, "many single-bit memory errors"},
-    {94, "memory error, contained to the application"},
-    {95, "memory error, not contained"},
-    {119, "the GPU's system processor does not answer (GSP timeout)"},
-    {120, "the GPU's system processor failed (GSP error)"},
+    {92, "memory errors are being corrected at a high rate"},
+    {94, "an uncorrectable memory error hit one program, which was stopped"},
+    {95, "an uncorrectable memory error may have affected every program on the GPU"},
+    {119, "the GPU's system processor (GSP) is not responding to the driver"},
+    {120, "the GPU's system processor (GSP) failed"},
 };
 
 static const char *xid_words(int64_t code)
@@ -96,7 +96,7 @@ static void tell(struct nvml *n, const struct nvml_event *said, struct event *ev
             n->cards[at].xid_last = reading_ok(event->code);
     } else if (said->type == NVML_EVENT_DOUBLE_BIT_ECC) {
         event->kind = EVENT_ECC;
-        snprintf(event->text, sizeof event->text, "double-bit memory error");
+        snprintf(event->text, sizeof event->text, "an uncorrectable memory error (double-bit) occurred");
     } else {
         snprintf(event->text, sizeof event->text, "driver event 0x%llx", said->type);
     }

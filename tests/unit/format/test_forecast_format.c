@@ -21,7 +21,7 @@ static struct forecast *two_gpus(void)
         str_copy(g->id.name, sizeof g->id.name, STR("NVIDIA H200"));
         str_copy(g->id.uuid, sizeof g->id.uuid, i ? STR("GPU-b") : STR("GPU-a"));
         g->heat = (struct forecast_heat){
-            .when = {.verdict = FORECAST_NEVER, .reason = "settled at 62 C, 27 below the limit", .basis_s = 60},
+            .when = {.verdict = FORECAST_NEVER, .reason = "steady at 62 °C, 27 °C below its limit", .basis_s = 60},
             .now_mdegc = reading_ok(62000),
             .limit_mdegc = reading_ok(89000),
             .final_c = 62.1,
@@ -32,14 +32,14 @@ static struct forecast *two_gpus(void)
                                                       .earliest_s = 650,
                                                       .latest_s = 800,
                                                       .basis_s = 300,
-                                                      .reason = "python3 (pid 4242) grows by 512 MiB a minute, for 5 min"},
+                                                      .reason = "python3 (pid 4242) has been growing by 512 MiB a minute for 5m"},
                                              .used_bytes = reading_ok(18000LL << 20),
                                              .room_bytes = reading_ok(24132LL << 20),
                                              .bytes_per_s = 512.0 * 1048576 / 60,
                                              .pid = 4242,
                                              .name = "python3",
                                              .user = "alice"};
-    f->gpus[1].vram = (struct forecast_vram){.when = {.verdict = FORECAST_NO_TREND, .reason = "stays about 3.0 GiB for 5 min"}};
+    f->gpus[1].vram = (struct forecast_vram){.when = {.verdict = FORECAST_NO_TREND, .reason = "steady at 3.0 GiB for 5m"}};
     f->gpus[1].vram.used_bytes = f->gpus[1].vram.room_bytes = reading_absent(READING_FAILED);
     return f;
 }
@@ -59,10 +59,10 @@ static void a_line_says_what_when_between_and_why(void **state)
     setenv("TZ", "UTC", 1);
     struct forecast *f = two_gpus();
     AUTO_BUF struct buf out = text_of(f, ALL_GPUS, 0, true);
-    assert_non_null(strstr(out.at, "GPU 0: memory full in 12m: python3 (pid 4242) grows by 512 MiB a minute, for 5 min.\n"));
-    assert_non_null(strstr(out.at, "GPU 0   memory       full in 12m          01:14 (01:12–01:15): python3 (pid 4242) grows"));
-    assert_non_null(strstr(out.at, "GPU 1   memory       no trend             stays about 3.0 GiB for 5 min\n"));
-    assert_non_null(strstr(out.at, "        temperature  never                settled at 62 C, 27 below the limit\n"));
+    assert_non_null(strstr(out.at, "GPU 0: memory full in 12m: python3 (pid 4242) has been growing by 512 MiB a minute for 5m.\n"));
+    assert_non_null(strstr(out.at, "GPU 0   memory       full in 12m            01:14 (01:12–01:15): python3 (pid 4242) has"));
+    assert_non_null(strstr(out.at, "GPU 1   memory       no trend               steady at 3.0 GiB for 5m\n"));
+    assert_non_null(strstr(out.at, "        temperature  never                  steady at 62 °C, 27 °C below its limit\n"));
     assert_null(strstr(out.at, "host")); /* no store, no line */
     free(f);
 }
@@ -90,7 +90,7 @@ static void one_gpu_is_spoken_of_alone(void **state)
     struct forecast *f = two_gpus();
     AUTO_BUF struct buf out = text_of(f, 1, 0, true);
     assert_null(strstr(out.at, "GPU 0"));
-    assert_non_null(strstr(out.at, "Nothing points to full memory or throttling."));
+    assert_non_null(strstr(out.at, "No sign of full memory or thermal throttling."));
     free(f);
 }
 
@@ -117,8 +117,8 @@ static void a_store_at_its_cap_is_no_news(void **state)
     f->store.when.verdict = FORECAST_REACHED;
     str_copy(f->store.when.reason, sizeof f->store.when.reason, STR("4.0 GiB are stored"));
     AUTO_BUF struct buf out = text_of(f, ALL_GPUS, 0, true);
-    assert_non_null(strstr(out.at, "Nothing points to"));
-    assert_non_null(strstr(out.at, "host    store        at its cap"));
+    assert_non_null(strstr(out.at, "No sign of"));
+    assert_non_null(strstr(out.at, "host    history      at its limit"));
     free(f);
 }
 

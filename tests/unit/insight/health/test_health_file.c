@@ -214,7 +214,7 @@ static void a_hang_is_a_note_three_a_day_are_worse_and_a_card_that_was_given_up_
     health_note_driver_fault(history, "0000:05:00.0", 1, machine->taken_at);
     struct health *health = health_judge(history, machine);
     assert_int_equal(health->verdicts[0].state, HEALTH_FAILING);
-    assert_string_equal(health->verdicts[0].reason, "The driver gave the GPU up, just now (kernel log).");
+    assert_string_equal(health->verdicts[0].reason, "The driver gave up on the GPU, just now (kernel log).");
     assert_int_equal(health->verdicts[0].finding_count, 2);
     health_free(health);
     assert_false(health_note_driver_fault(history, "0000:99:00.0", 1, machine->taken_at));
