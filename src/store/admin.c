@@ -16,10 +16,10 @@ static const struct {
     const char *name, *first, *last;
     int64_t unit_ms;
 } tables[SURVEY_TABLES] = {
-    {"samples", "MIN(id) / 16384", "MAX(id) / 16384", 1},
+    {"samples", NULL, NULL, 1}, /* raw.h has the words */
     {"minutes", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 60000},
     {"hours", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 3600000},
-    {"host_samples", "MIN(id) / 16384", "MAX(id) / 16384", 1},
+    {"host_samples", NULL, NULL, 1},
     {"host_minutes", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 60000},
     {"host_hours", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 3600000},
     {"processes", "MIN(first_seen_ms)", "MAX(last_seen_ms)", 1},
@@ -31,11 +31,10 @@ static const struct {
 /* Ours, with the parts of those that are kept in parts; others may have tables in the same database. */
 static const char server_bytes[] =
     "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = "
-    "current_schema()::regnamespace "
-    "AND c.relkind = 'r' AND (c.relname LIKE 'samples\\_d%' OR c.relname IN ('meta', 'hosts', 'writers', 'gpus', 'facts', "
-    "'minutes', "
-    "'hours', 'host_samples', 'host_minutes', 'host_hours', 'pending', 'processes', 'process_minutes', 'process_hours', 'energy', "
-    "'energy_hours', 'events'))";
+    "current_schema()::regnamespace AND c.relkind = 'r' AND (c.relname IN ('meta', 'hosts', 'writers', 'gpus', 'facts', "
+    "'minutes', 'hours', 'host_minutes', 'host_hours', 'pending', 'processes', 'process_minutes', 'process_hours', 'energy', "
+    "'energy_hours', 'events') OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent IN ('samples'::regclass, "
+    "'host_samples'::regclass)))";
 
 static int64_t file_bytes(const char *path, const char *end)
 {
@@ -49,7 +48,11 @@ static int count_table(struct store *s, size_t which, struct store_table *ret, s
 {
     char sql[256];
     AUTO_STATEMENT struct db_statement *q = NULL;
-    snprintf(sql, sizeof sql, "SELECT COUNT(*), %s, %s FROM %s", tables[which].first, tables[which].last, tables[which].name);
+    const char *ms = raw_words(s->db->ops->kind, SERIES_GPU)->ms;
+    if (!tables[which].first)
+        snprintf(sql, sizeof sql, "SELECT COUNT(*), MIN(%s), MAX(%s) FROM %s", ms, ms, tables[which].name);
+    else
+        snprintf(sql, sizeof sql, "SELECT COUNT(*), %s, %s FROM %s", tables[which].first, tables[which].last, tables[which].name);
     int rc = db_prepare(s->db, sql, &q, err);
     if (rc == 0)
         rc = db_step(q, err);

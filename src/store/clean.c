@@ -19,6 +19,8 @@ enum {
     REST_MS = 60000,          /* before what somebody else holds on to is tried again */
 };
 
+#define DAY_MS (24 * level_ms(LEVEL_HOUR))
+
 static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
 
 int load_horizons(struct store *s, struct error *err)
@@ -85,9 +87,28 @@ static int first_key(struct store *s, const char *table, int64_t from, int64_t t
     return rc < 0 ? rc : *ret >= 0;
 }
 
+/* A day at a time, with the table it is in: the rest of a day stays until then. */
+static int clean_days(struct store *s, enum series series, int64_t wanted_ms, struct error *err)
+{
+    char name[PARTITION_NAME_SIZE];
+    int64_t cut_ms = wanted_ms - wanted_ms % DAY_MS;
+    int rc = partition_oldest(s, series, cut_ms, name, err);
+    if (rc < 0 || !name[0])
+        return rc;
+    rc = safe_cut(s, series, LEVEL_RAW, cut_ms, &cut_ms, err);
+    if (rc != 0)
+        return rc;
+    rc = set_horizon(s, series, LEVEL_RAW, cut_ms, err);
+    if (rc == 0)
+        rc = partition_drop(s, name, err);
+    return rc < 0 ? rc : 1;
+}
+
 static int clean_samples(struct store *s, enum series series, int64_t wanted_ms, struct error *err)
 {
     int64_t cut_ms, first;
+    if (wanted_ms > 0 && s->db->ops->kind == DB_POSTGRES)
+        return clean_days(s, series, wanted_ms, err);
     int rc = wanted_ms > 0 ? safe_cut(s, series, LEVEL_RAW, wanted_ms, &cut_ms, err) : 0;
     if (rc != 0 || wanted_ms <= 0)
         return rc;
@@ -96,8 +117,6 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
     if (rc <= 0)
         return rc;
     rc = set_horizon(s, series, LEVEL_RAW, cut_ms, err);
-    if (rc == 0 && series == SERIES_GPU && s->db->ops->kind == DB_POSTGRES)
-        return partition_drop(s, cut_ms, err); /* a day at a time: the rest of the day stays until then */
     if (rc == 0)
         rc = delete_range(s, table, first, raw_key(cut_ms, 0), err);
     return rc < 0 ? rc : 1;

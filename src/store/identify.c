@@ -63,7 +63,8 @@ static int insert(struct store *s, const struct gpu *gpu, const char *identity, 
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave a GPU no number");
     *ret_id = db_i64(q, 0);
     db_reset(q);
-    return *ret_id <= SUBJECT_MAX ? 0 : error_set(err, -EOVERFLOW, "more than %d GPUs in one database", SUBJECT_MAX);
+    int64_t most = subject_max(s->db->ops->kind);
+    return *ret_id <= most ? 0 : error_set(err, -EOVERFLOW, "more than %lld GPUs in one database", (long long)most);
 }
 
 static int update(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)

@@ -7,6 +7,7 @@
 
 #include "model/energy.h"
 #include "store/db/db.h"
+#include "store/raw.h"
 #include "store/schema.h"
 #include "store/store.h"
 #include "store/trust.h"
@@ -14,8 +15,12 @@
 enum {
     LIVES_MAX = 4096,             /* processes on GPUs at the same time; further ones are not followed */
     ROLLUP_BUCKETS_A_WRITE = 256, /* after a long stop, catching up is spread over several writes */
+    SAME_MOMENT_TRIES = 16,
+    PARTITION_NAME_SIZE = 64,
     IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
 };
+
+#define LATEST_MS (1LL << 43) /* in the year 2248: what keys and cursors can hold */
 
 /* One row of minutes or hours while it is computed. */
 struct bucket_row {
@@ -137,14 +142,14 @@ struct store {
     int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* what is older was cleaned up */
     struct retention retention;
     uint64_t rejected;
-    int64_t last_moment_ms; /* of the snapshot written last */
-    int64_t marked_hour;    /* the newest that hours_mark has marked; */
-    int64_t hours_looked;   /* and the minute in which hours_rollup ran last */
-    int64_t seen_minute;    /* in which the host and its GPUs were last noted as seen */
-    int64_t rolled_bucket;  /* the minute in which rollup_pending ran last */
-    bool rollup_left;       /* and did not come to the end */
-    int64_t partition_day;  /* the day whose table is known to be there; PostgreSQL only */
-    bool over_size;         /* being cleaned because the file was too large */
+    int64_t last_moment_ms;              /* of the snapshot written last */
+    int64_t marked_hour;                 /* the newest that hours_mark has marked; */
+    int64_t hours_looked;                /* and the minute in which hours_rollup ran last */
+    int64_t seen_minute;                 /* in which the host and its GPUs were last noted as seen */
+    int64_t rolled_bucket;               /* the minute in which rollup_pending ran last */
+    bool rollup_left;                    /* and did not come to the end */
+    int64_t partition_day[SERIES_COUNT]; /* the day whose tables are known to be there; PostgreSQL only */
+    bool over_size;                      /* being cleaned because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
     struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* what it has bound already, */
@@ -196,9 +201,16 @@ struct store_span;
 void store_which_lives(const struct store_span *span, int first, struct buf *sql);
 void store_bind_lives(struct db_statement *q, const struct store_span *span, int first);
 /* PostgreSQL: the table of the day is there. */
-int partition_ready(struct store *s, int64_t at_ms, struct error *err);
-/* The oldest table, when all of it is before the cut. 1: one went. */
-int partition_drop(struct store *s, int64_t cut_ms, struct error *err);
+int partition_ready(struct store *s, enum series series, int64_t at_ms, struct error *err);
+/* The oldest table, when all of it is before the cut: its name, or "". */
+int partition_oldest(struct store *s, enum series series, int64_t cut_ms, char name[PARTITION_NAME_SIZE], struct error *err);
+int partition_drop(struct store *s, const char *name, struct error *err);
+/* samples.c: a row of a GPU or host, with the columns that it needs. */
+int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
+/* events.c */
+int put_event(struct store *s, const struct store_event *e, struct error *err);
+int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err);
+int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err);
 int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);
 /* Brings s->retention up to date, in a transaction. 1: rows may be judged by it, 0: not yet. */
 int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err);

@@ -7,6 +7,7 @@
  * reading again would book too little, never too much.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "store/internal.h"
@@ -23,18 +24,20 @@ struct last_reading {
 static int find_last(struct store *s, int64_t gpu_id, int64_t before_ms, struct last_reading *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db,
-                        "SELECT id, energy_mj, power_mw FROM samples WHERE id >= $1 AND id < $2 AND id % 16384 = $3 AND energy_mj "
-                        "IS NOT NULL ORDER BY id DESC",
-                        &q, err);
+    const struct raw_words *words = raw_words(s->db->ops->kind, SERIES_GPU);
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "SELECT %s, energy_mj, power_mw FROM samples WHERE %s AND %s = $3 AND energy_mj IS NOT NULL ORDER BY %s DESC",
+             words->ms, words->span, words->subject, words->time);
+    int rc = db_prepare(s->db, sql, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, raw_key(before_ms - LOOK_BACK_MS, 0));
-    db_bind_i64(q, 2, raw_key(before_ms, 0));
+    db_bind_i64(q, 1, before_ms - LOOK_BACK_MS);
+    db_bind_i64(q, 2, before_ms);
     db_bind_i64(q, 3, gpu_id);
     int64_t later_ms = 0, later_mw = 0;
     while ((rc = db_step(q, err)) == 1) {
-        int64_t at_ms = raw_key_ms(db_i64(q, 0)), counter_mj = db_i64(q, 1), power_mw = db_is_null(q, 2) ? 0 : db_i64(q, 2);
+        int64_t at_ms = db_i64(q, 0), counter_mj = db_i64(q, 1), power_mw = db_is_null(q, 2) ? 0 : db_i64(q, 2);
         if (ret->at_ms == 0)
             *ret = (struct last_reading){at_ms, counter_mj, 0};
         else if (counter_mj != ret->counter_mj)

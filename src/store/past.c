@@ -30,29 +30,43 @@ int store_find_host(struct store *s, const char *name, struct store_host *ret, s
     return rc < 0 ? rc : 0;
 }
 
+/* 0: there is none. */
+static int neighbour_sample(struct store *s, int64_t host_id, int64_t at_ms, bool before, int64_t *ret_ms, struct error *err)
+{
+    const struct raw_words *words = raw_words(s->db->ops->kind, SERIES_HOST);
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    char sql[512];
+    snprintf(sql, sizeof sql, "SELECT %s FROM %s WHERE %s AND %s = $3 ORDER BY %s %s LIMIT 1", words->ms,
+             series_table(SERIES_HOST, LEVEL_RAW), words->span, words->subject, words->time, before ? "DESC" : "ASC");
+    int rc = db_prepare(s->db, sql, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, before ? 0 : at_ms);
+    db_bind_i64(q, 2, before ? at_ms : LATEST_MS);
+    db_bind_i64(q, 3, host_id);
+    rc = db_step(q, err);
+    *ret_ms = rc == 1 ? db_i64(q, 0) : 0;
+    return rc < 0 ? rc : 0;
+}
+
 int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err)
 {
-    int64_t best = 0;
-    for (int level = LEVEL_RAW; level < LEVEL_COUNT; level++) {
+    int64_t best;
+    int rc = neighbour_sample(s, host_id, at_ms, before, &best, err);
+    if (rc < 0)
+        return rc;
+    for (int level = LEVEL_MINUTE; level < LEVEL_COUNT; level++) {
         char sql[256];
         int64_t id, ms;
         const char *table = series_table(SERIES_HOST, (enum level)level);
-        if (level == LEVEL_RAW)
-            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND (id & %d) = %lld ORDER BY id %s LIMIT 1", table,
-                     before ? "<" : ">=", (long long)raw_key(at_ms, 0), SUBJECT_MAX, (long long)host_id, before ? "DESC" : "ASC");
-        else
-            snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND id >= %lld AND id < %lld ORDER BY id %s LIMIT 1",
-                     table, before ? "<" : ">", (long long)bucket_key(host_id, bucket_of((enum level)level, at_ms)),
-                     (long long)bucket_key(host_id, 0), (long long)bucket_key(host_id + 1, 0), before ? "DESC" : "ASC");
-        int rc = db_query_i64(s->db, sql, 0, &id, err);
+        snprintf(sql, sizeof sql, "SELECT id FROM %s WHERE id %s %lld AND id >= %lld AND id < %lld ORDER BY id %s LIMIT 1", table,
+                 before ? "<" : ">", (long long)bucket_key(host_id, bucket_of((enum level)level, at_ms)),
+                 (long long)bucket_key(host_id, 0), (long long)bucket_key(host_id + 1, 0), before ? "DESC" : "ASC");
+        rc = db_query_i64(s->db, sql, 0, &id, err);
         if (rc < 0)
             return rc;
         if (id == 0)
             continue;
-        if (level == LEVEL_RAW) {
-            best = raw_key_ms(id);
-            continue;
-        }
         /* Where a sample of the bucket is known, it is exact; else its end, or its beginning, has to do. */
         ms = (id & 0xffffffff) * level_ms((enum level)level);
         int64_t end = ms + level_ms((enum level)level) - 1;

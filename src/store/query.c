@@ -111,7 +111,8 @@ static int prepare_rows(struct drawing *d, enum level level, struct error *err)
     if (d->rows[level])
         return 0;
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    buf_text(&sql, level == LEVEL_RAW ? "SELECT id" : "SELECT id, samples");
+    const struct raw_words *words = raw_words(d->s->db->ops->kind, d->plot->series);
+    buf_printf(&sql, "SELECT %s", level == LEVEL_RAW ? words->ms : "id, samples");
     for (size_t i = 0; i < d->plot->column_count; i++) {
         const char *name = d->columns[i].name;
         if (!d->known[i])
@@ -121,10 +122,11 @@ static int prepare_rows(struct drawing *d, enum level level, struct error *err)
         else
             buf_printf(&sql, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
     }
-    buf_printf(&sql, " FROM %s WHERE id >= $1 AND id < $2", series_table(d->plot->series, level));
+    buf_printf(&sql, " FROM %s WHERE ", series_table(d->plot->series, level));
     if (level == LEVEL_RAW)
-        buf_printf(&sql, " AND (id & %d) = $3", SUBJECT_MAX);
-    buf_text(&sql, " ORDER BY id");
+        buf_printf(&sql, "%s AND %s = $3 ORDER BY %s", words->span, words->subject, words->time);
+    else
+        buf_text(&sql, "id >= $1 AND id < $2 ORDER BY id");
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(d->s->db, sql.at, &d->rows[level], err);
 }
 
@@ -134,15 +136,15 @@ static int draw_raw(struct drawing *d, int64_t from_ms, int64_t to_ms, struct er
     if (rc < 0)
         return rc;
     struct db_statement *q = d->rows[LEVEL_RAW];
-    db_bind_i64(q, 1, raw_key(from_ms, 0));
-    db_bind_i64(q, 2, raw_key(to_ms, 0));
+    db_bind_i64(q, 1, from_ms);
+    db_bind_i64(q, 2, to_ms);
     db_bind_i64(q, 3, d->plot->subject);
     while ((rc = db_step(q, err)) == 1) {
         struct aggregate values[QUERY_COLUMNS_MAX] = {0};
         for (size_t i = 0; i < d->plot->column_count; i++)
             if (!db_is_null(q, 1 + (int)i))
                 aggregate_add(&values[i], &d->columns[i], db_i64(q, 1 + (int)i));
-        rc = join(d, raw_key_ms(db_i64(q, 0)), values);
+        rc = join(d, db_i64(q, 0), values);
         if (rc != 0) {
             db_reset(q);
             return rc;

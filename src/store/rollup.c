@@ -145,13 +145,14 @@ static int prepare_reading(struct store *s, enum series series, struct error *er
     if (s->read_raw[series])
         return 0;
     AUTO_BUF struct buf raw = BUF(SQL_MAX), columns = BUF(SQL_MAX);
-    buf_text(&raw, "SELECT id");
+    const struct raw_words *words = raw_words(s->db->ops->kind, series);
+    buf_printf(&raw, "SELECT %s", words->ms);
     for (size_t i = 0; i < s->schema.count[series]; i++) {
         const char *name = s->schema.columns[series][i].name;
         buf_printf(&raw, ", %s", name);
         buf_printf(&columns, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
     }
-    buf_printf(&raw, " FROM %s WHERE id >= $1 AND id < $2 AND id & %d = $3", series_table(series, LEVEL_RAW), SUBJECT_MAX);
+    buf_printf(&raw, " FROM %s WHERE %s AND %s = $3", series_table(series, LEVEL_RAW), words->span, words->subject);
     int rc = 0;
     for (int level = LEVEL_MINUTE; rc == 0 && level < LEVEL_COUNT; level++) {
         AUTO_BUF struct buf buckets = BUF(SQL_MAX);
@@ -246,8 +247,8 @@ static int sum_up_samples(struct store *s, enum series series, int64_t subject, 
 {
     struct db_statement *q = s->read_raw[series];
     int64_t begin_ms = bucket * level_ms(LEVEL_MINUTE);
-    db_bind_i64(q, 1, raw_key(begin_ms, 0));
-    db_bind_i64(q, 2, raw_key(begin_ms + level_ms(LEVEL_MINUTE), 0));
+    db_bind_i64(q, 1, begin_ms);
+    db_bind_i64(q, 2, begin_ms + level_ms(LEVEL_MINUTE));
     db_bind_i64(q, 3, subject);
     int rc;
     while ((rc = db_step(q, err)) == 1) {

@@ -193,10 +193,10 @@ static void owners_done(struct owners *o)
 }
 
 /* GPUs, or hosts, of the page's host: rows of others are not even read. */
-static void list_owners(const struct owners *o, struct buf *sql)
+static void list_owners(const struct owners *o, const struct raw_words *words, struct buf *sql)
 {
     size_t count = 0;
-    buf_printf(sql, " AND (id & %d) IN (", SUBJECT_MAX);
+    buf_printf(sql, " AND %s IN (", words->subject);
     for (size_t i = 0; o->page->series == SERIES_GPU && i < o->gpus.count; i++)
         buf_printf(sql, "%s%lld", count++ ? ", " : "", (long long)o->gpus.list[i].id);
     for (size_t i = 0; o->page->series == SERIES_HOST && i < o->hosts.count; i++)
@@ -209,18 +209,20 @@ static int prepare_page(struct store *s, const struct owners *owners, struct db_
 {
     const struct store_page *page = owners->page;
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    buf_text(&sql, page->series == SERIES_GPU ? "SELECT id, gpu_index" : "SELECT id, -1");
+    const struct raw_words *words = raw_words(s->db->ops->kind, page->series);
+    buf_printf(&sql, "SELECT %s, %s, %s", words->ms, words->subject, page->series == SERIES_GPU ? "gpu_index" : "-1");
     for (size_t i = 0; i < page->column_count; i++)
         buf_printf(&sql, ", %s",
                    s->schema.has[page->series][page->columns[i]] ? series_column(page->series, page->columns[i]).name : "NULL");
-    buf_printf(&sql, " FROM %s WHERE id >= $1 AND id < $2", series_table(page->series, LEVEL_RAW));
+    buf_printf(&sql, " FROM %s WHERE %s AND (%s > $3 OR %s > $4)", series_table(page->series, LEVEL_RAW), words->span, words->ms,
+               words->subject);
     if (page->gpu_index >= 0 && page->series == SERIES_GPU)
         buf_printf(&sql, " AND gpu_index = %d", page->gpu_index);
     if (page->gpu_id)
-        buf_printf(&sql, " AND (id & %d) = %lld", SUBJECT_MAX, (long long)page->gpu_id);
+        buf_printf(&sql, " AND %s = %lld", words->subject, (long long)page->gpu_id);
     else if (page->host)
-        list_owners(owners, &sql);
-    buf_text(&sql, " ORDER BY id");
+        list_owners(owners, words, &sql);
+    buf_printf(&sql, " ORDER BY %s", words->order);
     if (page->limit < INT32_MAX)
         buf_printf(&sql, " LIMIT %zu", page->limit);
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
@@ -266,17 +268,22 @@ int store_rows(struct store *s, const struct store_page *page, store_row_fn *eac
         rc = prepare_page(s, &owners, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, MAX_OF(raw_key(page->since_ms, 0), page->cursor + 1));
-    db_bind_i64(q, 2, raw_key(page->until_ms, 0));
+    /* Behind the cursor: later, or at its moment those whose number is higher. */
+    bool first = page->cursor <= 0;
+    db_bind_i64(q, 1, first ? page->since_ms : MAX_OF(page->since_ms, cursor_ms(page->cursor)));
+    db_bind_i64(q, 2, page->until_ms);
+    db_bind_i64(q, 3, first ? -1 : cursor_ms(page->cursor));
+    db_bind_i64(q, 4, first ? -1 : cursor_subject(page->cursor));
     struct reading values[SERIES_COLUMNS_MAX];
     size_t given = 0;
     while (given < page->limit && (rc = db_step(q, err)) == 1) {
-        struct store_row row = {.cursor = db_i64(q, 0), .gpu_index = (int)db_i64(q, 1), .values = values};
-        row.at.ms = raw_key_ms(row.cursor);
-        if (!find_owner(&owners, raw_key_subject(row.cursor), &row))
+        int64_t subject = db_i64(q, 1);
+        struct store_row row = {.at = {db_i64(q, 0)}, .gpu_index = (int)db_i64(q, 2), .values = values};
+        row.cursor = cursor_at(row.at.ms, subject);
+        if (!find_owner(&owners, subject, &row))
             continue;
         for (size_t i = 0; i < page->column_count; i++)
-            values[i] = read_column(q, 2 + (int)i);
+            values[i] = read_column(q, 3 + (int)i);
         given++;
         rc = each(user, &row);
         if (rc != 0)

@@ -73,10 +73,12 @@ static const char *const migrations[] = {
     " counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;"
     "INSERT INTO pending (series, level, subject, bucket) SELECT 2, 2, host_id, hour FROM (SELECT g.host_id, e.minute / 60 AS hour"
     " FROM energy e JOIN gpus g ON g.id = e.gpu_id UNION SELECT g.host_id, m.minute / 60 FROM process_minutes m JOIN processes p"
-    " ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id) AS t WHERE true ON CONFLICT DO NOTHING;@BY_TIME",
+    " ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id) AS t WHERE true ON CONFLICT DO NOTHING;",
     /* What the container is called, and the Slurm job: reports by pod and by job. */
     "ALTER TABLE processes ADD COLUMN container_name TEXT;"
     "ALTER TABLE processes ADD COLUMN job TEXT;",
+    /* A server's samples have their time and their GPU in columns; see raw.h and move_samples. A file's stay as they are. */
+    "",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 
@@ -90,11 +92,6 @@ static void expand(const char *sql, enum db_kind kind, struct buf *out)
         {"@INT", {"INTEGER", "BIGINT"}},
         {"@LOOSE", {"WITHOUT ROWID", ""}},
         {"@PARTED", {"", "PARTITION BY RANGE (id)"}},
-        /* What the views call recorded_at is found without reading everything. SQLite has nothing so small. */
-        {"@BY_TIME",
-         {"", "CREATE INDEX samples_by_time ON samples USING brin (to_timestamp((id >> 14) / 1000.0)) WITH (autosummarize = on);"
-              "CREATE INDEX host_samples_by_time ON host_samples USING brin (to_timestamp((id >> 14) / 1000.0)) WITH "
-              "(autosummarize = on);"}},
     };
     while (*sql) {
         size_t i = 0;
@@ -113,7 +110,40 @@ static int exec_expanded(struct db *db, const char *sql, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(SQL_MAX);
     expand(sql, db->ops->kind, &text);
+    if (!text.len && !text.failed)
+        return 0;
     return text.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(db, text.at, err);
+}
+
+/* Rows of one series into a table with the columns of raw.h, day by day. The old one goes when no view has it any more. */
+static int move_samples(struct db *db, enum series series, struct error *err)
+{
+    const char *table = series_table(series, LEVEL_RAW), *subject = raw_words(DB_POSTGRES, series)->subject;
+    AUTO_STATEMENT struct db_statement *days = NULL;
+    char sql[160];
+    int rc = db_execf(db, err,
+                      "ALTER TABLE %s RENAME TO %s_by_id; ALTER TABLE %s_by_id RENAME CONSTRAINT %s_pkey TO %s_by_id_pkey;"
+                      "CREATE TABLE %s (recorded_at TIMESTAMPTZ NOT NULL, %s INTEGER NOT NULL, LIKE %s_by_id, PRIMARY KEY "
+                      "(recorded_at, %s)) PARTITION BY RANGE (recorded_at);"
+                      "CREATE INDEX %s_by_%s ON %s (%s, recorded_at)",
+                      table, table, table, table, table, table, subject, table, subject, table,
+                      series == SERIES_GPU ? "gpu" : "host", table, subject);
+    snprintf(sql, sizeof sql, "SELECT DISTINCT (id >> 14) / 86400000 FROM %s_by_id ORDER BY 1", table);
+    if (rc == 0)
+        rc = db_prepare(db, sql, &days, err);
+    while (rc == 0 && (rc = db_step(days, err)) == 1)
+        rc = partition_make(db, series, db_i64(days, 0), err);
+    if (rc < 0)
+        return rc;
+    return db_execf(db, err,
+                    "INSERT INTO %s SELECT to_timestamp((o.id >> 14) / 1000.0), (o.id & 16383)::integer, o.* FROM %s_by_id o;"
+                    "ALTER TABLE %s DROP COLUMN id",
+                    table, table, table);
+}
+
+static int drop_moved(struct db *db, struct error *err)
+{
+    return db_exec(db, "DROP TABLE samples_by_id, host_samples_by_id", err);
 }
 
 static int table_exists(struct db *db, const char *table, bool *ret, struct error *err)
@@ -173,6 +203,8 @@ static int create_or_migrate(struct db *db, int64_t version, struct error *err)
     /* What the other hosts of a server want kept is not known before each of them has said so. */
     if (rc == 0 && version > 0 && version < 3 && db->ops->kind == DB_POSTGRES)
         rc = db_exec(db, "INSERT INTO retention SELECT id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM hosts", err);
+    for (int series = 0; rc == 0 && version < 6 && db->ops->kind == DB_POSTGRES && series < SERIES_COUNT; series++)
+        rc = move_samples(db, (enum series)series, err);
     return rc < 0 ? rc : set_version(db, SCHEMA_VERSION, err);
 }
 
@@ -350,6 +382,8 @@ int schema_open(struct schema *schema, struct db *db, struct error *err)
         rc = schema_make_views(schema, err);
     else if (rc == 0 && schema->generation != before)
         rc = schema_refresh_views(schema, err);
+    if (rc == 0 && version < 6 && db->ops->kind == DB_POSTGRES)
+        rc = drop_moved(db, err);
     if (rc < 0) {
         db_rollback(db);
         return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is stored of GPUs and hosts over time: the columns, the levels, the keys. Plain data; knows no database.
  *
- * A row of samples is one GPU (or host) at one moment. Its key holds both, time first, so that rows are appended at the end of
- * the table and the oldest lie together at its beginning:
+ * A row of samples is one GPU (or host) at one moment. Its key in a file holds both, time first, so that rows are appended at the
+ * end of the table and the oldest lie together at its beginning (on a server: raw.h):
  *
  *     id = milliseconds since 1970 << 14 | number of the GPU
  *
@@ -21,6 +21,7 @@
 enum series { SERIES_GPU, SERIES_HOST, SERIES_COUNT };
 enum level { LEVEL_RAW, LEVEL_MINUTE, LEVEL_HOUR, LEVEL_COUNT };
 enum { SERIES_COLUMNS_MAX = 160, SUBJECT_BITS = 14, SUBJECT_MAX = (1 << SUBJECT_BITS) - 1 };
+enum { CURSOR_SUBJECT_BITS = 20, CURSOR_SUBJECT_MAX = (1 << CURSOR_SUBJECT_BITS) - 1 };
 
 struct series_column {
     const char *name; /* of the column: the field's name, with its unit */
@@ -51,9 +52,18 @@ static inline int64_t raw_key_ms(int64_t key)
 {
     return key >> SUBJECT_BITS;
 }
-static inline int64_t raw_key_subject(int64_t key)
+/* Where a reader stopped, for either database: it goes on behind this moment and number. */
+static inline int64_t cursor_at(int64_t at_ms, int64_t subject)
 {
-    return key & SUBJECT_MAX;
+    return at_ms * (1 << CURSOR_SUBJECT_BITS) + subject;
+}
+static inline int64_t cursor_ms(int64_t cursor)
+{
+    return cursor >> CURSOR_SUBJECT_BITS;
+}
+static inline int64_t cursor_subject(int64_t cursor)
+{
+    return cursor & CURSOR_SUBJECT_MAX;
 }
 static inline int64_t bucket_key(int64_t subject, int64_t bucket)
 {

@@ -115,6 +115,22 @@ static void add_time(struct view *v, const char *name, const char *milliseconds)
         add(v, name, "to_timestamp((%s) / 1000.0)", milliseconds);
 }
 
+/* When a row was recorded: for people, in milliseconds, and a number that grows with time and is each row's own. */
+static void add_moment(struct view *v, const char *subject)
+{
+    static const char server_ms[] = "CAST(EXTRACT(EPOCH FROM s.recorded_at) * 1000 AS BIGINT)";
+    bool sqlite = v->schema->db->ops->kind == DB_SQLITE;
+    if (sqlite)
+        add_time(v, "recorded_at", "s.id >> 14");
+    else
+        add(v, "recorded_at", "s.recorded_at"); /* as it is: the days and rows of a time range are found by it */
+    add(v, "recorded_at_ms", "%s", sqlite ? "s.id >> 14" : server_ms);
+    if (sqlite)
+        add(v, "id", "s.id");
+    else
+        add(v, "id", "(%s << %d) + s.%s", server_ms, CURSOR_SUBJECT_BITS, subject);
+}
+
 /* A column in the API's unit. PostgreSQL would count in decimal numbers of any length without being told otherwise. */
 static void add_metric(struct view *v, const char *name, struct series_column c)
 {
@@ -154,13 +170,11 @@ static int view_of_samples(const struct schema *schema, struct error *err)
     add(v, "gpu_name", "g.name");
     for (size_t i = 0; i < ARRAY_LEN(stats_row); i++)
         add_metric(v, stats_row[i].name, series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats_row[i].column)));
-    add_time(v, "recorded_at", "s.id >> 14");
+    add_moment(v, "gpu_id");
     add(v, "host", "h.name");
     add(v, "gpu_uuid", "g.uuid");
     add(v, "pci_address", "g.pci_address");
     add(v, "vendor", "g.vendor");
-    add(v, "recorded_at_ms", "s.id >> 14");
-    add(v, "id", "s.id");
     add(v, "simulated", "g.simulated");
     for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
         struct series_column c = schema->columns[SERIES_GPU][i];
@@ -172,7 +186,10 @@ static int view_of_samples(const struct schema *schema, struct error *err)
         if (strcmp(c.name, "throttle_bits") == 0)
             add_throttle_words(v);
     }
-    return make(v, "samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id", err);
+    return make(v,
+                schema->db->ops->kind == DB_SQLITE ? "samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id"
+                                                   : "samples s JOIN gpus g ON g.id = s.gpu_id JOIN hosts h ON h.id = g.host_id",
+                err);
 }
 
 /* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. */
@@ -231,12 +248,13 @@ static int view_of_host_samples(const struct schema *schema, struct error *err)
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
     add(v, "host", "h.name");
-    add_time(v, "recorded_at", "s.id >> 14");
-    add(v, "recorded_at_ms", "s.id >> 14");
-    add(v, "id", "s.id");
+    add_moment(v, "host_id");
     for (size_t i = 0; i < schema->count[SERIES_HOST]; i++)
         add_metric(v, schema->columns[SERIES_HOST][i].json, schema->columns[SERIES_HOST][i]);
-    return make(v, "host_samples s JOIN hosts h ON h.id = s.id & 16383", err);
+    return make(v,
+                schema->db->ops->kind == DB_SQLITE ? "host_samples s JOIN hosts h ON h.id = s.id & 16383"
+                                                   : "host_samples s JOIN hosts h ON h.id = s.host_id",
+                err);
 }
 
 /* ---- views of tables whose columns are always the same ---- */

@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "store/internal.h"
 
-enum { SQL_MAX = 1 << 16, SAME_MOMENT_TRIES = 16 };
-
 #define DAY_MS 86400000LL
-#define LATEST_MS (1LL << 47) /* in the year 6429: what keys can hold */
 const struct store_limits store_default_limits = {
     .raw_ms = 7 * DAY_MS,
     .minute_ms = 90 * DAY_MS,
@@ -64,7 +60,7 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
         return error_set(err, -ENOMEM, "out of memory");
     s->limits = store_default_limits;
     running_init(&s->host_running);
-    s->partition_day = -1;
+    memset(s->partition_day, 0xff, sizeof s->partition_day);
     s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
     s->lives = read_only ? NULL : calloc(LIVES_MAX, sizeof *s->lives);
     int rc = !read_only && (!s->gpus || !s->lives) ? error_set(err, -ENOMEM, "out of memory") : 0;
@@ -161,7 +157,7 @@ static void forget(struct store *s)
     s->rolled_bucket = 0;
     s->marked_hour = s->hours_looked = 0;
     s->seen_minute = 0;
-    s->partition_day = -1;
+    memset(s->partition_day, 0xff, sizeof s->partition_day);
     store_forget_columns(s);
     struct error err;
     /* Columns that came were taken back with the rest. When even this fails, the next write does, too. */
@@ -202,206 +198,12 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
     }
     if (rc != 1)
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave the host no number");
-    if (id > SUBJECT_MAX)
-        return error_set(err, -EOVERFLOW, "more than %d hosts in one database", SUBJECT_MAX);
+    if (id > subject_max(s->db->ops->kind))
+        return error_set(err, -EOVERFLOW, "more than %lld hosts in one database", (long long)subject_max(s->db->ops->kind));
     s->host_id = id;
     s->seen_minute = 0;
     forget_gpus(s); /* their numbers are the host's own */
     return 0;
-}
-
-/* Columns for values that appear for the first time. */
-static int make_columns(struct store *s, enum series series, const struct reading *values, struct error *err)
-{
-    size_t missing[SERIES_COLUMNS_MAX], count = 0;
-    for (size_t i = 0; i < series_count(series); i++)
-        if (!s->schema.has[series][i] && values[i].state == READING_OK)
-            missing[count++] = i;
-    if (count == 0)
-        return 0;
-    store_forget_columns(s); /* no statement may hold on to the tables */
-    int rc = schema_add_columns(&s->schema, series, missing, count, err);
-    return rc < 0 ? rc : schema_refresh_views(&s->schema, err);
-}
-
-static int prepare_insert(struct store *s, enum series series, struct error *err)
-{
-    if (s->insert_sample[series])
-        return 0;
-    AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    bool gpu = series == SERIES_GPU;
-    buf_printf(&sql, "INSERT INTO %s (id%s", series_table(series, LEVEL_RAW), gpu ? ", gpu_index" : "");
-    for (size_t i = 0; i < s->schema.count[series]; i++)
-        buf_printf(&sql, ", %s", s->schema.columns[series][i].name);
-    buf_printf(&sql, ") VALUES ($1%s", gpu ? ", $2" : "");
-    for (size_t i = 0; i < s->schema.count[series]; i++)
-        buf_printf(&sql, ", $%zu", i + (gpu ? 3 : 2));
-    buf_text(&sql, ") ON CONFLICT DO NOTHING");
-    s->bound_count[series] = 0;
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_sample[series], err);
-}
-
-static void bind_value(struct db_statement *q, int at, struct reading r, bool wide)
-{
-    int64_t value;
-    /* PostgreSQL's narrow columns hold 32 bits; no sane reading of theirs needs more. */
-    if (!reading_get(r, &value) || (!wide && (value > INT32_MAX || value < INT32_MIN)))
-        db_bind_null(q, at);
-    else
-        db_bind_i64(q, at, value);
-}
-
-/* SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
-static bool still_bound(struct store *s, enum series series, size_t at, struct reading now)
-{
-    struct reading *last = &s->bound[series][at];
-    bool same = s->db->ops->kind == DB_SQLITE && s->bound_count[series] > at &&
-                (last->state == READING_OK) == (now.state == READING_OK) && (now.state != READING_OK || last->value == now.value);
-    *last = now;
-    s->bound_count[series] = MAX_OF(s->bound_count[series], at + 1);
-    return same;
-}
-
-/* A server answers too late to try one moment after the other: it is asked where it matters. */
-static int find_moment(struct store *s, enum series series, int64_t subject_id, int64_t *at_ms, struct error *err)
-{
-    struct db_statement **q = &s->find_raw[series];
-    char sql[64];
-    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE id = $1", series_table(series, LEVEL_RAW));
-    int rc = *q ? 0 : db_prepare(s->db, sql, q, err);
-    for (int tries = 0; rc == 0 && tries < SAME_MOMENT_TRIES; tries++) {
-        db_bind_i64(*q, 1, raw_key(*at_ms, subject_id));
-        rc = db_step(*q, err);
-        if (rc == 0)
-            return 0;
-        db_reset(*q);
-        if (rc == 1) {
-            rc = 0;
-            (*at_ms)++;
-        }
-    }
-    return rc;
-}
-
-/* The row of a GPU or host. Two rows of one cannot have the same moment: after a clock was set back, the next free millisecond
- * is taken. */
-static int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms,
-                        struct error *err)
-{
-    struct reading values[SERIES_COLUMNS_MAX];
-    series_values(series, subject, values);
-    int rc = make_columns(s, series, values, err);
-    if (rc == 0 && series == SERIES_GPU)
-        rc = partition_ready(s, at_ms, err);
-    if (rc == 0)
-        rc = prepare_insert(s, series, err);
-    if (rc < 0)
-        return rc;
-    struct db_statement *q = s->insert_sample[series];
-    int at = 2;
-    if (series == SERIES_GPU)
-        db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
-    for (size_t i = 0; i < s->schema.count[series]; i++, at++)
-        if (!still_bound(s, series, i, values[s->schema.order[series][i]]))
-            bind_value(q, at, values[s->schema.order[series][i]], s->schema.columns[series][i].wide);
-    bool late = at_ms < s->horizon_ms[series][LEVEL_RAW];
-    if (s->db->ops->kind == DB_POSTGRES && (late || rollup_may_collide(s, series, subject_id, at_ms)))
-        rc = find_moment(s, series, subject_id, &at_ms, err);
-    int64_t wanted_ms = at_ms;
-    while (rc == 0) {
-        db_bind_i64(q, 1, raw_key(at_ms, subject_id));
-        rc = db_put(q, err);
-        if (rc < 0 || s->db->ops->changes(s->db) != 0 || ++at_ms == wanted_ms + SAME_MOMENT_TRIES)
-            break;
-    }
-    if (rc < 0)
-        return rc;
-    return late ? rollup_add_late(s, series, values, subject_id, at_ms, err)
-                : rollup_add(s, series, values, subject_id, at_ms, err);
-}
-
-static int put_event(struct store *s, const struct store_event *e, struct error *err)
-{
-    struct db_statement *q = store_statement(s, ST_EVENT, err);
-    if (!q)
-        return -EIO;
-    int64_t gpu_id = 0;
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].index == e->gpu_index && e->gpu_index >= 0)
-            gpu_id = s->gpus[i].id;
-    db_bind_i64(q, 1, e->at.ms);
-    db_bind_i64(q, 2, s->host_id);
-    if (gpu_id)
-        db_bind_i64(q, 3, gpu_id);
-    else
-        db_bind_null(q, 3);
-    db_bind_text(q, 4, e->kind);
-    db_bind_text(q, 5, e->severity);
-    if (e->code)
-        db_bind_i64(q, 6, e->code);
-    else
-        db_bind_null(q, 6);
-    db_bind_text(q, 7, e->text);
-    if (e->data)
-        db_bind_text(q, 8, e->data);
-    else
-        db_bind_null(q, 8);
-    return db_put(q, err);
-}
-
-static const char *event_severity(enum event_kind kind)
-{
-    return kind == EVENT_XID || kind == EVENT_GPU_LOST || kind == EVENT_ECC ? "critical"
-           : kind == EVENT_GPU_BACK                                         ? "info"
-                                                                            : "warning";
-}
-
-static int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err)
-{
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < snapshot->event_count; i++) {
-        const struct event *e = &snapshot->events[i];
-        const struct store_event row = {.at = e->at.ms ? e->at : snapshot->taken_at,
-                                        .gpu_index = e->gpu_index,
-                                        .kind = event_kind_name(e->kind),
-                                        .severity = event_severity(e->kind),
-                                        .code = e->code,
-                                        .text = e->text};
-        rc = put_event(s, &row, err);
-    }
-    return rc;
-}
-
-/* Sources that failed or came back since the snapshot before. */
-static int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err)
-{
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < snapshot->source_count; i++) {
-        const struct source_status *now = &snapshot->sources[i];
-        size_t k = 0;
-        while (k < s->source_count && strcmp(s->source_names[k], now->name) != 0)
-            k++;
-        bool known = k < s->source_count;
-        if (known && s->source_states[k] == now->state)
-            continue;
-        bool bad = now->state == SOURCE_FAILING || now->state == SOURCE_SET_ASIDE || now->state == SOURCE_HUNG;
-        char text[SOURCE_MESSAGE_SIZE + 64];
-        snprintf(text, sizeof text, "%s: %s%s%s", now->name, source_state_name(now->state), now->message[0] ? ": " : "",
-                 now->message);
-        if (known || bad)
-            rc = put_event(s,
-                           &(struct store_event){.at = snapshot->taken_at,
-                                                 .gpu_index = -1,
-                                                 .kind = "source",
-                                                 .severity = bad ? "warning" : "info",
-                                                 .text = text},
-                           err);
-        if (!known && s->source_count < SOURCES_MAX)
-            str_copy(s->source_names[s->source_count++], SOURCE_NAME_SIZE, str_from(now->name));
-        if (k < s->source_count)
-            s->source_states[k] = now->state;
-    }
-    return rc;
 }
 
 static int note_seen(struct store *s, enum statement which, int64_t id, int64_t at_ms, struct error *err)

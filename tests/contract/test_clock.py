@@ -73,7 +73,7 @@ def count(kept, query):
 
 
 def moments(kept, begin, end):
-    return count(kept, f"SELECT COUNT(DISTINCT id >> 14) FROM samples WHERE id >> 14 >= {int(begin * 1000)} AND id >> 14 < {int(end * 1000)}")
+    return count(kept, f"SELECT COUNT(DISTINCT recorded_at_ms) FROM gpu_stats WHERE recorded_at_ms >= {int(begin * 1000)} AND recorded_at_ms < {int(end * 1000)}")
 
 
 @pytest.mark.parametrize("leap", LEAPS)

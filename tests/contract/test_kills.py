@@ -26,7 +26,7 @@ PROCESSES = 3  # of the scenario, on its two GPUs
 pytestmark = pytest.mark.skipif(not WRITER.exists(), reason="keep_writing was not built")
 
 RECOMPUTED = """
-WITH raw AS (SELECT id & 16383 AS gpu, (id >> 14) / {ms} AS bucket, SUM({c}) AS s, MIN({c}) AS lo, MAX({c}) AS hi, COUNT(*) AS n
+WITH raw AS (SELECT @GPU AS gpu, @MS / {ms} AS bucket, SUM({c}) AS s, MIN({c}) AS lo, MAX({c}) AS hi, COUNT(*) AS n
              FROM samples GROUP BY 1, 2),
      kept AS (SELECT id >> 32 AS gpu, id & 4294967295 AS bucket, {c}_sum AS s, COALESCE({c}_min, {c}_sum / samples) AS lo,
               COALESCE({c}_max, {c}_sum / samples) AS hi, samples AS n FROM {table})
@@ -37,14 +37,14 @@ WHERE (kept.s IS DISTINCT FROM raw.s OR kept.lo IS DISTINCT FROM raw.lo OR kept.
 """
 # What must be nothing: sentence and query.
 WRONG = {
-    "a sample is there twice": f"SELECT COUNT(*) FROM samples WHERE ((id >> 14) - {BEGIN}) % {STEP} <> 0",
-    "a sample of the host is there twice": f"SELECT COUNT(*) FROM host_samples WHERE ((id >> 14) - {BEGIN}) % {STEP} <> 0",
-    "a sample is there in part": "SELECT COUNT(*) FROM (SELECT id >> 14 FROM samples GROUP BY 1 HAVING COUNT(*) <> 2) AS t",
-    "a sample has no host": "SELECT COUNT(*) FROM samples s WHERE NOT EXISTS (SELECT 1 FROM host_samples h WHERE h.id >> 14 = s.id >> 14)",
+    "a sample is there twice": f"SELECT COUNT(*) FROM samples WHERE (@MS - {BEGIN}) % {STEP} <> 0",
+    "a sample of the host is there twice": f"SELECT COUNT(*) FROM host_samples WHERE (@MS - {BEGIN}) % {STEP} <> 0",
+    "a sample is there in part": "SELECT COUNT(*) FROM (SELECT @MS FROM samples GROUP BY 1 HAVING COUNT(*) <> 2) AS t",
+    "a sample has no host": "SELECT COUNT(*) FROM samples WHERE @MS NOT IN (SELECT @MS FROM host_samples)",
     "a process was counted otherwise in its minutes":
         "SELECT COUNT(*) FROM processes p WHERE samples <> (SELECT SUM(m.samples) FROM process_minutes m WHERE m.process_id = p.id)",
     "a process was counted otherwise than its card": "SELECT COUNT(*) FROM processes p WHERE samples <> (SELECT COUNT(*) FROM samples s "
-        "WHERE (s.id & 16383) = p.gpu_id AND s.id >> 14 BETWEEN p.first_seen_ms AND p.last_seen_ms)",
+        "WHERE @GPU = p.gpu_id AND @MS BETWEEN p.first_seen_ms AND p.last_seen_ms)",
     "energy was given out otherwise than the cards say": "SELECT COUNT(*) FROM (SELECT e.gpu_id FROM energy e GROUP BY 1 HAVING SUM(e.attributed_mj) <> "
         "(SELECT SUM(m.energy_mj) FROM process_minutes m JOIN processes p ON p.id = m.process_id WHERE p.gpu_id = e.gpu_id)) AS t",
     **{f"{table} of {c} differ from the rows": RECOMPUTED.format(ms=ms, table=table, c=c)
@@ -61,7 +61,7 @@ class Sqlite:
 
     def rows(self, sql):
         with sqlite3.connect(self.file) as db:
-            return db.execute(sql).fetchall()
+            return db.execute(sql.replace("@MS", "(id >> 14)").replace("@GPU", "(id & 16383)")).fetchall()
 
     def check_file(self):
         assert self.rows("PRAGMA integrity_check") == [("ok",)]
@@ -76,6 +76,7 @@ class Postgres:
         self.rows("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
 
     def rows(self, sql):
+        sql = sql.replace("@MS", "CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT)").replace("@GPU", "gpu_id")
         done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL, "-c", sql], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return [tuple(int(v) for v in line.split("|")) for line in done.stdout.split()]
@@ -177,7 +178,7 @@ def test_kill_9_at_random_moments(kind, folder):
     assert done.returncode == 0
     ledger.take(done.stdout)
     db.check_file()
-    stored = {row[0] for row in db.rows(f"SELECT DISTINCT ((id >> 14) - {BEGIN}) / {STEP} FROM samples")}
+    stored = {row[0] for row in db.rows(f"SELECT DISTINCT (@MS - {BEGIN}) / {STEP} FROM samples")}
     lost = sorted(ledger.safe - stored)
     assert not lost, f"{len(lost)} samples that were committed are not there: {lost[:10]}"
     assert ledger.turns_with_work > KILLS * 0.6 and len(stored) > KILLS

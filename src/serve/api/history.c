@@ -95,7 +95,7 @@ static int note_point(void *user, const struct store_point *point)
 {
     struct points *p = user;
     const struct store_gpu *gpu = &p->gpus[p->gpu];
-    int64_t key = raw_key(point->at.ms, gpu->id);
+    int64_t key = cursor_at(point->at.ms, gpu->id);
     if (key <= p->job->cursor)
         return 0;
     if (p->count == p->capacity) {
@@ -133,7 +133,7 @@ static int gather_points(struct store *s, struct points *p)
     /* The step is that of the whole answer, whichever page of it this is. */
     enum level level;
     store_plan(s, &plot, &plot.step_ms, &level);
-    plot.since_ms = MAX_OF(plot.since_ms, raw_key_ms(job->cursor));
+    plot.since_ms = MAX_OF(plot.since_ms, cursor_ms(job->cursor));
     for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
         plot.subject = p->gpus[p->gpu].id;
         rc = store_series(s, &plot, note_point, p, &job->err);
@@ -151,7 +151,7 @@ static int write_points(struct store *s, struct history_job *job)
     if (rc == 0 && p->count)
         qsort(p->list, p->count, sizeof *p->list, by_key);
     for (size_t i = 0; rc == 0 && i < MIN_OF(p->count, job->limit); i++) {
-        json_history_point(&job->j, p->list[i].gpu, (struct wall){raw_key_ms(p->list[i].key)}, p->list[i].values);
+        json_history_point(&job->j, p->list[i].gpu, (struct wall){cursor_ms(p->list[i].key)}, p->list[i].values);
         job->last = p->list[i].key;
     }
     job->count = MIN_OF(p->count, job->limit + 1);

