@@ -227,7 +227,7 @@ static int start(void *part, const struct part_host *host)
 {
     struct tokens_part *t = part;
     (void)host;
-    engine_set_annotate(t->engine, annotate, t);
+    engine_add_annotate(t->engine, annotate, t);
     t->runs = pthread_create(&t->thread, NULL, run, t) == 0;
     if (!t->runs)
         log_warn("model servers are not asked for their speed", LOG_TEXT("error", "no thread"));
@@ -242,7 +242,7 @@ static void reload(void *part, const struct config *config)
 static void stop(void *part)
 {
     struct tokens_part *t = part;
-    engine_set_annotate(t->engine, NULL, NULL);
+    engine_remove_annotate(t->engine, t);
     t->stop = true;
     mailbox_put(t->wake, calloc(1, 1));
     if (t->runs)

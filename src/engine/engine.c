@@ -118,11 +118,22 @@ const struct snapshot *engine_latest(struct engine *e)
     return s;
 }
 
-void engine_set_annotate(struct engine *e, engine_annotate_fn *annotate, void *user)
+void engine_add_annotate(struct engine *e, engine_annotate_fn *annotate, void *user)
 {
     pthread_mutex_lock(&e->annotate_lock);
-    e->annotate = annotate;
-    e->annotate_user = user;
+    if (e->annotate_count < ENGINE_ANNOTATES_MAX)
+        e->annotates[e->annotate_count++] = (struct annotate){annotate, user};
+    pthread_mutex_unlock(&e->annotate_lock);
+}
+
+void engine_remove_annotate(struct engine *e, const void *user)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&e->annotate_lock);
+    for (size_t i = 0; i < e->annotate_count; i++)
+        if (e->annotates[i].user != user)
+            e->annotates[kept++] = e->annotates[i];
+    e->annotate_count = kept;
     pthread_mutex_unlock(&e->annotate_lock);
 }
 

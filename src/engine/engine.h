@@ -49,10 +49,13 @@ void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struc
 /* Every periodic snapshot is put into `to`. At most 8 subscribers; -ENOSPC beyond. Their mailboxes must outlive the engine. */
 int engine_subscribe(struct engine *e, struct mailbox *to);
 
-/* What others know is added to each snapshot before it is published: called by the coordinator, and must not wait. NULL: nothing
- * any more; when this returns, the old one is not running. */
+/* What others know is added to each snapshot before it is published: called by the coordinator in the order in which they
+ * came, and must not wait. At most ENGINE_ANNOTATES_MAX. */
+enum { ENGINE_ANNOTATES_MAX = 4 };
 typedef void engine_annotate_fn(void *user, struct snapshot *s);
-void engine_set_annotate(struct engine *e, engine_annotate_fn *annotate, void *user);
+void engine_add_annotate(struct engine *e, engine_annotate_fn *annotate, void *user);
+/* When this returns, that of this user is not running, and never will again. */
+void engine_remove_annotate(struct engine *e, const void *user);
 
 /* Somebody looks at the values: for the next seconds all of them are as fresh as the interval allows. */
 void engine_look(struct engine *e);

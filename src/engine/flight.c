@@ -87,8 +87,8 @@ static void judge(struct engine *e, struct snapshot *s)
 static void annotate(struct engine *e, struct snapshot *s)
 {
     pthread_mutex_lock(&e->annotate_lock);
-    if (e->annotate)
-        e->annotate(e->annotate_user, s);
+    for (size_t i = 0; i < e->annotate_count; i++)
+        e->annotates[i].run(e->annotates[i].user, s);
     pthread_mutex_unlock(&e->annotate_lock);
 }
 

@@ -50,8 +50,11 @@ struct engine {
     const struct snapshot *latest;
 
     pthread_mutex_t annotate_lock; /* guards these two */
-    engine_annotate_fn *annotate;
-    void *annotate_user;
+    struct annotate {
+        engine_annotate_fn *run;
+        void *user;
+    } annotates[ENGINE_ANNOTATES_MAX];
+    size_t annotate_count;
 
     /* Of the coordinator alone. */
     int64_t interval_ms;

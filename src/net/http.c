@@ -32,6 +32,12 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *user)
     return t->body->failed ? 0 : size * count;
 }
 
+static size_t take_header(char *bytes, size_t size, size_t count, void *user)
+{
+    buf_add(user, bytes, size * count); /* what does not fit is not worth failing for */
+    return size * count;
+}
+
 static struct curl_slist *header_list(const struct http_request *r)
 {
     char type[160];
@@ -72,6 +78,12 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
     curl.easy_setopt(c, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
     if (r->unix_socket)
         curl.easy_setopt(c, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
+    if (r->http2)
+        curl.easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+    if (r->reply_headers) {
+        curl.easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+        curl.easy_setopt(c, CURLOPT_HEADERDATA, r->reply_headers);
+    }
     if (r->ca_file) {
         curl.easy_setopt(c, CURLOPT_CAINFO, r->ca_file);
         curl.easy_setopt(c, CURLOPT_CAPATH, NULL); /* these alone */

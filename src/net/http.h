@@ -16,6 +16,7 @@ struct http_request {
     const char *content_type;   /* NULL: application/json */
     const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
     const char *unix_socket;    /* NULL: by network */
+    bool http2;                 /* HTTP/2 from the first byte, as gRPC speaks it; else HTTP/1.1 or what TLS agrees on */
     int64_t connect_timeout_ms; /* 0: 3000 */
     int64_t timeout_ms;         /* of the whole request; 0: 10000 */
     const char *tls_ca;         /* file with the certificates to trust; NULL: those of the system */
@@ -25,6 +26,7 @@ struct http_request {
     /* Gets the body of a 200 piece by piece, of any length, instead of `body`; returns 0 or -errno, which ends it. May be NULL. */
     int (*each)(void *user, struct str piece);
     void *each_user;
+    struct buf *reply_headers;  /* lines "name: value" of the answer, and what follows its body, are appended; may be NULL */
     int64_t *retry_after_ms;    /* what the answer's Retry-After says, 0 where it says nothing; may be NULL */
     const _Atomic bool *cancel; /* becomes true: given up within about a second with -ECANCELED; may be NULL */
 };

@@ -2,10 +2,14 @@
 """Processes of Slurm jobs and of Kubernetes pods: found by their cgroups, shown, exported, and billed."""
 import json
 import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
 
 import pytest
 import recorded
-from isolation import run_whirr
+from isolation import ROOT, run_whirr
 from waiting import eventually
 
 POD = "/var/log/containers/vllm-0_ml_server-" + "b2" * 32 + ".log"
@@ -52,3 +56,92 @@ def test_jobs_and_pods_are_labels_and_have_a_bill(start, root, tmp_path):
     eventually(lambda: names("job") and {"4711", "4712"} <= names("job"), explain=daemon.log)
     assert "ml/vllm-0" in names("pod") and "ml/vllm-0/server" in names("container")
     assert "JOB" in daemon.whirr("report", "--since", "-1h").stdout
+
+
+# ---- the kubelet: a stand-in that speaks HTTP/2 and gRPC ----
+
+def field(number, data):
+    """A field of bytes of a protobuf message."""
+    def varint(value):
+        out = b""
+        while value >= 0x80:
+            out += bytes([value & 0x7f | 0x80])
+            value >>= 7
+        return out + bytes([value])
+    data = data.encode() if isinstance(data, str) else data
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def pods(*list_of):
+    """(namespace, pod, container, resource, devices): a ListPodResourcesResponse. Behind each name stands what a newer kubelet adds."""
+    return b"".join(field(1, field(1, pod) + field(2, space) + field(3, field(1, container) + b"\x18\x07" + field(
+        2, field(1, resource) + b"".join(field(2, d) for d in devices) + field(3, b"\x0a\x00"))) + field(9, "new")) for space, pod, container, resource, devices in list_of)
+
+
+class Kubelet:
+    def __init__(self, root):
+        self.socket, self.answer = root / "var/lib/kubelet/pod-resources/kubelet.sock", root / "answer"
+        self.socket.parent.mkdir(parents=True)
+        self.answer.write_bytes(pods())
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(["node", ROOT / "tests/fakes/kubelet/kubelet.mjs", self.socket, self.answer], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+        return self
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+        self.process = None
+
+
+@pytest.fixture
+def kubelet():
+    """The host of container-host.machine with a kubelet; its path is short, because that of a socket has at most 107 bytes."""
+    if not shutil.which("node"):
+        pytest.skip("no node (tools/deps test)")
+    with tempfile.TemporaryDirectory(prefix="whirr-k-") as folder:
+        host = Kubelet(pathlib.Path(recorded.expand("container-host", pathlib.Path(folder) / "m")))
+        host.root = pathlib.Path(folder) / "m"
+        yield host
+        host.stop()
+
+
+def test_the_kubelet_says_which_pods_have_gpus(start, kubelet):
+    """Pods are series whether they use their GPU or not; a process is named where its own pod has the GPU it is on, and only there."""
+    kubelet.answer.write_bytes(pods(
+        ("ml", "vllm-0", "server", "amd.com/gpu", ["0000:63:00.0", "0000:63:00.0::1"]), ("ml", "idle-0", "main", "amd.com/gpu", ["0000:03:00.0"]),
+        ("net", "proxy", "main", "example.com/nic", ["0000:03:00.0"])))
+    (kubelet.root / "proc/4202/environ").write_bytes(b"PATH=/bin\0HOSTNAME=vllm-0\0")
+    kubelet.start()
+    daemon = start("--sysroot", kubelet.root, "--interval", "0.2", source="auto")
+
+    def series(name):
+        return [line for line in daemon.get("/metrics").body.decode().splitlines() if line.startswith(name)]
+    named = 'container="server",pod="vllm-0",namespace="ml"'
+    eventually(lambda: any(named in line for line in series("gpu_process_memory_bytes{")), explain=daemon.log)
+    info = series("gpu_pod_info{")
+    assert len(info) == 2 and any('gpu="0"' in line and 'pod="idle-0"' in line for line in info) and any('gpu="1"' in line and named in line for line in info), info
+    assert [line.split()[-1] for line in series("whirr_kubelet_up{")] == ["1"]
+    process = next(p for p in daemon.json("/api/processes")["processes"] if p["name"] == "vllm")
+    assert process["container_name"] == "ml/vllm-0/server" and "container_name" not in process["absent"]
+
+
+def test_a_pod_without_the_gpu_is_not_taken_for_the_one_that_has_it(start, kubelet):
+    kubelet.answer.write_bytes(pods(("ml", "train-7", "main", "amd.com/gpu", ["0000:63:00.0"])))
+    (kubelet.root / "proc/4202/environ").write_bytes(b"HOSTNAME=vllm-0\0")
+    kubelet.start()
+    daemon = start("--sysroot", kubelet.root, "--interval", "0.2", source="auto")
+    eventually(lambda: b'pod="train-7"' in daemon.get("/metrics").body, explain=daemon.log)
+    assert next(p for p in daemon.json("/api/processes")["processes"] if p["name"] == "vllm")["container_name"] is None
+
+
+def test_a_kubelet_that_refuses_is_seen(start, kubelet):
+    kubelet.answer.write_text("refuse")
+    kubelet.start()
+    daemon = start("--sysroot", kubelet.root, "--interval", "0.2", source="auto")
+    daemon.wait_log("the kubelet does not say which pods have GPUs.*gRPC status 8: rate limit")
+    eventually(lambda: re.search(rb"^whirr_kubelet_up{.*} 0$", daemon.get("/metrics").body, re.MULTILINE), explain=daemon.log)

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kubernetes as a part of the daemon: a thread asks the kubelet which pods have which GPUs. Pods that have a GPU are series, also
+ * while they do nothing with it; processes in pods get the names that the container runtime's files did not give. Without a kubelet
+ * it only looks for its socket, and libcurl is never loaded.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "daemon/kubelet.h"
+#include "daemon/part.h"
+#include "format/prometheus/prometheus.h"
+
+enum { EVERY_MS = 10000, SOON_MS = 500, NAMED_MAX = 1024, ENVIRON_MAX = 128 * 1024 };
+
+/* A process in a pod, and what its container is called. */
+struct named {
+    int32_t pid;
+    int64_t start_key;
+    char name[PROCESS_CONTAINER_NAME_SIZE];
+};
+
+struct pods_part {
+    const struct env *env;
+    struct engine *engine;
+    struct mailbox *wake; /* anything: the end */
+    pthread_t thread;
+    bool runs;
+    _Atomic bool wanted, stop;
+    bool failing;         /* the thread's: it was said */
+    pthread_mutex_t lock; /* of what is shown */
+    bool there, answers;  /* a kubelet; it answered the last time */
+    struct kubelet_devices devices;
+    struct named *named;
+    size_t named_count;
+};
+
+/* ---- the thread ---- */
+
+/* HOSTNAME of a pod's process is the pod's name, unless the pod uses the host's network. */
+static bool pod_of_process(const struct pods_part *k, int32_t pid, char *to, size_t size)
+{
+    AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
+    char path[64];
+    struct env quiet = *k->env; /* secrets: not for a recording of this host */
+    struct str rest, one;
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    to[0] = '\0';
+    if (file_read_all(&quiet, path, &text) < 0)
+        return false;
+    rest = buf_view(&text);
+    while (str_cut(&rest, '\0', &one))
+        if (str_starts(one, "HOSTNAME="))
+            str_copy_clean(to, size, (struct str){one.at + 9, one.len - 9});
+    return to[0] != '\0';
+}
+
+/* The one container of that pod which has this GPU. The GPU alone proves nothing: others may be on it without asking. */
+static const struct kubelet_device *owner_of(const struct kubelet_devices *d, const struct gpu *gpu, const char *pod)
+{
+    const struct kubelet_device *found = NULL;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct kubelet_device *one = &d->list[i];
+        if (strcmp(one->pod, pod) != 0 || !kubelet_device_is(one, gpu))
+            continue;
+        if (found && (strcmp(found->space, one->space) != 0 || strcmp(found->container, one->container) != 0))
+            return NULL;
+        found = one;
+    }
+    return found;
+}
+
+static void name_processes(const struct pods_part *k, const struct kubelet_devices *d, const struct snapshot *s, struct named *list,
+                           size_t *count)
+{
+    for (size_t g = 0; g < s->gpu_count; g++)
+        for (size_t i = 0; i < s->gpus[g].process_count && *count < NAMED_MAX; i++) {
+            const struct process *p = &s->gpus[g].processes[i];
+            char pod[160], text[sizeof(struct kubelet_device)];
+            if (!p->visible || strncmp(p->container, "k8s:", 4) != 0 || p->container_name[0] ||
+                !pod_of_process(k, p->pid, pod, sizeof pod))
+                continue;
+            const struct kubelet_device *owner = owner_of(d, &s->gpus[g], pod);
+            if (!owner)
+                continue;
+            snprintf(text, sizeof text, "%s/%s/%s", owner->space, owner->pod, owner->container);
+            list[*count] = (struct named){.pid = p->pid, .start_key = p->start_key};
+            str_copy(list[*count].name, sizeof list[*count].name, str_from(text));
+            ++*count;
+        }
+}
+
+/* Names once given stay as long as their process does: the snapshot has them now, so that nobody looks again. */
+static size_t keep_named(const struct pods_part *k, const struct snapshot *s, struct named *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < k->named_count; i++)
+        for (size_t g = 0; g < s->gpu_count; g++) {
+            const struct process *p = gpu_find_process(&s->gpus[g], k->named[i].pid);
+            if (p && p->start_key == k->named[i].start_key) {
+                list[kept++] = k->named[i];
+                break;
+            }
+        }
+    return kept;
+}
+
+static void say_change(struct pods_part *k, int rc, const struct error *err)
+{
+    bool fails = rc < 0 && rc != -ENOENT && rc != -ECANCELED;
+    if (fails && !k->failing)
+        log_warn("the kubelet does not say which pods have GPUs", LOG_TEXT("error", err->text));
+    if (!fails && k->failing)
+        log_info("the kubelet says again which pods have GPUs");
+    k->failing = fails;
+}
+
+/* False: there was no snapshot yet. */
+static bool look(struct pods_part *k)
+{
+    struct kubelet_devices devices = {0}, old;
+    struct error err = {0};
+    int rc = k->wanted ? kubelet_ask(k->env, &k->stop, &devices, &err) : -ENOENT;
+    say_change(k, rc, &err);
+    AUTO_SNAPSHOT const struct snapshot *s = rc == 0 ? engine_latest(k->engine) : NULL;
+    struct named *list = s ? calloc(NAMED_MAX, sizeof *list) : NULL, *before;
+    size_t count = list ? keep_named(k, s, list) : 0;
+    if (list)
+        name_processes(k, &devices, s, list, &count);
+    pthread_mutex_lock(&k->lock);
+    old = k->devices;
+    before = k->named;
+    k->there = rc != -ENOENT;
+    k->answers = rc == 0;
+    if (rc == 0 || rc == -ENOENT) { /* else what was known last is still the best */
+        k->devices = devices;
+        k->named = list;
+        k->named_count = count;
+    }
+    pthread_mutex_unlock(&k->lock);
+    if (rc == 0 || rc == -ENOENT) {
+        kubelet_devices_done(&old);
+        free(before);
+    }
+    return rc < 0 || s;
+}
+
+static void *run(void *user)
+{
+    struct pods_part *k = user;
+    while (!k->stop)
+        free(mailbox_take(k->wake, look(k) ? EVERY_MS : SOON_MS));
+    return NULL;
+}
+
+/* ---- in each snapshot: called by the engine ---- */
+
+static void annotate(void *user, struct snapshot *s)
+{
+    struct pods_part *k = user;
+    pthread_mutex_lock(&k->lock);
+    for (size_t i = 0; i < k->named_count; i++)
+        for (size_t g = 0; g < s->gpu_count; g++) {
+            struct process *p = gpu_find_process(&s->gpus[g], k->named[i].pid);
+            if (!p || p->start_key != k->named[i].start_key || p->container_name[0])
+                continue;
+            str_copy(p->container_name, sizeof p->container_name, str_from(k->named[i].name));
+            p->container_name_state = READING_OK;
+        }
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* ---- series ---- */
+
+static bool same_owner(const struct kubelet_device *a, const struct kubelet_device *b)
+{
+    return strcmp(a->space, b->space) == 0 && strcmp(a->pod, b->pod) == 0 && strcmp(a->container, b->container) == 0;
+}
+
+/* A container with several shares of one GPU has it once. */
+static bool is_first(const struct kubelet_devices *d, size_t at, const struct gpu *gpu)
+{
+    for (size_t i = 0; i < at; i++)
+        if (same_owner(&d->list[i], &d->list[at]) && kubelet_device_is(&d->list[i], gpu))
+            return false;
+    return true;
+}
+
+static void metrics(void *part, const struct snapshot *s, struct buf *out)
+{
+    struct pods_part *k = part;
+    pthread_mutex_lock(&k->lock);
+    if (k->there) {
+        prometheus_head(out, "whirr_kubelet_up", "gauge", "1 if the kubelet said which pods have GPUs, 0 if it could not be asked");
+        buf_printf(out, "whirr_kubelet_up %d\n", k->answers);
+    }
+    bool headed = false;
+    for (size_t g = 0; s && g < s->gpu_count; g++)
+        for (size_t i = 0; i < k->devices.count; i++) {
+            const struct kubelet_device *d = &k->devices.list[i];
+            if (!kubelet_device_is(d, &s->gpus[g]) || !is_first(&k->devices, i, &s->gpus[g]))
+                continue;
+            if (!headed)
+                prometheus_head(out, "gpu_pod_info", "gauge",
+                                "1 for each container that Kubernetes has given the GPU to, whether it uses it or not");
+            headed = true;
+            buf_text(out, "gpu_pod_info{");
+            prometheus_gpu_labels(out, &s->gpus[g], NULL);
+            prometheus_label(out, false, "container", d->container);
+            prometheus_label(out, false, "pod", d->pod);
+            prometheus_label(out, false, "namespace", d->space);
+            buf_text(out, "} 1\n");
+        }
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* ---- the part ---- */
+
+static void close_pods(void *part)
+{
+    struct pods_part *k = part;
+    if (!k)
+        return;
+    kubelet_devices_done(&k->devices);
+    free(k->named);
+    mailbox_free(k->wake);
+    pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+static void *open_pods(const struct part_host *host, struct error *err)
+{
+    struct pods_part *k = calloc(1, sizeof *k);
+    (void)err;
+    if (!k)
+        return NULL;
+    k->env = host->env;
+    k->engine = host->engine;
+    k->wanted = host->config->sampling.kubernetes;
+    k->wake = mailbox_new(1, free);
+    pthread_mutex_init(&k->lock, NULL);
+    if (!k->wake) {
+        close_pods(k);
+        return NULL;
+    }
+    return k;
+}
+
+static int start(void *part, const struct part_host *host)
+{
+    struct pods_part *k = part;
+    (void)host;
+    engine_add_annotate(k->engine, annotate, k);
+    k->runs = pthread_create(&k->thread, NULL, run, k) == 0;
+    if (!k->runs)
+        log_warn("the kubelet is not asked for pods", LOG_TEXT("error", "no thread"));
+    return 0;
+}
+
+static void reload(void *part, const struct config *config)
+{
+    ((struct pods_part *)part)->wanted = config->sampling.kubernetes;
+}
+
+static void stop(void *part)
+{
+    struct pods_part *k = part;
+    engine_remove_annotate(k->engine, k);
+    k->stop = true;
+    mailbox_put(k->wake, calloc(1, 1));
+    if (k->runs)
+        pthread_join(k->thread, NULL);
+}
+
+const struct part_ops pods_part_ops = {
+    .name = "kubernetes",
+    .open = open_pods,
+    .start = start,
+    .reload = reload,
+    .metrics = metrics,
+    .stop = stop,
+    .close = close_pods,
+};
