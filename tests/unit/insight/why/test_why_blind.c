@@ -160,15 +160,21 @@ static void score(const char *path)
 
 static glob_t files;
 
-/* The second set was written after the mends that the first one led to. */
-static void score_set(bool second, size_t least)
+/* Each set was written after the mends that the one before it led to; those of the first have no prefix. */
+static bool in_set(const char *path, const char *prefix)
+{
+    struct str name = str_from(strrchr(path, '/') + 1);
+    return prefix[0] ? str_starts(name, prefix) : !str_starts(name, "second-") && !str_starts(name, "third-");
+}
+
+static void score_set(const char *prefix, size_t least)
 {
     bool low = false;
     size_t count = 0;
     for (size_t i = 0; i < ASPECT_COUNT; i++)
         asked[i] = right[i] = 0;
     for (size_t i = 0; i < files.gl_pathc; i++)
-        if (second == str_starts(str_from(strrchr(files.gl_pathv[i], '/') + 1), "second-")) {
+        if (in_set(files.gl_pathv[i], prefix)) {
             score(files.gl_pathv[i]);
             count++;
         }
@@ -186,13 +192,19 @@ static void score_set(bool second, size_t least)
 static void the_first_blind_set_is_explained_right(void **state)
 {
     (void)state;
-    score_set(false, 94);
+    score_set("", 94);
 }
 
 static void the_second_blind_set_is_explained_right(void **state)
 {
     (void)state;
-    score_set(true, 45);
+    score_set("second-", 45);
+}
+
+static void the_third_blind_set_is_explained_right(void **state)
+{
+    (void)state;
+    score_set("third-", 32);
 }
 
 int main(void)
@@ -202,7 +214,8 @@ int main(void)
     snprintf(pattern, sizeof pattern, "%s/tests/golden/why-blind/*.scenario", root ? root : ".");
     if (glob(pattern, 0, NULL, &files) != 0)
         return fprintf(stderr, "no scenarios at %s\n", pattern), 1;
-    const struct CMUnitTest tests[] = {TEST(the_first_blind_set_is_explained_right), TEST(the_second_blind_set_is_explained_right)};
+    const struct CMUnitTest tests[] = {TEST(the_first_blind_set_is_explained_right), TEST(the_second_blind_set_is_explained_right),
+                                       TEST(the_third_blind_set_is_explained_right)};
     int failed = _cmocka_run_group_tests("why_blind", tests, ARRAY_LEN(tests), NULL, NULL);
     globfree(&files);
     return failed;
