@@ -58,7 +58,8 @@ def node():
     folder = os.open(CLIENTS, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)  # tests that run beside these want them as well
     try:
-        if not (CLIENTS / "node_modules" / ".package-lock.json").exists():
+        installed, wanted = CLIENTS / "node_modules" / ".package-lock.json", CLIENTS / "package-lock.json"
+        if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
             done = subprocess.run(["npm", "ci", "--silent"], cwd=CLIENTS, capture_output=True, text=True)
             if done.returncode:
                 pytest.skip("npm ci failed: " + (done.stderr or done.stdout).strip()[-300:])
