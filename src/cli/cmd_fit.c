@@ -226,7 +226,7 @@ static const struct option_spec options[] = {
      .values = splits,
      .help = "Spread over several GPUs: by layers and free memory, or in even shares"},
     {.name = "now", .help = "Use only memory that is free now; evict nothing"},
-    {.name = "fleet", .argument = "URL", .help = "Find a place on all hosts of this Prometheus or VictoriaMetrics"},
+    {.name = "fleet", .argument = "URL", .help = "Find a place on all hosts of this Prometheus, VictoriaMetrics or PostgreSQL"},
     FLEET_OPTION_ALL,
     {.name = "env", .help = "Print only CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK)"},
 };

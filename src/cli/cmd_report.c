@@ -71,7 +71,9 @@ static const struct option_spec options[] = {
     FIELDS_OPTIONS,
     PAST_OPTION_HOST,
     OPTION_STORE,
-    {.name = "fleet", .argument = "URL", .help = "Report energy and cost of all hosts of this Prometheus or VictoriaMetrics"},
+    {.name = "fleet",
+     .argument = "URL",
+     .help = "Report energy and cost of all hosts of this Prometheus, VictoriaMetrics or PostgreSQL"},
     FLEET_OPTION_ALL,
 };
 

@@ -113,8 +113,9 @@ int fleet_run(struct cli *cli, enum fleet_what what)
 {
     const struct options *o = &cli->options;
     struct str url = str_from(options_value(o, "fleet", ""));
-    if (!str_starts(url, "http://") && !str_starts(url, "https://"))
-        return cli_usage(cli, "--fleet needs the URL of Prometheus or VictoriaMetrics, like http://prometheus:9090");
+    if (!str_starts(url, "http://") && !str_starts(url, "https://") && !str_starts(url, "postgresql://") &&
+        !str_starts(url, "postgres://"))
+        return cli_usage(cli, "--fleet needs the URL of Prometheus, VictoriaMetrics or PostgreSQL, like http://prometheus:9090");
     asked = what;
     view = (struct fleet_view){.all = options_has(o, "all")};
     if (what == FLEET_PS) {

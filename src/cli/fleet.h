@@ -16,9 +16,10 @@ enum fleet_by fleet_by(const char *key);
 /* The exit status. */
 int fleet_run(struct cli *cli, enum fleet_what what);
 
-#define FLEET_OPTION                                                                                                    \
-    {                                                                                                                   \
-        .name = "fleet", .argument = "URL", .help = "Show all hosts of this Prometheus or VictoriaMetrics, worst first" \
+#define FLEET_OPTION                                                                            \
+    {                                                                                           \
+        .name = "fleet", .argument = "URL",                                                     \
+        .help = "Show all hosts of this Prometheus, VictoriaMetrics or PostgreSQL, worst first" \
     }
 #define FLEET_OPTION_ALL                                                 \
     {                                                                    \

@@ -53,6 +53,12 @@ static void take_name(const json_t *labels, enum fleet_by by, struct fleet_energ
         str_copy_clean(e->name, sizeof e->name, str_from(label(labels, fleet_by_words[by].label)));
 }
 
+void fleet_bill_sort(struct fleet_bill *bill)
+{
+    if (bill->count)
+        qsort(bill->list, bill->count, sizeof *bill->list, most_first);
+}
+
 int fleet_bill_take(struct fleet_bill *bill, struct str answer)
 {
     json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
@@ -72,7 +78,7 @@ int fleet_bill_take(struct fleet_bill *bill, struct str answer)
         take_name(json_object_get(one, "metric"), bill->by, e);
         bill->count++;
     }
-    qsort(bill->list, bill->count, sizeof *bill->list, most_first);
+    fleet_bill_sort(bill);
     return 0;
 }
 
@@ -80,6 +86,8 @@ int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, s
 {
     AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
     char question[256];
+    if (fleet_is_sql(place))
+        return fleet_bill_fetch_sql(place, bill, err);
     write_question(bill, question, sizeof question);
     int rc = fleet_ask(place, question, &answer, err);
     return rc < 0 ? rc : fleet_misunderstood(fleet_bill_take(bill, buf_view(&answer)), err);

@@ -85,7 +85,7 @@ static int by_place(const void *a, const void *b)
     return order ? order : strcmp(x->uuid, y->uuid);
 }
 
-static int index_gpus(struct fleet *f)
+int fleet_index(struct fleet *f)
 {
     f->slot_count = 64;
     while (f->slot_count < 2 * f->gpu_count)
@@ -93,7 +93,8 @@ static int index_gpus(struct fleet *f)
     f->slots = calloc(f->slot_count, sizeof *f->slots);
     if (!f->slots)
         return -ENOMEM;
-    qsort(f->gpus, f->gpu_count, sizeof *f->gpus, by_place);
+    if (f->gpu_count)
+        qsort(f->gpus, f->gpu_count, sizeof *f->gpus, by_place);
     for (size_t i = 0; i < f->gpu_count; i++) {
         size_t s = hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
         while (f->slots[s])
@@ -195,7 +196,7 @@ static void add(struct reading *to, struct reading from)
         *to = reading_ok(reading_or(*to, 0) + from.value);
 }
 
-static void join_processes(struct fleet *f)
+void fleet_join_processes(struct fleet *f)
 {
     size_t kept = 0;
     if (f->process_count)
@@ -267,8 +268,8 @@ int fleet_take(struct fleet *f, enum fleet_question question, struct str answer)
             take_one(f, question, json_object_get(one, "metric"), value);
     }
     if (question == FLEET_PROCESSES)
-        join_processes(f);
-    return question == FLEET_GPUS ? index_gpus(f) : 0;
+        fleet_join_processes(f);
+    return question == FLEET_GPUS ? fleet_index(f) : 0;
 }
 
 static void put_encoded(struct buf *out, const char *text)
@@ -324,12 +325,18 @@ static int ask(const struct fleet_place *place, enum fleet_question question, st
     return rc < 0 ? rc : fleet_misunderstood(fleet_take(f, question, buf_view(&answer)), err);
 }
 
-int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)
+static int fetch(const struct fleet_place *place, bool processes, struct fleet *f, struct error *err)
 {
     int rc = 0;
-    *ret = (struct fleet){0};
     for (enum fleet_question q = FLEET_GPUS; q <= (processes ? FLEET_PROCESSES : FLEET_SILENT) && rc == 0; q++)
-        rc = ask(place, q, ret, err);
+        rc = ask(place, q, f, err);
+    return rc;
+}
+
+int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)
+{
+    *ret = (struct fleet){0};
+    int rc = fleet_is_sql(place) ? fleet_fetch_sql(place, processes, ret, err) : fetch(place, processes, ret, err);
     if (rc == 0)
         fleet_judge(ret);
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All hosts at one moment, from a database that answers PromQL: fetched, judged, and shown worst first. The database keeps and
- * distributes the data; here are only questions and answers.
+ * All hosts at one moment, from a database that answers PromQL or from the PostgreSQL that they write their history into: fetched,
+ * judged, and shown worst first. The database keeps and distributes the data; here are only questions and answers.
  */
 #pragma once
 
@@ -42,9 +42,10 @@ struct fleet {
     size_t slot_count;
 };
 
+struct fleet_bill;
 struct fleet_place {
     const struct env *env;
-    const char *url; /* of Prometheus, VictoriaMetrics, ...: in front of /api/v1 */
+    const char *url; /* of Prometheus, VictoriaMetrics, ...: in front of /api/v1; or postgresql://... */
     int64_t timeout_ms;
 };
 
@@ -54,6 +55,11 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
 /* The sentence for an answer that could not be taken. */
 int fleet_misunderstood(int rc, struct error *err);
 
+/* Whether the place is a PostgreSQL; its answers, for fleet_fetch and fleet_bill_fetch. */
+bool fleet_is_sql(const struct fleet_place *place);
+int fleet_fetch_sql(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err);
+int fleet_bill_fetch_sql(const struct fleet_place *place, struct fleet_bill *bill, struct error *err);
+
 /* `processes`: fetch these, too. 0 or -errno with a sentence. */
 int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err);
 void fleet_done(struct fleet *f);
@@ -61,6 +67,9 @@ void fleet_done(struct fleet *f);
 /* Pure, for fleet_fetch and tests: takes the answer to one of the questions. -EBADMSG: it cannot be understood. */
 enum fleet_question { FLEET_GPUS, FLEET_READINGS, FLEET_MOST, FLEET_THROTTLE, FLEET_HEALTH, FLEET_SILENT, FLEET_PROCESSES };
 int fleet_take(struct fleet *f, enum fleet_question question, struct str answer);
+/* GPUs, and processes, that were added in any order. */
+int fleet_index(struct fleet *f);
+void fleet_join_processes(struct fleet *f);
 /* After the last answer. */
 void fleet_judge(struct fleet *f);
 
@@ -123,6 +132,7 @@ struct fleet_bill {
 int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, struct error *err);
 /* Pure, for the above: takes the answer. */
 int fleet_bill_take(struct fleet_bill *bill, struct str answer);
+void fleet_bill_sort(struct fleet_bill *bill);
 void fleet_bill_done(struct fleet_bill *bill);
 void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all);
 void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill);

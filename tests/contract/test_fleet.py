@@ -173,7 +173,7 @@ def test_a_fleet_costs_little_here(fleet, ask):
 
 @pytest.mark.parametrize("args, status, words", [
     (("status", "--fleet", "http://127.0.0.1:1"), 1, "Connect"), (("status", "--fleet", "gpu1"), 2, "--fleet needs the URL"),
-    (("fit", "24", "--fleet", "http://127.0.0.1:1"), 2, "needs a size"), (("why", "--fleet", "postgresql://x"), 2, "--fleet needs the URL")])
+    (("fit", "24", "--fleet", "http://127.0.0.1:1"), 2, "needs a size"), (("why", "--fleet", "mysql://x"), 2, "--fleet needs the URL")])
 def test_mistakes(ask, args, status, words):
     done = ask(*args)
     assert done.returncode == status and words.lower() in done.stderr.lower(), done

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The fleet from the PostgreSQL that its hosts keep their history in.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "fleet/fleet.h"
+#include "store/everywhere.h"
+
+bool fleet_is_sql(const struct fleet_place *place)
+{
+    return str_starts(str_from(place->url), "postgresql://") || str_starts(str_from(place->url), "postgres://");
+}
+
+/* Room for one more in a list; NULL: out of memory. */
+static void *grow(void *list, size_t count, size_t size)
+{
+    /* Full at each power of two. */
+    if (count && (count & (count - 1)))
+        return list;
+    return realloc(list, (count ? 2 * count : 1) * size);
+}
+
+static void copy(char *to, size_t size, const char *text)
+{
+    str_copy_clean(to, size, str_from(text));
+}
+
+static void write_index(char gpu[16], int index)
+{
+    if (index >= 0)
+        snprintf(gpu, 16, "%d", index);
+}
+
+/* Heat and brakes: a power limit that is reached is no trouble. */
+static void write_throttle(struct fleet_gpu *g, struct reading bits)
+{
+    const int64_t troubles = THROTTLE_HOT | THROTTLE_HW_SLOWDOWN | THROTTLE_POWER_BRAKE;
+    int64_t now = reading_or(bits, 0) & troubles;
+    for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
+        if (now & (1LL << bit))
+            copy(g->throttle, sizeof g->throttle, throttle_name(bit));
+}
+
+static int take_gpu(void *user, const struct everywhere_gpu *from)
+{
+    struct fleet *f = user;
+    struct fleet_gpu *list = grow(f->gpus, f->gpu_count, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    f->gpus = list;
+    struct fleet_gpu *g = &list[f->gpu_count++];
+    *g = (struct fleet_gpu){.up = from->up,
+                            .util_permille = from->util_permille,
+                            .util_most_permille = from->util_most_permille,
+                            .used_bytes = from->used_bytes,
+                            .total_bytes = from->total_bytes,
+                            .free_bytes = from->free_bytes,
+                            .temp_mdegc = from->temp_mdegc,
+                            .power_mw = from->power_mw};
+    copy(g->host, sizeof g->host, from->host);
+    write_index(g->gpu, from->index);
+    copy(g->uuid, sizeof g->uuid, from->uuid);
+    copy(g->name, sizeof g->name, from->name);
+    write_throttle(g, from->throttle_bits);
+    return 0;
+}
+
+static int take_process(void *user, const struct everywhere_process *from)
+{
+    struct fleet *f = user;
+    struct fleet_process *list = grow(f->processes, f->process_count, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    f->processes = list;
+    struct fleet_process *p = &list[f->process_count++];
+    *p = (struct fleet_process){.mem_bytes = from->mem_bytes, .util_permille = from->util_permille, .power_mw = from->power_mw};
+    copy(p->host, sizeof p->host, from->host);
+    write_index(p->gpu, from->gpu_index);
+    copy(p->process, sizeof p->process, from->who.name);
+    copy(p->user, sizeof p->user, from->who.user);
+    copy(p->container, sizeof p->container, process_container(&from->who));
+    process_pod(&from->who, p->pod, sizeof p->pod);
+    copy(p->job, sizeof p->job, from->who.job);
+    return 0;
+}
+
+static void close_store(struct store **s)
+{
+    store_close(*s);
+}
+
+static int said(int rc, struct error *err)
+{
+    return rc == -ENOMEM && !err->text[0] ? error_set(err, rc, "out of memory") : rc;
+}
+
+int fleet_fetch_sql(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)
+{
+    CLEANUP(close_store) struct store *s = NULL;
+    int rc = store_open_read_only(place->env, place->url, &s, err);
+    if (rc == 0)
+        rc = everywhere_gpus(s, take_gpu, ret, err);
+    if (rc == 0)
+        rc = fleet_index(ret);
+    if (rc == 0)
+        rc = everywhere_silent(s, &ret->silent, err);
+    if (rc == 0 && processes)
+        rc = everywhere_processes(s, take_process, ret, err);
+    if (rc == 0)
+        fleet_join_processes(ret);
+    return said(rc, err);
+}
+
+static void name_energy(enum fleet_by by, const char *host, const struct process *who, struct fleet_energy *e)
+{
+    switch (by) {
+    case FLEET_BY_USER: copy(e->name, sizeof e->name, who->user); break;
+    case FLEET_BY_CONTAINER: copy(e->name, sizeof e->name, process_container(who)); break;
+    case FLEET_BY_POD: process_pod(who, e->name, sizeof e->name); break;
+    case FLEET_BY_JOB: copy(e->name, sizeof e->name, who->job); break;
+    case FLEET_BY_NONE:
+    case FLEET_BY_HOST:
+    case FLEET_BY_COUNT: copy(e->name, sizeof e->name, host); break;
+    }
+}
+
+static int take_energy(void *user, const char *host, const struct process *who, int64_t energy_mj)
+{
+    struct fleet_bill *bill = user;
+    struct fleet_energy *list = grow(bill->list, bill->count, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    bill->list = list;
+    list[bill->count] = (struct fleet_energy){.joules = (double)energy_mj / 1000};
+    name_energy(bill->by, host, who, &list[bill->count++]);
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct fleet_energy *)a)->name, ((const struct fleet_energy *)b)->name);
+}
+
+/* Rows of one name are one. */
+static void join_energy(struct fleet_bill *bill)
+{
+    size_t kept = 0;
+    if (bill->count)
+        qsort(bill->list, bill->count, sizeof *bill->list, by_name);
+    for (size_t i = 0; i < bill->count; i++) {
+        if (kept && strcmp(bill->list[kept - 1].name, bill->list[i].name) == 0)
+            bill->list[kept - 1].joules += bill->list[i].joules;
+        else
+            bill->list[kept++] = bill->list[i];
+    }
+    bill->count = kept;
+}
+
+int fleet_bill_fetch_sql(const struct fleet_place *place, struct fleet_bill *bill, struct error *err)
+{
+    CLEANUP(close_store) struct store *s = NULL;
+    bool processes = bill->by != FLEET_BY_NONE && bill->by != FLEET_BY_HOST;
+    int rc = store_open_read_only(place->env, place->url, &s, err);
+    if (rc == 0)
+        rc = everywhere_energy(s, processes, bill->span_ms, take_energy, bill, err);
+    if (rc < 0) {
+        fleet_bill_done(bill);
+        return said(rc, err);
+    }
+    join_energy(bill);
+    fleet_bill_sort(bill);
+    return 0;
+}

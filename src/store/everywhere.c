@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A few statements about all hosts, each answered from an index: the last row of each GPU, the last minute of each process, hours
+ * of energy. The time is the server's: those of the hosts are near it, and that of whoever asks may not be.
+ */
+#include "store/everywhere.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store/internal.h"
+#include "store/query.h"
+
+enum { SQL_MAX = 1 << 16, MINUTE_MS = 60000, PROCESS_MINUTES = 3 };
+
+static int ask_now(struct store *s, int64_t *ret_ms, struct error *err)
+{
+    if (s->db->ops->kind != DB_POSTGRES)
+        return error_set(err, -EINVAL, "a fleet is kept in PostgreSQL, not in a file");
+    return db_query_i64(s->db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)", 0, ret_ms, err);
+}
+
+static int prepare(struct store *s, const struct buf *sql, struct db_statement **ret, struct error *err)
+{
+    return sql->failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql->at, ret, err);
+}
+
+static struct reading read_column(struct db_statement *q, int column)
+{
+    return db_is_null(q, column) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, column));
+}
+
+/* A column comes when a host first has a value for it. */
+static const char *column_or_null(const struct store *s, const char *name)
+{
+    int column = series_find(SERIES_GPU, name);
+    return column >= 0 && s->schema.has[SERIES_GPU][column] ? name : "NULL";
+}
+
+/* User, container, its name, job: four columns from `first` on. */
+#define WHO_COLUMNS "p.user_name, p.container, p.container_name, p.job"
+static void read_who(struct db_statement *q, int first, struct process *who)
+{
+    str_copy(who->user, sizeof who->user, db_text(q, first));
+    str_copy(who->container, sizeof who->container, db_text(q, first + 1));
+    str_copy(who->container_name, sizeof who->container_name, db_text(q, first + 2));
+    str_copy(who->job, sizeof who->job, db_text(q, first + 3));
+}
+
+static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
+{
+    int64_t minute = now_ms / MINUTE_MS;
+    buf_printf(sql,
+               "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
+               "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, x.throttle, m.most "
+               "FROM gpus g JOIN hosts h ON h.id = g.host_id "
+               "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
+               "temp_mdegc AS temp, power_mw AS power, %s AS throttle FROM samples WHERE gpu_id = g.id AND recorded_at > "
+               "to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON true ",
+               FACT_STATE, column_or_null(s, "mem_free_bytes"), column_or_null(s, "throttle_bits"),
+               (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+    buf_printf(sql,
+               "LEFT JOIN LATERAL (SELECT MAX(COALESCE(util_permille_max, util_permille_sum / COALESCE(util_permille_count, "
+               "samples))) AS most FROM minutes WHERE id >= g.id * 4294967296 + %lld AND id <= g.id * 4294967296 + %lld) m ON true "
+               "WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
+               (long long)(minute - EVERYWHERE_BUSY_MINUTES), (long long)minute, (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+}
+
+static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
+{
+    str_copy(g->host, sizeof g->host, db_text(q, 0));
+    g->index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
+    str_copy(g->uuid, sizeof g->uuid, db_text(q, 2));
+    str_copy(g->name, sizeof g->name, db_text(q, 3));
+    /* Asleep is fine. */
+    g->up = !str_is(db_text(q, 4), gpu_state_name(GPU_LOST)) && !str_is(db_text(q, 4), gpu_state_name(GPU_ERROR));
+    struct reading *const to[] = {&g->util_permille, &g->used_bytes, &g->total_bytes,   &g->free_bytes,
+                                  &g->temp_mdegc,    &g->power_mw,   &g->throttle_bits, &g->util_most_permille};
+    for (int i = 0; i < (int)ARRAY_LEN(to); i++)
+        *to[i] = read_column(q, 5 + i);
+    /* The minute at hand is not summed up yet. */
+    if (reading_or(g->util_permille, -1) > reading_or(g->util_most_permille, -1))
+        g->util_most_permille = g->util_permille;
+}
+
+int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    int64_t now_ms = 0;
+    int rc = ask_now(s, &now_ms, err);
+    if (rc < 0)
+        return rc;
+    write_gpus(s, now_ms, &sql);
+    rc = prepare(s, &sql, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        struct everywhere_gpu g = {0};
+        read_gpu(q, &g);
+        rc = each(user, &g);
+    }
+    return rc;
+}
+
+int everywhere_silent(struct store *s, size_t *ret, struct error *err)
+{
+    char sql[160];
+    int64_t now_ms = 0, count = 0;
+    int rc = ask_now(s, &now_ms, err);
+    if (rc < 0)
+        return rc;
+    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM hosts WHERE last_seen_ms > %lld AND last_seen_ms <= %lld",
+             (long long)(now_ms - EVERYWHERE_SILENT_MS), (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+    rc = db_query_i64(s->db, sql, 0, &count, err);
+    *ret = (size_t)count;
+    return rc;
+}
+
+/* The last minute of each process that is still there. Its power is its energy over the part of that minute in which it was. */
+static void write_processes(int64_t now_ms, struct buf *sql)
+{
+    buf_printf(sql,
+               "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
+               "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
+               "CASE WHEN m.ms >= 1000 THEN m.energy_mj * 1000 / m.ms END FROM (SELECT DISTINCT ON (x.process_id) x.*, "
+               "LEAST(y.last_seen_ms, (x.minute + 1) * 60000) - GREATEST(y.first_seen_ms, x.minute * 60000) AS ms "
+               "FROM process_minutes x JOIN processes y ON y.id = x.process_id WHERE x.minute > %lld AND y.ended = 0 "
+               "ORDER BY x.process_id, x.minute DESC) m JOIN processes p ON p.id = m.process_id "
+               "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index",
+               (long long)(now_ms / MINUTE_MS - PROCESS_MINUTES));
+}
+
+int everywhere_processes(struct store *s, everywhere_process_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    int64_t now_ms = 0;
+    int rc = ask_now(s, &now_ms, err);
+    if (rc < 0)
+        return rc;
+    write_processes(now_ms, &sql);
+    rc = prepare(s, &sql, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        struct everywhere_process p = {.gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1)};
+        str_copy(p.host, sizeof p.host, db_text(q, 0));
+        str_copy(p.who.name, sizeof p.who.name, db_text(q, 2));
+        read_who(q, 3, &p.who);
+        p.mem_bytes = read_column(q, 7);
+        p.util_permille = read_column(q, 8);
+        p.power_mw = read_column(q, 9);
+        rc = each(user, &p);
+    }
+    return rc;
+}
+
+/* "(SELECT gpu_id, energy_mj ...)", from hours and, at the edges, minutes. */
+static void write_gpu_energy(const struct hour_segments *segments, struct buf *sql)
+{
+    buf_char(sql, '(');
+    for (size_t i = 0; i < segments->count; i++) {
+        const struct hour_segment *g = &segments->list[i];
+        int64_t unit = g->hours ? 60 : 1;
+        buf_printf(sql, "%sSELECT gpu_id, energy_mj FROM %s WHERE %s >= %lld AND %s < %lld", i ? " UNION ALL " : "",
+                   g->hours ? "energy_hours" : "energy", g->hours ? "hour" : "minute", (long long)(g->from / unit),
+                   g->hours ? "hour" : "minute", (long long)(g->to / unit));
+    }
+    if (!segments->count)
+        buf_text(sql, "SELECT gpu_id, energy_mj FROM energy WHERE minute < 0");
+    buf_char(sql, ')');
+}
+
+/* Added up by GPU or process first: those are few, and names are long. */
+static void write_energy(bool processes, const struct hour_segments *segments, struct buf *sql)
+{
+    if (!processes) {
+        buf_text(sql, "SELECT SUM(t.mj), h.name FROM (SELECT gpu_id, SUM(energy_mj) AS mj FROM ");
+        write_gpu_energy(segments, sql);
+        buf_text(sql, " AS e GROUP BY 1) AS t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id GROUP BY 2");
+        return;
+    }
+    buf_text(sql, "SELECT SUM(t.mj), " WHO_COLUMNS " FROM (SELECT process_id, SUM(energy_mj) AS mj FROM ");
+    store_process_rows(segments, sql);
+    buf_text(sql, " AS e GROUP BY 1) AS t JOIN processes p ON p.id = t.process_id GROUP BY 2, 3, 4, 5");
+}
+
+int everywhere_energy(struct store *s, bool processes, int64_t span_ms, everywhere_energy_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    struct hour_segments segments;
+    int64_t now_ms = 0;
+    int rc = ask_now(s, &now_ms, err);
+    if (rc == 0)
+        rc = store_hour_segments(s, (now_ms - span_ms) / MINUTE_MS, now_ms / MINUTE_MS + 1, &segments, err);
+    if (rc < 0)
+        return rc;
+    write_energy(processes, &segments, &sql);
+    rc = prepare(s, &sql, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        char host[HOST_NAME_SIZE] = "";
+        struct process who = {0};
+        if (processes)
+            read_who(q, 1, &who);
+        else
+            str_copy(host, sizeof host, db_text(q, 1));
+        rc = each(user, host, &who, db_i64(q, 0));
+    }
+    return rc;
+}

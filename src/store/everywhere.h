@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * All hosts of a server's database at this moment, and what they used: for views of a fleet. What it means is said in fleet/.
+ */
+#pragma once
+
+#include "model/gpu.h"
+#include "model/host.h"
+#include "store/store.h"
+
+enum {
+    EVERYWHERE_ALIVE_MS = 5 * 60000,     /* a host that has not written for longer is silent, */
+    EVERYWHERE_SILENT_MS = 7 * 86400000, /* and after this it is gone */
+    EVERYWHERE_BUSY_MINUTES = 30,        /* util_most_permille is of these */
+};
+
+struct everywhere_gpu {
+    char host[HOST_NAME_SIZE];
+    int index;
+    char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
+    bool up;
+    struct reading util_permille, util_most_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw, throttle_bits;
+};
+typedef int everywhere_gpu_fn(void *user, const struct everywhere_gpu *gpu);
+/* -EINVAL: a file has one host, or few. */
+int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct error *err);
+/* Hosts that have stopped writing. */
+int everywhere_silent(struct store *s, size_t *ret, struct error *err);
+
+struct everywhere_process {
+    char host[HOST_NAME_SIZE];
+    int gpu_index;
+    struct process who; /* name, user, container and job */
+    struct reading mem_bytes, util_permille, power_mw;
+};
+typedef int everywhere_process_fn(void *user, const struct everywhere_process *process);
+int everywhere_processes(struct store *s, everywhere_process_fn *each, void *user, struct error *err);
+
+/* Of a host's GPUs; or of processes that have user, container and job in common, on any host. */
+typedef int everywhere_energy_fn(void *user, const char *host, const struct process *who, int64_t energy_mj);
+/* What was used in the last span. */
+int everywhere_energy(struct store *s, bool processes, int64_t span_ms, everywhere_energy_fn *each, void *user, struct error *err);

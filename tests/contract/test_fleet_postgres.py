@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--fleet postgresql://...: all hosts from the database that they keep their history in.
+
+One host is real; a hundred more are rows as their daemons would have written them a moment ago.
+"""
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import eventually
+from isolation import WHIRR, environment
+
+URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
+HOSTS, GPUS, GIB = 100, 4, 2**30
+
+pytestmark = pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")
+
+# gpu17 has lost a GPU, gpu42 throttles, gpu99 is held but idle, gpu100 has room for 60 GiB; gpu0 was last heard an hour ago.
+ROWS = """
+CREATE TEMP TABLE t AS SELECT CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT) AS ms;
+INSERT INTO hosts (id, name, first_seen_ms, last_seen_ms) SELECT 1000 + n, 'gpu' || n, t.ms, t.ms - CASE WHEN n = 0 THEN 3600000 ELSE 0 END
+  FROM t, generate_series(0, {hosts}) n;
+INSERT INTO gpus (id, host_id, identity, uuid, name, vendor, simulated, gpu_index, first_seen_ms, last_seen_ms)
+  SELECT h.id * 10 + i, h.id, 'GPU-' || h.id || i, 'GPU-' || h.id || i, 'NVIDIA H100', 'nvidia', 1, i, h.last_seen_ms, h.last_seen_ms
+  FROM hosts h, generate_series(0, {gpus} - 1) i WHERE h.id >= 1000;
+INSERT INTO facts (gpu_id, key, since_ms, value) SELECT id, 'state', first_seen_ms, CASE WHEN id = 10173 THEN 'lost' ELSE 'ok' END FROM gpus WHERE id >= 10000;
+INSERT INTO samples (recorded_at, gpu_id, gpu_index, util_permille, mem_used_bytes, mem_total_bytes, mem_free_bytes, temp_mdegc, power_mw, throttle_bits)
+  SELECT to_timestamp((t.ms - back) / 1000.0), g.id, g.gpu_index, CASE g.host_id WHEN 1099 THEN 0 ELSE 600 + back END, u.used * {gib}, 80 * {gib},
+  (80 - u.used) * {gib}, 60000 + g.gpu_index * 1000, 400000, CASE g.id WHEN 10421 THEN 32 ELSE 4 END
+  FROM t, gpus g, generate_series(0, 4) back, LATERAL (SELECT CASE g.host_id WHEN 1100 THEN 10 ELSE 70 END::bigint AS used) u
+  WHERE g.id >= 10000 AND g.id <> 10173;
+INSERT INTO minutes (id, samples, util_permille_sum, util_permille_min, util_permille_max)
+  SELECT g.id * 4294967296 + t.ms / 60000 - back, 12, 0, 0, CASE g.host_id WHEN 1099 THEN 0 ELSE 700 END FROM t, gpus g, generate_series(1, 30) back WHERE g.id >= 10000;
+INSERT INTO processes (id, gpu_id, pid, start_key, name, user_name, container, job, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count,
+  sm_sum_permille, sm_count, energy_mj)
+  SELECT g.id, g.id, g.id, g.id, 'python3', CASE WHEN g.host_id % 3 = 0 THEN 'bob' ELSE 'alice' END, 'train-' || g.host_id, '77', t.ms - 3600000, t.ms, 0, 0, 0, 0, 0, 0, 0
+  FROM t, gpus g WHERE g.id >= 10000 AND g.host_id > 1000;
+INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, energy_mj)
+  SELECT t.ms / 60000 - back, p.id, 12, 69 * {gib}, 12 * 69 * {gib}, 12, 6000, 12, 300 * 60 * 1000 FROM t, processes p, generate_series(1, 10) back WHERE p.id >= 10000;
+INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted)
+  SELECT t.ms / 60000 - back, g.id, 400 * 60 * 1000, 300 * 60 * 1000, 1 FROM t, gpus g, generate_series(1, 10) back WHERE g.id >= 10000 AND g.host_id > 1000;
+"""
+
+
+def sql(query):
+    done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL], input=query, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def run(*args, url=URL):
+        return subprocess.run([WHIRR, *args, "--fleet", url], env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    return run
+
+
+@pytest.fixture
+def fleet(start):
+    subprocess.run([CONTROL, "start"], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
+    real = start("--interval", "0.5", "--store", URL, source="sim:gpus=1,scenario=training,model=h100", WHIRR_STORE_HOST="real")
+    # Its process has a minute of its own, in which it was for a while.
+    eventually(lambda: sql("SELECT COUNT(*) FROM processes p JOIN process_minutes m ON m.process_id = p.id WHERE p.last_seen_ms > p.first_seen_ms + 2000") != "0"
+               if real.json("/api/health")["store"]["written_total"] >= 5 else False, explain=real.log)
+    sql(ROWS.format(hosts=HOSTS, gpus=GPUS, gib=f"{GIB}::bigint"))
+    yield real
+    real.stop()
+
+
+def test_a_fleet_from_the_database_of_its_history(fleet, ask):
+    def found(*args):
+        done = ask(*args, "--json")
+        assert done.stderr == "", done
+        return json.loads(done.stdout)
+
+    # Worst first, on one screen.
+    done = ask("status")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
+    assert lines[0].startswith("101 hosts, 401 GPUs, ") and lines[0].endswith(": 1 lost, 1 throttling, 4 held but idle, 1 host not answering"), lines[0]
+    assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
+    assert lines[3].split()[0] == "gpu42" and "GPU 1 is throttling (software t" in lines[3]
+    assert lines[4].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[4]
+    hosts = {h["host"]: h for h in found("status")["hosts"]}
+    assert hosts["gpu5"]["memory_used_mb"] == 4 * 70 * 1024 and "gpu0" not in hosts and hosts["real"]["power_watts"] > 0
+    assert [h["host"] for h in found("why")["hosts"]] == ["gpu17", "gpu42", "gpu99"]
+    # Where 60 GiB fit: the real host may have room as well.
+    assert {g["host"] for g in found("fit", "60GiB")["gpus"]} - {"real"} == {"gpu100"} and ask("fit", "100GiB").returncode == 1
+    # Who has how much.
+    users = {u["user"]: u for u in found("ps", "--by", "user")["users"]}
+    bobs = 4 * sum((1000 + n) % 3 == 0 for n in range(1, HOSTS + 1))
+    assert users["bob"]["memory_mb"] == bobs * 69 * 1024 and users["bob"]["power_watts"] == bobs * 300
+    containers = {c["container"]: c for c in found("ps", "--by", "container")["containers"]}
+    assert containers["train-1005"]["memory_mb"] == 4 * 69 * 1024 and containers["train-1005"]["utilization_percent"] == 4 * 50
+    real = [p for p in found("ps", "--all")["processes"] if p["host"] == "real"]
+    assert real and real[0]["memory_mb"] > 0
+    # What it used, and what that costs.
+    bill = found("report", "--since", "-1h", "--price", "0.5")
+    hosts = {h["host"]: h for h in bill["hosts"]}
+    assert hosts["gpu5"]["energy_joules"] == pytest.approx(4 * 400 * 600) and hosts["gpu5"]["cost"] == pytest.approx(4 * 400 * 600 / 3.6e6 * 0.5, rel=1e-3)
+    by_user = {u["user"]: u["energy_joules"] for u in found("report", "--since", "-1h", "--by", "user")["users"]}
+    assert by_user["bob"] == pytest.approx(bobs * 300 * 600)
+    job = found("report", "--since", "-1h", "--by", "job")["jobs"][0]
+    assert job["job"] == "77" and job["energy_joules"] == pytest.approx(4 * HOSTS * 300 * 600)
+    # A host that is away for a while is told, and one that was there long ago is forgotten.
+    sql("UPDATE hosts SET last_seen_ms = last_seen_ms - 8 * 86400000::bigint WHERE name = 'gpu0'")
+    assert "not answering" not in ask("status").stdout.splitlines()[0]
+
+
+def test_a_database_that_nobody_wrote_to(ask):
+    subprocess.run([CONTROL, "start"], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
+    done = ask("status")
+    assert done.returncode == 1 and "nothing was ever stored here" in done.stderr
+    away = ask("report", url="postgresql://nobody@/x?host=/nonexistent")
+    assert away.returncode == 1 and "PostgreSQL" in away.stderr and "/nonexistent" in away.stderr
