@@ -7,8 +7,8 @@
 
 #include "model/energy.h"
 #include "store/db/db.h"
-#include "store/raw.h"
-#include "store/schema.h"
+#include "store/schema/raw.h"
+#include "store/schema/schema.h"
 #include "store/store.h"
 #include "store/trust.h"
 

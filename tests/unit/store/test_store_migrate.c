@@ -6,7 +6,7 @@
 
 #include "sql.h"
 #include "store/query.h"
-#include "store/schema.h"
+#include "store/schema/schema.h"
 
 /* The tables as each version made them, frozen: @INT and the like are as in schema.c of that time. Never change one of these. */
 #define TABLES_1                                                                                                              \

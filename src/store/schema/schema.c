@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tables, migrations, columns that come when they are needed, views.
  */
-#include "store/schema.h"
+#include "store/schema/schema.h"
 
 #include <errno.h>
 #include <stdio.h>

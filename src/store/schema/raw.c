@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The words of raw.h.
  */
-#include "store/raw.h"
+#include "store/schema/raw.h"
 
 #define SERVER_MS "CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT)"
 #define SERVER_TIME(parameter) "to_timestamp(CAST(" parameter " AS BIGINT) / 1000.0)"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "store/db/db.h"
-#include "store/raw.h"
+#include "store/schema/raw.h"
 #include "store/series.h"
 
 enum { SCHEMA_VERSION = 6 };
