@@ -10,7 +10,7 @@ pkgs.stdenv.mkDerivation {
   mesonFlags = [ "-Dweb=enabled" "-Dapi_page=enabled" "-Dtests=disabled" ];
   # Loaded when they are needed, by name: NVML and CUDA come from the driver of the host.
   postFixup = ''
-    patchelf --add-rpath "${pkgs.lib.makeLibraryPath (with pkgs; [ curl openssl zlib libpq systemd ])}:/run/opengl-driver/lib" $out/bin/whirr
+    patchelf --add-rpath "${pkgs.lib.makeLibraryPath (with pkgs; [ curl ncurses openssl sqlite zlib libpq systemd ])}:/run/opengl-driver/lib" $out/bin/whirr
   '';
   meta = {
     description = "GPU monitor and guard for NVIDIA, AMD and Intel";

@@ -15,16 +15,20 @@ static const char *env_or(const char *name, const char *fallback)
     return value && value[0] ? value : fallback;
 }
 
-static void *load_library(const struct env *env, const char *name, struct error *err)
+void *library_load(const char *name, struct error *err)
 {
-    (void)env;
-    /* RTLD_NODELETE: NVIDIA's libraries start threads and register exit handlers; unloading them is not safe. */
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
         const char *said = dlerror();
         error_set(err, -ENOENT, "%s", said ? said : "dlopen failed");
     }
     return library;
+}
+
+static void *load_library(const struct env *env, const char *name, struct error *err)
+{
+    (void)env;
+    return library_load(name, err);
 }
 
 /* A recorded machine has files, but no devices. */

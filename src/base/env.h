@@ -31,7 +31,7 @@ enum env_read { READ_FILE, READ_LINK, READ_FOLDER, READ_EXISTS };
 
 struct env {
     const char *sysroot;      /* "" for the real machine, else a directory that holds sys/, proc/, etc/ */
-    const char *nvml_library; /* file name for dlopen */
+    const char *nvml_library; /* file name or path */
     const char *cuda_library;
     const char *nvidia_smi;      /* program name or path */
     const char *rocm_smi;        /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
@@ -55,6 +55,8 @@ struct env {
 /* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI, WHIRR_ROCM_SMI and NVIDIA_VISIBLE_DEVICES
  * taken from the environment. */
 void env_init_system(struct env *env);
+/* The host's own library, or NULL with the reason. Never unloaded: some start threads and register exit handlers. */
+void *library_load(const char *name, struct error *err);
 
 static inline bool env_is_recorded(const struct env *env)
 {

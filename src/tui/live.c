@@ -258,7 +258,9 @@ int live_run(struct cli *cli, const struct top_settings *settings, const struct 
     struct live *l = calloc(1, sizeof *l);
     if (!l)
         return cli_fail("out of memory");
-    int status = live_open(l, cli, settings, options);
+    struct error err = {0};
+    int status = screen_load(&err) < 0 ? cli_fail("`whirr top` %s; `whirr top --once` does without", err.text)
+                                       : live_open(l, cli, settings, options);
     if (status == EXIT_FINE &&
         screen_open(cli->page.utf8, cli->page.color, options->direct_color, settings->theme, options->mouse) < 0)
         status = cli_fail("cannot draw on this terminal; `whirr top --once` prints one frame");

@@ -10,6 +10,7 @@
 #include <term.h>
 
 #include "base/cleanup.h"
+#include "tui/curses_library.h"
 
 enum { MOVES_SIZE = 64, STEPS_MOST = 6, GAP_MOST = 4 };
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <ncurses.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "tui/curses_library.h"
 #include "tui/paint.h"
 #include "tui/theme.h"
 #include "tui/top.h"
@@ -129,6 +129,11 @@ void screen_theme(const char *name)
 }
 
 /* ---- open and close ---- */
+
+int screen_load(struct error *err)
+{
+    return curses_load(err);
+}
 
 static void define_keys(void)
 {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "tui/canvas.h"
 
 enum screen_event_kind { SCREEN_NOTHING, SCREEN_KEY, SCREEN_CLICK, SCREEN_WHEEL_UP, SCREEN_WHEEL_DOWN, SCREEN_RESIZE };
@@ -15,6 +16,8 @@ struct screen_event {
     int x, y;
 };
 
+/* Before all others: ncurses is loaded when somebody wants a screen. */
+int screen_load(struct error *err);
 /* -ENOTTY: stdin or stdout is no terminal that can be drawn on. `direct`: it is an
  * xterm with 16 million colors, whatever its description knows. After this the terminal is restored whatever ends the program. */
 int screen_open(bool utf8, bool color, bool direct, const char *theme, bool mouse);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The few functions of zlib that are needed, behind dlopen.
+ * The few functions of zlib that are needed, loaded with the first use.
  */
 #include "serve/http/negotiate.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <zlib.h>
+
+#include "base/env.h"
 
 static struct {
     bool tried;
@@ -22,7 +24,7 @@ static bool load(void)
 {
     if (!zlib.tried) {
         zlib.tried = true;
-        void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *library = library_load("libz.so.1", NULL);
         if (library) {
             zlib.init = dlsym(library, "deflateInit2_");
             zlib.deflate = dlsym(library, "deflate");

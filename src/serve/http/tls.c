@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of OpenSSL 3 that a server needs, behind dlopen.
+ * The part of OpenSSL 3 that a server needs, loaded when TLS is configured.
  */
 #include "serve/http/tls.h"
 
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/env.h"
 
 /* clang-format off */
 #define SSL_FUNCTIONS(X) \
@@ -51,9 +52,10 @@ static int load(struct error *err)
 {
     if (ssl.loaded)
         return 0;
-    void *crypto = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL), *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
-    if (!crypto || !library)
-        return error_set(err, -ENOENT, "TLS needs OpenSSL 3, which cannot be loaded: %s", dlerror());
+    struct error why = {0};
+    void *crypto = library_load("libcrypto.so.3", &why), *library = crypto ? library_load("libssl.so.3", &why) : NULL;
+    if (!library)
+        return error_set(err, -ENOENT, "TLS needs OpenSSL 3, which cannot be loaded: %s", why.text);
 #define LOOK_UP(name)                        \
     if (!(ssl.name = dlsym(library, #name))) \
         return error_set(err, -ENOENT, "OpenSSL lacks %s", #name);

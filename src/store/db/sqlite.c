@@ -3,8 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "store/db/db.h"
+#include "store/db/sqlite_library.h"
 
 enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20 };
 
@@ -57,14 +56,14 @@ static int fail(sqlite3 *handle, int code, struct error *err)
 {
     int rc = to_errno(code);
     /* A write that found no room is reported as an I/O error with the system's reason behind it. */
-    if (rc == -EIO && sqlite3_system_errno(handle) == ENOSPC)
+    if (rc == -EIO && sqlite.system_errno(handle) == ENOSPC)
         rc = -ENOSPC;
-    return error_set(err, rc, "%s", rc == -ENOSPC ? "the disk is full" : sqlite3_errmsg(handle));
+    return error_set(err, rc, "%s", rc == -ENOSPC ? "the disk is full" : sqlite.errmsg(handle));
 }
 
 static int exec(struct db *db, const char *sql, struct error *err)
 {
-    int code = sqlite3_exec(handle_of(db), sql, NULL, NULL, NULL);
+    int code = sqlite.exec(handle_of(db), sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? 0 : fail(handle_of(db), code, err);
 }
 
@@ -79,7 +78,7 @@ static int prepare(struct db *db, const char *sql, struct db_statement **ret, st
     struct sqlite_statement *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
-    int code = sqlite3_prepare_v3(handle_of(db), sql, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, NULL);
+    int code = sqlite.prepare_v3(handle_of(db), sql, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, NULL);
     if (code != SQLITE_OK) {
         free(s);
         return fail(handle_of(db), code, err);
@@ -91,32 +90,32 @@ static int prepare(struct db *db, const char *sql, struct db_statement **ret, st
 
 static void finish(struct db_statement *s)
 {
-    sqlite3_finalize(stmt_of(s));
+    sqlite.finalize(stmt_of(s));
     free(s);
 }
 
 static void bind_null(struct db_statement *s, int at)
 {
-    sqlite3_bind_null(stmt_of(s), at);
+    sqlite.bind_null(stmt_of(s), at);
 }
 
 static void bind_i64(struct db_statement *s, int at, int64_t value)
 {
-    sqlite3_bind_int64(stmt_of(s), at, value);
+    sqlite.bind_int64(stmt_of(s), at, value);
 }
 
 static void bind_text(struct db_statement *s, int at, struct str text)
 {
-    sqlite3_bind_text(stmt_of(s), at, text.at, (int)text.len, SQLITE_STATIC);
+    sqlite.bind_text(stmt_of(s), at, text.at, (int)text.len, SQLITE_STATIC);
 }
 
 static int step(struct db_statement *s, struct error *err)
 {
-    int code = sqlite3_step(stmt_of(s));
+    int code = sqlite.step(stmt_of(s));
     if (code == SQLITE_ROW)
         return 1;
     /* The reset gives the statement back and repeats the error, if there was one. */
-    int reset_code = sqlite3_reset(stmt_of(s));
+    int reset_code = sqlite.reset(stmt_of(s));
     return code == SQLITE_DONE ? 0 : fail(handle_of(s->db), reset_code != SQLITE_OK ? reset_code : code, err);
 }
 
@@ -124,39 +123,39 @@ static int put(struct db_statement *s, struct error *err)
 {
     int rc = step(s, err);
     if (rc == 1)
-        sqlite3_reset(stmt_of(s));
+        sqlite.reset(stmt_of(s));
     return rc < 0 ? rc : 0;
 }
 
 static void reset(struct db_statement *s)
 {
-    sqlite3_reset(stmt_of(s));
+    sqlite.reset(stmt_of(s));
 }
 
 static bool is_null(struct db_statement *s, int column)
 {
-    return sqlite3_column_type(stmt_of(s), column) == SQLITE_NULL;
+    return sqlite.column_type(stmt_of(s), column) == SQLITE_NULL;
 }
 
 static int64_t i64(struct db_statement *s, int column)
 {
-    return sqlite3_column_int64(stmt_of(s), column);
+    return sqlite.column_int64(stmt_of(s), column);
 }
 
 static struct str text(struct db_statement *s, int column)
 {
-    const char *at = (const char *)sqlite3_column_text(stmt_of(s), column);
-    return at ? (struct str){at, (size_t)sqlite3_column_bytes(stmt_of(s), column)} : (struct str){"", 0};
+    const char *at = (const char *)sqlite.column_text(stmt_of(s), column);
+    return at ? (struct str){at, (size_t)sqlite.column_bytes(stmt_of(s), column)} : (struct str){"", 0};
 }
 
 static int64_t changes(struct db *db)
 {
-    return sqlite3_changes(handle_of(db));
+    return sqlite.changes(handle_of(db));
 }
 
 static void close_db(struct db *db)
 {
-    sqlite3_close_v2(handle_of(db));
+    sqlite.close_v2(handle_of(db));
     free(db);
 }
 
@@ -165,12 +164,6 @@ static const struct db_ops sqlite_ops = DB_OPS(DB_SQLITE);
 /* synchronous=FULL: in WAL mode, NORMAL loses the last commits on power loss. auto_vacuum must be set before the first table. */
 static const char writer_pragmas[] = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
                                      "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;";
-
-/* Counting every allocation takes a lock each time, and nobody asks for the count. Without effect once SQLite is in use. */
-static void configure(void)
-{
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-}
 
 /* Who ran what, and when, is nobody else's business: the file is for its owner (and a group that it was given to). SQLite makes its
  * companions with the mode of the file. An existing file is not opened here: closing it again would drop the locks that another
@@ -192,8 +185,9 @@ static void keep_private(const char *path)
 
 int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, configure);
+    int loaded = sqlite_load(err);
+    if (loaded < 0)
+        return loaded;
     struct sqlite_db *db = calloc(1, sizeof *db);
     if (!db)
         return error_set(err, -ENOMEM, "out of memory");
@@ -201,17 +195,17 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     if (!read_only)
         keep_private(path);
     int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    int code = sqlite.open_v2(path, &db->handle, flags, NULL);
     if (code != SQLITE_OK) {
         int rc = db->handle ? fail(db->handle, code, err) : error_set(err, -ENOMEM, "out of memory");
-        int system = db->handle ? sqlite3_system_errno(db->handle) : 0;
+        int system = db->handle ? sqlite.system_errno(db->handle) : 0;
         if (rc == -ENOENT && system)
             rc = error_set(err, -system, "%s", strerror(system));
         close_db(&db->db);
         return rc;
     }
-    sqlite3_extended_result_codes(db->handle, 1);
-    sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    sqlite.extended_result_codes(db->handle, 1);
+    sqlite.busy_timeout(db->handle, BUSY_TIMEOUT_MS);
     int rc = 0;
     if (!read_only)
         rc = exec(&db->db, writer_pragmas, err);
