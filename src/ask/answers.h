@@ -14,7 +14,7 @@
 /* ---- Asks every guard of this user: the daemon's, and those in the foreground. ---- */
 
 /* The answers' workers in one array, which the caller drops. *asked: how many guards answered; *problem: what the last one that
- * refused said ("" none). `body` may be NULL. */
+ * refused said, or that it is there and did not answer in time ("" none). `body` may be NULL. */
 json_t *guard_ask(struct cli *cli, const char *method, const char *path, const char *body, size_t *asked, char *problem,
                   size_t size);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ask/tunnel.h"
@@ -368,6 +369,18 @@ int client_request(struct client *c, const char *method, const char *target, con
 
 /* ---- another host ---- */
 
+/* ssh makes the file of its end before it listens there: until then it refuses. */
+static int connect_to_tunnel(const struct client *c)
+{
+    struct mono until = {clock_mono(&clock_system).ns + c->host.timeout_ms * NS_PER_MS};
+    for (;;) {
+        int fd = connect_to(c->path);
+        if (fd != -ECONNREFUSED || mono_since_ms(until, clock_mono(&clock_system)) <= 0)
+            return fd;
+        nanosleep(&(struct timespec){.tv_nsec = 10 * NS_PER_MS}, NULL);
+    }
+}
+
 /* Behind which of the tunnel's ends a daemon answers. */
 static int find_behind_tunnel(struct client *c, struct error *err)
 {
@@ -375,6 +388,7 @@ static int find_behind_tunnel(struct client *c, struct error *err)
     for (int n = 0; tunnel_socket(c->tunnel, n); n++) {
         AUTO_BUF struct buf answer = BUF(1 << 20);
         str_copy(c->path, sizeof c->path, str_from(tunnel_socket(c->tunnel, n)));
+        c->fd = connect_to_tunnel(c);
         int status = request_by_socket(c, "GET", "/api/health", NULL, &answer, c->host.timeout_ms, &last);
         if (status > 0)
             return 0;

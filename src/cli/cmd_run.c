@@ -49,7 +49,10 @@ static void wait_for_room(struct cli *cli, int64_t wait_ms)
     for (int64_t waited_ms; !all && (waited_ms = mono_since_ms(clock_mono(&clock_system), begin)) < wait_ms;) {
         size_t asked, i;
         json_t *worker, *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
-        all = true;
+        all = !problem[0];
+        if (!all && !said)
+            fprintf(stderr, "whirr: %s; asking again\n", problem);
+        said |= !all;
         json_array_foreach(workers, i, worker)
         {
             bool out = out_of_the_way(worker, &stuck);
@@ -124,8 +127,7 @@ static int run(struct cli *cli)
     for (size_t i = 0; i < cli->options.argument_count; i++)
         argv[i] = cli->options.arguments[i];
     size_t guards = announce(cli, "announce", NULL);
-    if (guards)
-        wait_for_room(cli, wait_ms);
+    wait_for_room(cli, wait_ms); /* also where none has answered: one may be slow, and has heard of it */
     int status = run_program(argv);
     if (guards)
         announce(cli, "unannounce", NULL);

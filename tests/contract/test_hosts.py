@@ -15,7 +15,7 @@ import time
 import pytest
 from daemons import Daemon
 from isolation import WHIRR, environment
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin") or ""
 
@@ -178,7 +178,7 @@ def test_a_host_that_does_not_answer_is_given_up(here):
         begin = time.monotonic()
         done = here("--host", "slow", "status", config=f'[hosts.slow]\naddress = "http://127.0.0.1:{port}"\ntimeout = "1.6s"\n')
         took = time.monotonic() - begin
-        assert done.returncode == 1 and "slow: " in done.stderr and "timed out" in done.stderr.lower() and 1.5 < took < 10, (took, done)
+        assert done.returncode == 1 and "slow: " in done.stderr and "timed out" in done.stderr.lower() and 1.5 < took < 30, (took, done)
 
 
 class Stranger(http.server.BaseHTTPRequestHandler):
@@ -274,7 +274,7 @@ def ssh(tmp_path, here):
     server.path = f"{bin_folder}:/usr/bin:/bin"
     yield server
     server.terminate()
-    server.wait(10)
+    server.wait(PATIENCE)
     log.close()
 
 
@@ -300,13 +300,42 @@ def test_a_tunnel_is_opened_and_taken_down(start, ssh, here):
     assert not list(here.folder.rglob("whirr-ssh-*"))
 
 
+SLOW_SSH = """#!/usr/bin/python3
+# Makes the file of its end, and listens there only when it was refused a while: a busy machine does that to the real one.
+import os, socket, sys, threading
+end, target = next(b for a, b in zip(sys.argv, sys.argv[1:]) if a == "-L").split(":")
+door = socket.socket(socket.AF_UNIX)
+door.bind(end)
+threading.Event().wait(0.5)
+door.listen()
+def carry(a, b):
+    while data := a.recv(65536):
+        b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+while True:
+    client, _ = door.accept()
+    server = socket.socket(socket.AF_UNIX)
+    server.connect(target)
+    threading.Thread(target=carry, args=(client, server), daemon=True).start()
+    threading.Thread(target=carry, args=(server, client), daemon=True).start()
+"""
+
+
+def test_an_end_of_a_tunnel_that_does_not_listen_yet_is_waited_for(start, here, tmp_path):
+    d = start()
+    (tmp_path / "ssh").write_text(SLOW_SSH)
+    (tmp_path / "ssh").chmod(0o755)
+    done = here("--host", f"ssh://box{d.sock}", "devices", "--json", PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert done.returncode == 0 and len(json.loads(done.stdout)["devices"]) == 2, done
+
+
 def test_a_tunnel_ends_with_a_watch_that_is_stopped(start, ssh, here):
     d = start()
     process = subprocess.Popen([WHIRR, "--host", f"ssh://{ssh.place}{d.sock}", "status", "--watch=1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                env=environment(here.folder, PATH=ssh.path))
     assert process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    process.wait(10)
+    process.wait(PATIENCE)
     process.stdout.close()
     tunnels_are_gone(ssh, here)
     assert not list(here.folder.rglob("whirr-ssh-*"))

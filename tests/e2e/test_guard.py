@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -115,6 +116,38 @@ def test_whirr_run_passes_a_polite_end_on_to_the_program(machine):
 def test_whirr_run_without_a_guard_simply_runs(machine):
     assert machine.whirr("run", "--", "echo", "game").stdout == "game\n"
     assert machine.whirr("run", "--", "/nonexistent/game").returncode == 127
+
+
+def test_a_guard_that_does_not_answer_in_time_is_not_taken_for_none(machine):
+    m = machine
+    worker = m.process(16000)
+    guard = attach(m, worker)
+    m.until("running")
+    guard.send_signal(signal.SIGSTOP)
+    said = m.dir / "said"
+    game = m.start([WHIRR, "run", "--", "sh", "-c", f"cat {m.cuda}/{worker.pid}.state > {m.dir}/begun"], stderr=open(said, "w"))
+    status = m.whirr("guard", "status")
+    assert status.returncode == 1 and "did not answer" in status.stderr and status.stdout == "", status
+    wait_for(lambda: "did not answer" in said.read_text(), said.read_text)
+    assert not (m.dir / "begun").exists()
+    guard.send_signal(signal.SIGCONT)
+    assert game.wait(PATIENCE) == 0 and (m.dir / "begun").read_text().strip() == "2"
+
+
+@pytest.mark.slow
+def test_evict_goes_on_waiting_for_a_guard_that_is_slow(machine):
+    m = machine
+    worker = m.process(16000)
+    m.hang("checkpoint")
+    guard = attach(m, worker)
+    m.until("running")
+    evict = m.start([WHIRR, "guard", "evict"], stdout=subprocess.DEVNULL)
+    wait_for(lambda: "checkpoint" in m.calls(), m.log)
+    guard.send_signal(signal.SIGSTOP)
+    throughout(5, lambda: evict.poll() is None, m.log)  # longer than one question waits for its answer
+    guard.send_signal(signal.SIGCONT)
+    m.go_on()
+    assert evict.wait(PATIENCE) == 0 and m.state(worker.pid) == 2
 
 
 def test_a_killed_announcer_takes_its_need_along(machine):

@@ -46,10 +46,12 @@ static int status(struct cli *cli, const char *name)
     char problem[512];
     size_t asked;
     json_t *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
-    if (cli->host && !asked && problem[0]) {
+    if (!asked && problem[0]) {
         json_decref(workers);
         return cli_fail("%s", problem);
     }
+    if (problem[0])
+        fprintf(stderr, "whirr: %s\n", problem);
     int result =
         name && json_array_size(workers) == 0 ? cli_fail("no worker '%s' is under guard", name) : print_workers(cli, workers);
     json_decref(workers);
@@ -101,9 +103,9 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
     for (;;) {
         char problem[512];
         size_t asked, i;
-        bool pending = false;
         int64_t waited_ms = mono_since_ms(clock_mono(&clock_system), begin);
         json_t *worker, *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
+        bool pending = problem[0] != '\0'; /* one did not answer in time: nobody knows yet */
         *failed = false;
         json_array_foreach(workers, i, worker)
         {
