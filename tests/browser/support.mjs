@@ -43,7 +43,7 @@ export class Daemon {
   }
 
   run(...args) {
-    return execFileSync(whirr, args, { env: this.env(), encoding: "utf8", timeout: 20000 });
+    return execFileSync(whirr, args, { env: this.env(), encoding: "utf8", timeout: 90000 });
   }
 
   /** Started again, it listens where it did before. */

@@ -31,7 +31,9 @@ def start(tmp_path):
 def daemon(tmp_path_factory):
     """One daemon for all tests of a file that only read."""
     starter = Starter(tmp_path_factory.mktemp("whirr"))
-    yield starter("--interval", "0.5")
+    d = starter("--interval", "0.5")
+    d.wait_sampled()
+    yield d
     starter.stop()
 
 

@@ -60,7 +60,7 @@ def run(start, kept):
         if error:
             env.update(LD_PRELOAD=LIBRARY, FAKETIME=f"{error:+d}s", ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
         d = start("--interval", "0.2", "--store", kept.url, source="sim:gpus=2,scenario=training", **env)
-        eventually(lambda: d.json("/api/health")["store"]["written_total"] >= samples, timeout=30, explain=d.log)
+        eventually(lambda: d.json("/api/health")["store"]["written_total"] >= samples, explain=d.log)
         told = d.json("/api/health")["store"]
         look(d)
         d.stop()

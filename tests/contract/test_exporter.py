@@ -51,6 +51,7 @@ def test_an_independent_parser_reads_openmetrics(start):
     parser = pytest.importorskip("prometheus_client.openmetrics.parser")
     from prometheus_client.parser import text_string_to_metric_families
     daemon = start("--interval", "60", source="sim:gpus=3,scenario=mixed")
+    daemon.wait_sampled()
     # Twice the same sample: only the server's own counters may differ.
     families = {f.name: f for f in parser.text_string_to_metric_families(daemon.get("/metrics", Accept=OPEN).body.decode())}
     plain = {f.name: f for f in text_string_to_metric_families(daemon.get("/metrics").body.decode())}
@@ -78,6 +79,7 @@ def test_every_series_names_its_host(start, tmp_path):
     config = tmp_path / "whirr.toml"
     config.write_text('[metrics]\nlabels = { cluster = "a\\"b", gpu = "never" }\n')
     d = start("--interval", "60", "--config", str(config), NODE_NAME="node-7")
+    d.wait_sampled()
     host = d.json("/api/gpu/metrics")["host"]
     lines = [line for line in d.get("/metrics").body.decode().splitlines() if line and not line.startswith("#")]
     assert len(lines) > 60
@@ -192,7 +194,7 @@ def test_dashboards_made_for_other_exporters_have_data(start, nvml, tmp_path):
     nodes = [f"127.0.0.1:{d.port}" for d in hosts]
     prometheus = Prometheus(tmp_path / "prometheus", nodes).start()
     try:
-        eventually(lambda: len(prometheus.query("up == 1")) == len(hosts), 60, prometheus.log)
+        eventually(lambda: len(prometheus.query("up == 1")) == len(hosts), explain=prometheus.log)
         assert set(prometheus.get("/api/v1/label/instance/values", **{"match[]": "nvidia_smi_index"})) == set(nodes)
         assert set(prometheus.get("/api/v1/label/gpu/values", **{"match[]": "DCGM_FI_DEV_GPU_TEMP"})) == {"0", "1"}
         for expression in SMI + DCGM:

@@ -67,7 +67,7 @@ def fleet(tmp_path_factory):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     prometheus = Prometheus(tmp_path_factory.mktemp("fleet") / "prometheus", [f"127.0.0.1:{server.server_address[1]}", "127.0.0.1:1"], interval="15s").start()
-    eventually(lambda: len(prometheus.query("gpu_up")) == HOSTS * GPUS and prometheus.query("up == 0"), 60, prometheus.log)
+    eventually(lambda: len(prometheus.query("gpu_up")) == HOSTS * GPUS and prometheus.query("up == 0"), explain=prometheus.log)
     yield prometheus
     prometheus.stop()
     server.shutdown()
@@ -145,10 +145,10 @@ def test_energy_and_cost_of_all_hosts(start, ask, tmp_path):
     try:
         def report(*args):
             return json.loads(ask("report", "--fleet", prometheus.url, "--since", "-2m", "--price", "0.5", "--json", *args).stdout)
-        found = eventually(lambda: (r := report()) and {h["host"] for h in r["hosts"] if h["energy_joules"] > 100} == {"a", "b"} and r, 90, prometheus.log)
+        found = eventually(lambda: (r := report()) and {h["host"] for h in r["hosts"] if h["energy_joules"] > 100} == {"a", "b"} and r, explain=prometheus.log)
         assert found["span_seconds"] == 120 and found["hosts"][0]["cost"] == pytest.approx(found["hosts"][0]["energy_joules"] / 3.6e6 * 0.5, rel=1e-3, abs=1e-6)
         assert found["energy_joules"] == pytest.approx(sum(h["energy_joules"] for h in found["hosts"]), rel=1e-3)
-        users = eventually(lambda: report("--by", "user")["users"], 90)
+        users = eventually(lambda: report("--by", "user")["users"])
         assert "alice" in {u["user"] for u in users}
         text = ask("report", "--fleet", prometheus.url, "--since", "2m", "--price", "0.5").stdout.splitlines()
         assert " kWh in the last 2m, " in text[0] and text[0].endswith("EUR") and text[1].split()[:2] == ["HOST", "kWh"]
@@ -192,7 +192,7 @@ def test_victoria_metrics_answers_as_well(ask, tmp_path):
         import urllib.request
         body = b'gpu_up{host="a",gpu="0",uuid="u",name="X"} 1\ngpu_memory_free_bytes{host="a",gpu="0",uuid="u",name="X"} 5368709120\n'
         urllib.request.urlopen(urllib.request.Request(database.url + "/api/v1/import/prometheus", data=body), timeout=10)
-        eventually(lambda: ask("fit", "4GiB", "--fleet", database.url).returncode == 0, 30)
+        eventually(lambda: ask("fit", "4GiB", "--fleet", database.url).returncode == 0)
         assert "1 host, 1 GPU" in ask("status", "--fleet", database.url).stdout
     finally:
         database.stop()

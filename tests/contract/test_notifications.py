@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 import targets
-from conftest import BUILD, Daemon, eventually, throughout
+from conftest import BUILD, PATIENCE, Daemon, eventually, throughout
 
 RULE = """
 [alerts]
@@ -134,7 +134,7 @@ def test_mail_waits_for_a_dead_server_and_a_restart(house, tmp_path):
 
 def test_quiet_hours_hold_by_severity_and_are_shown(house):
     hook, calm = house.target(), house.target()
-    hour = time.localtime().tm_hour
+    hour = time.gmtime().tm_hour  # as it is for the daemons of tests
     quiet = f'"{(hour + 23) % 24:02}:00-{(hour + 2) % 24:02}:00"'
     urgent = """
 [[alert]]
@@ -180,23 +180,22 @@ def test_a_digest_is_one_message(house):
 
 def test_a_dead_target_delays_nobody_and_hears_later(house):
     dead, slow, alive = house.target(), house.target(), house.target()
-    slow.delay = 3
+    slow.delay = PATIENCE
     port = dead.port
     dead.close()
     house.made.remove(dead)
     house.configure({"dead": webhook(dead), "slow": webhook(slow), "alive": webhook(alive)})
     d = house.start()
-    begin = time.monotonic()
     house.cards(BUSY)
     eventually(lambda: alive.requests, explain=d.log)
     house.cards(IDLE)
     eventually(lambda: len(alive.requests) == 2, explain=d.log)
-    assert time.monotonic() - begin < 3  # sampling and the other target went on
+    assert not slow.requests  # it has not answered yet: sampling and the other target went on
     down = eventually(lambda: (n := notifier(d, "dead"))["errors_total"] and n["queued"] == 2 and n, explain=d.log)
     assert down["state"] == "retrying" and down["next_try_at"] and "connect" in down["last_error"]
     assert sum("notifier dead" in line for line in d.lines) == 1  # one line an outage
     back = house.target(lambda: targets.Target(port=port))
-    eventually(lambda: len(back.requests) == 2, 30, d.log)
+    eventually(lambda: len(back.requests) == 2, explain=d.log)
     assert [b["status"] for b in back.bodies()] == ["firing", "resolved"]
     d.wait_log("notifier dead.*can be reached again")
 
@@ -210,8 +209,7 @@ def test_what_waits_survives_a_restart(house, how):
     d = house.start()
     house.cards(BUSY)
     eventually(lambda: notifier(d, "ops")["errors_total"], explain=d.log)
-    code, took = d.stop(how)
-    assert took < 5
+    d.stop(how)
     kept = json.loads((house.folder / "whirr/notify/ops.json").read_text())
     assert [item["notice"]["alert"] for item in kept["queue"]] == ["busy"]
     there = house.target()
@@ -261,7 +259,7 @@ def test_refusals_are_not_tried_for_ever_and_retry_after_is_heeded(house):
     eventually(lambda: len(busy.requests) == 2, explain=d.log)
     first, second = busy.requests
     assert second.at - first.at >= 2 and second.status == 200
-    gone = eventually(lambda: (n := notifier(d, "refuses"))["failed_total"] and n, 40, d.log)
+    gone = eventually(lambda: (n := notifier(d, "refuses"))["failed_total"] and n, explain=d.log)
     assert gone["queued"] == 0 and len(refuses.requests) == 4
     d.wait_log("notifier refuses: 1 notification dropped")
     # Who did not hear of the beginning does not hear of the end.
@@ -272,7 +270,7 @@ def test_refusals_are_not_tried_for_ever_and_retry_after_is_heeded(house):
 
 def test_groups_and_distances(house):
     grouped, spaced, once = house.target(), house.target(), house.target()
-    house.configure({"grouped": webhook(grouped, group_wait='"1s"'), "spaced": webhook(spaced, min_interval='"1500ms"'),
+    house.configure({"grouped": webhook(grouped, group_wait='"1s"'), "spaced": webhook(spaced, min_interval='"2500ms"'),
                      "once": webhook(once, resolved="false")})
     house.cards(IDLE, IDLE, IDLE)
     d = house.start()
@@ -282,10 +280,11 @@ def test_groups_and_distances(house):
     house.cards(IDLE, IDLE, IDLE)
     eventually(lambda: {a["gpu_index"] for b in spaced.bodies() for a in b["alerts"] if a["status"] == "resolved"} == {0, 1, 2}, explain=d.log)
     times = [r.at for r in spaced.requests]
-    assert len(times) >= 2 and all(later - earlier >= 1.4 for earlier, later in zip(times, times[1:]))
+    assert len(times) >= 2 and all(later - earlier >= 1.5 for earlier, later in zip(times, times[1:]))
     eventually(lambda: sum(b["count"] for b in grouped.bodies()) == 6, explain=d.log)
     assert grouped.bodies()[-1]["status"] == "resolved" and len(grouped.requests) == 2
-    assert {b["status"] for b in once.bodies()} == {"firing"} and len(once.requests) == 3
+    eventually(lambda: len(once.requests) == 3, explain=d.log)
+    assert {b["status"] for b in once.bodies()} == {"firing"}
 
 
 def test_settings_can_change_while_it_runs(house):
@@ -350,7 +349,7 @@ receivers: [{{name: r, webhook_configs: [{{url: "{receiver.url('/am')}", send_re
             except OSError:
                 return None
 
-    eventually(lambda: Alertmanager.alerts() is not None, 30)
+    eventually(lambda: Alertmanager.alerts() is not None)
     yield Alertmanager
     process.kill()
     process.wait()
@@ -371,7 +370,7 @@ def test_alertmanager_takes_alerts_and_their_end(house, alertmanager):
     # It outlives the server's own resolve_timeout (2 s): its end is set ahead, and it is repeated before that.
     throughout(3, lambda: len(alertmanager.alerts()) == 1)
     house.cards(IDLE)
-    ended = eventually(lambda: next((b for b in alertmanager.received.bodies() if b["status"] == "resolved"), None), 30, d.log)
+    ended = eventually(lambda: next((b for b in alertmanager.received.bodies() if b["status"] == "resolved"), None), explain=d.log)
     assert ended["alerts"][0]["labels"]["alertname"] == "busy" and ended["alerts"][0]["endsAt"] > ended["alerts"][0]["startsAt"]
 
 
@@ -382,6 +381,6 @@ def test_alertmanager_hears_again_of_what_fires_after_a_restart(house, alertmana
     before, = eventually(alertmanager.alerts, explain=first.log)
     first.stop()
     again = house.start()
-    eventually(lambda: alertmanager.alerts()[0]["updatedAt"] > before["updatedAt"], 30, again.log)
+    eventually(lambda: alertmanager.alerts()[0]["updatedAt"] > before["updatedAt"], explain=again.log)
     after, = alertmanager.alerts()
     assert after["fingerprint"] == before["fingerprint"] and after["startsAt"] == before["startsAt"] and after["endsAt"] > before["endsAt"]

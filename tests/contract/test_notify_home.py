@@ -86,8 +86,8 @@ def test_alerts_wait_for_a_broker_that_is_away(house, tmp_path):  # noqa: F811
     house.cards(BUSY)
     eventually(lambda: (n := notifier(d, "home"))["state"] == "retrying" and n["queued"], explain=d.log)
     broker.start()
-    assert eventually(lambda: broker.on(f"{root}/alert"), 30, d.log)[0]["alert"] == "busy"
-    eventually(lambda: f"{root}/state" in broker.topics() and broker.on(f"{root}/status") == ["online"], 30, d.log)
+    assert eventually(lambda: broker.on(f"{root}/alert"), explain=d.log)[0]["alert"] == "busy"
+    eventually(lambda: f"{root}/state" in broker.topics() and broker.on(f"{root}/status") == ["online"], explain=d.log)
     assert any(t.startswith("homeassistant/") for t in broker.topics())  # a broker without a memory is told anew
     assert "p4ssw0rd" not in d.log()
 
@@ -126,7 +126,7 @@ def test_the_desktop_shows_an_alert_and_answers_why(house):  # noqa: F811
     assert note["app"] == "whirr" and note["title"].startswith("FIRING: busy on GPU 0") and "Why: GPU 0" in note["body"] and note["urgency"] == 2
     assert note["actions"] == ["why", "Why?"]
     desktop.click(note, "why")
-    answer = eventually(lambda: desktop.shown[1:], 20, d.log)[0]
+    answer = eventually(lambda: desktop.shown[1:], explain=d.log)[0]
     assert answer["replaces"] == note["id"] and answer["title"] == "whirr why --gpu 0" and "GPU 0" in answer["body"]
     house.cards(IDLE)
     over = eventually(lambda: desktop.shown[2:], explain=d.log)[0]
@@ -147,5 +147,5 @@ def test_a_desktop_without_a_session_or_a_server_is_said_and_waited_for(house, t
     down = eventually(lambda: (n := notifier(d, "me"))["state"] == "retrying" and n, explain=d.log)
     assert "no notification server" in down["last_error"]
     desktop.serve("body")
-    note = eventually(lambda: desktop.shown, 30, d.log)[0]
+    note = eventually(lambda: desktop.shown, explain=d.log)[0]
     assert note["actions"] == [] and "busy" in note["title"]

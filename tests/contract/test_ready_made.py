@@ -45,7 +45,7 @@ def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
              start("--interval", "0.5", source="sim:gpus=1,scenario=ecc-errors,model=h100,speed=30")]
     prometheus = Prometheus(tmp_path / "prometheus", [f"127.0.0.1:{d.port}" for d in hosts], rules=[RULES / "whirr.rules.yml"]).start()
     try:
-        eventually(lambda: len(prometheus.query("up == 1")) == 2, 60, prometheus.log)
+        eventually(lambda: len(prometheus.query("up == 1")) == 2, explain=prometheus.log)
         board = json.loads(DASHBOARD.read_text())
         panels = [p for p in board["panels"] if p["type"] != "row"]
         assert len(panels) > 20 and len({p["id"] for p in board["panels"]}) == len(board["panels"])

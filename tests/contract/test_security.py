@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import WHIRR, environment, eventually
+from conftest import PATIENCE, WHIRR, environment, eventually
 from .test_live import GOOD, handshake
 
 
@@ -137,7 +137,7 @@ def test_a_browser_gets_a_form_and_a_cookie(guarded):
 
 def test_acting_needs_the_token_also_on_loopback(start):
     d = start()
-    d.wait_log("source started")
+    d.wait_sampled()
     assert d.ask("POST", "/api/source/release").status == 401
     token = new_token(d)
     assert d.ask("POST", "/api/source/release", body='{"for_seconds": 0}', Authorization=f"Bearer {token}").status == 200
@@ -186,8 +186,8 @@ def test_secrets_in_command_lines_are_masked(nvml):
     """For everyone without the token; who has it may ask for the whole."""
     with subprocess.Popen(["/usr/bin/python3", "-c", "input()", "--api-key", "sk-verysecretverysecret123456"], stdin=subprocess.PIPE) as worker:
         d = nvml(f"gpu NVIDIA GeForce RTX 4090\n  process {worker.pid} compute 1000 50 10\n", "--interval", "0.2")
-        d.wait_log("source started")
-        process = eventually(lambda: next((p for p in d.json("/api/processes")["processes"] if p["pid"] == worker.pid), None), 10)
+        d.wait_sampled()
+        process = eventually(lambda: next((p for p in d.json("/api/processes")["processes"] if p["pid"] == worker.pid), None))
         assert "verysecret" not in json.dumps(d.json("/api/gpu/metrics")) and "***" in process["command"]
         assert "verysecret" not in d.get("/", Accept="text/html").body.decode()
         assert d.get("/api/processes?show_secrets=true").status == 401
@@ -220,7 +220,7 @@ def test_tls_with_reload(start, tmp_path, node):
     shutil.copy(first[1], key)
     d = start("--interval", "0.5", WHIRR_SERVER_TLS_CERTIFICATE=str(certificate), WHIRR_SERVER_TLS_KEY=str(key))
     context = ssl.create_default_context(cafile=str(first[0]))
-    connection = http.client.HTTPSConnection("localhost", d.port, context=context, timeout=10)
+    connection = http.client.HTTPSConnection("localhost", d.port, context=context, timeout=PATIENCE)
     for _ in range(3):
         connection.request("GET", "/api/gpu/metrics")
         assert json.loads(connection.getresponse().read())["gpus"]
@@ -244,7 +244,7 @@ def test_tls_with_reload(start, tmp_path, node):
         assert "second" in common_name(d.port)
     # Plain HTTP on that port is an end, not a hang.
     begin = time.monotonic()
-    assert b"200" not in d.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", timeout=5) and time.monotonic() - begin < 4
+    assert b"200" not in d.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", timeout=PATIENCE) and time.monotonic() - begin < 40
     connection.request("GET", "/api/health")
     assert connection.getresponse().status == 200
     connection.close()
@@ -264,7 +264,7 @@ def test_a_reload_takes_other_tls_files(start, tmp_path):
         config.write_text("[server]\n" + tls)
         seen = len(d.lines)
         d.process.send_signal(1)
-        return eventually(lambda: next((l for l in d.lines[seen:] if said in l and any("reloaded" in m for m in d.lines[seen:])), None), 10)
+        return eventually(lambda: next((l for l in d.lines[seen:] if said in l and any("reloaded" in m for m in d.lines[seen:])), None))
 
     def files(certificate, key):
         return f'tls_certificate = "{certificate}"\ntls_key = "{key}"\n'
@@ -295,7 +295,7 @@ def test_tls_1_2_offers_authenticated_encryption_only(start, tmp_path):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(ciphers)
-        with socket.create_connection(("127.0.0.1", d.port), timeout=10) as s, context.wrap_socket(s) as secure:
+        with socket.create_connection(("127.0.0.1", d.port), timeout=PATIENCE) as s, context.wrap_socket(s) as secure:
             return secure.cipher()[0]
 
     for one in ("ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"):

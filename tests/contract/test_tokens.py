@@ -70,7 +70,7 @@ def test_a_model_servers_speed_stands_beside_its_process(nvml, server, name, met
     """Also where the process on the GPU is a child of the one that listens."""
     pid, _ = server(name, metrics, *args, child=child)
     d = nvml(script(pid), "--interval", "0.5")
-    found = eventually(lambda: speed_of(d, pid), 40, d.log)
+    found = eventually(lambda: speed_of(d, pid), explain=d.log)
     assert 150 < found < 250, found
     done = d.whirr("ps", "--json")
     assert done.returncode == 0 and '"tokens_per_second": ' in done.stdout

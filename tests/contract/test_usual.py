@@ -22,7 +22,7 @@ def after(start, tmp_path):
 
     def run(days, source, before=GPU):
         file = tmp_path / "past.db"
-        subprocess.run([MAKER, f"sqlite:{file}", str(days * 1440), before, "60"], check=True, env=environment(tmp_path), timeout=120)
+        subprocess.run([MAKER, f"sqlite:{file}", str(days * 1440), before, "60"], check=True, env=environment(tmp_path), timeout=600)
         return start("--interval", "0.2", "--store", f"sqlite:{file}", source=source, WHIRR_STORE_HOST="box")
 
     return run
@@ -32,7 +32,7 @@ def learned(d, holds=lambda gpu: True):
     def usual():
         gpu = d.json("/api/why")["gpus"][0]
         return gpu if gpu["usual"] and holds(gpu) else None
-    return eventually(usual, 30, explain=d.log)
+    return eventually(usual, explain=d.log)
 
 
 def test_heat_that_is_not_usual_is_airflow(after):

@@ -110,15 +110,19 @@ class Daemon:
         """Until so many rows can be read; a server on a busy machine may not answer in time, which is said and tried again."""
         eventually(lambda: (reply := self.get(path)).status == 200 and reply.json()["count"] >= count, explain=self.log)
 
+    def wait_sampled(self):
+        """Until there is a first sample; a request before that may be told that whirr is starting."""
+        eventually(lambda: self.json("/api/health")["gpu_monitoring"]["last_sample_at"], explain=self.log)
+
     def wait_age(self, seconds):
         """Until the newest sample is so old."""
         eventually(lambda: (self.json("/api/health")["gpu_monitoring"]["sample_age_seconds"] or 0) >= seconds, explain=self.log)
 
     def whirr(self, *args, **more):
-        return subprocess.run([WHIRR, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more)
+        return subprocess.run([WHIRR, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, **more)
 
-    def stop(self, how=signal.SIGTERM, within=20):
-        """The exit status, and how long it took."""
+    def stop(self, how=signal.SIGTERM, within=40):
+        """The exit status, and how long it took. What hangs in a test hangs for longer than this is waited for."""
         begin = time.monotonic()
         if self.process.poll() is None:
             self.process.send_signal(how)
@@ -128,7 +132,7 @@ class Daemon:
             self.process.kill()
             raise AssertionError("does not stop:\n" + self.log())
         took = time.monotonic() - begin
-        self.reader.join(10)
+        self.reader.join(PATIENCE)
         assert "Sanitizer" not in self.log() and "runtime error" not in self.log(), self.log()
         return code, took
 

@@ -48,7 +48,7 @@ def environment(folder=None, **changes):
     return {name: value for name, value in env.items() if value is not None}
 
 
-def run_whirr(*args, folder=None, timeout=60, stdin=subprocess.DEVNULL, through=(), **env):
+def run_whirr(*args, folder=None, timeout=90, stdin=subprocess.DEVNULL, through=(), **env):
     done = subprocess.run([*through, WHIRR, *map(str, args)], env=environment(folder, **env), capture_output=True, text=True, timeout=timeout,
                           stdin=stdin, errors="surrogateescape")
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
