@@ -78,9 +78,12 @@ static const char *const migrations[] = {
     "ALTER TABLE processes ADD COLUMN container_name TEXT;"
     "ALTER TABLE processes ADD COLUMN job TEXT;",
     /* A server's samples have their time and their GPU in columns; see raw.h and move_samples. A file's stay as they are. */
-    "",
+    "@BY_TIME",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
+
+#define BY_TIME(table, milliseconds) \
+    "CREATE INDEX " table "_by_time ON " table " USING brin (to_timestamp(" milliseconds " / 1000.0)) WITH (autosummarize = on);"
 
 static void expand(const char *sql, enum db_kind kind, struct buf *out)
 {
@@ -92,6 +95,16 @@ static void expand(const char *sql, enum db_kind kind, struct buf *out)
         {"@INT", {"INTEGER", "BIGINT"}},
         {"@LOOSE", {"WITHOUT ROWID", ""}},
         {"@PARTED", {"", "PARTITION BY RANGE (id)"}},
+        /* What the views call starts_at and the like is found without reading everything: summaries are written in the order of
+         * time, so an index of a few pages is enough. SQLite has nothing so small. */
+        {"@BY_TIME",
+         {"", BY_TIME("minutes", "((id & 4294967295) * 60000)") BY_TIME("hours", "((id & 4294967295) * 3600000)")
+                  BY_TIME("host_minutes", "((id & 4294967295) * 60000)") BY_TIME("host_hours", "((id & 4294967295) * 3600000)")
+                      BY_TIME("process_minutes", "(minute * 60000)") BY_TIME("process_hours", "(hour * 3600000)")
+                          BY_TIME("energy", "(minute * 60000)") BY_TIME("energy_hours", "(hour * 3600000)")
+          /* Rows of processes change as long as these run. */
+          "CREATE INDEX processes_by_last_seen_at ON processes (to_timestamp(last_seen_ms / 1000.0));"
+          "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));"}},
     };
     while (*sql) {
         size_t i = 0;
