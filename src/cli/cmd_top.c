@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 #include "cli/command.h"
+#include "cli/fleet.h"
+#include "fleet/top.h"
 #include "tui/live.h"
 #include "tui/prefs.h"
 #include "tui/theme.h"
@@ -42,6 +44,30 @@ static bool has_direct_color(void)
     return term && colors && strncmp(term, "xterm", 5) == 0 && (strcmp(colors, "truecolor") == 0 || strcmp(colors, "24bit") == 0);
 }
 
+/* All hosts of a database: its metrics come every 15 s or so, and nothing is gained by asking every second. */
+static int run_fleet(struct cli *cli, const struct live_options *live, const char *theme)
+{
+    enum { FLEET_INTERVAL_MS = 5000 };
+    const struct options *o = &cli->options;
+    int usable = fleet_check_url(cli);
+    if (usable != EXIT_FINE)
+        return usable;
+    if (cli->host || cli->host_count)
+        return cli_usage(cli, "--fleet shows all hosts of a database: it can't be combined with --host");
+    if (live->record)
+        return cli_usage(cli, "--record takes one host, not --fleet");
+    return fleet_top_run(cli, &(struct fleet_top_options){.url = options_value(o, "fleet", ""),
+                                                          .theme = theme,
+                                                          .interval_ms = options_has(o, "interval")
+                                                                             ? MAX_OF(live->interval_ms, (int64_t)MS_PER_S)
+                                                                             : (int64_t)FLEET_INTERVAL_MS,
+                                                          .once = options_has(o, "once"),
+                                                          .direct_color = live->direct_color,
+                                                          .mouse = live->mouse,
+                                                          .width = live->width,
+                                                          .height = live->height});
+}
+
 static int run(struct cli *cli)
 {
     const struct options *o = &cli->options;
@@ -73,6 +99,8 @@ static int run(struct cli *cli)
     prefs_load(prefs, &settings);
     str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", settings.theme)));
     str_copy(settings.sort, sizeof settings.sort, str_from(options_value(o, "sort", settings.sort)));
+    if (options_has(o, "fleet"))
+        return run_fleet(cli, &live, settings.theme);
     return options_has(o, "once") ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);
 }
 
@@ -86,14 +114,15 @@ static const struct option_spec options[] = {
     {.name = "theme", .argument = "NAME", .values = theme_names, .help = "Colors: default, blind (color-blind safe), light, mono"},
     {.name = "allow-signals", .help = "Let x signal processes, after a confirmation"},
     {.name = "record", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Write every sample to this recording"},
+    FLEET_OPTION,
     {.name = "no-mouse", .help = "Leave the mouse to the terminal"},
     {.name = "size", .argument = "WxH", .help = "With --once: the size of the frame (default: the terminal's width, 24 lines)"},
 };
 
 static const struct example examples[] = {
     {"whirr top", "GPUs, processes and the reason, live"},
-    {"whirr top --once --size 120x40", "one frame as text"},
     {"whirr --host gpu1 --host gpu2 top", "several hosts, and one of them from close by"},
+    {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"},
 };
 
 const struct command command_top = {

@@ -109,13 +109,21 @@ static int read_bill(struct cli *cli)
     return EXIT_FINE;
 }
 
-int fleet_run(struct cli *cli, enum fleet_what what)
+int fleet_check_url(struct cli *cli)
 {
-    const struct options *o = &cli->options;
-    struct str url = str_from(options_value(o, "fleet", ""));
+    struct str url = str_from(options_value(&cli->options, "fleet", ""));
     if (!str_starts(url, "http://") && !str_starts(url, "https://") && !str_starts(url, "postgresql://") &&
         !str_starts(url, "postgres://"))
         return cli_usage(cli, "--fleet needs the URL of Prometheus, VictoriaMetrics or PostgreSQL, like http://prometheus:9090");
+    return EXIT_FINE;
+}
+
+int fleet_run(struct cli *cli, enum fleet_what what)
+{
+    const struct options *o = &cli->options;
+    int usable = fleet_check_url(cli);
+    if (usable != EXIT_FINE)
+        return usable;
     asked = what;
     view = (struct fleet_view){.all = options_has(o, "all")};
     if (what == FLEET_PS) {

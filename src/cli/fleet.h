@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * --fleet URL of status, ps, why and fit: all hosts of a database instead of this one.
+ * --fleet URL of status, ps, why, fit, report and top: all hosts of a database instead of this one.
  */
 #pragma once
 
@@ -13,6 +13,8 @@ extern const char *const fleet_keys[]; /* of --by, in the order of enum fleet_by
 /* FLEET_BY_NONE: there is no such key. */
 enum fleet_by fleet_by(const char *key);
 
+/* EXIT_FINE, or the status after a sentence about what --fleet takes. */
+int fleet_check_url(struct cli *cli);
 /* The exit status. */
 int fleet_run(struct cli *cli, enum fleet_what what);
 

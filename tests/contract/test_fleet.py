@@ -8,6 +8,7 @@ import threading
 
 import pytest
 from isolation import WHIRR, environment
+from terminals import needs_tmux, terminal  # noqa: F401
 from tsdb import Prometheus, VictoriaMetrics
 from waiting import eventually
 
@@ -196,3 +197,50 @@ def test_victoria_metrics_answers_as_well(ask, tmp_path):
         assert "1 host, 1 GPU" in ask("status", "--fleet", database.url).stdout
     finally:
         database.stop()
+
+
+@needs_tmux
+def test_the_live_view_shows_all_hosts_worst_first(fleet, terminal):  # noqa: F811
+    t = terminal(f"top --fleet {fleet.url}", width=120, height=30)
+
+    def rows():
+        return [line.split()[0] for line in t.screen().replace("▲", " ").splitlines()[4:-1] if line.strip()]
+
+    screen = t.wait("gpu17")
+    assert "300 hosts, 1200 GPUs" in screen and "1 of 300" in screen, screen
+    assert rows()[:3] == ["gpu17", "gpu42", "gpu99"] and len(rows()) == 25, screen
+    assert "alice" in screen and "GPU 3 is lost" in screen, screen
+
+    t.keys("/")
+    t.type("held")  # as it is typed
+    eventually(lambda: rows() == ["gpu99"], explain=t.screen)
+    t.keys("Escape", "s", "s")  # utilization, free memory
+    eventually(lambda: rows()[0] == "gpu200", explain=t.screen)
+    t.keys("Enter")
+    screen = t.wait("whirr --host gpu200 top")
+    assert "CONTAINER" in screen and "train-200" in screen and rows().count("gpu200") == 8, screen
+    t.keys("Escape")
+    eventually(lambda: rows()[0] == "gpu200" and len(rows()) == 25, explain=t.screen)
+
+    t.keys("2")
+    eventually(lambda: rows() == ["gpu99"] * 4, explain=t.screen)
+    t.keys("3")
+    eventually(lambda: rows()[:5] == ["gpu200"] * 4 + ["gpu0"], explain=t.screen)
+    t.keys("4")
+    t.wait("1 of 1199")
+    t.type("\033[<0;3;6M\033[<0;3;6m")  # a click
+    t.wait("2 of 1199")
+    t.tmux("resize-window", "-x", "44", "-y", "12")
+    eventually(lambda: max(map(len, t.screen().splitlines())) <= 44 and "PROCESS" in t.screen(), explain=t.screen)
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_the_live_view_prints_a_frame_and_refuses_what_it_cannot_do(fleet, ask):
+    done = ask("top", "--fleet", fleet.url, "--once", "--size", "100x20")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) == 20 and max(map(len, lines)) <= 100 and "gpu17" in lines[4], done
+    assert ask("top", "--fleet", "prometheus").returncode == 2
+    assert ask("--host", "a", "top", "--fleet", fleet.url).returncode == 2
+    gone = ask("top", "--fleet", "http://127.0.0.1:1", "--once")
+    assert gone.returncode == 1 and gone.stderr.startswith("whirr: "), gone
