@@ -129,6 +129,7 @@ test("a moment of the past: by link, by slider, by hand, and back", { skip: skip
   await page.keyboard.press("ArrowLeft");
   await page.waitForFunction(() => /^\?at=2/.test(location.search) && /^At /.test(document.querySelector("#answer h2").textContent));
 
+  await page.locator("#answer[aria-busy=false]").waitFor(); // what comes would move the strip
   const strip = await page.locator(".strip").boundingBox();
   await page.mouse.move(strip.x + strip.width * 0.6, strip.y + 20);
   await page.mouse.down();
@@ -141,6 +142,61 @@ test("a moment of the past: by link, by slider, by hand, and back", { skip: skip
   await page.goto(`${d.url}/?at=-2h`);
   await page.locator("#charts").scrollIntoViewIfNeeded();
   await page.locator("#charts canvas").first().waitFor();
+});
+
+/** A zone in which it is between eight and nine in the morning: the last night is a few hours ago, whenever this runs. */
+function morning() {
+  const east = (8 - new Date().getUTCHours() + 24 + 11) % 24 - 11;
+  return { timezoneId: `Etc/GMT${east > 0 ? "-" : "+"}${Math.abs(east)}`, at: (hours, minutes) => Math.floor((Date.now() + east * 3600e3) / 86400e3) * 86400e3 - east * 3600e3 + (hours * 60 + minutes) * 60e3 };
+}
+
+test("a person scrubs to 03:10 and reads why", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
+  const d = new Daemon(), { timezoneId, at } = morning(), store = `sqlite:${d.folder}/past.db`;
+  t.after(() => d.remove());
+  // From midnight to half past four; the miner runs from 02:10 to 03:40.
+  execFileSync(maker, [store, "270", "scenario=night,start=10200", "30"], { timeout: 60000, env: { ...process.env, MAKE_HISTORY_END: String(at(4, 30) / 1000) } });
+  await d.start("sim:gpus=4,scenario=idle,fault=lost@1", ["--store", store], { WHIRR_STORE_HOST: "box" });
+  const page = await visit(t, d.url, { timezoneId });
+  await page.locator("#answer.bad").waitFor(); // now a GPU is lost
+  await page.locator('.tile[aria-label="GPU 1"] header').getByText("lost").first().waitFor();
+  const slider = page.getByRole("slider", { name: "Moment to show" }), title = page.locator("#answer h2");
+  await page.locator("#time .load[d^=M]").waitFor();
+  const rail = await slider.boundingBox();
+  await page.mouse.click(rail.x + rail.width * (1 - (Date.now() - at(3, 10)) / 86400e3), rail.y + rail.height / 2);
+  await title.getByText(/^At /).waitFor();
+  const shown = async () => { const [, h, m] = /^At (\d+):(\d+):/.exec(await title.innerText()); return h * 60 + Number(m); };
+  for (let minute; (minute = await shown()) < 190 || minute > 191;) { // and on with the arrow keys: a step is 86 seconds
+    const before = await title.innerText();
+    await page.keyboard.press(minute > 190 ? "ArrowLeft" : "ArrowRight");
+    await page.waitForFunction((text) => document.querySelector("#answer h2").innerText !== text, before);
+  }
+  await page.locator("#answer[aria-busy=false]").waitFor();
+  assert.match(await title.innerText(), /^At 03:1[01]:/);
+  await page.locator("#processes tbody").getByText("kworkerds").first().waitFor();
+  await page.locator("#answer[aria-busy=false] .sentence").getByText(/ was /).waitFor();
+  assert.match(await page.locator("#answer").innerText(), /GPU 1 was (busy|hot)[^\n]* python3 \(alice, container train-llama\) was training Llama[\s\S]*likely[\s\S]*python3 \(pid \d+, alice/);
+  assert.match(await page.locator('.tile[aria-label="GPU 0"]').innerText(), /kworkerds/);
+  assert.ok(!/lost/.test(await page.locator('.tile[aria-label="GPU 1"]').innerText()), "it was not lost then");
+  assert.ok(!/lost/.test(await page.locator("#health").innerText().catch(() => "")));
+  assert.match(new URL(page.url()).search, /^\?at=20/);
+});
+
+test("another answer moves nothing below it", { skip }, async (t) => {
+  const d = await daemon(t, "sim:scenario=game-start,start=2");
+  const page = await visit(t, d.url), top = () => page.locator("#gpus").evaluate((e) => e.getBoundingClientRect().top), height = () => page.locator("#answer .because").evaluate((e) => [...e.children].map((c) => c.children.length).join());
+  await sentence(page).getByText("is idle").waitFor();
+  const before = await top(), short = await height();
+  await sentence(page).getByText("Starfall").waitFor();
+  await page.waitForFunction((was) => [...document.querySelector("#answer .because").children].map((c) => c.children.length).join() !== was, short); // there is more to say
+  assert.equal(await top(), before);
+  // Where there is less room, it may grow once; it does not shrink again.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const kept = () => page.evaluate(() => parseFloat(document.querySelector("#answer > div").style.minHeight));
+  await eventually(async () => (await kept()) > 300);
+  const tall = await kept();
+  await page.evaluate(() => document.querySelector("#answer .do").setAttribute("hidden", "")); // a shorter one
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  assert.ok(await kept() >= tall);
 });
 
 test("charts: processes, throttling, events, another GPU, another time, PNG and CSV", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
@@ -348,6 +404,7 @@ for (const scheme of ["light", "dark"])
     await page.locator(".opblock").first().waitFor();
     const paper = await page.evaluate(() => getComputedStyle(document.querySelector(".swagger-ui")).backgroundColor + getComputedStyle(document.documentElement).backgroundColor);
     assert.equal(/rgb\(28, 32, 34\)/.test(paper), scheme === "dark", paper);
+    assert.deepEqual(await violations(page), [], "/docs");
   });
 
 test("no GPU, and GPUs that can't be read, are said plainly", { skip }, async (t) => {

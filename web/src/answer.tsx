@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first thing on the page: why, in a sentence, with what it rests on and what to do.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { clock, duration, energy } from "./format";
 import { advice, answerLevel, type Level, likelihood, userName } from "./model";
 import { Command, Mark, Scroll } from "./parts";
@@ -81,6 +83,37 @@ function Span({ s }: { s: State }) {
   );
 }
 
+/** What is below stays where it is when the next answer is shorter: its height is kept until the window is another. */
+function Kept({ children }: { children: ComponentChildren }) {
+  const room = useRef<HTMLDivElement>(null), filled = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const place = room.current!;
+    let width = 0, height = 0;
+    const watch = new ResizeObserver(([entry]) => {
+      const { width: w, height: h } = entry!.contentRect;
+      height = w === width ? Math.max(height, h) : h;
+      width = w;
+      place.style.minHeight = `${height}px`;
+    });
+    watch.observe(filled.current!);
+    return () => watch.disconnect();
+  }, []);
+  return <div ref={room}><div ref={filled}>{children}</div></div>;
+}
+
+function Told({ why, level, now }: { why: Why; level: Level; now: boolean }) {
+  return (
+    <>
+      <p class="sentence"><Mark level={level} /> {why.answer || why.gap?.text || "Nothing is known about this moment."}</p>
+      {/* Figures change every second; screen readers are told when the matter does. */}
+      {now && <p class="sr" role="status">{spoken(why, level)}</p>}
+      {why.gap && why.answer && <p class="dim">{why.gap.text}</p>}
+      {why.note && <p class="dim">{why.note}</p>}
+      <Because why={why} now={now} />
+    </>
+  );
+}
+
 export function Answer({ s }: { s: State }) {
   const { place } = s;
   if (place.from != null && place.to != null)
@@ -95,20 +128,10 @@ export function Answer({ s }: { s: State }) {
   const level = answerLevel(why);
   return (
     <section id="answer" class={`answer ${level}${then ? " past" : ""}${why && !why.gpus.length ? " host" : ""}`} aria-labelledby="answer-title" aria-busy={s.busy}>
-      <div class="head">
-        <h2 id="answer-title" class={then ? "" : "sr"}>{then ? `At ${clock(place.at!, undefined, true)}` : "Why"}</h2>
-        {then && <button type="button" onClick={goNow}>Back to now</button>}
-      </div>
-      {why ? (
-        <>
-          <p class="sentence"><Mark level={level} /> {why.answer || why.gap?.text || "Nothing is known about this moment."}</p>
-          {/* Figures change every second; screen readers are told when the matter does. */}
-          {!then && <p class="sr" role="status">{spoken(why, level)}</p>}
-          {why.gap && why.answer && <p class="dim">{why.gap.text}</p>}
-          {why.note && <p class="dim">{why.note}</p>}
-          <Because why={why} now={!then} />
-        </>
-      ) : <p class="sentence dim">{s.error ?? "Loading…"}</p>}
+      <Kept>
+        {then ? <div class="head"><h2 id="answer-title">At {clock(place.at!, undefined, true)}</h2><button type="button" onClick={goNow}>Back to now</button></div> : <h2 id="answer-title" class="sr">Why</h2>}
+        {why ? <Told why={why} level={level} now={!then} /> : <p class="sentence dim">{s.error ?? "Loading…"}</p>}
+      </Kept>
     </section>
   );
 }

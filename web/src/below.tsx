@@ -23,7 +23,7 @@ function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, .
 }
 
 const Past = slowly(Timeline, "place", "link", "history"), Lives = slowly(Lifelines, "place", "link", "history"), Plots = slowly(Charts, "place", "link", "history");
-const Alerts = slowly(AlertsPanel, "alerts", "notifiers"), Health = slowly(HealthPanel, "health"), Guard = slowly(GuardPanel, "workers");
+const Alerts = slowly(AlertsPanel, "alerts", "notifiers"), Health = slowly(HealthPanel, "health", "place", "past"), Guard = slowly(GuardPanel, "workers");
 const Capacity = slowly(CapacityPanel, "link"), Energy = slowly(EnergyPanel, "place", "link", "history");
 
 export function Below({ s, gpus, span, setSpan, picked, pick }: { s: State; gpus: Gpu[]; span: number; setSpan: (n: number) => void; picked: number | null; pick: (i: number | null) => void }) {

@@ -2,6 +2,7 @@
 // The workers under guard: their state, how long still, and what a person may do.
 import { useEffect, useState } from "preact/hooks";
 import { duration, memory } from "./format";
+import { timeLeft } from "./model";
 import { Mark, Section } from "./parts";
 import type { State } from "./store";
 import { useAction } from "./token";
@@ -10,13 +11,15 @@ import type { Worker } from "./types";
 const STEPS = ["draining", "evicting", "verifying", "reserving", "resuming"];
 
 /** Counts down by itself, and only while there is something to count. */
-function Left({ until }: { until: number }) {
+function Left({ w }: { w: Worker }) {
   const [now, setNow] = useState(Date.now());
+  const text = timeLeft(w, now), counts = / in \d/.test(text);
   useEffect(() => {
+    if (!counts) return;
     const timer = setInterval(() => { if (document.visibilityState === "visible") setNow(Date.now()); }, 1000);
     return () => clearInterval(timer);
-  }, []);
-  return <span>, back {until > now ? `in ${duration((until - now) / 1000)}` : "soon"}</span>;
+  }, [counts]);
+  return text ? <span>, {text}</span> : null;
 }
 
 function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) => void }) {
@@ -29,7 +32,7 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
     <li>
       <Mark level={w.problem ? "warn" : w.state === "running" ? "good" : "idle"} label={w.state} /> <b>{w.name}</b> is {w.state}{w.held ? " and held" : ""}
       {w.since && <span class="dim"> for {duration(Math.max(0, (Date.now() - Date.parse(w.since)) / 1000))}</span>}
-      {w.resumes_at && <Left until={Date.parse(w.resumes_at)} />}{" "}
+      <Left w={w} />{" "}
       <span class="dim">{w.gpus.length ? `GPU ${w.gpus.join(", ")}, ` : ""}{memory(w.memory_mb)}{w.method ? `, by ${w.method}` : ""}{w.dry_run ? ", dry run" : ""}</span>
       {w.reason && <div class="dim">{w.reason}</div>}
       {w.problem && <div class="lv warn">{w.problem}</div>}

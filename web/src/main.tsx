@@ -9,6 +9,7 @@ import { painted, start, type State, useStore } from "./store";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { Gpus } from "./tiles";
+import type { HealthVerdict } from "./types";
 
 /** How old the figures are. The only thing here that changes without new data. */
 function Age({ s }: { s: State }) {
@@ -45,6 +46,8 @@ function Top({ s }: { s: State }) {
   );
 }
 
+const NONE: HealthVerdict[] = [];
+
 function App() {
   const s = useStore();
   const [picked, pick] = useState<number | null>(null);
@@ -63,7 +66,7 @@ function App() {
         {s.gpus && !s.gpus.length && failed.length > 0 && <section class="empty"><h2>What was looked for</h2>
           <ul class="plain dim">{failed.map((x) => <li key={x.name}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</li>)}</ul></section>}
         {s.gpus && s.gpus.length > 0 && failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
-        {s.place.from == null && <Gpus gpus={gpus} why={then ? s.past?.why ?? null : s.why} health={s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
+        {s.place.from == null && <Gpus gpus={gpus} why={then ? s.past?.why ?? null : s.why} health={then ? s.past?.health ?? NONE : s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
         {Below && <Below s={s} gpus={gpus} span={span} setSpan={setSpan} picked={picked} pick={pick} />}
       </main>
       {Below && <footer><a href="/docs">API</a> · <a href="/metrics">Prometheus</a> · <a href="/plain">Plain page</a> · <a href="/api/gpu/metrics">JSON</a></footer>}

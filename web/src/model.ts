@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, worked out of what the API answers. Nothing here touches the document.
-import type { Gpu, HealthVerdict, History, Life, Num, Process, Series, Severity, Summary, Why } from "./types";
+import { duration } from "./format";
+import type { Gpu, HealthVerdict, History, Life, Num, PastEvent, Process, Series, Severity, Summary, Why, Worker } from "./types";
 
 export type Level = "bad" | "warn" | "good" | "idle";
 const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
@@ -186,6 +187,33 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
              error_message: null, throttle_reasons: null, activity: undefined, fan_state: "unknown", absent: { ...known?.absent, ...absent },
              processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index), processes_left_out: 0, processes_hidden: 0 } as Gpu;
   });
+}
+
+/** The health at a moment: what the last change before it says, or what the first one after it says was before; without any, as now, if
+ * that has been so since then. */
+export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number): HealthVerdict[] {
+  const changes = events.filter((e) => e.kind === "health" && e.gpu_index != null && e.data).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const gpus = new Set([...now.map((h) => h.gpu_index), ...changes.map((e) => e.gpu_index!)]);
+  return [...gpus].sort((a, b) => a - b).flatMap((gpu) => {
+    const own = changes.filter((e) => e.gpu_index === gpu), today = now.find((h) => h.gpu_index === gpu);
+    const before = own.filter((e) => Date.parse(e.at) <= at).at(-1), after = own.find((e) => Date.parse(e.at) > at);
+    if (before) return [{ ...(before.data as unknown as HealthVerdict), since: before.at }];
+    if (!after) return today && (today.state === "healthy" || (today.since && Date.parse(today.since) <= at)) ? [today] : [];
+    const was = (after.data as { before?: string }).before;
+    return was && was !== "unknown" ? [{ gpu_index: gpu, gpu_name: today?.gpu_name ?? "", state: was, reason: "", action: "", since: null }] : [];
+  });
+}
+
+/** How long a worker stays as it is, as far as that can be known; "" where it can't. */
+export function timeLeft(w: Worker, now: number): string {
+  const inTime = (ms: number) => (ms > 0 ? `in ${duration(ms / 1000)}` : "soon");
+  if (w.held) return "until you resume it";
+  if (w.resumes_at) return `back ${inTime(Date.parse(w.resumes_at) - now)}`;
+  if (w.state === "paused" && w.idle) return "until somebody asks for it";
+  if (w.state === "paused") return w.claim === "sure" || w.claim === "seen" ? "until the GPU is free" : "";
+  if (w.state === "running" && w.idle_after_seconds && w.last_asked_at) return `paused ${inTime(Date.parse(w.last_asked_at) + 1000 * w.idle_after_seconds - now)} if nobody asks`;
+  const usual = w.state === "evicting" ? w.last_evict_seconds : w.state === "resuming" ? w.last_resume_seconds : null;
+  return usual && w.since ? `done ${inTime(Date.parse(w.since) + 1000 * usual - now)} if it takes as long as last time` : "";
 }
 
 /** Energy that no process accounts for has no user. */

@@ -82,7 +82,7 @@ export function Tile({ g, health, series, from, to, soon, usual, picked, pick, m
       </dl>
       {usual?.too_hot && band && <p class="lv warn">Hotter than usual: {Math.round(band[0])} to {celsius(band[1])} at this power.</p>}
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
-      {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {health.action}</p>}
+      {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {then ? "" : health.action}</p>}
       <Spark series={series} from={from} to={to} label={then ? "the hour before" : "last hour"} />
     </article>
   );
@@ -148,7 +148,7 @@ export function Gpus({ gpus, why, health, hour, forecast, picked, pick, then }: 
       {dense && <HeatMap gpus={gpus} of={of} picked={picked} toggle={toggle} />}
       <div class="tiles">
         {shown.map((g) => (
-          <Tile key={g.index} g={g} health={then ? undefined : of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
+          <Tile key={g.index} g={g} health={of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
             soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} usual={why?.gpus.find((w) => w.gpu_index === g.index)?.usual} picked={picked === g.index} pick={() => toggle(g.index)} then={then} mixed={!gpus.every((x) => x.simulated)} />
         ))}
       </div>

@@ -129,7 +129,7 @@ export interface Series {
 
 export interface History { since: string; until: string; step_seconds: number; level: string; series: Series[] }
 
-export interface PastEvent { id: number; at: string; gpu_index: number | null; kind: string; severity: string; text: string | null }
+export interface PastEvent { id: number; at: string; gpu_index: number | null; kind: string; severity: string; text: string | null; data?: Record<string, unknown> | null }
 
 export interface ReportRow {
   kind?: string;
@@ -208,6 +208,12 @@ export interface Worker {
   resumes_at?: string | null; // if nothing changes
   method?: string | null;
   dry_run?: boolean;
+  claim?: string;
+  idle?: boolean; // paused because nobody asked
+  idle_after_seconds?: Num;
+  last_asked_at?: string | null;
+  last_evict_seconds?: Num;
+  last_resume_seconds?: Num;
 }
 
 export interface CapacityGpu {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, wattsOf } from "../src/format";
-import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, writePlace } from "../src/model";
+import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
 import { axis, onto, shifted, spread, stacked, throttled } from "../src/plots";
-import type { Gpu, History, Series, Why } from "../src/types";
+import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
   index: 0, uuid: "GPU-1", name: "RTX", vendor: "x", simulated: false, state: "ok", error_message: null, utilization_percent: 50, memory_used_mb: 1024, memory_total_mb: 24576,
@@ -186,4 +186,32 @@ test("thermal throttling is a band: by the driver's seconds, else by heat while 
   assert.deepEqual(throttled(series(times, { throttle_thermal_seconds: [5, 6, 9, 9, 9] }, count), 10, 95), [[10, 20]]);
   assert.deepEqual(throttled(series(times, { throttle_reasons: [0, 1, 0.5, 1, 1], temperature_celsius: [95, 95, 91, 80, null] }), 10, 95), [[10, 30]], "a power limit is none");
   assert.deepEqual(throttled(undefined, 10, 95), []);
+});
+
+test("the health of a moment is what was said last before it", () => {
+  const now = [{ gpu_index: 0, gpu_name: "a", state: "healthy", reason: "", action: "", since: null }, { gpu_index: 1, gpu_name: "b", state: "lost", reason: "gone", action: "reboot", since: null }];
+  const change = (at: string, gpu: number, state: string, before: string): PastEvent => ({ id: 1, at, gpu_index: gpu, kind: "health", severity: "info", text: null,
+    data: { gpu_index: gpu, gpu_name: "b", state, before, reason: `${state} then`, action: "" } });
+  const events = [change("2026-11-15T03:00:00Z", 1, "lost", "degraded"), change("2026-11-15T01:00:00Z", 1, "degraded", "healthy")]; // newest first, as the API may answer
+  const at = (time: string) => healthAt(now, events, Date.parse(time)).map((h) => `${h.state} ${h.reason}`.trim());
+  assert.deepEqual(at("2026-11-15T04:00:00Z"), ["healthy", "lost lost then"]);
+  assert.deepEqual(at("2026-11-15T02:00:00Z"), ["healthy", "degraded degraded then"]);
+  assert.deepEqual(at("2026-11-15T00:00:00Z"), ["healthy", "healthy"], "before the first change");
+  assert.deepEqual(healthAt(now, [change("2026-11-15T03:00:00Z", 1, "lost", "unknown")], 0).map((h) => h.gpu_index), [0], "nothing is claimed");
+  const since = [{ ...now[1]!, since: "2026-11-15T03:00:00Z" }];
+  assert.deepEqual([2, 4].map((h) => healthAt(since, [], Date.parse(`2026-11-15T0${h}:00:00Z`)).length), [0, 1], "not before it began");
+});
+
+test("a worker's time left is known in more states than paused", () => {
+  const now = Date.parse("2026-11-15T03:00:00Z");
+  const left = (more: Partial<Worker>) => timeLeft({ name: "llama", state: "paused", since: "2026-11-15T02:59:50Z", reason: null, problem: null, gpus: [0], memory_mb: 1, held: false, ...more }, now);
+  assert.equal(left({ resumes_at: "2026-11-15T03:00:20Z" }), "back in 20s");
+  assert.equal(left({ resumes_at: "2026-11-15T02:59:59Z" }), "back soon");
+  assert.equal(left({ held: true, resumes_at: null }), "until you resume it");
+  assert.equal(left({ idle: true }), "until somebody asks for it");
+  assert.equal(left({ claim: "sure" }), "until the GPU is free");
+  assert.equal(left({ claim: "none" }), "");
+  assert.equal(left({ state: "running", idle_after_seconds: 600, last_asked_at: "2026-11-15T02:55:00Z" }), "paused in 5m if nobody asks");
+  assert.equal(left({ state: "running" }), "");
+  assert.equal(left({ state: "evicting", last_evict_seconds: 25 }), "done in 15s if it takes as long as last time");
 });
