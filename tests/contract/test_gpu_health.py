@@ -75,7 +75,7 @@ def test_the_shape_and_one_gpu_alone(daemon):
     assert [g["gpu_index"] for g in daemon.json("/api/gpu/health?gpu=1")["gpus"]] == [1]
     assert daemon.get("/api/gpu/health?gpu=9").status == 404
     text = daemon.whirr("health")
-    assert text.returncode == 0 and "SIMULATED" in text.stdout and "One look" not in text.stdout
+    assert text.returncode == 0 and "SIMULATED" in text.stdout and "single look" not in text.stdout
     shapes.check(json.loads(daemon.whirr("health", "--json").stdout), HEALTH)
     assert daemon.whirr("health", "--nagios").stdout.startswith("GPU HEALTH ")
 

@@ -62,3 +62,15 @@ def test_watching_remembers_between_answers(whirr, tmp_path):
         watch.wait(10)
     # An answer that forgets says "airflow" as soon as the end of the work is not among its own samples.
     assert codes[0] == "compute_load" and codes[-4:] == ["recent_load"] * 4
+
+
+def test_a_server_gpu_at_its_usual_temperature_is_not_hot(sim):
+    """71 °C on an H100 is 15 °C below what it may reach, and normal: `why` and the verdict of `whirr` agree."""
+    gpu = sim("training,start=300", "why", "--json", gpus=1).json()["gpus"][0]
+    assert gpu["activity"]["symptoms"] == [] and "normal for this work" in gpu["answer"], gpu["answer"]
+    assert "nothing unusual" in sim("training,start=300", gpus=1).out
+
+
+def test_many_processes_of_one_program_are_counted(sim):
+    gpu = sim("crowd", "why", "--json", gpus=1).json()["gpus"][0]
+    assert "processes of python3 (svc-embed, container embeddings) are sharing it" in gpu["answer"], gpu["answer"]

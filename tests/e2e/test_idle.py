@@ -137,6 +137,31 @@ def test_a_busy_gpu_has_no_audit_and_without_idle_there_is_none(sim):
     assert sim("training", "why", "--json", gpus=1).json()["gpus"][0]["idle"] is None
 
 
+def test_equal_gpus_share_a_line(sim):
+    out = sim("night", "why", "--idle", gpus=8, COLUMNS="80").out
+    lines = out.splitlines()
+    assert len(lines) <= 12, out
+    groups = [line for line in lines if " are idle at " in line]
+    assert len(groups) == 1 and "GPUs " in groups[0] and "nothing found that keeps them from" in groups[0], out
+    busy = sim("training,start=300", "why", "--idle", gpus=8).out
+    assert "GPUs 0-7 are busy: look again when they are idle." in busy and "saturated" not in busy
+
+
+def test_why_and_its_audit_blame_the_same(sim):
+    """A desktop with a forgotten notebook: the displays pin the memory clock alone, the notebook raises both."""
+    why = sim("held-context", "why", "--json").json()["gpus"][0]
+    assert why["causes"][0]["code"] == "context_held" and "refresh rate" not in " ".join(why["suggestions"])
+    audit = sim("held-context", "why", "--idle", "--json").json()["gpus"][0]["idle"]["keeps_from_idling"]
+    assert why["causes"][0]["pid"] in [f["pid"] for f in audit]
+
+
+def test_a_memory_clock_that_never_falls_is_no_cause(sim):
+    """HBM has one clock: a GPU that idles as it should is not said to be kept from it."""
+    gpu = sim("night", "why", "--idle", "--json", gpus=4).json()["gpus"][3]
+    assert gpu["activity"]["code"] == "idle" and gpu["idle"]["keeps_from_idling"] == []
+    assert "memory_clock" in [f["code"] for f in gpu["idle"]["also"]]
+
+
 def test_idle_is_about_now(whirr):
     result = whirr("why", "--idle", "--at", "-2h")
     assert result.code == 2 and "--idle can't be combined with --at or --since" in result.err

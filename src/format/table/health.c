@@ -64,10 +64,11 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
 static void limits(struct buf *out, const struct page *page, const struct health_basis *basis, size_t count)
 {
     if (!basis->remembered && !basis->watched_since.ms && count)
-        page_wrap(out, page, INK_FAINT,
-                  "One look: what must last to count (slowdowns, heat, a narrow link, a stopped fan), PCIe errors, and what "
-                  "happened before and came back after a reset, only a running `whirr serve` can know.",
-                  0, 0);
+        page_wrap(
+            out, page, INK_FAINT,
+            "This was a single look. Only a running `whirr serve` notices what has to last (throttling, heat, a narrow link, a "
+            "stopped fan), PCIe errors, and faults that come back after a reset.",
+            0, 0);
     if (basis->log_message[0])
         page_wrap(out, page, INK_FAINT, basis->log_message, 0, 0);
 }

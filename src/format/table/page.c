@@ -4,6 +4,7 @@
 #include "format/table/page.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -137,6 +138,26 @@ void page_bar(struct buf *out, const struct page *page, enum ink ink, struct rea
     end_ink(out, page, INK_FAINT);
 }
 
+/* A unit stays with its number. */
+static bool is_unit(struct str word)
+{
+    static const char *const units[] = {"W",   "°C",  "Hz",  "MHz", "KiB", "MiB",  "GiB",
+                                        "TiB", "rpm", "kWh", "kJ",  "C",   "MB/s", "GB/s"};
+    while (word.len && strchr(".,;:)", word.at[word.len - 1]))
+        word.len--;
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_is(word, units[i]))
+            return true;
+    return false;
+}
+
+static int width_with_unit(struct str word, struct str rest)
+{
+    struct str next;
+    bool number = word.len && word.at[word.len - 1] >= '0' && word.at[word.len - 1] <= '9';
+    return text_width(word) + (number && str_word(&rest, &next) && is_unit(next) ? 1 + text_width(next) : 0);
+}
+
 void page_wrap(struct buf *out, const struct page *page, enum ink ink, const char *text, int indent, int used)
 {
     struct str rest = str_from(text), word;
@@ -144,7 +165,7 @@ void page_wrap(struct buf *out, const struct page *page, enum ink ink, const cha
     begin_ink(out, page, ink);
     while (str_word(&rest, &word)) {
         int columns = text_width(word);
-        if (!first && page->width > 0 && used + 1 + columns > page->width) {
+        if (!first && page->width > 0 && used + 1 + width_with_unit(word, rest) > page->width) {
             end_ink(out, page, ink);
             buf_printf(out, "\n%*s", indent, "");
             begin_ink(out, page, ink);

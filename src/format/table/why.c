@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 #include "insight/why/rest.h"
@@ -117,21 +118,6 @@ static void audit_lines(struct buf *out, const struct page *page, const struct r
     }
     for (size_t i = 0; i < a->suggestion_count; i++)
         labelled(out, page, i == 0 ? "Do" : "", INK_PLAIN, command_for(page, a->suggestions[i], line));
-}
-
-void table_idle(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only)
-{
-    simulated_label(out, page, s);
-    if (!why->gpu_count)
-        page_wrap(out, page, INK_STRONG, why->answer, 0, 0);
-    for (size_t i = 0; i < why->gpu_count; i++) {
-        const struct why_part *part = &why->gpus[i];
-        if (only != ALL_GPUS && only != (int)i)
-            continue;
-        mark(out, page, part);
-        page_wrap(out, page, INK_STRONG, part->rest.looked ? part->rest.answer : part->answer, 2, 2);
-        audit_lines(out, page, &part->rest, true);
-    }
 }
 
 /* ---- with -v: everything ---- */
@@ -256,8 +242,9 @@ static void group_title(const struct why *why, const unsigned *of, unsigned g, s
     }
 }
 
+/* roomy: there are enough lines for one that goes on in the next; else it is cut. */
 static void group_line(struct buf *out, const struct page *page, const struct why_part *part, size_t count, const char *title,
-                       int width)
+                       int width, bool roomy)
 {
     const struct why_brief *b = &part->brief;
     char line[2 * WHY_BRIEF_SIZE + 8];
@@ -266,6 +253,10 @@ static void group_line(struct buf *out, const struct page *page, const struct wh
     mark(out, page, part);
     page_cell(out, page, INK_STRONG, LEFT, title, width);
     buf_text(out, "  ");
+    if (roomy) {
+        page_wrap(out, page, INK_PLAIN, line, width + 4, width + 4);
+        return;
+    }
     page_fit(out, page, str_from(line), page->width ? MAX_OF(page->width - width - 4, 20) : 0);
     buf_char(out, '\n');
 }
@@ -297,10 +288,111 @@ static void other_gpus(struct buf *out, const struct page *page, const struct wh
         groups[worst].shown = true;
         left -= groups[worst].count;
         group_title(why, of, (unsigned)worst, groups[worst].count, title, sizeof title);
-        group_line(out, page, &why->gpus[groups[worst].first], groups[worst].count, title, MIN_OF(width, 24));
+        group_line(out, page, &why->gpus[groups[worst].first], groups[worst].count, title, MIN_OF(width, 24), 2 * count <= lines);
     }
     if (left)
         buf_printf(out, "  and %zu more\n", left);
+}
+
+/* ---- the idle audit of all GPUs ---- */
+
+static bool same_audit(const struct why_part *a, const struct why_part *b)
+{
+    const struct rest_audit *x = &a->rest, *y = &b->rest;
+    bool same = strcmp(rest_state_words(a->activity.code), rest_state_words(b->activity.code)) == 0 &&
+                a->brief.trouble == b->brief.trouble && a->usual.idle_power_mw.state != READING_OK &&
+                b->usual.idle_power_mw.state != READING_OK && x->looked && y->looked && x->count == y->count &&
+                x->ruled_out == y->ruled_out && x->hidden == y->hidden && x->suggestion_count == y->suggestion_count;
+    for (size_t i = 0; same && i < x->count; i++)
+        same = x->findings[i].keeps == y->findings[i].keeps && strcmp(x->findings[i].text, y->findings[i].text) == 0;
+    for (size_t i = 0; same && i < x->suggestion_count; i++)
+        same = strcmp(x->suggestions[i], y->suggestions[i]) == 0;
+    return same;
+}
+
+/* "GPUs 1-3 are idle at 68-70 W; nothing found that keeps them from idling." */
+static void group_answer(const struct snapshot *s, const struct why *why, const unsigned *of, unsigned g, size_t count, char *out,
+                         size_t size)
+{
+    const struct why_part *first = NULL;
+    int64_t least = INT64_MAX, most = 0, power;
+    char title[64], watts[48] = "";
+    for (size_t i = 0; i < why->gpu_count; i++) {
+        if (of[i] != g)
+            continue;
+        first = first ? first : &why->gpus[i];
+        if (i < s->gpu_count && reading_get(s->gpus[i].power_mw, &power)) {
+            least = MIN_OF(least, words_whole(power, 1000));
+            most = MAX_OF(most, words_whole(power, 1000));
+        }
+    }
+    bool busy = rest_is_busy(first->activity.code);
+    bool kept = first->rest.count && first->rest.findings[0].keeps;
+    bool quiet = first->activity.code == ACTIVITY_IDLE && !kept;
+    if (!busy && least < most)
+        snprintf(watts, sizeof watts, " at %lld to %lld W", (long long)least, (long long)most);
+    else if (!busy && least == most)
+        snprintf(watts, sizeof watts, " at %lld W", (long long)most);
+    group_title(why, of, g, count, title, sizeof title);
+    snprintf(out, size, "%s are %s%s%s.", title, rest_state_words(first->activity.code), watts,
+             busy    ? ": look again when they are idle"
+             : quiet ? "; nothing found that keeps them from idling"
+                     : "");
+}
+
+static void idle_groups(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, bool whole)
+{
+    AUTO_FREE unsigned *of = calloc(why->gpu_count, sizeof *of);
+    char text[WHY_TEXT_SIZE];
+    if (!of) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < why->gpu_count; i++) {
+        of[i] = (unsigned)i;
+        for (size_t k = i; k-- > 0;)
+            if (same_audit(&why->gpus[k], &why->gpus[i]))
+                of[i] = of[k];
+    }
+    for (size_t i = 0; i < why->gpu_count; i++) {
+        const struct why_part *part = &why->gpus[i];
+        size_t count = 0;
+        for (size_t k = 0; k < why->gpu_count; k++)
+            count += of[k] == (unsigned)i;
+        if (!count)
+            continue;
+        mark(out, page, part);
+        if (count > 1)
+            group_answer(s, why, of, (unsigned)i, count, text, sizeof text);
+        else
+            snprintf(text, sizeof text, "%s", part->rest.looked ? part->rest.answer : part->answer);
+        page_wrap(out, page, INK_STRONG, text, 2, 2);
+        audit_lines(out, page, &part->rest, whole);
+    }
+}
+
+void table_idle(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only)
+{
+    size_t start = out->len;
+    simulated_label(out, page, s);
+    if (!why->gpu_count)
+        page_wrap(out, page, INK_STRONG, why->answer, 0, 0);
+    if (only != ALL_GPUS && only < (int)why->gpu_count) {
+        const struct why_part *part = &why->gpus[only];
+        mark(out, page, part);
+        page_wrap(out, page, INK_STRONG, part->rest.looked ? part->rest.answer : part->answer, 2, 2);
+        audit_lines(out, page, &part->rest, true);
+        return;
+    }
+    size_t body = out->len;
+    idle_groups(out, page, s, why, true);
+    if (why->gpu_count < 2 || lines_of(out, start) <= LINES_MOST)
+        return;
+    /* Causes alone; the rest is one command away. */
+    out->len = body;
+    idle_groups(out, page, s, why, false);
+    page_ink(out, page, INK_FAINT, STR("all of one GPU: whirr why --idle --gpu 0"));
+    buf_char(out, '\n');
 }
 
 static void hints(struct buf *out, const struct page *page, const struct why *why, bool one, const char *command)

@@ -247,7 +247,8 @@ static bool is_hot(const struct snapshot *now, const struct gpu *gpu, const stru
         memory >=
             (reading_get(gpu->temp_memory_limit_mdegc, &limit) && limit > 0 ? limit - HEAT_LIMIT_MARGIN : (int64_t)MEMORY_HOT_FROM))
         return true;
-    int64_t from = reading_get(heat_margin(gpu), &margin) ? temp + margin - HEAT_HOT_MARGIN : (int64_t)HEAT_HOT_FROM;
+    int64_t from = reading_get(heat_margin(gpu), &margin) ? MAX_OF(temp + margin - HEAT_HOT_MARGIN, (int64_t)HEAT_HOT_LEAST)
+                                                          : (int64_t)HEAT_HOT_FROM;
     return temp >= from - 3000 && temp > 0 && lately(now, past, false, from);
 }
 

@@ -28,7 +28,7 @@ enum heat_level heat_level(const struct gpu *gpu)
     bool limited = margin.state == READING_OK;
     if (limited && margin.value <= HEAT_LIMIT_MARGIN)
         return HEAT_LIMIT;
-    if (limited ? margin.value <= HEAT_HOT_MARGIN : temp >= HEAT_HOT_FROM)
+    if (limited ? margin.value <= HEAT_HOT_MARGIN && temp >= HEAT_HOT_LEAST : temp >= HEAT_HOT_FROM)
         return HEAT_HOT;
     return temp >= HEAT_WARM_FROM ? HEAT_WARM : temp < HEAT_COOL_BELOW ? HEAT_COOL : HEAT_LUKEWARM;
 }

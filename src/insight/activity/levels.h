@@ -25,6 +25,7 @@ enum {
     HEAT_SUSPECT_FROM = 57000, /* of an idle card whose fan works against it */
     HEAT_HOT_FROM = 80000,
     HEAT_HOT_MARGIN = 15000,
+    HEAT_HOT_LEAST = 75000, /* cooler than this nobody calls hot, however low the limit */
     HEAT_LIMIT_MARGIN = 5000,
     FAN_NEEDED_FROM = 70000, /* fans that rest on purpose start below this */
     MEMORY_HOT_FROM = 95000, /* where the card gives no limit */

@@ -8,12 +8,26 @@
 
 /* ---- who is doing what ---- */
 
+/* Whether all that compute on the GPU are the same program of the same user: servers that were started many times. */
+static bool are_alike(const struct facts *f, const char *who)
+{
+    char other[NAME_WORDS];
+    for (size_t i = 0; i < f->gpu->process_count; i++)
+        if (f->gpu->processes[i].type != PROCESS_GRAPHICS && strcmp(words_who(&f->gpu->processes[i], other), who) != 0)
+            return false;
+    return true;
+}
+
 static void say_several(struct say *s, const struct facts *f)
 {
     const struct workers *w = &f->workers;
     char first[NAME_WORDS], second[NAME_WORDS];
     words_who(w->first, first);
     words_who(w->second, second);
+    if (w->count > 2 && !w->suspected && are_alike(f, first)) {
+        say(s, "%zu processes of %s %s sharing it", w->count, first, are(f));
+        return;
+    }
     if (strcmp(first, second) == 0) { /* two workers of one job */
         words_process(w->first, first);
         words_process(w->second, second);

@@ -158,6 +158,9 @@ static void rule_display(const struct facts *f, struct why_part *part)
     bool stirred = f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED ||
                    f->activity.code == ACTIVITY_KEPT_FROM_IDLING;
     struct cause_draft d;
+    /* Displays pin the memory clock alone; a context that computes raises both. */
+    if (f->clocks_high && f->workers.holder && f->workers.holder->type != PROCESS_GRAPHICS && !words_draws(f->workers.holder))
+        return;
     if (!stirred || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
         return;

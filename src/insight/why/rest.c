@@ -145,7 +145,8 @@ static void audit_displays(struct rest_audit *a, const struct gpu_rest *r, bool 
     }
 }
 
-static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu, const struct usual *u)
+/* A clock that never falls, as that of HBM, is no cause of a GPU that idles as it should: *keeps. True: it is at its top. */
+static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu, const struct usual *u, bool keeps)
 {
     int64_t clock, most;
     if (!reading_get(gpu->clock_memory_khz, &clock) || !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0)
@@ -153,7 +154,7 @@ static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu, cons
     a->ruled_out |= 1u << REST_MEMORY_CLOCK;
     if (clock * 10 < most * 9)
         return false;
-    struct rest_finding *f = add(a, REST_MEMORY_CLOCK, true, 0);
+    struct rest_finding *f = add(a, REST_MEMORY_CLOCK, keeps, 0);
     if (!f)
         return true;
     struct say s = SAY(f->text);
@@ -282,15 +283,26 @@ static bool rests(const struct activity *a)
     return a->code == ACTIVITY_IDLE || a->code == ACTIVITY_KEPT_FROM_IDLING || a->code == ACTIVITY_ASLEEP;
 }
 
+const char *rest_state_words(enum activity_code code)
+{
+    return code == ACTIVITY_SATURATED ? "busy" : code == ACTIVITY_UNKNOWN ? "in an unknown state" : activity_code_words(code);
+}
+
+bool rest_is_busy(enum activity_code code)
+{
+    return code == ACTIVITY_LIGHTLY_LOADED || code == ACTIVITY_BUSY || code == ACTIVITY_SATURATED;
+}
+
 static void answer(struct rest_audit *a, const struct why_part *part, const struct gpu *gpu)
 {
     int64_t power, usual;
     char name[SHORT_WORDS];
     bool kept = a->count && a->findings[0].keeps;
     struct say s = SAY(a->answer);
-    say(&s, "%s is %s", words_gpu(gpu, true, name), activity_code_words(part->activity.code));
+    say(&s, "%s is %s", words_gpu(gpu, true, name), rest_state_words(part->activity.code));
     if (!rests(&part->activity)) {
-        say(&s, ": look again when it is idle");
+        if (rest_is_busy(part->activity.code))
+            say(&s, ": look again when it is idle");
         say_stop(&s);
         return;
     }
@@ -326,7 +338,9 @@ void why_audit(struct why *why, const struct snapshot *now, const struct gpu_res
         if (!a->looked)
             continue;
         if (rests(&why->gpus[i].activity)) {
-            bool pinned = audit_memory_clock(a, gpu, u);
+            bool falls = u->at_low_clock.clock_khz > 0;
+            bool pinned = audit_memory_clock(
+                a, gpu, u, why->gpus[i].activity.code != ACTIVITY_IDLE || u->idle_excess || falls || any_display(r));
             audit_processes(a, gpu, u);
             audit_video(a, gpu);
             if (r->looked) {

@@ -12,5 +12,7 @@ void why_audit(struct why *why, const struct snapshot *now, const struct gpu_res
 /* Whether somebody should look: an idle GPU draws more than its baseline. */
 bool why_wants_audit(const struct why *why);
 
-const char *rest_code_name(enum rest_code code);  /* "memory_clock" */
-const char *rest_code_words(enum rest_code code); /* "memory clock" */
+const char *rest_code_name(enum rest_code code);       /* "memory_clock" */
+const char *rest_code_words(enum rest_code code);      /* "memory clock" */
+const char *rest_state_words(enum activity_code code); /* "kept from idling", "busy" */
+bool rest_is_busy(enum activity_code code);            /* there is nothing to audit while it works */

@@ -97,6 +97,9 @@ static void words_are_wrapped_behind_the_indent(void **state)
     AUTO_BUF struct buf longer = BUF(1000);
     page_wrap(&longer, &plain, INK_PLAIN, "averyveryverylongwordindeed x", 2, 0);
     ASSERT_TEXT(longer, "averyveryverylongwordindeed\n  x\n");
+    AUTO_BUF struct buf units = BUF(1000); /* a number keeps its unit */
+    page_wrap(&units, &plain, INK_PLAIN, "it draws about 319 W, at 71 °C.", 0, 0);
+    ASSERT_TEXT(units, "it draws about\n319 W, at 71 °C.\n");
 }
 
 static void numbers_are_short_and_absent_ones_a_dash(void **state)
