@@ -46,7 +46,7 @@ enum config_notify_type {
     CONFIG_NOTIFY_MQTT,
 };
 enum config_notify_tls { CONFIG_NOTIFY_TLS_REQUIRED, CONFIG_NOTIFY_TLS_NONE };
-enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_OTLP };
+enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_REMOTE_WRITE_2, CONFIG_PUSH_OTLP };
 enum config_severity { CONFIG_SEVERITY_INFO, CONFIG_SEVERITY_WARNING, CONFIG_SEVERITY_CRITICAL };
 
 struct config_list {

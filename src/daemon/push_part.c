@@ -44,7 +44,8 @@ static void open_sender(struct push_part *p, const struct part_host *host, const
             str_copy(name, sizeof name, str_from(host->config->metrics.labels.pairs[i].value));
     if (!name[0])
         gethostname(name, sizeof name - 1);
-    const struct push_setup setup = {.env = host->env, .folder = folder, .host = name, .say = say};
+    const struct push_setup setup = {
+        .env = host->env, .folder = folder, .host = name, .started = clock_wall(host->env->clock), .say = say};
     struct push_sender *sender = push_sender_new(&setup, settings, &err);
     if (!sender) {
         log_error("metrics are not pushed", LOG_TEXT("push", settings->entry.name), LOG_TEXT("error", err.text));

@@ -75,7 +75,7 @@ void pb_text(struct buf *out, unsigned field, const char *text)
     pb_bytes(out, field, str_from(text));
 }
 
-static bool take_varint(struct str *rest, uint64_t *ret)
+bool pb_take_varint(struct str *rest, uint64_t *ret)
 {
     *ret = 0;
     for (unsigned shift = 0; shift < 64 && rest->len; shift += 7) {
@@ -102,7 +102,7 @@ static bool take_fixed(struct str *rest, size_t size, uint64_t *ret)
 static bool take_bytes(struct str *rest, struct str *ret)
 {
     uint64_t len;
-    if (!take_varint(rest, &len) || len > rest->len)
+    if (!pb_take_varint(rest, &len) || len > rest->len)
         return false;
     *ret = (struct str){rest->at, (size_t)len};
     *rest = (struct str){rest->at + len, rest->len - (size_t)len};
@@ -115,12 +115,12 @@ int pb_next(struct str *rest, struct pb_field *ret)
     *ret = (struct pb_field){0};
     if (!rest->len)
         return 0;
-    if (!take_varint(rest, &key) || key >> 3 == 0 || key >> 3 > 0x1fffffff)
+    if (!pb_take_varint(rest, &key) || key >> 3 == 0 || key >> 3 > 0x1fffffff)
         return -EBADMSG;
     ret->number = (unsigned)(key >> 3);
     bool fine = false;
     switch (key & 7) {
-    case WIRE_VARINT: fine = take_varint(rest, &ret->value); break;
+    case WIRE_VARINT: fine = pb_take_varint(rest, &ret->value); break;
     case WIRE_64: fine = take_fixed(rest, 8, &ret->value); break;
     case WIRE_32: fine = take_fixed(rest, 4, &ret->value); break;
     case WIRE_BYTES: fine = take_bytes(rest, &ret->bytes); break;

@@ -24,6 +24,9 @@ void pb_begin(struct buf *out, unsigned field, size_t len);
 
 /* ---- reading ---- */
 
+/* Cuts a number off, as packed fields hold them one behind the other; false: there is none. */
+bool pb_take_varint(struct str *rest, uint64_t *ret);
+
 struct pb_field {
     unsigned number;
     uint64_t value;   /* of a varint, or the bits of a fixed one */

@@ -20,7 +20,8 @@ struct push_line {
     struct str series; /* name{labels}, as it stands there: its identity */
     double value;
     bool counter;
-    bool stale; /* it has ended: a marker instead of a value */
+    struct str help; /* what its family says of itself */
+    bool stale;      /* it has ended: a marker instead of a value */
 };
 
 struct push_scrape {
@@ -55,16 +56,28 @@ bool push_labels_read(struct push_labels *l, struct str series, struct str job, 
 
 struct push_identity {
     const char *job, *instance, *host;
+    struct wall started; /* of this program, and with it its own counters; ms 0: not known */
 };
 
 /* Prometheus remote write 1.0: a WriteRequest, not compressed. `count` lines, all at one time. */
 void push_remote_write(struct buf *out, const struct push_line *lines, size_t count, struct wall at,
                        const struct push_identity *who);
+/* The same as 2.0: texts once, with metadata. */
+void push_remote_write_2(struct buf *out, const struct push_line *lines, size_t count, struct wall at,
+                         const struct push_identity *who);
+/* A request of 2.0, not compressed, as one of 1.0: without metadata. 0, -EBADMSG or -ENOMEM. */
+int push_back_to_1(struct buf *out, struct str plain);
+/* Whether a compressed request is one of 2.0: by its first byte, the key of a symbol. */
+bool push_is_2(struct str packed);
+/* The bits of a value, or of Prometheus' sign that a series has ended. */
+uint64_t push_bits(const struct push_line *line);
 /* OTLP/HTTP as JSON: hardware by the conventions hw.*, everything else under its own name. */
 void push_otlp(struct buf *out, const struct push_line *lines, size_t count, struct wall at, const struct push_identity *who);
 
 /* Snappy's block format. */
 void push_snappy(struct buf *out, struct str plain);
+/* What push_snappy() has written, as it was. 0, -EBADMSG or -ENOMEM. */
+int push_unsnappy(struct buf *out, struct str packed);
 
 /* The time to send with: never before the last one by a few seconds (a clock that was set a little back must not break the order of
  * a series); a clock that was set back further tells the truth, and the other side decides. */

@@ -26,6 +26,14 @@ static bool read_line(struct str line, struct push_line *ret)
     return str_to_double((struct str){space + 1, line.len - ret->series.len - 1}, &ret->value);
 }
 
+/* "# HELP NAME TEXT"; backslashes stay as they are: a text for people. */
+static struct str help_of(struct str line)
+{
+    struct str name;
+    line = (struct str){line.at + 7, line.len - 7};
+    return str_cut(&line, ' ', &name) ? line : (struct str){0};
+}
+
 int push_scrape_init(struct push_scrape *s, struct str text, struct wall at)
 {
     *s = (struct push_scrape){.at = at, .text = malloc(text.len + 1)};
@@ -38,11 +46,15 @@ int push_scrape_init(struct push_scrape *s, struct str text, struct wall at)
     s->text[text.len] = '\0';
     struct str rest = {s->text, text.len}, line;
     bool counter = false;
+    struct str help = {0};
     while (rest.len && str_cut(&rest, '\n', &line)) {
+        if (str_starts(line, "# HELP "))
+            help = help_of(line);
         if (str_starts(line, "# TYPE "))
             counter = str_ends(line, " counter");
         if (!line.len || line.at[0] == '#' || !read_line(line, &s->lines[s->count]))
             continue;
+        s->lines[s->count].help = help;
         s->lines[s->count++].counter = counter;
     }
     return 0;

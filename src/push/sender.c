@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sends the queue in order. 2xx: sent. 429 and 5xx, or nobody there: again later, as Retry-After says or with growing pauses. Other
- * answers are a no for good: the request is dropped and counted, and the next one has its chance.
+ * answers are a no for good: the request is dropped and counted, and the next one has its chance. Who does not know remote
+ * write 2.0 says so with 415, or with a success that does not say how many samples were written: it gets 1.0 from then on.
  */
 #include "push/sender.h"
 
@@ -36,10 +37,11 @@ struct push_sender {
     struct push_setup setup;
     char name[PUSH_NAME_SIZE], url[2048], job[128], instance[128], host[128];
     bool otlp;
+    bool version_2; /* of remote write, as it was asked for */
     size_t batch;
     int64_t timeout_ms;
     char header_text[HEADERS_MAX][HEADER_SIZE];
-    const char *headers[HEADERS_MAX + 8];
+    size_t header_count;
     struct mailbox *mail;
     _Atomic bool stop, give_up, ended;
     pthread_t thread;
@@ -52,6 +54,7 @@ struct push_sender {
     uint32_t failures;
     uint64_t seed;
     bool disk_fails;
+    bool took_2, only_1; /* the other side has taken a request of 2.0; it knows 1.0 alone */
     /* For others to look at */
     pthread_mutex_t lock;
     struct push_stats stats;
@@ -89,14 +92,14 @@ static void publish(struct push_sender *p)
 
 static void encode(struct push_sender *p, const struct push_line *lines, size_t count, struct wall at)
 {
-    const struct push_identity who = {p->job, p->instance, p->host};
+    const struct push_identity who = {p->job, p->instance, p->host, p->setup.started};
     AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
     AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
     struct error err = {0};
     if (p->otlp)
         push_otlp(&body, lines, count, at, &who);
     else {
-        push_remote_write(&plain, lines, count, at, &who);
+        (p->version_2 && !p->only_1 ? push_remote_write_2 : push_remote_write)(&plain, lines, count, at, &who);
         push_snappy(&body, buf_view(&plain));
     }
     if (plain.failed || body.failed) {
@@ -167,19 +170,69 @@ static int64_t pause_after(struct push_sender *p, int64_t asked_ms)
     return MAX_OF(pause, asked_ms);
 }
 
-static int post(struct push_sender *p, struct buf *body, struct buf *answer, int64_t *retry_after_ms, struct error *err)
+/* A request as it waits in the queue, and how to send it: the queue may be of an earlier run with other settings. */
+struct push_request {
+    struct buf body;
+    bool version_2;
+    uint32_t samples;
+};
+
+/* What waits as 2.0 for somebody who only knows 1.0 is written anew. */
+static int prepare(const struct push_sender *p, struct push_request *r)
 {
+    AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
+    AUTO_BUF struct buf old = BUF(PUSH_BODY_MAX);
+    r->version_2 = !p->otlp && push_is_2(buf_view(&r->body));
+    if (!r->version_2 || !p->only_1)
+        return 0;
+    int rc = push_unsnappy(&plain, buf_view(&r->body));
+    if (rc == 0)
+        rc = push_back_to_1(&old, buf_view(&plain));
+    if (rc < 0)
+        return rc;
+    r->version_2 = false;
+    r->body.len = 0;
+    push_snappy(&r->body, buf_view(&old));
+    return r->body.failed ? -ENOMEM : 0;
+}
+
+static int post(struct push_sender *p, const struct push_request *r, struct buf *answer, struct buf *reply_headers,
+                int64_t *retry_after_ms, struct error *err)
+{
+    const char *headers[HEADERS_MAX + 3] = {0};
+    size_t count = 0;
+    if (!p->otlp) {
+        headers[count++] = "Content-Encoding: snappy";
+        headers[count++] = r->version_2 ? "X-Prometheus-Remote-Write-Version: 2.0.0" : "X-Prometheus-Remote-Write-Version: 0.1.0";
+    }
+    for (size_t i = 0; i < p->header_count; i++)
+        headers[count++] = p->header_text[i];
+    const char *type = p->otlp        ? "application/json"
+                       : r->version_2 ? "application/x-protobuf;proto=io.prometheus.write.v2.Request"
+                                      : "application/x-protobuf";
     const struct http_request request = {.method = "POST",
                                          .url = p->url,
-                                         .body = buf_view(body).at,
-                                         .body_len = body->len,
-                                         .content_type = p->otlp ? "application/json" : "application/x-protobuf",
-                                         .headers = p->headers,
+                                         .body = buf_view(&r->body).at,
+                                         .body_len = r->body.len,
+                                         .content_type = type,
+                                         .headers = headers,
                                          .timeout_ms = p->timeout_ms,
                                          .secret_url = true,
+                                         .reply_headers = reply_headers,
                                          .retry_after_ms = retry_after_ms,
                                          .cancel = &p->give_up};
     return http_call(p->setup.env, &request, answer, err);
+}
+
+/* Whether the answer to a request of 2.0 is that of somebody who only knows 1.0: such a one cannot read it (400), says so (415), or
+ * takes it for an empty request of 1.0. */
+static bool knows_only_1(const struct push_sender *p, const struct push_request *r, int status, const struct buf *reply_headers)
+{
+    if (!r->version_2)
+        return false;
+    if (status >= 200 && status < 300)
+        return !strcasestr(reply_headers->len ? reply_headers->at : "", "X-Prometheus-Remote-Write-Samples-Written:");
+    return status == 415 || (status == 400 && !p->took_2);
 }
 
 /* What the other side said, in one line. */
@@ -213,21 +266,37 @@ static void settle(struct push_sender *p, enum push_outcome outcome, uint32_t sa
         say(p, LOG_WARNING, "push %s: cannot send, retrying in %.1f s: %s", p->name, (double)pause_ms / MS_PER_S, error);
 }
 
+static void cleanup_request(struct push_request *r)
+{
+    buf_done(&r->body);
+}
+
 /* True: the next one may be tried at once. */
 static bool send_first(struct push_sender *p)
 {
-    AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
+    struct push_request request __attribute__((cleanup(cleanup_request))) = {.body = BUF(PUSH_BODY_MAX)};
     AUTO_BUF struct buf answer = BUF(64 << 10);
+    AUTO_BUF struct buf reply_headers = BUF(64 << 10);
     struct error err = {0};
     char text[PUSH_ERROR_SIZE];
-    uint32_t samples = 0;
     int64_t retry_after_ms = 0, pause_ms = 0;
-    if (!push_queue_first(p->queue, &body, &samples))
+    if (!push_queue_first(p->queue, &request.body, &request.samples))
         return false;
-    int status = post(p, &body, &answer, &retry_after_ms, &err);
+    int status = prepare(p, &request);
+    if (status < 0) {
+        error_set(&err, status, "this request cannot be read: %s", strerror(-status));
+        status = 400; /* nobody will ever take it */
+    } else
+        status = post(p, &request, &answer, &reply_headers, &retry_after_ms, &err);
+    if (knows_only_1(p, &request, status, &reply_headers)) {
+        p->only_1 = true;
+        say(p, LOG_WARNING, "push %s: the other side does not know remote write 2.0, sending 1.0", p->name);
+        return true; /* the same one, now */
+    }
     enum push_outcome outcome = judge(status);
     if (outcome == CANCELLED)
         return false;
+    p->took_2 |= outcome == SENT && request.version_2;
     explain(status, &answer, &err, text, sizeof text);
     if (outcome == LATER) {
         p->failures++;
@@ -236,7 +305,7 @@ static bool send_first(struct push_sender *p)
     } else {
         push_queue_drop_first(p->queue);
     }
-    settle(p, outcome, samples, text, pause_ms);
+    settle(p, outcome, request.samples, text, pause_ms);
     if (outcome != LATER)
         p->failures = 0;
     publish(p);
@@ -286,15 +355,9 @@ static void *live(void *arg)
 
 static void set_headers(struct push_sender *p, const struct config_push *settings)
 {
-    size_t count = 0, own = 0;
-    if (!p->otlp) {
-        p->headers[count++] = "Content-Encoding: snappy";
-        p->headers[count++] = "X-Prometheus-Remote-Write-Version: 0.1.0";
-    }
-    for (size_t i = 0; i < settings->headers.count && own < HEADERS_MAX; i++, own++) {
-        snprintf(p->header_text[own], HEADER_SIZE, "%s: %s", settings->headers.pairs[i].key, settings->headers.pairs[i].value);
-        p->headers[count++] = p->header_text[own];
-    }
+    for (size_t i = 0; i < settings->headers.count && p->header_count < HEADERS_MAX; i++)
+        snprintf(p->header_text[p->header_count++], HEADER_SIZE, "%s: %s", settings->headers.pairs[i].key,
+                 settings->headers.pairs[i].value);
 }
 
 static void set_folder(const struct push_sender *p, char *path, size_t size)
@@ -324,6 +387,7 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     str_copy(p->host, sizeof p->host, str_from(setup->host));
     str_copy(p->instance, sizeof p->instance, str_from(settings->instance[0] ? settings->instance : setup->host));
     p->otlp = settings->protocol == CONFIG_PUSH_OTLP;
+    p->version_2 = settings->protocol == CONFIG_PUSH_REMOTE_WRITE_2;
     p->batch = (size_t)settings->batch;
     p->timeout_ms = settings->timeout_ms;
     p->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;

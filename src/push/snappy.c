@@ -7,7 +7,10 @@
  * Each block of 64 KiB is compressed on its own, so that a distance always fits into two bytes. A table remembers where each four
  * bytes were seen last; metrics repeat their labels, and that is enough to find them.
  */
+#include <errno.h>
+
 #include "base/cleanup.h"
+#include "net/protobuf.h"
 #include "push/push.h"
 
 enum { BLOCK = 65536, HASH_BITS = 13, HASH_SIZE = 1 << HASH_BITS, MATCH_MIN = 4, COPY_MAX = 64, LITERAL_MAX = 65536 };
@@ -72,13 +75,56 @@ static void put_block(struct buf *out, const unsigned char *block, size_t len)
 
 void push_snappy(struct buf *out, struct str plain)
 {
-    char head[10];
-    size_t head_len = 0;
-    uint64_t rest = plain.len;
-    for (; rest >= 0x80; rest >>= 7)
-        head[head_len++] = (char)(rest | 0x80);
-    head[head_len++] = (char)rest;
-    buf_add(out, head, head_len);
+    pb_varint(out, plain.len); /* the length is written in the same way */
     for (size_t at = 0; at < plain.len; at += BLOCK)
         put_block(out, (const unsigned char *)plain.at + at, MIN_OF(plain.len - at, (size_t)BLOCK));
+}
+
+/* ---- and back: only what push_snappy() writes ---- */
+
+static bool take_literal(struct str *rest, unsigned tag, struct buf *out)
+{
+    size_t len = tag >> 2, extra = len < LITERAL_SHORT ? 0 : len == LITERAL_ONE_BYTE ? 1 : 2;
+    if (len > LITERAL_TWO_BYTES || rest->len < extra)
+        return false;
+    if (extra) {
+        len = (unsigned char)rest->at[0];
+        if (extra == 2)
+            len |= (size_t)(unsigned char)rest->at[1] << 8;
+        *rest = (struct str){rest->at + extra, rest->len - extra};
+    }
+    if (rest->len < ++len)
+        return false;
+    buf_add(out, rest->at, len);
+    *rest = (struct str){rest->at + len, rest->len - len};
+    return true;
+}
+
+static bool take_copy(struct str *rest, unsigned tag, size_t begin, struct buf *out)
+{
+    size_t len = (tag >> 2) + 1;
+    if ((tag & 3) != TAG_COPY_2 || rest->len < 2)
+        return false;
+    size_t distance = (unsigned char)rest->at[0] | (size_t)(unsigned char)rest->at[1] << 8;
+    *rest = (struct str){rest->at + 2, rest->len - 2};
+    if (!distance || distance > out->len - begin)
+        return false;
+    for (size_t i = 0; i < len && !out->failed; i++)
+        buf_char(out, out->at[out->len - distance]); /* one by one: it may reach into what it writes */
+    return true;
+}
+
+int push_unsnappy(struct buf *out, struct str packed)
+{
+    uint64_t whole;
+    size_t begin = out->len;
+    if (!pb_take_varint(&packed, &whole) || whole > PUSH_BODY_MAX)
+        return -EBADMSG;
+    while (packed.len && !out->failed) {
+        unsigned tag = (unsigned char)*packed.at;
+        packed = (struct str){packed.at + 1, packed.len - 1};
+        if (!((tag & 3) == TAG_LITERAL ? take_literal(&packed, tag, out) : take_copy(&packed, tag, begin, out)))
+            return -EBADMSG;
+    }
+    return out->failed ? -ENOMEM : out->len - begin == whole ? 0 : -EBADMSG;
 }

@@ -51,6 +51,55 @@ def decode(body):
     return found
 
 
+def decode_2(body):
+    """A request of remote write 2.0, by hand: [(labels, bits of the value, time, start, type, help, unit)]."""
+    snappy = pytest.importorskip("snappy")
+
+    def fields(data):
+        def varint(at):
+            value = shift = 0
+            while True:
+                value |= (data[at] & 0x7f) << shift
+                at, shift = at + 1, shift + 7
+                if data[at - 1] < 0x80:
+                    return value, at
+        at, found = 0, []
+        while at < len(data):
+            key, at = varint(at)
+            if key & 7 == 0:
+                value, at = varint(at)
+            elif key & 7 == 1:
+                value, at = int.from_bytes(data[at:at + 8], "little"), at + 8
+            else:
+                assert key & 7 == 2, key
+                size, at = varint(at)
+                value, at = data[at:at + size], at + size
+            found.append((key >> 3, value))
+        return found
+
+    def refs(data):
+        numbers, value, shift = [], 0, 0
+        for byte in data:
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                numbers.append(value)
+                value = shift = 0
+        return numbers
+    request = fields(snappy.decompress(body))
+    symbols = [value.decode() for number, value in request if number == 4]
+    assert symbols[0] == "" and len(set(symbols)) == len(symbols) and {number for number, _ in request} == {4, 5}
+    found = []
+    for series in (fields(value) for number, value in request if number == 5):
+        series = dict(series)
+        names = [symbols[r] for r in refs(series[1])]
+        labels = list(zip(names[::2], names[1::2]))
+        assert labels == sorted(labels) and all(v for _, v in labels), labels
+        sample, metadata = dict(fields(series[2])), dict(fields(series[5]))
+        found.append((dict(labels), sample[1], sample[2], sample.get(3, 0), metadata[1], symbols[metadata[3]], symbols[metadata[4]]))
+    return found
+
+
 def number(bits):
     return struct.unpack("<d", struct.pack("<Q", bits))[0]
 
@@ -76,6 +125,49 @@ def test_requests_are_what_the_specification_wants(start, tmp_path, hook):
     scraped = {line.rsplit(" ", 1)[0].split("{")[0] for line in d.get("/metrics").body.decode().splitlines() if line and line[0] != "#"}
     assert {l["__name__"] for l, _, _ in samples} >= {n for n in scraped if n.startswith("gpu_")}
     assert [number(b) for l, b, _ in samples if l["__name__"] == "gpu_devices"] == [2]
+
+
+WRITTEN = {"X-Prometheus-Remote-Write-Samples-Written": "1", "X-Prometheus-Remote-Write-Histograms-Written": "0", "X-Prometheus-Remote-Write-Exemplars-Written": "0"}
+VERSION_2 = 'protocol = "remote_write_2"'
+
+
+def test_remote_write_2_has_symbols_metadata_and_starts(start, tmp_path, hook):
+    hook.judge = lambda request: (204, WRITTEN, b"")
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/api/v1/write"), VERSION_2))
+    eventually(lambda: len(hook.requests) >= 3, explain=d.log)
+    for request in hook.requests[:3]:
+        headers = {k.lower(): v for k, v in request.headers.items()}
+        assert headers["content-type"] == "application/x-protobuf;proto=io.prometheus.write.v2.Request" and headers["content-encoding"] == "snappy"
+        assert headers["x-prometheus-remote-write-version"] == "2.0.0"
+    series = {s[0]["__name__"]: s for s in decode_2(hook.requests[1].body)}
+    labels, bits, at, begin, kind, words, unit = series["gpu_memory_total_bytes"]
+    assert labels["instance"] == "box" and number(bits) > 2**30 and (begin, kind, unit) == (0, 2, "bytes") and words and abs(at / 1000 - time.time()) < 60
+    ours = series["whirr_push_samples_sent_total"]
+    assert ours[4] == 1 and 0 < ours[3] <= ours[2] and series["gpu_energy_joules_total"][3:5] == (0, 1)
+    assert eventually(lambda: pushed(d)["samples_sent"]) and "sending 1.0" not in d.log()
+
+
+@pytest.mark.parametrize("answer", [(415, {}, b"what is this"), (400, {}, b"snappy: corrupt input"), (204, {}, b"")], ids=["415", "400", "no-count"])
+def test_who_only_knows_1_gets_1(start, tmp_path, hook, answer):
+    """Nothing of the first request is lost: the same samples come again, as 1.0, and so does everything after them."""
+    hook.judge = lambda request: answer if "v2" in request.headers.get("Content-Type", "") else (204, {}, b"")
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w"), VERSION_2))
+    eventually(lambda: len(hook.requests) >= 4, explain=d.log)
+    first, again = decode_2(hook.requests[0].body), decode(hook.requests[1].body)
+    assert [(s[0], s[1], s[2]) for s in first] == again
+    assert all(r.headers["X-Prometheus-Remote-Write-Version"] == "0.1.0" for r in hook.requests[1:])
+    assert d.log().count("does not know remote write 2.0, sending 1.0") == 1 and pushed(d)["samples_refused"] == 0
+
+
+def test_a_real_prometheus_of_before_2_gets_everything(start, tmp_path):
+    if not Prometheus.installed():
+        pytest.skip("no prometheus (tools/deps test)")
+    prometheus = Prometheus(tmp_path / "prometheus").start()
+    try:
+        d = start("--interval", "0.2", "--config", settings(tmp_path, prometheus.url + prometheus.write, VERSION_2))
+        eventually(lambda: prometheus.values('gpu_devices{instance="box"}') == [2], 60, lambda: d.log() + prometheus.log())
+    finally:
+        prometheus.stop()
 
 
 def test_series_that_end_are_marked_stale(start, tmp_path, hook):

@@ -244,10 +244,47 @@ static void without_a_disk_the_newest_wait_in_memory(void **state)
     assert_int_equal(rmdir(gone), 0);
 }
 
+/* What a receiver of 1.0 gets is byte for byte what would have been sent to it at once. */
+static void a_request_of_2_becomes_the_one_of_1(void **state)
+{
+    (void)state;
+    struct push_scrape s;
+    const struct push_identity who = {.job = "whirr", .instance = "box", .host = "box", .started = {1000}};
+    const struct wall at = {1800000000000};
+    assert_int_equal(
+        push_scrape_init(&s,
+                         STR("# HELP a_bytes Words of a\n# TYPE a_bytes gauge\na_bytes{x=\"1\",y=\"\"} 5\na_bytes{x=\"2\"} 6\n"
+                             "# HELP whirr_b_total b\n# TYPE whirr_b_total counter\nwhirr_b_total 7\n"),
+                         at),
+        0);
+    s.lines[1].stale = true;
+    AUTO_BUF struct buf first = BUF(1 << 20), second = BUF(1 << 20), packed = BUF(1 << 20), plain = BUF(1 << 20),
+                        back = BUF(1 << 20);
+    push_remote_write(&first, s.lines, s.count, at, &who);
+    push_remote_write_2(&second, s.lines, s.count, at, &who);
+    push_snappy(&packed, buf_view(&second));
+    assert_true(push_is_2(buf_view(&packed)));
+    assert_int_equal(push_unsnappy(&plain, buf_view(&packed)), 0);
+    assert_true(str_equal(buf_view(&plain), buf_view(&second)));
+    assert_int_equal(push_back_to_1(&back, buf_view(&plain)), 0);
+    assert_true(str_equal(buf_view(&back), buf_view(&first)));
+    packed.len = 0;
+    push_snappy(&packed, buf_view(&first));
+    assert_false(push_is_2(buf_view(&packed)));
+    for (size_t len = 0; len < second.len; len++) { /* cut anywhere: refused or shorter, never more than there is */
+        back.len = plain.len = packed.len = 0;
+        push_back_to_1(&back, (struct str){second.at, len});
+        push_snappy(&packed, (struct str){second.at, len});
+        assert_int_equal(push_unsnappy(&plain, (struct str){packed.at, packed.len - (packed.len > 3)}) == 0, packed.len <= 3);
+    }
+    push_scrape_done(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(lines_are_read_with_their_types),
+        TEST(a_request_of_2_becomes_the_one_of_1),
         TEST(series_that_end_are_marked_once),
         TEST(labels_are_sorted_unescaped_and_never_empty),
         TEST(nonsense_is_refused),
