@@ -361,6 +361,8 @@ void fleet_top_key(struct fleet_top *t, int key)
 void fleet_top_mouse(struct fleet_top *t, enum top_mouse what, int x, int y)
 {
     (void)x;
+    if (what == TOP_DRAG)
+        return;
     if (what != TOP_CLICK) {
         select_line(t, (int64_t)t->selected + (what == TOP_WHEEL_UP ? -3 : 3));
         return;

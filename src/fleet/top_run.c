@@ -135,6 +135,7 @@ static bool take_input(struct fleet_top *t, struct canvas *c)
         case SCREEN_WHEEL_UP: fleet_top_mouse(t, TOP_WHEEL_UP, e.x, e.y); break;
         case SCREEN_WHEEL_DOWN: fleet_top_mouse(t, TOP_WHEEL_DOWN, e.x, e.y); break;
         case SCREEN_RESIZE: resize(t, c); break;
+        case SCREEN_DRAG:
         case SCREEN_NOTHING: break;
         }
         if (t->copy[0])

@@ -164,6 +164,23 @@ static void draw_band(struct canvas *c, int x, int y, int width, int height, flo
     }
 }
 
+/* Where the plot would go on: a sign at its upper end, with the time until the memory is full where there is room. */
+static void draw_forecast(const struct top *t, struct canvas *c, size_t gpu, int x, int y, int width)
+{
+    char text[WORDS_SIZE + 16], span[WORDS_SIZE];
+    int64_t full = gpu < GPU_MAX && !t->cursor_ms ? t->badges[gpu].full_ms : 0;
+    if (full <= 0)
+        return;
+    snprintf(text, sizeof text, "%s ", words_duration(full, span));
+    int words = width_of(text), from = x + width - 1 - words;
+    bool room = width > 2 * words;
+    for (int i = from; room && i < x + width - 1; i++)
+        room = c->cells[y * c->width + i].glyph == ' ';
+    if (room)
+        canvas_text(c, from, y, words, TINT_WARN, text);
+    canvas_put(c, x + width - 1, y, TINT_WARN, c->utf8 ? 0x25b8 : '>');
+}
+
 static void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height)
 {
     float values[2 * CANVAS_WIDTH_MAX];
@@ -186,6 +203,8 @@ static void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of
     float low, high;
     if (most > 0 && usual_band(t, gpu, of, &low, &high))
         draw_band(c, x, y, width, height, low / most, high / most, values, (int)slots / width);
+    if (of == TRAIL_VRAM)
+        draw_forecast(t, c, gpu, x, y, width);
     top_zone(t, ZONE_TIME, x, y, width, height, 0);
     if (t->cursor_ms > until - window && t->cursor_ms <= until) {
         int at = (int)((t->cursor_ms - (until - window)) * width / window);
@@ -278,13 +297,10 @@ static void draw_metric(struct top *t, struct canvas *c, size_t position, enum t
 /* Below the name of a metric: what to make of the number. */
 static void draw_remark(struct top *t, struct canvas *c, size_t position, enum trail_of of, int y, int width)
 {
-    char text[96] = "", span[WORDS_SIZE];
+    char text[96] = "";
     float low, high;
-    int64_t full = position < GPU_MAX && !t->cursor_ms ? t->badges[position].full_ms : 0;
     if (usual_band(t, position, of, &low, &high))
         snprintf(text, sizeof text, "usual at this power: %.0f to %.0f %s", (double)low, (double)high, t->utf8 ? "°C" : "C");
-    else if (of == TRAIL_VRAM && full > 0)
-        snprintf(text, sizeof text, "full in about %s", words_duration(full, span));
     canvas_text(c, 7, y, width, TINT_DIM, text);
 }
 

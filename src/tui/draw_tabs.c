@@ -265,7 +265,7 @@ static const char *const help[] = {
     "Process  d details, Space tag, F follow, x signal (--allow-signals)",
     "Guard    e evict, H hold, x release the hold, R resume; f where a size fits",
     "Other    c copy the command, p pause, T theme, Ctrl-Z, q quit",
-    "Mouse    click tabs, GPUs, headings, rows, plots; wheel scrolls",
+    "Mouse    click tabs, GPUs, headings, rows; drag over plots; wheel scrolls",
 };
 
 static void draw_help(struct canvas *c)

@@ -220,6 +220,7 @@ static bool take_input(struct live *l)
                 top_key(&shown_host(l)->top, e.key);
             break;
         case SCREEN_CLICK: top_mouse(&shown_host(l)->top, TOP_CLICK, e.x, e.y); break;
+        case SCREEN_DRAG: top_mouse(&shown_host(l)->top, TOP_DRAG, e.x, e.y); break;
         case SCREEN_WHEEL_UP: top_mouse(&shown_host(l)->top, TOP_WHEEL_UP, e.x, e.y); break;
         case SCREEN_WHEEL_DOWN: top_mouse(&shown_host(l)->top, TOP_WHEEL_DOWN, e.x, e.y); break;
         case SCREEN_RESIZE: resize(l); break;

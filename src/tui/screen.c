@@ -25,12 +25,15 @@ enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 50
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
+/* Where the mouse is while a button is held, too: curses asks for that only where a description has it. */
+#define DRAGS_ON "\033[?1002h"
+#define DRAGS_OFF "\033[?1002l"
 /* Mouse off, pasting as usual, plain letters, a cursor, the other screen: for a crash, when curses cannot be trusted any more. */
 #define RESTORE "\033[?1000l\033[?1002l\033[?1006l" PASTE_OFF "\033[0m\033[?25h\033[?1049l\r\n"
 
 static struct termios saved;
 static volatile sig_atomic_t is_open, ending, stopping, resized;
-static bool color, pasting;
+static bool color, pasting, drags;
 static struct mono pasted_at; /* the last piece of what is being pasted */
 static struct paint paint;
 
@@ -159,6 +162,13 @@ static SCREEN *open_terminal(bool direct)
     return screen ? screen : newterm(NULL, stdout, stdin);
 }
 
+static void take_terminal(void)
+{
+    put_sequence(PASTE_ON);
+    if (drags)
+        put_sequence(DRAGS_ON);
+}
+
 int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *theme, bool mouse)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &saved) < 0)
@@ -180,15 +190,16 @@ int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *them
     curs_set(0);
     define_keys();
     if (mouse) {
-        mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+        mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED | REPORT_MOUSE_POSITION, NULL);
         mouseinterval(0);
+        drags = true;
     }
     color = wants_color && has_colors() && start_color() == OK;
     struct termios now;
     paint.utf8 = wants_utf8 && MB_CUR_MAX > 1;
     paint.line_feeds = tcgetattr(STDOUT_FILENO, &now) == 0 && (!(now.c_oflag & OPOST) || !(now.c_oflag & ONLCR));
     screen_theme(theme);
-    put_sequence(PASTE_ON);
+    take_terminal();
     return 0;
 }
 
@@ -199,6 +210,8 @@ static void give_terminal_back(void)
     paint_plain(&paint, &out);
     put_all(buf_view(&out));
     put_sequence(PASTE_OFF);
+    if (drags)
+        put_sequence(DRAGS_OFF);
     endwin();
 }
 
@@ -217,7 +230,7 @@ void screen_stop(void)
     stopping = 0;
     give_terminal_back();
     raise(SIGSTOP);
-    put_sequence(PASTE_ON);
+    take_terminal();
     resized = 1; /* whoever was in front may have changed it */
     screen_redraw();
 }
@@ -288,6 +301,7 @@ static struct screen_event mouse_event(void)
     enum screen_event_kind kind = m.bstate & BUTTON4_PRESSED                       ? SCREEN_WHEEL_UP
                                   : m.bstate & BUTTON5_PRESSED                     ? SCREEN_WHEEL_DOWN
                                   : m.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED) ? SCREEN_CLICK
+                                  : m.bstate & REPORT_MOUSE_POSITION               ? SCREEN_DRAG
                                                                                    : SCREEN_KEY;
     return (struct screen_event){kind, 0, m.x, m.y};
 }

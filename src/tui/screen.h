@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tui/canvas.h"
 
-enum screen_event_kind { SCREEN_NOTHING, SCREEN_KEY, SCREEN_CLICK, SCREEN_WHEEL_UP, SCREEN_WHEEL_DOWN, SCREEN_RESIZE };
+enum screen_event_kind { SCREEN_NOTHING, SCREEN_KEY, SCREEN_CLICK, SCREEN_DRAG, SCREEN_WHEEL_UP, SCREEN_WHEEL_DOWN, SCREEN_RESIZE };
 
 struct screen_event {
     enum screen_event_kind kind;

@@ -30,7 +30,7 @@ enum {
     TOP_KEY_BACK_TAB,
 };
 
-enum top_mouse { TOP_CLICK, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
+enum top_mouse { TOP_CLICK, TOP_DRAG, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
 
 enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_HOSTS, TAB_COUNT };
 
@@ -251,6 +251,7 @@ struct top {
     size_t wish_count;
     struct zone zones[TOP_ZONES];
     size_t zone_count;
+    struct zone scrubbed; /* the plot that the mouse was pressed on: dragging moves through its time; no width: none */
 };
 
 extern const struct top_settings top_defaults;

@@ -625,8 +625,18 @@ static const struct zone *zone_at(const struct top *t, int x, int y)
     return NULL;
 }
 
+/* To the moment of that column; the last one is now. */
+static void scrub(struct top *t, const struct zone *z, int x)
+{
+    int64_t window = t->settings.window_ms;
+    x = MIN_OF(MAX_OF(x, z->x), z->x + z->width - 1);
+    go_to(t,
+          x == z->x + z->width - 1 && !t->far_until_ms ? t->now.ms : top_until_ms(t) - window + window * (x - z->x + 1) / z->width);
+}
+
 static void click(struct top *t, const struct zone *z, int x)
 {
+
     switch (z->kind) {
     case ZONE_TAB: open_tab(t, (enum top_tab)z->number); break;
     case ZONE_GPU:
@@ -639,12 +649,10 @@ static void click(struct top *t, const struct zone *z, int x)
             open_details(t);
         t->selected = (size_t)z->number;
         break;
-    case ZONE_TIME: {
-        int64_t window = t->settings.window_ms;
-        go_to(t, x == z->x + z->width - 1 && !t->far_until_ms ? t->now.ms
-                                                              : top_until_ms(t) - window + window * (x - z->x + 1) / z->width);
+    case ZONE_TIME:
+        t->scrubbed = *z;
+        scrub(t, z, x);
         break;
-    }
     case ZONE_HEADLINE: open_tab(t, TAB_WHY); break;
     case ZONE_HOST:
         if (t->host_choice == (size_t)z->number)
@@ -658,7 +666,13 @@ static void click(struct top *t, const struct zone *z, int x)
 
 void top_mouse(struct top *t, enum top_mouse what, int x, int y)
 {
+    if (what == TOP_DRAG) { /* whatever row the pointer has strayed to */
+        if (t->scrubbed.width && t->mode == MODE_MAIN)
+            scrub(t, &t->scrubbed, x);
+        return;
+    }
     t->note[0] = '\0';
+    t->scrubbed.width = 0;
     if (t->mode == MODE_DETAILS && what != TOP_CLICK) {
         key_details(t, what == TOP_WHEEL_UP ? TOP_KEY_UP : TOP_KEY_DOWN);
         return;

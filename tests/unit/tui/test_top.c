@@ -293,6 +293,33 @@ static void test_the_wheel_over_a_plot_turns_time(void **state)
     close_view(&v);
 }
 
+static void test_dragging_over_a_plot_moves_through_time(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    for (int i = 0; i < 20; i++)
+        sample(&v);
+    frame(&v);
+    struct zone plot = {0};
+    for (size_t i = 0; i < v.top.zone_count && !plot.width; i++)
+        if (v.top.zones[i].kind == ZONE_TIME)
+            plot = v.top.zones[i];
+    int64_t window = v.top.settings.window_ms;
+    top_mouse(&v.top, TOP_DRAG, plot.x + 3, plot.y); /* pressed nowhere */
+    assert_int_equal(v.top.cursor_ms, 0);
+    top_mouse(&v.top, TOP_CLICK, plot.x + plot.width - 2, plot.y);
+    assert_true(v.top.cursor_ms > 0);
+    top_mouse(&v.top, TOP_DRAG, plot.x + plot.width - 3, plot.y + 9); /* off the plot, it still has the mouse */
+    assert_int_equal(v.top.cursor_ms, v.top.now.ms - window + window * (plot.width - 2) / plot.width);
+    top_mouse(&v.top, TOP_DRAG, 99, 0);
+    assert_int_equal(v.top.cursor_ms, 0); /* the end is now */
+    top_mouse(&v.top, TOP_CLICK, 0, 29);
+    top_mouse(&v.top, TOP_DRAG, plot.x + 3, plot.y);
+    assert_int_equal(v.top.cursor_ms, 0);
+    close_view(&v);
+}
+
 static void test_the_command_of_the_advice_is_copied(void **state)
 {
     (void)state;
@@ -360,7 +387,8 @@ static void test_the_usual_band_is_behind_the_temperature(void **state)
     assert_shows(&v, "┈┈┈┈┈┈");
     assert_shows(&v, "usual at this power: 80 to 90 °C");
     v.top.badges[0].full_ms = 7200000;
-    assert_shows(&v, "full in about 2h");
+    assert_shows(&v, "VRAM full in about 2h");
+    assert_shows(&v, "2h ▸"); /* at the upper end of the plot */
     close_view(&v);
 }
 
@@ -482,7 +510,7 @@ static void test_clicks_hit_what_is_drawn(void **state)
     top_mouse(&v.top, TOP_CLICK, 20, 0); /* the second tab */
     assert_int_equal(v.top.tab, TAB_WHY);
     for (int i = 0; i < 2000; i++)
-        top_mouse(&v.top, (enum top_mouse)(i % 3), i * 7 % 130, i * 13 % 45), frame(&v);
+        top_mouse(&v.top, (enum top_mouse)(i % 4), i * 7 % 130, i * 13 % 45), frame(&v);
     close_view(&v);
 }
 
@@ -563,6 +591,7 @@ int main(void)
         TEST(test_signals_need_rights_and_a_confirmation),
         TEST(test_every_tagged_process_is_signaled),
         TEST(test_the_wheel_over_a_plot_turns_time),
+        TEST(test_dragging_over_a_plot_moves_through_time),
         TEST(test_the_command_of_the_advice_is_copied),
         TEST(test_groups_have_sums),
         TEST(test_the_tree_has_a_head_for_a_parent_without_a_gpu),
