@@ -127,9 +127,7 @@ const char *kernel_log_message(const struct kernel_log *log)
                "the service CAP_SYSLOG (AmbientCapabilities= in its unit).";
     case KERNEL_LOG_ABSENT: break;
     }
-    return "There is no kernel log here (a container, perhaps), so driver errors from before this moment are not known: look at "
-           "the "
-           "log of the host.";
+    return "No kernel log here (perhaps a container), so earlier driver errors are unknown; check the log on the host.";
 }
 
 /* ---- lines ---- */

@@ -162,6 +162,31 @@ def test_a_memory_clock_that_never_falls_is_no_cause(sim):
     assert "memory_clock" in [f["code"] for f in gpu["idle"]["also"]]
 
 
+def test_gpus_whose_utilization_cannot_be_read_are_not_called_idle(whirr, tmp_path):
+    root = recorded.expand("mi210-kfd", tmp_path / "machine")
+    audit = whirr("why", "--idle", "--sysroot", root).out
+    assert "Can't tell whether GPUs 0-7 are idle: their utilization can't be read." in " ".join(audit.split())
+    assert "Cause" not in audit
+    assert "unknown: nothing can be read" in whirr("why", "--sysroot", root).out
+    assert "no readings: whirr doctor" in whirr("--sysroot", root).out.splitlines()[0]
+    health = whirr("health", "--sysroot", root).out
+    assert "GPUs 0-7 AMD Instinct MI210  unknown" in health and "GPU 3" not in health
+
+
+def test_what_draws_the_desktop_holds_no_compute_context(whirr, tmp_path):
+    root = recorded.expand("rtx4080s", tmp_path / "machine")
+    gpu = whirr("why", "--idle", "--json", "--sysroot", root, **recorded.answers(root)).json()["gpus"][0]
+    assert gpu["idle"]["keeps_from_idling"] == [] and "context" in gpu["idle"]["ruled_out"]
+
+
+def test_a_lost_gpu_says_so_and_is_not_waited_for(whirr, tmp_path):
+    root = recorded.expand("nvidia-odd-cells", tmp_path / "machine")
+    out = whirr("why", "--idle", "--sysroot", root, **recorded.answers(root)).out
+    assert "GPU 2 is lost: the driver can't reach it" in out and "GPU 3 can't be read" in out
+    if os.geteuid() == 0:  # who sees everything is not sent to look again as root
+        assert "other users" not in whirr("why", "--sysroot", root, **recorded.answers(root)).out
+
+
 def test_idle_is_about_now(whirr):
     result = whirr("why", "--idle", "--at", "-2h")
     assert result.code == 2 and "--idle can't be combined with --at or --since" in result.err

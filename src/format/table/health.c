@@ -34,10 +34,13 @@ static void paragraph(struct buf *out, const struct page *page, enum ink ink, co
 }
 
 /* The verdict, then what else was found. The worst finding is the verdict itself and is not said twice. */
-static void one(struct buf *out, const struct page *page, const struct health_verdict *v)
+static void one(struct buf *out, const struct page *page, const struct health_verdict *v, int last)
 {
     char head[64], age[NUMBER_SIZE];
-    snprintf(head, sizeof head, "GPU %d", v->gpu_index);
+    if (last > v->gpu_index)
+        snprintf(head, sizeof head, "GPUs %d-%d", v->gpu_index, last);
+    else
+        snprintf(head, sizeof head, "GPU %d", v->gpu_index);
     page_ink(out, page, INK_STRONG, str_from(head));
     if (v->id.name[0])
         buf_printf(out, " %s", v->id.name);
@@ -73,13 +76,24 @@ static void limits(struct buf *out, const struct page *page, const struct health
         page_wrap(out, page, INK_FAINT, basis->log_message, 0, 0);
 }
 
+/* Whether the next GPU is as well as this one, so that both are one entry. A finding stands with its GPU. */
+static bool is_alike(const struct health_verdict *a, const struct health_verdict *b)
+{
+    return b->gpu_index == a->gpu_index + 1 && a->state == b->state && !a->finding_count && !b->finding_count &&
+           a->simulated == b->simulated && a->since.ms == b->since.ms && strcmp(a->id.name, b->id.name) == 0 &&
+           strcmp(a->reason, b->reason) == 0 && strcmp(a->action, b->action) == 0;
+}
+
 void table_health(struct buf *out, const struct page *page, const struct health *health, const struct health_basis *basis, int only)
 {
     size_t count = 0;
     for (size_t i = 0; i < health->count; i++) {
         if (!shown(&health->verdicts[i], only))
             continue;
-        one(out, page, &health->verdicts[i]);
+        const struct health_verdict *first = &health->verdicts[i];
+        while (only == HEALTH_ALL && i + 1 < health->count && is_alike(&health->verdicts[i], &health->verdicts[i + 1]))
+            i++;
+        one(out, page, first, health->verdicts[i].gpu_index);
         count++;
     }
     if (count == 0)

@@ -74,15 +74,17 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
             return INK_WARN;
         }
     }
-    bool resting = true, asleep = true;
+    bool resting = true, asleep = true, unread = true;
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (only != ALL_GPUS && only != (int)i)
             continue;
         asleep &= s->gpus[i].activity.code == ACTIVITY_ASLEEP;
+        unread &= s->gpus[i].activity.code == ACTIVITY_UNKNOWN && s->gpus[i].temp_mdegc.state != READING_OK &&
+                  s->gpus[i].power_mw.state != READING_OK;
         resting &= s->gpus[i].activity.code == ACTIVITY_ASLEEP || s->gpus[i].activity.code == ACTIVITY_IDLE;
     }
-    snprintf(text, size, "%s", asleep ? "asleep" : resting ? "idle" : "nothing unusual");
-    return resting ? INK_FAINT : INK_GOOD;
+    snprintf(text, size, "%s", asleep ? "asleep" : resting ? "idle" : unread ? "no readings: whirr doctor" : "nothing unusual");
+    return resting || unread ? INK_FAINT : INK_GOOD;
 }
 
 /* The signs of urgency: ▲ look at it, ● in use and fine, ○ nothing to see. */

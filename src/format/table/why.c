@@ -138,8 +138,11 @@ static void causes(struct buf *out, const struct page *page, const struct why_pa
 static void suggestions(struct buf *out, const struct page *page, const struct why_part *part, size_t most)
 {
     char text[WHY_LINE_SIZE];
-    for (size_t i = 0; i < MIN_OF(part->suggestion_count, most); i++)
-        labelled(out, page, i == 0 ? "Do" : "", INK_PLAIN, command_for(page, part->suggestions[i], text));
+    for (size_t i = 0, shown = 0; i < part->suggestion_count && shown < most; i++) {
+        if (page->root && strstr(part->suggestions[i], "sudo whirr why")) /* root has seen them */
+            continue;
+        labelled(out, page, shown++ == 0 ? "Do" : "", INK_PLAIN, command_for(page, part->suggestions[i], text));
+    }
 }
 
 static void whole_part(struct buf *out, const struct page *page, const struct why_part *part)
@@ -299,7 +302,8 @@ static void other_gpus(struct buf *out, const struct page *page, const struct wh
 static bool same_audit(const struct why_part *a, const struct why_part *b)
 {
     const struct rest_audit *x = &a->rest, *y = &b->rest;
-    bool same = strcmp(rest_state_words(a->activity.code), rest_state_words(b->activity.code)) == 0 &&
+    bool same = a->activity.code != ACTIVITY_LOST && a->activity.code != ACTIVITY_FAILING &&
+                strcmp(rest_state_words(a->activity.code), rest_state_words(b->activity.code)) == 0 &&
                 a->brief.trouble == b->brief.trouble && a->usual.idle_power_mw.state != READING_OK &&
                 b->usual.idle_power_mw.state != READING_OK && x->looked && y->looked && x->count == y->count &&
                 x->ruled_out == y->ruled_out && x->hidden == y->hidden && x->suggestion_count == y->suggestion_count;
@@ -334,6 +338,10 @@ static void group_answer(const struct snapshot *s, const struct why *why, const 
     else if (!busy && least == most)
         snprintf(watts, sizeof watts, " at %lld W", (long long)most);
     group_title(why, of, g, count, title, sizeof title);
+    if (first->activity.code == ACTIVITY_UNKNOWN) {
+        snprintf(out, size, "Can't tell whether %s are idle: their utilization can't be read.", title);
+        return;
+    }
     snprintf(out, size, "%s are %s%s%s.", title, rest_state_words(first->activity.code), watts,
              busy    ? ": look again when they are idle"
              : quiet ? "; nothing found that keeps them from idling"

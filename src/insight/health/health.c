@@ -256,12 +256,12 @@ static void conclude(struct health_verdict *v, struct health_card *card, enum he
     else if (worst)
         snprintf(v->reason, sizeof v->reason, "No fault of the GPU. %.220s", worst->reason);
     else if (base == HEALTH_HEALTHY)
-        snprintf(v->reason, sizeof v->reason, "No fault was found in %zu checks.", judged);
+        snprintf(v->reason, sizeof v->reason, "No fault was found in %zu check%s.", judged, judged == 1 ? "" : "s");
     else if (base == HEALTH_ASLEEP)
-        snprintf(v->reason, sizeof v->reason, "It is asleep and is not woken to be examined.");
+        snprintf(v->reason, sizeof v->reason, "It is asleep and is not woken for this.");
     else {
         snprintf(v->reason, sizeof v->reason, "None of its health readings are available.");
-        snprintf(v->action, sizeof v->action, "`whirr doctor` says what this GPU and driver do not give, and why.");
+        snprintf(v->action, sizeof v->action, "See what this GPU and driver don't report, and why: whirr doctor");
     }
     v->before = card->state;
     v->changed = card->state_since.ms != 0 && card->state != v->state;

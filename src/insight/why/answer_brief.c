@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The line of a GPU in a list, made of the same words as its answer.
  */
+#include <string.h>
+
 #include "insight/why/answer.h"
 
 static void brief_state(struct why_brief *b, const struct facts *f, const struct why_part *part, struct say *state)
@@ -42,6 +44,8 @@ static void brief_state(struct why_brief *b, const struct facts *f, const struct
     }
     if (!state->len)
         say(state, "%s", f->load == LOAD_IDLE && !is_troubled(f) ? "idle" : words_activity(f)[0] ? words_activity(f) : "unknown");
+    if (strcmp(b->state, "unknown") == 0 && f->gpu->temp_mdegc.state != READING_OK && f->gpu->power_mw.state != READING_OK)
+        say(&doing, "nothing can be read; whirr doctor shows why");
     const struct why_cause *work = find_work_cause(part);
     if (work && f->load != LOAD_IDLE)
         say_work(&doing, f, work);

@@ -46,6 +46,15 @@ static bool is_any(const char *name, const char *const *names)
     return false;
 }
 
+/* Draws the desktop: displays need it. */
+static bool is_screen(const char *name)
+{
+    static const char *const screens[] = {
+        "Xorg",   "X",     "Xwayland",    "gnome-shell", "kwin_wayland", "kwin_x11", "mutter", "sway", "Hyprland",
+        "weston", "labwc", "plasmashell", "cosmic-comp", "gamescope",    "wayfire",  "niri",   NULL};
+    return is_any(name, screens);
+}
+
 enum holder_kind { HOLDER_OTHER, HOLDER_BROWSER, HOLDER_MONITOR, HOLDER_SCREEN, HOLDER_BROKER };
 
 static enum holder_kind kind_of(const struct rest_holder *h)
@@ -60,14 +69,11 @@ static enum holder_kind kind_of(const struct rest_holder *h)
                                            "netdata",       "go.d.plugin", "telegraf", "intel_gpu_top", "zenith",
                                            "missioncenter", "resources",   "psensor",  "gwe",           "dcgm-exporter",
                                            "nv-hostengine", "nvidia-smi",  "xpumd",    "zabbix_agentd", NULL};
-    static const char *const screens[] = {
-        "Xorg",   "X",     "Xwayland",    "gnome-shell", "kwin_wayland", "kwin_x11", "mutter", "sway", "Hyprland",
-        "weston", "labwc", "plasmashell", "cosmic-comp", "gamescope",    "wayfire",  "niri",   NULL};
     static const char *const brokers[] = {"systemd-logind",      "seatd",           "elogind", "whirr",
                                           "nvidia-persistenced", "nvidia-persiste", NULL};
     if (is_any(h->name, brokers))
         return HOLDER_BROKER;
-    if (is_any(h->name, screens))
+    if (is_screen(h->name))
         return HOLDER_SCREEN;
     if (is_any(h->name, monitors) || is_any(h->title, monitors))
         return HOLDER_MONITOR;
@@ -176,7 +182,7 @@ static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const s
         const struct process *p = &gpu->processes[i];
         char who[NAME_WORDS], bytes[SHORT_WORDS];
         int64_t held;
-        if (p->type == PROCESS_GRAPHICS || words_draws(p))
+        if (p->type == PROCESS_GRAPHICS || words_draws(p) || is_screen(p->name))
             continue;
         bool much = reading_get(p->mem_bytes, &held) && held >= MODEL_BYTES;
         struct rest_finding *f = add(a, p->model[0] ? REST_MODEL : REST_CONTEXT, true, p->pid);
@@ -283,9 +289,15 @@ static bool rests(const struct activity *a)
     return a->code == ACTIVITY_IDLE || a->code == ACTIVITY_KEPT_FROM_IDLING || a->code == ACTIVITY_ASLEEP;
 }
 
+/* Whether it works can't be read, but who has it open can. */
+static bool is_unknown(const struct activity *a, const struct gpu *gpu)
+{
+    return a->code == ACTIVITY_UNKNOWN && gpu->state == GPU_OK;
+}
+
 const char *rest_state_words(enum activity_code code)
 {
-    return code == ACTIVITY_SATURATED ? "busy" : code == ACTIVITY_UNKNOWN ? "in an unknown state" : activity_code_words(code);
+    return code == ACTIVITY_SATURATED ? "busy" : activity_code_words(code);
 }
 
 bool rest_is_busy(enum activity_code code)
@@ -299,6 +311,14 @@ static void answer(struct rest_audit *a, const struct why_part *part, const stru
     char name[SHORT_WORDS];
     bool kept = a->count && a->findings[0].keeps;
     struct say s = SAY(a->answer);
+    if (gpu->state == GPU_LOST || gpu->state == GPU_ERROR) {
+        say(&s, "%s", part->answer);
+        return;
+    }
+    if (is_unknown(&part->activity, gpu)) {
+        say(&s, "Can't tell whether %s is idle: its utilization can't be read.", words_gpu(gpu, false, name));
+        return;
+    }
     say(&s, "%s is %s", words_gpu(gpu, true, name), rest_state_words(part->activity.code));
     if (!rests(&part->activity)) {
         if (rest_is_busy(part->activity.code))
@@ -337,10 +357,10 @@ void why_audit(struct why *why, const struct snapshot *now, const struct gpu_res
         *a = (struct rest_audit){.looked = r->looked || gpu->simulated};
         if (!a->looked)
             continue;
-        if (rests(&why->gpus[i].activity)) {
+        if (rests(&why->gpus[i].activity) || is_unknown(&why->gpus[i].activity, gpu)) {
             bool falls = u->at_low_clock.clock_khz > 0;
             bool pinned = audit_memory_clock(
-                a, gpu, u, why->gpus[i].activity.code != ACTIVITY_IDLE || u->idle_excess || falls || any_display(r));
+                a, gpu, u, why->gpus[i].activity.code == ACTIVITY_KEPT_FROM_IDLING || u->idle_excess || falls || any_display(r));
             audit_processes(a, gpu, u);
             audit_video(a, gpu);
             if (r->looked) {
