@@ -104,12 +104,12 @@ def test_left_goes_back_in_time(terminal):
     t.keys("n")
     t.wait(r"(?m)Guard +\d\d:\d\d:\d\d$")
     row = next(i for i, line in enumerate(t.screen().splitlines(), 1) if line.startswith(" Util"))
-    t.type(f"\033[<0;99;{row}M")  # the end of a plot is now; from there the mouse is dragged
-    for column in (90, 80, 70):
-        t.type(f"\033[<32;{column};{row}M")
+    t.type(f"\033[<0;98;{row}M")
     t.wait("PAST")
-    t.type(f"\033[<32;99;{row}M\033[<0;99;{row}m")
-    t.wait(r"(?m)Guard +\d\d:\d\d:\d\d$")
+    for column, clock in ((99, r"(?m)Guard +\d\d:\d\d:\d\d$"), (90, "PAST"), (99, r"(?m)Guard +\d\d:\d\d:\d\d$")):  # the end of a plot is now
+        t.type(f"\033[<32;{column};{row}M")
+        t.wait(clock)
+    t.type(f"\033[<0;99;{row}m")
     t.keys("q")
     assert t.ended() == 0
 
