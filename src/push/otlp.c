@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * OTLP as JSON. What OpenTelemetry has names for (hw.*) is sent under these, once; everything else under our own.
+ * OTLP as JSON or as Protocol Buffers. What OpenTelemetry has names for (hw.*) is sent under these, once; everything else under our
+ * own. hw.gpu.io is not among it: it counts bytes, and drivers give the traffic of a moment.
+ *
+ *   ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2 }    Resource { repeated KeyValue attributes =
+ * 1 } ScopeMetrics    { InstrumentationScope scope = 1; repeated Metric metrics = 2 }       KeyValue { string key = 1; AnyValue
+ * value = 2 } Metric          { string name = 1; string unit = 3; Gauge gauge = 5; Sum sum = 7 }    AnyValue { string string_value
+ * = 1 } Gauge, Sum      { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3 }
+ *   NumberDataPoint { fixed64 time_unix_nano = 3; double as_double = 4; repeated KeyValue attributes = 7; uint32 flags = 8 }
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "net/protobuf.h"
 #include "push/push.h"
 
 enum kind { GAUGE, COUNTER, UPDOWN };
@@ -17,10 +25,12 @@ static const struct hw {
     double scale;
     const char *part, *key, *value; /* an attribute that tells series of one name apart */
     bool of_gpu;                    /* a name for all hardware: hw.type says what it is */
+    const char *share_of;           /* the value is the part of this one of ours; NULL: it is the value itself */
 } table[] = {
     {"gpu_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, NULL, "hw.gpu.task", "general", false},
     {"gpu_encoder_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, NULL, "hw.gpu.task", "encoder", false},
     {"gpu_decoder_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, NULL, "hw.gpu.task", "decoder", false},
+    {"gpu_memory_used_bytes", "hw.gpu.memory.utilization", "1", GAUGE, 1, NULL, NULL, NULL, false, "gpu_memory_total_bytes"},
     {"gpu_memory_used_bytes", "hw.gpu.memory.usage", "By", UPDOWN, 1, NULL, NULL, NULL, false},
     {"gpu_memory_total_bytes", "hw.gpu.memory.limit", "By", UPDOWN, 1, NULL, NULL, NULL, false},
     {"gpu_temperature_celsius", "hw.temperature", "Cel", GAUGE, 1, "temperature", NULL, NULL, false},
@@ -49,13 +59,24 @@ static const struct {
              {"_ratio", "1"},
              {"_volts", "V"}};
 
-static const struct hw *find(struct str name)
+/* Under `as`, or under any name where it is NULL. */
+static const struct hw *find(struct str name, const char *as)
 {
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (str_is(name, table[i].ours))
+        if (str_is(name, table[i].ours) && (!as || strcmp(table[i].name, as) == 0))
             return &table[i];
     return NULL;
 }
+
+/* Where it is written to: JSON, or messages of Protocol Buffers, each of which is written aside until its length is known. */
+struct otlp {
+    struct json_writer *j; /* NULL: Protocol Buffers */
+    struct buf attributes, points, metrics;
+    unsigned attribute_field; /* of the message that is being written */
+    struct str name;          /* of the metric that is being written */
+    const char *unit;
+    enum kind kind;
+};
 
 static struct str value_of(const struct push_labels *l, const char *name)
 {
@@ -65,8 +86,17 @@ static struct str value_of(const struct push_labels *l, const char *name)
     return (struct str){0};
 }
 
-static void attribute(struct json_writer *j, struct str key, struct str value)
+static void attribute(struct otlp *w, struct str key, struct str value)
 {
+    struct json_writer *j = w->j;
+    if (!j) {
+        size_t inner = pb_bytes_size(value.len);
+        pb_begin(&w->attributes, w->attribute_field, pb_bytes_size(key.len) + pb_bytes_size(inner));
+        pb_bytes(&w->attributes, 1, key);
+        pb_begin(&w->attributes, 2, inner);
+        pb_bytes(&w->attributes, 1, value);
+        return;
+    }
     jw_object(j);
     jw_key(j, "key");
     jw_str(j, key);
@@ -79,63 +109,80 @@ static void attribute(struct json_writer *j, struct str key, struct str value)
 }
 
 /* hw.id is the UUID, or what else tells this GPU from others. */
-static void hw_attributes(struct json_writer *j, const struct hw *hw, const struct push_labels *l)
+static void hw_attributes(struct otlp *w, const struct hw *hw, const struct push_labels *l)
 {
     struct str id = value_of(l, "mig_uuid"), name = value_of(l, "name");
     char part[192];
     id = id.len ? id : value_of(l, "uuid");
     id = id.len ? id : value_of(l, "gpu");
     snprintf(part, sizeof part, STR_FMT "/%s", STR_ARG(id), hw->part ? hw->part : "");
-    attribute(j, STR("hw.id"), hw->part ? str_from(part) : id);
+    attribute(w, STR("hw.id"), hw->part ? str_from(part) : id);
     if (hw->part)
-        attribute(j, STR("hw.parent"), id);
+        attribute(w, STR("hw.parent"), id);
     if (hw->of_gpu)
-        attribute(j, STR("hw.type"), STR("gpu"));
+        attribute(w, STR("hw.type"), STR("gpu"));
     if (name.len)
-        attribute(j, STR("hw.name"), name);
+        attribute(w, STR("hw.name"), name);
     if (hw->key)
-        attribute(j, str_from(hw->key), str_from(hw->value));
+        attribute(w, str_from(hw->key), str_from(hw->value));
     struct str index = value_of(l, "gpu");
     if (index.len)
-        attribute(j, STR("whirr.gpu.index"), index);
+        attribute(w, STR("whirr.gpu.index"), index);
 }
 
-static void own_attributes(struct json_writer *j, const struct push_labels *l)
+static void own_attributes(struct otlp *w, const struct push_labels *l)
 {
     for (size_t i = 0; i < l->count; i++)
         if (!str_is(l->list[i].name, "__name__") && !str_is(l->list[i].name, "host"))
-            attribute(j, l->list[i].name, l->list[i].value);
+            attribute(w, l->list[i].name, l->list[i].value);
 }
 
 /* 64-bit numbers are texts in OTLP's JSON. */
-static void point_value(struct json_writer *j, const struct push_line *line, double scale)
+static void json_point_value(struct json_writer *j, bool stale, double value, struct wall at)
 {
     char text[40];
-    if (line->stale) {
+    snprintf(text, sizeof text, "%lld000000", (long long)at.ms);
+    jw_key_text(j, "timeUnixNano", text);
+    if (stale) {
         jw_key_int(j, "flags", 1); /* no recorded value: the series has ended */
         return;
     }
-    snprintf(text, sizeof text, "%.17g", line->value * scale);
+    snprintf(text, sizeof text, "%.17g", value);
     jw_key(j, "asDouble");
     jw_raw(j, str_from(text));
 }
 
-static void point(struct json_writer *j, const struct hw *hw, const struct push_labels *l, const struct push_line *line,
+static void pb_point(struct otlp *w, bool stale, double value, struct wall at)
+{
+    pb_begin(&w->points, 1, w->attributes.len + 9 + (stale ? 2 : 9));
+    pb_fixed64(&w->points, 3, (uint64_t)at.ms * NS_PER_MS);
+    if (!stale)
+        pb_double(&w->points, 4, value);
+    buf_str(&w->points, buf_view(&w->attributes));
+    if (stale)
+        pb_number(&w->points, 8, 1);
+    w->attributes.len = 0;
+}
+
+static void point(struct otlp *w, const struct hw *hw, const struct push_labels *l, const struct push_line *line, double value,
                   struct wall at)
 {
-    char nanos[32];
-    snprintf(nanos, sizeof nanos, "%lld000000", (long long)at.ms);
-    jw_object(j);
-    jw_key(j, "attributes");
-    jw_array(j);
+    if (w->j) {
+        jw_object(w->j);
+        jw_key(w->j, "attributes");
+        jw_array(w->j);
+    }
     if (hw)
-        hw_attributes(j, hw, l);
+        hw_attributes(w, hw, l);
     else
-        own_attributes(j, l);
-    jw_end(j);
-    jw_key_text(j, "timeUnixNano", nanos);
-    point_value(j, line, hw ? hw->scale : 1);
-    jw_end(j);
+        own_attributes(w, l);
+    if (!w->j) {
+        pb_point(w, line->stale, value, at);
+        return;
+    }
+    jw_end(w->j);
+    json_point_value(w->j, line->stale, value, at);
+    jw_end(w->j);
 }
 
 static const char *unit_of(struct str name, bool counter)
@@ -148,8 +195,14 @@ static const char *unit_of(struct str name, bool counter)
     return "1";
 }
 
-static void metric_begin(struct json_writer *j, struct str name, const char *unit, enum kind kind)
+static void metric_begin(struct otlp *w, struct str name, const char *unit, enum kind kind)
 {
+    struct json_writer *j = w->j;
+    w->name = name;
+    w->unit = unit;
+    w->kind = kind;
+    if (!j)
+        return;
     jw_object(j);
     jw_key(j, "name");
     jw_str(j, name);
@@ -164,11 +217,25 @@ static void metric_begin(struct json_writer *j, struct str name, const char *uni
     jw_array(j);
 }
 
-static void metric_end(struct json_writer *j)
+static void metric_end(struct otlp *w)
 {
-    jw_end(j);
-    jw_end(j);
-    jw_end(j);
+    if (w->j) {
+        jw_end(w->j);
+        jw_end(w->j);
+        jw_end(w->j);
+        return;
+    }
+    size_t inner = w->points.len + (w->kind == GAUGE ? 0 : 4);
+    pb_begin(&w->metrics, 2, pb_bytes_size(w->name.len) + pb_bytes_size(strlen(w->unit)) + pb_bytes_size(inner));
+    pb_bytes(&w->metrics, 1, w->name);
+    pb_text(&w->metrics, 3, w->unit);
+    pb_begin(&w->metrics, w->kind == GAUGE ? 5 : 7, inner);
+    buf_str(&w->metrics, buf_view(&w->points));
+    if (w->kind != GAUGE) {
+        pb_number(&w->metrics, 2, 2);
+        pb_number(&w->metrics, 3, w->kind == COUNTER);
+    }
+    w->points.len = 0;
 }
 
 static struct str name_of(const struct push_line *line)
@@ -183,59 +250,85 @@ struct otlp_lines {
     struct wall at;
 };
 
+/* The value of `ours` with the same labels. */
+static bool value_beside(const struct otlp_lines *lines, const struct push_line *line, const char *ours, double *ret)
+{
+    struct str name = name_of(line), labels = {line->series.at + name.len, line->series.len - name.len};
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct push_line *other = &lines->list[i];
+        struct str its = name_of(other);
+        if (str_is(its, ours) && str_equal((struct str){other->series.at + its.len, other->series.len - its.len}, labels)) {
+            *ret = other->value;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Several of our names may be one of OpenTelemetry's: all of their points belong into one metric. */
-static void hw_metric(struct json_writer *j, const struct hw *first, const struct otlp_lines *lines, struct push_labels *labels)
+static void hw_metric(struct otlp *w, const struct hw *first, const struct otlp_lines *lines, struct push_labels *labels)
 {
     bool open = false;
     for (size_t i = 0; i < lines->count; i++) {
-        const struct hw *hw = find(name_of(&lines->list[i]));
-        if (!hw || strcmp(hw->name, first->name) != 0 ||
-            !push_labels_read(labels, lines->list[i].series, (struct str){0}, (struct str){0}))
+        const struct push_line *line = &lines->list[i];
+        const struct hw *hw = find(name_of(line), first->name);
+        double whole = 1;
+        if (!hw || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+            continue;
+        if (hw->share_of && !line->stale && (!value_beside(lines, line, hw->share_of, &whole) || whole <= 0))
             continue;
         if (!open)
-            metric_begin(j, str_from(hw->name), hw->unit, hw->kind);
+            metric_begin(w, str_from(hw->name), hw->unit, hw->kind);
         open = true;
-        point(j, hw, labels, &lines->list[i], lines->at);
+        point(w, hw, labels, line, line->value * hw->scale / whole, lines->at);
     }
     if (open)
-        metric_end(j);
+        metric_end(w);
 }
 
 /* Lines of one name follow each other, and those that have ended stand at the end: each run is one metric. */
-static void own_metrics(struct json_writer *j, const struct otlp_lines *lines, struct push_labels *labels)
+static void own_metrics(struct otlp *w, const struct otlp_lines *lines, struct push_labels *labels)
 {
     struct str open = {0};
     for (size_t i = 0; i < lines->count; i++) {
         const struct push_line *line = &lines->list[i];
         struct str name = name_of(line);
-        if (find(name) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+        if (find(name, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
             continue;
         if (!str_equal(name, open)) {
             if (open.len)
-                metric_end(j);
+                metric_end(w);
             open = name;
-            metric_begin(j, name, unit_of(name, line->counter), line->counter ? COUNTER : GAUGE);
+            metric_begin(w, name, unit_of(name, line->counter), line->counter ? COUNTER : GAUGE);
         }
-        point(j, NULL, labels, line, lines->at);
+        point(w, NULL, labels, line, line->value, lines->at);
     }
     if (open.len)
-        metric_end(j);
+        metric_end(w);
 }
 
-static void write_metrics(struct json_writer *j, const struct otlp_lines *lines)
+static void write_metrics(struct otlp *w, const struct otlp_lines *lines)
 {
     struct push_labels labels;
     push_labels_init(&labels);
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (i == 0 || strcmp(table[i - 1].name, table[i].name) != 0)
-            hw_metric(j, &table[i], lines, &labels);
-    own_metrics(j, lines, &labels);
+            hw_metric(w, &table[i], lines, &labels);
+    own_metrics(w, lines, &labels);
     push_labels_done(&labels);
+}
+
+static void resource(struct otlp *w, const struct push_identity *who)
+{
+    attribute(w, STR("service.name"), str_from(who->job));
+    attribute(w, STR("service.instance.id"), str_from(who->instance));
+    attribute(w, STR("host.name"), str_from(who->host));
 }
 
 void push_otlp(struct buf *out, const struct push_line *lines, size_t count, struct wall at, const struct push_identity *who)
 {
     struct json_writer j = JSON_WRITER(out);
+    struct otlp w = {.j = &j};
     jw_object(&j);
     jw_key(&j, "resourceMetrics");
     jw_array(&j);
@@ -244,9 +337,7 @@ void push_otlp(struct buf *out, const struct push_line *lines, size_t count, str
     jw_object(&j);
     jw_key(&j, "attributes");
     jw_array(&j);
-    attribute(&j, STR("service.name"), str_from(who->job));
-    attribute(&j, STR("service.instance.id"), str_from(who->instance));
-    attribute(&j, STR("host.name"), str_from(who->host));
+    resource(&w, who);
     jw_end(&j);
     jw_end(&j);
     jw_key(&j, "scopeMetrics");
@@ -259,8 +350,33 @@ void push_otlp(struct buf *out, const struct push_line *lines, size_t count, str
     jw_end(&j);
     jw_key(&j, "metrics");
     jw_array(&j);
-    write_metrics(&j, &(struct otlp_lines){lines, count, at});
+    write_metrics(&w, &(struct otlp_lines){lines, count, at});
     while (j.depth)
         jw_end(&j);
     buf_char(out, '\n');
+}
+
+void push_otlp_protobuf(struct buf *out, const struct push_line *lines, size_t count, struct wall at,
+                        const struct push_identity *who)
+{
+    struct otlp w = {
+        .attributes = BUF(PUSH_BODY_MAX), .points = BUF(PUSH_BODY_MAX), .metrics = BUF(PUSH_BODY_MAX), .attribute_field = 1};
+    AUTO_BUF struct buf about = BUF(1 << 20), scope = BUF(1 << 10);
+    resource(&w, who);
+    buf_str(&about, buf_view(&w.attributes));
+    w.attributes.len = 0;
+    w.attribute_field = 7;
+    write_metrics(&w, &(struct otlp_lines){lines, count, at});
+    pb_text(&scope, 1, "whirr");
+    pb_text(&scope, 2, WHIRR_VERSION);
+    size_t scope_metrics = pb_bytes_size(scope.len) + w.metrics.len;
+    pb_begin(out, 1, pb_bytes_size(about.len) + pb_bytes_size(scope_metrics));
+    pb_bytes(out, 1, buf_view(&about));
+    pb_begin(out, 2, scope_metrics);
+    pb_bytes(out, 1, buf_view(&scope));
+    buf_str(out, buf_view(&w.metrics));
+    out->failed |= w.attributes.failed || w.points.failed || w.metrics.failed || about.failed || scope.failed;
+    buf_done(&w.attributes);
+    buf_done(&w.points);
+    buf_done(&w.metrics);
 }

@@ -67,12 +67,18 @@ void push_remote_write_2(struct buf *out, const struct push_line *lines, size_t 
                          const struct push_identity *who);
 /* A request of 2.0, not compressed, as one of 1.0: without metadata. 0, -EBADMSG or -ENOMEM. */
 int push_back_to_1(struct buf *out, struct str plain);
-/* Whether a compressed request is one of 2.0: by its first byte, the key of a symbol. */
-bool push_is_2(struct str packed);
 /* The bits of a value, or of Prometheus' sign that a series has ended. */
 uint64_t push_bits(const struct push_line *line);
 /* OTLP/HTTP as JSON: hardware by the conventions hw.*, everything else under its own name. */
 void push_otlp(struct buf *out, const struct push_line *lines, size_t count, struct wall at, const struct push_identity *who);
+
+/* The same as Protocol Buffers. */
+void push_otlp_protobuf(struct buf *out, const struct push_line *lines, size_t count, struct wall at,
+                        const struct push_identity *who);
+
+/* What a request in the queue is, by its first bytes: it may be of an earlier run with another protocol. */
+enum push_kind { PUSH_WRITE_1, PUSH_WRITE_2, PUSH_OTLP_JSON, PUSH_OTLP_PROTOBUF };
+enum push_kind push_kind_of(struct str body);
 
 /* Snappy's block format. */
 void push_snappy(struct buf *out, struct str plain);

@@ -151,18 +151,6 @@ void push_remote_write_2(struct buf *out, const struct push_line *lines, size_t 
 
 /* ---- back to 1.0 ---- */
 
-bool push_is_2(struct str packed)
-{
-    enum { SYMBOL_KEY = 4 << 3 | 2, LITERAL_ONE_BYTE = 60 };
-    uint64_t whole;
-    if (!pb_take_varint(&packed, &whole) || !packed.len)
-        return false;
-    unsigned char tag =
-        (unsigned char)*packed.at; /* snappy begins with a literal; a long one has its length in bytes behind the tag */
-    size_t skip = 1 + ((tag >> 2) < LITERAL_ONE_BYTE ? 0u : (tag >> 2) - LITERAL_ONE_BYTE + 1u);
-    return (tag & 3) == 0 && packed.len > skip && (unsigned char)packed.at[skip] == SYMBOL_KEY;
-}
-
 /* Labels of one series as 1.0 writes them. */
 static int put_labels(struct buf *out, struct str refs, const struct str *symbols, size_t count)
 {

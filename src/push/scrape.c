@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "net/protobuf.h"
 
 static size_t count_lines(struct str text)
 {
@@ -111,6 +112,22 @@ int push_mark_stale(struct push_scrape *now, const struct push_scrape *before)
             lines[now->count++].stale = true;
         }
     return 0;
+}
+
+/* Snappy's length of ten bytes would be too short for a request, and what follows a length is never a quote: a copy. */
+enum push_kind push_kind_of(struct str body)
+{
+    enum { MESSAGE_1 = 1 << 3 | 2, MESSAGE_4 = 4 << 3 | 2, LITERAL_ONE_BYTE = 60 };
+    uint64_t whole;
+    if (str_starts(body, "{\""))
+        return PUSH_OTLP_JSON;
+    if (body.len && (unsigned char)*body.at == MESSAGE_1)
+        return PUSH_OTLP_PROTOBUF;
+    if (!pb_take_varint(&body, &whole) || !body.len)
+        return PUSH_WRITE_1;
+    /* Snappy begins with a literal; a long one has its length in bytes behind the tag. A request of 2.0 begins with a symbol. */
+    unsigned tag = (unsigned char)*body.at, skip = 1 + (tag >> 2 < LITERAL_ONE_BYTE ? 0 : (tag >> 2) - LITERAL_ONE_BYTE + 1);
+    return (tag & 3) == 0 && body.len > skip && (unsigned char)body.at[skip] == MESSAGE_4 ? PUSH_WRITE_2 : PUSH_WRITE_1;
 }
 
 struct wall push_time(struct wall now, struct wall last)

@@ -36,8 +36,7 @@ struct push_letter {
 struct push_sender {
     struct push_setup setup;
     char name[PUSH_NAME_SIZE], url[2048], job[128], instance[128], host[128];
-    bool otlp;
-    bool version_2; /* of remote write, as it was asked for */
+    enum push_kind kind; /* as it was asked for */
     size_t batch;
     int64_t timeout_ms;
     char header_text[HEADERS_MAX][HEADER_SIZE];
@@ -96,12 +95,14 @@ static void encode(struct push_sender *p, const struct push_line *lines, size_t 
     AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
     AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
     struct error err = {0};
-    if (p->otlp)
-        push_otlp(&body, lines, count, at, &who);
-    else {
-        (p->version_2 && !p->only_1 ? push_remote_write_2 : push_remote_write)(&plain, lines, count, at, &who);
-        push_snappy(&body, buf_view(&plain));
+    switch (p->kind == PUSH_WRITE_2 && p->only_1 ? PUSH_WRITE_1 : p->kind) {
+    case PUSH_WRITE_1: push_remote_write(&plain, lines, count, at, &who); break;
+    case PUSH_WRITE_2: push_remote_write_2(&plain, lines, count, at, &who); break;
+    case PUSH_OTLP_JSON: push_otlp(&body, lines, count, at, &who); break;
+    case PUSH_OTLP_PROTOBUF: push_otlp_protobuf(&body, lines, count, at, &who); break;
     }
+    if (p->kind == PUSH_WRITE_1 || p->kind == PUSH_WRITE_2)
+        push_snappy(&body, buf_view(&plain));
     if (plain.failed || body.failed) {
         say(p, LOG_ERROR, "push %s: out of memory, %zu samples dropped", p->name, count);
         return;
@@ -170,10 +171,10 @@ static int64_t pause_after(struct push_sender *p, int64_t asked_ms)
     return MAX_OF(pause, asked_ms);
 }
 
-/* A request as it waits in the queue, and how to send it: the queue may be of an earlier run with other settings. */
+/* A request as it waits in the queue. */
 struct push_request {
     struct buf body;
-    bool version_2;
+    enum push_kind kind;
     uint32_t samples;
 };
 
@@ -182,15 +183,15 @@ static int prepare(const struct push_sender *p, struct push_request *r)
 {
     AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
     AUTO_BUF struct buf old = BUF(PUSH_BODY_MAX);
-    r->version_2 = !p->otlp && push_is_2(buf_view(&r->body));
-    if (!r->version_2 || !p->only_1)
+    r->kind = push_kind_of(buf_view(&r->body));
+    if (r->kind != PUSH_WRITE_2 || !p->only_1)
         return 0;
     int rc = push_unsnappy(&plain, buf_view(&r->body));
     if (rc == 0)
         rc = push_back_to_1(&old, buf_view(&plain));
     if (rc < 0)
         return rc;
-    r->version_2 = false;
+    r->kind = PUSH_WRITE_1;
     r->body.len = 0;
     push_snappy(&r->body, buf_view(&old));
     return r->body.failed ? -ENOMEM : 0;
@@ -199,22 +200,28 @@ static int prepare(const struct push_sender *p, struct push_request *r)
 static int post(struct push_sender *p, const struct push_request *r, struct buf *answer, struct buf *reply_headers,
                 int64_t *retry_after_ms, struct error *err)
 {
+    static const struct {
+        const char *type, *encoding, *version;
+    } kinds[] = {
+        [PUSH_WRITE_1] = {"application/x-protobuf", "Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0"},
+        [PUSH_WRITE_2] = {"application/x-protobuf;proto=io.prometheus.write.v2.Request", "Content-Encoding: snappy",
+                          "X-Prometheus-Remote-Write-Version: 2.0.0"},
+        [PUSH_OTLP_JSON] = {"application/json", NULL, NULL},
+        [PUSH_OTLP_PROTOBUF] = {"application/x-protobuf", NULL, NULL},
+    };
     const char *headers[HEADERS_MAX + 3] = {0};
     size_t count = 0;
-    if (!p->otlp) {
-        headers[count++] = "Content-Encoding: snappy";
-        headers[count++] = r->version_2 ? "X-Prometheus-Remote-Write-Version: 2.0.0" : "X-Prometheus-Remote-Write-Version: 0.1.0";
+    if (kinds[r->kind].encoding) {
+        headers[count++] = kinds[r->kind].encoding;
+        headers[count++] = kinds[r->kind].version;
     }
     for (size_t i = 0; i < p->header_count; i++)
         headers[count++] = p->header_text[i];
-    const char *type = p->otlp        ? "application/json"
-                       : r->version_2 ? "application/x-protobuf;proto=io.prometheus.write.v2.Request"
-                                      : "application/x-protobuf";
     const struct http_request request = {.method = "POST",
                                          .url = p->url,
                                          .body = buf_view(&r->body).at,
                                          .body_len = r->body.len,
-                                         .content_type = type,
+                                         .content_type = kinds[r->kind].type,
                                          .headers = headers,
                                          .timeout_ms = p->timeout_ms,
                                          .secret_url = true,
@@ -228,7 +235,7 @@ static int post(struct push_sender *p, const struct push_request *r, struct buf 
  * takes it for an empty request of 1.0. */
 static bool knows_only_1(const struct push_sender *p, const struct push_request *r, int status, const struct buf *reply_headers)
 {
-    if (!r->version_2)
+    if (r->kind != PUSH_WRITE_2)
         return false;
     if (status >= 200 && status < 300)
         return !strcasestr(reply_headers->len ? reply_headers->at : "", "X-Prometheus-Remote-Write-Samples-Written:");
@@ -296,7 +303,7 @@ static bool send_first(struct push_sender *p)
     enum push_outcome outcome = judge(status);
     if (outcome == CANCELLED)
         return false;
-    p->took_2 |= outcome == SENT && request.version_2;
+    p->took_2 |= outcome == SENT && request.kind == PUSH_WRITE_2;
     explain(status, &answer, &err, text, sizeof text);
     if (outcome == LATER) {
         p->failures++;
@@ -353,6 +360,17 @@ static void *live(void *arg)
 
 /* ---- from outside ---- */
 
+static enum push_kind kind_of(enum config_push_protocol protocol)
+{
+    switch (protocol) {
+    case CONFIG_PUSH_REMOTE_WRITE: return PUSH_WRITE_1;
+    case CONFIG_PUSH_REMOTE_WRITE_2: return PUSH_WRITE_2;
+    case CONFIG_PUSH_OTLP: return PUSH_OTLP_JSON;
+    case CONFIG_PUSH_OTLP_PROTOBUF: return PUSH_OTLP_PROTOBUF;
+    }
+    return PUSH_WRITE_1;
+}
+
 static void set_headers(struct push_sender *p, const struct config_push *settings)
 {
     for (size_t i = 0; i < settings->headers.count && p->header_count < HEADERS_MAX; i++)
@@ -386,8 +404,7 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     str_copy(p->job, sizeof p->job, str_from(settings->job));
     str_copy(p->host, sizeof p->host, str_from(setup->host));
     str_copy(p->instance, sizeof p->instance, str_from(settings->instance[0] ? settings->instance : setup->host));
-    p->otlp = settings->protocol == CONFIG_PUSH_OTLP;
-    p->version_2 = settings->protocol == CONFIG_PUSH_REMOTE_WRITE_2;
+    p->kind = kind_of(settings->protocol);
     p->batch = (size_t)settings->batch;
     p->timeout_ms = settings->timeout_ms;
     p->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;

@@ -301,11 +301,40 @@ def test_the_queue_on_disk_is_bounded(start, tmp_path, hook):
     assert b"whirr_push_samples_lost_total" in d.get("/metrics").body
 
 
-def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook):
+def otlp_from_protobuf(body):
+    """An ExportMetricsServiceRequest, read by Google's protobuf: the same as OTLP's JSON says."""
+    descriptor_pb2 = pytest.importorskip("google.protobuf.descriptor_pb2")
+    from google.protobuf import descriptor_pool, json_format, message_factory
+    many, fixed64, double, boolean, text, message, number32, enum = 3, 6, 1, 8, 9, 11, 13, 5
+    file = descriptor_pb2.FileDescriptorProto(name="otlp.proto", package="o", syntax="proto3")
+    for name, fields in {
+            "Request": [("resource_metrics", 1, message, "ResourceMetrics", many)],
+            "ResourceMetrics": [("resource", 1, message, "Resource", 1), ("scope_metrics", 2, message, "ScopeMetrics", many)],
+            "Resource": [("attributes", 1, message, "KeyValue", many)],
+            "ScopeMetrics": [("scope", 1, message, "Scope", 1), ("metrics", 2, message, "Metric", many)],
+            "Scope": [("name", 1, text, "", 1), ("version", 2, text, "", 1)],
+            "Metric": [("name", 1, text, "", 1), ("unit", 3, text, "", 1), ("gauge", 5, message, "Sum", 1), ("sum", 7, message, "Sum", 1)],
+            "Sum": [("data_points", 1, message, "Point", many), ("aggregation_temporality", 2, enum, "", 1), ("is_monotonic", 3, boolean, "", 1)],
+            "Point": [("time_unix_nano", 3, fixed64, "", 1), ("as_double", 4, double, "", 1), ("attributes", 7, message, "KeyValue", many), ("flags", 8, number32, "", 1)],
+            "KeyValue": [("key", 1, text, "", 1), ("value", 2, message, "AnyValue", 1)],
+            "AnyValue": [("string_value", 1, text, "", 1)]}.items():
+        m = file.message_type.add(name=name)
+        for field, number_of, kind, of, label in fields:
+            m.field.add(name=field, number=number_of, type=kind, label=label, **({"type_name": ".o." + of} if of else {}))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    request = message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName("o.Request")).FromString(body)
+    assert not request.UnknownFields() and request.SerializeToString(deterministic=True)
+    return json_format.MessageToDict(request)
+
+
+@pytest.mark.parametrize("protocol, kind, read", [("otlp", "application/json", json.loads), ("otlp_protobuf", "application/x-protobuf", otlp_from_protobuf)], ids=["json", "protobuf"])
+def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook, protocol, kind, read):
     hook.judge = lambda request: (200, {"Content-Type": "application/json"}, b"{}")
-    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), 'protocol = "otlp"'), source="sim:gpus=1,scenario=training,model=rtx4090")
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), f'protocol = "{protocol}"'), source="sim:gpus=1,scenario=training,model=rtx4090")
     eventually(lambda: len(hook.requests) >= 3, explain=d.log)
-    body = json.loads(hook.requests[1].body)
+    assert hook.requests[1].headers["Content-Type"] == kind and "Content-Encoding" not in hook.requests[1].headers
+    body = read(hook.requests[1].body)
     resource = body["resourceMetrics"][0]
     assert {a["key"]: a["value"]["stringValue"] for a in resource["resource"]["attributes"]} == {
         "service.name": "whirr", "service.instance.id": "box", "host.name": "box"}
@@ -319,7 +348,9 @@ def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook):
     limit, attributes = point("hw.gpu.memory.limit")
     assert limit["asDouble"] == live["memory_total_mb"] * 2**20 and metrics["hw.gpu.memory.limit"]["unit"] == "By"
     assert attributes["hw.id"] == live["uuid"] and attributes["hw.name"] == live["name"]
-    assert metrics["hw.gpu.memory.usage"]["sum"]["isMonotonic"] is False and metrics["hw.energy"]["sum"]["isMonotonic"] is True
+    assert metrics["hw.gpu.memory.usage"]["sum"].get("isMonotonic", False) is False and metrics["hw.gpu.memory.usage"]["sum"]["aggregationTemporality"] == 2 and metrics["hw.energy"]["sum"]["isMonotonic"] is True
+    share, usage = point("hw.gpu.memory.utilization")[0]["asDouble"], point("hw.gpu.memory.usage")[0]["asDouble"]
+    assert share == pytest.approx(usage / limit["asDouble"]) and 0 < share < 1 and "gauge" in metrics["hw.gpu.memory.utilization"]
     power, attributes = point("hw.power")
     assert attributes["hw.type"] == "gpu" and metrics["hw.power"]["unit"] == "W" and power["asDouble"] > 10
     temperature, attributes = point("hw.temperature")

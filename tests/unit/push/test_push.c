@@ -263,14 +263,21 @@ static void a_request_of_2_becomes_the_one_of_1(void **state)
     push_remote_write(&first, s.lines, s.count, at, &who);
     push_remote_write_2(&second, s.lines, s.count, at, &who);
     push_snappy(&packed, buf_view(&second));
-    assert_true(push_is_2(buf_view(&packed)));
+    assert_int_equal(push_kind_of(buf_view(&packed)), PUSH_WRITE_2);
     assert_int_equal(push_unsnappy(&plain, buf_view(&packed)), 0);
     assert_true(str_equal(buf_view(&plain), buf_view(&second)));
     assert_int_equal(push_back_to_1(&back, buf_view(&plain)), 0);
     assert_true(str_equal(buf_view(&back), buf_view(&first)));
     packed.len = 0;
     push_snappy(&packed, buf_view(&first));
-    assert_false(push_is_2(buf_view(&packed)));
+    assert_int_equal(push_kind_of(buf_view(&packed)), PUSH_WRITE_1);
+    back.len = 0;
+    push_otlp(&back, s.lines, s.count, at, &who);
+    assert_int_equal(push_kind_of(buf_view(&back)), PUSH_OTLP_JSON);
+    back.len = 0;
+    push_otlp_protobuf(&back, s.lines, s.count, at, &who);
+    assert_int_equal(push_kind_of(buf_view(&back)), PUSH_OTLP_PROTOBUF);
+    assert_int_equal(push_kind_of((struct str){"", 0}), PUSH_WRITE_1);
     for (size_t len = 0; len < second.len; len++) { /* cut anywhere: refused or shorter, never more than there is */
         back.len = plain.len = packed.len = 0;
         push_back_to_1(&back, (struct str){second.at, len});
