@@ -4,7 +4,7 @@
 
 CPU time, resident memory, bytes written to the terminal a second, and the time to the first frame (and the CPU time in it, which a
 busy host does not change), on a terminal of its own. Without arguments: the simulated machine, by itself and through a daemon. On a host
-with GPUs: bench/top/top.py --beside -- --direct, which runs nvtop and nvitop at the same pace beside it, where they are installed.
+with GPUs: bench/top/top.py --beside -- --direct, which runs nvtop and nvitop at the same pace beside it, where they are installed (NVTOP=PATH names nvtop).
 """
 import argparse
 import fcntl
@@ -57,9 +57,12 @@ def drain(fd, until, marker=None):
 def start(argv, width, height):
     pid, fd = pty.fork()
     if pid == 0:
-        os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8", XDG_CONFIG_HOME="/nonexistent")
-        os.read(0, 1)  # until the size is set
-        os.execvp(argv[0], argv)
+        try:
+            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8", XDG_CONFIG_HOME="/nonexistent")
+            os.read(0, 1)  # until the size is set
+            os.execvp(argv[0], argv)
+        finally:
+            os._exit(127)  # never back into the caller's code
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
     os.write(fd, b"\n")
     return pid, fd
@@ -82,12 +85,26 @@ class Watched:
     def end(self):
         took = time.monotonic() - self.at
         percent = (cpu_seconds(self.pid) - self.cpu) / took * 100
-        print(f"{self.label:28} {percent:6.2f}% CPU {resident_mib(self.pid):7.1f} MiB ({resident_mib(self.pid, 'RssAnon'):.1f} its own) "
+        memory = resident_mib(self.pid)
+        print(f"{self.label:28} {percent:6.2f}% CPU {memory:7.1f} MiB ({resident_mib(self.pid, 'RssAnon'):.1f} its own) "
               f"{self.written / took:8.0f} bytes/s {self.first_ms:6.0f} ms to the first frame ({self.first_cpu_ms:.1f} ms CPU)")
-        os.write(self.fd, b"q")
-        drain(self.fd, time.monotonic() + 0.5)
-        os.close(self.fd)
-        os.waitpid(self.pid, 0)
+        self.close()
+        return percent, memory
+
+    def close(self):
+        """Asks it to quit, and sees to it."""
+        if self.fd is None:
+            return
+        until = time.monotonic() + 3
+        try:
+            os.write(self.fd, b"q")
+            while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+                drain(self.fd, time.monotonic() + 0.1)
+                if time.monotonic() > until:
+                    os.kill(self.pid, signal.SIGKILL)
+        finally:
+            os.close(self.fd)
+            self.fd = None
 
 
 def measure_all(programs, seconds, width, height):
@@ -110,8 +127,8 @@ def measure(label, args, seconds, width, height):
 
 
 def peers():
-    known = {"nvtop": ["nvtop", "-d", "10"], "nvitop": ["nvitop", "--interval", "1"]}
-    return [(name, argv, b"%") for name, argv in known.items() if shutil.which(name)]
+    known = {"nvtop": [os.environ.get("NVTOP", "nvtop"), "-d", "10"], "nvitop": ["nvitop", "--interval", "1"]}
+    return [(name, argv, b"%") for name, argv in known.items() if shutil.which(argv[0])]
 
 
 def main():
@@ -142,4 +159,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

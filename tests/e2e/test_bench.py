@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench` ends in one table."""
+"""`make bench` and `bench/gpu` end in one table."""
+import importlib.machinery
+import importlib.util
 import subprocess
+import sys
 
-from isolation import ROOT
+import pytest
+from isolation import BUILD, ROOT, WHIRR, environment
 
 
 def test_the_table_has_each_figure_with_its_goal_and_judges_it(tmp_path):
@@ -16,3 +20,70 @@ def test_the_table_has_each_figure_with_its_goal_and_judges_it(tmp_path):
     assert ["within", "1.5 ms", "at most 2", "nginx", "pass"] in [[c.strip() for c in line.split("  ") if c.strip()] for line in lines]
     assert ["too few", "3 x", "at least 4", "FAIL"] in [[c.strip() for c in line.split("  ") if c.strip()] for line in lines]
     assert done.returncode == 1 and lines[-1] == "1 of 2 figures pass"
+
+
+def module(name):
+    """A bench, as a module."""
+    path = str(ROOT / "bench")
+    sys.path.insert(0, path)
+    try:
+        spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, f"{path}/{name}"))
+        loaded = importlib.util.module_from_spec(spec)
+        with pytest.MonkeyPatch.context() as m:
+            m.setattr(sys, "dont_write_bytecode", True)
+            spec.loader.exec_module(loaded)
+        return loaded
+    finally:
+        sys.path.remove(path)
+
+
+def test_a_watcher_is_judged_by_what_nobody_beside_nobody_differs_by(capsys):
+    disturbance = module("disturbance")
+    calm, rough = [1.0, 1.001] * 8, [1.0, 1.3] * 8
+    assert disturbance.noise(calm) < 1.002 and 1.2 < disturbance.noise(rough) <= 1.3
+    assert disturbance.judge("whirr serve", "p99", [1.04] * 8, calm, 1.05)[1]
+    assert not disturbance.judge("whirr serve", "p99", [1.06] * 8, calm, 1.05)[1], "six percent among slices that differ by a thousandth"
+    assert disturbance.judge("whirr serve", "p99", [1.2] * 8, rough, 1.05)[1], "less than the slices differ by themselves"
+    assert disturbance.judge("nvtop", "p99", [9.0] * 8, calm, 1.05)[1], "others promised nothing"
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and all(line.startswith("figure\tkernel p99, watched by whirr serve\t") for line in lines)
+
+
+def test_nobody_and_each_watcher_take_turns():
+    turns = module("disturbance").turns
+    rounds = [turns(["a", "b", "c", "d"], i) for i in range(4)]
+    assert rounds[0] == ["nobody", "a", "b", "nobody", "c", "d"] and rounds[1] == ["nobody", "b", "c", "nobody", "d", "a"]
+    assert {order[1] for order in rounds} == {"a", "b", "c", "d"}, "each is first once"
+
+
+@pytest.fixture
+def gpu_host(tmp_path):
+    """An environment in which a GPU, its driver and nvidia-smi are made up; nvtop is not installed, and there is no CUDA."""
+    library = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
+    if not library.exists():
+        pytest.skip("the fake NVML library was not built")
+    for name in ("lib", "bin"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "lib/libnvidia-ml.so.1").symlink_to(library)
+    smi = tmp_path / "bin/nvidia-smi"
+    smi.write_text(f"#!/bin/sh\n[ \"$1\" != dmon ] || exec sleep 600\nexec {ROOT}/tests/fakes/nvidia-smi \"$@\"\n")
+    smi.chmod(0o755)
+    return environment(PATH=f"{tmp_path}/bin:/usr/bin:/bin", LD_LIBRARY_PATH=str(tmp_path / "lib"), WHIRR_NVML_LIBRARY=None, NVTOP=f"{tmp_path}/nvtop",
+                       WHIRR_NVIDIA_SMI=None)
+
+
+@pytest.mark.slow
+def test_the_figures_of_a_gpu_survive_a_peer_and_a_part_that_cannot_run(gpu_host, tmp_path):
+    done = subprocess.run([ROOT / "bench/gpu", WHIRR, "--only", "one-shot,watching,eviction,disturbance", "--watch", "1", "--limit", "100", "--keep", tmp_path / "kept.md"],
+                          env=gpu_host, capture_output=True, text=True, timeout=150)
+    rows = [[c.strip() for c in line.split("  ") if c.strip()] for line in done.stdout.splitlines()]
+    judged = {row[0]: row for row in rows if row and row[-1] in ("pass", "FAIL")}
+    assert done.returncode == 1, done.stdout + done.stderr
+    for what in ("whirr status --json without a daemon", "whirr why, one look", "whirr status --json with a daemon", "CPU of whirr serve 1 s", "memory of whirr serve 1 s, SQLite",
+                 "CPU of whirr serve 5 s", "CPU of whirr top --direct", "memory of whirr top with a daemon"):
+        assert what in judged, done.stdout + done.stderr
+    assert "dmon 0.0" in judged["CPU of whirr serve 1 s"][3] and "nvtop is not installed" in judged["CPU of whirr top --direct"][3]
+    assert f"not run: nvtop ({tmp_path}/nvtop is not installed)" in done.stdout
+    assert "not run: disturbance (it needs 130 s, " in done.stdout and "failed: eviction (" in done.stdout.splitlines()[-1]
+    kept = (tmp_path / "kept.md").read_text()
+    assert all(f"| {what} |" in kept for what in judged) and "Not run: " in kept
