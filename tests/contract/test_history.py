@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Section C, the stored part: rows come back as they were served, page by page, and are readable with plain SQL."""
+import contextlib
 import datetime
 import sqlite3
 
@@ -124,6 +125,22 @@ def test_views_for_analysts_have_times_and_names(keeping):
             assert (words == wanted[bits]) if bits in wanted else words
         plan = " ".join(row[3] for row in db.execute("EXPLAIN QUERY PLAN SELECT * FROM gpu_stats WHERE id >= (unixepoch('now', '-1 hour') * 1000) << 14"))
         assert "SEARCH s USING INTEGER PRIMARY KEY" in plan
+
+
+def test_alerts_have_a_view_of_their_own(start, tmp_path):
+    config, file = tmp_path / "alerts.toml", tmp_path / "alerts.db"
+    config.write_text('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\n')
+    d = start("--interval", "0.2", "--config", str(config), "--store", f"sqlite:{file}", source="sim:gpus=1,scenario=training")
+
+    def fired():
+        with contextlib.closing(sqlite3.connect(file, timeout=10)) as db:
+            db.row_factory = sqlite3.Row
+            return db.execute("SELECT * FROM alert_log WHERE alert = 'busy' AND state = 'firing'").fetchone()
+
+    eventually(lambda: d.json("/api/health")["store"]["written_total"] >= 2, explain=d.log)
+    row = eventually(fired, explain=d.log)
+    assert row["host"] and row["gpu_index"] == 0 and row["gpu_name"] and row["value"] > 10 and row["summary"] and row["fingerprint"]
+    assert row["started_at"] == row["occurred_at"] and row["ended_at"] is None and row["severity"] == "warning"
 
 
 def test_a_restart_goes_on_in_the_same_file(keeping, start):

@@ -133,6 +133,9 @@ def test_views_for_analysts_have_times_and_names_and_find_them(keeping):
     assert number(f"SELECT COUNT(*) FROM process_stats_minute WHERE starts_at {recent} AND gpu_uuid <> '' AND name <> ''") >= 1
     assert number(f"SELECT COUNT(*) FROM energy_stats_minute WHERE starts_at {recent} AND energy_joules > 0") >= 1
     assert number(f"SELECT COUNT(*) FROM event_log WHERE occurred_at {recent} AND host <> ''") >= 1
+    data = {"alert": "busy", "state": "resolved", "value": 12.5, "summary": "it's busy", "started_at": "2026-11-15T01:02:03.456Z", "ended_at": "2026-11-15T01:03:00.000Z"}
+    sql("INSERT INTO events (at_ms, host_id, kind, severity, text, data) SELECT 1, id, 'alert', 'warning', '', $$" + json.dumps(data) + "$$ FROM hosts")
+    assert number("SELECT COUNT(*) FROM alert_log WHERE alert = 'busy' AND value > 12 AND host <> '' AND ended_at - started_at BETWEEN interval '56 s' AND interval '57 s'") == 1
     assert number("SELECT COUNT(*) FROM gpu_stats WHERE throttle_reasons = 4 AND throttle_words <> 'power cap'") == 0
     for view, column, index in (("gpu_stats_minute", "starts_at", "minutes_by_time"), ("host_stats_hour", "starts_at", "host_hours_by_time"),
                                 ("process_stats_minute", "starts_at", "process_minutes_by_time"), ("energy_stats_hour", "starts_at", "energy_hours_by_time"),

@@ -363,6 +363,40 @@ static int view_of_events(const struct schema *schema, struct error *err)
     return make(v, "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id", err);
 }
 
+/* A field of an event's data. */
+static void add_field(struct view *v, const char *name, const char *key, const char *type)
+{
+    if (v->schema->db->ops->kind == DB_SQLITE)
+        add(v, name, "json_extract(t.data, '$.%s')", key);
+    else
+        add(v, name, "(t.data::json ->> '%s')%s", key, type);
+}
+
+static int view_of_alerts(const struct schema *schema, struct error *err)
+{
+    CLEANUP(view_free) struct view *v = view_new(schema, "alert_log");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add_time(v, "occurred_at", "t.at_ms");
+    add_gpu(v);
+    add_field(v, "alert", "alert", "");
+    add_field(v, "state", "state", "");
+    add(v, "severity", "t.severity");
+    add_field(v, "summary", "summary", "");
+    add_field(v, "value", "value", "::float8");
+    add_field(v, "process", "process", "");
+    add_field(v, "user_name", "user", "");
+    add_field(v, "started_at", "started_at", "::timestamptz");
+    add_field(v, "ended_at", "ended_at", "::timestamptz");
+    add_field(v, "fingerprint", "fingerprint", "");
+    add(v, "id", "t.id");
+    return make(
+        v,
+        "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id WHERE t.kind = 'alert' AND t.data IS "
+        "NOT NULL",
+        err);
+}
+
 int schema_make_views(struct schema *schema, struct error *err)
 {
     int rc = view_of_processes(schema, err);
@@ -373,6 +407,8 @@ int schema_make_views(struct schema *schema, struct error *err)
     }
     if (rc == 0)
         rc = view_of_events(schema, err);
+    if (rc == 0)
+        rc = view_of_alerts(schema, err);
     return rc < 0 ? rc : schema_refresh_views(schema, err);
 }
 
