@@ -20,8 +20,6 @@ enum {
     IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
 };
 
-#define LATEST_MS (1LL << 43) /* in the year 2248: what keys and cursors can hold */
-
 /* One row of minutes or hours while it is computed. */
 struct bucket_row {
     int64_t samples;

@@ -41,8 +41,8 @@ static int neighbour_sample(struct store *s, int64_t host_id, int64_t at_ms, boo
     int rc = db_prepare(s->db, sql, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, before ? 0 : at_ms);
-    db_bind_i64(q, 2, before ? at_ms : LATEST_MS);
+    db_bind_i64(q, 1, before ? 0 : raw_parameter(at_ms));
+    db_bind_i64(q, 2, before ? raw_parameter(at_ms) : LATEST_MS);
     db_bind_i64(q, 3, host_id);
     rc = db_step(q, err);
     *ret_ms = rc == 1 ? db_i64(q, 0) : 0;

@@ -136,8 +136,8 @@ static int draw_raw(struct drawing *d, int64_t from_ms, int64_t to_ms, struct er
     if (rc < 0)
         return rc;
     struct db_statement *q = d->rows[LEVEL_RAW];
-    db_bind_i64(q, 1, from_ms);
-    db_bind_i64(q, 2, to_ms);
+    db_bind_i64(q, 1, raw_parameter(from_ms));
+    db_bind_i64(q, 2, raw_parameter(to_ms));
     db_bind_i64(q, 3, d->plot->subject);
     while ((rc = db_step(q, err)) == 1) {
         struct aggregate values[QUERY_COLUMNS_MAX] = {0};

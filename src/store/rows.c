@@ -270,8 +270,8 @@ int store_rows(struct store *s, const struct store_page *page, store_row_fn *eac
         return rc;
     /* Behind the cursor: later, or at its moment those whose number is higher. */
     bool first = page->cursor <= 0;
-    db_bind_i64(q, 1, first ? page->since_ms : MAX_OF(page->since_ms, cursor_ms(page->cursor)));
-    db_bind_i64(q, 2, page->until_ms);
+    db_bind_i64(q, 1, raw_parameter(first ? page->since_ms : MAX_OF(page->since_ms, cursor_ms(page->cursor))));
+    db_bind_i64(q, 2, raw_parameter(page->until_ms));
     db_bind_i64(q, 3, first ? -1 : cursor_ms(page->cursor));
     db_bind_i64(q, 4, first ? -1 : cursor_subject(page->cursor));
     struct reading values[SERIES_COLUMNS_MAX];

@@ -55,7 +55,8 @@ static inline int64_t raw_key_ms(int64_t key)
 /* Where a reader stopped, for either database: it goes on behind this moment and number. */
 static inline int64_t cursor_at(int64_t at_ms, int64_t subject)
 {
-    return at_ms * (1 << CURSOR_SUBJECT_BITS) + subject;
+    /* A clock that is centuries off must not be more than a wrong place. */
+    return (int64_t)(((uint64_t)at_ms << CURSOR_SUBJECT_BITS) + (uint64_t)subject);
 }
 static inline int64_t cursor_ms(int64_t cursor)
 {

@@ -7,6 +7,14 @@
 #include "store/db/db.h"
 #include "store/series.h"
 
+#define LATEST_MS ((1LL << 43) - 1) /* in the year 2248: what keys and cursors can hold */
+
+/* A parameter: whoever asks for all of time gets no more than that. */
+static inline int64_t raw_parameter(int64_t ms)
+{
+    return ms < 0 ? 0 : ms > LATEST_MS ? LATEST_MS : ms;
+}
+
 /* Text for statements. Parameters are milliseconds since 1970. */
 struct raw_words {
     const char *ms, *subject; /* of a row */

@@ -212,6 +212,33 @@ static int add_point(void *user, const struct store_point *point)
     return 0;
 }
 
+static int count_row(void *user, const struct store_row *row)
+{
+    (void)row;
+    ++*(int *)user;
+    return 0;
+}
+
+/* Page by page, whoever asks for all of time. */
+static int rows_of_all_time(struct store *s, size_t column)
+{
+    struct error err = {0};
+    int rows = 0, before = -1;
+    struct store_page page = {.since_ms = INT64_MIN / 2,
+                              .until_ms = INT64_MAX / 2,
+                              .gpu_index = -1,
+                              .limit = 100000,
+                              .columns = &column,
+                              .column_count = 1};
+    if (store_rows(s, &page, count_row, &rows, &err) != 0)
+        fail_msg("%s", err.text);
+    /* Both GPUs of one moment: the second is behind the first. */
+    page.cursor = cursor_at(HISTORY_BEGIN.ms, 1);
+    assert_int_equal(store_rows(s, &page, count_row, &before, &err), 0);
+    assert_int_equal(before, rows - 2);
+    return rows;
+}
+
 static void it_answers_like_sqlite(void **state)
 {
     NEEDS_SERVER();
@@ -237,6 +264,8 @@ static void it_answers_like_sqlite(void **state)
         assert_int_equal(store_series(here, &plot, add_point, &other, &err), 0);
         assert_true(one > 0 && one == other);
     }
+    assert_int_equal(rows_of_all_time(there, column), 3000);
+    assert_int_equal(rows_of_all_time(here, column), 3000);
     struct recent recent, recent_here;
     enum level level;
     struct snapshot *past = NULL, *past_here = NULL;
