@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "engine/attribution.h"
@@ -30,6 +31,7 @@ struct worker {
     /* Of the thread alone. */
     struct source *source; /* NULL: closed */
     struct identity *identity;
+    struct result *spare; /* to say that there is no memory */
     size_t gpu_count;
     struct gpu_id *ids;
     struct gpu *last;        /* what was read last of each GPU, to keep the groups that are not read each time */
@@ -47,11 +49,28 @@ void result_free(struct result *r)
     free(r);
 }
 
-static struct result *result_new(const struct worker *w, const struct job *job, size_t gpu_count)
+/* Without memory the answer says so: the spare one, and when that is gone the next that can be had. Somebody waits for it. */
+static struct result *result_without_memory(struct worker *w)
+{
+    struct result *r = TAKE(w->spare);
+    while (!r) {
+        nanosleep(&(struct timespec){.tv_nsec = 100 * NS_PER_MS}, NULL);
+        r = calloc(1, sizeof *r);
+    }
+    r->rc = -ENOMEM;
+    str_copy(r->message, sizeof r->message, STR("out of memory"));
+    return r;
+}
+
+static struct result *result_new(struct worker *w, const struct job *job, size_t gpu_count)
 {
     struct result *r = calloc(1, sizeof *r + gpu_count * sizeof r->gpus[0]);
-    if (!r)
-        abort(); /* nobody could be told */
+    if (!r) {
+        r = result_without_memory(w);
+        gpu_count = 0;
+    }
+    if (!w->spare)
+        w->spare = calloc(1, sizeof *w->spare);
     r->slot = w->slot;
     r->kind = job->kind;
     r->groups = job->groups;
@@ -201,10 +220,10 @@ static void do_sample(struct worker *w, const struct job *job)
     int rc = prepare(w, &groups, &err);
     struct result *r = result_new(w, job, rc < 0 ? 0 : w->gpu_count);
     r->groups = groups;
-    r->rc = rc;
     if (rc < 0) {
+        r->rc = rc;
         str_copy(r->message, sizeof r->message, str_from(err.text[0] ? err.text : strerror(-rc)));
-    } else {
+    } else if (r->rc == 0) {
         for (size_t i = 0; i < w->gpu_count; i++)
             read_gpu(w, i, groups, &r->gpus[i]);
         if (groups & GROUP_PROCESS)
@@ -268,10 +287,12 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
     w->jobs = mailbox_new(8, free);
     w->ended = mailbox_new(1, NULL);
     w->identity = identity_new(env, show_secrets);
-    if (!w->params || !w->jobs || !w->ended || !w->identity || pthread_create(&w->thread, NULL, run, w) != 0) {
+    w->spare = calloc(1, sizeof *w->spare);
+    if (!w->params || !w->jobs || !w->ended || !w->identity || !w->spare || pthread_create(&w->thread, NULL, run, w) != 0) {
         mailbox_free(w->jobs);
         mailbox_free(w->ended);
         identity_free(w->identity);
+        free(w->spare);
         free(w->params);
         free(w);
         return NULL;
@@ -300,6 +321,7 @@ bool worker_free(struct worker *w, int64_t timeout_ms)
     mailbox_free(w->jobs);
     mailbox_free(w->ended);
     identity_free(w->identity);
+    free(w->spare);
     free(w->params);
     free(w);
     return true;

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import AS_ROOT, BUILD, WHIRR
+from conftest import AS_ROOT, BUILD, ROOT, WHIRR
 
 SYSTEM, USER = BUILD / "packaging" / "whirr.service", BUILD / "packaging" / "systemd" / "user" / "whirr.service"
 
@@ -32,6 +32,13 @@ def test_the_system_unit_is_closed():
     assert done.returncode == 0, done.stdout[-3000:]  # at most 2.1 of 10
     text = SYSTEM.read_text()
     assert re.search(r"^CapabilityBoundingSet=CAP_SYS_PTRACE CAP_PERFMON CAP_SYSLOG$", text, re.M) and re.search(r"^User=whirr$", text, re.M)
+
+
+def test_one_that_talks_to_this_host_alone_can_be_closed_further(tmp_path):
+    unit = tmp_path / "whirr.service"
+    unit.write_text(SYSTEM.read_text() + (ROOT / "packaging" / "systemd" / "local-only.conf").read_text())
+    done = analyze("security", "--offline=true", "--threshold=19", str(unit))
+    assert done.returncode == 0, done.stdout[-3000:]  # at most 1.9 of 10
 
 
 def test_root_gives_up_what_it_does_not_need(start):

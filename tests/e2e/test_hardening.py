@@ -20,7 +20,8 @@ def test_the_file_is_hardened(path):
     assert re.search(r"GNU_STACK.* RW ", segments), "the stack can be run"
     assert not re.search(r"LOAD.* RWE ", segments), "memory that is written and run"
     assert "TEXTREL" not in dynamic and "RPATH" not in dynamic
-    assert "__stack_chk_fail" in readelf("--dyn-syms", path), "no stack protector"
+    symbols = readelf("--dyn-syms", path)
+    assert "__stack_chk_fail" in symbols, "no stack protector"
 
 
 @pytest.fixture

@@ -226,8 +226,8 @@ static int run(struct cli *cli)
     int rc = answer(cli, q, &look, &err);
     if (cli->failure_status == EXIT_USAGE) /* a field that is not there */
         return cli_usage(cli, "%s", err.text);
-    if (rc < 0 && rc != -EPIPE && err.text[0])
-        return cli_fail("%s", err.text);
+    if (rc < 0 && rc != -EPIPE)
+        return cli_fail("%s", err.text[0] ? err.text : "cannot show the answer: it is too large, or out of memory");
     return rc == 0 ? EXIT_FINE : EXIT_FAILED;
 }
 

@@ -191,6 +191,14 @@ int poll(struct pollfd *list, nfds_t count, int ms)
     return real_ppoll(list, count, ms < 0 ? NULL : &t, NULL);
 }
 
+/* As a build with libc's checks calls it. */
+int __poll_chk(struct pollfd *list, nfds_t count, int ms, size_t size);
+int __poll_chk(struct pollfd *list, nfds_t count, int ms, size_t size)
+{
+    (void)size;
+    return poll(list, count, ms);
+}
+
 int epoll_wait(int fd, struct epoll_event *events, int count, int ms)
 {
     begin();
@@ -253,6 +261,12 @@ int open64(const char *path, int flags, ...)
     return not_to_be_opened(flags) ? -1 : real_open(path, flags, mode);
 }
 
+int __open64_2(const char *path, int flags);
+int __open64_2(const char *path, int flags)
+{
+    return open64(path, flags);
+}
+
 int openat64(int folder, const char *path, int flags, ...)
 {
     begin();
@@ -261,4 +275,10 @@ int openat64(int folder, const char *path, int flags, ...)
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
     va_end(more);
     return not_to_be_opened(flags) ? -1 : real_openat(folder, path, flags, mode);
+}
+
+int __openat64_2(int folder, const char *path, int flags);
+int __openat64_2(int folder, const char *path, int flags)
+{
+    return openat64(folder, path, flags);
 }

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every allocation and system call of the main commands fails in turn: each ends with a message or goes on; none crashes, hangs or ends without
+a word. tests/fakes/faults/fail.c does it. WHIRR_FAILING_CALLS=all tries every call instead of some spread evenly."""
+import os
+import re
+import subprocess
+
+import pytest
+from isolation import BUILD, environment
+
+PROGRAM = BUILD / "tests" / "fakes" / "faults" / "whirr-failing"
+MOST = "" if os.environ.get("WHIRR_FAILING_CALLS") == "all" else "/16"
+SIM = ["--direct", "--source", "sim:gpus=2"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM.exists(), reason="whirr-failing was not built")]
+
+
+def fail_in_turn(folder, command, alive_ms=0, **env):
+    # 99: the sanitizers' own end, which is no answer of a command.
+    env = environment(folder, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1:exitcode=99", **env)
+    done = subprocess.run([PROGRAM, f"1-999999{MOST}", str(alive_ms), *map(str, command)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, errors="replace", timeout=600)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    return int(re.search(r"(\d+) of (\d+) calls failed in turn, 0 wrong", done.stdout)[1])
+
+
+@pytest.mark.parametrize("command", [["status", *SIM], ["status", "--json", *SIM], ["why", *SIM], ["ps", *SIM], ["export", *SIM], ["health", *SIM], ["config", "default"],
+                                     ["doctor", "--source", "sim"], ["help"]], ids=lambda c: " ".join(w for w in c if w not in SIM))
+def test_a_command_ends_with_a_message_or_goes_on(tmp_path, command):
+    assert fail_in_turn(tmp_path, command) > 8
+
+
+def test_so_does_the_driver(tmp_path):
+    (tmp_path / "script").write_text("gpu NVIDIA H200\n  profile h200\n  process 1 compute 500\n")
+    assert fail_in_turn(tmp_path, ["status", "--direct", "--source", "nvml"], WHIRR_FAKE_NVML=str(tmp_path / "script"),
+                        WHIRR_NVML_LIBRARY=str(BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so")) > 12
+
+
+def test_the_daemon_starts_samples_and_ends(tmp_path):
+    """Told to end after a few samples; one that could not start has said why."""
+    assert fail_in_turn(tmp_path, ["serve", "--source", "sim:gpus=2", "--interval", "0.1", "--listen", "127.0.0.1:0"], alive_ms=500,
+                        WHIRR_SERVER_SOCKET=None) > 12

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The program whose n-th call fails. Linked around the whole program (--wrap, see meson.build), it runs the given command once for
+ * each n, in a child of its own: the n-th allocation or system call that the command makes fails as it could in life. A command may
+ * end with a message or go on; a crash, a hang or an end without a word is reported.
+ *
+ *   whirr-failing FROM-TO[/MOST] ALIVE_MS COMMAND...   MOST: no more than so many of them, spread evenly; ALIVE_MS: a command that
+ * does not end by itself is told to after so long, 0: it ends
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct seen {
+    atomic_long calls; /* so far in this child */
+    atomic_long at;    /* the one that fails; 0: none */
+    char name[32];     /* what failed */
+};
+
+static struct seen *seen;
+
+static bool due(const char *name)
+{
+    if (!seen || atomic_load(&seen->at) == 0 || atomic_fetch_add(&seen->calls, 1) + 1 != atomic_load(&seen->at))
+        return false;
+    size_t length = strlen(name);
+    length = length < sizeof seen->name ? length : sizeof seen->name - 1;
+    memcpy(seen->name, name, length);
+    seen->name[length] = '\0';
+    return true;
+}
+
+#define FAIL(type, name, error, bad, parameters, ...) \
+    type __real_##name parameters;                    \
+    type __wrap_##name parameters;                    \
+    type __wrap_##name parameters                     \
+    {                                                 \
+        if (due(#name)) {                             \
+            errno = error;                            \
+            return bad;                               \
+        }                                             \
+        return __real_##name(__VA_ARGS__);            \
+    }
+/* clang-format off */
+FAIL(void *, malloc, ENOMEM, NULL, (size_t size), size)
+FAIL(void *, calloc, ENOMEM, NULL, (size_t count, size_t size), count, size)
+FAIL(void *, realloc, ENOMEM, NULL, (void *old, size_t size), old, size)
+FAIL(char *, strdup, ENOMEM, NULL, (const char *text), text)
+FAIL(char *, strndup, ENOMEM, NULL, (const char *text, size_t most), text, most)
+FAIL(ssize_t, read, EIO, -1, (int fd, void *to, size_t size), fd, to, size)
+FAIL(ssize_t, pread64, EIO, -1, (int fd, void *to, size_t size, off_t at), fd, to, size, at)
+FAIL(ssize_t, write, ENOSPC, -1, (int fd, const void *from, size_t size), fd, from, size)
+FAIL(ssize_t, pwrite64, ENOSPC, -1, (int fd, const void *from, size_t size, off_t at), fd, from, size, at)
+FAIL(FILE *, fopen64, EMFILE, NULL, (const char *path, const char *mode), path, mode)
+FAIL(FILE *, fdopen, ENOMEM, NULL, (int fd, const char *mode), fd, mode)
+FAIL(DIR *, opendir, EMFILE, NULL, (const char *path), path)
+FAIL(int, stat64, EIO, -1, (const char *path, void *to), path, to)
+FAIL(int, fstat64, EIO, -1, (int fd, void *to), fd, to)
+FAIL(int, fstatat64, EIO, -1, (int folder, const char *path, void *to, int flags), folder, path, to, flags)
+FAIL(ssize_t, readlink, EACCES, -1, (const char *path, char *to, size_t size), path, to, size)
+FAIL(int, mkdir, EROFS, -1, (const char *path, mode_t mode), path, mode)
+FAIL(int, rename, EROFS, -1, (const char *from, const char *to), from, to)
+FAIL(int, unlink, EROFS, -1, (const char *path), path)
+FAIL(int, fsync, EIO, -1, (int fd), fd)
+FAIL(int, ftruncate64, ENOSPC, -1, (int fd, off_t size), fd, size)
+FAIL(int, socket, EMFILE, -1, (int family, int type, int protocol), family, type, protocol)
+FAIL(int, bind, EADDRINUSE, -1, (int fd, const struct sockaddr *to, socklen_t size), fd, to, size)
+FAIL(int, listen, EADDRINUSE, -1, (int fd, int most), fd, most)
+FAIL(int, connect, ECONNREFUSED, -1, (int fd, const struct sockaddr *to, socklen_t size), fd, to, size)
+FAIL(int, accept4, EMFILE, -1, (int fd, struct sockaddr *from, socklen_t *size, int flags), fd, from, size, flags)
+FAIL(ssize_t, send, ECONNRESET, -1, (int fd, const void *from, size_t size, int flags), fd, from, size, flags)
+FAIL(ssize_t, recv, ECONNRESET, -1, (int fd, void *to, size_t size, int flags), fd, to, size, flags)
+FAIL(int, poll, ENOMEM, -1, (struct pollfd *list, nfds_t count, int ms), list, count, ms)
+FAIL(int, pipe2, EMFILE, -1, (int fds[2], int flags), fds, flags)
+FAIL(int, eventfd, EMFILE, -1, (unsigned first, int flags), first, flags)
+FAIL(int, flock, ENOLCK, -1, (int fd, int how), fd, how)
+FAIL(int, posix_spawnp, EAGAIN, EAGAIN, (pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes, char *const *argv, char *const *env), pid, file, actions, attributes, argv, env)
+FAIL(int, pthread_create, EAGAIN, EAGAIN, (pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user), thread, attributes, run, user)
+FAIL(void *, dlopen, ENOENT, NULL, (const char *path, int flags), path, flags)
+FAIL(ssize_t, getrandom, EAGAIN, -1, (void *to, size_t size, unsigned flags), to, size, flags)
+FAIL(int, sqlite3_open_v2, EIO, SQLITE_CANTOPEN, (const char *path, sqlite3 **db, int flags, const char *vfs), path, db, flags, vfs)
+FAIL(int, sqlite3_prepare_v3, EIO, SQLITE_IOERR, (sqlite3 *db, const char *sql, int size, unsigned flags, sqlite3_stmt **to, const char **tail), db, sql, size, flags, to, tail)
+FAIL(int, sqlite3_step, EIO, SQLITE_FULL, (sqlite3_stmt *statement), statement)
+FAIL(int, sqlite3_exec, EIO, SQLITE_IOERR, (sqlite3 *db, const char *sql, int (*each)(void *, int, char **, char **), void *user, char **message), db, sql, each, user, message)
+FAIL(struct event *, event_new, ENOMEM, NULL, (struct event_base *base, evutil_socket_t fd, short what, event_callback_fn run, void *user), base, fd, what, run, user)
+FAIL(int, evbuffer_add, ENOMEM, -1, (struct evbuffer *buffer, const void *from, size_t size), buffer, from, size)
+/* clang-format on */
+
+int __real_open64(const char *path, int flags, mode_t mode);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    if (due("open64")) {
+        errno = EMFILE;
+        return -1;
+    }
+    return __real_open64(path, flags, mode);
+}
+
+int __real_openat64(int folder, const char *path, int flags, mode_t mode);
+int __wrap_openat64(int folder, const char *path, int flags, ...);
+int __wrap_openat64(int folder, const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    if (due("openat64")) {
+        errno = EMFILE;
+        return -1;
+    }
+    return __real_openat64(folder, path, flags, mode);
+}
+
+/* ---- one child for each n ---- */
+
+int __real_main(int argc, char **argv);
+int __wrap_main(int argc, char **argv);
+
+enum { PATIENCE_S = 60, SIDE_BY_SIDE = 8 };
+
+static _Noreturn void be_the_command(long n, int alive_ms, int words, int argc, char **argv)
+{
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (dup2(words, STDERR_FILENO) < 0 || (!getenv("WHIRR_FAILING_SHOW") && dup2(nowhere, STDOUT_FILENO) < 0))
+        abort();
+    alarm(PATIENCE_S); /* a hang ends by SIGALRM */
+    if (alive_ms) {
+        /* A process of its own, so that nothing in this one changes. */
+        pid_t self = getpid();
+        if (fork() == 0) {
+            close(words);
+            close(STDOUT_FILENO);
+            close(STDERR_FILENO);
+            usleep((useconds_t)alive_ms * 1000);
+            kill(self, SIGTERM);
+            _exit(0);
+        }
+    }
+    atomic_store(&seen->at, n);
+    exit(__real_main(argc, argv));
+}
+
+static const char *judge(int status, off_t words)
+{
+    if (WIFSIGNALED(status))
+        return WTERMSIG(status) == SIGALRM ? "hangs" : WTERMSIG(status) == SIGTERM ? NULL : "crashes";
+    int code = WEXITSTATUS(status);
+    if (code == 99) /* AddressSanitizer, by ASAN_OPTIONS */
+        return "is wrong in memory";
+    return code && words == 0 ? "ends without a word" : NULL;
+}
+
+/* A child that runs the command. */
+struct run {
+    pid_t pid; /* 0: none */
+    long n;
+    int words; /* what it said on stderr */
+    struct seen *seen;
+    char folder[40]; /* its own: state, sockets */
+};
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static void start(struct run *r, long n, int alive_ms, int argc, char **argv)
+{
+    char name[] = "/tmp/whirr-failing-XXXXXX";
+    r->n = n;
+    r->words = mkostemp(name, O_CLOEXEC);
+    *r->seen = (struct seen){0};
+    if (r->words < 0)
+        abort();
+    unlink(name);
+    strcpy(r->folder, "/tmp/whirr-failing-XXXXXX");
+    if (!mkdtemp(r->folder))
+        abort();
+    fflush(NULL);
+    r->pid = fork();
+    if (r->pid < 0)
+        abort();
+    if (r->pid > 0)
+        return;
+    static const char *const homes[] = {"HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "STATE_DIRECTORY", "RUNTIME_DIRECTORY"};
+    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++)
+        setenv(homes[i], r->folder, 1);
+    seen = r->seen;
+    be_the_command(n, alive_ms, r->words, argc, argv);
+}
+
+/* Whether it was wrong. */
+static bool finish(struct run *r, int status, const char *command)
+{
+    char line[512] = "";
+    struct stat info;
+    const char *wrong = fstat(r->words, &info) == 0 ? judge(status, info.st_size) : "cannot be judged";
+    if (wrong) {
+        ssize_t got = pread(r->words, line, sizeof line - 1, info.st_size > 500 ? info.st_size - 500 : 0);
+        line[got > 0 ? got : 0] = '\0';
+        printf("WRONG %s: %s after call %ld failed (%s), status %x: %s\n", command, wrong, r->n, r->seen->name, (unsigned)status,
+               line);
+    }
+    close(r->words);
+    nftw(r->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    r->pid = 0;
+    return wrong != NULL;
+}
+
+static bool wait_for_one(struct run *runs, const char *command)
+{
+    int status;
+    pid_t pid = wait(&status);
+    for (int i = 0; i < SIDE_BY_SIDE; i++)
+        if (pid > 0 && runs[i].pid == pid)
+            return finish(&runs[i], status, command);
+    abort();
+}
+
+static struct run *free_run(struct run *runs)
+{
+    for (int i = 0; i < SIDE_BY_SIDE; i++)
+        if (runs[i].pid == 0)
+            return &runs[i];
+    return NULL;
+}
+
+static bool any_run(const struct run *runs)
+{
+    for (int i = 0; i < SIDE_BY_SIDE; i++)
+        if (runs[i].pid)
+            return true;
+    return false;
+}
+
+int __wrap_main(int argc, char **argv)
+{
+    long from = 1, to = 0, most = 0, tried = 0, wrong = 0;
+    struct run runs[SIDE_BY_SIDE] = {0}, *r;
+    if (argc < 4 || sscanf(argv[1], "%ld-%ld/%ld", &from, &to, &most) < 2)
+        return 2;
+    int alive_ms = (int)strtol(argv[2], NULL, 10);
+    argv += 2;
+    argc -= 2;
+    argv[0] = (char *)"whirr";
+    for (int i = 0; i < SIDE_BY_SIDE; i++) {
+        runs[i].seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (runs[i].seen == MAP_FAILED)
+            return 2;
+    }
+    start(&runs[0], LONG_MAX, alive_ms, argc, argv); /* nothing fails: how many calls are there? */
+    bool fine = !wait_for_one(runs, argv[1]);
+    long calls = atomic_load(&runs[0].seen->calls);
+    to = to < calls ? to : calls;
+    double step = most > 0 && to - from + 1 > most ? (double)(to - from + 1) / (double)most : 1;
+    for (double at = (double)from; fine && (long)at <= to; at += step) {
+        while (!(r = free_run(runs)))
+            wrong += wait_for_one(runs, argv[1]);
+        start(r, (long)at, alive_ms, argc, argv);
+        tried++;
+    }
+    while (any_run(runs))
+        wrong += wait_for_one(runs, argv[1]);
+    printf("%s: %ld of %ld calls failed in turn, %ld wrong\n", argv[1], tried, calls, wrong);
+    return fine && wrong == 0 && tried > 0 ? 0 : 1;
+}
