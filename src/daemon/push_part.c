@@ -20,7 +20,12 @@ enum { SENDERS_MAX = 16, EARLY_MS = 500 };
 
 struct push_part {
     struct server *server;
+    const struct env *env;
     const struct config *config; /* of the start */
+    char folder[PLACE_SIZE + 8]; /* of the queues; "": they wait in memory */
+    struct wall started;
+    struct push_sender *retired[SENDERS_MAX]; /* their tables are gone: they end on their own */
+    size_t retired_count;
     struct {
         struct push_sender *sender;
         int64_t every_ms;
@@ -35,47 +40,111 @@ static void say(void *user, enum log_level level, const char *message)
     log_write(level, message, (const struct log_field[]){{0}});
 }
 
-static void open_sender(struct push_part *p, const struct part_host *host, const struct config_push *settings, const char *folder)
+/* Those that have ended; with a name, also the one of this name, for which it waits: two must not share a queue. */
+static void free_retired(struct push_part *p, const char *name)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->retired_count; i++)
+        if (push_sender_has_ended(p->retired[i]) || (name && strcmp(name, push_sender_name(p->retired[i])) == 0))
+            push_sender_free(p->retired[i]);
+        else
+            p->retired[kept++] = p->retired[i];
+    p->retired_count = kept;
+}
+
+static void open_sender(struct push_part *p, const struct config *config, const struct config_push *settings)
 {
     struct error err = {0};
     char name[HOST_NAME_SIZE] = "";
-    for (size_t i = 0; i < host->config->metrics.labels.count; i++)
-        if (strcmp(host->config->metrics.labels.pairs[i].key, "host") == 0)
-            str_copy(name, sizeof name, str_from(host->config->metrics.labels.pairs[i].value));
+    for (size_t i = 0; i < config->metrics.labels.count; i++)
+        if (strcmp(config->metrics.labels.pairs[i].key, "host") == 0)
+            str_copy(name, sizeof name, str_from(config->metrics.labels.pairs[i].value));
     if (!name[0])
         gethostname(name, sizeof name - 1);
+    if (p->count == SENDERS_MAX) {
+        log_error("too many [push.NAME] tables, this one is ignored", LOG_TEXT("push", settings->entry.name),
+                  LOG_INT("most", SENDERS_MAX));
+        return;
+    }
+    free_retired(p, settings->entry.name);
     const struct push_setup setup = {
-        .env = host->env, .folder = folder, .host = name, .started = clock_wall(host->env->clock), .say = say};
+        .env = p->env, .folder = p->folder[0] ? p->folder : NULL, .host = name, .started = p->started, .say = say};
     struct push_sender *sender = push_sender_new(&setup, settings, &err);
     if (!sender) {
         log_error("metrics are not pushed", LOG_TEXT("push", settings->entry.name), LOG_TEXT("error", err.text));
         return;
     }
     p->list[p->count].sender = sender;
+    p->list[p->count].given = (struct mono){0};
     p->list[p->count++].every_ms = settings->interval_ms;
+}
+
+/* Where the queues are kept, once there is one. */
+static void find_folder(struct push_part *p)
+{
+    char state[PLACE_SIZE];
+    struct error err = {0};
+    if (p->folder[0])
+        return;
+    if (place_state(state, &err) < 0) {
+        log_warn("what is to be pushed will not survive a restart", LOG_TEXT("error", err.text));
+        return;
+    }
+    snprintf(p->folder, sizeof p->folder, "%s/push", state);
+    mkdir(p->folder, 0700);
 }
 
 static void *open_push(const struct part_host *host, struct error *ret)
 {
     (void)ret;
     struct push_part *p = calloc(1, sizeof *p);
-    char state[PLACE_SIZE], folder[PLACE_SIZE + 8] = "";
-    struct error err = {0};
     if (!p)
         return NULL;
+    p->env = host->env;
     p->config = host->config;
-    size_t count = host->config->push_count;
-    if (count && place_state(state, &err) == 0) {
-        snprintf(folder, sizeof folder, "%s/push", state);
-        mkdir(folder, 0700);
-    } else if (count) {
-        log_warn("what is to be pushed will not survive a restart", LOG_TEXT("error", err.text));
-    }
-    for (size_t i = 0; i < count && i < SENDERS_MAX; i++)
-        open_sender(p, host, &host->config->push[i], folder[0] ? folder : NULL);
-    if (count > SENDERS_MAX)
-        log_error("too many [push.NAME] tables, the last ones are ignored", LOG_INT("most", SENDERS_MAX));
+    p->started = clock_wall(host->env->clock);
+    if (host->config->push_count)
+        find_folder(p);
+    for (size_t i = 0; i < host->config->push_count; i++)
+        open_sender(p, host->config, &host->config->push[i]);
     return p;
+}
+
+static const struct config_push *settings_of(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->push_count; i++)
+        if (strcmp(config->push[i].entry.name, name) == 0)
+            return &config->push[i];
+    return NULL;
+}
+
+/* Those whose tables are gone end, those that stay get their settings, new ones begin. Queues stay. */
+static void reload(void *part, const struct config *config)
+{
+    struct push_part *p = part;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct config_push *settings = settings_of(config, push_sender_name(p->list[i].sender));
+        if (!settings) {
+            free_retired(p, p->retired_count == SENDERS_MAX ? push_sender_name(p->retired[0]) : NULL);
+            push_sender_retire(p->list[i].sender);
+            p->retired[p->retired_count++] = p->list[i].sender;
+            continue;
+        }
+        push_sender_change(p->list[i].sender, settings);
+        p->list[kept] = p->list[i];
+        p->list[kept++].every_ms = settings->interval_ms;
+    }
+    p->count = kept;
+    if (config->push_count)
+        find_folder(p);
+    for (size_t i = 0; i < config->push_count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < kept; k++)
+            known |= strcmp(push_sender_name(p->list[k].sender), config->push[i].entry.name) == 0;
+        if (!known)
+            open_sender(p, config, &config->push[i]);
+    }
 }
 
 static int start(void *part, const struct part_host *host)
@@ -89,6 +158,7 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
 {
     struct push_part *p = part;
     (void)facts;
+    free_retired(p, NULL);
     for (size_t i = 0; i < p->count; i++) {
         bool due = !p->list[i].given.ns || mono_since_ms(s->taken, p->list[i].given) + EARLY_MS >= p->list[i].every_ms;
         struct str text = due ? server_metrics_text(p->server) : (struct str){0};
@@ -104,6 +174,8 @@ static void close_push(void *part)
     struct push_part *p = part;
     for (size_t i = 0; p && i < p->count; i++)
         push_sender_free(p->list[i].sender);
+    for (size_t i = 0; p && i < p->retired_count; i++)
+        push_sender_free(p->retired[i]);
     free(p);
 }
 
@@ -216,6 +288,7 @@ const struct part_ops push_part_ops = {.name = "push",
                                        .route_count = ARRAY_LEN(routes_of_push),
                                        .open = open_push,
                                        .start = start,
+                                       .reload = reload,
                                        .sampled = sampled,
                                        .metrics = metrics,
                                        .health = health,

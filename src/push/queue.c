@@ -116,6 +116,11 @@ struct push_queue *push_queue_new(const char *folder, int64_t bytes_max)
     return q;
 }
 
+void push_queue_set_most(struct push_queue *q, int64_t bytes_max)
+{
+    q->bytes_max = bytes_max;
+}
+
 void push_queue_free(struct push_queue *q)
 {
     for (size_t i = 0; q && i < q->count; i++)

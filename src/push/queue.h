@@ -18,6 +18,9 @@ struct push_queue;
 struct push_queue *push_queue_new(const char *folder, int64_t bytes_max);
 void push_queue_free(struct push_queue *q); /* NULL is fine */
 
+/* Another limit; what is over it gives way at the next put. */
+void push_queue_set_most(struct push_queue *q, int64_t bytes_max);
+
 /* Takes the body. -errno in err: it could not be written to the disk and waits in memory. */
 int push_queue_put(struct push_queue *q, struct str body, uint32_t samples, struct error *err);
 

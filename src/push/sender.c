@@ -31,21 +31,28 @@ enum {
 
 struct push_letter {
     struct push_scrape scrape;
+    bool empty; /* only to be woken */
+};
+
+/* Where to, and how: what [push.NAME] says. */
+struct push_target {
+    char url[2048], job[128], instance[128];
+    enum push_kind kind;
+    size_t batch;
+    int64_t timeout_ms, queue_bytes;
+    char header_text[HEADERS_MAX][HEADER_SIZE];
+    size_t header_count;
 };
 
 struct push_sender {
     struct push_setup setup;
-    char name[PUSH_NAME_SIZE], url[2048], job[128], instance[128], host[128];
-    enum push_kind kind; /* as it was asked for */
-    size_t batch;
-    int64_t timeout_ms;
-    char header_text[HEADERS_MAX][HEADER_SIZE];
-    size_t header_count;
+    char name[PUSH_NAME_SIZE], host[128];
     struct mailbox *mail;
     _Atomic bool stop, give_up, ended;
     pthread_t thread;
     bool runs;
     /* The thread's own */
+    struct push_target target;
     struct push_queue *queue;
     struct push_scrape before;
     struct wall last_at;
@@ -57,6 +64,7 @@ struct push_sender {
     /* For others to look at */
     pthread_mutex_t lock;
     struct push_stats stats;
+    struct push_target *next; /* from now on; NULL: nothing has changed */
 };
 
 static void drop_letter(void *item)
@@ -91,17 +99,17 @@ static void publish(struct push_sender *p)
 
 static void encode(struct push_sender *p, const struct push_line *lines, size_t count, struct wall at)
 {
-    const struct push_identity who = {p->job, p->instance, p->host, p->setup.started};
+    const struct push_identity who = {p->target.job, p->target.instance, p->host, p->setup.started};
     AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
     AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
     struct error err = {0};
-    switch (p->kind == PUSH_WRITE_2 && p->only_1 ? PUSH_WRITE_1 : p->kind) {
+    switch (p->target.kind == PUSH_WRITE_2 && p->only_1 ? PUSH_WRITE_1 : p->target.kind) {
     case PUSH_WRITE_1: push_remote_write(&plain, lines, count, at, &who); break;
     case PUSH_WRITE_2: push_remote_write_2(&plain, lines, count, at, &who); break;
     case PUSH_OTLP_JSON: push_otlp(&body, lines, count, at, &who); break;
     case PUSH_OTLP_PROTOBUF: push_otlp_protobuf(&body, lines, count, at, &who); break;
     }
-    if (p->kind == PUSH_WRITE_1 || p->kind == PUSH_WRITE_2)
+    if (p->target.kind == PUSH_WRITE_1 || p->target.kind == PUSH_WRITE_2)
         push_snappy(&body, buf_view(&plain));
     if (plain.failed || body.failed) {
         say(p, LOG_ERROR, "push %s: out of memory, %zu samples dropped", p->name, count);
@@ -123,8 +131,8 @@ static void take_scrape(struct push_sender *p, struct push_scrape *now)
     size_t count = now->count;
     if (push_mark_stale(now, &p->before) < 0)
         say(p, LOG_WARNING, "push %s: out of memory, series that ended are not marked", p->name);
-    for (size_t i = 0; i < now->count; i += p->batch)
-        encode(p, now->lines + i, MIN_OF(p->batch, now->count - i), now->at);
+    for (size_t i = 0; i < now->count; i += p->target.batch)
+        encode(p, now->lines + i, MIN_OF(p->target.batch, now->count - i), now->at);
     now->count = count; /* views of the ended ones point into the text that goes now */
     push_scrape_done(&p->before);
     p->before = *now;
@@ -215,15 +223,15 @@ static int post(struct push_sender *p, const struct push_request *r, struct buf 
         headers[count++] = kinds[r->kind].encoding;
         headers[count++] = kinds[r->kind].version;
     }
-    for (size_t i = 0; i < p->header_count; i++)
-        headers[count++] = p->header_text[i];
+    for (size_t i = 0; i < p->target.header_count; i++)
+        headers[count++] = p->target.header_text[i];
     const struct http_request request = {.method = "POST",
-                                         .url = p->url,
+                                         .url = p->target.url,
                                          .body = buf_view(&r->body).at,
                                          .body_len = r->body.len,
                                          .content_type = kinds[r->kind].type,
                                          .headers = headers,
-                                         .timeout_ms = p->timeout_ms,
+                                         .timeout_ms = p->target.timeout_ms,
                                          .secret_url = true,
                                          .reply_headers = reply_headers,
                                          .retry_after_ms = retry_after_ms,
@@ -329,11 +337,33 @@ static int64_t until_due_ms(const struct push_sender *p)
     return left <= 0 ? 0 : left / NS_PER_MS + 1;
 }
 
+/* New settings are for what comes now, and for what waits: it goes to the new place. A series under another job or instance is
+ * another series, and the old one has ended. */
+static void take_target(struct push_sender *p)
+{
+    pthread_mutex_lock(&p->lock);
+    AUTO_FREE struct push_target *next = p->next;
+    p->next = NULL;
+    pthread_mutex_unlock(&p->lock);
+    if (!next)
+        return;
+    if (strcmp(next->job, p->target.job) != 0 || strcmp(next->instance, p->target.instance) != 0)
+        mark_the_end(p);
+    if (strcmp(next->url, p->target.url) != 0 || next->kind != p->target.kind) {
+        p->took_2 = p->only_1 = false;
+        p->not_before = (struct mono){0};
+    }
+    p->target = *next;
+    push_queue_set_most(p->queue, next->queue_bytes);
+}
+
 static void take_mail(struct push_sender *p, int64_t wait_ms)
 {
     struct push_letter *l = mailbox_take(p->mail, wait_ms);
+    take_target(p);
     while (l) {
-        take_scrape(p, &l->scrape);
+        if (!l->empty)
+            take_scrape(p, &l->scrape);
         drop_letter(l);
         l = mailbox_take(p->mail, 0);
     }
@@ -371,10 +401,17 @@ static enum push_kind kind_of(enum config_push_protocol protocol)
     return PUSH_WRITE_1;
 }
 
-static void set_headers(struct push_sender *p, const struct config_push *settings)
+static void set_target(struct push_target *to, const struct config_push *settings, const char *host)
 {
-    for (size_t i = 0; i < settings->headers.count && p->header_count < HEADERS_MAX; i++)
-        snprintf(p->header_text[p->header_count++], HEADER_SIZE, "%s: %s", settings->headers.pairs[i].key,
+    *to = (struct push_target){.kind = kind_of(settings->protocol),
+                               .batch = (size_t)settings->batch,
+                               .timeout_ms = settings->timeout_ms,
+                               .queue_bytes = settings->queue_bytes};
+    str_copy(to->url, sizeof to->url, str_from(settings->url));
+    str_copy(to->job, sizeof to->job, str_from(settings->job));
+    str_copy(to->instance, sizeof to->instance, str_from(settings->instance[0] ? settings->instance : host));
+    for (size_t i = 0; i < settings->headers.count && to->header_count < HEADERS_MAX; i++)
+        snprintf(to->header_text[to->header_count++], HEADER_SIZE, "%s: %s", settings->headers.pairs[i].key,
                  settings->headers.pairs[i].value);
 }
 
@@ -400,15 +437,9 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     pthread_mutex_init(&p->lock, NULL);
     str_copy(p->name, sizeof p->name, str_from(settings->entry.name));
     str_copy(p->stats.name, sizeof p->stats.name, str_from(p->name));
-    str_copy(p->url, sizeof p->url, str_from(settings->url));
-    str_copy(p->job, sizeof p->job, str_from(settings->job));
     str_copy(p->host, sizeof p->host, str_from(setup->host));
-    str_copy(p->instance, sizeof p->instance, str_from(settings->instance[0] ? settings->instance : setup->host));
-    p->kind = kind_of(settings->protocol);
-    p->batch = (size_t)settings->batch;
-    p->timeout_ms = settings->timeout_ms;
+    set_target(&p->target, settings, p->host);
     p->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;
-    set_headers(p, settings);
     if (setup->folder)
         set_folder(p, folder, sizeof folder);
     p->mail = mailbox_new(LETTERS_MAX, drop_letter);
@@ -422,6 +453,42 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     error_set(err, -EAGAIN, "no memory or threads for push '%s'", p->name);
     push_sender_free(p);
     return NULL;
+}
+
+void push_sender_change(struct push_sender *p, const struct config_push *settings)
+{
+    struct push_target *target = malloc(sizeof *target);
+    struct push_letter *wake = calloc(1, sizeof *wake);
+    if (!target || !wake) {
+        say(p, LOG_ERROR, "push %s: out of memory, its settings stay as they were", p->name);
+        free(target);
+        free(wake);
+        return;
+    }
+    set_target(target, settings, p->host);
+    pthread_mutex_lock(&p->lock);
+    struct push_target *old = p->next;
+    p->next = target;
+    pthread_mutex_unlock(&p->lock);
+    free(old);
+    wake->empty = true;
+    mailbox_put(p->mail, wake);
+}
+
+void push_sender_retire(struct push_sender *p)
+{
+    atomic_store(&p->stop, true);
+    mailbox_close(p->mail);
+}
+
+bool push_sender_has_ended(struct push_sender *p)
+{
+    return atomic_load(&p->ended);
+}
+
+const char *push_sender_name(const struct push_sender *p)
+{
+    return p->name;
 }
 
 void push_sender_give(struct push_sender *p, struct str text, struct wall at)
@@ -452,6 +519,7 @@ void push_sender_free(struct push_sender *p)
         atomic_store(&p->give_up, true); /* what is under way stays in the queue */
         pthread_join(p->thread, NULL);
     }
+    free(p->next);
     push_scrape_done(&p->before);
     push_queue_free(p->queue);
     mailbox_free(p->mail);

@@ -35,6 +35,13 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
 /* Sends the marks of the end, for about a second; what is not sent by then is kept for the next start. NULL is fine. */
 void push_sender_free(struct push_sender *p);
 
+/* From now on these settings, of the same name; what waits in the queue stays there, and goes to the new place. Never waits. */
+void push_sender_change(struct push_sender *p, const struct config_push *settings);
+/* The beginning of the end: marks it, as push_sender_free() does, without waiting for it. */
+void push_sender_retire(struct push_sender *p);
+bool push_sender_has_ended(struct push_sender *p); /* freeing it does not wait */
+const char *push_sender_name(const struct push_sender *p);
+
 /* A scrape; the text is copied. Never waits. */
 void push_sender_give(struct push_sender *p, struct str text, struct wall at);
 void push_sender_stats(struct push_sender *p, struct push_stats *ret);

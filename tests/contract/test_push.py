@@ -2,6 +2,7 @@
 """Push, against the databases of Debian's packages and a stand-in that fails on demand: in order, nothing lost, nothing doubled."""
 import json
 import math
+import pathlib
 import signal
 import struct
 import subprocess
@@ -299,6 +300,35 @@ def test_the_queue_on_disk_is_bounded(start, tmp_path, hook):
     state = eventually(lambda: (s := pushed(d))["samples_lost"] > 0 and s, explain=d.log)
     assert state["queue_bytes"] <= 65536
     assert b"whirr_push_samples_lost_total" in d.get("/metrics").body
+
+
+def test_a_reload_sends_what_waits_to_the_new_place(start, tmp_path, hook):
+    """The old one is away: nothing of what waits for it is lost, and it comes in order. Other tables come and go."""
+    old = targets.Target(lambda request: (503, {}, b""))
+    other = targets.Target(lambda request: (204, {}, b""))
+    try:
+        config = pathlib.Path(settings(tmp_path, old.url("/w")))
+        d = start("--interval", "0.2", "--config", str(config))
+        waiting = eventually(lambda: (s := pushed(d))["samples_waiting"] > 0 and old.requests and s, explain=d.log)
+        first = decode(old.requests[0].body)
+        config.write_text(config.read_text().replace(old.url("/w"), hook.url("/w")) + f'[push.more]\nurl = "{other.url("/w")}"\ninterval = "200ms"\njob = "second"\n')
+        d.process.send_signal(signal.SIGHUP)
+        eventually(lambda: len(hook.requests) >= 3 and len(other.requests) >= 2, explain=d.log)
+        assert decode(hook.requests[0].body) == first and waiting["samples_lost"] == 0
+        check_order([s for r in list(hook.requests) for s in decode(r.body)])
+        assert {l["job"] for l, _, _ in decode(other.requests[0].body)} == {"second"}
+        assert "needing_restart=0" in d.log()
+        # Another job: the old series end. A table that is gone: so do its series.
+        config.write_text(config.read_text().split("[push.more]")[0] + 'job = "renamed"\n')
+        d.process.send_signal(signal.SIGHUP)
+        eventually(lambda: [t["name"] for t in d.json("/api/health")["push"]["targets"]] == ["db"], explain=d.log)
+        eventually(lambda: all(bits == STALE for _, bits, _ in decode(other.requests[-1].body)), explain=d.log)
+        jobs = eventually(lambda: (r := [decode(x.body) for x in list(hook.requests)]) and any(l["job"] == "renamed" for s in r for l, _, _ in s) and r, explain=d.log)
+        ended = next(s for s in jobs if s[0][1] == STALE)
+        assert all(l["job"] == "whirr" and bits == STALE for l, bits, _ in ended)
+    finally:
+        old.close()
+        other.close()
 
 
 def otlp_from_protobuf(body):
