@@ -222,8 +222,14 @@ static void no_gpu(struct patient *p)
 {
     if (p->s->gpu_count || p->facts->card_count)
         return;
-    found(p, NOTE, "Try whirr on a simulated machine: `whirr --source sim`.",
-          p->facts->container[0] ? "No GPU is passed into this container." : "There is no GPU on the PCI bus of this host.");
+    if (p->facts->container[0])
+        found(p, NOTE,
+              "Pass one in: `--gpus all` for NVIDIA (podman: `--device nvidia.com/gpu=all`), `--device /dev/kfd --device /dev/dri` "
+              "for AMD, "
+              "`--device /dev/dri` for Intel.",
+              "No GPU is passed into this container.");
+    else
+        found(p, NOTE, "Try whirr on a simulated machine: `whirr --source sim`.", "There is no GPU on the PCI bus of this host.");
 }
 
 void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings)
