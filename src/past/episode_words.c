@@ -73,7 +73,8 @@ void episode_say(struct explained_episode *e)
         return; /* lost, unreadable: the answer has no numbers */
     add(&s, "%sGPU %d was %s%s%s.", e->simulated ? "Simulated " : "", e->gpu_index, b->state,
         b->state[0] && b->doing[0] ? ": " : "", b->doing);
-    add_numbers(&s, e, strstr(b->doing, " W by") || strstr(b->doing, " W, "));
+    if (e->part.activity.code != ACTIVITY_LOST) /* those of the minutes in which it was there */
+        add_numbers(&s, e, strstr(b->doing, " W by") || strstr(b->doing, " W, "));
     add_end(&s, e, e->ended);
     str_copy(e->part.answer, sizeof e->part.answer, str_from(s.text));
 }

@@ -78,6 +78,25 @@ def test_an_episode_quotes_one_set_of_numbers_and_says_what_ended_it(why):
     assert "utilization " not in text.replace("utilization fell", "") and "utilization " in why("--since", "-595m", "-v").out, "evidence is for -v"
 
 
+@pytest.mark.parametrize("scenario, gpus, words", [
+    pytest.param("training", 4, r"GPUs 0-3 were busy: python3 \(alice, container train-llama\) was training Llama-3.1-8B\. 9\d% and \d+ W on average, up to \d+ °C\.", id="on-several-gpus"),
+    pytest.param("game-start", 1, r"\(4 times, \d+m( \d+s)? in all\) GPU 0 was busy: Starfall.exe \(alice\) was rendering\. \d+% and \d+ W on average", id="several-times"),
+])
+def test_equal_work_is_one_entry_and_the_short_form_stays_short(whirr, tmp_path, scenario, gpus, words):
+    """On several GPUs at once, or several times on one; -v has each of them."""
+    if not MAKER.exists():
+        pytest.skip("make_history was not built")
+    url = f"sqlite:{tmp_path}/past.db"
+    subprocess.run([MAKER, url, "60", f"scenario={scenario},gpus={gpus}", "20"], check=True, timeout=120,
+                   env={**environment(), "MAKE_HISTORY_END": "1772326800"})  # always the same hour
+    span = ["--since", "2026-03-01T00:00:30Z", "--until", "2026-03-01T00:59:30Z", "--store", url]
+    text = whirr("why", *span, COLUMNS="80").out
+    assert re.search(words, " ".join(text.split())), text
+    assert len(text.split("Not known")[0].splitlines()) <= 16, text
+    every = whirr("why", *span, "-v").out
+    assert every.count(" was busy: ") == max(gpus, 4), every
+
+
 def test_a_time_that_begins_before_the_history_says_so(why):
     out = why("--since", "-30d").out.replace("\n", " ")
     assert "The history begins" in out and "Nothing is known about" in out

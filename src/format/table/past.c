@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -12,7 +13,7 @@
 #include "format/table/grid.h"
 #include "format/table/table.h"
 
-enum { EPISODES_SHOWN = 12, EVIDENCE_SHOWN = 4 };
+enum { EPISODES_MOST = 64, EVIDENCE_SHOWN = 4, LINES_MOST = 12, TOGETHER_MS = 150000 };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -163,6 +164,145 @@ static void episode(struct buf *out, const struct page *page, const json_t *e, s
         evidence_of(out, page, e);
 }
 
+/* ---- the same work several times, or on several GPUs, is one entry of the short form ---- */
+
+struct span_entry {
+    const json_t *first; /* the most important of them */
+    size_t count;
+    int64_t times;
+    struct wall since, until;
+    double seconds, util, power; /* weighted by seconds */
+    double temp;
+    bool gpus[GPU_MAX], several; /* several GPUs at the same time */
+};
+
+/* "busy: blender (erin) was computing" of "GPU 2 was busy: blender (erin) was computing. 97% and ..." */
+static struct str doing_of(const json_t *e)
+{
+    const char *text = text_of(e, "answer"), *was = strstr(text, " was ");
+    const char *from = was ? was + 5 : text, *end = strstr(from, ". ");
+    return (struct str){from, end ? (size_t)(end - from) : strlen(from)};
+}
+
+static bool nearly(struct wall a, struct wall b)
+{
+    return a.ms - b.ms <= TOGETHER_MS && b.ms - a.ms <= TOGETHER_MS;
+}
+
+static bool joins(const struct span_entry *to, const json_t *e)
+{
+    struct str a = doing_of(to->first), b = doing_of(e);
+    bool same = a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+    int64_t gpu = json_integer_value(json_object_get(e, "gpu_index")),
+            its = json_integer_value(json_object_get(to->first, "gpu_index"));
+    if (!same || gpu < 0 || gpu >= GPU_MAX)
+        return false;
+    if (gpu == its)
+        return !to->several;
+    return to->times == 1 && json_integer_value(json_object_get(e, "times")) == 1 && nearly(to->since, time_of(e, "since")) &&
+           nearly(to->until, time_of(e, "until"));
+}
+
+static void join(struct span_entry *to, const json_t *e)
+{
+    struct wall since = time_of(e, "since"), until = time_of(e, "until");
+    int64_t gpu = json_integer_value(json_object_get(e, "gpu_index"));
+    double seconds = json_number_value(json_object_get(e, "duration_seconds"));
+    bool first = to->count++ == 0, again = !first && gpu == json_integer_value(json_object_get(to->first, "gpu_index"));
+    to->since.ms = first ? since.ms : MIN_OF(to->since.ms, since.ms);
+    to->until.ms = first ? until.ms : MAX_OF(to->until.ms, until.ms);
+    to->several |= !first && !again;
+    if (first || again)
+        to->times += json_integer_value(json_object_get(e, "times"));
+    to->seconds += seconds;
+    to->util += seconds * json_number_value(json_object_get(e, "utilization_percent"));
+    to->power += seconds * json_number_value(json_object_get(e, "power_watts"));
+    to->temp = MAX_OF(to->temp, json_number_value(json_object_get(e, "temperature_max_celsius")));
+    if (gpu >= 0 && gpu < GPU_MAX)
+        to->gpus[gpu] = true;
+}
+
+static size_t make_entries(const json_t *episodes, struct span_entry *entries)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < MIN_OF(json_array_size(episodes), (size_t)EPISODES_MOST); i++) {
+        const json_t *e = json_array_get(episodes, i);
+        size_t at = 0;
+        while (at < count && !joins(&entries[at], e))
+            at++;
+        if (at == count)
+            entries[count++] = (struct span_entry){.first = e};
+        join(&entries[at], e);
+    }
+    return count;
+}
+
+/* "GPUs 0-3" */
+static void gpus_text(const struct span_entry *e, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, e->several ? "GPUs" : "GPU");
+    const char *comma = " ";
+    for (int i = 0; i < GPU_MAX && used + 16 < size; i++) {
+        if (!e->gpus[i])
+            continue;
+        int last = i;
+        while (last + 1 < GPU_MAX && e->gpus[last + 1])
+            last++;
+        used += (size_t)snprintf(out + used, size - used, last > i ? "%s%d-%d" : "%s%d", comma, i, last);
+        comma = ", ";
+        i = last;
+    }
+}
+
+static void entry_line(struct buf *out, const struct page *page, const struct span_entry *e)
+{
+    char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE], gpus[64], text[WHY_ANSWER_SIZE + 200];
+    struct str doing = doing_of(e->first);
+    moment_format(e->since, page->now, from);
+    moment_format(e->until, page->now, to);
+    show_age(lasted, page, (int64_t)(e->seconds * 1000) / (e->several ? (int64_t)e->count : 1));
+    gpus_text(e, gpus, sizeof gpus);
+    size_t used = (size_t)snprintf(text, sizeof text, "%s %s %s ", from, page_dash(page), to);
+    used +=
+        (size_t)(e->times > 1 ? snprintf(text + used, sizeof text - used, "(%lld times, %s in all)  ", (long long)e->times, lasted)
+                              : snprintf(text + used, sizeof text - used, "(%s)  ", lasted));
+    if (e->count == 1) {
+        const char *answer = text_of(e->first, "answer"), *own = strstr(answer, "GPU ");
+        snprintf(text + used, sizeof text - used, "%s", own ? own : answer);
+    } else {
+        double weight = e->seconds > 0 ? e->seconds : 1;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %.*s.", gpus, e->several ? "were" : "was", (int)doing.len,
+                                 doing.at);
+        if (e->util > 0 || e->power > 0)
+            snprintf(text + used, sizeof text - used, " %.0f%% and %.0f W on average, up to %.0f °C.", e->util / weight,
+                     e->power / weight, e->temp);
+    }
+    buf_text(out, page->utf8 ? "● " : "* ");
+    page_wrap(out, page, INK_PLAIN, text, 2, 2);
+}
+
+static size_t lines_from(const struct buf *out, size_t start)
+{
+    size_t lines = 0;
+    for (size_t i = start; i < out->len; i++)
+        lines += out->at[i] == '\n';
+    return lines;
+}
+
+/* As many as fit on the screen; at least one. Returns how many. */
+static size_t entry_lines(struct buf *out, const struct page *page, const struct span_entry *entries, size_t count, size_t start)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t before = out->len;
+        entry_line(out, page, &entries[i]);
+        if (i > 0 && lines_from(out, start) + (i + 1 < count) > LINES_MOST) {
+            out->len = before;
+            return i;
+        }
+    }
+    return count;
+}
+
 /* The answer for a list: it does not say the first of it twice. */
 static void span_summary(struct buf *out, const struct page *page, const json_t *body, size_t count)
 {
@@ -200,18 +340,24 @@ static void span(struct buf *out, const struct page *page, const json_t *body)
 {
     char title[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE];
     const json_t *episodes = json_object_get(body, "episodes");
-    size_t count = json_array_size(episodes), shown = MIN_OF(count, (size_t)EPISODES_SHOWN);
-    size_t more = count - shown + (size_t)json_integer_value(json_object_get(body, "episodes_left_out"));
+    size_t left_out = (size_t)json_integer_value(json_object_get(body, "episodes_left_out"));
+    AUTO_FREE struct span_entry *entries = calloc(EPISODES_MOST, sizeof *entries);
+    if (!entries) {
+        out->failed = true;
+        return;
+    }
+    size_t count = page->verbose ? json_array_size(episodes) : make_entries(episodes, entries), shown = count;
     simulated_badge(out, page, body);
     show_span(body, page, title, sizeof title);
     page_wrap(out, page, INK_LOAD, title, 0, 0);
-    span_summary(out, page, body, count + (size_t)json_integer_value(json_object_get(body, "episodes_left_out")));
-    for (size_t i = 0; i < shown; i++)
+    span_summary(out, page, body, count + left_out);
+    for (size_t i = 0; i < count && page->verbose; i++)
         episode(out, page, json_array_get(episodes, i), i + 1);
-    if (more) {
-        snprintf(title, sizeof title, "    and %zu more; --json has %zu of them", more, count - shown);
-        buf_char(out, '\n');
-        page_wrap(out, page, INK_FAINT, title, 4, 0);
+    if (!page->verbose)
+        shown = entry_lines(out, page, entries, count, out->len);
+    if (count - shown + left_out) {
+        snprintf(title, sizeof title, "  and %zu more%s", count - shown + left_out, shown < count ? "; all of them: -v" : "");
+        page_wrap(out, page, INK_FAINT, title, 2, 0);
     }
     span_gaps(out, page, body);
     if (text_of(body, "note")[0])

@@ -36,7 +36,7 @@ static void say_several(struct say *s, const struct facts *f)
         say(s, "%zu processes %s on it, the largest %s %s; which one %s working is not known", w->count, are(f), is(f), first,
             is(f));
     else if (w->count > 2)
-        say(s, "%s, %s, and %zu more processes %s sharing it", first, second, w->count - 2, are(f));
+        say(s, "%s, %s, and %zu more process%s %s sharing it", first, second, w->count - 2, w->count == 3 ? "" : "es", are(f));
     else
         say(s, "%s and %s %s sharing it", first, second, are(f));
 }
