@@ -181,3 +181,9 @@ int place_runtime(char path[PLACE_SIZE], struct error *err)
         return 0;
     return place_state(path, err); /* no session: a user from su or cron */
 }
+
+void place_typed(char *path, size_t size, const char *typed)
+{
+    const char *home = typed[0] == '~' && typed[1] == '/' ? getenv("HOME") : NULL;
+    snprintf(path, size, "%s%s", home ? home : "", home ? typed + 1 : typed);
+}

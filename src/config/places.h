@@ -39,3 +39,5 @@ bool place_to_act(const char *configured, char path[PLACE_SIZE]);
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);
 /* Folder for the sockets of guards in the foreground; made when it is missing. */
 int place_runtime(char path[PLACE_SIZE], struct error *err);
+/* A path as people type it: "~/" is their home. */
+void place_typed(char *path, size_t size, const char *typed);

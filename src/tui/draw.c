@@ -262,7 +262,7 @@ static void draw_bottom(struct top *t, struct canvas *c, int y)
     else if (t->mode == MODE_GOTO)
         draw_prompt(c, y, "Go to:", t->input, "03:10, -2h, yesterday 22:00");
     else if (t->mode == MODE_FIT)
-        draw_prompt(c, y, "Fit:", t->input, "24GiB: where would it fit? For a model: whirr fit FILE");
+        draw_prompt(c, y, "Fit:", t->input, "24GiB or a model's path: where would it fit?");
     else if (t->note[0])
         canvas_text(c, 1, y, c->width - 2, t->note_bad ? TINT_BAD : TINT_STRONG, t->note);
     else if (mark_here(t))

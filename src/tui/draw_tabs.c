@@ -263,7 +263,8 @@ static const char *const help[] = {
     "Table    / filter, s/S sort, r reverse, o columns, C compute only",
     "         t tree, group by user, container, model",
     "Process  d details, Space tag, F follow, x signal (--allow-signals)",
-    "Guard    e evict, H hold, x release the hold, R resume; f where a size fits",
+    "Guard    e evict, H hold, x release the hold, R resume",
+    "         f where a size or a model's file fits",
     "Other    c copy the command, p pause, T theme, Ctrl-Z, q quit",
     "Mouse    click tabs, GPUs, headings, rows; drag over plots; wheel scrolls",
 };

@@ -11,6 +11,8 @@ from guard_machine import NVML, needs_fakes
 from terminals import needs_tmux, terminal  # noqa: F401
 from waiting import eventually
 
+from .test_fit import LLAMA, gguf, layers
+
 pytestmark = needs_tmux
 
 
@@ -72,6 +74,24 @@ def test_what_is_written_piece_by_piece_is_the_whole_picture(terminal):
     eventually(lambda: "COMMAND" not in t.screen())
     t.keys("C-l")
     assert eventually(lambda: (screen := t.screen("-e")) == before and screen) == before
+    t.keys("q")
+    assert t.ended() == 0
+
+
+def test_where_a_size_or_a_model_would_fit(terminal, tmp_path):
+    model = gguf(tmp_path / "m.gguf", LLAMA, layers())
+    t = terminal("--source sim:scenario=idle,gpus=1 top", width=110, height=36)
+    t.wait("COMMAND")
+    for what, answer in ((model, r"It fits[\s\S]*weights 5\.3 GiB"), (f"{tmp_path}/gone.gguf", "cannot open"),
+                         ("2GiB", "It fits|fits on"), ("24", "not a size with its unit")):
+        t.keys("f")
+        t.wait("Fit: ")
+        t.type(str(what))
+        t.keys("Enter")
+        t.wait("─ Fit ─")
+        t.wait(answer)
+        t.keys("Escape")
+        eventually(lambda: "─ Fit ─" not in t.screen())
     t.keys("q")
     assert t.ended() == 0
 
