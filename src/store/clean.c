@@ -160,14 +160,45 @@ static int clean_by_time(struct store *s, const char *table, const char *column,
     return rc < 0 ? rc : 1;
 }
 
+/* Of the hosts that share a server, one a minute cleans up for all. 1: it is this one's turn. */
+static int take_turn(struct store *s, struct error *err)
+{
+    int64_t mine = 0, done;
+    if (s->db->ops->kind == DB_SQLITE)
+        return 1;
+    int rc = db_query_i64(s->db, "SELECT CASE WHEN pg_try_advisory_xact_lock(7449748) THEN 1 ELSE 0 END", 0, &mine, err);
+    if (rc == 0 && mine)
+        rc = db_query_i64(s->db, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'cleaned_minute'", -1, &done, err);
+    if (rc < 0 || !mine)
+        return rc;
+    if (done != s->retention.now_ms / level_ms(LEVEL_MINUTE))
+        return 1;
+    s->retention.cleaned_ms = s->retention.now_ms;
+    return 0;
+}
+
+static int end_turn(struct store *s, struct error *err)
+{
+    s->retention.cleaned_ms = s->retention.now_ms;
+    if (s->db->ops->kind == DB_SQLITE)
+        return 0;
+    return db_execf(
+        s->db, err,
+        "INSERT INTO meta (key, value) VALUES ('cleaned_minute', '%lld') ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (long long)(s->retention.now_ms / level_ms(LEVEL_MINUTE)));
+}
+
 static int clean_by_age(struct store *s, struct error *err)
 {
     const struct store_limits *l = &s->retention.keep;
     int64_t now_ms = s->retention.now_ms;
-    int rc = 0;
     /* Cuts lie at full minutes: in between there is nothing new to go. */
     if (s->retention.unknown || s->retention.cleaned_ms / level_ms(LEVEL_MINUTE) == now_ms / level_ms(LEVEL_MINUTE))
         return 0;
+    int rc = take_turn(s, err);
+    if (rc <= 0)
+        return rc;
+    rc = 0;
     for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
         rc = clean_samples(s, (enum series)series, now_ms - l->raw_ms, err);
         if (rc == 0)
@@ -189,9 +220,7 @@ static int clean_by_age(struct store *s, struct error *err)
         rc = clean_by_time(s, "writers", "at_ms", "host_id, run", "", now_ms - l->process_ms, err);
     if (rc == 0)
         rc = clean_by_time(s, "events", "at_ms", "id", "", now_ms - l->event_ms, err);
-    if (rc == 0)
-        s->retention.cleaned_ms = now_ms;
-    return rc;
+    return rc == 0 ? end_turn(s, err) : rc;
 }
 
 int store_used_bytes(struct store *s, int64_t *ret, struct error *err)

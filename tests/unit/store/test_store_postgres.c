@@ -371,6 +371,37 @@ static void one_host_does_not_delete_the_days_of_another(void **state)
     sim_history_close(&c);
 }
 
+static void one_host_a_minute_cleans_up_for_all(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history a, b;
+    sim_history_open(&a, "gpus=1,scenario=idle");
+    sim_history_open(&b, "gpus=1,scenario=idle");
+    struct store *first = open_server("alpha"), *second = open_server("beta");
+    write_samples(first, &a, 3);
+    write_samples(second, &b, 3);
+    clean_all(first, a.clock.today);
+    clean_all(second, b.clock.today);
+    /* A minute of 1970 is too old by any limit. */
+    char answer[64];
+    psql("INSERT INTO minutes (id, samples) VALUES (1 * 4294967296 + 5, 1)", answer, sizeof answer);
+    clean_all(second, b.clock.today);
+    clean_all(first, a.clock.today);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes WHERE id & 4294967295 = 5"), 1);
+    store_set_limits(
+        second, &(struct store_limits){
+                    .raw_ms = 86400000, .minute_ms = 86400000, .hour_ms = 86400000, .process_ms = 86400000, .event_ms = 86400000});
+    clean_all(second, b.clock.today); /* the other one has just done it: next minute */
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes WHERE id & 4294967295 = 5"), 1);
+    clean_all(second, (struct wall){b.clock.today.ms + 60000});
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes WHERE id & 4294967295 = 5"), 0);
+    store_close(first);
+    store_close(second);
+    sim_history_close(&a);
+    sim_history_close(&b);
+}
+
 static void numbers_of_hosts_and_gpus_do_not_run_out(void **state)
 {
     NEEDS_SERVER();
@@ -494,6 +525,7 @@ int main(void)
         TEST(it_answers_like_sqlite),
         TEST(days_go_as_whole_tables),
         TEST(one_host_does_not_delete_the_days_of_another),
+        TEST(one_host_a_minute_cleans_up_for_all),
         TEST(numbers_of_hosts_and_gpus_do_not_run_out),
         TEST(whoever_reads_does_not_keep_others_from_writing),
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
