@@ -74,3 +74,13 @@ def test_a_server_gpu_at_its_usual_temperature_is_not_hot(sim):
 def test_many_processes_of_one_program_are_counted(sim):
     gpu = sim("crowd", "why", "--json", gpus=1).json()["gpus"][0]
     assert "processes of python3 (svc-embed, container embeddings) are sharing it" in gpu["answer"], gpu["answer"]
+
+
+def test_a_gpu_whose_driver_asks_for_a_reset_is_failing_everywhere(sim):
+    scenario = "ecc-errors,start=300"
+    gpu = sim(scenario, "why", "--json", gpus=2).json()["gpus"][0]
+    assert gpu["activity"]["code"] == "failing" and gpu["answer"].startswith("Simulated GPU 0 needs a reset: the driver asks for it.")
+    assert "reset it or reboot the host" in gpu["suggestions"][0] and "replaced" not in " ".join(gpu["suggestions"])
+    for command in ("why",), ("why", "--idle"), ("status", "--full"):
+        assert "GPU 0 needs a reset" in sim(scenario, *command, gpus=2).out, command
+    assert sim(scenario, "health", gpus=2).code == 2

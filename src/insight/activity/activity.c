@@ -300,7 +300,7 @@ struct activity activity_judge(const struct snapshot *now, const struct gpu *gpu
     const struct recent_gpu *points = activity_past(now, gpu, past);
     judge_load(&a, now, gpu, points);
     judge_symptoms(&a, now, gpu, points);
-    if (reading_or(gpu->remapped_rows_failed, 0) || reading_or(gpu->unrepairable_memory, 0))
+    if (gpu_failure(gpu) != FAILURE_NONE)
         a.code = ACTIVITY_FAILING;
     return a;
 }

@@ -75,7 +75,13 @@ const char *finding_words(const struct gpu *gpu, enum gpu_finding finding, char 
     heat_words(gpu, number);
     switch (finding) {
     case FINDING_LOST: snprintf(out, FINDING_WORDS, "GPU %d is lost", index); break;
-    case FINDING_FAILING: snprintf(out, FINDING_WORDS, unread ? "GPU %d can't be read" : "GPU %d has failing memory", index); break;
+    case FINDING_FAILING:
+        snprintf(out, FINDING_WORDS, "GPU %d %s", index,
+                 unread                               ? "can't be read"
+                 : gpu_failure(gpu) == FAILURE_RESET  ? "needs a reset"
+                 : gpu_failure(gpu) == FAILURE_REBOOT ? "needs a reboot of the host"
+                                                      : "has failing memory");
+        break;
     case FINDING_FAN_STOPPED: snprintf(out, FINDING_WORDS, "GPU %d: its fan has stopped%s", index, number); break;
     case FINDING_THERMAL: snprintf(out, FINDING_WORDS, "GPU %d is throttling%s", index, number); break;
     case FINDING_SLOWDOWN:

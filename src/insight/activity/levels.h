@@ -61,5 +61,8 @@ bool clocks_are_high(const struct gpu *gpu, bool *by_state);
 struct reading load_permille(const struct gpu *gpu, bool *direct);
 /* It hardly cools itself: the fan, or the heat, is shared with the CPU (laptops, processors with graphics). */
 bool cooling_is_shared(const struct gpu *gpu);
+/* What is wrong with a GPU that still answers: it has lost memory for good, or its driver asks for a reset or a reboot. */
+enum gpu_failure { FAILURE_NONE, FAILURE_MEMORY, FAILURE_RESET, FAILURE_REBOOT };
+enum gpu_failure gpu_failure(const struct gpu *gpu);
 /* So hot at so little power that the heat cannot be getting away. */
 bool heat_is_unusual(const struct gpu *gpu);

@@ -39,6 +39,16 @@ static void finish_headline(struct why_part *part, bool trouble)
                  (struct str){part->answer, end ? (size_t)(end - part->answer) : strlen(part->answer) - 1});
 }
 
+static void say_failure(struct say *s, const struct facts *f, const char *name)
+{
+    enum gpu_failure failure = gpu_failure(f->gpu);
+    if (failure == FAILURE_RESET || failure == FAILURE_REBOOT)
+        say(s, "%s %s %s: the driver %s for it. ", name, f->over ? "needed" : "needs",
+            failure == FAILURE_RESET ? "a reset" : "a reboot of the host", f->over ? "asked" : "asks");
+    else
+        say(s, "%s %s failing memory. ", name, f->over ? "had" : "has");
+}
+
 void answer_gpu(const struct facts *f, struct why_part *part)
 {
     struct say s = SAY(part->answer);
@@ -52,7 +62,7 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     bool broken = f->activity.code == ACTIVITY_FAILING;
     char name[SHORT_WORDS];
     if (broken)
-        say(&s, "%s %s failing memory. ", words_gpu(f->gpu, true, name), f->over ? "had" : "has");
+        say_failure(&s, f, words_gpu(f->gpu, true, name));
     switch (first->code) {
     case WHY_COMPUTE_LOAD:
     case WHY_GRAPHICS_LOAD:
@@ -81,7 +91,10 @@ void answer_gpu(const struct facts *f, struct why_part *part)
         say(&s, " Its memory %s full.", is(f));
     answer_brief(f, part);
     if (broken) {
-        str_copy(part->brief.state, sizeof part->brief.state, STR("failing memory"));
+        str_copy(part->brief.state, sizeof part->brief.state,
+                 gpu_failure(f->gpu) == FAILURE_RESET    ? STR("needs a reset")
+                 : gpu_failure(f->gpu) == FAILURE_REBOOT ? STR("needs a reboot of the host")
+                                                         : STR("failing memory"));
         part->brief.headline[0] = '\0'; /* the first sentence */
     }
     finish_headline(part, broken || is_troubled(f) || first->code == WHY_FAN_STOPPED || first->code == WHY_FAN_FAILING ||

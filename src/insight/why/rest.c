@@ -315,6 +315,10 @@ static void answer(struct rest_audit *a, const struct why_part *part, const stru
         say(&s, "%s", part->answer);
         return;
     }
+    if (part->activity.code == ACTIVITY_FAILING && part->brief.headline[0]) {
+        say(&s, "%s.", part->brief.headline);
+        return;
+    }
     if (is_unknown(&part->activity, gpu)) {
         say(&s, "Can't tell whether %s is idle: its utilization can't be read.", words_gpu(gpu, false, name));
         return;

@@ -251,7 +251,11 @@ static void suggest_machine(struct why_part *part, enum why_code code)
 void suggest(const struct facts *f, struct why_part *part)
 {
     if (f && f->gpu->state == GPU_OK && f->activity.code == ACTIVITY_FAILING)
-        suggest_add(part, "Have the GPU checked and replaced; what is wrong: whirr health");
+        suggest_add(part, gpu_failure(f->gpu) == FAILURE_RESET
+                              ? "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"
+                          : gpu_failure(f->gpu) == FAILURE_REBOOT
+                              ? "Let the work on it finish, then reboot the host; what is wrong: whirr health"
+                              : "Have the GPU checked and replaced; what is wrong: whirr health");
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
         if (cause->code >= WHY_ASLEEP)
