@@ -4,7 +4,8 @@
 
 CPU time, resident memory, bytes written to the terminal a second, and the time to the first frame (and the CPU time in it, which a
 busy host does not change), on a terminal of its own. Without arguments: the simulated machine, by itself and through a daemon. On a host
-with GPUs: bench/top/top.py --beside -- --direct, which runs nvtop and nvitop at the same pace beside it, where they are installed (NVTOP=PATH names nvtop).
+with GPUs: bench/top/top.py --beside -- --direct, which runs nvtop and nvitop at the same pace beside it, where they are installed (NVTOP=PATH names nvtop;
+NVITOP=DIRECTORY a nvitop that is not installed, with its sources, and NVITOP_PYTHON an interpreter that has psutil and nvidia-ml-py).
 """
 import argparse
 import fcntl
@@ -126,9 +127,25 @@ def measure(label, args, seconds, width, height):
     measure_all([(label, [WHIRR, *args, "top"], b"COMMAND")], seconds, width, height)
 
 
+def nvitop():
+    """How to start it: installed, or from a directory with its sources; None where it cannot be imported."""
+    if shutil.which("nvitop"):
+        return ["nvitop", "--interval", "1"]
+    sources, python = os.environ.get("NVITOP"), os.environ.get("NVITOP_PYTHON", sys.executable)
+    if sources:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (sources, os.environ.get("PYTHONPATH"))))
+    found = subprocess.run([python, "-c", "import nvitop, psutil, pynvml"], capture_output=True, text=True)
+    if found.returncode == 0:
+        return [python, "-m", "nvitop", "--interval", "1"]
+    if sources:
+        print("nvitop cannot be started:", found.stderr.strip().splitlines()[-1], file=sys.stderr)
+    return None
+
+
 def peers():
-    known = {"nvtop": [os.environ.get("NVTOP", "nvtop"), "-d", "10"], "nvitop": ["nvitop", "--interval", "1"]}
-    return [(name, argv, b"%") for name, argv in known.items() if shutil.which(argv[0])]
+    nvtop = shutil.which(os.environ.get("NVTOP", "nvtop"))
+    known = {"nvtop": [nvtop, "-d", "10"] if nvtop else None, "nvitop": nvitop()}
+    return [(name, argv, b"%") for name, argv in known.items() if argv]
 
 
 def main():
