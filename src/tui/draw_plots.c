@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plots over time: the line, the band of what is usual, the forecast, the cursor and the axis below.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/words.h"
+#include "format/json/json.h"
+#include "tui/draw_gpus.h"
+
+bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high)
+{
+    const struct why *why = top_shown_why(t);
+    const struct usual *u = why && gpu < why->gpu_count ? &why->gpus[gpu].usual : NULL;
+    int64_t from, to;
+    if (of != TRAIL_TEMP || !u || !reading_get(u->temp_low_mdegc, &from) || !reading_get(u->temp_high_mdegc, &to))
+        return false;
+    *low = (float)from * 1e-3F;
+    *high = (float)to * 1e-3F;
+    return true;
+}
+
+/* The band behind a plot: dots where nothing is drawn, and another color for what is above it. */
+static void draw_band(struct canvas *c, int x, int y, int width, int height, float low, float high, const float *values, int each)
+{
+    for (int row = 0; row < height; row++) {
+        float top = (float)(height - row) / (float)height, bottom = (float)(height - row - 1) / (float)height;
+        for (int column = 0; column < width; column++) {
+            struct cell *cell = canvas_cell(c, x + column, y + row);
+            float value = values[column * each];
+            for (int i = 1; i < each; i++)
+                value = isnan(value) || values[column * each + i] > value ? values[column * each + i] : value;
+            if (cell && cell->glyph == ' ' && top > low && bottom < high)
+                canvas_put(c, x + column, y + row, TINT_DIM, c->utf8 ? 0x2508 : '.');
+            else if (cell && cell->glyph != ' ' && value > high && top > high)
+                cell->tint = TINT_WARN;
+        }
+    }
+}
+
+/* Where the plot would go on: a sign at its upper end, with the time until the memory is full where there is room. */
+static void draw_forecast(const struct top *t, struct canvas *c, size_t gpu, int x, int y, int width)
+{
+    char text[WORDS_SIZE + 16], span[WORDS_SIZE];
+    int64_t full = gpu < GPU_MAX && !t->cursor_ms ? t->badges[gpu].full_ms : 0;
+    if (full <= 0)
+        return;
+    snprintf(text, sizeof text, "%s ", words_duration(full, span));
+    int words = width_of(text), from = x + width - 1 - words;
+    bool room = width > 2 * words;
+    for (int i = from; room && i < x + width - 1; i++)
+        room = c->cells[y * c->width + i].glyph == ' ';
+    if (room)
+        canvas_text(c, from, y, words, TINT_WARN, text);
+    canvas_put(c, x + width - 1, y, TINT_WARN, c->utf8 ? 0x25b8 : '>');
+}
+
+void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height)
+{
+    float values[2 * CANVAS_WIDTH_MAX];
+    const struct gpu *g = &top_shown(t)->gpus[gpu];
+    if (width < 2 || gpu >= t->trail_count)
+        return;
+    const struct trail *trail = t->far_until_ms ? &t->far[gpu] : &t->trails[gpu];
+    int64_t until = top_until_ms(t), window = t->settings.window_ms;
+    size_t slots = (size_t)canvas_plot_slots(c, width);
+    int64_t slot = window / (int64_t)slots;
+    int64_t hold = MAX_OF(3 * t->interval_ms, MAX_OF(2 * slot, t->daemon ? 16000 : 3000));
+    trail_sample(trail, of, until - window, until, hold, slots, values);
+    float full = gpu_full_scale(g, of), most = full;
+    for (size_t i = 0; i < slots; i++)
+        if (!isnan(values[i]) && full <= 0)
+            most = MAX_OF(most, values[i]);
+    for (size_t i = 0; i < slots; i++)
+        values[i] = most > 0 ? values[i] / most : NAN;
+    canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, values);
+    float low, high;
+    if (most > 0 && gpu_usual_band(t, gpu, of, &low, &high))
+        draw_band(c, x, y, width, height, low / most, high / most, values, (int)slots / width);
+    if (of == TRAIL_VRAM)
+        draw_forecast(t, c, gpu, x, y, width);
+    top_zone(t, ZONE_TIME, x, y, width, height, 0);
+    if (t->cursor_ms > until - window && t->cursor_ms <= until) {
+        int at = (int)((t->cursor_ms - (until - window)) * width / window);
+        for (int row = 0; row < height; row++)
+            canvas_flag(c, x + MIN_OF(at, width - 1), y + row, 1, CELL_REVERSE);
+    }
+}
+
+void draw_axis(struct top *t, struct canvas *c, int x, int y, int width)
+{
+    char span[WORDS_SIZE], text[WORDS_SIZE + 8], at[MOMENT_TEXT_SIZE] = "now";
+    int64_t until = top_until_ms(t), window = t->settings.window_ms;
+    duration_exact(window, span);
+    snprintf(text, sizeof text, "%s%s", span, t->far_until_ms ? "" : " ago");
+    if (t->far_until_ms)
+        moment_format((struct wall){until}, t->now, at);
+    int used = canvas_text(c, x, y, width, TINT_DIM, text), end = width_of(at);
+    for (int i = used + 1; i < width - end - 1; i++)
+        canvas_put(c, x + i, y, TINT_DIM, t->utf8 ? 0x2500 : '-');
+    canvas_right(c, x, y, width, TINT_DIM, at);
+    for (size_t i = 0; i < t->mark_count; i++) {
+        const struct top_mark *m = &t->marks[i];
+        int column = (int)((m->at_ms - (until - window)) * width / window);
+        if (t->only != ALL_GPUS && m->gpu_index >= 0 && m->gpu_index != top_shown(t)->gpus[t->only].index)
+            continue;
+        if (m->at_ms > until - window && m->at_ms <= until && column >= 0 && column < width)
+            canvas_put(c, x + column, y, m->bad ? TINT_BAD : TINT_LABEL, t->utf8 ? 0x25b2 : '^');
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Readings of a GPU as this view writes them, and as a share of what a bar or a plot has room for.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "format/json/json.h"
+#include "model/fan.h"
+#include "tui/draw_gpus.h"
+
+const struct gpu_metric gpu_metrics[TRAIL_COUNT] = {
+    [TRAIL_UTIL] = {"Util", TINT_UTIL}, [TRAIL_VRAM] = {"VRAM", TINT_MEMORY}, [TRAIL_POWER] = {"Power", TINT_POWER},
+    [TRAIL_TEMP] = {"Temp", TINT_HEAT}, [TRAIL_FAN] = {"Fan", TINT_FAN},      [TRAIL_CLOCK] = {"Clock", TINT_CLOCK},
+};
+
+float gpu_full_scale(const struct gpu *gpu, enum trail_of of)
+{
+    switch (of) {
+    case TRAIL_VRAM: return (float)reading_or(gpu->mem_total_bytes, 0) / (1 << 30);
+    case TRAIL_POWER: return (float)reading_or(gpu->power_limit_mw, reading_or(gpu->power_limit_default_mw, 0)) * 1e-3F;
+    case TRAIL_TEMP: return 100;
+    case TRAIL_CLOCK: return (float)reading_or(gpu->clock_graphics_max_khz, 0) * 1e-3F;
+    case TRAIL_UTIL:
+    case TRAIL_FAN:
+    case TRAIL_COUNT: break;
+    }
+    return 100;
+}
+
+struct reading gpu_share(const struct gpu *gpu, enum trail_of of)
+{
+    float value = trail_point_of(gpu, 0).value[of], full = gpu_full_scale(gpu, of);
+    return isnan(value) || full <= 0 ? reading_absent(READING_UNSUPPORTED) : reading_ok((int64_t)lroundf(1000 * value / full));
+}
+
+void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
+{
+    enum fan_state state = fan_judge(gpu).state;
+    int64_t rpm;
+    if (state == FAN_STATE_OFF)
+        snprintf(text, NUMBER_SIZE, "off");
+    else if (state == FAN_STATE_NONE)
+        snprintf(text, NUMBER_SIZE, "none");
+    else if (gpu->fan_permille.state == READING_OK)
+        show_percent(text, page, gpu->fan_permille);
+    else if (reading_get(gpu->fan_rpm, &rpm))
+        snprintf(text, NUMBER_SIZE, "%lld rpm", (long long)rpm);
+    else
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+}
+
+void gpu_power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, bool limit)
+{
+    int64_t mw, most;
+    if (!reading_get(gpu->power_mw, &mw))
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+    else if (limit && reading_get(gpu->power_limit_mw, &most))
+        snprintf(text, NUMBER_SIZE, "%lld/%lld W", (long long)((mw + 500) / 1000), (long long)((most + 500) / 1000));
+    else
+        snprintf(text, NUMBER_SIZE, "%lld W", (long long)((mw + 500) / 1000));
+}
+
+void gpu_value_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, enum trail_of of)
+{
+    int64_t khz;
+    switch (of) {
+    case TRAIL_UTIL: show_percent(text, page, gpu->util_permille); break;
+    case TRAIL_VRAM: show_bytes_of(text, page, gpu->mem_used_bytes, gpu->mem_total_bytes); break;
+    case TRAIL_POWER: gpu_power_text(text, page, gpu, true); break;
+    case TRAIL_TEMP: show_temperature(text, page, gpu->temp_mdegc); break;
+    case TRAIL_FAN: gpu_fan_text(text, page, gpu); break;
+    case TRAIL_CLOCK:
+        if (reading_get(gpu->clock_graphics_khz, &khz))
+            snprintf(text, NUMBER_SIZE, "%lld MHz", (long long)(khz / 1000));
+        else
+            snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+        break;
+    case TRAIL_COUNT: text[0] = '\0'; break;
+    }
+}
+
+void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint *tint)
+{
+    text[0] = '\0';
+    *tint = TINT_DIM;
+    if (gpu->state == GPU_ASLEEP)
+        snprintf(text, size, "asleep (not woken)");
+    else if (gpu->released)
+        snprintf(text, size, "driver released on request");
+    else if (gpu->state == GPU_LOST || gpu->state == GPU_ERROR) {
+        *tint = TINT_BAD;
+        snprintf(text, size, "%s%s%s", gpu->state == GPU_LOST ? "lost" : "error", gpu->error_message[0] ? ": " : "",
+                 gpu->error_message);
+    }
+}
+
+void gpu_badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint)
+{
+    const struct top_badge *b = position < GPU_MAX && !t->cursor_ms ? &t->badges[position] : NULL;
+    char span[WORDS_SIZE];
+    text[0] = '\0';
+    *tint = TINT_WARN;
+    if (b && b->health[0] && strcmp(b->health, "healthy") != 0 && strcmp(b->health, "unknown") != 0) {
+        *tint = strcmp(b->health, "degraded") == 0 ? TINT_WARN : TINT_BAD;
+        snprintf(text, size, "%s: %s", b->health, b->reason);
+    } else if (b && b->full_ms > 0) {
+        snprintf(text, size, "VRAM full in about %s", words_duration(b->full_ms, span));
+    }
+}
+
+void gpu_process_text(const struct gpu *gpu, char *text, size_t size)
+{
+    const struct process *p = gpu_top_process(gpu);
+    text[0] = '\0';
+    if (!p)
+        return;
+    const char *what = p->model[0] ? p->model : p->container;
+    snprintf(text, size, "%s%s%s%s%s%s", p->name, what[0] ? " · " : "", what, p->user[0] ? " (" : "", p->user,
+             p->user[0] ? ")" : "");
+}
