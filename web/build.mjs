@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bundles the dashboard: node build.mjs FOLDER/app.js. Beside it: app.css, below.js (what comes after the first paint), chunk.js (what both
-// need), and app.d (what all was made of, for ninja).
+// need), fleet.js (the page of all hosts), and app.d (what all was made of, for ninja).
 import { build } from "esbuild";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 
 const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname);
 const output = path.resolve(process.argv[2]);
-const made = await build({
+const common = {
   absWorkingDir: here,
-  entryPoints: { app: "src/main.tsx" },
   outdir: path.dirname(output),
-  splitting: true,
-  chunkNames: "[name]",
   bundle: true,
   minify: true,
   metafile: true,
@@ -22,6 +19,7 @@ const made = await build({
   jsxImportSource: "preact",
   legalComments: "none",
   logLevel: "warning",
-});
-const inputs = Object.keys(made.metafile.inputs).map((name) => path.resolve(here, name).replaceAll(" ", "\\ "));
+};
+const made = [await build({ ...common, entryPoints: { app: "src/main.tsx" }, splitting: true, chunkNames: "[name]" }), await build({ ...common, entryPoints: { fleet: "src/fleet.tsx" } })];
+const inputs = made.flatMap((m) => Object.keys(m.metafile.inputs)).map((name) => path.resolve(here, name).replaceAll(" ", "\\ "));
 writeFileSync(output.replace(/\.js$/, ".d"), `${process.argv[2]}: ${inputs.join(" ")}\n`);

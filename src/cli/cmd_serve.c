@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "daemon/daemon.h"
+#include "fleet/fleet.h"
 
 enum { SOURCE_OPTIONS_MAX = 16, FLAGS_MAX = 24, LISTEN_OPTIONS_MAX = 8 };
 
@@ -101,8 +102,15 @@ static int run(struct cli *cli)
         status = settings_load(cli, s.flags, s.flag_count, &config);
     if (status == EXIT_FINE) {
         set_up_log(config);
-        status = daemon_run(&(struct daemon_options){
-            .env = &cli->env, .config = config, .load = load, .user = &s, .sources = s.sources, .source_count = s.source_count});
+        static const struct part_ops *const more[] = {&fleet_part_ops};
+        status = daemon_run(&(struct daemon_options){.env = &cli->env,
+                                                     .config = config,
+                                                     .load = load,
+                                                     .user = &s,
+                                                     .more = more,
+                                                     .more_count = ARRAY_LEN(more),
+                                                     .sources = s.sources,
+                                                     .source_count = s.source_count});
     }
     return status;
 }

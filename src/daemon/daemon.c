@@ -71,6 +71,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
         .connections_max = (size_t)c->server.max_clients,
         .high_usage_percent = c->alerts.high_usage_percent,
         .price_per_kwh = c->energy.price_per_kwh,
+        .fleet = c->fleet.url[0],
     };
     prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
@@ -286,17 +287,27 @@ static int lock_state(struct daemon *d, struct error *err)
     return 0;
 }
 
+static int open_part(struct daemon *d, const struct part_ops *ops, struct error *err)
+{
+    if (d->host.count == PARTS_MAX)
+        return error_set(err, -ENOSPC, "too many parts");
+    void *self = ops->open(&d->host, err);
+    if (!self)
+        return err->code ? err->code : error_set(err, -ENOMEM, "out of memory");
+    d->host.parts[d->host.count++] = (struct part){ops, self};
+    if (ops == &history_part_ops)
+        d->host.store = ((struct history_part *)self)->service;
+    return 0;
+}
+
 static int open_parts(struct daemon *d, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(daemon_parts); i++) {
-        void *self = daemon_parts[i]->open(&d->host, err);
-        if (!self)
-            return err->code ? err->code : error_set(err, -ENOMEM, "out of memory");
-        d->host.parts[d->host.count++] = (struct part){daemon_parts[i], self};
-        if (daemon_parts[i] == &history_part_ops)
-            d->host.store = ((struct history_part *)self)->service;
-    }
-    return 0;
+    int rc = 0;
+    for (size_t i = 0; i < ARRAY_LEN(daemon_parts) && rc == 0; i++)
+        rc = open_part(d, daemon_parts[i], err);
+    for (size_t i = 0; i < d->options->more_count && rc == 0; i++)
+        rc = open_part(d, d->options->more[i], err);
+    return rc;
 }
 
 static int start_parts(struct daemon *d, struct error *err)

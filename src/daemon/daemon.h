@@ -8,12 +8,16 @@
 #include "base/env.h"
 #include "config/config.h"
 
+struct part_ops;
+
 struct daemon_options {
     const struct env *env;
     struct config *config; /* taken over */
     /* Reads the configuration again on SIGHUP, in the same way as at the start. Problems are for the log. */
     int (*load)(void *user, struct config **ret, struct config_problems *problems);
     void *user;
+    const struct part_ops *const *more; /* further parts, after its own */
+    size_t more_count;
     const char *const *sources; /* of --source; none: those of the configuration */
     size_t source_count;
 };

@@ -18,7 +18,7 @@
 
 #define PART_JSON "application/json"
 
-enum { PARTS_MAX = 16 };
+enum { PARTS_MAX = 24 };
 
 struct part_host {
     const struct env *env;

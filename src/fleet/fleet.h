@@ -11,6 +11,8 @@
 #include "model/gpu.h"
 #include "model/host.h"
 
+struct part_ops;
+
 /* From fine to worst. */
 enum fleet_trouble { FLEET_FINE, FLEET_HELD, FLEET_DEGRADED, FLEET_THROTTLING, FLEET_FAILING, FLEET_LOST };
 
@@ -136,6 +138,9 @@ void fleet_bill_sort(struct fleet_bill *bill);
 void fleet_bill_done(struct fleet_bill *bill);
 void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all);
 void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill);
+
+/* GET /api/fleet of a daemon. */
+extern const struct part_ops fleet_part_ops;
 
 /* One sentence about the whole. */
 void fleet_answer(const struct fleet *f, char *text, size_t size);

@@ -407,6 +407,44 @@ for (const scheme of ["light", "dark"])
     assert.deepEqual(await violations(page), [], "/docs");
   });
 
+/** What /api/fleet answers about so many hosts: one has lost a GPU, one is held but idle, one has room. */
+function fleetOf(count) {
+  const gpu = (host, i, more) => ({ host, gpu_index: i, uuid: `GPU-${host}-${i}`, name: "NVIDIA H100", up: true, trouble: "fine", utilization_percent: 80, utilization_most_percent: 90, memory_used_mb: 71680, memory_total_mb: 81920,
+                                    memory_free_mb: 10240, temperature_celsius: 60, power_watts: 400, throttle_reason: null, ...more });
+  const host = (n, trouble, note, more) => ({ host: `gpu${n}`, trouble, note, utilization_percent: 80, memory_used_mb: 286720, memory_total_mb: 327680, temperature_celsius: 63, power_watts: 1600, gpus: [0, 1, 2, 3].map((i) => gpu(`gpu${n}`, i, { trouble: i ? "fine" : trouble, ...more })) });
+  const hosts = [host(17, "lost", "GPU 0 is lost"), host(99, "held", "4 GPUs are held but idle (280.0 GiB)"), host(200, "fine", null, { memory_free_mb: 71680 }), ...Array.from({ length: count - 3 }, (_, i) => host(1000 + i, "fine", null))];
+  const use = (key, name, more) => ({ [key]: name, memory_mb: 2 ** 20, utilization_percent: 250, power_watts: 900, ...more }), bill = { span_seconds: 86400, energy_joules: 7.2e9, price_per_kwh: 0.5, currency: "EUR" };
+  return { fetched_at: "2026-11-15T03:10:00.000Z", loading: false, error: null, fleet: {
+    status: { answer: `${count} hosts, ${4 * count} GPUs: 1 lost, 4 held but idle`, gpu_count: 4 * count, hosts_not_answering: 0, hosts }, by_user: { users: [use("user", "alice"), use("user", "bob")] }, by_container: { containers: [use("container", "train")] },
+    energy_by_host: { ...bill, hosts: [{ host: "gpu17", energy_joules: 3.6e9, cost: 500 }] }, energy_by_user: { ...bill, users: [{ user: "alice", energy_joules: 3.6e9, cost: 500 }] } } };
+}
+
+test("all hosts on one page: worst first, who holds and is idle, where there is room, what it costs", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_FLEET_URL: "http://127.0.0.1:1" }); // the real database: tests/contract/test_fleet.py
+  const page = await visit(t, d.url, { bypassCSP: true });
+  let asked = 0;
+  await page.route(/\/api\/fleet$/, (route) => route.fulfill({ json: asked++ ? fleetOf(300) : { fetched_at: null, loading: true, error: null, fleet: null } }));
+  await page.getByRole("link", { name: "All hosts" }).click();
+  await page.locator("#answer.bad").getByText("300 hosts, 1200 GPUs").waitFor(); // not there at first: it asks again
+  assert.deepEqual(await page.locator("#hosts tbody th").allInnerTexts().then((l) => l.map((x) => x.replace(/\W+/, ""))), ["gpu17", "gpu99"]);
+  assert.equal(await page.locator("#hosts .map li").count(), 298);
+  assert.ok(await page.locator("#hosts").evaluate((e) => e.getBoundingClientRect().height) < 1000, "hundreds of hosts on a screen");
+  await page.locator("#hosts select").selectOption("held");
+  await page.getByRole("heading", { name: "1 host of 300, worst first" }).waitFor();
+  await page.locator("#hosts select").selectOption("");
+  await page.getByLabel("Needed on one GPU").fill("60 GiB");
+  await page.locator("#fit").getByText("60.0 GiB fit on 4 GPUs").waitFor();
+  assert.match(await page.locator("#fit li").first().innerText(), /^gpu200 GPU 0: 70.0 GiB free/);
+  assert.match(await page.locator("#who tbody tr").first().innerText(), /alice[\s\S]*2\.5[\s\S]*1000 kWh[\s\S]*500\.00 EUR/);
+  assert.match(await page.locator("#spent").innerText(), /2000 kWh for 1000\.00 EUR/);
+  assert.deepEqual(await violations(page), []);
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.ok(await page.evaluate(() => document.scrollingElement.scrollWidth) <= 360);
+  await page.unroute(/\/api\/fleet$/);
+  await page.reload();
+  await page.getByRole("alert").getByText("The fleet's database can't be asked").waitFor();
+});
+
 test("no GPU, and GPUs that can't be read, are said plainly", { skip }, async (t) => {
   const none = await daemon(t, "drm", [], { WHIRR_ROOT: "/nonexistent" });
   const page = await visit(t, none.url, { bypassCSP: true });

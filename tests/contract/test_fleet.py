@@ -244,3 +244,29 @@ def test_the_live_view_prints_a_frame_and_refuses_what_it_cannot_do(fleet, ask):
     assert ask("--host", "a", "top", "--fleet", fleet.url).returncode == 2
     gone = ask("top", "--fleet", "http://127.0.0.1:1", "--once")
     assert gone.returncode == 1 and gone.stderr.startswith("whirr: "), gone
+
+
+def test_the_daemon_shows_the_fleet_without_waiting_for_it(fleet, start):
+    d = start(WHIRR_FLEET_URL=fleet.url, WHIRR_ENERGY_PRICE_PER_KWH="0.5")
+    d.wait_sampled()
+    first = d.json("/api/fleet")
+    assert first["loading"] and first["fetched_at"] is first["fleet"] is first["error"] is None
+    answer = eventually(lambda: (a := d.json("/api/fleet"))["fleet"] and a)
+    hosts = answer["fleet"]["status"]["hosts"]
+    assert answer["error"] is None and answer["fetched_at"] and [h["host"] for h in hosts[:3]] == ["gpu17", "gpu42", "gpu99"] and len(hosts) == HOSTS
+    assert answer["fleet"]["status"]["answer"].startswith("300 hosts, 1200 GPUs, ")
+    assert [u["user"] for u in answer["fleet"]["by_user"]["users"]] == ["alice", "bob"] and len(answer["fleet"]["by_container"]["containers"]) == HOSTS
+    assert answer["fleet"]["energy_by_user"]["price_per_kwh"] == 0.5
+    page = d.get("/fleet", Accept="text/html")
+    if b"/web/app.js" in d.get("/", Accept="text/html").body:  # built with the dashboard
+        assert page.status == 200 and b"/web/fleet.js" in page.body and "script-src 'self'" in page.headers["content-security-policy"]
+
+
+def test_a_fleet_that_is_not_there_is_said_and_disturbs_nothing(start):
+    d = start(WHIRR_FLEET_URL="http://127.0.0.1:1")
+    d.wait_sampled()
+    answer = eventually(lambda: (a := d.json("/api/fleet"))["error"] and a)
+    assert answer["fleet"] is None and "127.0.0.1 port 1" in answer["error"], answer
+    none = start()
+    none.wait_sampled()
+    assert none.get("/api/fleet").status == none.get("/fleet", Accept="text/html").status == 404

@@ -41,6 +41,7 @@ function Top({ s }: { s: State }) {
       <span class="host">{s.host}</span>
       {s.gpus && s.gpus.length > 0 && <span class="dim">{s.gpus.length} GPU{s.gpus.length === 1 ? "" : "s"}, {Math.round(power)} W</span>}
       {simulated && <span class="badge">simulated</span>}
+      {s.fleet && <nav><a href="/fleet">All hosts</a></nav>}
       <Age s={s} />
     </header>
   );

@@ -28,12 +28,13 @@ export interface State {
   busy: boolean;
   error: string | null;
   history: boolean; // is there a history database?
+  fleet: boolean; // is there a page of all hosts?
 }
 
 let state: State = {
   place: readPlace(location.search), link: "connecting", retryAt: null, host: "", sampleAt: null, receivedAt: null, interval: 5, gpus: null, why: null,
   sources: [], health: [], alerts: { alerts: [], silences: [] }, notifiers: [], workers: [], forecast: null, lives: [], hour: null, past: null, span: null, busy: false, error: null,
-  history: true,
+  history: true, fleet: false,
 };
 const watchers = new Set<(s: State) => void>();
 
@@ -220,6 +221,7 @@ export async function start(): Promise<void> {
   detailAt = Date.now();
   const stored = embedded<boolean>("first-history") !== false;
   if (!stored) set({ history: false });
+  if (embedded<boolean>("first-fleet")) set({ fleet: true });
   const first = Promise.all([stored ? hour() : null, health && forecast ? null : judged(), metrics ? null : detail(), why ? null : explain()]);
   void first.then(load);
   void painted().then(() => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, wattsOf } from "../src/format";
 import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
+import { type FleetHost, fitting, hostsShown, troubleLevel } from "../src/hosts";
 import { axis, onto, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
@@ -214,4 +215,16 @@ test("a worker's time left is known in more states than paused", () => {
   assert.equal(left({ state: "running", idle_after_seconds: 600, last_asked_at: "2026-11-15T02:55:00Z" }), "paused in 5m if nobody asks");
   assert.equal(left({ state: "running" }), "");
   assert.equal(left({ state: "evicting", last_evict_seconds: 25 }), "done in 15s if it takes as long as last time");
+});
+
+test("hosts are found by what is wrong, by name, and by the room they have", () => {
+  const of = (host: string, trouble: string, free: number, util: number, up = true): FleetHost => ({ host, trouble, note: null, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, temperature_celsius: 0, power_watts: 0,
+    gpus: [{ host, gpu_index: 0, uuid: host, name: "NVIDIA H100", up, trouble, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, memory_free_mb: free, temperature_celsius: 0, power_watts: 0, throttle_reason: null }] });
+  const hosts = [of("a", "lost", 90, 0, false), of("b", "held", 20, 0), of("c", "fine", 60, 90), of("d", "fine", 50, 90), of("e", "fine", 70, 0)];
+  const names = (list: { host: string }[]) => list.map((h) => h.host).join("");
+  assert.equal(names(hostsShown(hosts, "trouble", "")), "ab");
+  assert.equal(names(hostsShown(hosts, "held", "")), "b");
+  assert.equal(names(hostsShown(hosts, "", "h100 E")), "e");
+  assert.equal(names(fitting(hosts, 40)), "edc", "idle ones first, then the tightest; not what is lost");
+  assert.deepEqual(hosts.map((h) => troubleLevel(h.trouble)), ["bad", "idle", "good", "good", "good"]);
 });

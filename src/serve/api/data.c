@@ -222,7 +222,8 @@ static void write_dashboard(struct data *d, const struct why *why, struct buf *o
     const struct page_data first[] = {{"first-metrics", {metrics->at, metrics->len}},
                                       {"first-why", {reasons->at, reasons->len}},
                                       {"first-health", buf_view(&health)},
-                                      {"first-forecast", buf_view(&forecast)}};
+                                      {"first-forecast", buf_view(&forecast)},
+                                      {"first-fleet", d->fleet ? STR("true") : STR("false")}};
     page_write_dashboard(out, d->latest, why, first, ARRAY_LEN(first), d->parts && d->parts->store);
 }
 

@@ -54,6 +54,7 @@ struct data {
     struct blob *bodies[BODY_COUNT];
     bool asked; /* a fresh sample is on its way */
     bool has_sample;
+    bool fleet;                               /* the dashboard links to all hosts */
     const struct server_parts *parts;         /* whose series are among the metrics; NULL: none */
     const struct prometheus_options *metrics; /* what is among the metrics; NULL: the defaults */
     void *owner;

@@ -305,6 +305,17 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
     buf_text(out, "</noscript>\n</body></html>\n");
 }
 
+void page_write_fleet(struct buf *out)
+{
+    start_head(out, "whirr: all hosts");
+    buf_text(
+        out,
+        "<link rel=\"stylesheet\" href=\"/web/app.css\"><script type=\"module\" src=\"/web/fleet.js\"></script>"
+        "<link rel=\"preload\" href=\"/api/fleet\" as=\"fetch\" crossorigin=\"anonymous\"></head>\n<body>\n<div id=\"app\"></div>\n"
+        "<noscript><p>This page needs JavaScript. On a terminal: <code>whirr status --fleet "
+        "URL</code>.</p></noscript>\n</body></html>\n");
+}
+
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only)
 {
     start_page(out, "whirr", refresh_seconds(s));

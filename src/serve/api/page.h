@@ -23,6 +23,8 @@ struct page_data {
 /* With these answers in it: the first paint has data without asking. `history`: there is a last hour to ask for. */
 void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, const struct page_data *data,
                           size_t count, bool history);
+/* All hosts; its script asks /api/fleet. */
+void page_write_fleet(struct buf *out);
 /* One GPU (its position) or all (-1), to be embedded in other pages: the answer and the figures. */
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only);
 /* The form that asks for a token; `message` may be NULL. */

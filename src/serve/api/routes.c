@@ -156,6 +156,19 @@ static void get_page(struct exchange *x)
         get_plain(x);
 }
 
+static void get_fleet_page(struct exchange *x)
+{
+    if (!x->server->options.fleet || !asset_find("/web/fleet.js")) {
+        exchange_error(x, 404, "no_fleet", "No database of the fleet is configured (fleet.url).");
+        return;
+    }
+    AUTO_BUF struct buf out = BUF(8192);
+    page_write_fleet(&out);
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    if (body)
+        exchange_reply(x, &(struct reply){.type = "text/html; charset=utf-8", .body = body, .policy = dashboard_policy});
+}
+
 static void reply_text(struct exchange *x, const char *text, const char *type)
 {
     AUTO_BLOB struct blob *body = blob_copy(str_from(text));
@@ -214,6 +227,7 @@ const struct route routes[] = {
     {"/api/widget", HTTP_GET, JSON, TRUST_READER, get_widget},
     {"/badge.svg", HTTP_GET, NULL, TRUST_READER, get_badge},
     {"/docs", HTTP_GET, NULL, TRUST_READER, get_docs},
+    {"/fleet", HTTP_GET, "text/html", TRUST_READER, get_fleet_page},
     {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},
     {"/login", HTTP_GET, "text/html", TRUST_NONE, get_login},
     {"/login", HTTP_POST, "text/html", TRUST_NONE, post_login},

@@ -216,6 +216,7 @@ int server_new(const struct server_options *options, const struct server_parts *
         s->data.on_fresh = on_fresh;
         s->data.add_series = on_prometheus;
         s->data.metrics = &s->options.metrics;
+        s->data.fleet = s->options.fleet;
         s->data.on_periodic = on_periodic;
         s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s);
         result = s->waiters_timer ? open_listeners(s, err) : error_set(err, -ENOMEM, "out of memory");
@@ -366,6 +367,7 @@ int server_reload(struct server *s, const struct server_options *options, struct
     s->options.high_usage_percent = fresh.high_usage_percent;
     s->options.price_per_kwh = fresh.price_per_kwh;
     s->options.metrics = fresh.metrics;
+    s->options.fleet = s->data.fleet = fresh.fleet;
     memcpy(s->options.currency, fresh.currency, sizeof s->options.currency);
     s->options.allowed_host_count = fresh.allowed_host_count;
     s->options.cors_origin_count = fresh.cors_origin_count;

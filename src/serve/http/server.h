@@ -39,6 +39,7 @@ struct server_options {
     double high_usage_percent; /* above it high_gpu_usage_alert is sent */
     double price_per_kwh;      /* for reports; 0: not known */
     char currency[16];
+    bool fleet; /* there is a page of all hosts */
     struct prometheus_options metrics;
 };
 

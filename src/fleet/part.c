@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The fleet as a part of the daemon: GET /api/fleet. The database of `fleet.url` is asked by a thread, and only while somebody
+ * wants to know; the loop answers with what came last and never waits.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "daemon/part.h"
+#include "fleet/fleet.h"
+#include "format/json/json.h"
+
+enum { FRESH_MS = 5000, TIMEOUT_MS = 5000, BODY_MAX = 64 << 20, BILL_MS = 24 * 3600 * 1000 };
+
+/* One look, made by a thread of its own. */
+struct fleet_look {
+    pthread_t thread;
+    _Atomic bool over;
+    const struct env *env;
+    char *url, *currency;
+    double price_per_kwh;
+    struct buf body; /* an object; empty when it failed */
+    struct error err;
+};
+
+struct fleet_part {
+    const struct env *env;
+    char *url, *currency;
+    double price_per_kwh;
+    struct fleet_look *look; /* under way; NULL: none */
+    struct mono asked;       /* when the last one began */
+    struct wall fetched_at;  /* of `body`; ms 0: there is none yet */
+    struct buf body;
+    char problem[sizeof(((struct error *)0)->text)]; /* of the last look; "" none */
+};
+
+/* ---- in the thread ---- */
+
+static void add_processes(struct json_writer *j, const struct fleet *f, const char *key, enum fleet_by by)
+{
+    jw_key(j, key);
+    fleet_json_ps(j, f, &(struct fleet_view){.all = true, .by = by});
+}
+
+/* Without it the rest is still worth showing: older databases may not have the counters. */
+static void add_bill(struct json_writer *j, const struct fleet_look *l, const struct fleet_place *place, const char *key,
+                     enum fleet_by by)
+{
+    struct error err = {0};
+    struct fleet_bill bill = {.by = by, .span_ms = BILL_MS, .price_per_kwh = l->price_per_kwh, .currency = l->currency};
+    jw_key(j, key);
+    if (fleet_bill_fetch(place, &bill, &err) < 0) {
+        jw_null(j);
+        return;
+    }
+    fleet_json_bill(j, &bill);
+    fleet_bill_done(&bill);
+}
+
+static void *run(void *arg)
+{
+    struct fleet_look *l = arg;
+    struct fleet f;
+    const struct fleet_place place = {.env = l->env, .url = l->url, .timeout_ms = TIMEOUT_MS};
+    if (fleet_fetch(&place, true, &f, &l->err) == 0) {
+        struct json_writer j = JSON_WRITER(&l->body);
+        jw_object(&j);
+        jw_key(&j, "status");
+        fleet_json_status(&j, &f);
+        add_processes(&j, &f, "by_user", FLEET_BY_USER);
+        add_processes(&j, &f, "by_container", FLEET_BY_CONTAINER);
+        add_bill(&j, l, &place, "energy_by_host", FLEET_BY_HOST);
+        add_bill(&j, l, &place, "energy_by_user", FLEET_BY_USER);
+        jw_end(&j);
+        fleet_done(&f);
+        if (l->body.failed)
+            error_set(&l->err, -1, "the answer is too large");
+    }
+    atomic_store(&l->over, true);
+    return NULL;
+}
+
+/* ---- in the loop ---- */
+
+static void look_free(struct fleet_look *l)
+{
+    if (!l)
+        return;
+    buf_done(&l->body);
+    free(l->url);
+    free(l->currency);
+    free(l);
+}
+
+static void begin(struct fleet_part *p, struct mono now)
+{
+    struct fleet_look *l = calloc(1, sizeof *l);
+    p->asked = now;
+    if (!l)
+        return;
+    *l = (struct fleet_look){.env = p->env, .price_per_kwh = p->price_per_kwh, .body = BUF(BODY_MAX)};
+    l->url = strdup(p->url);
+    l->currency = strdup(p->currency);
+    if (l->url && l->currency && pthread_create(&l->thread, NULL, run, l) == 0)
+        p->look = l;
+    else
+        look_free(l);
+}
+
+/* Waits for the thread; what it found is what is known now. */
+static void finish(struct fleet_part *p)
+{
+    struct fleet_look *l = TAKE(p->look);
+    pthread_join(l->thread, NULL);
+    str_copy(p->problem, sizeof p->problem, str_from(l->err.text));
+    if (!l->err.text[0] && l->body.len) {
+        buf_done(&p->body);
+        p->body = l->body;
+        l->body = (struct buf){0};
+        p->fetched_at = clock_wall(p->env->clock);
+    }
+    look_free(l);
+}
+
+static int get_fleet(void *part, const struct part_request *r, struct buf *out)
+{
+    struct fleet_part *p = part;
+    (void)r;
+    if (!p->url[0])
+        return part_error(out, 404, "no_fleet", "No database of the fleet is configured (fleet.url).");
+    struct mono now = clock_mono(p->env->clock);
+    if (p->look && atomic_load(&p->look->over))
+        finish(p);
+    if (!p->look && (!p->asked.ns || mono_since_ms(now, p->asked) >= FRESH_MS))
+        begin(p, now);
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    json_time(&j, "fetched_at", p->fetched_at);
+    jw_key_bool(&j, "loading", p->look != NULL);
+    jw_key_text(&j, "error", p->problem[0] ? p->problem : NULL);
+    jw_key(&j, "fleet");
+    if (p->body.len)
+        jw_raw(&j, buf_view(&p->body));
+    else
+        jw_null(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static void reload(void *part, const struct config *config)
+{
+    struct fleet_part *p = part;
+    char *url = strdup(config->fleet.url), *currency = strdup(config->energy.currency);
+    if (!url || !currency) { /* out of memory: as before */
+        free(url);
+        free(currency);
+        return;
+    }
+    if (p->url && strcmp(p->url, url) != 0) { /* another fleet */
+        buf_done(&p->body);
+        p->body = (struct buf){0};
+        p->fetched_at = (struct wall){0};
+        p->asked = (struct mono){0};
+    }
+    free(p->url);
+    free(p->currency);
+    p->url = url;
+    p->currency = currency;
+    p->price_per_kwh = config->energy.price_per_kwh;
+}
+
+static void close_fleet(void *part)
+{
+    struct fleet_part *p = part;
+    if (!p)
+        return;
+    if (p->look)
+        finish(p);
+    buf_done(&p->body);
+    free(p->url);
+    free(p->currency);
+    free(p);
+}
+
+static void *open_fleet(const struct part_host *host, struct error *err)
+{
+    (void)err;
+    struct fleet_part *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->env = host->env;
+    reload(p, host->config);
+    if (p->url)
+        return p;
+    close_fleet(p);
+    return NULL;
+}
+
+static const struct route routes_of_fleet[] = {{"/api/fleet", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_fleet}};
+
+const struct part_ops fleet_part_ops = {.name = "fleet",
+                                        .routes = routes_of_fleet,
+                                        .route_count = ARRAY_LEN(routes_of_fleet),
+                                        .open = open_fleet,
+                                        .reload = reload,
+                                        .close = close_fleet};
