@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "daemon/part.h"
+#include "fleet/fleet.h"
 #include "format/json/json.h"
 #include "model/metric.h"
 #include "serve/http/router.h"
@@ -65,11 +66,12 @@ static void every_route_is_described_and_nothing_else(void **state)
     check_described(paths, routes, route_count);
     for (size_t p = 0; p < daemon_part_count; p++)
         check_described(paths, daemon_parts[p]->routes, daemon_parts[p]->route_count);
+    check_described(paths, fleet_part_ops.routes, fleet_part_ops.route_count);
     const char *name;
     json_t *path;
     json_object_foreach(paths, name, path)
     {
-        bool found = is_served(name, routes, route_count);
+        bool found = is_served(name, routes, route_count) || is_served(name, fleet_part_ops.routes, fleet_part_ops.route_count);
         for (size_t p = 0; p < daemon_part_count; p++)
             found |= is_served(name, daemon_parts[p]->routes, daemon_parts[p]->route_count);
         if (!found)
