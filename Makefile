@@ -1,7 +1,7 @@
 # The front door. Meson and ninja do the work; tools/deps installs what is missing.
 BUILD ?= build
 
-.PHONY: run build check test bench lint format install uninstall tarball deb rpm wheel release-check soak clean
+.PHONY: run build check test bench lint format install uninstall tarball deb rpm wheel release-check soak docs clean
 
 run: build
 	@tools/run $(BUILD)/whirr
@@ -45,6 +45,10 @@ tarball deb rpm wheel:
 release-check:
 	@tools/deps package release
 	@tools/release-check
+
+docs:
+	@tools/deps docs
+	@tools/docs $(BUILD)/site
 
 soak: build
 	@tools/deps test

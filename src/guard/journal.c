@@ -77,6 +77,7 @@ static void write_entry(struct buf *text, const struct journal_entry *e)
         jw_array(&w);
         jw_int(&w, e->gpus[i].gpu);
         jw_int(&w, e->gpus[i].bytes);
+        jw_text(&w, e->gpus[i].uuid);
         jw_end(&w);
     }
     jw_end(&w);
@@ -184,10 +185,12 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
     json_array_foreach(json_object_get(root, "gpus"), i, pair)
     {
         int64_t index = json_integer_value(json_array_get(pair, 0));
-        if (e->gpu_count == JOURNAL_GPUS_MAX || index < 0 || index >= GPU_MAX)
+        if (e->gpu_count == JOURNAL_GPUS_MAX || index < -1 || index >= GPU_MAX)
             break;
+        const char *uuid = json_string_value(json_array_get(pair, 2));
         e->gpus[e->gpu_count].gpu = (int)index;
-        e->gpus[e->gpu_count++].bytes = json_integer_value(json_array_get(pair, 1));
+        e->gpus[e->gpu_count].bytes = json_integer_value(json_array_get(pair, 1));
+        str_copy(e->gpus[e->gpu_count++].uuid, GPU_UUID_SIZE, str_from(uuid ? uuid : ""));
     }
     return true;
 }

@@ -36,9 +36,10 @@ struct journal_entry {
     size_t pid_count;
     struct claim_identity leader; /* of a worker that whirr started: found again, it is not started twice */
     struct {
-        int gpu; /* index */
+        int gpu; /* index, of this run of the program; -1: not listed */
         int64_t bytes;
-    } gpus[JOURNAL_GPUS_MAX]; /* where it was */
+        char uuid[GPU_UUID_SIZE]; /* by which it is found again; "" unknown */
+    } gpus[JOURNAL_GPUS_MAX];     /* where it was */
     size_t gpu_count;
     int64_t bytes;                  /* memory that the worker held on all of them */
     struct claim_identity claimant; /* who made it drain; pid 0: nobody in particular */

@@ -61,9 +61,20 @@ static bool cannot_be_read(const struct snapshot *s, int index)
     return true;
 }
 
+/* Where it was is known by UUID: a GPU may have had another index when that was written. */
+static void find_again(struct keeper *k)
+{
+    for (size_t i = 0; i < k->entry.gpu_count; i++) {
+        int at = k->entry.gpus[i].uuid[0] ? snapshot_find_gpu(k->snapshot, k->entry.gpus[i].uuid) : -1;
+        if (k->entry.gpus[i].uuid[0])
+            k->entry.gpus[i].gpu = at >= 0 ? k->snapshot->gpus[at].index : -1;
+    }
+}
+
 /* Bound by the configuration; else where it is; off the GPU, where it was. */
 static void bind_gpus(struct keeper *k)
 {
+    find_again(k);
     uint64_t before[ARRAY_LEN(k->worker.gpus)];
     memcpy(before, k->worker.gpus, sizeof before);
     memset(k->worker.gpus, 0, sizeof k->worker.gpus);
@@ -82,7 +93,8 @@ static void bind_gpus(struct keeper *k)
             set_bit(k->worker.gpus, k->snapshot->gpus[g].index);
     if (k->policy.state != GUARD_RUNNING || k->entry.acted_count)
         for (size_t i = 0; i < k->entry.gpu_count; i++)
-            set_bit(k->worker.gpus, k->entry.gpus[i].gpu);
+            if (k->entry.gpus[i].gpu >= 0)
+                set_bit(k->worker.gpus, k->entry.gpus[i].gpu);
 }
 
 void keeper_note_gpus(struct keeper *k)
@@ -100,6 +112,7 @@ void keeper_note_gpus(struct keeper *k)
         }
         if (!there || k->entry.gpu_count == JOURNAL_GPUS_MAX)
             continue;
+        str_copy(k->entry.gpus[k->entry.gpu_count].uuid, GPU_UUID_SIZE, str_from(gpu->id.uuid));
         k->entry.gpus[k->entry.gpu_count].gpu = gpu->index;
         k->entry.gpus[k->entry.gpu_count++].bytes = bytes;
         k->entry.bytes += bytes;

@@ -327,6 +327,24 @@ def test_killed_in_the_middle_the_next_start_brings_the_worker_back(machine, ste
     wait_for(lambda: m.status()["state"] == "running" and m.state(worker.pid) == 0, lambda: f"{m.status()} {m.calls()}\n{m.log()}")
 
 
+def test_a_gpu_that_has_another_index_after_a_restart_is_found_again(machine):
+    """A driver that lists another GPU first: the worker comes back to its own, whatever happens on that one."""
+    m = machine
+    m.more = "  uuid GPU-of-the-worker\n  pci 0000:09:00.0\n"
+    worker = m.process(8000)
+    guard = attach(m, worker)
+    m.until("running")
+    other = m.process(3000)
+    m.until("paused")
+    guard.kill()
+    guard.wait()
+    m.front = "gpu NVIDIA H100\n  uuid GPU-first\n  pci 0000:01:00.0\n  total 40000\n  used 39000\n  process 1 compute 39000\n"
+    m.end(other)
+    attach(m, worker)
+    m.until("running")
+    wait_for(lambda: m.state(worker.pid) == 0, m.log)
+
+
 def test_killed_while_draining_the_next_start_goes_on(machine):
     """The claimant is there when the next guard starts, but it was not there before."""
     m = machine

@@ -32,7 +32,7 @@ class Machine:
         self.dir = folder
         self.cuda = folder / "cuda"
         self.cuda.mkdir()
-        self.held, self.children, self.servers, self.temperature, self.total, self.more = {}, [], [], 50, 40000, ""
+        self.held, self.children, self.servers, self.temperature, self.total, self.more, self.front = {}, [], [], 50, 40000, "", ""
         self.lock = threading.RLock()
         self.env = environment(folder, XDG_STATE_HOME=str(folder / "state"), WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
                                WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"),
@@ -47,7 +47,7 @@ class Machine:
 
     def show(self):
         with self.lock:
-            head = f"gpu NVIDIA H200\n  total {self.total}\n  temperature {self.temperature}\n{self.more}"
+            head = f"{self.front}gpu NVIDIA H200\n  total {self.total}\n  temperature {self.temperature}\n{self.more}"
             line = "  process {} compute {}\n".format
             base = self.cuda / "base.new"
             base.write_text(head + "".join(line(p, m) for p, m in self.held.items()))

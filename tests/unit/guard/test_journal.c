@@ -25,7 +25,7 @@ static void what_was_written_is_read_back(void **state)
                               .pid_count = 1,
                               .leader = {9, 8},
                               .claimant = {77, 6},
-                              .gpus = {{1, 5LL << 32}},
+                              .gpus = {{1, 5LL << 32, "GPU-a"}},
                               .gpu_count = 1,
                               .bytes = 5LL << 32,
                               .held = true};
@@ -47,6 +47,7 @@ static void what_was_written_is_read_back(void **state)
     assert_int_equal(r.claimant.start_key, 6);
     assert_int_equal(r.gpu_count, 1);
     assert_int_equal(r.gpus[0].gpu, 1);
+    assert_string_equal(r.gpus[0].uuid, "GPU-a");
     assert_true(r.gpus[0].bytes == 5LL << 32 && r.bytes == 5LL << 32);
     assert_true(r.held);
 }
