@@ -107,7 +107,9 @@ void draw_axis(struct top *t, struct canvas *c, int x, int y, int width)
         int column = (int)((m->at_ms - (until - window)) * width / window);
         if (t->only != ALL_GPUS && m->gpu_index >= 0 && m->gpu_index != top_shown(t)->gpus[t->only].index)
             continue;
-        if (m->at_ms > until - window && m->at_ms <= until && column >= 0 && column < width)
+        if (column >= width - end - 1) /* beside the words, not over them */
+            column = width - end - 2;
+        if (m->at_ms > until - window && m->at_ms <= until && column >= 0)
             canvas_put(c, x + column, y, m->bad ? TINT_BAD : TINT_LABEL, t->utf8 ? 0x25b2 : '^');
     }
 }

@@ -25,6 +25,14 @@ static int longest_name(const struct snapshot *s)
     return most;
 }
 
+static bool any_fan(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].fan_permille.state == READING_OK || s->gpus[i].fan_rpm.state == READING_OK)
+            return true;
+    return false;
+}
+
 static struct list measure(const struct snapshot *s, int width)
 {
     struct list l = {.bar = 5, .vram = 10, .temp = 6, .power = 6};
@@ -34,7 +42,7 @@ static struct list measure(const struct snapshot *s, int width)
         l.power = 11;
         left -= l.name + 5;
     }
-    if (left >= 10) {
+    if (left >= 10 && any_fan(s)) {
         l.fan = 9;
         left -= l.fan;
     }
@@ -202,7 +210,9 @@ int draw_gpu_map(struct top *t, struct canvas *c, int y, int height)
     double watts = 0;
     for (int i = 0; i < count; i++)
         watts += (double)reading_or(s->gpus[i].power_mw, 0) / 1000;
-    snprintf(text, sizeof text, "%d GPUs  %.0f W  %s", count, watts, of[t->settings.metric]);
+    bool many = watts >= 10000;
+    snprintf(text, sizeof text, "%d GPUs  %.*f %s  %s", count, many ? 1 : 0, many ? watts / 1000 : watts, many ? "kW" : "W",
+             of[t->settings.metric]);
     canvas_text(c, 1, y, c->width - 2, TINT_DIM, text);
     for (int i = 0; i < count && i / columns < height - 1; i++)
         map_cell(t, c, (size_t)i, i % columns * width, y + 1 + i / columns, width);

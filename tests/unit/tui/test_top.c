@@ -119,6 +119,7 @@ static void test_64_gpus_are_a_heat_map(void **state)
     (void)state;
     struct view v;
     open_view(&v, "gpus=64,scenario=training", 80, 24, false);
+    assert_shows(&v, " kW  utilization"); /* not 44800 W */
     assert_shows(&v, "64 GPUs");
     assert_shows(&v, " 63 ##");
     keys(&v, "m");
@@ -403,6 +404,10 @@ static void test_events_are_marked_and_visited(void **state)
     top_mark(&v.top, &(struct top_mark){.at_ms = v.top.now.ms - 20000, .gpu_index = 2, .text = "GPU 2 is back"});
     assert_shows(&v, "▲"); /* below the rows */
     assert_hides(&v, "XID 79");
+    top_mark(&v.top, &(struct top_mark){.at_ms = v.top.now.ms, .gpu_index = 3, .text = "GPU 3 was plugged in"});
+    assert_shows(&v, "▲ now"); /* beside the word */
+    v.top.mark_count = 2;
+    assert_hides(&v, " FAN"); /* none of them has one */
     keys(&v, "((");
     assert_int_equal(v.top.cursor_ms, v.top.now.ms - 40000);
     assert_shows(&v, "XID 79 on GPU 1");
