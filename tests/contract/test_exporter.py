@@ -157,7 +157,7 @@ SMI = [name + GPU for name in (
     "gpu_info", "gpu_recovery_action", "pstate", "compute_mode", "temperature_gpu", "utilization_memory_ratio", "utilization_gpu_ratio",
     "memory_used_bytes", "power_draw_watts", "fan_speed_ratio", "clocks_current_graphics_clock_hz", "clocks_current_video_clock_hz",
     "clocks_current_sm_clock_hz", "clocks_current_memory_clock_hz", "compute_app_used_memory_bytes", "xid_errors_total",
-    "pcie_throughput_tx_bytes_per_second", "pcie_throughput_rx_bytes_per_second")]
+    "pcie_throughput_tx_bytes_per_second", "pcie_throughput_rx_bytes_per_second", "fabric_state")]
 SMI += [f"clocks_event_reasons_{reason}{GPU} or nvidia_smi_clocks_throttle_reasons_{reason}{GPU}" for reason in (
     "gpu_idle", "sw_power_cap", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "applications_clocks_setting", "sync_boost")]
 SMI += [
@@ -181,7 +181,7 @@ SMI = ["nvidia_smi_" + expression for expression in SMI] + [
 DCGM = [expression.replace("@", '{instance=~"$node", gpu=~".*"}') for expression in (
     "DCGM_FI_DEV_GPU_TEMP@", "avg(DCGM_FI_DEV_GPU_TEMP@)", "DCGM_FI_DEV_POWER_USAGE@", "sum(DCGM_FI_DEV_POWER_USAGE@)",
     "DCGM_FI_DEV_SM_CLOCK@ * 1000000", "DCGM_FI_DEV_GPU_UTIL@", "DCGM_FI_DEV_FB_USED@", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE@")]
-XID_CARD = "gpu NVIDIA H200\n  profile h200\n  pci 0000:05:00.0\n  event xid 31\n"
+XID_CARD = "gpu NVIDIA H200\n  profile h200\n  pci 0000:05:00.0\n  fabric 3\n  event xid 31\n"
 
 
 def test_dashboards_made_for_other_exporters_have_data(start, nvml, tmp_path):
