@@ -95,10 +95,7 @@ void history_source_close(struct history_source *h)
 static void add_encoded(struct buf *out, const char *key, const char *value)
 {
     buf_printf(out, "&%s=", key);
-    for (const unsigned char *p = (const unsigned char *)value; *p; p++) {
-        bool plain = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || strchr("-_.~,:*", *p);
-        buf_printf(out, plain ? "%c" : "%%%02X", *p);
-    }
+    buf_percent(out, value);
 }
 
 static void add_number(struct buf *out, const char *key, int64_t value)

@@ -54,10 +54,7 @@ static void add_parameter(struct buf *out, const char *key, const char *value)
     if (!value[0])
         return;
     buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', key);
-    for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
-        bool plain = (*c >= '0' && *c <= '9') || ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z') || strchr("-._:", *c);
-        buf_printf(out, plain ? "%c" : "%%%02X", *c);
-    }
+    buf_percent(out, value);
 }
 
 static void add_time(struct buf *out, const char *key, struct wall at)

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -94,4 +95,13 @@ char *buf_take(struct buf *b)
     char *text = TAKE(b->at);
     *b = (struct buf){.max = b->max};
     return text;
+}
+
+void buf_percent(struct buf *b, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if ((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || strchr("-._~", *c))
+            buf_char(b, (char)*c);
+        else
+            buf_printf(b, "%%%02X", *c);
 }

@@ -3,6 +3,7 @@
  */
 #include "base/log.h"
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -24,6 +25,17 @@ void log_setup(enum log_level least, enum log_format format, FILE *to)
     least_level = (int)least;
     line_format = format;
     output = to;
+}
+
+void log_say(log_say_fn *say, void *user, enum log_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (say)
+        say(user, level, text);
 }
 
 void log_set_level(enum log_level least)

@@ -26,6 +26,10 @@ void log_setup(enum log_level least, enum log_format format, FILE *to);
 void log_set_level(enum log_level least);
 bool log_format_from_name(const char *name, enum log_format *ret);
 
+/* Libraries do not log: they say it to whoever they were given, in words that are put together here. say may be NULL. */
+typedef void log_say_fn(void *user, enum log_level level, const char *message);
+void log_say(log_say_fn *say, void *user, enum log_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
 
 #define LOG_AT_(level, message, ...) log_write(level, message, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){0}})

@@ -272,15 +272,6 @@ int fleet_take(struct fleet *f, enum fleet_question question, struct str answer)
     return question == FLEET_GPUS ? fleet_index(f) : 0;
 }
 
-static void put_encoded(struct buf *out, const char *text)
-{
-    for (; *text; text++)
-        if ((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9') || *text == '_')
-            buf_char(out, *text);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)*text);
-}
-
 /* What the database says of a question that it cannot answer. */
 static void said(struct str answer, char *text, size_t size)
 {
@@ -298,7 +289,7 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
         base.len--;
     buf_str(&url, base);
     buf_text(&url, "/api/v1/query?query=");
-    put_encoded(&url, question);
+    buf_percent(&url, question);
     if (url.failed)
         return error_set(err, -EINVAL, "the address of the fleet is too long");
     const struct http_request request = {.method = "GET", .url = url.at, .timeout_ms = place->timeout_ms, .secret_url = true};

@@ -35,16 +35,6 @@ bool http_by_item(const struct server_request *request)
     return false;
 }
 
-static void add_percent(struct buf *out, const char *text)
-{
-    for (const char *c = text; *c; c++) {
-        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("-._~", *c))
-            buf_char(out, *c);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)*c);
-    }
-}
-
 static void add_quoted(struct buf *out, const char *text)
 {
     AUTO_BUF struct buf quoted = BUF(JOURNAL_ITEM_SIZE * 8);
@@ -66,7 +56,7 @@ static void expand(struct buf *out, const char *text, const struct journal_item 
                                                                    : NULL;
         if (id) {
             if (in_path)
-                add_percent(out, id);
+                buf_percent(out, id);
             else
                 add_quoted(out, id);
             text = strchr(text, '}') + 1;

@@ -74,17 +74,7 @@ static void drop_letter(void *item)
     free(l);
 }
 
-static void say(struct push_sender *p, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void say(struct push_sender *p, enum log_level level, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (p->setup.say)
-        p->setup.say(p->setup.user, level, text);
-}
+#define say(p, level, ...) log_say((p)->setup.say, (p)->setup.user, level, __VA_ARGS__)
 
 static void publish(struct push_sender *p)
 {

@@ -16,8 +16,8 @@ struct push_setup {
     const struct env *env;
     const char *folder; /* where queues are kept; NULL: in memory */
     const char *host;
-    struct wall started;                                                /* of the daemon and its counters; ms 0: not known */
-    void (*say)(void *user, enum log_level level, const char *message); /* from the thread */
+    struct wall started; /* of the daemon and its counters; ms 0: not known */
+    log_say_fn *say;     /* from the thread */
     void *user;
 };
 

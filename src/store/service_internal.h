@@ -83,7 +83,7 @@ static inline bool service_is_server(const struct store_service *v)
 void service_drop_order(void *order);
 /* One user less; the last one frees. */
 void service_release(struct store_service *v);
-void service_say(struct store_service *v, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define service_say(v, level, ...) log_say((v)->options.say, (v)->options.user, level, __VA_ARGS__)
 /* The threads. */
 void *service_keeper(void *service);
 void *service_writer(void *service);

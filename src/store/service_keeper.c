@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,17 +26,6 @@ void service_drop_order(void *item)
     struct order *o = item;
     free(o->event);
     free(o);
-}
-
-void service_say(struct store_service *v, enum log_level level, const char *format, ...)
-{
-    char text[640];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (v->options.say)
-        v->options.say(v->options.user, level, text);
 }
 
 /* message NULL: as it was. */

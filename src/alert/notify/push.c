@@ -3,7 +3,6 @@
  *   https://core.telegram.org/bots/api#sendmessage, https://gotify.net/docs/pushmsg, https://pushover.net/api,
  *   https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,18 +131,6 @@ void pushover_message(const struct notify_address *a, const struct notice_group 
     jw_end(&j);
 }
 
-/* A room is "!abc:example.org": everything but letters and digits is escaped. */
-static void put_escaped(char *to, size_t size, const char *text)
-{
-    size_t at = 0;
-    for (; *text && at + 4 < size; text++)
-        if (isalnum((unsigned char)*text) || *text == '-' || *text == '_' || *text == '.')
-            to[at++] = *text;
-        else
-            at += (size_t)snprintf(to + at, size - at, "%%%02X", (unsigned char)*text);
-    to[at] = '\0';
-}
-
 static void put_html(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.len; i++)
@@ -180,12 +167,13 @@ static void matrix_html(const struct notice_group *group, struct buf *html)
 void matrix_message(const struct notify_address *a, const struct notice_group *group, const char *own, struct notify_message *ret)
 {
     struct json_writer j = JSON_WRITER(&ret->body);
-    AUTO_BUF struct buf text = BUF(TEXT_MAX), html = BUF(TEXT_MAX);
-    char room[768], id[17], path[1024];
-    put_escaped(room, sizeof room, a->to[0] ? a->to[0] : "");
+    AUTO_BUF struct buf text = BUF(TEXT_MAX), html = BUF(TEXT_MAX), path = BUF(1024);
+    char id[17];
     notice_group_id(group, id);
-    snprintf(path, sizeof path, "/_matrix/client/v3/rooms/%s/send/m.room.message/whirr-%s", room, id);
-    set_url(ret, a->url, "", path);
+    buf_text(&path, "/_matrix/client/v3/rooms/");
+    buf_percent(&path, a->to[0] ? a->to[0] : ""); /* "!abc:example.org" */
+    buf_printf(&path, "/send/m.room.message/whirr-%s", id);
+    set_url(ret, a->url, "", path.at);
     ret->method = "PUT";
     snprintf(ret->authorization, sizeof ret->authorization, "Authorization: Bearer %s", a->token);
     whole_text(group, own, true, true, &text);
