@@ -56,6 +56,7 @@ void env_init_system(struct env *env)
         .rocm_smi = env_or("WHIRR_ROCM_SMI", NULL),
         .visible_devices = getenv("NVIDIA_VISIBLE_DEVICES"),
         .node_name = getenv("NODE_NAME"),
+        .own_pids = getenv("WHIRR_OWN_PIDS") != NULL,
         .self_program = env_or("WHIRR_SELF", "/proc/self/exe"),
         .clock = &clock_system,
         .launch = launch_program,

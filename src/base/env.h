@@ -37,6 +37,7 @@ struct env {
     const char *rocm_smi;        /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
     const char *visible_devices; /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
     const char *node_name;       /* NODE_NAME: the Kubernetes node, as a DaemonSet passes it on; NULL when unset */
+    bool own_pids;               /* the driver's PIDs are those of our own /proc, also where that is a container's */
     const char *self_program;    /* this program, to start itself as a helper */
     const struct clock *clock;
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */
@@ -52,8 +53,8 @@ struct env {
     void *user; /* for the functions above, where they are not the system's own */
 };
 
-/* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI, WHIRR_ROCM_SMI and NVIDIA_VISIBLE_DEVICES
- * taken from the environment. */
+/* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI, WHIRR_ROCM_SMI, WHIRR_OWN_PIDS and
+ * NVIDIA_VISIBLE_DEVICES taken from the environment. */
 void env_init_system(struct env *env);
 /* The host's own library, or NULL with the reason. Never unloaded: some start threads and register exit handlers. */
 void *library_load(const char *name, struct error *err);

@@ -39,7 +39,7 @@ export class Daemon {
     const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(WHIRR|GPU|XDG)_/.test(name)));
     // Leaks are looked for elsewhere: here the search at the end of each helper would take longer than what is waited for.
     kept.ASAN_OPTIONS = `${process.env.ASAN_OPTIONS ?? ""}:detect_leaks=0`;
-    return { ...kept, ...at, WHIRR_SERVER_SOCKET: path.join(this.folder, "whirr.sock"), ...more };
+    return { ...kept, ...at, WHIRR_OWN_PIDS: "1", WHIRR_SERVER_SOCKET: path.join(this.folder, "whirr.sock"), ...more };
   }
 
   run(...args) {

@@ -21,7 +21,7 @@ SERIES = {"of": str, "host": str, "gpu_index": shapes.Null(int), "gpu_name": sha
 HISTORY = {"since": shapes.Null(str), "until": str, "step_seconds": shapes.Null(shapes.NUMBER), "level": shapes.Null(str), "series": [SERIES]}
 BIG_ROWS = 150_000
 SANITIZED = "libasan" in subprocess.run(["ldd", WHIRR], capture_output=True, text=True).stdout
-ALLOWED_KIB = (32 if SANITIZED else 8) * 1024  # a slice or two on the way and the database's cache, less than what is sent
+ALLOWED_KIB = (12 if SANITIZED else 8) * 1024  # a slice or two on the way and the database's cache; far less than what is sent
 
 
 def begin(starter, folder, **more):
@@ -199,7 +199,7 @@ def test_a_long_download_streams_in_little_memory(big):
     big.get(f"{PATH}?since=-1h&step=raw&format=csv")
     before, most, length, tail = resident(big), 0, 0, b""
     connection = big.connection()
-    connection.request("GET", f"{PATH}?since=all&step=raw&format=csv&metric=power,temp&gpu=0")
+    connection.request("GET", f"{PATH}?since=all&step=raw&format=csv&metric=all&gpu=0")
     reply = connection.getresponse()
     assert reply.status == 200 and reply.getheader("transfer-encoding") == "chunked" and reply.getheader("content-type").startswith("text/csv")
     count = -1
@@ -209,8 +209,8 @@ def test_a_long_download_streams_in_little_memory(big):
         tail = piece
         most = max(most, resident(big))
     connection.close()
-    assert count >= BIG_ROWS and length > 8 << 20 and tail.endswith(b"\n")
-    assert most - before < ALLOWED_KIB, (before, most)
+    assert count >= BIG_ROWS and length > 3 * (ALLOWED_KIB << 10) / 2 and tail.endswith(b"\n")
+    assert most - before < ALLOWED_KIB, (before, most, length)
 
 
 def test_a_client_that_stops_reading_holds_up_nobody(big):

@@ -21,7 +21,7 @@ def test_keys_are_there_when_nothing_is_known(sim):
 
 def test_a_machine_without_gpus_is_no_failure(whirr):
     done = whirr("forecast", "--direct")
-    assert done.code == 0 and "no GPU" in done.out
+    assert done.code == 0 and "No GPU" in done.out
 
 
 @pytest.mark.parametrize("arguments, words", [

@@ -36,6 +36,7 @@ def environment(folder=None, **changes):
         "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "HOME": str(folder),
         "XDG_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"),
         "WHIRR_SYSTEM_ROOT": str(folder / "system"), "WHIRR_SERVER_LISTEN": "127.0.0.1:0", "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        "WHIRR_OWN_PIDS": "1",  # of a fake driver, also where the tests run in a container
         "WHIRR_NVML_LIBRARY": "libnvidia-ml-not-here.so", "WHIRR_CUDA_LIBRARY": "libcuda-not-here.so",
         "WHIRR_NVIDIA_SMI": "/nonexistent/nvidia-smi", "WHIRR_ROCM_SMI": "/nonexistent/rocm-smi",
     }
