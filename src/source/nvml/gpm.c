@@ -30,8 +30,8 @@ static const struct {
 };
 
 /* Two samples closer than CLOSEST_MS say more about the measurement than about the card. While nobody looks at them the span
- * between two is longer: what is told is the mean of it, and nothing is missed. */
-enum { CLOSEST_MS = 50, UNSEEN_MS = 9500 };
+ * between two is longer, longest of a card that does nothing: what is told is the mean of it, and nothing is missed. */
+enum { CLOSEST_MS = 50, UNSEEN_MS = 9500, IDLE_MS = 29500 };
 
 static void absent(struct nvml_gpm *gpm, enum reading_state why)
 {
@@ -103,10 +103,11 @@ static void compare(struct nvml *n, struct nvml_gpm *gpm, int before)
 }
 
 /* `mig`: the instance to sample, NVML_NO_INSTANCE for the card itself. Returns NVML's code of taking the sample. */
-static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm, unsigned groups)
+static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm, unsigned groups, bool idle)
 {
     struct mono now = clock_mono(n->env->clock);
-    int64_t closest = gpm->known && (groups & (GROUP_UNSEEN | GROUP_GLANCE)) ? UNSEEN_MS : CLOSEST_MS;
+    bool unseen = gpm->known && (groups & (GROUP_UNSEEN | GROUP_GLANCE));
+    int64_t closest = !unseen ? CLOSEST_MS : idle && (groups & GROUP_UNSEEN) ? IDLE_MS : UNSEEN_MS;
     if (gpm->newest >= 0 && mono_since_ms(now, gpm->taken) < closest)
         return NVML_OK; /* what was known still holds */
     int next = gpm->newest < 0 ? 0 : 1 - gpm->newest;
@@ -137,6 +138,7 @@ static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml
         return NVML_OK;
     /* A quick one-shot ends before a second sample could come: it should not pay for the first. Nor should a first frame. */
     bool quick = !card->sampled && (is_one_look(groups) || (groups & GROUP_GLANCE));
+    bool idle = reading_or(out->metric[METRIC_util_permille], -1) == 0;
     int code = NVML_OK;
     if (quick) {
         absent(gpm, READING_PENDING);
@@ -145,7 +147,7 @@ static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml
         absent(gpm, READING_UNSUPPORTED);
         return NVML_OK;
     } else {
-        code = step(n, card->handle, mig, gpm, groups);
+        code = step(n, card->handle, mig, gpm, groups, idle);
     }
     if (!gpm->refused)
         write_out(gpm, out);

@@ -64,6 +64,36 @@ static void a_quick_one_shot_does_not_pay_for_profiling(void **state)
     fake_machine_done(&m);
 }
 
+/* Every ten seconds while nobody looks, every thirty of a card that does nothing, at once when somebody looks. */
+static void while_nobody_looks_profiling_is_asked_less_often(void **state)
+{
+    (void)state;
+    enum { UNSEEN = GROUP_FAST | GROUP_UNSEEN };
+    static const struct {
+        const char *script;
+        int64_t rests_ms;
+    } cases[] = {{"gpu X\n gpu_util 50\n profile h200\n gpm 1 50\n gpm 2 96.6\n", 10000},
+                 {"gpu X\n gpu_util 0\n profile h200\n gpm 1 0\n gpm 2 0\n", 30000}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        opened("", cases[i].script);
+        struct gpu g = sample_after(0, GROUP_ALL);
+        gpu_done(&g);
+        g = sample_after(1000, GROUP_FAST);
+        gpu_done(&g);
+        m.reset_calls();
+        for (int64_t ms = 5000; ms <= cases[i].rests_ms; ms += 5000) {
+            g = sample_after(5000, UNSEEN);
+            assert_int_equal(m.calls("nvmlGpmSampleGet"), ms == cases[i].rests_ms);
+            assert_int_equal(g.sm_active_permille.state, READING_OK);
+            gpu_done(&g);
+        }
+        g = sample_after(1000, GROUP_FAST);
+        assert_int_equal(m.calls("nvmlGpmSampleGet"), 2);
+        gpu_done(&g);
+        fake_machine_done(&m);
+    }
+}
+
 static void samples_close_together_share_their_profiling_values(void **state)
 {
     (void)state;
@@ -339,6 +369,7 @@ int main(void)
         TEST(profiling_values_come_with_the_second_sample),
         TEST(a_quick_one_shot_does_not_pay_for_profiling),
         TEST(samples_close_together_share_their_profiling_values),
+        TEST(while_nobody_looks_profiling_is_asked_less_often),
         TEST(a_glance_asks_for_profiling_values_now_and_then),
         TEST(cards_without_profiling_are_not_asked_twice),
         TEST(a_profiling_metric_that_is_refused_is_left_out),
