@@ -15,8 +15,8 @@
 /* Shared by all keepers of a guard. */
 struct guard_shared {
     struct guard_options options;
-    _Atomic(struct keeper *) resuming; /* who may: two at a time would restore into the same free memory; NULL: nobody */
-    pthread_mutex_t lock;              /* of what follows */
+    pthread_mutex_t lock;                   /* of what follows */
+    const struct keeper *resuming[GPU_MAX]; /* who may, on each GPU: two would restore into the same free memory; NULL: nobody */
     struct claim_identity announced[GUARD_ANNOUNCED_MAX];
     size_t announced_count;
     struct {
@@ -90,7 +90,7 @@ void keeper_look(struct keeper *k, int64_t max_age_ms);
 void keeper_facts(struct keeper *k, struct guard_facts *facts);
 void keeper_note_gpus(struct keeper *k); /* where the worker is now, into the entry */
 bool keeper_has_room(const struct keeper *k);
-void keeper_unreserve(struct keeper *k);    /* another may resume */
+void keeper_unreserve(struct keeper *k);    /* others may resume on its GPUs */
 void keeper_leave_others(struct keeper *k); /* its worker is nobody's friend any more */
 void keeper_notice(struct keeper *k, const struct event *e);
 

@@ -357,19 +357,38 @@ bool keeper_has_room(const struct keeper *k)
 
 void keeper_unreserve(struct keeper *k)
 {
-    struct keeper *me = k;
-    atomic_compare_exchange_strong(&k->shared->resuming, &me, NULL);
+    pthread_mutex_lock(&k->shared->lock);
+    for (size_t g = 0; g < GPU_MAX; g++)
+        if (k->shared->resuming[g] == k)
+            k->shared->resuming[g] = NULL;
+    pthread_mutex_unlock(&k->shared->lock);
 }
 
-/* Only one worker resumes at a time: the memory that this one found free must still be free when it comes. */
+/* Where it will be; anywhere, if that is not known. */
+static bool comes_back_to(const struct keeper *k, size_t gpu)
+{
+    for (size_t i = 0; i < k->entry.gpu_count; i++)
+        if (k->entry.gpus[i].gpu == (int)gpu)
+            return true;
+    return k->entry.gpu_count == 0;
+}
+
+/* Only one worker at a time resumes on a GPU: the memory that this one found free must still be free when it comes. */
 static bool reserve(struct keeper *k, bool room)
 {
     if (!room) {
         keeper_unreserve(k); /* somebody with smaller needs may come first */
         return false;
     }
-    struct keeper *nobody = NULL;
-    return atomic_compare_exchange_strong(&k->shared->resuming, &nobody, k) || nobody == k;
+    bool all = true;
+    pthread_mutex_lock(&k->shared->lock);
+    for (size_t g = 0; g < GPU_MAX; g++)
+        all &= !k->shared->resuming[g] || k->shared->resuming[g] == k || !comes_back_to(k, g);
+    for (size_t g = 0; all && g < GPU_MAX; g++)
+        if (comes_back_to(k, g))
+            k->shared->resuming[g] = k;
+    pthread_mutex_unlock(&k->shared->lock);
+    return all;
 }
 
 static bool is_drained(struct keeper *k)

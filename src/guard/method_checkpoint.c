@@ -5,6 +5,8 @@
 #include "guard/method.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -13,9 +15,15 @@
 #include "guard/target.h"
 
 /* Checkpointing ran at 1.7 to 2 GiB/s on an H200: this is far slower, and the floor of the time limit. */
-enum { CALL_TIMEOUT_MS = 10000, CHECKPOINT_BYTES_PER_MS = 100 * 1024 };
+enum { POLL_MS = 50, CALL_TIMEOUT_MS = 10000, CHECKPOINT_BYTES_PER_MS = 100 * 1024 };
 /* Restoring needs a little more than the memory held: the context itself. */
 #define RESTORE_MARGIN_BYTES (256LL * 1024 * 1024)
+
+/* Checkpoints under way, side by side: what they take of the host's memory is not to be seen there yet. */
+static struct {
+    pthread_mutex_t lock;
+    int64_t bytes;
+} under_way = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The one process of the worker that is on a GPU. */
 struct target {
@@ -90,6 +98,67 @@ static int call(struct method_context *c, enum cuda_call what, const char *step,
     return rc < 0 ? rc : cuda_call(c->env, what, who.pid, limit_ms, c->abandon, NULL, err);
 }
 
+/* *others: it would fit by itself, but not beside them. */
+static int try_host_room(const struct method_context *c, const struct target *t, bool *others, struct error *err)
+{
+    pthread_mutex_lock(&under_way.lock);
+    int rc = target_host_room(c->env, t->who.pid, t->bytes, err);
+    *others = rc == 0 && under_way.bytes > 0;
+    if (*others)
+        rc = target_host_room(c->env, t->who.pid, under_way.bytes + t->bytes, err);
+    if (rc == 0)
+        under_way.bytes += t->bytes;
+    pthread_mutex_unlock(&under_way.lock);
+    return rc;
+}
+
+/* Where host memory is too small for all of them at a time, one waits for the others. */
+static int take_host_room(const struct method_context *c, const struct target *t, struct error *err)
+{
+    bool others;
+    int rc;
+    while ((rc = try_host_room(c, t, &others, err)) == -ENOMEM && others) {
+        if (method_is_ending(c))
+            return error_set(err, -ECANCELED, "the guard ends");
+        poll(NULL, 0, POLL_MS);
+    }
+    return rc;
+}
+
+static void give_host_room_back(const struct target *t)
+{
+    pthread_mutex_lock(&under_way.lock);
+    under_way.bytes -= t->bytes;
+    pthread_mutex_unlock(&under_way.lock);
+}
+
+static int checkpoint(struct method_context *c, const struct target *t, struct error *err)
+{
+    c->entry->pids[0] = t->who;
+    c->entry->pid_count = 1;
+    c->entry->bytes = t->bytes;
+    int64_t limit_ms = call_limit_ms(t->bytes, c->settings->evict_timeout_ms);
+    /* One that an earlier guard left locked must not be locked again: the driver refuses that. */
+    enum cuda_process_state state = CUDA_PROCESS_RUNNING;
+    int rc = cuda_call(c->env, CUDA_GET_STATE, t->who.pid, CALL_TIMEOUT_MS, c->abandon, &state, err);
+    if (rc == 0 && state == CUDA_PROCESS_FAILED)
+        rc = error_set(err, -EIO, "the driver reports that an earlier checkpoint of pid %d failed; restart the worker", t->who.pid);
+    if (rc == 0 && state == CUDA_PROCESS_RUNNING)
+        rc = call(c, CUDA_LOCK, "lock", t->who, lock_limit_ms(c), err);
+    if (rc < 0)
+        return rc;
+    if (method_is_ending(c))
+        rc = error_set(err, -ECANCELED, "the guard ends");
+    else
+        rc = call(c, CUDA_CHECKPOINT, "checkpoint", t->who, limit_ms, err);
+    if (rc < 0) {
+        /* It still runs where it was: let it go on. What unlocking says matters less than why the checkpoint failed. */
+        struct error ignored = {0};
+        call(c, CUDA_UNLOCK, "unlock again", t->who, CALL_TIMEOUT_MS, &ignored);
+    }
+    return rc;
+}
+
 static int evict(const struct method *method, struct method_context *c, struct error *err)
 {
     (void)method;
@@ -98,31 +167,11 @@ static int evict(const struct method *method, struct method_context *c, struct e
     if (rc == 0)
         rc = target_check(c->env, t.who, err);
     if (rc == 0)
-        rc = target_host_room(c->env, t.who.pid, t.bytes, err);
+        rc = take_host_room(c, &t, err);
     if (rc < 0)
         return rc;
-    c->entry->pids[0] = t.who;
-    c->entry->pid_count = 1;
-    c->entry->bytes = t.bytes;
-    int64_t limit_ms = call_limit_ms(t.bytes, c->settings->evict_timeout_ms);
-    /* One that an earlier guard left locked must not be locked again: the driver refuses that. */
-    enum cuda_process_state state = CUDA_PROCESS_RUNNING;
-    rc = cuda_call(c->env, CUDA_GET_STATE, t.who.pid, CALL_TIMEOUT_MS, c->abandon, &state, err);
-    if (rc == 0 && state == CUDA_PROCESS_FAILED)
-        rc = error_set(err, -EIO, "the driver reports that an earlier checkpoint of pid %d failed; restart the worker", t.who.pid);
-    if (rc == 0 && state == CUDA_PROCESS_RUNNING)
-        rc = call(c, CUDA_LOCK, "lock", t.who, lock_limit_ms(c), err);
-    if (rc < 0)
-        return rc;
-    if (method_is_ending(c))
-        rc = error_set(err, -ECANCELED, "the guard ends");
-    else
-        rc = call(c, CUDA_CHECKPOINT, "checkpoint", t.who, limit_ms, err);
-    if (rc < 0) {
-        /* It still runs where it was: let it go on. What unlocking says matters less than why the checkpoint failed. */
-        struct error ignored = {0};
-        call(c, CUDA_UNLOCK, "unlock again", t.who, CALL_TIMEOUT_MS, &ignored);
-    }
+    rc = checkpoint(c, &t, err);
+    give_host_room_back(&t);
     return rc;
 }
 

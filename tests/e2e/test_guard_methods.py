@@ -260,6 +260,30 @@ def test_killed_before_a_child_was_told_to_stop_the_next_start_tells_it(machine)
 
 # ---- driver calls that hang ----
 
+def test_workers_on_several_gpus_are_taken_off_and_brought_back_side_by_side(machine):
+    m = machine
+    m.gpus = 3
+    workers = [m.process(200, gpu) for gpu in range(3)]  # all of them fit into the host's memory
+    m.config.write_text(f"[worker]\n{FAST}" + "".join(f'[guard.worker.w{i}]\nmethods = ["checkpoint"]\nmatch = {{ pid = {w.pid} }}\n' for i, w in enumerate(workers)))
+    m.hang("checkpoint")
+    m.serve()
+    m.until_all("running")
+    claimants = [m.process(30000, gpu) for gpu in range(3)]
+    # Each of them is inside the driver's checkpoint, and none comes out of it before all are.
+    wait_for(lambda: m.calls().count("checkpoint") == 3, lambda: f"{m.calls()}\n{m.log()}")
+    assert [m.state(w.pid) for w in workers] == [1, 1, 1] and {w["state"] for w in m.workers().values()} == {"evicting"}
+    m.go_on()
+    m.until_all("paused")
+    m.hang("restore")
+    for claimant in claimants:
+        m.end(claimant)
+    wait_for(lambda: m.calls().count("restore") == 3, lambda: f"{m.calls()}\n{m.log()}")
+    assert {w["state"] for w in m.workers().values()} == {"resuming"}
+    m.go_on()
+    m.until_all("running")
+    assert [m.state(w.pid) for w in workers] == [0, 0, 0]
+
+
 @pytest.mark.slow
 def test_a_driver_call_of_seconds_does_not_keep_the_guard_from_answering(machine):
     m = machine

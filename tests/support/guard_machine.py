@@ -26,13 +26,14 @@ def wait_for(condition, what):
 
 
 class Machine:
-    """One GPU of 40000 MiB; processes are real, what they hold is told."""
+    """One GPU of 40000 MiB, or several like it; processes are real, what they hold is told."""
 
     def __init__(self, folder):
         self.dir = folder
         self.cuda = folder / "cuda"
         self.cuda.mkdir()
         self.held, self.children, self.servers, self.temperature, self.total, self.more, self.front = {}, [], [], 50, 40000, "", ""
+        self.gpus, self.on = 1, {}  # which GPU a process is on, where that is not the first
         self.lock = threading.RLock()
         self.env = environment(folder, XDG_STATE_HOME=str(folder / "state"), WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
                                WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"),
@@ -47,14 +48,19 @@ class Machine:
 
     def show(self):
         with self.lock:
-            head = f"{self.front}gpu NVIDIA H200\n  total {self.total}\n  temperature {self.temperature}\n{self.more}"
+            head = f"gpu NVIDIA H200\n  total {self.total}\n  temperature {self.temperature}\n{self.more}"
             line = "  process {} compute {}\n".format
+            whole = shown = self.front
+            for gpu in range(self.gpus):
+                here = {p: m for p, m in self.held.items() if self.on.get(p, 0) == gpu}
+                there = {p: m for p, m in here.items() if self.state(p) != 2}
+                whole += head + "".join(line(p, m) for p, m in here.items())
+                shown += head + "".join(line(p, m) for p, m in there.items()) + f"  used {sum(there.values())}\n"
             base = self.cuda / "base.new"
-            base.write_text(head + "".join(line(p, m) for p, m in self.held.items()))
+            base.write_text(whole)
             base.rename(self.cuda / "nvml.base")
-            there = {p: m for p, m in self.held.items() if self.state(p) != 2}
             fresh = self.dir / "nvml.new"
-            fresh.write_text(head + "".join(line(p, m) for p, m in there.items()) + f"  used {sum(there.values())}\n")
+            fresh.write_text(shown)
             fresh.rename(self.dir / "nvml")
 
     def hold(self, pid, mib):
@@ -87,8 +93,9 @@ class Machine:
         self.children.append(child)
         return child
 
-    def process(self, mib):
+    def process(self, mib, gpu=0):
         child = self.start(["sleep", "600"])
+        self.on[child.pid] = gpu
         self.hold(child.pid, mib)
         return child
 

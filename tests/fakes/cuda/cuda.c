@@ -56,7 +56,12 @@ static void show_to_nvml(void)
     snprintf(base, sizeof base, "%s/nvml.base", folder());
     FILE *from = fopen(base, "r"), *to = script && from ? begin_file(script, fresh) : NULL;
     long used = 0;
+    int gpus = 0;
     while (to && fgets(line, sizeof line, from)) {
+        if (strncmp(line, "gpu ", 4) == 0 && gpus++) {
+            fprintf(to, "  used %ld\n", used); /* of the GPU before */
+            used = 0;
+        }
         int pid;
         long mib;
         char type[32];

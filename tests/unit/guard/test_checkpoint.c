@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guard/method.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "../sysroot.h"
@@ -25,7 +26,14 @@ struct rig {
     int64_t longest_ms;
     _Atomic bool ending;
     const char *ends_at; /* the guard is told to end during this call */
+    struct rig *beside;  /* is to be evicted while this one is inside its checkpoint; only looks whether it may begin */
+    struct error beside_err;
 };
+
+static int evict(struct rig *r, struct error *err)
+{
+    return method_checkpoint.evict(NULL, &r->c, err);
+}
 
 static int play(const struct env *env, const struct launch *launch, struct error *err)
 {
@@ -41,6 +49,11 @@ static int play(const struct env *env, const struct launch *launch, struct error
     r->longest_ms = MAX_OF(r->longest_ms, launch->timeout_ms);
     if (r->ends_at && strcmp(call, r->ends_at) == 0)
         r->ending = true;
+    if (r->beside && strcmp(call, "checkpoint") == 0) {
+        r->beside->ending = true; /* so that it does not wait */
+        assert_int_equal(evict(r->beside, &r->beside_err), -ECANCELED);
+        r->beside->ending = false;
+    }
     snprintf(wanted, sizeof wanted, "%s ", call);
     const char *answer = r->answers ? strstr(r->answers, wanted) : NULL;
     if (answer && strncmp(answer + strlen(wanted), "timeout", 7) == 0)
@@ -98,11 +111,6 @@ static void take_down(struct rig *r)
 {
     snapshot_unref(r->s);
     sysroot_done(&r->root);
-}
-
-static int evict(struct rig *r, struct error *err)
-{
-    return method_checkpoint.evict(NULL, &r->c, err);
 }
 
 static void it_locks_and_checkpoints_and_comes_back(void **state)
@@ -250,6 +258,31 @@ static void told_to_end_it_does_not_begin_the_checkpoint(void **state)
     take_down(&r);
 }
 
+/* What the first takes of the host's memory cannot be seen while it is under way. */
+static void two_begin_side_by_side_only_where_both_fit_into_host_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *meminfo, *begun;
+    } hosts[] = {{"MemAvailable:    20971520 kB\n", "lock unlock"}, {"MemAvailable:    12582912 kB\n", ""}};
+    for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+        struct rig first, second;
+        struct error err = {0};
+        set_up(&first);
+        set_up(&second);
+        sysroot_write(&first.root, "/proc/meminfo", hosts[i].meminfo);
+        sysroot_write(&second.root, "/proc/meminfo", hosts[i].meminfo);
+        first.beside = &second;
+        assert_int_equal(evict(&first, &err), 0);
+        assert_string_equal(second.calls, hosts[i].begun);
+        second.calls[0] = '\0';
+        assert_int_equal(evict(&second, &err), 0); /* the first has ended */
+        assert_string_equal(second.calls, "lock checkpoint");
+        take_down(&first);
+        take_down(&second);
+    }
+}
+
 static void a_worker_that_is_gone_is_not_restored(void **state)
 {
     (void)state;
@@ -276,6 +309,7 @@ int main(void)
         TEST(a_checkpoint_that_fails_is_unlocked),
         TEST(one_that_was_left_locked_is_not_locked_again),
         TEST(told_to_end_it_does_not_begin_the_checkpoint),
+        TEST(two_begin_side_by_side_only_where_both_fit_into_host_memory),
         TEST(a_worker_that_is_gone_is_not_restored),
     };
     return RUN_TESTS(tests);
