@@ -322,7 +322,7 @@ static int64_t memory_growth(const struct snapshot *now, const struct gpu *gpu, 
 enum process_activity activity_of_process(const struct snapshot *now, const struct gpu *gpu, const struct process *p,
                                           const struct recent *past)
 {
-    int64_t share, video = MAX_OF(reading_or(p->encoder_permille, 0), reading_or(p->decoder_permille, 0));
+    int64_t share = 0, video = MAX_OF(reading_or(p->encoder_permille, 0), reading_or(p->decoder_permille, 0));
     bool known = reading_get(p->util_permille, &share);
     int64_t grown = memory_growth(now, gpu, activity_past(now, gpu, past));
     int64_t most = grown >= LOADING_FAST_BYTES ? LOADING_SHARE_MOST : SHARE_LEAST;
