@@ -202,7 +202,7 @@ static struct forecast_basis basis_of(const struct forecast_part *p)
 static int get_forecast(void *part, const struct part_request *r, struct buf *out)
 {
     struct forecast_part *p = part;
-    static const struct forecast nothing;
+    static const struct forecast nothing = {.starting = true};
     char which[GPU_UUID_SIZE];
     int only = ALL_GPUS;
     if (part_query(r, "gpu", which, sizeof which)) {

@@ -168,9 +168,10 @@ void forecast_answer(const struct forecast *f, int only, char *text, size_t size
         consider(&s, &f->store.when, f->store.of_disk ? &disk_words : &store_words, -1);
     if (!s.when) {
         snprintf(text, size, "%s",
-                 s.known    ? "No sign of full memory or thermal throttling."
-                 : f->count ? "Can't tell yet: watched for too short a time."
-                            : "No GPU found, so there is nothing to forecast.");
+                 s.known       ? "No sign of full memory or thermal throttling."
+                 : f->count    ? "Can't tell yet: watched for too short a time."
+                 : f->starting ? "Can't tell yet: whirr is starting, and the first sample has not arrived."
+                               : "No GPU found, so there is nothing to forecast.");
         return;
     }
     if (s.gpu >= 0)

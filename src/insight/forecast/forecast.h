@@ -62,6 +62,7 @@ struct forecast_gpu {
 };
 
 struct forecast {
+    bool starting; /* there was no sample yet: nobody knows whether there is a GPU */
     struct wall at;
     bool has_store;
     struct forecast_store store;
