@@ -5,12 +5,14 @@
 //   size          of all that the first load takes, gzipped                  150 KiB
 //   year          all charts of a year of 8 GPUs                             100 ms
 //   64 GPUs       a sample, drawn                                            16.7 ms (a frame)
-//   CPU           of all of Chromium, 8 GPUs at 1 Hz, beside a page that does nothing but draw them with uPlot
+//   CPU           of all of Chromium, 8 GPUs at 1 Hz, beside a page that does nothing but draw them with uPlot, and beside the page of
+//                 Netdata, where that is installed (NETDATA and NETDATA_WEB name its program and its pages elsewhere)
 // Times on a machine that is busy with something else say nothing: the load average is printed beside them.
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { loadavg } from "node:os";
+import { createServer } from "node:net";
+import { loadavg, tmpdir, userInfo } from "node:os";
 import path from "node:path";
 
 const root = path.resolve(path.dirname(new URL(import.meta.url).pathname), "..");
@@ -83,6 +85,35 @@ new WebSocket("ws://" + location.host + "/ws?events=gpu_status_update").onmessag
   u.setData(data);
 };</script>`;
 
+/** Netdata's page, on a daemon and in folders of our own; null where Debian's package is not installed. It shows the whole host, with some fifty charts. */
+async function netdata() {
+  const program = [process.env.NETDATA ?? "/usr/sbin/netdata"].find(existsSync), web = process.env.NETDATA_WEB ?? "/usr/share/netdata/web";
+  if (!program || !existsSync(web)) return null;
+  const folder = mkdtempSync(path.join(tmpdir(), "whirr-netdata-")), port = await freePort();
+  const own = (name) => { mkdirSync(path.join(folder, name)); return path.join(folder, name); };
+  writeFileSync(path.join(folder, "netdata.conf"), `[directories]\nweb = ${web}\ncache = ${own("cache")}\nlib = ${own("lib")}\nlog = ${own("log")}\nconfig = ${folder}\n
+[global]\nrun as user = ${userInfo().username}\n[db]\nmode = ram\n[plugins]\ngo.d = no\npython.d = no\ncharts.d = no\nnode.d = no\napps = no\nebpf = no\n[web]\nbind to = 127.0.0.1\ndefault port = ${port}\nweb files owner = root\nweb files group = root\n[registry]\nenabled = no\n[cloud]\nenabled = no\n[ml]\nenabled = no\n`);
+  const daemon = spawn(program, ["-D", "-c", path.join(folder, "netdata.conf")], { stdio: "ignore", env: { ...process.env, DO_NOT_TRACK: "1" } });
+  const page = await fresh();
+  try {
+    for (let i = 0; ; i++) {
+      try { if ((await fetch(`http://127.0.0.1:${port}/api/v1/info`)).ok) break; } catch { if (i > 100) throw new Error("netdata does not answer"); }
+      await new Promise((r) => setTimeout(r, 200));
+    }
+    await page.route((url) => url.hostname !== "127.0.0.1", (route) => route.abort());
+    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.locator("canvas").first().waitFor({ timeout: 60000 });
+    return await cpu(page, seconds);
+  } finally {
+    await page.context().close();
+    daemon.kill();
+    await new Promise((r) => (daemon.exitCode === null ? daemon.once("exit", r) : r()));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const freePort = () => new Promise((done) => { const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => done(port)); }); });
+
 async function cost(url) {
   const page = await fresh({ bypassCSP: true });
   await page.goto("about:blank");
@@ -98,6 +129,9 @@ async function cost(url) {
   say("CPU of Chromium, an empty page", nothing, "% of a core");
   say("CPU of Chromium, a bare uPlot page", bare, "% of a core");
   say("CPU of Chromium, the dashboard", ours, "% of a core");
+  const theirs = await netdata().catch((e) => e.message.split("\n")[0]);
+  if (typeof theirs === "number") say("CPU of Chromium, Netdata's page", theirs, "% of a core");
+  else console.log(`${"CPU of Chromium, Netdata's page".padEnd(44)}  absent: ${theirs ?? "not installed (Debian: netdata)"}`);
 }
 
 async function crowd() {
