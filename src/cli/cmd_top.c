@@ -97,8 +97,10 @@ static int run(struct cli *cli)
         return cli_usage(cli, "top draws; for JSON use: whirr status --json, whirr ps --json");
     prefs_place(prefs, sizeof prefs);
     prefs_load(prefs, &settings);
-    str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", settings.theme)));
-    str_copy(settings.sort, sizeof settings.sort, str_from(options_value(o, "sort", settings.sort)));
+    if (options_has(o, "theme"))
+        str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", "")));
+    if (options_has(o, "sort"))
+        str_copy(settings.sort, sizeof settings.sort, str_from(options_value(o, "sort", "")));
     if (options_has(o, "fleet"))
         return run_fleet(cli, &live, settings.theme);
     return options_has(o, "once") ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);
