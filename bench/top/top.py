@@ -87,6 +87,8 @@ class Watched:
         took = time.monotonic() - self.at
         percent = (cpu_seconds(self.pid) - self.cpu) / took * 100
         memory = resident_mib(self.pid)
+        if not memory:
+            raise OSError(f"{self.label} ended by itself")
         print(f"{self.label:28} {percent:6.2f}% CPU {memory:7.1f} MiB ({resident_mib(self.pid, 'RssAnon'):.1f} its own) "
               f"{self.written / took:8.0f} bytes/s {self.first_ms:6.0f} ms to the first frame ({self.first_cpu_ms:.1f} ms CPU)")
         self.close()
