@@ -22,13 +22,15 @@ async function open(source, stored, script) {
 }
 
 test("64 GPUs for an hour: samples are drawn, and nothing grows", { skip: missing }, async () => {
-  const page = await open("sim:gpus=64,scenario=training", false, fakeFeed);
+  const page = await open("sim:gpus=64,scenario=training,fault=lost@5", false, fakeFeed);
   await page.goto(daemon.url);
   await page.waitForFunction(() => document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"));
   await feed(page, 60, 10);
   const early = await held(page);
   await feed(page, 240, 12.5);
-  assert.match(await page.locator(".cell").nth(5).innerText(), /^5\s+\d+%$/);
+  assert.match(await page.locator(".cell").nth(6).innerText(), /^6\s+\d+%$/);
+  assert.match(await page.locator(".cell").nth(5).innerText(), /^▲ 5\s+lost$/);
+  assert.ok(await page.locator(".cell").nth(5).evaluate((e) => e.scrollHeight <= e.clientHeight && e.lastElementChild.getBoundingClientRect().bottom <= e.getBoundingClientRect().bottom), "a cell has room for what it says");
   const late = await held(page);
   assert.ok(late.mib < early.mib + 3, `heap: ${early.mib.toFixed(1)} MiB after 10 minutes, ${late.mib.toFixed(1)} after an hour`);
   assert.ok(late.nodes < early.nodes * 1.1 && late.listeners < early.listeners * 1.5, JSON.stringify({ early, late }));
