@@ -87,3 +87,14 @@ def test_the_figures_of_a_gpu_survive_a_peer_and_a_part_that_cannot_run(gpu_host
     assert "not run: disturbance (it needs 130 s, " in done.stdout and "failed: eviction (" in done.stdout.splitlines()[-1]
     kept = (tmp_path / "kept.md").read_text()
     assert all(f"| {what} |" in kept for what in judged) and "Not run: " in kept
+
+
+def test_the_guards_own_part_of_an_eviction_is_read_off_its_log():
+    added_ms = module("guard").added_ms
+    log = """2026-11-15T18:26:58.800Z warning gives its GPU up: sleep (pid 7) holds 29.3 GiB on GPU 0 worker=w0 state=draining
+2026-11-15T18:26:58.832Z info    taking it off the GPU through checkpoint worker=w0 state=evicting
+2026-11-15T18:26:58.998Z info    the method was carried out worker=w0 method=checkpoint ms=162 mib=16000
+2026-11-15T18:26:59.016Z info    asking the driver whether the memory is free worker=w0 state=verifying
+2026-11-15T18:26:59.033Z info    paused; 15.6 GiB of GPU memory were given back 207ms after the decision worker=w0 state=paused
+"""
+    assert round(added_ms(log)) == 71 and added_ms("") is None and added_ms(log.split("2026-11-15T18:26:59.016Z")[0]) is None
