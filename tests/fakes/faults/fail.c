@@ -18,7 +18,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,6 +33,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "store/db/sqlite_library.h"
 
 struct seen {
     atomic_long calls; /* so far in this child */
@@ -102,13 +103,39 @@ FAIL(int, posix_spawnp, EAGAIN, EAGAIN, (pid_t *pid, const char *file, const pos
 FAIL(int, pthread_create, EAGAIN, EAGAIN, (pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user), thread, attributes, run, user)
 FAIL(void *, dlopen, ENOENT, NULL, (const char *path, int flags), path, flags)
 FAIL(ssize_t, getrandom, EAGAIN, -1, (void *to, size_t size, unsigned flags), to, size, flags)
-FAIL(int, sqlite3_open_v2, EIO, SQLITE_CANTOPEN, (const char *path, sqlite3 **db, int flags, const char *vfs), path, db, flags, vfs)
-FAIL(int, sqlite3_prepare_v3, EIO, SQLITE_IOERR, (sqlite3 *db, const char *sql, int size, unsigned flags, sqlite3_stmt **to, const char **tail), db, sql, size, flags, to, tail)
-FAIL(int, sqlite3_step, EIO, SQLITE_FULL, (sqlite3_stmt *statement), statement)
-FAIL(int, sqlite3_exec, EIO, SQLITE_IOERR, (sqlite3 *db, const char *sql, int (*each)(void *, int, char **, char **), void *user, char **message), db, sql, each, user, message)
 FAIL(struct event *, event_new, ENOMEM, NULL, (struct event_base *base, evutil_socket_t fd, short what, event_callback_fn run, void *user), base, fd, what, run, user)
 FAIL(int, evbuffer_add, ENOMEM, -1, (struct evbuffer *buffer, const void *from, size_t size), buffer, from, size)
 /* clang-format on */
+
+/* SQLite is loaded when it is needed: its functions are replaced then. */
+static struct sqlite_library real_sqlite;
+
+#define FAIL_SQLITE(name, bad, parameters, ...)                             \
+    static int failing_##name parameters                                    \
+    {                                                                       \
+        return due("sqlite3_" #name) ? bad : real_sqlite.name(__VA_ARGS__); \
+    }
+/* clang-format off */
+FAIL_SQLITE(open_v2, SQLITE_CANTOPEN, (const char *path, sqlite3 **db, int flags, const char *vfs), path, db, flags, vfs)
+FAIL_SQLITE(prepare_v3, SQLITE_IOERR, (sqlite3 *db, const char *sql, int size, unsigned flags, sqlite3_stmt **to, const char **tail), db, sql, size, flags, to, tail)
+FAIL_SQLITE(step, SQLITE_FULL, (sqlite3_stmt *statement), statement)
+FAIL_SQLITE(exec, SQLITE_IOERR, (sqlite3 *db, const char *sql, int (*each)(void *, int, char **, char **), void *user, char **message), db, sql, each, user, message)
+/* clang-format on */
+
+int __real_sqlite_load(struct error *err);
+int __wrap_sqlite_load(struct error *err);
+int __wrap_sqlite_load(struct error *err)
+{
+    int rc = __real_sqlite_load(err);
+    if (rc == 0 && !real_sqlite.step) {
+        real_sqlite = sqlite;
+        sqlite.open_v2 = failing_open_v2;
+        sqlite.prepare_v3 = failing_prepare_v3;
+        sqlite.step = failing_step;
+        sqlite.exec = failing_exec;
+    }
+    return rc;
+}
 
 int __real_open64(const char *path, int flags, mode_t mode);
 int __wrap_open64(const char *path, int flags, ...);
