@@ -294,8 +294,11 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
         return error_set(err, -EINVAL, "the address of the fleet is too long");
     const struct http_request request = {.method = "GET", .url = url.at, .timeout_ms = place->timeout_ms, .secret_url = true};
     int status = http_call(place->env, &request, answer, err);
-    if (status < 0)
+    if (status < 0) {
+        error_prefix(err,
+                     "the fleet's database does not answer (Prometheus or VictoriaMetrics; is it running, and is the URL right?)");
         return status;
+    }
     if (status == 200)
         return 0;
     said(buf_view(answer), why, sizeof why);

@@ -128,7 +128,8 @@ static int unknown(const struct config *config, const char *name)
     if (near)
         return cli_fail("no [notify.%s] in the configuration; did you mean '%s'?", name, near);
     return cli_fail("no [notify.%s] in the configuration%s", name,
-                    count ? "; `whirr notify list` shows the known ones" : ", nor any other");
+                    count ? "; `whirr notify list` shows the known ones"
+                          : ": nobody is notified yet; `whirr notify add` adds somebody");
 }
 
 static int test(struct cli *cli, const struct config *config, const char *name)
