@@ -129,7 +129,7 @@ static void mistakes_name_the_place_what_is_allowed_and_the_nearest_key(void **s
     assert_refused("[guard.wroker.a]\n", "1:8: unknown table 'guard.wroker', did you mean 'guard.worker'?");
     assert_refused("[guard.worker]\nx = 1\n", "2:1: 'guard.worker.x' must be a table: [guard.worker.NAME] with its settings below");
     assert_refused("[alert]\nname = \"x\"\n", "1:2: 'alert' must be written as [[alert]], once for each");
-    assert_refused("[[alert]]\nwhen = \"x\"\n", "1:3: alert.name is missing: Its name, unique among all rules");
+    assert_refused("[[alert]]\nwhen = \"x\"\n", "1:3: alert.name is missing: Name, unique among all rules");
     assert_refused("[server]\ntls_key = \"k\"\n",
                    "2:11: server.tls_certificate and server.tls_key belong together, only one is set");
     assert_refused("[server\n", "1:8: ']' is missing at the end of the table's name");
