@@ -5,9 +5,12 @@
  * The search costs more than 4 s on aarch64, whatever the process did: the allocator there has 2^28 regions to look at. A process
  * with anything left, reachable or not, is searched as ever.
  */
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of the sanitizer, whose headers gcc installs in part, and of glibc: frees what the library keeps for itself until the end. */
 size_t __sanitizer_get_current_allocated_bytes(void);
@@ -17,16 +20,33 @@ int __sanitizer_install_malloc_and_free_hooks(void (*taken)(const volatile void 
 int __lsan_is_turned_off(void);
 void __libc_freeres(void);
 
-/* What libraries took while they were loaded is theirs. */
-static const volatile void *early[256];
-static size_t early_count;
+/* What libraries took while they were loaded is theirs, at the start and later. */
+enum { THEIRS_MAX = 8192 };
+static const volatile void *theirs[THEIRS_MAX];
+static atomic_size_t theirs_count;
 static bool started;
+static _Thread_local bool loads;
 
 static void taken(const volatile void *block, size_t bytes)
 {
     (void)bytes;
-    if (!started && early_count < sizeof early / sizeof early[0])
-        early[early_count++] = block;
+    if (started && !loads)
+        return;
+    size_t at = atomic_fetch_add(&theirs_count, 1);
+    if (at < THEIRS_MAX)
+        theirs[at] = block;
+}
+
+/* Before the one of the sanitizer, which it calls. */
+void *dlopen(const char *name, int flags)
+{
+    void *(*next)(const char *, int);
+    void *found = dlsym(RTLD_NEXT, "dlopen");
+    memcpy(&next, &found, sizeof next);
+    loads = true;
+    void *library = next(name, flags);
+    loads = false;
+    return library;
 }
 
 static void freed(const volatile void *block)
@@ -50,9 +70,9 @@ __attribute__((constructor(101))) static void after_libraries(void)
 int __lsan_is_turned_off(void)
 {
     __libc_freeres();
-    size_t theirs = 0;
-    for (size_t i = 0; i < early_count; i++)
-        if (__sanitizer_get_ownership(early[i]))
-            theirs += __sanitizer_get_allocated_size(early[i]);
-    return __sanitizer_get_current_allocated_bytes() == theirs;
+    size_t bytes = 0, count = atomic_load(&theirs_count);
+    for (size_t i = 0; i < count && i < THEIRS_MAX; i++)
+        if (__sanitizer_get_ownership(theirs[i]))
+            bytes += __sanitizer_get_allocated_size(theirs[i]);
+    return __sanitizer_get_current_allocated_bytes() == bytes;
 }
