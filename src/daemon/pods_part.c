@@ -4,15 +4,13 @@
  * it only looks for its socket, and libcurl is never loaded.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mailbox.h"
+#include "daemon/asker.h"
 #include "daemon/kubelet.h"
 #include "daemon/part.h"
 #include "format/prometheus/prometheus.h"
@@ -28,14 +26,9 @@ struct named {
 
 struct pods_part {
     const struct env *env;
-    struct engine *engine;
-    struct mailbox *wake; /* anything: the end */
-    pthread_t thread;
-    bool runs;
-    _Atomic bool wanted, stop;
-    bool failing;         /* the thread's: it was said */
-    pthread_mutex_t lock; /* of what is shown */
-    bool there, answers;  /* a kubelet; it answered the last time */
+    struct asker asker;  /* its lock: of all below `failing` */
+    bool failing;        /* the thread's: it was said */
+    bool there, answers; /* a kubelet; it answered the last time */
     struct kubelet_devices devices;
     struct named *named;
     size_t named_count;
@@ -122,19 +115,20 @@ static void say_change(struct pods_part *k, int rc, const struct error *err)
     k->failing = fails;
 }
 
-/* False: there was no snapshot yet. */
-static bool look(struct pods_part *k)
+/* Soon again where there was no snapshot yet. */
+static int64_t look(void *part)
 {
+    struct pods_part *k = part;
     struct kubelet_devices devices = {0}, old;
     struct error err = {0};
-    int rc = k->wanted ? kubelet_ask(k->env, &k->stop, &devices, &err) : -ENOENT;
+    int rc = k->asker.wanted ? kubelet_ask(k->env, &k->asker.stop, &devices, &err) : -ENOENT;
     say_change(k, rc, &err);
-    AUTO_SNAPSHOT const struct snapshot *s = rc == 0 ? engine_latest(k->engine) : NULL;
+    AUTO_SNAPSHOT const struct snapshot *s = rc == 0 ? engine_latest(k->asker.engine) : NULL;
     struct named *list = s ? calloc(NAMED_MAX, sizeof *list) : NULL, *before;
     size_t count = list ? keep_named(k, s, list) : 0;
     if (list)
         name_processes(k, &devices, s, list, &count);
-    pthread_mutex_lock(&k->lock);
+    pthread_mutex_lock(&k->asker.lock);
     old = k->devices;
     before = k->named;
     k->there = rc != -ENOENT;
@@ -144,28 +138,19 @@ static bool look(struct pods_part *k)
         k->named = list;
         k->named_count = count;
     }
-    pthread_mutex_unlock(&k->lock);
+    pthread_mutex_unlock(&k->asker.lock);
     if (rc == 0 || rc == -ENOENT) {
         kubelet_devices_done(&old);
         free(before);
     }
-    return rc < 0 || s;
-}
-
-static void *run(void *user)
-{
-    struct pods_part *k = user;
-    while (!k->stop)
-        free(mailbox_take(k->wake, look(k) ? EVERY_MS : SOON_MS));
-    return NULL;
+    return rc < 0 || s ? EVERY_MS : SOON_MS;
 }
 
 /* ---- in each snapshot: called by the engine ---- */
 
-static void annotate(void *user, struct snapshot *s)
+static void annotate(void *part, struct snapshot *s)
 {
-    struct pods_part *k = user;
-    pthread_mutex_lock(&k->lock);
+    const struct pods_part *k = part;
     for (size_t i = 0; i < k->named_count; i++)
         for (size_t g = 0; g < s->gpu_count; g++) {
             struct process *p = gpu_find_process(&s->gpus[g], k->named[i].pid);
@@ -174,7 +159,6 @@ static void annotate(void *user, struct snapshot *s)
             str_copy(p->container_name, sizeof p->container_name, str_from(k->named[i].name));
             p->container_name_state = READING_OK;
         }
-    pthread_mutex_unlock(&k->lock);
 }
 
 /* ---- series ---- */
@@ -196,7 +180,7 @@ static bool is_first(const struct kubelet_devices *d, size_t at, const struct gp
 static void metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     struct pods_part *k = part;
-    pthread_mutex_lock(&k->lock);
+    pthread_mutex_lock(&k->asker.lock);
     if (k->there) {
         prometheus_head(out, "whirr_kubelet_up", "gauge", "1 if the kubelet said which pods have GPUs, 0 if it could not be asked");
         buf_printf(out, "whirr_kubelet_up %d\n", k->answers);
@@ -218,7 +202,7 @@ static void metrics(void *part, const struct snapshot *s, struct buf *out)
             prometheus_label(out, false, "namespace", d->space);
             buf_text(out, "} 1\n");
         }
-    pthread_mutex_unlock(&k->lock);
+    pthread_mutex_unlock(&k->asker.lock);
 }
 
 /* ---- the part ---- */
@@ -230,10 +214,11 @@ static void close_pods(void *part)
         return;
     kubelet_devices_done(&k->devices);
     free(k->named);
-    mailbox_free(k->wake);
-    pthread_mutex_destroy(&k->lock);
+    asker_done(&k->asker);
     free(k);
 }
+
+static const struct asker_ops ask_kubelet = {"the kubelet is not asked for pods", look, annotate};
 
 static void *open_pods(const struct part_host *host, struct error *err)
 {
@@ -242,41 +227,27 @@ static void *open_pods(const struct part_host *host, struct error *err)
     if (!k)
         return NULL;
     k->env = host->env;
-    k->engine = host->engine;
-    k->wanted = host->config->sampling.kubernetes;
-    k->wake = mailbox_new(1, free);
-    pthread_mutex_init(&k->lock, NULL);
-    if (!k->wake) {
-        close_pods(k);
-        return NULL;
-    }
-    return k;
+    if (asker_init(&k->asker, &ask_kubelet, k, host->engine, host->config->sampling.kubernetes) == 0)
+        return k;
+    close_pods(k);
+    return NULL;
 }
 
 static int start(void *part, const struct part_host *host)
 {
-    struct pods_part *k = part;
     (void)host;
-    engine_add_annotate(k->engine, annotate, k);
-    k->runs = pthread_create(&k->thread, NULL, run, k) == 0;
-    if (!k->runs)
-        log_warn("the kubelet is not asked for pods", LOG_TEXT("error", "no thread"));
+    asker_start(&((struct pods_part *)part)->asker);
     return 0;
 }
 
 static void reload(void *part, const struct config *config)
 {
-    ((struct pods_part *)part)->wanted = config->sampling.kubernetes;
+    asker_want(&((struct pods_part *)part)->asker, config->sampling.kubernetes);
 }
 
 static void stop(void *part)
 {
-    struct pods_part *k = part;
-    engine_remove_annotate(k->engine, k);
-    k->stop = true;
-    mailbox_put(k->wake, calloc(1, 1));
-    if (k->runs)
-        pthread_join(k->thread, NULL);
+    asker_stop(&((struct pods_part *)part)->asker);
 }
 
 const struct part_ops pods_part_ops = {

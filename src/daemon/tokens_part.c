@@ -3,14 +3,11 @@
  * say is put beside their processes in each snapshot. Without a model server it only looks at names, and libcurl is never loaded.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "base/mailbox.h"
+#include "daemon/asker.h"
 #include "daemon/model_server.h"
 #include "daemon/part.h"
 #include "host/listens.h"
@@ -43,15 +40,10 @@ struct served {
 
 struct tokens_part {
     const struct env *env;
-    struct engine *engine;
-    struct mailbox *wake; /* anything: the end */
-    pthread_t thread;
-    bool runs;
-    _Atomic bool wanted, stop;
+    struct asker asker;
     struct served own[SERVERS_MAX]; /* the thread's */
     size_t own_count;
-    pthread_mutex_t lock; /* of what is shown */
-    struct served shown[SERVERS_MAX];
+    struct served shown[SERVERS_MAX]; /* with the asker's lock */
     size_t shown_count;
 };
 
@@ -95,7 +87,7 @@ static struct reading ask_page(struct tokens_part *t, struct served *e, uint16_t
     AUTO_BUF struct buf answer = BUF(METRICS_MAX);
     snprintf(url, sizeof url, "http://127.0.0.1:%u/%s", port, slots ? "slots" : "metrics");
     const struct http_request request = {
-        .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->stop};
+        .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->asker.stop};
     if (http_call(t->env, &request, &answer, &err) != 200)
         return reading_absent(READING_UNSUPPORTED);
     return (slots ? model_server_slots : model_server_speed)(&e->speed, buf_view(&answer), clock_mono(&clock_system));
@@ -146,7 +138,7 @@ static void find_server(struct tokens_part *t, struct served *e)
 
 static void ask_all(struct tokens_part *t)
 {
-    for (size_t i = 0; i < t->own_count && !t->stop; i++) {
+    for (size_t i = 0; i < t->own_count && !t->asker.stop; i++) {
         struct served *e = &t->own[i];
         if (e->port) {
             e->tokens_milli = ask_port(t, e, e->port);
@@ -156,33 +148,29 @@ static void ask_all(struct tokens_part *t)
             find_server(t, e);
         }
     }
-    pthread_mutex_lock(&t->lock);
+    pthread_mutex_lock(&t->asker.lock);
     memcpy(t->shown, t->own, t->own_count * sizeof t->own[0]);
     t->shown_count = t->own_count;
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->asker.lock);
 }
 
-static void *run(void *user)
+static int64_t look(void *part)
 {
-    struct tokens_part *t = user;
-    while (!t->stop) {
-        AUTO_SNAPSHOT const struct snapshot *s = t->wanted ? engine_latest(t->engine) : NULL;
-        if (s)
-            find_served(t, s);
-        else
-            t->own_count = 0;
-        ask_all(t);
-        free(mailbox_take(t->wake, EVERY_MS));
-    }
-    return NULL;
+    struct tokens_part *t = part;
+    AUTO_SNAPSHOT const struct snapshot *s = t->asker.wanted ? engine_latest(t->asker.engine) : NULL;
+    if (s)
+        find_served(t, s);
+    else
+        t->own_count = 0;
+    ask_all(t);
+    return EVERY_MS;
 }
 
 /* ---- in each snapshot: called by the engine ---- */
 
-static void annotate(void *user, struct snapshot *s)
+static void annotate(void *part, struct snapshot *s)
 {
-    struct tokens_part *t = user;
-    pthread_mutex_lock(&t->lock);
+    const struct tokens_part *t = part;
     for (size_t g = 0; t->shown_count && g < s->gpu_count; g++)
         for (size_t k = 0; k < s->gpus[g].process_count; k++) {
             struct process *p = &s->gpus[g].processes[k];
@@ -190,7 +178,6 @@ static void annotate(void *user, struct snapshot *s)
                 if (t->shown[i].pid == p->pid && t->shown[i].start_key == p->start_key)
                     p->tokens_milli = t->shown[i].tokens_milli;
         }
-    pthread_mutex_unlock(&t->lock);
 }
 
 /* ---- the part ---- */
@@ -200,10 +187,11 @@ static void close_tokens(void *part)
     struct tokens_part *t = part;
     if (!t)
         return;
-    mailbox_free(t->wake);
-    pthread_mutex_destroy(&t->lock);
+    asker_done(&t->asker);
     free(t);
 }
+
+static const struct asker_ops ask_servers = {"model servers are not asked for their speed", look, annotate};
 
 static void *open_tokens(const struct part_host *host, struct error *err)
 {
@@ -212,41 +200,27 @@ static void *open_tokens(const struct part_host *host, struct error *err)
     if (!t)
         return NULL;
     t->env = host->env;
-    t->engine = host->engine;
-    t->wanted = host->config->sampling.model_servers;
-    t->wake = mailbox_new(1, free);
-    pthread_mutex_init(&t->lock, NULL);
-    if (!t->wake) {
-        close_tokens(t);
-        return NULL;
-    }
-    return t;
+    if (asker_init(&t->asker, &ask_servers, t, host->engine, host->config->sampling.model_servers) == 0)
+        return t;
+    close_tokens(t);
+    return NULL;
 }
 
 static int start(void *part, const struct part_host *host)
 {
-    struct tokens_part *t = part;
     (void)host;
-    engine_add_annotate(t->engine, annotate, t);
-    t->runs = pthread_create(&t->thread, NULL, run, t) == 0;
-    if (!t->runs)
-        log_warn("model servers are not asked for their speed", LOG_TEXT("error", "no thread"));
+    asker_start(&((struct tokens_part *)part)->asker);
     return 0;
 }
 
 static void reload(void *part, const struct config *config)
 {
-    ((struct tokens_part *)part)->wanted = config->sampling.model_servers;
+    asker_want(&((struct tokens_part *)part)->asker, config->sampling.model_servers);
 }
 
 static void stop(void *part)
 {
-    struct tokens_part *t = part;
-    engine_remove_annotate(t->engine, t);
-    t->stop = true;
-    mailbox_put(t->wake, calloc(1, 1));
-    if (t->runs)
-        pthread_join(t->thread, NULL);
+    asker_stop(&((struct tokens_part *)part)->asker);
 }
 
 const struct part_ops tokens_part_ops = {

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/asker.h"
+
+#include "base/cleanup.h"
+#include "base/mailbox.h"
+#include "test.h"
+
+enum { PATIENCE_MS = 60000, NEVER_MS = 3600000 };
+
+/* A part that counts its looks, shows the number of the last one as the temperature of each GPU, and reports each look. */
+struct counting {
+    struct asker asker;
+    struct mailbox *looks; /* each one, as a number behind a pointer */
+    int64_t again_ms;
+    int64_t own, shown;
+    bool seen_wanted; /* at the last look */
+};
+
+static struct env env;
+static int64_t numbers[64];
+
+static void ignore(void *item)
+{
+    (void)item;
+}
+
+static int64_t look(void *part)
+{
+    struct counting *c = part;
+    c->own++;
+    pthread_mutex_lock(&c->asker.lock);
+    c->shown = c->own;
+    c->seen_wanted = c->asker.wanted;
+    pthread_mutex_unlock(&c->asker.lock);
+    mailbox_put(c->looks, &numbers[c->own % 64]);
+    return c->again_ms;
+}
+
+static void annotate(void *part, struct snapshot *s)
+{
+    const struct counting *c = part;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        s->gpus[i].temp_mdegc = reading_ok(c->shown);
+}
+
+static const struct asker_ops counts = {"nothing is counted", look, annotate};
+
+static void begin(struct counting *c, int64_t again_ms)
+{
+    const char *sources[] = {"sim:gpus=1,scenario=training"};
+    const struct engine_options options = {.env = &env, .sources = sources, .source_count = 1};
+    struct error err = {0};
+    struct engine *engine = engine_new(&options, &err);
+    assert_non_null(engine);
+    *c = (struct counting){.again_ms = again_ms, .looks = mailbox_new(64, ignore)};
+    assert_non_null(c->looks);
+    assert_int_equal(asker_init(&c->asker, &counts, c, engine, true), 0);
+    asker_start(&c->asker);
+}
+
+static void end(struct counting *c)
+{
+    asker_stop(&c->asker);
+    asker_done(&c->asker);
+    engine_free(c->asker.engine);
+    mailbox_free(c->looks);
+}
+
+static void await_look(struct counting *c)
+{
+    assert_non_null(mailbox_take(c->looks, PATIENCE_MS));
+}
+
+static int64_t sampled(struct counting *c)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(c->asker.engine, GROUP_QUICK, -1, PATIENCE_MS);
+    assert_non_null(s);
+    assert_int_equal(s->gpu_count, 1);
+    return s->gpus[0].temp_mdegc.value;
+}
+
+static void it_looks_again_after_the_time_that_a_look_asks_for(void **state)
+{
+    (void)state;
+    struct counting c;
+    begin(&c, 1);
+    for (int i = 0; i < 5; i++) {
+        await_look(&c);
+        assert_true(sampled(&c) > 0); /* meanwhile it goes on looking */
+    }
+    end(&c);
+    assert_true(c.own >= 5);
+}
+
+static void what_it_shows_is_in_each_snapshot_until_it_is_stopped(void **state)
+{
+    (void)state;
+    struct counting c;
+    begin(&c, NEVER_MS);
+    await_look(&c);
+    assert_int_equal(sampled(&c), 1);
+    asker_stop(&c.asker);
+    c.shown = 77;
+    assert_int_not_equal(sampled(&c), 77);
+    end(&c);
+}
+
+static void another_setting_is_a_look_at_once_and_the_same_one_is_none(void **state)
+{
+    (void)state;
+    struct counting c;
+    begin(&c, NEVER_MS);
+    await_look(&c);
+    asker_want(&c.asker, true);
+    asker_want(&c.asker, false);
+    await_look(&c);
+    asker_stop(&c.asker);
+    assert_int_equal(c.own, 2);
+    assert_false(c.seen_wanted);
+    end(&c);
+}
+
+static void stopping_does_not_wait_for_the_next_look(void **state)
+{
+    (void)state;
+    struct counting c;
+    begin(&c, NEVER_MS);
+    end(&c); /* hangs otherwise */
+    assert_true(c.own <= 1);
+}
+
+static void one_that_was_never_started_is_stopped_and_closed(void **state)
+{
+    (void)state;
+    struct asker a = {0};
+    asker_done(&a);
+    assert_null(a.wake);
+}
+
+int main(void)
+{
+    env_init_system(&env);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_looks_again_after_the_time_that_a_look_asks_for),
+        cmocka_unit_test(what_it_shows_is_in_each_snapshot_until_it_is_stopped),
+        cmocka_unit_test(another_setting_is_a_look_at_once_and_the_same_one_is_none),
+        cmocka_unit_test(stopping_does_not_wait_for_the_next_look),
+        cmocka_unit_test(one_that_was_never_started_is_stopped_and_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
