@@ -25,7 +25,7 @@ struct answer {
 };
 
 /* Outlives the view where the database hangs: the thread has its own copies, and is left behind. */
-struct asker {
+struct fleet_fetcher {
     struct env env;
     char *url;
     int64_t interval_ms;
@@ -43,64 +43,65 @@ static void drop_answer(void *item)
 
 static void *ask_again_and_again(void *user)
 {
-    struct asker *asker = user;
-    const struct fleet_place place = {.env = &asker->env, .url = asker->url, .timeout_ms = ANSWER_WITHIN_MS};
-    while (!mailbox_closed(asker->ends)) {
+    struct fleet_fetcher *fetcher = user;
+    const struct fleet_place place = {.env = &fetcher->env, .url = fetcher->url, .timeout_ms = ANSWER_WITHIN_MS};
+    while (!mailbox_closed(fetcher->ends)) {
         struct answer *a = calloc(1, sizeof *a);
         if (a) {
             if (fleet_fetch(&place, true, &a->fleet, &a->err) < 0 && !a->err.code)
                 error_set(&a->err, -EIO, "the fleet's database did not answer");
-            a->at = clock_wall(asker->env.clock);
-            mailbox_put(asker->answers, a);
+            a->at = clock_wall(fetcher->env.clock);
+            mailbox_put(fetcher->answers, a);
         }
-        (void)mailbox_take(asker->ends, asker->interval_ms); /* until it is time, or the end */
+        (void)mailbox_take(fetcher->ends, fetcher->interval_ms); /* until it is time, or the end */
     }
-    atomic_store(&asker->ended, true);
+    atomic_store(&fetcher->ended, true);
     return NULL;
 }
 
-static void asker_free(struct asker *asker)
+static void fetcher_free(struct fleet_fetcher *fetcher)
 {
-    if (asker->ends)
-        mailbox_free(asker->ends);
-    if (asker->answers)
-        mailbox_free(asker->answers);
-    free(asker->url);
-    free(asker);
+    if (fetcher->ends)
+        mailbox_free(fetcher->ends);
+    if (fetcher->answers)
+        mailbox_free(fetcher->answers);
+    free(fetcher->url);
+    free(fetcher);
 }
 
-static struct asker *asker_start(const struct cli *cli, const struct fleet_top_options *options)
+static struct fleet_fetcher *fetcher_start(const struct cli *cli, const struct fleet_top_options *options)
 {
-    struct asker *asker = calloc(1, sizeof *asker);
-    if (!asker)
+    struct fleet_fetcher *fetcher = calloc(1, sizeof *fetcher);
+    if (!fetcher)
         return NULL;
-    asker->env = cli->env;
-    asker->url = strdup(options->url);
-    asker->interval_ms = options->interval_ms;
-    asker->ends = mailbox_new(1, NULL);
-    asker->answers = mailbox_new(2, drop_answer);
-    if (asker->url && asker->ends && asker->answers && pthread_create(&asker->thread, NULL, ask_again_and_again, asker) == 0)
-        return asker;
-    asker_free(asker);
+    fetcher->env = cli->env;
+    fetcher->url = strdup(options->url);
+    fetcher->interval_ms = options->interval_ms;
+    fetcher->ends = mailbox_new(1, NULL);
+    fetcher->answers = mailbox_new(2, drop_answer);
+    if (fetcher->url && fetcher->ends && fetcher->answers &&
+        pthread_create(&fetcher->thread, NULL, ask_again_and_again, fetcher) == 0)
+        return fetcher;
+    fetcher_free(fetcher);
     return NULL;
 }
 
-static void asker_stop(struct asker *asker)
+static void fetcher_stop(struct fleet_fetcher *fetcher)
 {
-    mailbox_close(asker->ends);
-    for (int i = 0; i < END_TRIES && !atomic_load(&asker->ended); i++)
+    mailbox_close(fetcher->ends);
+    for (int i = 0; i < END_TRIES && !atomic_load(&fetcher->ended); i++)
         pause_ms(END_PAUSE_MS);
-    if (!atomic_load(&asker->ended)) {
-        pthread_detach(asker->thread);
+    if (!atomic_load(&fetcher->ended)) {
+        pthread_detach(fetcher->thread);
         return;
     }
-    pthread_join(asker->thread, NULL);
-    asker_free(asker);
+    pthread_join(fetcher->thread, NULL);
+    fetcher_free(fetcher);
 }
 
-static bool take_answers(struct fleet_top *t, struct asker *asker, int64_t wait_ms)
+static bool take_answers(struct fleet_top *t, struct fleet_fetcher *fetcher, int64_t wait_ms)
 {
-    struct answer *a = mailbox_take(asker->answers, wait_ms);
+    struct answer *a = mailbox_take(fetcher->answers, wait_ms);
     if (!a)
         return false;
     if (a->err.code)
@@ -145,7 +146,7 @@ static bool take_input(struct fleet_top *t, struct canvas *c)
     return any;
 }
 
-static void loop(struct fleet_top *t, struct canvas *c, struct asker *asker)
+static void loop(struct fleet_top *t, struct canvas *c, struct fleet_fetcher *fetcher)
 {
     bool changed = true;
     resize(t, c);
@@ -154,23 +155,23 @@ static void loop(struct fleet_top *t, struct canvas *c, struct asker *asker)
             fleet_top_draw(t, c);
             screen_show(c);
         }
-        struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {mailbox_fd(asker->answers), POLLIN, 0}};
+        struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {mailbox_fd(fetcher->answers), POLLIN, 0}};
         (void)poll(fds, ARRAY_LEN(fds), TICK_MS);
         if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
             break;
         if (screen_wants_stop())
             screen_stop();
-        changed = take_answers(t, asker, 0);
+        changed = take_answers(t, fetcher, 0);
         changed = take_input(t, c) || changed;
     }
 }
 
-static int once(struct fleet_top *t, struct canvas *c, struct asker *asker, const struct fleet_top_options *options)
+static int once(struct fleet_top *t, struct canvas *c, struct fleet_fetcher *fetcher, const struct fleet_top_options *options)
 {
     AUTO_BUF struct buf text = BUF(4 << 20);
     if (canvas_resize(c, options->width, options->height) < 0)
         return cli_fail("out of memory");
-    if (!take_answers(t, asker, ANSWER_WITHIN_MS + MS_PER_S) || !t->known)
+    if (!take_answers(t, fetcher, ANSWER_WITHIN_MS + MS_PER_S) || !t->known)
         return cli_fail("%s", t->trouble[0] ? t->trouble : "the fleet's database did not answer");
     fleet_top_draw(t, c);
     canvas_write(c, &text);
@@ -185,18 +186,18 @@ int fleet_top_run(const struct cli *cli, const struct fleet_top_options *options
     int status = EXIT_FINE;
     if (!options->once && screen_load(&err) < 0)
         return cli_fail("`whirr top` %s; `whirr top --fleet URL --once` does without", err.text);
-    struct asker *asker = asker_start(cli, options);
-    if (!asker)
+    struct fleet_fetcher *fetcher = fetcher_start(cli, options);
+    if (!fetcher)
         return cli_fail("out of memory");
     if (options->once) {
-        status = once(&t, &c, asker, options);
+        status = once(&t, &c, fetcher, options);
     } else if (screen_open(cli->page.utf8, cli->page.color, options->direct_color, options->theme, options->mouse) < 0) {
         status = cli_fail("cannot draw on this terminal; `whirr top --fleet URL --once` prints one frame");
     } else {
-        loop(&t, &c, asker);
+        loop(&t, &c, fetcher);
         screen_close();
     }
-    asker_stop(asker);
+    fetcher_stop(fetcher);
     fleet_top_done(&t);
     canvas_done(&c);
     return status;
