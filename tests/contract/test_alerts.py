@@ -68,6 +68,7 @@ def test_the_configuration_works_as_written(house, ops):
     assert last["started_at"] <= last["ended_at"] and last["fingerprint"] == first["fingerprint"]
 
 
+@pytest.mark.slow
 def test_what_fires_is_told_by_the_api_metrics_command_and_history(house, node):
     house.configure('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\nlabels = { team = "ml" }\n')
     d = house.start("sim:gpus=2,scenario=training,start=120", "--store", f"sqlite:{house.folder}/h.db")
@@ -87,6 +88,7 @@ def test_what_fires_is_told_by_the_api_metrics_command_and_history(house, node):
     assert event["severity"] == "warning" and "busy fires" in event["text"]
 
 
+@pytest.mark.slow
 def test_clients_hear_of_alerts_behind_the_sample(house, node):
     house.configure('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\n')
     d = house.start("sim:gpus=1,scenario=bursty,speed=40")

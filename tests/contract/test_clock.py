@@ -77,6 +77,7 @@ def moments(kept, begin, end):
 
 
 @pytest.mark.parametrize("leap", LEAPS)
+@pytest.mark.slow
 def test_a_clock_that_leaps_and_is_set_right_deletes_and_loses_nothing(run, kept, leap):
     error, begin, expected, written = LEAPS[leap], time.time() - 60, 0, 0
     for off in (0, error, 0, error, 0):
@@ -99,6 +100,7 @@ def test_a_clock_that_leaps_and_is_set_right_deletes_and_loses_nothing(run, kept
     assert count(kept, "SELECT COUNT(*) FROM meta WHERE key LIKE 'horizon%' AND CAST(value AS BIGINT) > " + str(int(time.time() * 1000))) == 0
 
 
+@pytest.mark.slow
 def test_a_database_that_was_harmed_before_is_repaired_and_keeps_what_comes(run, kept):
     run()
     ahead = int((time.time() + 23 * DAY) * 1000)
@@ -115,6 +117,7 @@ def test_a_database_that_was_harmed_before_is_repaired_and_keeps_what_comes(run,
     assert "repaired" not in log
 
 
+@pytest.mark.slow
 def test_a_host_with_another_name_cleans_up_after_the_one_before(run, kept):
     """A host that is renamed, or retired: what it left is summed up and goes when it is time."""
     run(error=-30 * DAY, WHIRR_STORE_HOST="first")

@@ -184,6 +184,7 @@ DCGM = [expression.replace("@", '{instance=~"$node", gpu=~".*"}') for expression
 XID_CARD = "gpu NVIDIA H200\n  profile h200\n  pci 0000:05:00.0\n  fabric 3\n  event xid 31\n"
 
 
+@pytest.mark.slow
 def test_dashboards_made_for_other_exporters_have_data(start, nvml, tmp_path):
     if not Prometheus.installed():
         pytest.skip("no prometheus (tools/deps test)")

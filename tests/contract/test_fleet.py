@@ -14,6 +14,8 @@ from waiting import eventually
 
 HOSTS, GPUS, GIB = 300, 4, 2**30
 
+pytestmark = pytest.mark.slow
+
 
 def exposition():
     """What 300 hosts of 4 GPUs would say: gpu17 has lost one, gpu42 throttles, gpu99 is held but idle, gpu200 has room for 60 GiB."""

@@ -14,7 +14,7 @@ from isolation import WHIRR, environment
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
 HOSTS, GPUS, GIB = 100, 4, 2**30
 
-pytestmark = pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
 
 # gpu17 has lost a GPU, gpu42 throttles, gpu99 is held but idle, gpu100 has room for 60 GiB; gpu0 was last heard an hour ago.
 ROWS = """

@@ -92,6 +92,7 @@ def test_no_gpu_is_no_error(start):
     assert body["gpus"] == [] and body["answer"]
 
 
+@pytest.mark.slow
 def test_a_fresh_history_is_read_instead_of_waiting(quiet):
     if not quiet:
         pytest.skip("the fake NVML library was not built")

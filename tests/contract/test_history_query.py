@@ -195,6 +195,7 @@ def resident(d):
         return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
 
 
+@pytest.mark.slow
 def test_a_long_download_streams_in_little_memory(big):
     big.get(f"{PATH}?since=-1h&step=raw&format=csv")
     before, most, length, tail = resident(big), 0, 0, b""

@@ -60,6 +60,7 @@ def test_every_object_has_the_fields_that_kubernetes_knows(render, tmp_path):
 
 
 @pytest.mark.parametrize("name", VALUES)
+@pytest.mark.slow
 def test_what_refers_to_something_finds_it(render, name):
     objects = rendered(render, VALUES[name])
     spec = one(objects, "DaemonSet")["spec"]
@@ -94,6 +95,7 @@ def test_the_manifest_is_the_chart(render):
     assert (FOLDER / "whirr.yaml").read_text() == text, """run: node tests/contract/clients/chart.mjs packaging/kubernetes/whirr '{"serviceMonitor":{"enabled":true}}' --yaml > packaging/kubernetes/whirr.yaml"""
 
 
+@pytest.mark.slow
 def test_the_program_takes_what_the_pod_gives_it(start, render, tmp_path):
     """Its configuration and its arguments; only the port and the place of the history are the test's own."""
     objects = rendered(render, {})

@@ -68,6 +68,7 @@ def test_events_of_a_connection(daemon, listen):
         assert rows[0]["timestamp"] == rows[1]["timestamp"] == got[1][1]["timestamp"]
 
 
+@pytest.mark.slow
 def test_every_sample_comes_once(daemon, listen):
     with listen(daemon) as client:
         client.wait("gpu_status_update", 5)
@@ -85,6 +86,7 @@ def test_a_client_may_ask_for_an_update(start, listen):
         shapes.check(client.wait("gpu_status_update")[0], shapes.SUMMARY)
 
 
+@pytest.mark.slow
 def test_a_client_may_choose_events(daemon, listen):
     with listen(daemon) as client:
         client.wait("gpu_status")
@@ -100,6 +102,7 @@ def test_a_client_may_choose_events(daemon, listen):
         assert client.wait("error")[0]["code"] == "unknown_event"
 
 
+@pytest.mark.slow
 def test_a_client_may_have_an_interval_of_its_own(start, listen):
     d = start("--interval", "0.1")
     with listen(d) as client:

@@ -198,6 +198,7 @@ def check_order(samples):
         last[key] = at
 
 
+@pytest.mark.slow
 def test_failures_are_retried_in_order(start, tmp_path, hook):
     hook.answers = [(500, {}, b"no"), (503, {}, b""), (429, {"Retry-After": "2"}, b"slow down")]
     d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w")))
@@ -239,6 +240,7 @@ def test_a_kill_loses_nothing(start, tmp_path, hook):
 
 
 @pytest.mark.parametrize("kind", [Prometheus, VictoriaMetrics])
+@pytest.mark.slow
 def test_a_real_database_away_and_back(start, tmp_path, kind):
     if not kind.installed():
         pytest.skip(f"no {kind.__name__} (tools/deps test)")
@@ -401,6 +403,7 @@ def test_hosts_to_scrape(start, tmp_path):
     assert d.json("/api/targets") == [{"targets": ["10.0.0.2:9447"], "labels": {"host": "gpu2", "__scheme__": "http"}}]
 
 
+@pytest.mark.slow
 def test_prometheus_discovers_the_hosts(start, tmp_path):
     if not Prometheus.installed():
         pytest.skip("no prometheus (tools/deps test)")

@@ -37,6 +37,7 @@ def test_every_alert_gives_advice():
         assert "summary:" in body and "description:" in body and "severity:" in body, name
 
 
+@pytest.mark.slow
 def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
     """On a real Prometheus: no panel is empty, and no rule names a metric that whirr does not have."""
     if not Prometheus.installed():

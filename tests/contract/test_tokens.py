@@ -66,6 +66,7 @@ def speed_of(d, pid):
 @pytest.mark.parametrize("name,metrics,args,child", [("llama-server", LLAMA, ("-m", "/m/qwen3-8b-q4_k_m.gguf", "--metrics"), False),
                                                      ("llama-server", SLOTS, ("-m", "/m/qwen3-8b-q4_k_m.gguf"), False),
                                                      ("vllm", VLLM, ("serve", "Qwen/Qwen3-8B"), True)])
+@pytest.mark.slow
 def test_a_model_servers_speed_stands_beside_its_process(nvml, server, name, metrics, args, child):
     """Also where the process on the GPU is a child of the one that listens."""
     pid, _ = server(name, metrics, *args, child=child)

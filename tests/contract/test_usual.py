@@ -35,6 +35,7 @@ def learned(d, holds=lambda gpu: True):
     return eventually(usual, explain=d.log)
 
 
+@pytest.mark.slow
 def test_heat_that_is_not_usual_is_airflow(after):
     d = after(9, f"sim:{GPU},fault=airflow:0,start=900")
     gpu = learned(d, lambda gpu: gpu["usual"]["too_hot"])

@@ -42,6 +42,7 @@ def test_a_recording_brings_its_own_past(whirr, tmp_path):
     assert first["code"] == "recent_load" and first["process"] == "python3"
 
 
+@pytest.mark.slow
 def test_watching_remembers_between_answers(whirr, tmp_path):
     maker = BUILD / "tests" / "fakes" / "history" / "ended_work"
     if not maker.exists():
@@ -76,6 +77,7 @@ def test_many_processes_of_one_program_are_counted(sim):
     assert "processes of python3 (svc-embed, container embeddings) are sharing it" in gpu["answer"], gpu["answer"]
 
 
+@pytest.mark.slow
 def test_a_gpu_whose_driver_asks_for_a_reset_is_failing_everywhere(sim):
     scenario = "ecc-errors,start=300"
     gpu = sim(scenario, "why", "--json", gpus=2).json()["gpus"][0]

@@ -118,6 +118,7 @@ def test_whirr_run_without_a_guard_simply_runs(machine):
     assert machine.whirr("run", "--", "/nonexistent/game").returncode == 127
 
 
+@pytest.mark.slow
 def test_a_guard_that_does_not_answer_in_time_is_not_taken_for_none(machine):
     m = machine
     worker = m.process(16000)

@@ -6,9 +6,10 @@ import sys
 import threading
 import time
 
+import pytest
 from guard_machine import FAST, PATIENCE, Server, ask, free_port, machine, needs_fakes, throughout, wait_for  # noqa: F401
 
-pytestmark = needs_fakes
+pytestmark = [pytest.mark.slow, needs_fakes]
 
 KINDS = ["ollama", "llamacpp", "llama-swap", "vllm", "sglang", "comfyui", "lmstudio", "webui", "textgen", "triton"]
 LOADS_AT_A_REQUEST = {"llama-swap", "comfyui"}  # the stand-ins answer without it

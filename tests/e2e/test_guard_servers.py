@@ -26,6 +26,7 @@ def gives_up(m):
 
 # ---- as their sources have it ----
 
+@pytest.mark.slow
 def test_every_server_unloads_and_loads_again(machine):
     m = machine
     servers = fleet(m, {kind: {} for kind in KINDS})

@@ -29,6 +29,7 @@ def uninstall(folder):
                           text=True, timeout=60).stdout
 
 
+@pytest.mark.slow
 def test_everything_is_installed_and_nothing_stays(installed):
     there = files(installed)
     for name in ("bin/whirr", "lib/systemd/system/whirr.service", "lib/systemd/user/whirr.service", "lib/sysusers.d/whirr.conf",

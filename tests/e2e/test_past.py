@@ -50,6 +50,7 @@ def test_where_whirr_did_not_run_it_says_so(why):
     assert "history begins" in why("--at", "-3d").out.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_a_night_is_told_by_its_episodes(why):
     body = why("--since", "-595m", "--json").json()
     told = {(e["gpu_index"], e["process"], e["user"]) for e in body["episodes"]}
@@ -62,6 +63,7 @@ def test_a_night_is_told_by_its_episodes(why):
     assert "kworkerds" in text and "Not known" in text and len(text.splitlines()) < 120
 
 
+@pytest.mark.slow
 def test_an_episode_quotes_one_set_of_numbers_and_says_what_ended_it(why):
     body = why("--since", "-595m", "--json").json()
     for e in body["episodes"]:
@@ -130,6 +132,7 @@ def test_a_time_of_day_is_that_of_the_zone(why):
     assert utc.endswith("T00:00:00.000Z") and tokyo.endswith("T15:00:00.000Z")
 
 
+@pytest.mark.slow
 def test_the_file_is_not_changed(why, night):
     path = night.removeprefix("sqlite:")
     before = open(path, "rb").read()

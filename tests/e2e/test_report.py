@@ -102,6 +102,7 @@ def test_joules_follow_the_shares_of_those_who_share_a_card(whirr, histories):
     assert users["bob"]["energy_joules"] / users["carol"]["energy_joules"] == pytest.approx(share["bob"] / share["carol"], rel=0.1)
 
 
+@pytest.mark.slow
 def test_hours_of_those_who_worked(whirr, night):
     body = whirr("report", "--store", night, "--json").json()
     users = {row["name"]: row for row in body["users"]}
@@ -114,6 +115,7 @@ def test_hours_of_those_who_worked(whirr, night):
     assert {row["name"] for row in body["containers"]} >= {"train-llama", "vllm-prod"}
 
 
+@pytest.mark.slow
 def test_memory_held_without_computing_names_its_holder(whirr, night):
     body = whirr("report", "--store", night, "--json").json()
     first = body["idle_memory"][0]
@@ -265,6 +267,7 @@ def from_minutes(url):
         return summed
 
 
+@pytest.mark.slow
 def test_what_is_read_from_hours_is_what_the_minutes_say(whirr, tmp_path):
     url = make(tmp_path, "long", str(16 * 1440), "gpus=2,scenario=multi-user", "60")
     ask = {"report": ("report", "--since", "-15d", "--store", url, "--json"),

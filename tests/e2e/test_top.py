@@ -134,6 +134,7 @@ def test_left_goes_back_in_time(terminal):
     assert t.ended() == 0
 
 
+@pytest.mark.slow
 def test_with_a_daemon_the_past_is_there_from_the_first_frame(terminal, tmp_path):
     folder = tmp_path / "daemon"
     folder.mkdir()

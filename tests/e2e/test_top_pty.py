@@ -190,6 +190,7 @@ def test_a_theme_for_every_eye(on_pty):
     assert all(colors.values()) and len({frozenset(c) for c in colors.values()}) == 3, colors
 
 
+@pytest.mark.slow
 def test_only_what_changes_is_written(on_pty):
     t = on_pty("--source", "sim:scenario=idle,gpus=1", "top", "--interval", "0.2", width=120, height=40)
     t.drain(1.5)
