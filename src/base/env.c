@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The real outside world. The only place that knows getenv() and dlopen().
+ * The real outside world. The only place that knows getenv(), dlopen() and dlsym().
  */
 #include "base/env.h"
 
@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 static const char *env_or(const char *name, const char *fallback)
@@ -23,6 +24,17 @@ void *library_load(const char *name, struct error *err)
         error_set(err, -ENOENT, "%s", said ? said : "dlopen failed");
     }
     return library;
+}
+
+int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        if (!symbol && !symbols[i].optional)
+            return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
+        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C does not turn void * into a function */
+    }
+    return 0;
 }
 
 static void *load_library(const struct env *env, const char *name, struct error *err)

@@ -59,6 +59,15 @@ void env_init_system(struct env *env);
 /* The host's own library, or NULL with the reason. Never unloaded: some start threads and register exit handlers. */
 void *library_load(const char *name, struct error *err);
 
+/* What is used of a library, and the pointer that is to point at it. */
+struct library_symbol {
+    const char *name;
+    void *to;      /* the address of a pointer to a function or to data */
+    bool optional; /* NULL where the library has none of this name */
+};
+/* 0, or -ENOSYS and which one is missing: "the one found has no NAME". */
+int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err);
+
 static inline bool env_is_recorded(const struct env *env)
 {
     return env->sysroot[0] != '\0';

@@ -3,7 +3,6 @@
  */
 #include "guard/cuda.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,8 +113,8 @@ int cuda_helper_main(const struct env *env, int argc, char **argv)
     for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
         if (strcmp(argv[1], calls[i].name) != 0)
             continue;
-        void *symbol = dlsym(library, calls[i].symbol);
-        if (!symbol) {
+        void *symbol = NULL;
+        if (library_symbols(library, &(struct library_symbol){calls[i].symbol, &symbol}, 1, NULL) < 0) {
             printf("missing %s\n", calls[i].symbol);
             return 1;
         }

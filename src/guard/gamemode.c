@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * GameMode's count of clients, over the session bus. libsystemd is loaded late; without it or without a bus there is no signal.
  */
-#include <dlfcn.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "guard/keeper.h"
 
 #define CALL_TIMEOUT_US 300000
@@ -26,22 +26,14 @@ struct gamemode {
 
 static bool resolve(struct gamemode *g, void *library)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {{"sd_bus_open_user", &g->open_user},
-                   {"sd_bus_flush_close_unref", &g->flush_close_unref},
-                   {"sd_bus_set_method_call_timeout", &g->set_timeout},
-                   {"sd_bus_call_method", &g->call},
-                   {"sd_bus_get_property_trivial", &g->get_property},
-                   {"sd_bus_message_read", &g->read},
-                   {"sd_bus_message_unref", &g->unref}};
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        *(void **)symbols[i].to = dlsym(library, symbols[i].name);
-        if (!*(void **)symbols[i].to)
-            return false;
-    }
-    return true;
+    const struct library_symbol symbols[] = {{"sd_bus_open_user", &g->open_user},
+                                             {"sd_bus_flush_close_unref", &g->flush_close_unref},
+                                             {"sd_bus_set_method_call_timeout", &g->set_timeout},
+                                             {"sd_bus_call_method", &g->call},
+                                             {"sd_bus_get_property_trivial", &g->get_property},
+                                             {"sd_bus_message_read", &g->read},
+                                             {"sd_bus_message_unref", &g->unref}};
+    return library_symbols(library, symbols, ARRAY_LEN(symbols), NULL) == 0;
 }
 
 /* A guard may start before the session's bus does, and outlive it. */

@@ -3,7 +3,6 @@
  */
 #include "net/curl.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
@@ -14,28 +13,14 @@ static bool loaded;
 static struct error load_error;
 static pthread_mutex_t curl_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool look_up(void *library)
-{
-    struct {
-        const char *name;
-        void **to;
-    } symbols[] = {
-        {"curl_global_init", (void **)&curl.global_init},       {"curl_easy_init", (void **)&curl.easy_init},
-        {"curl_easy_setopt", (void **)&curl.easy_setopt},       {"curl_easy_perform", (void **)&curl.easy_perform},
-        {"curl_easy_getinfo", (void **)&curl.easy_getinfo},     {"curl_easy_send", (void **)&curl.easy_send},
-        {"curl_easy_recv", (void **)&curl.easy_recv},           {"curl_easy_cleanup", (void **)&curl.easy_cleanup},
-        {"curl_easy_strerror", (void **)&curl.easy_strerror},   {"curl_slist_append", (void **)&curl.slist_append},
-        {"curl_slist_free_all", (void **)&curl.slist_free_all},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(symbols); i++) {
-        *symbols[i].to = dlsym(library, symbols[i].name);
-        if (!*symbols[i].to) {
-            error_set(&load_error, -ENOSYS, "libcurl has no %s", symbols[i].name);
-            return false;
-        }
-    }
-    return true;
-}
+static const struct library_symbol symbols[] = {
+    {"curl_global_init", &curl.global_init},       {"curl_easy_init", &curl.easy_init},
+    {"curl_easy_setopt", &curl.easy_setopt},       {"curl_easy_perform", &curl.easy_perform},
+    {"curl_easy_getinfo", &curl.easy_getinfo},     {"curl_easy_send", &curl.easy_send},
+    {"curl_easy_recv", &curl.easy_recv},           {"curl_easy_cleanup", &curl.easy_cleanup},
+    {"curl_easy_strerror", &curl.easy_strerror},   {"curl_slist_append", &curl.slist_append},
+    {"curl_slist_free_all", &curl.slist_free_all},
+};
 
 int curl_load(const struct env *env, struct error *err)
 {
@@ -45,7 +30,8 @@ int curl_load(const struct env *env, struct error *err)
         void *library = NULL;
         for (size_t i = 0; i < ARRAY_LEN(names) && !library; i++)
             library = env->load_library(env, names[i], &load_error);
-        loaded = library && look_up(library) && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+        loaded = library && library_symbols(library, symbols, ARRAY_LEN(symbols), &load_error) == 0 &&
+                 curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     }
     int rc = loaded ? 0 : error_set(err, -ENOSYS, "HTTP requests need libcurl (Debian: libcurl4): %s", load_error.text);
     pthread_mutex_unlock(&curl_lock);

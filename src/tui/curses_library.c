@@ -4,30 +4,29 @@
 #define CURSES_WITHOUT_NAMES
 #include "tui/curses_library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/env.h"
 
 struct curses_library curses;
+
+static const struct library_symbol symbols[] = {
+#define SYMBOL(name) {#name, &curses.name},
+    CURSES_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+        {"tputs", &curses.tputs},
+    {"stdscr", &curses.screen},
+    {"curscr", &curses.current},
+    {"COLORS", &curses.colors},
+    {"cur_term", &curses.terminal},
+};
 
 int curses_load(struct error *err)
 {
     struct error why = {0};
     void *library = library_load("libncursesw.so.6", &why);
-    if (!library)
-        return error_set(err, -ENOSYS, "needs ncurses (Debian: libncursesw6): %s", why.text);
-#define LOOK_UP(name)                           \
-    if (!(curses.name = dlsym(library, #name))) \
-        return error_set(err, -ENOSYS, "needs ncurses 6.1 or later: this one has no %s", #name);
-    CURSES_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
-    curses.screen = dlsym(library, "stdscr");
-    curses.current = dlsym(library, "curscr");
-    curses.colors = dlsym(library, "COLORS");
-    curses.terminal = dlsym(library, "cur_term");
-    curses.tputs = dlsym(library, "tputs");
-    if (!curses.terminal || !curses.tputs || !curses.screen || !curses.current || !curses.colors)
-        return error_set(err, -ENOSYS, "needs ncurses 6.1 or later: it has no stdscr or cur_term");
+    if (!library || library_symbols(library, symbols, ARRAY_LEN(symbols), &why) < 0)
+        return error_set(err, -ENOSYS, "needs ncurses 6.1 or later (Debian: libncursesw6): %s", why.text);
     return 0;
 }

@@ -3,7 +3,6 @@
  */
 #include "alert/notify/desktop.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,27 +52,19 @@ struct desktop {
 
 static bool resolve(struct desktop *d, void *library)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {{"sd_bus_open_user", &d->open_user},
-                   {"sd_bus_flush_close_unref", &d->flush_close_unref},
-                   {"sd_bus_set_method_call_timeout", &d->set_timeout},
-                   {"sd_bus_call_method", &d->call},
-                   {"sd_bus_match_signal", &d->match_signal},
-                   {"sd_bus_process", &d->process},
-                   {"sd_bus_get_fd", &d->get_fd},
-                   {"sd_bus_message_read", &d->read},
-                   {"sd_bus_message_enter_container", &d->enter},
-                   {"sd_bus_message_unref", &d->unref},
-                   {"sd_bus_slot_unref", &d->slot_unref},
-                   {"sd_bus_error_free", &d->error_free}};
-    for (size_t i = 0; i < ARRAY_LEN(symbols); i++) {
-        *(void **)symbols[i].to = dlsym(library, symbols[i].name);
-        if (!*(void **)symbols[i].to)
-            return false;
-    }
-    return true;
+    const struct library_symbol symbols[] = {{"sd_bus_open_user", &d->open_user},
+                                             {"sd_bus_flush_close_unref", &d->flush_close_unref},
+                                             {"sd_bus_set_method_call_timeout", &d->set_timeout},
+                                             {"sd_bus_call_method", &d->call},
+                                             {"sd_bus_match_signal", &d->match_signal},
+                                             {"sd_bus_process", &d->process},
+                                             {"sd_bus_get_fd", &d->get_fd},
+                                             {"sd_bus_message_read", &d->read},
+                                             {"sd_bus_message_enter_container", &d->enter},
+                                             {"sd_bus_message_unref", &d->unref},
+                                             {"sd_bus_slot_unref", &d->slot_unref},
+                                             {"sd_bus_error_free", &d->error_free}};
+    return library_symbols(library, symbols, ARRAY_LEN(symbols), NULL) == 0;
 }
 
 /* What the person clicked. */

@@ -3,14 +3,14 @@
  */
 #include "serve/http/negotiate.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "base/cleanup.h"
 #include "base/env.h"
 
 static struct {
-    bool tried;
+    bool tried, loaded;
     typeof(deflateInit2_) *init;
     typeof(deflate) *deflate;
     typeof(deflateEnd) *end;
@@ -20,22 +20,19 @@ static struct {
     typeof(inflateEnd) *inflate_end;
 } zlib;
 
+static const struct library_symbol symbols[] = {
+    {"deflateInit2_", &zlib.init},         {"deflate", &zlib.deflate}, {"deflateBound", &zlib.bound},     {"deflateEnd", &zlib.end},
+    {"inflateInit2_", &zlib.inflate_init}, {"inflate", &zlib.inflate}, {"inflateEnd", &zlib.inflate_end},
+};
+
 static bool load(void)
 {
     if (!zlib.tried) {
         zlib.tried = true;
         void *library = library_load("libz.so.1", NULL);
-        if (library) {
-            zlib.init = dlsym(library, "deflateInit2_");
-            zlib.deflate = dlsym(library, "deflate");
-            zlib.bound = dlsym(library, "deflateBound");
-            zlib.end = dlsym(library, "deflateEnd");
-            zlib.inflate_init = dlsym(library, "inflateInit2_");
-            zlib.inflate = dlsym(library, "inflate");
-            zlib.inflate_end = dlsym(library, "inflateEnd");
-        }
+        zlib.loaded = library && library_symbols(library, symbols, ARRAY_LEN(symbols), NULL) == 0;
     }
-    return zlib.init && zlib.deflate && zlib.end && zlib.bound && zlib.inflate_init && zlib.inflate && zlib.inflate_end;
+    return zlib.loaded;
 }
 
 bool gzip_compress(struct str in, struct buf *out)

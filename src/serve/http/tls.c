@@ -3,7 +3,6 @@
  */
 #include "serve/http/tls.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -26,17 +25,20 @@
     X(SSL_CTX_use_PrivateKey_file) \
     X(SSL_CTX_check_private_key) X(SSL_CTX_up_ref) X(SSL_CTX_set_alpn_select_cb) X(SSL_new) X(SSL_free) X(SSL_set_fd) \
         X(SSL_set_accept_state) X(SSL_read) X(SSL_write) X(SSL_get_error) X(SSL_pending) X(SSL_shutdown) X(SSL_select_next_proto)
+#define CRYPTO_FUNCTIONS(X) X(ERR_get_error) X(ERR_clear_error) X(ERR_reason_error_string)
 /* clang-format on */
 
 static struct {
     bool loaded;
 #define DECLARE(name) typeof(name) *name;
     SSL_FUNCTIONS(DECLARE)
+    CRYPTO_FUNCTIONS(DECLARE)
 #undef DECLARE
-    typeof(ERR_get_error) *ERR_get_error;
-    typeof(ERR_clear_error) *ERR_clear_error;
-    typeof(ERR_reason_error_string) *ERR_reason_error_string;
 } ssl;
+
+#define SYMBOL(name) {#name, &ssl.name},
+static const struct library_symbol ssl_symbols[] = {SSL_FUNCTIONS(SYMBOL)}, crypto_symbols[] = {CRYPTO_FUNCTIONS(SYMBOL)};
+#undef SYMBOL
 
 struct tls {
     SSL_CTX *context;
@@ -54,18 +56,9 @@ static int load(struct error *err)
         return 0;
     struct error why = {0};
     void *crypto = library_load("libcrypto.so.3", &why), *library = crypto ? library_load("libssl.so.3", &why) : NULL;
-    if (!library)
-        return error_set(err, -ENOENT, "TLS needs OpenSSL 3, which cannot be loaded: %s", why.text);
-#define LOOK_UP(name)                        \
-    if (!(ssl.name = dlsym(library, #name))) \
-        return error_set(err, -ENOENT, "OpenSSL lacks %s", #name);
-    SSL_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
-    ssl.ERR_get_error = dlsym(crypto, "ERR_get_error");
-    ssl.ERR_clear_error = dlsym(crypto, "ERR_clear_error");
-    ssl.ERR_reason_error_string = dlsym(crypto, "ERR_reason_error_string");
-    if (!ssl.ERR_get_error || !ssl.ERR_clear_error || !ssl.ERR_reason_error_string)
-        return error_set(err, -ENOENT, "OpenSSL lacks its error functions");
+    if (!library || library_symbols(library, ssl_symbols, ARRAY_LEN(ssl_symbols), &why) < 0 ||
+        library_symbols(crypto, crypto_symbols, ARRAY_LEN(crypto_symbols), &why) < 0)
+        return error_set(err, -ENOENT, "TLS needs OpenSSL 3: %s", why.text);
     ssl.loaded = true;
     return 0;
 }

@@ -3,7 +3,6 @@
  */
 #include "source/nvml/library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
@@ -27,6 +26,11 @@ static void *slot_of(const struct nvml_library *lib, size_t offset)
     return function;
 }
 
+static void look_up(const struct nvml_library *lib, const char *name, void *to)
+{
+    (void)library_symbols(lib->handle, &(struct library_symbol){name, to, .optional = true}, 1, NULL);
+}
+
 int nvml_library_open(struct nvml_library *lib, const struct env *env, struct error *err)
 {
     *lib = (struct nvml_library){.handle = env->load_library(env, env->nvml_library, err)};
@@ -37,12 +41,10 @@ int nvml_library_open(struct nvml_library *lib, const struct env *env, struct er
     for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
         void *function = NULL;
         for (size_t n = 0; n < NAMES_MAX && calls[i].names[n] && !function; n++)
-            function = dlsym(lib->handle, calls[i].names[n]);
+            look_up(lib, calls[i].names[n], &function);
         memcpy((char *)lib + calls[i].slot, &function, sizeof function);
     }
-    void *words = dlsym(lib->handle, "nvmlErrorString");
-    memcpy(&lib->error_string, &words, sizeof words);
-
+    look_up(lib, "nvmlErrorString", &lib->error_string);
     if (!lib->init || !lib->shutdown || !lib->count || !lib->by_index)
         return error_set(err, -ENODEV, "'%s' is not NVIDIA's management library: it has no nvmlInit or no way to list devices",
                          env->nvml_library);

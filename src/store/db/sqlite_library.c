@@ -3,28 +3,29 @@
  */
 #include "store/db/sqlite_library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/cleanup.h"
 #include "base/env.h"
 
 struct sqlite_library sqlite;
 static bool loaded;
 static pthread_mutex_t sqlite_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static const struct library_symbol symbols[] = {
+#define SYMBOL(name) {"sqlite3_" #name, &sqlite.name},
+    SQLITE_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
 static int look_up(struct error *err)
 {
     struct error why = {0};
     void *library = library_load("libsqlite3.so.0", &why);
-    if (!library)
-        return error_set(err, -ENOSYS, "the history needs SQLite (Debian: libsqlite3-0): %s", why.text);
-#define LOOK_UP(name)                                      \
-    if (!(sqlite.name = dlsym(library, "sqlite3_" #name))) \
-        return error_set(err, -ENOSYS, "SQLite has no sqlite3_%s: version 3.37 or later is needed", #name);
-    SQLITE_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
+    if (!library || library_symbols(library, symbols, ARRAY_LEN(symbols), &why) < 0)
+        return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later (Debian: libsqlite3-0): %s", why.text);
     /* Counting every allocation takes a lock each time, and nobody asks for the count. Without effect once SQLite is in use. */
     sqlite.config(SQLITE_CONFIG_MEMSTATUS, 0);
     loaded = true;
