@@ -26,6 +26,19 @@ static int prepare(struct store *s, const struct buf *sql, struct db_statement *
     return sql->failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql->at, ret, err);
 }
 
+/* A question about now. */
+static int prepare_now(struct store *s, void (*write)(const struct store *, int64_t now_ms, struct buf *sql),
+                       struct db_statement **ret, struct error *err)
+{
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    int64_t now_ms = 0;
+    int rc = ask_now(s, &now_ms, err);
+    if (rc < 0)
+        return rc;
+    write(s, now_ms, &sql);
+    return prepare(s, &sql, ret, err);
+}
+
 static struct reading read_column(struct db_statement *q, int column)
 {
     return db_is_null(q, column) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, column));
@@ -87,13 +100,7 @@ static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
 int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    int64_t now_ms = 0;
-    int rc = ask_now(s, &now_ms, err);
-    if (rc < 0)
-        return rc;
-    write_gpus(s, now_ms, &sql);
-    rc = prepare(s, &sql, &q, err);
+    int rc = prepare_now(s, write_gpus, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct everywhere_gpu g = {0};
         read_gpu(q, &g);
@@ -117,8 +124,9 @@ int everywhere_silent(struct store *s, size_t *ret, struct error *err)
 }
 
 /* The last minute of each process that is still there. Its power is its energy over the part of that minute in which it was. */
-static void write_processes(int64_t now_ms, struct buf *sql)
+static void write_processes(const struct store *s, int64_t now_ms, struct buf *sql)
 {
+    (void)s;
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
                "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
@@ -133,13 +141,7 @@ static void write_processes(int64_t now_ms, struct buf *sql)
 int everywhere_processes(struct store *s, everywhere_process_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    int64_t now_ms = 0;
-    int rc = ask_now(s, &now_ms, err);
-    if (rc < 0)
-        return rc;
-    write_processes(now_ms, &sql);
-    rc = prepare(s, &sql, &q, err);
+    int rc = prepare_now(s, write_processes, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct everywhere_process p = {.gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1)};
         str_copy(p.host, sizeof p.host, db_text(q, 0));
