@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -23,25 +22,17 @@ struct sysroot {
 
 static inline void sysroot_init(struct sysroot *s)
 {
-    *s = (struct sysroot){.path = "/tmp/whirr-test-XXXXXX"};
-    assert_non_null(mkdtemp(s->path));
+    *s = (struct sysroot){0};
+    make_folder_here(s->path);
     clock_manual_init(&s->clock, (struct wall){1800000000000});
     env_init_system(&s->env);
     s->env.sysroot = s->path;
     s->env.clock = &s->clock.clock;
 }
 
-static inline int sysroot_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static inline void sysroot_done(struct sysroot *s)
 {
-    nftw(s->path, sysroot_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_all(s->path);
 }
 #define AUTO_SYSROOT __attribute__((cleanup(sysroot_done)))
 
@@ -83,7 +74,7 @@ static inline void sysroot_remove(struct sysroot *s, const char *path)
 {
     char whole[512];
     snprintf(whole, sizeof whole, "%s%s", s->path, path);
-    nftw(whole, sysroot_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_all(whole);
 }
 
 /* Makes tests/machines/NAME.machine in `dir`. */

@@ -23,10 +23,22 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
+void remove_all(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void make_folder_here(char ret_path[64])
+{
+    snprintf(ret_path, 64, "%s/XXXXXX", home);
+    if (!mkdtemp(ret_path))
+        abort();
+}
+
 static void leave_home(void)
 {
     if (getpid() == owner) /* children of a test end here too */
-        nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        remove_all(home);
 }
 
 __attribute__((constructor)) static void enter_home(void)

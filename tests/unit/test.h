@@ -33,6 +33,10 @@ static inline const char *fixtures_dir(void)
         eventually_left >= 0;                         \
     })
 
+/* A new folder of its own in the home of this program; nothing of it is left at the end. */
+void make_folder_here(char ret_path[64]);
+void remove_all(const char *path); /* with everything in it */
+
 /* For a stand-in that takes its time. */
 static inline void be_slow(int ms)
 {

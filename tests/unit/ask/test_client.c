@@ -182,9 +182,7 @@ static void who_acts_finds_the_own_daemon_or_says_where_there_is_none(void **sta
 int main(void)
 {
     char path[128];
-    snprintf(folder, sizeof folder, "/tmp/whirr-client-XXXXXX");
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder_here(folder);
     snprintf(path, sizeof path, "%s/run", folder);
     mkdir(path, 0700);
     snprintf(path, sizeof path, "%s/run/whirr", folder);

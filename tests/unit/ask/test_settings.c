@@ -106,9 +106,7 @@ static void acting_is_not_sampling(void **state)
 int main(void)
 {
     char path[128];
-    snprintf(folder, sizeof folder, "/tmp/whirr-settings-XXXXXX");
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder_here(folder);
     snprintf(path, sizeof path, "%s/whirr", folder);
     mkdir(path, 0700);
     setenv("XDG_CONFIG_HOME", folder, 1);

@@ -14,8 +14,7 @@ static struct config_problems problems;
 
 static inline void make_config_folder(void)
 {
-    snprintf(config_folder, sizeof config_folder, "/tmp/whirr-config-XXXXXX");
-    assert_non_null(mkdtemp(config_folder));
+    make_folder_here(config_folder);
 }
 
 static inline const char *write_file(const char *name, const char *text)

@@ -123,9 +123,7 @@ static void the_lock_lies_in_the_state_directory(void **state)
 
 int main(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/whirr-places-XXXXXX");
-    if (!mkdtemp(folder))
-        return 1;
+    make_folder_here(folder);
 #define PLACES(name) cmocka_unit_test_setup(name, clear)
     const struct CMUnitTest tests[] = {
         PLACES(a_place_of_ones_own_is_the_only_one_to_act_on),

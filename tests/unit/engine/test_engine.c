@@ -147,9 +147,10 @@ static int count_lines(const char *path)
 static void a_program_is_not_run_for_requests(void **state)
 {
     (void)state;
-    char program[512], log[] = "/tmp/whirr-test-log-XXXXXX";
+    char program[512], folder[64], log[80];
     snprintf(program, sizeof program, "%s/tests/fakes/nvidia-smi", getenv("WHIRR_SOURCE_ROOT"));
-    close(mkstemp(log));
+    make_folder_here(folder);
+    snprintf(log, sizeof log, "%s/log", folder);
     setenv("FAKE_SMI_LOG", log, 1);
     struct env real = env;
     env.nvidia_smi = program;
@@ -169,7 +170,6 @@ static void a_program_is_not_run_for_requests(void **state)
     mailbox_free(samples);
     env = real;
     unsetenv("FAKE_SMI_LOG");
-    unlink(log);
 }
 
 /* A number that was nobody there may be somebody here. */

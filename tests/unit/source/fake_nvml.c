@@ -19,8 +19,7 @@ void fake_machine_init(struct fake_machine *m, const char *release, const char *
     memset(m, 0, sizeof *m);
     env_init_system(&m->env);
     snprintf(m->library, sizeof m->library, "%s/libnvidia-ml-fake%s.so", dir ? dir : ".", release);
-    strcpy(m->root, "/tmp/whirr-nvml-XXXXXX");
-    assert_non_null(mkdtemp(m->root));
+    make_folder_here(m->root);
     /* The fake's timestamps are of the real clock; ours stands still at the same moment. */
     clock_manual_init(&m->clock, (struct wall){(int64_t)time(NULL) * MS_PER_S});
     m->env.sysroot = m->root;
@@ -49,9 +48,7 @@ void fake_machine_done(struct fake_machine *m)
     nvml_source.close(m->source);
     assert_int_equal(m->open_count(), 0);
     m->script(NULL);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", m->root);
-    assert_int_equal(system(command), 0);
+    remove_all(m->root);
 }
 
 struct gpu fake_machine_sample(struct fake_machine *m, size_t index, unsigned groups)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +23,8 @@ static void init_env(struct tree *t)
 void tree_init(struct tree *t)
 {
     *t = (struct tree){0};
-    snprintf(t->root, sizeof t->root, "/tmp/whirr-tree-XXXXXX");
-    assert_non_null(mkdtemp(t->root));
+    make_folder_here(t->root);
+    t->made = true;
     init_env(t);
 }
 
@@ -46,19 +45,11 @@ bool tree_recorded(struct tree *t, const char *name)
     return access(t->root, R_OK) == 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 void tree_done(struct tree *t)
 {
     fault_clear();
-    if (strncmp(t->root, "/tmp/whirr-tree-", 16) == 0)
-        nftw(t->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (t->made)
+        remove_all(t->root);
 }
 
 static void whole_path(struct tree *t, const char *path, char out[PATH_SIZE])
@@ -97,7 +88,7 @@ void tree_remove(struct tree *t, const char *path)
 {
     char whole[PATH_SIZE];
     whole_path(t, path, whole);
-    nftw(whole, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_all(whole);
 }
 
 /* Faults: the calls behind base/file are replaced while there are any. */

@@ -12,6 +12,7 @@
 
 struct tree {
     char root[PATH_SIZE];
+    bool made; /* by the test, not recorded */
     struct clock_manual clock;
     struct env env; /* its sysroot is `root`, its clock `clock` */
 };
