@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/env.h"
 #include "base/error.h"
 
@@ -15,6 +17,9 @@ enum cuda_process_state { CUDA_PROCESS_RUNNING, CUDA_PROCESS_LOCKED, CUDA_PROCES
  * call by itself, and the result is -ECANCELED: a call that is broken off could cost the process its memory. */
 int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t timeout_ms, const _Atomic bool *abandon,
               enum cuda_process_state *state, struct error *err);
+
+/* Whether a helper is in this call for this process: one that outlived whoever started it. */
+bool cuda_is_under_way(const struct env *env, enum cuda_call call, int32_t pid);
 
 /* The helper's side: makes the call and prints the outcome. Returns the exit status. */
 int cuda_helper_main(const struct env *env, int argc, char **argv);

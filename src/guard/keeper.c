@@ -120,7 +120,10 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
             keeper_tell_change(k, before);
         if (before == GUARD_PAUSED && not_freed && !k->policy.not_freed && facts.memory_freed)
             keeper_tell_freed_late(k);
-        publish(k);
+        /* What takes its time is shown while it lasts; the rest when it is done: who reads "running" finds everything undone and
+         * the gate open, and the journal and the log say so. */
+        if (action == GUARD_DO_EVICT || action == GUARD_DO_RESUME)
+            publish(k);
         keeper_act(k, action);
         if (action == GUARD_DO_NOTHING && came_back_by_itself(k)) {
             keeper_problem(k, "it loaded its memory again while paused; evicting it again (a gate in front of it prevents that)");

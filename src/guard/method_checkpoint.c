@@ -15,7 +15,7 @@
 #include "guard/target.h"
 
 /* Checkpointing ran at 1.7 to 2 GiB/s on an H200: this is far slower, and the floor of the time limit. */
-enum { POLL_MS = 50, CALL_TIMEOUT_MS = 10000, CHECKPOINT_BYTES_PER_MS = 100 * 1024 };
+enum { POLL_MS = 50, CALL_TIMEOUT_MS = 10000, LOCK_ENDS_MS = 20000, CHECKPOINT_BYTES_PER_MS = 100 * 1024 };
 /* Restoring needs a little more than the memory held: the context itself. */
 #define RESTORE_MARGIN_BYTES (256LL * 1024 * 1024)
 
@@ -196,10 +196,22 @@ static int resume(const struct method *method, struct method_context *c, struct 
     return rc < 0 ? rc : call(c, CUDA_UNLOCK, "unlock", who, CALL_TIMEOUT_MS, err);
 }
 
+/* A lock outlives the guard that asked for it, and would take effect after its successor has found the process running: who does
+ * not wait for it leaves the process locked for ever. A helper that hangs ends by itself. */
+static void await_lock(const struct method_context *c)
+{
+    struct mono begin = clock_mono(c->env->clock);
+    while (strcmp(c->entry->step, "lock") == 0 && c->entry->pid_count && !method_is_ending(c) &&
+           cuda_is_under_way(c->env, CUDA_LOCK, c->entry->pids[0].pid) &&
+           mono_since_ms(clock_mono(c->env->clock), begin) < LOCK_ENDS_MS)
+        poll(NULL, 0, POLL_MS);
+}
+
 static enum method_found find(const struct method *method, struct method_context *c, struct error *err)
 {
     (void)method;
     enum cuda_process_state state;
+    await_lock(c);
     if (c->entry->pid_count == 0 || target_check(c->env, c->entry->pids[0], err) < 0 ||
         cuda_call(c->env, CUDA_GET_STATE, c->entry->pids[0].pid, CALL_TIMEOUT_MS, c->abandon, &state, err) < 0)
         return METHOD_FOUND_UNKNOWN;

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import BUILD, environment
+from conftest import BUILD, environment, eventually
 
 CODES = {"unknown", "lost", "failing", "asleep", "idle", "kept_from_idling", "lightly_loaded", "busy", "saturated"}
 
@@ -49,20 +49,26 @@ def test_watching_remembers_between_answers(whirr, tmp_path):
         pytest.skip("ended_work was not built")
     path = tmp_path / "ended.whirr"
     subprocess.run([maker, path], check=True, env=environment(), timeout=60)
-    # Sixteen recorded seconds pass in each second: the watch sees the end of the work, and still knows of it afterwards.
-    watch = subprocess.Popen([BUILD / "whirr", "--source", f"replay:{path},speed=16,at=1", "why", "--json", "--watch=0.5"], stdout=subprocess.PIPE,
-                             env=environment(), text=True)
-    codes = []
-    try:
-        for line in watch.stdout:
-            codes.append(json.loads(line)["gpus"][0]["causes"][0]["code"])
-            if len(codes) == 40 or codes[-4:-3] == ["recent_load"]:
-                break
-    finally:
-        watch.kill()
-        watch.wait(10)
+
+    def watched():
+        """Sixteen recorded seconds pass in each second: the watch sees the end of the work, and still knows of it afterwards."""
+        watch = subprocess.Popen([BUILD / "whirr", "--source", f"replay:{path},speed=16,at=1", "why", "--json", "--watch=0.5"], stdout=subprocess.PIPE,
+                                 env=environment(), text=True)
+        codes = []
+        try:
+            for line in watch.stdout:
+                codes.append(json.loads(line)["gpus"][0]["causes"][0]["code"])
+                if len(codes) == 40 or codes[-4:-3] == ["recent_load"]:
+                    break
+        finally:
+            watch.kill()
+            watch.wait()
+        return codes
+
+    # On a busy machine the work may be over before the first answer: once more.
+    codes = eventually(lambda: (codes := watched())[0] == "compute_load" and codes, explain="the work was never seen")
     # An answer that forgets says "airflow" as soon as the end of the work is not among its own samples.
-    assert codes[0] == "compute_load" and codes[-4:] == ["recent_load"] * 4
+    assert codes[-4:] == ["recent_load"] * 4, codes
 
 
 def test_a_server_gpu_at_its_usual_temperature_is_not_hot(sim):

@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 import pytest
+from conftest import PATIENCE
 
 SIM = ("--source", "sim:gpus=2,scenario=mixed")
 
@@ -15,7 +16,7 @@ SIM = ("--source", "sim:gpus=2,scenario=mixed")
 def lint(text):
     if not shutil.which("promtool"):
         pytest.skip("no promtool (tools/deps test)")
-    done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, timeout=30)
+    done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, timeout=PATIENCE)
     return {line.split()[0] for line in done.stderr.decode().splitlines()}
 
 

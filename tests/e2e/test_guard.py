@@ -10,7 +10,6 @@ import socket
 import sqlite3
 import subprocess
 import threading
-import time
 
 import pytest
 from conftest import ROOT, WHIRR
@@ -317,8 +316,12 @@ def test_killed_in_the_middle_the_next_start_brings_the_worker_back(machine, ste
     guard.kill()
     guard.wait()
     m.script("")
+    if step == "lock":
+        m.end(other)
     attach(m, worker)
     wait_for(lambda: m.status()["state"] != "none", m.log)
+    if step == "lock":  # nobody needs the GPU; but the process, not locked yet, is about to be
+        throughout(1, lambda: m.status()["state"] != "running", m.log)
     if step != "paused":
         m.go_on()  # a call under way outlives its guard, and ends when the next one is there already
     if step in ("paused", "checkpoint"):
@@ -463,17 +466,20 @@ def test_a_gate_that_refuses_says_when_to_come_again(machine):
 
 def test_a_stream_in_flight_passes_untouched_and_is_waited_for(machine):
     m = machine
-    server, port = Server(m, "ollama", slow=2), free_port()
+    m.config.write_text('[worker]\ndrain_timeout = "10m"\n')
+    server, port = Server(m, "ollama", stuck="/api/ps"), free_port()
     m.guard("attach", "--method", "ollama", "--gate", f"127.0.0.1:{port}", server.url)
     m.until("running")
     answers = []
     client = threading.Thread(target=lambda: answers.append(ask(port)))
     client.start()
-    wait_for(lambda: any("/api/ps" in line for line in server.log()), "the request")
+    wait_for(lambda: m.status()["gate"]["in_flight"] == 1, m.log)
     m.process(3000)
+    m.until("draining")
+    assert not answers and server.get()["loaded"]
+    server.put(stuck=None)
     client.join(PATIENCE)
     assert answers[0][0] == 200 and b"models" in answers[0][1]
-    server.put(slow=0)
     wait_for(server.unloaded, m.log)
 
 
@@ -514,10 +520,11 @@ def test_probe_reports_a_round_trip(machine):
 def test_probe_waits_for_the_memory_that_somebody_took_meanwhile(machine):
     m = machine
     worker = m.process(16000)
-    m.script("hang checkpoint 1\n")
+    m.hang("checkpoint")
     probe = m.start([WHIRR, "--source", "nvml", "guard", "probe", worker.pid], stdout=subprocess.PIPE, text=True)
     wait_for(lambda: "checkpoint" in m.calls(), "the checkpoint")
     other = m.process(30000)
+    m.go_on()
     wait_for(lambda: m.state(worker.pid) == 2, "checkpointed")
     probe.terminate()  # it gets the worker back first
     throughout(0.7, lambda: probe.poll() is None and "restore" not in m.calls(), m.log)
@@ -606,7 +613,7 @@ def test_usage_mistakes_are_told(machine):
 
 def bench(m, *argv):
     return subprocess.run([ROOT / "bench" / "guard", WHIRR, "--worker", ROOT / "tests" / "fakes" / "cuda" / "guard_worker", *map(str, argv)],
-                          env=dict(m.env, PATH=os.environ["PATH"]), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+                          env=dict(m.env, PATH=os.environ["PATH"]), capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
 
 
 def test_the_bench_prints_the_speed_of_a_round_trip(machine):
@@ -617,11 +624,10 @@ def test_the_bench_prints_the_speed_of_a_round_trip(machine):
 
 @pytest.mark.slow
 def test_a_driver_that_hangs_does_not_hang_the_bench(machine):
-    machine.script("hang checkpoint 300\n")
-    begin = time.monotonic()
+    machine.script("hang checkpoint 300\n")  # longer than it is waited for here
     done = bench(machine, "--only", "probe", "--gib", "4", "--limit", "4")
-    assert done.returncode == 1 and "given up" in done.stdout and time.monotonic() - begin < 30
-    assert not [p for p in pathlib.Path("/proc").glob("[0-9]*/environ") if str(machine.dir).encode() in read(p)]
+    assert done.returncode == 1 and "given up" in done.stdout
+    wait_for(lambda: not [p for p in pathlib.Path("/proc").glob("[0-9]*/environ") if str(machine.dir).encode() in read(p)], "somebody is left behind")
 
 
 def read(path):

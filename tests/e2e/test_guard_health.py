@@ -143,8 +143,8 @@ def test_a_lost_gpu_is_told_and_nothing_is_done_to_the_worker(machine):
     m.more = "gone 1\n"
     m.show()
     wait_for(lambda: "GPU 0: the GPU is lost" in m.log(), m.log)
-    wait_for(lambda: m.status()["claim"] == "unknown", m.log)
-    assert m.status()["fault"] is True and m.calls() == []
+    wait_for(lambda: (s := m.status())["claim"] == "unknown" and s["fault"] is True, m.log)
+    assert m.calls() == []
 
 
 # ---- games ----

@@ -100,7 +100,7 @@ def test_commands_free_the_memory_and_bring_the_worker_back(machine):
     told = Told(m, ["sleep", "600"])
     busy = m.dir / "busy"
     busy.touch()
-    commands(m, told, f'status_command = ["sh", "-c", "! test -e {busy}"]\n')
+    commands(m, told, f'status_command = ["sh", "-c", "! test -e {busy}"]\ndrain_timeout = "10m"\n')
     m.guard("attach", "w")
     m.until("running")
     other = m.process(3000)

@@ -44,7 +44,7 @@ def test_every_server_unloads_and_loads_again(machine):
 
 def test_work_in_flight_is_waited_for(machine):
     m = machine
-    servers = fleet(m, {kind: {"busy": True} for kind in ("llamacpp", "llama-swap", "vllm", "sglang", "comfyui", "webui")})
+    servers = fleet(m, {kind: {"busy": True} for kind in ("llamacpp", "llama-swap", "vllm", "sglang", "comfyui", "webui")}, 'drain_timeout = "10m"\n')
     m.process(3000)
     m.until_all("draining")
     throughout(0.6, lambda: all(s.get()["loaded"] for s in servers.values()), m.log)
@@ -201,11 +201,11 @@ def test_vllm_without_its_sleep_mode_goes_on(machine):
 
 def test_a_model_that_was_unloaded_meanwhile_is_no_failure(machine):
     m = machine
-    server = Server(m, "llamacpp", loaded=["a", "b"], slow=0.3)
+    server = Server(m, "llamacpp", loaded=["a", "b"], stuck="/models/unload")
     guard(m, server, "llamacpp")
     m.process(3000)
     wait_for(lambda: calls(server, "/models/unload"), m.log)
-    server.put(loaded=["a"])  # b went by itself
+    server.put(loaded=["a"], stuck=None)  # b went by itself
     status = m.until("paused")
     assert status["failures_total"] == 0 and server.unloaded()
 
@@ -234,10 +234,9 @@ def test_a_dead_server_gives_the_next_method(machine):
 @pytest.mark.slow
 def test_a_slow_server_gives_the_next_method_when_its_time_is_over(machine):
     m = machine
-    m.config.write_text('[worker]\nevict_timeout = "500ms"\n')
-    server = Server(m, "webui")
+    m.config.write_text('[worker]\nevict_timeout = "6s"\n')  # the driver's lock, too, has no more than that
+    server = Server(m, "webui", stuck="/unload-checkpoint")
     guard(m, server, "webui", "checkpoint")
-    server.put(slow=3)
     m.process(3000)
     assert m.until("paused")["method"] == "checkpoint"
 
@@ -255,6 +254,20 @@ def test_a_server_that_is_away_at_the_resume_is_tried_again(machine):
     m.whirr("guard", "resume", "w")
     m.until("running")
     assert server.get()["loaded"] == ["m"]
+
+
+def test_a_worker_that_no_method_could_free_runs_again_when_everything_is_undone_not_before(machine):
+    m = machine
+    m.config.write_text('[guard.method.mine]\nlist = "GET /api/ps"\nitems = "models[]"\nid = "name"\nunload = "POST /api/generate"\n'
+                        'unload_body = \'{"model": "{id}", "keep_alive": 0}\'\nreload = "POST /api/load"\nsettle = "300ms"\n')
+    m.script("fail lock 801\n")
+    server = Server(m, "ollama", lie=True, stuck="/api/load")
+    guard(m, server, "mine", "checkpoint")
+    m.process(3000)
+    wait_for(lambda: calls(server, "/api/load"), m.log)
+    throughout(0.5, lambda: m.status()["state"] == "evicting", lambda: f"{m.status()}\n{m.log()}")
+    server.put(stuck=None)
+    assert m.until("running")["gave_up"]
 
 
 def test_a_method_of_the_users_own(machine):

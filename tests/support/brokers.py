@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 
-from targets import free_port
+from ports import free_port
+from waiting import PATIENCE, eventually
+
+READY = "whirr-test/ready"
 
 
 class Broker:
@@ -38,21 +40,25 @@ class Broker:
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def start(self):
+        """Until it listens, and its subscriber hears: a message that stays with the broker is heard by whoever subscribes."""
         self.process = subprocess.Popen([mosquitto(), "-c", self.folder / "mosquitto.conf"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.messages, self.reader = [], None
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:  # a subscriber that stays is a broker that listens
-            self.reader = subprocess.Popen(["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.port), *self.login, *self.tls, "-q", "1", "-t", "#", "-F", "%j"],
-                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            try:
-                self.reader.wait(0.3)
-            except subprocess.TimeoutExpired:
-                break
-        threading.Thread(target=self._read, args=(self.reader,), daemon=True).start()
+        self.messages, hears = [], threading.Event()
+        eventually(lambda: self._client("mosquitto_pub", "-t", READY, "-m", "x", "-r").wait() == 0, explain="no broker")
+        self.reader = self._client("mosquitto_sub", "-t", "#", "-F", "%j")
+        threading.Thread(target=self._read, args=(self.reader, hears), daemon=True).start()
+        assert hears.wait(PATIENCE), "the broker says nothing"
 
-    def _read(self, reader):
+    def _client(self, program, *args):
+        return subprocess.Popen([program, "-h", "127.0.0.1", "-p", str(self.port), *self.login, *self.tls, "-q", "1", *args],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def _read(self, reader, hears):
         for line in reader.stdout:
-            self.messages.append(json.loads(line))
+            message = json.loads(line)
+            if message["topic"] == READY:
+                hears.set()
+            else:
+                self.messages.append(message)
 
     def on(self, topic):
         """The payloads of a topic, oldest first; JSON as objects."""

@@ -13,6 +13,7 @@ import threading
 
 import pytest
 from isolation import BUILD, ROOT, WHIRR, environment
+from ports import free_port
 from waiting import PATIENCE, eventually, throughout  # noqa: F401
 
 NVML = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
@@ -46,8 +47,15 @@ class Machine:
         path = self.cuda / f"{pid}.state"
         return int(path.read_text()) if path.exists() else 0
 
+    @contextlib.contextmanager
+    def alone(self):
+        """Nobody else shows the machine meanwhile: no thread of ours, no helper with the fake libcuda in it."""
+        with self.lock, open(self.cuda / "lock", "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
     def show(self):
-        with self.lock:
+        with self.alone():
             head = f"gpu NVIDIA H200\n  total {self.total}\n  temperature {self.temperature}\n{self.more}"
             line = "  process {} compute {}\n".format
             whole = shown = self.front
@@ -66,15 +74,17 @@ class Machine:
     def hold(self, pid, mib):
         with self.lock:
             self.held[pid] = mib
-            self.show()
+        self.show()
 
     def forget(self, pid):
         with self.lock:
             self.held.pop(pid, None)
-            self.show()
+        self.show()
 
     def script(self, text):
-        (self.cuda / "script").write_text(text)
+        fresh = self.cuda / "script.new"
+        fresh.write_text(text)
+        fresh.rename(self.cuda / "script")
 
     def hang(self, call, how="hang"):
         """This call hangs, before it acts or after it ("late"), until go_on()."""
@@ -105,7 +115,7 @@ class Machine:
         self.forget(child.pid)
 
     def whirr(self, *argv, **more):
-        return subprocess.run([WHIRR, *map(str, argv)], env=self.env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **more)
+        return subprocess.run([WHIRR, *map(str, argv)], env=self.env, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, **more)
 
     def guard(self, *argv, pause="0s"):
         log = open(self.dir / "log", "a")
@@ -118,32 +128,31 @@ class Machine:
 
     def serve(self, *argv):
         """The daemon, with the workers of its configuration."""
-        return self.start([WHIRR, "--config", self.config, "--source", "nvml", "serve", "--listen", f"127.0.0.1:{free_port()}", "--socket",
+        return self.start([WHIRR, "--config", self.config, "--source", "nvml", "serve", "--listen", "127.0.0.1:0", "--socket",
                            self.dir / "whirr.sock", "--interval", "5", "--store", "none", *argv], stderr=open(self.dir / "log", "a"))
 
     def workers(self):
-        done = self.whirr("guard", "status", "--json")
+        """As those who guard them say; one of them that does not answer in time is asked again."""
+        done = eventually(lambda: "did not answer" not in (done := self.whirr("guard", "status", "--json")).stderr and done, explain=self.log)
         return {w["name"]: w for w in json.loads(done.stdout)["workers"]} if done.returncode == 0 and done.stdout else {}
 
     def status(self):
-        """Of the one worker; of none while it does not answer, so that a question can be asked again."""
+        """Of the one worker; of none while nobody guards one, so that a question can be asked again."""
         workers = list(self.workers().values())
-        return workers[0] if workers else collections.defaultdict(lambda: None, state="none")
+        return workers[0] if workers else collections.defaultdict(lambda: None, state="none", gate=collections.defaultdict(lambda: None))
 
     def until_all(self, *states):
-        wait_for(lambda: (w := self.workers()) and all(x["state"] in states for x in w.values()), lambda: f"{states}; {self.workers()}\n{self.log()}")
-        return self.workers()
+        return wait_for(lambda: (w := self.workers()) and all(x["state"] in states for x in w.values()) and w, lambda: f"{states}; {self.workers()}\n{self.log()}")
 
     def until(self, state):
-        wait_for(lambda: self.status()["state"] == state, lambda: f"{state}; {self.status()}\n{self.log()}")
-        return self.status()
+        return wait_for(lambda: (s := self.status())["state"] == state and s, lambda: f"{state}; {self.status()}\n{self.log()}")
 
     def journal(self):
         path = self.dir / "state" / "guard" / "w.journal"
         try:
             return json.loads(path.read_text())
         except (OSError, ValueError):
-            return {"state": "none", "step": ""}
+            return {"state": "none", "step": "", "acted": None, "claimant": [None], "leader": [0]}
 
     def close(self):
         for server in self.servers:
@@ -241,12 +250,6 @@ def fleet(m, states, more=""):
     m.serve()
     m.until_all("running")
     return servers
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def ask(port, path="/api/ps", timeout=PATIENCE):

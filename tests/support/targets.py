@@ -21,12 +21,12 @@ import email.policy
 import http.server
 import json
 import re
-import socket
 import ssl
 import subprocess
 import threading
 import time
 
+from ports import free_port
 from waiting import be_slow
 
 
@@ -275,9 +275,3 @@ class Mail:
         if self.controller:
             self.controller.stop()
         self.controller = None
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]

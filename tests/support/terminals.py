@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """whirr in a terminal of its own: tmux, with real keys, mouse and captures."""
+import contextlib
 import os
 import pathlib
 import re
@@ -21,7 +22,7 @@ class Terminal:
         command = " ".join(f"{name}='{value}'" for name, value in environment(**wanted).items())
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height),
                   f"sh -c 'stty -a > {folder}/before; env -i {self.quote(command)} {WHIRR} {args}; echo status $? > {self.log}; "
-                  f"stty -a > {folder}/after; echo AFTER; exec sleep 60'")
+                  f"stty -a > {folder}/after; echo AFTER; exec sleep 600'")
         self.folder = folder
 
     @staticmethod
@@ -49,8 +50,9 @@ class Terminal:
         shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
 
         def whirr():
-            children = pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-            return next((int(child) for child in children if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR)), None)
+            with contextlib.suppress(OSError):  # one of them has just ended
+                children = pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+                return next((int(child) for child in children if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR)), None)
 
         return eventually(whirr, explain="whirr is not running")
 

@@ -3,18 +3,12 @@
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import urllib.parse
 import urllib.request
 
+from ports import free_port
 from waiting import eventually
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Database:

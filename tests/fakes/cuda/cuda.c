@@ -3,10 +3,12 @@
  * See README.md. Rejects what the real one rejects: a call in the wrong state is CUDA_ERROR_INVALID_VALUE.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,17 +83,30 @@ static void show_to_nvml(void)
         fclose(from);
 }
 
+/* Whoever shows the machine holds the file "lock": nobody writes over it what he has read before. */
+static int take_turn(void)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/lock", folder());
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        flock(fd, LOCK_EX);
+    return fd;
+}
+
 static void write_state(int pid, int state)
 {
     char path[512], fresh[600];
+    int turn = take_turn();
     snprintf(path, sizeof path, "%s/%d.state", folder(), pid);
     FILE *f = begin_file(path, fresh);
-    if (!f)
-        return;
-    fprintf(f, "%d\n", state);
-    fclose(f);
-    rename(fresh, path);
-    show_to_nvml();
+    if (f) {
+        fprintf(f, "%d\n", state);
+        fclose(f);
+        rename(fresh, path);
+        show_to_nvml();
+    }
+    close(turn);
 }
 
 /* So long, or without a time until the file "hold" is gone: for tests that must see it hanging, however slow they are. */
