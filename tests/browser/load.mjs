@@ -49,6 +49,25 @@ export function feed(page, samples, seconds = 1) {
   }, [samples, seconds]);
 }
 
+/** What a sample touches in which the utilization of one GPU is another: cells of the heat map by index, and their attributes. */
+export async function touched(page, index) {
+  await page.route("**/api/gpu/metrics", (route) => route.abort()); // its figures are others
+  const change = await page.evaluate(async (index) => {
+    const summary = await (await fetch("/api/gpu/summary")).json();
+    const next = async () => { window.feed(summary, 1); window.drawNow(); await new Promise((done) => setTimeout(done)); };
+    for (const g of summary.gpus) g.utilization_percent = 12;
+    await next();
+    const seen = [], watch = new MutationObserver((records) => seen.push(...records)), cells = [...document.querySelectorAll(".cell")];
+    watch.observe(document.querySelector(".heat"), { attributes: true, childList: true, characterData: true, subtree: true });
+    summary.gpus[index].utilization_percent = 87;
+    await next();
+    watch.disconnect();
+    return { cells: [...new Set(seen.map((r) => cells.findIndex((c) => c.contains(r.target))))], attributes: [...new Set(seen.map((r) => r.attributeName).filter(Boolean))], text: cells[index].innerText };
+  }, index);
+  await page.unroute("**/api/gpu/metrics");
+  return change;
+}
+
 /** What the page holds after everything that can go has gone. */
 export async function held(page) {
   const cdp = await page.context().newCDPSession(page);

@@ -2,7 +2,7 @@
 // Much at once, and for long: bench/dashboard.mjs measures the same things against their limits on a calm machine.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { drawYear, fakeFeed, feed, held } from "./load.mjs";
+import { drawYear, fakeFeed, feed, held, touched } from "./load.mjs";
 import { Daemon, missing, openBrowser } from "./support.mjs";
 
 let browser, daemon;
@@ -25,6 +25,10 @@ test("64 GPUs for an hour: samples are drawn, and nothing grows", { skip: missin
   const page = await open("sim:gpus=64,scenario=training,fault=lost@5", false, fakeFeed);
   await page.goto(daemon.url);
   await page.waitForFunction(() => document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"));
+  // Only what is another is touched: a figure and its color.
+  const change = await touched(page, 7);
+  assert.match(change.text, /^7\s+87%$/);
+  assert.deepEqual({ ...change, text: "" }, { cells: [7], attributes: ["class"], text: "" });
   await feed(page, 60, 10);
   const early = await held(page);
   await feed(page, 240, 12.5);

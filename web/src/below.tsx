@@ -15,16 +15,19 @@ import type { State } from "./store";
 import { Timeline } from "./timeline";
 import type { Gpu } from "./types";
 
-/** Not drawn with every sample: only when what it looks at is another thing, and every 10 seconds. */
-function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, ...looksAt: (keyof State)[]) {
+/** Not drawn with every sample: only when what it looks at is another thing. */
+function when<P extends { s: State }>(part: (props: P) => ComponentChildren, looksAt: (keyof State)[], tick = (_: State) => 0) {
   const steady = ["s", "gpus"]; // GPUs change with every sample
   return memo(part as FunctionComponent<P>, (a, b) => Object.keys(b).every((k) => steady.includes(k) || a[k as keyof P] === b[k as keyof P]) &&
-    looksAt.every((k) => a.s[k] === b.s[k]) && Math.floor((a.s.sampleAt ?? 0) / 10e3) === Math.floor((b.s.sampleAt ?? 0) / 10e3)) as FunctionComponent<P>;
+    looksAt.every((k) => a.s[k] === b.s[k]) && tick(a.s) === tick(b.s)) as FunctionComponent<P>;
 }
 
+/** What shows how much time has passed is drawn every 10 seconds as well. */
+const slowly = <P extends { s: State }>(part: (props: P) => ComponentChildren, ...looksAt: (keyof State)[]) => when(part, looksAt, (s) => Math.floor((s.sampleAt ?? 0) / 10e3));
+
 const Past = slowly(Timeline, "place", "link", "history"), Lives = slowly(Lifelines, "place", "link", "history"), Plots = slowly(Charts, "place", "link", "history");
-const Alerts = slowly(AlertsPanel, "alerts", "notifiers"), Health = slowly(HealthPanel, "health", "place", "past"), Guard = slowly(GuardPanel, "workers");
-const Capacity = slowly(CapacityPanel, "link"), Energy = slowly(EnergyPanel, "place", "link", "history");
+const Alerts = when(AlertsPanel, ["alerts", "notifiers"]), Health = when(HealthPanel, ["health", "place", "past"]), Guard = slowly(GuardPanel, "workers");
+const Capacity = slowly(CapacityPanel, "link"), Energy = slowly(EnergyPanel, "place", "link", "history"), Settings = memo(SettingsPanel);
 
 export function Below({ s, gpus, span, setSpan, picked, pick }: { s: State; gpus: Gpu[]; span: number; setSpan: (n: number) => void; picked: number | null; pick: (i: number | null) => void }) {
   const then = s.place.at != null;
@@ -40,7 +43,7 @@ export function Below({ s, gpus, span, setSpan, picked, pick }: { s: State; gpus
         <Guard s={s} />
         <Capacity s={s} />
         <Energy s={s} span={span} />
-        <SettingsPanel />
+        <Settings />
       </div>}
     </>
   );

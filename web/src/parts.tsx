@@ -14,8 +14,10 @@ export function Mark({ level, label }: { level: Level; label?: string }) {
   return <span class={`mark ${level}`} role="img" aria-label={label ?? NAMES[level]} title={label ?? NAMES[level]}>{SHAPES[level]}</span>;
 }
 
+/* Called, not mounted: there are hundreds of them, and a component each would cost as much as what it draws. */
+
 /** A value, or "–" with the reason on hover and focus. */
-export function Value({ of, text, reason }: { of: Num; text: string; reason?: string }) {
+export function value(of: Num, text: string, reason?: string) {
   if (of != null) return <span class="num">{text}</span>;
   const why = absence(reason);
   return <span class="absent" tabIndex={0} role="note" title={why} aria-label={`no value: ${why}`}>{DASH}</span>;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is on the GPUs: a table to sort, filter and group; cards on a phone.
 import { memo } from "./memo";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { DASH, duration, memory, percent, watts } from "./format";
 import { filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./model";
-import { Scroll, Section, Value } from "./parts";
+import { Scroll, Section, value } from "./parts";
 import type { Gpu, Life } from "./types";
 
 const COLUMNS: { key: SortKey; name: string; number?: boolean }[] = [
@@ -12,8 +12,13 @@ const COLUMNS: { key: SortKey; name: string; number?: boolean }[] = [
   { key: "memory_mb", name: "VRAM", number: true }, { key: "utilization_percent", name: "Util", number: true }, { key: "power_watts", name: "Power", number: true },
 ];
 const MOST = 200;
+const sameMinute = (a: number, b: number) => Math.floor(a / 60e3) === Math.floor(b / 60e3);
 
-function Line({ r, now, life }: { r: Row; now: number; life?: Life }) {
+/** What a line shows of a process; reasons for what is absent are compared apart. */
+const SHOWN = ["gpu", "pid", "name", "model", "container", "command", "user", "type", "memory_mb", "utilization_percent", "power_watts", "started_at"] as const;
+const sameRow = (a: Row, b: Row) => SHOWN.every((k) => a[k] === b[k]) && SHOWN.every((k) => a.absent?.[k] === b.absent?.[k]);
+
+const Line = memo(function Line({ r, now, life }: { r: Row; now: number; life?: Life }) {
   const age = r.started_at ? (now - Date.parse(r.started_at)) / 1000 : null;
   const seen = life ? (Date.parse(life.last_seen) - Date.parse(life.first_seen)) / 1000 : 0;
   const idle = seen >= 1800 && (life?.utilization_mean_percent ?? 1) < 0.5 && (r.memory_mb ?? 0) >= 512 && r.type !== "graphics";
@@ -27,13 +32,13 @@ function Line({ r, now, life }: { r: Row; now: number; life?: Life }) {
       </td>
       <td data-name="User">{r.user ?? DASH}</td>
       <td class="n" data-name="PID">{r.pid}</td>
-      <td class="n" data-name="VRAM"><Value of={r.memory_mb} text={memory(r.memory_mb)} reason={r.absent?.memory_mb} /></td>
-      <td class="n" data-name="Util"><Value of={r.utilization_percent} text={percent(r.utilization_percent)} reason={r.absent?.utilization_percent} /></td>
-      <td class="n" data-name="Power"><Value of={r.power_watts} text={watts(r.power_watts)} reason={r.absent?.power_watts ?? (r.absent ? undefined : "not stored")} /></td>
+      <td class="n" data-name="VRAM">{value(r.memory_mb, memory(r.memory_mb), r.absent?.memory_mb)}</td>
+      <td class="n" data-name="Util">{value(r.utilization_percent, percent(r.utilization_percent), r.absent?.utilization_percent)}</td>
+      <td class="n" data-name="Power">{value(r.power_watts, watts(r.power_watts), r.absent?.power_watts ?? (r.absent ? undefined : "not stored"))}</td>
       <td class="n" data-name="Age">{age == null ? DASH : duration(age)}</td>
     </tr>
   );
-}
+}, (a, b) => sameRow(a.r, b.r) && a.life === b.life && sameMinute(a.now, b.now));
 
 function List({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; picked: number | null; pick: (i: number | null) => void; now: number }) {
   const [key, setKey] = useState<SortKey>("memory_mb");
@@ -45,6 +50,7 @@ function List({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; 
   const sort = (k: SortKey, number?: boolean) => { setDown(k === key ? !down : !!number && k !== "gpu"); setKey(k); };
   const hidden = gpus.reduce((n, g) => n + g.processes_hidden, 0), left = gpus.reduce((n, g) => n + g.processes_left_out, 0);
   const groups = group ? grouped(list, group) : null;
+  const lived = useMemo(() => new Map(lives.map((l) => [`${l.gpu_index}-${l.pid}`, l])), [lives]);
   return (
     <Section id="processes" title={`${list.length} process${list.length === 1 ? "" : "es"}${picked == null ? "" : ` on GPU ${picked}`}`} side={
       <div class="controls">
@@ -70,7 +76,7 @@ function List({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; 
             ))}
             <th scope="col" class="n">Age</th>
           </tr></thead>
-          <tbody>{list.slice(0, MOST).map((r) => <Line key={`${r.gpu}-${r.pid}`} r={r} now={now} life={lives.find((l) => l.pid === r.pid && l.gpu_index === r.gpu)} />)}</tbody>
+          <tbody>{list.slice(0, MOST).map((r) => <Line key={`${r.gpu}-${r.pid}`} r={r} now={now} life={lived.get(`${r.gpu}-${r.pid}`)} />)}</tbody>
         </table></Scroll>
       )}
       {list.length > MOST && !groups && <p class="dim">{list.length - MOST} more; the filter finds them.</p>}
@@ -80,5 +86,5 @@ function List({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; 
 }
 
 /** Samples bring no processes: the table is drawn again when the list is another one, and once a minute for the ages. */
-export const Processes = memo(List, (a, b) => a.picked === b.picked && a.lives === b.lives && Math.floor(a.now / 60e3) === Math.floor(b.now / 60e3) &&
+export const Processes = memo(List, (a, b) => a.picked === b.picked && a.lives === b.lives && sameMinute(a.now, b.now) &&
   a.gpus.length === b.gpus.length && a.gpus.every((g, i) => g.processes === b.gpus[i]!.processes));

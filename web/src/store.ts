@@ -70,7 +70,11 @@ const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
 const quiet = async (work: Promise<unknown>) => { try { await work; } catch { /* the next one may work; its age shows */ } };
 
 /** A GPU that cannot be read has no list of processes. */
-const whole = (g: Gpu): Gpu => ({ ...g, processes: g.processes ?? [], absent: g.absent ?? {} });
+function whole(g: Gpu): Gpu {
+  g.processes ??= [];
+  g.absent ??= {};
+  return g;
+}
 const known = (m: Metrics): Partial<State> => ({ gpus: m.gpus.map(whole), host: m.host, sources: m.source_status, sampleAt: Date.parse(m.timestamp), receivedAt: Date.now(), error: null });
 
 /* The socket brings the figures of every sample. The answer with its evidence is asked for beside that, and the processes: with every

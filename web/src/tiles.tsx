@@ -4,7 +4,7 @@ import { type Dispatch, type StateUpdater, useCallback, useMemo, useState } from
 import { absence, celsius, DASH, duration, memory, memoryOf, percent, shortName, wattsOf } from "./format";
 import { memo } from "./memo";
 import { gpuLevel, type Level, slowedBy, sparkline, throttling } from "./model";
-import { Bar, Mark, Section, Value } from "./parts";
+import { Bar, Mark, Section, value } from "./parts";
 import type { Forecast, Gpu, HealthVerdict, History, Series, Usual, Why } from "./types";
 
 const LEVELS: Record<Level, number> = { bad: 0, warn: 1, good: 2, idle: 3 };
@@ -72,13 +72,13 @@ export function Tile({ g, health, series, from, to, soon, usual, picked, pick, m
       </header>
       <p class="doing" title={activity(g)}>{g.error_message ?? activity(g)}</p>
       <dl>
-        <div><dt>Util</dt><dd><Value of={g.utilization_percent} text={percent(g.utilization_percent)} reason={g.absent.utilization_percent} /></dd><dd class="gauge"><Bar value={g.utilization_percent} limit={100} label="Utilization" /></dd></div>
-        <div><dt>VRAM</dt><dd><Value of={g.memory_used_mb} text={memoryOf(g.memory_used_mb, g.memory_total_mb)} reason={g.absent.memory_used_mb} /></dd>
+        <div><dt>Util</dt><dd>{value(g.utilization_percent, percent(g.utilization_percent), g.absent.utilization_percent)}</dd><dd class="gauge"><Bar value={g.utilization_percent} limit={100} label="Utilization" /></dd></div>
+        <div><dt>VRAM</dt><dd>{value(g.memory_used_mb, memoryOf(g.memory_used_mb, g.memory_total_mb), g.absent.memory_used_mb)}</dd>
           <dd class="gauge"><Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label={full ? `VRAM used, ${full}; hatched: in an hour` : "VRAM used"} soon={grows && g.memory_used_mb != null ? g.memory_used_mb + 60 * grows : null} /></dd></div>
-        <div><dt>Temp</dt><dd><Value of={t} text={limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`} reason={g.absent.temperature_celsius} /></dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label={`Temperature against its limit${bandText}`} usual={band} /></dd></div>
-        <div><dt>Power</dt><dd><Value of={g.power_watts} text={wattsOf(g.power_watts, g.power_limit_watts)} reason={g.absent.power_watts} /></dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
-        <div class="notes"><dt>Fan</dt><dd><Value of={g.fan_percent ?? g.fan_rpm} text={fanText(g)} reason={g.absent.fan_percent} /></dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
-        <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : slowedBy(g) && g.state === "ok" ? "none" : <Value of={null} text="" reason={g.absent.throttle_reasons ?? (then ? "not stored" : g.state)} />}</dd></div>
+        <div><dt>Temp</dt><dd>{value(t, limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`, g.absent.temperature_celsius)}</dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label={`Temperature against its limit${bandText}`} usual={band} /></dd></div>
+        <div><dt>Power</dt><dd>{value(g.power_watts, wattsOf(g.power_watts, g.power_limit_watts), g.absent.power_watts)}</dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
+        <div class="notes"><dt>Fan</dt><dd>{value(g.fan_percent ?? g.fan_rpm, fanText(g), g.absent.fan_percent)}</dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
+        <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : slowedBy(g) && g.state === "ok" ? "none" : value(null, "", g.absent.throttle_reasons ?? (then ? "not stored" : g.state))}</dd></div>
       </dl>
       {usual?.too_hot && band && <p class="lv warn">Hotter than usual: {Math.round(band[0])} to {celsius(band[1])} at this power.</p>}
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
@@ -95,18 +95,18 @@ const HEAT = {
   power_watts: { name: "Power", text: (v: number | null | undefined) => (v == null ? DASH : `${Math.round(v)} W`), share: (g: Gpu) => (g.power_watts ?? 0) / (g.power_limit_watts || 1) },
 };
 
-/** One of many: drawn again only when what it says changes. */
-const Cell = memo(function Cell({ index, step, level, text, title, picked, toggle }: {
-  index: number; step: number; level: Level; text: string; title: string; picked: boolean; toggle: (i: number) => void;
+/** One of many: drawn again only when what it says changes. Its title has nothing that changes with a sample. */
+const Cell = memo(function Cell({ index, step, level, text, word, title, picked, toggle }: {
+  index: number; step: number; level: Level; text: string; word: boolean; title: string; picked: boolean; toggle: (i: number) => void;
 }) {
   return (
     <button type="button" class={`cell ${step < 0 ? "none" : `h${step}`} ${level}`} aria-pressed={picked} onClick={() => toggle(index)} title={title}>
-      <span>{level === "bad" || level === "warn" ? <Mark level={level} /> : null} {index}</span><b>{text}</b>
+      <span>{level === "bad" || level === "warn" ? <Mark level={level} /> : null} {index}</span><b class={word ? "word" : undefined}>{text}</b>
     </button>
   );
 });
 
-function HeatMap({ gpus, of, picked, toggle }: { gpus: Gpu[]; of: (g: Gpu) => HealthVerdict | undefined; picked: number | null; toggle: (i: number) => void }) {
+function HeatMap({ gpus, levels, picked, toggle }: { gpus: Gpu[]; levels: Map<Gpu, Level>; picked: number | null; toggle: (i: number) => void }) {
   const [metric, setMetric] = useState<keyof typeof HEAT>("utilization_percent");
   const heat = HEAT[metric];
   return (
@@ -116,9 +116,9 @@ function HeatMap({ gpus, of, picked, toggle }: { gpus: Gpu[]; of: (g: Gpu) => He
       </select></label>
       <div class="heat" role="group" aria-label={`${heat.name} of all GPUs`}>
         {gpus.map((g) => {
-          const known = g[metric] != null;
-          return <Cell key={g.index} index={g.index} level={gpuLevel(g, of(g))} step={known ? Math.max(0, Math.min(9, Math.floor(heat.share(g) * 10))) : -1} picked={picked === g.index} toggle={toggle}
-            text={g.state === "ok" ? heat.text(g[metric]) : g.state} title={`GPU ${g.index} ${g.name ?? ""}: ${known ? heat.text(g[metric]) : absence(g.absent[metric])}`} />;
+          const known = g[metric] != null, name = `GPU ${g.index} ${g.name ?? ""}`;
+          return <Cell key={g.index} index={g.index} level={levels.get(g)!} step={known ? Math.max(0, Math.min(9, Math.floor(heat.share(g) * 10))) : -1} picked={picked === g.index} toggle={toggle}
+            text={g.state === "ok" ? heat.text(g[metric]) : g.state} word={g.state !== "ok"} title={known ? name : `${name}: ${absence(g.absent[metric])}`} />;
         })}
       </div>
     </>
@@ -132,20 +132,19 @@ export function Gpus({ gpus, why, health, hour, forecast, picked, pick, then }: 
   const dense = gpus.length >= 16;
   const verdicts = useMemo(() => new Map(health.map((h) => [h.gpu_index, h])), [health]);
   const of = (g: Gpu) => verdicts.get(g.index);
+  const levels = useMemo(() => new Map(gpus.map((g) => [g, gpuLevel(g, verdicts.get(g.index))])), [gpus, verdicts]);
   const from = hour ? Date.parse(hour.since) / 1000 : 0, to = hour ? Date.parse(hour.until) / 1000 : 1;
-  let shown = gpus;
-  if (worst || dense) {
-    const rank = new Map(gpus.map((g) => [g, LEVELS[gpuLevel(g, of(g))]]));
-    shown = [...gpus].sort((a, b) => rank.get(a)! - rank.get(b)! || (b.utilization_percent ?? -1) - (a.utilization_percent ?? -1));
-    if (dense) shown = shown.filter((g, i) => g.index === picked || (i < 8 && rank.get(g)! < 2));
-  }
-  if (dense && picked != null) shown = [...shown].sort((a, b) => Number(b.index === picked) - Number(a.index === picked));
+  const rank = (g: Gpu) => LEVELS[levels.get(g)!];
+  const worstFirst = (list: Gpu[]) => [...list].sort((a, b) => rank(a) - rank(b) || (b.utilization_percent ?? -1) - (a.utilization_percent ?? -1));
+  let shown = worst && !dense ? worstFirst(gpus) : gpus;
+  if (dense) // the one that was picked, then those that need attention
+    shown = [...gpus.filter((g) => g.index === picked), ...worstFirst(gpus.filter((g) => rank(g) < 2)).slice(0, 8).filter((g) => g.index !== picked)];
   const toggle = useCallback((i: number) => pick((before) => (before === i ? null : i)), [pick]);
   if (!gpus.length) return null;
   return (
     <Section id="gpus" title={gpus.length === 1 ? "GPU" : `${gpus.length} GPUs`}
       side={gpus.length > 1 && !dense ? <label class="control"><input type="checkbox" checked={worst} onChange={(e) => setWorst(e.currentTarget.checked)} /> Worst first</label> : null}>
-      {dense && <HeatMap gpus={gpus} of={of} picked={picked} toggle={toggle} />}
+      {dense && <HeatMap gpus={gpus} levels={levels} picked={picked} toggle={toggle} />}
       <div class="tiles">
         {shown.map((g) => (
           <Tile key={g.index} g={g} health={of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
