@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 static const char *env_or(const char *name, const char *fallback)
 {
@@ -35,6 +36,21 @@ int library_symbols(void *library, const struct library_symbol *symbols, size_t 
         memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C does not turn void * into a function */
     }
     return 0;
+}
+
+int env_handed_over(const char *name)
+{
+    enum { FIRST = 3 };
+    const char *names = getenv("LISTEN_FDNAMES");
+    int64_t pid, count;
+    if (!names || !str_to_i64(str_from(env_or("LISTEN_PID", "")), &pid) || pid != getpid() ||
+        !str_to_i64(str_from(env_or("LISTEN_FDS", "")), &count))
+        return -1;
+    struct str rest = str_from(names), one;
+    for (int fd = FIRST; fd < FIRST + count && str_cut(&rest, ':', &one); fd++)
+        if (str_is(one, name))
+            return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
+    return -1;
 }
 
 static void *load_library(const struct env *env, const char *name, struct error *err)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -27,7 +28,6 @@ enum {
 struct kernel_log {
     const struct env *env;
     enum kernel_log_state state;
-    char where[PATH_SIZE];
     int fd;
     bool device; /* one record a read */
     struct wall booted;
@@ -60,27 +60,48 @@ static struct wall boot_time(const struct env *env)
 }
 
 /* Some kernels let the device be opened by everybody and refuse the first read. */
-static int try_place(struct kernel_log *log, const char *place)
+static int try_descriptor(struct kernel_log *log, int *fd)
 {
-    char path[PATH_SIZE];
     struct stat st;
-    int rc = env_path(log->env, path, "%s", place);
-    if (rc < 0)
-        return rc;
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (*fd < 0 || fstat(*fd, &st) < 0)
         return -errno;
     bool device = S_ISCHR(st.st_mode);
     if (!device && !S_ISREG(st.st_mode))
         return -ENODEV;
-    if (device && read(fd, log->buffer, CHUNK) < 0 && errno != EAGAIN && errno != EPIPE)
+    if (device && read(*fd, log->buffer, CHUNK) < 0 && errno != EAGAIN && errno != EPIPE)
         return -errno;
     off_t from = device || st.st_size <= TAIL_MAX ? 0 : st.st_size - TAIL_MAX;
-    lseek(fd, from, SEEK_SET); /* of the device: the oldest record that is left */
+    lseek(*fd, from, SEEK_SET); /* of the device: the oldest record that is left */
     log->device = device;
-    log->fd = fd;
-    fd = -1;
+    log->fd = *fd;
+    *fd = -1;
     return 0;
+}
+
+static int try_place(struct kernel_log *log, const char *place)
+{
+    char path[PATH_SIZE];
+    int rc = env_path(log->env, path, "%s", place);
+    if (rc < 0)
+        return rc;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    return try_descriptor(log, &fd);
+}
+
+/* The unit has systemd open the device, so that the daemon itself needs no right to: with OpenFile=, and before systemd 253 as
+ * its standard input. */
+static int try_handed_over(struct kernel_log *log)
+{
+    struct stat st;
+    int given = env_handed_over("kernel-log");
+    if (given < 0 && fstat(STDIN_FILENO, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 11))
+        given = STDIN_FILENO;
+    if (given < 0 || env_is_recorded(log->env))
+        return -ENOENT;
+    AUTO_CLOSE int fd = fcntl(given, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    return try_descriptor(log, &fd);
 }
 
 struct kernel_log *kernel_log_open(const struct env *env)
@@ -92,16 +113,14 @@ struct kernel_log *kernel_log_open(const struct env *env)
     log->fd = -1;
     log->state = KERNEL_LOG_ABSENT;
     log->booted = boot_time(env);
-    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+    if (try_handed_over(log) == 0)
+        log->state = KERNEL_LOG_READ;
+    for (size_t i = 0; i < ARRAY_LEN(places) && log->state != KERNEL_LOG_READ; i++) {
         int rc = try_place(log, places[i]);
         if (rc == 0)
             log->state = KERNEL_LOG_READ;
         else if (rc == -EPERM || rc == -EACCES)
             log->state = KERNEL_LOG_DENIED;
-        if (rc == 0 || (log->state == KERNEL_LOG_DENIED && !log->where[0]))
-            str_copy(log->where, sizeof log->where, str_from(places[i]));
-        if (rc == 0)
-            break;
     }
     return log;
 }

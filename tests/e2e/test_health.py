@@ -2,6 +2,7 @@
 """whirr health, without a daemon: one look at the cards and at the kernel's log."""
 import json
 import os
+import subprocess
 import time
 
 import pytest
@@ -106,6 +107,28 @@ def test_a_kernel_log_that_may_not_be_read_says_what_to_do(nvml, machine):
     (machine / "dev/kmsg").chmod(0)
     body = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json", through=NO_OVERRIDE))
     assert body["kernel_log"]["state"] == "denied" and "CAP_SYSLOG" in body["kernel_log"]["message"]
+
+
+def test_a_kernel_log_that_the_service_manager_opened_is_read(nvml, tmp_path):
+    """OpenFile= of the unit: a descriptor with a name, for the process of that number."""
+    log = tmp_path / "log"
+    log.write_text(record(1, XID.format(code=48)))
+    opened = 'exec 3<"$0"; LISTEN_PID=$(($$ + WRONG)) LISTEN_FDS=1 LISTEN_FDNAMES=kernel-log exec "$@"'
+    body = answer(nvml(CARDS, "health", "--json", through=["sh", "-c", opened, str(log)], WRONG="0"))
+    assert body["kernel_log"]["state"] == "read" and body["gpus"][1]["findings"][0]["xid"] == 48
+    body = answer(nvml(CARDS, "health", "--json", through=["sh", "-c", opened, str(log)], WRONG="1"))  # opened for somebody else
+    assert body["gpus"][1]["findings"] == []
+
+
+def test_a_kernel_log_as_standard_input_is_read_without_the_right_to_open_it(nvml):
+    """What the drop-in for systemd before 253 relies on."""
+    without = ["setpriv", "--bounding-set=-syslog,-sys_admin"]
+    if subprocess.run([*without, "true"], capture_output=True).returncode or not os.access("/dev/kmsg", os.R_OK):
+        pytest.skip("no capabilities to give up, or no kernel log")
+    if answer(nvml(CARDS, "health", "--json", through=without))["kernel_log"]["state"] != "denied":
+        pytest.skip("everybody may read the kernel log here")
+    given = ["sh", "-c", 'exec "$@" </dev/kmsg', "sh", *without]
+    assert answer(nvml(CARDS, "health", "--json", through=given))["kernel_log"]["state"] == "read"
 
 
 def test_simulated_cards_have_nothing_to_do_with_this_machines_log(sim):
