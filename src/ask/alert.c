@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 
-enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 5000 };
+enum { ANSWER_MAX = 64 << 20 };
 
 json_t *alert_ask(struct cli *cli, const char *method, const char *path, const char *body, struct error *err)
 {
@@ -23,7 +23,7 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
     bool acts = strcmp(method, "GET") != 0;
     int result = acts ? act_open(cli, &client, err) : ask_open(cli, &client, err);
     if (result == 0)
-        result = client_request(client, method, path, body, &answer, ANSWER_WITHIN_MS, err);
+        result = client_request(client, method, path, body, &answer, CLIENT_WITHIN_MS, err);
     if (result >= 400) {
         char text[400];
         client_error_text(buf_view(&answer), text, sizeof text);

@@ -22,7 +22,7 @@
 #include "net/http_message.h"
 #include "source/replay/reader.h"
 
-enum { INPUT_MAX = 256 * 1024, ANSWER_MAX = 64 << 20, SNAPSHOT_TIMEOUT_MS = 1500, PIECE_TIMEOUT_MS = 60000 };
+enum { INPUT_MAX = 256 * 1024, ANSWER_MAX = 64 << 20, PIECE_TIMEOUT_MS = 60000 };
 
 struct client {
     int fd;
@@ -455,7 +455,7 @@ int client_snapshot(struct client *c, unsigned groups, int64_t max_age_ms, const
     char target[96], name[160];
     snprintf(target, sizeof target, "/api/snapshot?groups=%u&max_age_ms=%lld", groups, (long long)max_age_ms);
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
-    int status = client_request(c, "GET", target, NULL, &answer, SNAPSHOT_TIMEOUT_MS, err);
+    int status = client_request(c, "GET", target, NULL, &answer, CLIENT_WITHIN_MS, err);
     if (status < 0)
         return status;
     if (status == 503)

@@ -13,6 +13,9 @@
 #include "base/error.h"
 #include "model/snapshot.h"
 
+/* How long a daemon that is there is waited for: on a busy host it may be its turn only after seconds. */
+enum { CLIENT_WITHIN_MS = 8000 };
+
 struct client;
 
 /* `configured` is server.socket. -ENOENT: no daemon is running. */

@@ -19,7 +19,7 @@
 #include "format/json/json.h"
 
 /* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
-enum { ANSWER_WITHIN_MS = 8000, DAEMON_WITHIN_MS = 1500, MAX_AGE_MS = 5000 };
+enum { ANSWER_WITHIN_MS = 8000, MAX_AGE_MS = 5000 };
 
 struct session {
     struct cli *cli;
@@ -174,7 +174,7 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
 struct why *session_why(struct session *s, const struct snapshot *snapshot)
 {
     AUTO_BUF struct buf answer = BUF(16 << 20);
-    if (!s->client || client_request(s->client, "GET", "/api/why", NULL, &answer, DAEMON_WITHIN_MS, NULL) != 200)
+    if (!s->client || client_request(s->client, "GET", "/api/why", NULL, &answer, CLIENT_WITHIN_MS, NULL) != 200)
         return NULL;
     json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
     struct why *why = why_from_json(json, snapshot);
@@ -184,7 +184,7 @@ struct why *session_why(struct session *s, const struct snapshot *snapshot)
 
 int session_get(struct session *s, const char *target, struct buf *answer)
 {
-    return s->client ? client_request(s->client, "GET", target, NULL, answer, DAEMON_WITHIN_MS, NULL) : -ENOTCONN;
+    return s->client ? client_request(s->client, "GET", target, NULL, answer, CLIENT_WITHIN_MS, NULL) : -ENOTCONN;
 }
 
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)

@@ -13,7 +13,7 @@
 #include "base/words.h"
 #include "cli/show.h"
 
-enum { DEFAULT_MS = 5 * 60 * 1000, ANSWER_WITHIN_MS = 5000 };
+enum { DEFAULT_MS = 5 * 60 * 1000 };
 
 /* What nobody holds need not be released: a script may go on. */
 static int nobody(const struct cli *cli, const struct error *err)
@@ -53,7 +53,7 @@ static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
     const char *place = client_place(client);
     AUTO_BUF struct buf answer = BUF(65536);
     snprintf(body, sizeof body, "{\"for_seconds\": %.3f}", (double)for_ms / 1000);
-    int result = client_request(client, "POST", "/api/source/release", body, &answer, ANSWER_WITHIN_MS, &err);
+    int result = client_request(client, "POST", "/api/source/release", body, &answer, CLIENT_WITHIN_MS, &err);
     if (result < 0)
         return cli_fail("%s", err.text);
     if (result >= 400) {

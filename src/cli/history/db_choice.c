@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "cli/history/db.h"
 
-enum { HEALTH_WITHIN_MS = 3000 };
-
 static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
 {
     struct client *client = NULL;
@@ -21,7 +19,7 @@ static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
         (to_act ? client_open_to_act(socket, &client, &err) : client_open(socket, &client, &err)) < 0)
         return;
     AUTO_BUF struct buf answer = BUF(1 << 20);
-    int code = client_request(client, "GET", "/api/health", NULL, &answer, HEALTH_WITHIN_MS, &err);
+    int code = client_request(client, "GET", "/api/health", NULL, &answer, CLIENT_WITHIN_MS, &err);
     str_copy(c->daemon, sizeof c->daemon, str_from(client_place(client)));
     client_close(client);
     json_t *doc = code > 0 ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;

@@ -16,8 +16,6 @@
 #include "cli/show.h"
 #include "format/table/table.h"
 
-enum { ANSWER_WITHIN_MS = 3000 };
-
 /* ---- list ---- */
 
 /* What a running daemon says of its notifiers; 0 and `running` false without one. */
@@ -29,7 +27,7 @@ static size_t ask_daemon(const struct config *config, struct notifier_stats *lis
     *running = false;
     if (client_open(config->server.socket, &client, &err) < 0)
         return 0;
-    *running = client_request(client, "GET", "/api/notifiers", NULL, &answer, ANSWER_WITHIN_MS, &err) == 200;
+    *running = client_request(client, "GET", "/api/notifiers", NULL, &answer, CLIENT_WITHIN_MS, &err) == 200;
     client_close(client);
     return *running ? notifiers_from_json(buf_view(&answer), list, NOTIFIERS_MAX) : 0;
 }

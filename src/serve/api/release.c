@@ -15,7 +15,7 @@
 #include "serve/http/core.h"
 #include "serve/http/http.h"
 
-enum { TIMEOUT_MS = 1500, DEFAULT_S = 300, MOST_S = 86400 };
+enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, MOST_S = 86400 };
 
 static void *run(void *argument)
 {
