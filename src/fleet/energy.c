@@ -12,13 +12,15 @@
 #include "fleet/fleet.h"
 #include "format/table/grid.h"
 
-enum { STEP_LEAST_S = 60, STEPS = 1000 };
+enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MOST = 1000 };
 #define JOULES_PER_KWH 3.6e6
 
-/* Processes have no counter: their power is added up in steps, few enough for a month of a large fleet. */
+/* Processes have no counter: their power is added up in steps of a minute; fewer in a long span, so that a month of a large fleet can be
+ * asked for, and more in a short one, of which a minute would be much. */
 static void write_question(const struct fleet_bill *bill, char *text, size_t size)
 {
-    int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), step_s = MAX_OF(span_s / STEPS, (int64_t)STEP_LEAST_S);
+    int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), least_s = MAX_OF(span_s / STEPS_LEAST, (int64_t)1);
+    int64_t step_s = MAX_OF(span_s / STEPS_MOST, MIN_OF(least_s, (int64_t)STEP_S));
     if (bill->by == FLEET_BY_NONE || bill->by == FLEET_BY_HOST)
         snprintf(text, size, "sum by (host) (increase(gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s]))", span_s);
     else

@@ -47,7 +47,7 @@ def nvml(start, tmp_path):
     def run(script, *args, **env):
         path = tmp_path / "script"
         path.write_text(script)
-        return start(*args, source="nvml", WHIRR_NVML_LIBRARY=str(library), WHIRR_FAKE_NVML=str(path), **env)
+        return start(*args, source="nvml", sampled="hang" not in script, WHIRR_NVML_LIBRARY=str(library), WHIRR_FAKE_NVML=str(path), **env)
 
     return run
 

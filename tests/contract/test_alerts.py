@@ -6,7 +6,7 @@ import signal
 
 import pytest
 import targets
-from conftest import Daemon, eventually
+from conftest import PATIENCE, Daemon, eventually
 
 # As people write it; only the port is another.
 AS_WRITTEN = """
@@ -84,8 +84,8 @@ def test_what_fires_is_told_by_the_api_metrics_command_and_history(house, node):
     metrics = d.get("/metrics").body.decode()
     assert re.search(r'^whirr_alert_firing\{alert="busy",severity="warning",gpu="0",host="[^"]+"\} 1$', metrics, re.M)
     assert "busy" in d.whirr("alert").stdout and json.loads(d.whirr("alert", "--json").stdout)["counts"]["firing"] >= 2
-    event = eventually(lambda: [e for e in d.json("/api/history/events")["events"] if e["kind"] == "alert"], explain=d.log)[0]
-    assert event["severity"] == "warning" and "busy fires" in event["text"]
+    event = eventually(lambda: [e for e in d.json("/api/history/events")["events"] if e["kind"] == "alert" and "busy fires" in e["text"]], explain=d.log)[0]
+    assert event["severity"] == "warning"
 
 
 @pytest.mark.slow
@@ -93,18 +93,21 @@ def test_clients_hear_of_alerts_behind_the_sample(house, node):
     house.configure('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\n')
     d = house.start("sim:gpus=1,scenario=bursty,speed=40")
     with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws?events=alert") as client:
-        client.wait("alert", 2, timeout=60)
+        client.wait("alert", 2)
         states = [e[1]["state"] for e in client.events if e[0] == "alert" and e[1]["alert"] == "busy"]
         assert all(a != b for a, b in zip(states, states[1:])), states
 
 
 def test_silences(house, ops):
-    house.configure(AS_WRITTEN.replace("9000", str(ops.port)).replace('for = "0s"', 'for = "1s"') + 'labels = { team = "ml" }\n')
+    text = AS_WRITTEN.replace("9000", str(ops.port)) + 'labels = { team = "ml" }\n'
+    house.configure(text.replace("> 10", "> 1000"))  # nothing fires before it is silenced
     d = house.start("sim:gpus=2,scenario=training,start=120")
     made = d.whirr("alert", "silence", "bus?", "gpu=1", "team=ML", "--for", "1h", "--comment", "new fans", "--json")
     assert made.returncode == 0, made.stderr
     silence = json.loads(made.stdout)["silence"]
     assert silence["matchers"] == {"alert": "bus?", "gpu": "1", "team": "ML"} and silence["comment"] == "new fans"
+    house.configure(text)
+    d.process.send_signal(signal.SIGHUP)
     eventually(lambda: len(of(d, "busy", "firing")) == 2, explain=d.log)
     assert {a["gpu_index"]: a["silenced"] for a in of(d, "busy")} == {0: False, 1: True}
     assert "new fans" in d.whirr("alert", "silence", "list").stdout and "silenced by s1" in d.whirr("alert").stdout
@@ -138,13 +141,13 @@ def test_a_restart_forgets_nothing_and_tells_nothing_twice(house, ops):
     house.configure(AS_WRITTEN.replace("9000", str(ops.port)))
     source = "sim:gpus=1,scenario=training,start=120"
     d = house.start(source)
-    eventually(ops.bodies, explain=d.log)
+    eventually(lambda: d.json("/api/notifiers")["notifiers"][0]["sent_total"] == 1, explain=d.log)  # told, and noted that it was
     d.whirr("alert", "silence", "alert=nothing", "--for", "1h")
     before = of(d, "busy")[0]
     for how in (signal.SIGTERM, signal.SIGKILL):
         eventually(lambda: "busy" in (house.folder / "whirr" / "alerts.json").read_text())
         d.process.send_signal(how)
-        d.process.wait(20)
+        d.process.wait(PATIENCE)
         d = house.start(source)
         after = eventually(lambda: of(d, "busy"), explain=d.log)[0]
         assert after["state"] == "firing" and after["started_at"] == before["started_at"] and after["fingerprint"] == before["fingerprint"]

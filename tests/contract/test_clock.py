@@ -27,7 +27,7 @@ class File:
         self.url = f"sqlite:{self.path}"
 
     def rows(self, query):
-        with contextlib.closing(sqlite3.connect(self.path, timeout=10)) as db:
+        with contextlib.closing(sqlite3.connect(self.path, timeout=90)) as db:
             found = db.execute(query).fetchall()
             db.commit()
             return found
@@ -85,7 +85,7 @@ def test_a_clock_that_leaps_and_is_set_right_deletes_and_loses_nothing(run, kept
         assert told["lost_total"] == 0, log
         side = "trusted" if not off or abs(error) < 60 else "ahead" if error > 3600 else "behind"
         if side != "trusted":
-            assert told["clock"] == side and abs(told["clock_offset_seconds"] - error) < 60, told
+            assert told["clock"] == side and abs(told["clock_offset_seconds"] - error) < time.time() - begin, told  # it began a minute ago
             assert ("ahead of what the history has seen" if error > 0 else "behind what the history has seen") in log, log
             assert told["clock_wait_seconds"] > 5 * 3600
         expected += told["written_total"] if not off else 0
@@ -108,10 +108,11 @@ def test_a_database_that_was_harmed_before_is_repaired_and_keeps_what_comes(run,
         kept.rows(f"INSERT INTO meta (key, value) VALUES ('horizon.{name}.0', '{ahead}')")
     kept.rows("DELETE FROM samples")
     kept.rows("DELETE FROM retention")
+    begin = time.time() - 1
     told, log = run(samples=8)
     assert "repaired, samples are kept again" in log and "23d" in log
     assert told["lost_total"] == 0 and told["clock"] == "trusted"
-    assert moments(kept, time.time() - 60, time.time() + 10) >= told["written_total"]
+    assert moments(kept, begin, time.time() + 10) >= told["written_total"]
     assert count(kept, f"SELECT COUNT(*) FROM meta WHERE key LIKE 'horizon%' AND CAST(value AS BIGINT) >= {ahead}") == 0
     _, log = run()
     assert "repaired" not in log

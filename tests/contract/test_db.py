@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from conftest import NO_OVERRIDE, WHIRR, Starter, environment, eventually, run_whirr
+from conftest import NO_OVERRIDE, PATIENCE, WHIRR, Starter, environment, eventually, run_whirr
 
 SERVER = os.environ.get("WHIRR_TEST_POSTGRES")
 
@@ -28,6 +28,7 @@ def kept(request, tmp_path_factory):
     d = starter("--interval", "0.1", "--store", url)
     d.kind, d.store_url = request.param, url
     d.wait_stored(30)
+    eventually(lambda: d.json("/api/history/events")["events"], explain=d.log)
     yield d
     starter.stop()
 
@@ -66,15 +67,17 @@ def test_export_is_everything(kept):
     lines = [json.loads(line) for line in good(db(kept, "export", "samples", "--format", "jsonl")).splitlines()]
     assert lines[0]["power_watts"] == float(rows[0]["power_watts"]) and len(lines) >= len(rows)
     assert set(lines[0]) == set(rows[0])
-    minutes = list(csv.DictReader(io.StringIO(good(db(kept, "export", "minutes")))))
-    assert minutes and float(minutes[0]["power_watts_min"]) <= float(minutes[0]["power_watts"]) <= float(minutes[0]["power_watts_max"])
-    assert list(csv.DictReader(io.StringIO(good(db(kept, "export", "hours")))))
-    host = list(csv.DictReader(io.StringIO(good(db(kept, "export", "host-samples")))))
+
+    def exported(table):
+        return list(csv.DictReader(io.StringIO(good(db(kept, "export", table)))))
+    minutes = eventually(lambda: exported("minutes"), explain=kept.log)  # summed up some time after the samples
+    assert float(minutes[0]["power_watts_min"]) <= float(minutes[0]["power_watts"]) <= float(minutes[0]["power_watts_max"])
+    eventually(lambda: exported("hours"), explain=kept.log)
+    host = exported("host-samples")
     assert len(host) >= 15 and float(host[0]["memory_total_mb"]) > 0
-    lives = [json.loads(line) for line in good(db(kept, "export", "processes", "--format", "jsonl")).splitlines()]
-    assert lives and lives[0]["host"] and lives[0]["energy_joules"] >= 0
-    events = list(csv.DictReader(io.StringIO(good(db(kept, "export", "events")))))
-    assert events[0]["kind"] == "daemon"
+    lives = eventually(lambda: [json.loads(line) for line in good(db(kept, "export", "processes", "--format", "jsonl")).splitlines()], explain=kept.log)
+    assert lives[0]["host"] and lives[0]["energy_joules"] >= 0
+    assert eventually(lambda: exported("events"), explain=kept.log)[0]["kind"] == "daemon"
 
 
 def test_an_exported_file_is_whole_or_not_there(kept, tmp_path):
@@ -94,7 +97,7 @@ def test_an_exported_file_is_whole_or_not_there(kept, tmp_path):
 def test_vacuum_gives_space_back_while_the_daemon_writes(kept):
     if kept.kind == "sqlite":
         file = kept.store_url[7:]
-        with sqlite3.connect(file, timeout=20) as connection:
+        with sqlite3.connect(file, timeout=PATIENCE) as connection:
             connection.execute("CREATE TABLE ballast AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 4000) SELECT n, zeroblob(1000) AS z FROM c")
             connection.execute("DROP TABLE ballast")
     told = json.loads(good(db(kept, "vacuum", "--json")))
@@ -129,7 +132,7 @@ def file(tmp_path):
 
 
 def run(folder, *args, **more):
-    return subprocess.run([WHIRR, "db", *args], env=environment(folder), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more)
+    return subprocess.run([WHIRR, "db", *args], env=environment(folder), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, **more)
 
 
 def test_an_older_file_is_told_and_migrated(file, tmp_path):

@@ -63,18 +63,21 @@ def test_a_leak_is_foreseen(start, tmp_path):
     assert "memory full in" in body["answer"] and "has been growing by" in body["answer"]
     assert body["store"]["cap_bytes"] > 0 and body["store"]["disk_free_bytes"] > 0
 
-    metrics = d.get("/metrics").body.decode()
-    assert re.search(r'^gpu_memory_full_seconds\{gpu="0",.*\} [\d.]+$', metrics, re.M), metrics[-2000:]
+    # Should the GPU be full by now, its server dies and leaks again: then the forecast comes again, too.
+    metrics = eventually(lambda: re.search(r'^gpu_memory_full_seconds\{gpu="0",.*\} [\d.]+$', m := d.get("/metrics").body.decode(), re.M) and m)
     assert "gpu_throttle_forecast_seconds{" not in metrics
 
     firing = eventually(lambda: [a for a in d.json("/api/alerts")["alerts"] if a["alert"] == "filling" and a["state"] == "firing"])
     assert firing[0]["gpu_index"] == 0
 
     # The command asks the daemon: no waiting, the same answer.
-    text = d.whirr("forecast").stdout
-    assert re.search(r"GPU 0 +memory +full in (\d+s|\d+m( \d+s)?) +\d\d:\d\d.*growing by", text.replace("\n", " ")), text
-    said = json.loads(d.whirr("forecast", "--json", "--gpu", "0").stdout)
-    assert said["remembered"] and said["gpus"][0]["memory"]["process"]["pid"] == memory["process"]["pid"]
+    eventually(lambda: re.search(r"GPU 0 +memory +full in (\d+s|\d+m( \d+s)?) +\d\d:\d\d.*growing by", d.whirr("forecast").stdout.replace("\n", " ")), explain=d.log)
+
+    def the_same():
+        known, said = expected(), json.loads(d.whirr("forecast", "--json", "--gpu", "0").stdout)
+        process = said["gpus"][0]["memory"]["process"]
+        return known and said["remembered"] and process and process["pid"] == known["gpus"][0]["memory"]["process"]["pid"]
+    eventually(the_same, explain=d.log)
 
 
 def test_one_gpu_or_none(daemon):
@@ -100,10 +103,14 @@ def test_a_fresh_history_is_read_instead_of_waiting(quiet):
     quiet.stop()
     file = quiet.folder.parent / "history.db"
     written = file.stat().st_mtime_ns
-    begin = time.monotonic()
-    done = quiet.whirr("forecast", "--json")
-    took, body = time.monotonic() - begin, json.loads(done.stdout)
-    assert took < 20, "it waited 20 s"
+
+    def at_once():
+        """Without history it watches for 20 s; a busy machine may need another try."""
+        begin = time.monotonic()
+        body = json.loads(quiet.whirr("forecast", "--json").stdout)
+        return time.monotonic() - begin < 20 and body
+
+    body = eventually(at_once)
     assert body["remembered"] is False and body["watched_seconds"] > 8
     assert body["gpus"][0]["memory"]["verdict"] == "no_trend" and body["gpus"][0]["temperature"]["verdict"] == "never"
     assert file.stat().st_mtime_ns == written

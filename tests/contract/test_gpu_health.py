@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The health of the GPUs as the daemon knows it: with the kernel's log, over restarts and boots, told to everybody who should hear."""
+import contextlib
 import json
 import os
 import re
@@ -96,7 +97,7 @@ def test_an_error_in_the_kernels_log_is_told_to_everybody(machine, node):
     d.wait_log("health of a GPU changed.*failing")
 
     def stored():
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
+        with contextlib.suppress(sqlite3.OperationalError), contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:  # no table yet
             return db.execute("SELECT severity, text FROM events WHERE kind = 'health'").fetchall()
 
     (severity, text), = eventually(stored)
@@ -107,7 +108,8 @@ def test_what_is_known_survives_a_restart_and_a_boot_resets(machine):
     machine.log(2000, XID.format(code=95))
     machine.log(3000, XID.format(code=95))
     first = machine.start()
-    assert state(first) == "failing" and "2 times" in first.json("/api/gpu/health")["gpus"][0]["reason"]
+    eventually(lambda: "2 times" in first.json("/api/gpu/health")["gpus"][0]["reason"], explain=first.log)
+    assert state(first) == "failing"
     first.stop()
     again = machine.start()
     body = again.json("/api/gpu/health")["gpus"][0]
@@ -132,8 +134,8 @@ def test_a_card_that_is_gone_after_a_restart_is_lost(machine):
     first.stop()
     machine.card()
     d = machine.start()
-    body = d.json("/api/gpu/health")
     eventually(lambda: "gpu_missing" in d.get("/api/alerts").body.decode(), explain=d.log)
+    body = d.json("/api/gpu/health")
     assert [g["state"] for g in body["gpus"]] == ["healthy", "lost"] and body["gpus"][1]["pci_address"] == "0000:06:00.0"
 
 

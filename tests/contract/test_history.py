@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 import shapes
-from conftest import eventually
+from conftest import PATIENCE, eventually
 
 PATH = "/api/system/gpu-stats/history"
 ROW = {**shapes.STATS_ROW, "recorded_at": shapes.TIME}
@@ -19,7 +19,7 @@ def keeping(start, tmp_path):
     file = tmp_path / "history.db"
     daemon = start("--interval", "0.2", "--store", f"sqlite:{file}", source="sim:gpus=2,scenario=training")
     daemon.file = file
-    eventually(lambda: daemon.json(PATH)["count"] >= 12, explain=daemon.log)
+    daemon.wait_stored(12)
     return daemon
 
 
@@ -40,7 +40,7 @@ def test_rows_come_back_as_they_were_served(keeping):
     wanted = {(row["gpu_index"], row["recorded_at"]): row for row in served}
 
     def stored():
-        rows = keeping.json(f"{PATH}?since=-1m&limit=10000")["rows"]
+        rows = keeping.json(f"{PATH}?since=-1h&limit=10000")["rows"]
         found = {(row["gpu_index"], row["recorded_at"]): row for row in rows}
         return found if wanted.keys() <= found.keys() else None
 
@@ -113,8 +113,7 @@ def test_views_for_analysts_have_times_and_names(keeping):
     with sqlite3.connect(keeping.file) as db:
         db.row_factory = sqlite3.Row
         for view, time in (("process_stats", "last_seen_at"), ("process_stats_minute", "starts_at"), ("energy_stats_minute", "starts_at"), ("event_log", "occurred_at")):
-            row = db.execute(f"SELECT * FROM {view} ORDER BY {time} DESC LIMIT 1").fetchone()
-            assert row is not None, view
+            row = eventually(lambda: db.execute(f"SELECT * FROM {view} ORDER BY {time} DESC LIMIT 1").fetchone(), explain=view)
             assert datetime.datetime.fromisoformat(row[time]).year >= 2025 and row["host"], view
             if view != "event_log":
                 assert row["gpu_name"] and row["gpu_uuid"] and row["energy_joules"] is not None, view
@@ -133,7 +132,7 @@ def test_alerts_have_a_view_of_their_own(start, tmp_path):
     d = start("--interval", "0.2", "--config", str(config), "--store", f"sqlite:{file}", source="sim:gpus=1,scenario=training")
 
     def fired():
-        with contextlib.closing(sqlite3.connect(file, timeout=10)) as db:
+        with contextlib.closing(sqlite3.connect(file, timeout=PATIENCE)) as db:
             db.row_factory = sqlite3.Row
             return db.execute("SELECT * FROM alert_log WHERE alert = 'busy' AND state = 'firing'").fetchone()
 
@@ -151,7 +150,7 @@ def test_a_restart_goes_on_in_the_same_file(keeping, start):
     eventually(lambda: len(again.json(f"{PATH}?limit=10000")["rows"]) > before)
     with sqlite3.connect(keeping.file) as db:
         assert db.execute("SELECT COUNT(*) FROM gpus").fetchone()[0] == 2
-        assert db.execute("SELECT COUNT(*) FROM events WHERE kind = 'daemon'").fetchone()[0] == 2
+        eventually(lambda: db.execute("SELECT COUNT(*) FROM events WHERE kind = 'daemon'").fetchone()[0] == 2, explain=again.log)
 
 
 def test_without_a_store_the_history_is_empty(daemon):
@@ -168,8 +167,8 @@ def test_health_tells_how_the_store_is(keeping):
 def test_a_store_that_cannot_be_opened_does_not_stop_the_daemon(start):
     d = start("--interval", "0.2", "--store", "sqlite:/nonexistent/folder/x.db")
     d.wait_log("store: cannot open '/nonexistent/folder/x.db'")
-    store = d.json("/api/health")["store"]
-    assert store["state"] == "failing" and "/nonexistent" in store["message"]
+    store = eventually(lambda: (s := d.json("/api/health")["store"])["state"] == "failing" and s, explain=d.log)
+    assert "/nonexistent" in store["message"]
     assert d.json("/api/health")["status"] == "degraded"
     assert d.json("/api/gpu/devices")["count"] == 2
     for path in (PATH, "/api/history?metrics=power", "/api/history/events", "/api/report", "/api/why?since=-1h"):
@@ -184,7 +183,7 @@ def test_a_file_that_is_removed_is_made_anew_and_said(keeping):
     store = eventually(lambda: (s := keeping.json("/api/health")["store"])["message"] and s, explain=keeping.log)
     assert store["state"] == "ok" and "removed while whirr was running" in store["message"] and store["lost_total"] == 0
     keeping.wait_log("was removed or replaced")
-    eventually(lambda: keeping.json(PATH)["count"] >= 4, explain=keeping.log)
+    keeping.wait_stored(4)
     keeping.stop()
     assert keeping.file.exists()
 
@@ -196,6 +195,6 @@ def test_the_database_is_for_its_owner(start, tmp_path, before):
         sqlite3.connect(file).executescript("CREATE TABLE x (y)")
         file.chmod(before)
     daemon = start("--interval", "0.2", "--store", f"sqlite:{file}")
-    eventually(lambda: daemon.json(PATH)["count"] >= 2, explain=daemon.log)
+    daemon.wait_stored(2)
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("private.db*") if not path.name.endswith("-lock")}
     assert "private.db-wal" in modes and set(modes.values()) == {0o640 if before else 0o600}, modes

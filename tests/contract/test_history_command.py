@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`whirr history`: the same from the daemon and from the file; plots that keep to the page."""
 import csv
+import datetime
 import io
 import json
 import os
@@ -8,7 +9,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from conftest import WHIRR, Starter, environment
+from conftest import PATIENCE, WHIRR, Starter, environment, eventually
 
 
 @pytest.fixture(scope="module")
@@ -20,15 +21,19 @@ def kept(tmp_path_factory):
     d = starter("--interval", "0.1", "--store", f"sqlite:{file}")
     d.file = file
     d.wait_stored(30)
-    with sqlite3.connect(file, timeout=20) as db:
+    d.wait_stored(2, "/api/history/processes")
+    d.wait_stored(1, "/api/history/events")
+    with sqlite3.connect(file, timeout=PATIENCE) as db:
         gpu, host, at = db.execute("SELECT g.id, g.host_id, MAX(s.id) >> 14 FROM gpus g JOIN samples s WHERE g.gpu_index = 0").fetchone()
         db.execute("INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text) VALUES (?, ?, ?, 'xid', 'critical', 79, 'XID 79: off the bus')", (at - 1000, host, gpu))
+    # All of it, however long ago that is for the last test.
+    d.begin = datetime.datetime.fromtimestamp(at // 1000 - 30, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     yield d
     starter.stop()
 
 
 def history(folder, *args, width="80", **env):
-    return subprocess.run([WHIRR, "history", *args], env=environment(folder, COLUMNS=width, **env), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    return subprocess.run([WHIRR, "history", *args], env=environment(folder, COLUMNS=width, **env), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def good(done):
@@ -37,7 +42,7 @@ def good(done):
 
 
 def test_daemon_and_file_say_the_same(kept, tmp_path):
-    with sqlite3.connect(kept.file, timeout=20) as db:
+    with sqlite3.connect(kept.file, timeout=PATIENCE) as db:
         newest = db.execute("SELECT MAX(recorded_at) FROM gpu_stats").fetchone()[0]
     args = ["power", "temp", "host.cpu_percent", "--since", "-10m", "--until", newest, "--step", "1s", "--json"]
     own = json.loads(good(history(tmp_path, *args, "--store", str(kept.file))))
@@ -52,7 +57,7 @@ def test_daemon_and_file_say_the_same(kept, tmp_path):
 
 
 def test_chosen_fields(kept, tmp_path):
-    with sqlite3.connect(kept.file, timeout=20) as db:
+    with sqlite3.connect(kept.file, timeout=PATIENCE) as db:
         newest = db.execute("SELECT MAX(recorded_at) FROM gpu_stats").fetchone()[0]
     span = ["--since", "-10m", "--until", newest, "--step", "raw"]
     rows = [line.split("\t") for line in good(history(kept.folder, "power", *span, "--fields", "gpu_index,power_watts")).splitlines()]
@@ -71,26 +76,28 @@ def test_chosen_fields(kept, tmp_path):
 
 def test_plots_keep_to_the_page(kept, tmp_path):
     for width in ("40", "80", "120"):
-        text = good(history(kept.folder, "--since", "-1m", width=width))
+        text = good(history(kept.folder, "--since", kept.begin, width=width))
         assert "utilization %" in text and "memory used GiB" in text and "power W" in text and "temperature °C" in text
         assert "GPU 0" in text and "GPU 1" in text and "└" in text
         assert max(map(len, text.splitlines())) <= int(width)
         assert any(0x2801 <= ord(c) <= 0x28ff for c in text)
     assert "a  " in text and "XID 79: off the bus" in text
-    blocks = good(history(kept.folder, "util", "--since", "-1m", "--style", "blocks"))
+    blocks = good(history(kept.folder, "util", "--since", kept.begin, "--style", "blocks"))
     assert "█" in blocks
-    plain = good(history(kept.folder, "--since", "-1m", LC_ALL="C", TERM="dumb"))
+    plain = good(history(kept.folder, "--since", kept.begin, LC_ALL="C", TERM="dumb"))
     assert plain.isascii() and "utilization %" in plain and "+----" in plain and "\x1b" not in plain
-    assert "\x1b[" in good(history(kept.folder, "--since", "-1m", "--color", "always"))
-    tall = good(history(kept.folder, "power", "--gpu", "0", "--since", "-1m", "--height", "20", "--width", "60"))
+    assert "\x1b[" in good(history(kept.folder, "--since", kept.begin, "--color", "always"))
+    tall = good(history(kept.folder, "power", "--gpu", "0", "--since", kept.begin, "--height", "20", "--width", "60"))
     assert len(tall.splitlines()) > 22 and max(map(len, tall.splitlines()[1:])) <= 60
 
 
 def test_lists(kept):
     events = good(history(kept.folder, "--events", "--since", "-10m"))
     assert "XID 79: off the bus" in events and "daemon" in events and "critical" in events
-    who = good(history(kept.folder, "--processes", "--since", "-10m"))
-    assert "running" in who and "kJ" in who
+    def who():
+        text = good(history(kept.folder, "--processes", "--since", "-10m"))
+        return "running" in text and "kJ" in text
+    eventually(who, explain=kept.log)
     assert json.loads(good(history(kept.folder, "--events", "--since", "-10m", "--json")))["events"]
     assert good(history(kept.folder, "--processes", "--since", "-10m", "--csv")).startswith("life,host,gpu_index,gpu_uuid,pid,")
     name = json.loads(good(history(kept.folder, "--processes", "--since", "-10m", "--json")))["processes"][0]["name"]
@@ -115,7 +122,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(kept):
         os.read(p.stdout.fileno(), 10)
         p.stdout.close()
         assert p.stderr.read() == b""
-        p.wait(20)
+        p.wait(PATIENCE)
 
 
 def test_nothing_is_left_behind(kept, tmp_path):
@@ -125,5 +132,5 @@ def test_nothing_is_left_behind(kept, tmp_path):
         for more in ([], store):
             good(history(kept.folder, *args, *more, ASAN_OPTIONS="detect_leaks=1"))
     for args in (["status"], ["status", "--json"], ["export", "minutes"], ["migrate"], ["vacuum"]):
-        done = subprocess.run([WHIRR, "db", *args, *store], env=environment(tmp_path, ASAN_OPTIONS="detect_leaks=1"), capture_output=True, text=True, timeout=60)
+        done = subprocess.run([WHIRR, "db", *args, *store], env=environment(tmp_path, ASAN_OPTIONS="detect_leaks=1"), capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0 and done.stderr == "", done.stderr

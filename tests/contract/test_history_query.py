@@ -105,12 +105,15 @@ def test_any_range_has_few_points(big):
 
 def test_gaps_are_gaps(keeping):
     """Nobody shall draw a line across the time in which nothing was stored."""
-    with sqlite3.connect(keeping.file, timeout=20) as db:
-        newest = db.execute("SELECT MAX(id) FROM samples WHERE gpu_index = 0").fetchone()[0]
-        db.execute("INSERT INTO samples (id, gpu_index, power_mw) VALUES (?, 0, 5000)", (newest + (600_000 << 14),))
-    until = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=20)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    metric = check(keeping.json(f"{PATH}?metric=power&gpu=0&since=-10m&until={until}&step=1s"))["series"][0]["metrics"][0]
-    assert metric["mean"][-2:] == [None, 5] and metric["mean"].count(None) == 1
+    with sqlite3.connect(keeping.file, timeout=PATIENCE) as db:
+        oldest, gpu = db.execute("SELECT MIN(id) >> 14, MIN(id & 16383) FROM samples WHERE gpu_index = 0").fetchone()
+        first = oldest // 1000 * 1000 - 3_600_000  # an hour before: ten samples, nothing for ten minutes, another one
+        for at in [first + 1000 * i for i in range(10)] + [first + 600_000]:
+            db.execute("INSERT INTO samples (id, gpu_index, power_mw) VALUES (?, 0, 5000)", (at << 14 | gpu,))
+        db.execute("UPDATE gpus SET first_seen_ms = ?", (first,))
+    span = [datetime.datetime.fromtimestamp(at / 1000, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (first - 60_000, first + 1_200_000)]
+    metric = check(keeping.json(f"{PATH}?metric=power&gpu=0&since={span[0]}&until={span[1]}&step=1s"))["series"][0]["metrics"][0]
+    assert metric["mean"] == [5] * 10 + [None, 5]
 
 
 def test_processes_over_time(kept):
@@ -120,8 +123,8 @@ def test_processes_over_time(kept):
     assert {m["name"] for m in body["series"][0]["metrics"]} == {"memory_mb", "utilization_percent", "power_watts"}
     assert body["series"][0]["metrics"][0]["mean"][-1] > 0
     assert kept.get(f"{PATH}?process=no-such-thing").status == 404
-    lives = kept.json(f"{PATH}/processes?since=-5m&process={name}")
-    assert lives["count"] >= 2 and lives["sums_of"] == "time" and lives["processes"][0]["energy_joules"] > 0
+    lives = eventually(lambda: (b := kept.json(f"{PATH}/processes?since=-5m&process={name}"))["count"] >= 2 and b["processes"][0]["energy_joules"] > 0 and b, explain=kept.log)
+    assert lives["sums_of"] == "time"
     pid = lives["processes"][0]["pid"]
     assert {p["pid"] for p in kept.json(f"{PATH}/processes?since=-5m&process={pid}")["processes"]} == {pid}
 
@@ -246,7 +249,7 @@ def test_a_client_that_stops_reading_holds_up_nobody(big):
 def test_too_many_downloads_are_refused(big):
     clients = []
     for _ in range(32):
-        s = socket.create_connection(("127.0.0.1", big.port), timeout=10)
+        s = socket.create_connection(("127.0.0.1", big.port), timeout=PATIENCE)
         s.sendall(f"GET {PATH}?since=all&step=raw&format=jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert s.recv(20)
         clients.append(s)

@@ -15,6 +15,7 @@ import time
 import pytest
 from daemons import Daemon
 from isolation import WHIRR, environment
+from ports import free_port
 from waiting import PATIENCE, eventually
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin") or ""
@@ -36,7 +37,7 @@ class Host:
     def __init__(self, start, folder, name, source, *args):
         folder.mkdir()
         self.certificate, key = certificate_of(folder, name)
-        made = subprocess.run([WHIRR, "token", "new", "tests"], env=environment(folder), capture_output=True, text=True, timeout=30)
+        made = subprocess.run([WHIRR, "token", "new", "tests"], env=environment(folder), capture_output=True, text=True, timeout=PATIENCE)
         self.token = made.stdout.strip()
         self.daemon = start(*args, source=source, listen="0.0.0.0:0", XDG_STATE_HOME=str(folder), WHIRR_STORE_HOST=name,
                             WHIRR_SERVER_TLS_CERTIFICATE=str(self.certificate), WHIRR_SERVER_TLS_KEY=str(key))
@@ -61,7 +62,7 @@ def here(tmp_path):
         if config is not None:
             file.write_text(config)
             file.chmod(mode)
-        return subprocess.run([WHIRR, *args], env=environment(folder, **env), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        return subprocess.run([WHIRR, *args], env=environment(folder, **env), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
 
     run.file, run.folder = file, folder
     return run
@@ -158,12 +159,6 @@ def test_plain_http_needs_no_table_on_loopback_and_a_hint_elsewhere(start, here)
 
 # ---- hosts that do not answer ----
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def test_a_dead_host_is_named(here):
     port = free_port()
     done = here("--host", f"127.0.0.1:{port}", "status")
@@ -178,7 +173,7 @@ def test_a_host_that_does_not_answer_is_given_up(here):
         begin = time.monotonic()
         done = here("--host", "slow", "status", config=f'[hosts.slow]\naddress = "http://127.0.0.1:{port}"\ntimeout = "1.6s"\n')
         took = time.monotonic() - begin
-        assert done.returncode == 1 and "slow: " in done.stderr and "timed out" in done.stderr.lower() and 1.5 < took < 30, (took, done)
+        assert done.returncode == 1 and "slow: " in done.stderr and "timed out" in done.stderr.lower() and took > 1.5, (took, done)
 
 
 class Stranger(http.server.BaseHTTPRequestHandler):

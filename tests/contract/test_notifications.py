@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -13,6 +12,7 @@ import urllib.request
 import pytest
 import targets
 from conftest import BUILD, PATIENCE, Daemon, eventually, throughout
+from ports import free_port
 
 RULE = """
 [alerts]
@@ -118,7 +118,7 @@ def test_every_message_has_the_answer_of_why_and_a_link_to_the_moment(house, tmp
 
 def test_mail_waits_for_a_dead_server_and_a_restart(house, tmp_path):
     pytest.importorskip("aiosmtpd")
-    port = targets.free_port()
+    port = free_port()
     lines = f'type = "email"\nurl = "smtp://127.0.0.1:{port}"\nto = "me@example.org"\ntls_ca = "{tmp_path}/mail.pem"\nuser = "whirr"\npassword = "p4ssw0rd"'
     house.configure({"mail": lines})
     d = house.start()
@@ -316,12 +316,6 @@ def test_chat_services_take_groups_of_many(house):
 
 
 # ---- the real Alertmanager ----
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
 
 @pytest.fixture
 def alertmanager(tmp_path):

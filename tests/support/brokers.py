@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's mosquitto with a configuration of its own, what it was given, and a notification server on a D-Bus session of its own."""
+import contextlib
 import json
 import os
 import shutil
+import socket
+import socketserver
 import subprocess
 import sys
 import threading
@@ -14,11 +17,12 @@ READY = "whirr-test/ready"
 
 
 class Broker:
-    """mosquitto; login: it wants whirr/p4ssw0rd. tls: with a certificate of localhost."""
+    """mosquitto; login: it wants whirr/p4ssw0rd. tls: with a certificate of localhost. Others come in by a door that opens when our
+    subscriber is there: it misses nothing."""
 
     def __init__(self, folder, login=False, tls=False, port=0):
-        self.folder, self.port, self.scheme = folder, port or free_port(), "mqtts" if tls else "mqtt"
-        lines = [f"listener {self.port} 127.0.0.1", "persistence false", f"allow_anonymous {'false' if login else 'true'}"]
+        self.folder, self.port, self.inside, self.scheme = folder, port or free_port(), free_port(), "mqtts" if tls else "mqtt"
+        lines = [f"listener {self.inside} 127.0.0.1", "persistence false", f"allow_anonymous {'false' if login else 'true'}"]
         if login:
             subprocess.run(["mosquitto_passwd", "-b", "-c", folder / "passwords", "whirr", "p4ssw0rd"], check=True, capture_output=True)
             (folder / "passwords").chmod(0o644)
@@ -45,20 +49,22 @@ class Broker:
         self.messages, hears = [], threading.Event()
         eventually(lambda: self._client("mosquitto_pub", "-t", READY, "-m", "x", "-r").wait() == 0, explain="no broker")
         self.reader = self._client("mosquitto_sub", "-t", "#", "-F", "%j")
-        threading.Thread(target=self._read, args=(self.reader, hears), daemon=True).start()
+        threading.Thread(target=self._read, args=(self.reader, self.messages, hears), daemon=True).start()
         assert hears.wait(PATIENCE), "the broker says nothing"
+        self.door = Door(self.port, self.inside)
 
     def _client(self, program, *args):
-        return subprocess.Popen([program, "-h", "127.0.0.1", "-p", str(self.port), *self.login, *self.tls, "-q", "1", *args],
+        return subprocess.Popen([program, "-h", "127.0.0.1", "-p", str(self.inside), *self.login, *self.tls, "-q", "1", *args],
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
-    def _read(self, reader, hears):
+    @staticmethod
+    def _read(reader, messages, hears):
         for line in reader.stdout:
             message = json.loads(line)
             if message["topic"] == READY:
                 hears.set()
             else:
-                self.messages.append(message)
+                messages.append(message)
 
     def on(self, topic):
         """The payloads of a topic, oldest first; JSON as objects."""
@@ -69,11 +75,40 @@ class Broker:
         return {m["topic"] for m in list(self.messages)}
 
     def stop(self):
+        self.door.close()
         for p in (self.reader, self.process):
             p.terminate()
             p.wait()
 
     close = stop
+
+
+class Door(socketserver.ThreadingTCPServer):
+    """Carries what comes to one port to another one."""
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self, port, inside):
+        class Visit(socketserver.BaseRequestHandler):
+            def handle(self):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", inside)) as there:
+                    threading.Thread(target=carry, args=(there, self.request), daemon=True).start()
+                    carry(self.request, there)
+
+        super().__init__(("127.0.0.1", port), Visit)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+
+def carry(one, other):
+    with contextlib.suppress(OSError):
+        while data := one.recv(65536):
+            other.sendall(data)
+    for s in (one, other):
+        with contextlib.suppress(OSError):
+            s.shutdown(socket.SHUT_RDWR)
 
 
 def mosquitto():

@@ -91,7 +91,7 @@ class Daemon:
         assert reply.status == 200, (path, reply.status, reply.body)
         return reply.json()
 
-    def raw(self, data, timeout=10, finish=False):
+    def raw(self, data, timeout=PATIENCE, finish=False):
         """What comes back for these bytes, until the server closes the connection or the time is over."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
             s.sendall(data)
@@ -112,7 +112,8 @@ class Daemon:
 
     def wait_sampled(self):
         """Until there is a first sample; a request before that may be told that whirr is starting."""
-        eventually(lambda: self.json("/api/health")["gpu_monitoring"]["last_sample_at"], explain=self.log)
+        owner = "WHIRR_SERVER_SOCKET" in self.env  # who may ask without a token and without TLS
+        eventually(lambda: self.ask("GET", "/api/health", unix=owner).json()["gpu_monitoring"]["last_sample_at"], explain=self.log)
 
     def wait_age(self, seconds):
         """Until the newest sample is so old."""
@@ -141,12 +142,15 @@ class Starter:
     def __init__(self, folder):
         self.folder, self.running = folder, []
 
-    def __call__(self, *args, source="sim:gpus=2,scenario=training", listen="127.0.0.1:0", through=(), **env):
+    def __call__(self, *args, source="sim:gpus=2,scenario=training", listen="127.0.0.1:0", through=(), sampled=None, **env):
+        """A daemon with its first sample, if its GPUs are simulated ones that answer: before that, it tells everybody that it is starting."""
         folder = self.folder / f"daemon{len(self.running)}"
         (folder / "config").mkdir(parents=True)
         more = ["--source", source] if source else []
         daemon = Daemon(folder, ["--listen", listen, *more, *args], env, through)
         self.running.append(daemon)
+        if sampled if sampled is not None else source and source.startswith("sim") and "hang" not in source:
+            daemon.wait_sampled()
         return daemon
 
     def again(self, daemon):

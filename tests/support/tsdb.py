@@ -8,7 +8,7 @@ import urllib.parse
 import urllib.request
 
 from ports import free_port
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 
 class Database:
@@ -23,7 +23,7 @@ class Database:
         log = open(self.folder / "log", "ab")
         self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
-        eventually(self.is_up, 60, self.log)
+        eventually(self.is_up, explain=self.log)
         return self
 
     def log(self):
@@ -33,7 +33,7 @@ class Database:
         if self.process and self.process.poll() is None:
             self.process.send_signal(how)
             try:
-                self.process.wait(20)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -51,7 +51,7 @@ class Database:
             return False
 
     def get(self, path, **query):
-        with urllib.request.urlopen(f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=20) as answer:
+        with urllib.request.urlopen(f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=PATIENCE) as answer:
             return json.load(answer)["data"]
 
     def query(self, expression, **more):
@@ -62,11 +62,11 @@ class Database:
 
 
 class Prometheus(Database):
-    ready, write = "/-/ready", "/api/v1/write"
+    ready, write, lookback = "/-/ready", "/api/v1/write", "5m"
 
     def __init__(self, folder, targets=(), port=None, rules=(), interval="1s"):
         super().__init__(folder, port)
-        lines = [f"global: {{scrape_interval: {interval}, evaluation_interval: 1s}}"]
+        lines = [f"global: {{scrape_interval: {interval}, scrape_timeout: {interval}, evaluation_interval: 1s}}"]
         if rules:
             lines += ["rule_files:"] + [f"  - {path}" for path in rules]
         lines += ["scrape_configs:", "  - job_name: whirr", "    static_configs:", f"      - targets: {json.dumps(list(targets))}"]
@@ -76,9 +76,17 @@ class Prometheus(Database):
     def installed():
         return shutil.which("prometheus")
 
+    def filled(self, openmetrics):
+        """With these samples in its blocks, as old as they say, and nothing that would have to be scraped."""
+        file = self.folder / "samples"
+        file.write_text(openmetrics)
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", file, self.folder / "data"], check=True, capture_output=True, timeout=PATIENCE)
+        self.lookback = "1h"  # they are the newest for as long as the tests take
+        return self
+
     def command(self):
         return ["prometheus", f"--config.file={self.folder}/prometheus.yml", f"--storage.tsdb.path={self.folder}/data",
-                f"--web.listen-address=127.0.0.1:{self.port}", "--web.enable-remote-write-receiver", "--log.level=warn"]
+                f"--web.listen-address=127.0.0.1:{self.port}", "--web.enable-remote-write-receiver", "--log.level=warn", f"--query.lookback-delta={self.lookback}"]
 
 
 class VictoriaMetrics(Database):
@@ -87,6 +95,11 @@ class VictoriaMetrics(Database):
     @staticmethod
     def installed():
         return shutil.which("victoria-metrics")
+
+    def get(self, path, **query):
+        """It shows samples some seconds after it has taken them, unless it is told to make haste."""
+        with urllib.request.urlopen(self.url + "/internal/force_flush", timeout=PATIENCE):
+            return super().get(path, **query)
 
     def command(self):
         return ["victoria-metrics", f"-storageDataPath={self.folder}/data", f"-httpListenAddr=127.0.0.1:{self.port}",

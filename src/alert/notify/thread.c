@@ -211,8 +211,8 @@ static void send_due(struct notifier *n)
             return;
         int64_t pause_ms =
             outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, dice(n), clock_mono(clock), clock_wall(clock));
+        save(n); /* before it is shown as sent: who sees that may end us, and it must not be sent again */
         publish_attempt(n, &attempt, batch.taken);
-        save(n);
         tell_outcome(n, &attempt, failures, given_up, pause_ms);
         n->last_used = clock_mono(clock);
         n->view_is_new |= n->view != NULL; /* how many alerts fire is part of it */
