@@ -8,7 +8,7 @@
 #include "base/words.h"
 #include "format/json/json.h"
 #include "tui/draw.h"
-#include "tui/top_keys.h"
+#include "tui/keys/signals.h"
 
 /* Lines that are counted always and drawn where they are in view. */
 struct sheet {

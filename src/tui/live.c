@@ -17,10 +17,10 @@
 #include "format/json/json.h"
 #include "guard/target.h"
 #include "tui/draw.h"
-#include "tui/feed.h"
+#include "tui/feed/feed.h"
+#include "tui/keys/signals.h"
 #include "tui/prefs.h"
 #include "tui/screen.h"
-#include "tui/top_keys.h"
 
 enum { TICK_MS = 1000, ONCE_WITHIN_MS = 10000, ONCE_SAMPLES = 2 };
 

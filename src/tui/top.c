@@ -98,6 +98,15 @@ void top_note(struct top *t, bool bad, const char *text)
     t->note_bad = bad;
 }
 
+struct top_wish *top_want(struct top *t, enum wish_kind kind)
+{
+    if (t->wish_count == TOP_WISHES) /* nobody grants them: the oldest has waited too long */
+        memmove(t->wishes, t->wishes + 1, --t->wish_count * sizeof *t->wishes);
+    struct top_wish *w = &t->wishes[t->wish_count++];
+    *w = (struct top_wish){.kind = kind, .window_ms = t->settings.window_ms, .width = t->width - 2};
+    return w;
+}
+
 struct top_wish top_next_wish(struct top *t)
 {
     if (!t->wish_count)

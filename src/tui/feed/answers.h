@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "tui/feed.h"
+#include "tui/feed/news.h"
 
 /* The metrics that trails are made of, as /api/history calls them. */
 #define ANSWER_METRICS "utilization_percent,memory_used_mb,power_watts,temperature_celsius,fan_percent,clock_graphics_mhz"

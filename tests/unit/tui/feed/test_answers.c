@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "sim_snapshot.h"
-#include "tui/answers.h"
+#include "tui/feed/answers.h"
 
 static json_t *load(const char *text)
 {

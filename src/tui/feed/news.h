@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where the live view gets its samples and answers: a thread of its own, so that a driver or a daemon that hangs never holds up the
- * keys. Questions go in, news come out of a mailbox.
+ * What the thread of the live view has found: one message each, and what the state makes of it.
  */
 #pragma once
 
-#include "ask/cli.h"
-#include "base/mailbox.h"
 #include "tui/top.h"
-
-struct feed;
 
 enum news_kind {
     NEWS_SAMPLE,
@@ -46,15 +41,7 @@ struct news {
     struct top_details details;
     char *text;
 };
-void news_free(struct news *n); /* NULL is fine */
+struct news *news_new(enum news_kind kind); /* NULL: out of memory */
+void news_free(struct news *n);             /* NULL is fine */
 /* What the state makes of it; frees it. */
 void news_take(struct news *n, struct top *t);
-
-/* Starts sampling. `record`: a file that every sample is written into; NULL: none. `patient`: one of several hosts, which may be
- * down now and come later. */
-struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err);
-/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD, WISH_DETAILS, WISH_FIT. */
-void feed_ask(struct feed *f, const struct top_wish *wish);
-struct mailbox *feed_news(struct feed *f);
-/* Ends the thread when it can be ended within a moment; one that hangs is left behind. */
-void feed_stop(struct feed *f);

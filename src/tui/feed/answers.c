@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads answers of the daemon. Whatever they hold, nothing is taken that is not there.
  */
-#include "tui/answers.h"
+#include "tui/feed/answers.h"
 
 #include <errno.h>
 #include <math.h>

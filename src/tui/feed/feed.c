@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread that samples and asks: its life, and which question is answered where.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tui/feed/internal.h"
+
+enum {
+    SLOW_EVERY_MS = 10000,
+    AGAIN_MS = 5000, /* a host or daemon that could not be reached is tried again */
+};
+
+static void drop_news(void *item)
+{
+    news_free(item);
+}
+
+void feed_tell(struct feed *f, enum news_kind kind, bool bad, const char *text)
+{
+    struct news *n = news_new(kind);
+    if (!n)
+        return;
+    n->bad = bad;
+    n->text = strdup(text);
+    mailbox_put(f->news, n);
+}
+
+json_t *feed_get(struct feed *f, const char *target)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    if (session_get(f->session, target, &answer) != 200)
+        return NULL;
+    return json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
+}
+
+static void (*const answers[])(struct feed *f, const struct top_wish *w) = {
+    [WISH_AT] = feed_ask_moment,      [WISH_SERIES] = feed_ask_series,   [WISH_PANE] = feed_ask_pane,
+    [WISH_GUARD] = feed_act_on_guard, [WISH_DETAILS] = feed_ask_details, [WISH_FIT] = feed_ask_fit,
+};
+
+static void answer(struct feed *f, const struct top_wish *w)
+{
+    if (w->kind < ARRAY_LEN(answers) && answers[w->kind])
+        answers[w->kind](f, w);
+}
+
+/* Of several questions of a kind only the last is still of interest; actions are all done. */
+static void answer_all(struct feed *f, struct top_wish *first)
+{
+    struct top_wish last[WISH_SAVE + 1] = {0};
+    for (struct top_wish *w = first; w; w = mailbox_take(f->questions, 0)) {
+        if (w->kind == WISH_GUARD)
+            answer(f, w);
+        else
+            last[w->kind] = *w;
+        free(w);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(last); i++)
+        answer(f, &last[i]);
+}
+
+/* One of several hosts: a dead one keeps nobody from looking at the others. */
+static bool try_to_open(struct feed *f)
+{
+    struct error err = {0};
+    f->session = session_open(f->cli, &err);
+    if (f->session)
+        session_set_max_age(f->session, f->interval_ms / 2);
+    else
+        feed_tell(f, NEWS_TROUBLE, true, err.text);
+    return f->session != NULL;
+}
+
+/* A daemon that was restarted meanwhile knows the past; what is sampled here does not. */
+static void return_to_daemon(struct feed *f)
+{
+    struct error err = {0};
+    struct mono now = clock_mono(&clock_system);
+    f->had_daemon = f->had_daemon || session_asks_daemon(f->session);
+    if (!f->had_daemon || session_asks_daemon(f->session) || mono_since_ms(now, f->tried_at) < AGAIN_MS)
+        return;
+    f->tried_at = now;
+    struct session *again = session_open(f->cli, &err);
+    if (again && session_asks_daemon(again)) {
+        session_set_max_age(again, f->interval_ms / 2);
+        session_close(f->session);
+        f->session = again;
+    } else {
+        session_close(again);
+    }
+}
+
+static void *run(void *user)
+{
+    struct feed *f = user;
+    struct mono next = clock_mono(&clock_system);
+    while (!mailbox_closed(f->questions)) {
+        if (!f->session && !try_to_open(f)) {
+            free(mailbox_take(f->questions, AGAIN_MS));
+            next = clock_mono(&clock_system);
+            continue;
+        }
+        int64_t left = mono_since_ms(next, clock_mono(&clock_system));
+        if (left <= 0) {
+            bool first = !f->last;
+            return_to_daemon(f);
+            feed_sample(f);
+            if (f->last && (!f->judged_at.ns || mono_since_ms(clock_mono(&clock_system), f->judged_at) >= SLOW_EVERY_MS)) {
+                f->judged_at = clock_mono(&clock_system);
+                feed_ask_badges(f);
+            }
+            next.ns += (first ? MIN_OF(f->interval_ms, (int64_t)300) : f->interval_ms) * NS_PER_MS;
+            if (next.ns < clock_mono(&clock_system).ns)
+                next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */
+            continue;
+        }
+        struct top_wish *w = mailbox_take(f->questions, left);
+        if (w)
+            answer_all(f, w);
+    }
+    f->ended = true;
+    return NULL;
+}
+
+struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err)
+{
+    struct feed *f = calloc(1, sizeof *f);
+    if (!f) {
+        error_set(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    f->own = *cli;
+    f->cli = &f->own;
+    f->interval_ms = interval_ms;
+    f->session = patient ? NULL : session_open(f->cli, err);
+    f->questions = mailbox_new(64, free);
+    f->news = mailbox_new(64, drop_news);
+    if (f->session && record)
+        f->recorder = recorder_open(record, err);
+    if ((!f->session && !patient) || !f->questions || !f->news || (record && !f->recorder)) {
+        if (!err->code)
+            error_set(err, -ENOMEM, "out of memory");
+        f->ended = true;
+        feed_stop(f);
+        return NULL;
+    }
+    if (f->session)
+        session_set_max_age(f->session, interval_ms / 2);
+    int rc = pthread_create(&f->thread, NULL, run, f);
+    if (rc) {
+        error_set(err, -rc, "cannot start a thread: %s", strerror(rc));
+        f->ended = true;
+        f->thread = 0;
+        feed_stop(f);
+        return NULL;
+    }
+    return f;
+}
+
+void feed_ask(struct feed *f, const struct top_wish *wish)
+{
+    struct top_wish *copy = malloc(sizeof *copy);
+    if (!copy)
+        return;
+    *copy = *wish;
+    mailbox_put(f->questions, copy);
+}
+
+struct mailbox *feed_news(struct feed *f)
+{
+    return f->news;
+}
+
+void feed_stop(struct feed *f)
+{
+    enum { TRIES = 50, PAUSE_MS = 10 };
+    struct error err = {0};
+    if (f->questions)
+        mailbox_close(f->questions);
+    for (int i = 0; i < TRIES && !f->ended; i++)
+        pause_ms(PAUSE_MS);
+    if (!f->ended) { /* hangs in a driver: the process ends around it */
+        pthread_detach(f->thread);
+        return;
+    }
+    if (f->thread)
+        pthread_join(f->thread, NULL);
+    recorder_close(f->recorder, &err);
+    session_close(f->session);
+    mailbox_free(f->questions);
+    mailbox_free(f->news);
+    snapshot_unref(f->last);
+    snapshot_unref(f->explained);
+    if (f->recent)
+        recent_done(f->recent);
+    free(f->recent);
+    free(f);
+}

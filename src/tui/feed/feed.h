@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where the live view gets its samples and answers: a thread of its own, so that a driver or a daemon that hangs never holds up the
+ * keys. Questions go in, news come out of a mailbox.
+ */
+#pragma once
+
+#include "ask/cli.h"
+#include "base/mailbox.h"
+#include "tui/feed/news.h"
+
+struct feed;
+
+/* Starts sampling. `record`: a file that every sample is written into; NULL: none. `patient`: one of several hosts, which may be
+ * down now and come later. */
+struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err);
+/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD, WISH_DETAILS, WISH_FIT. */
+void feed_ask(struct feed *f, const struct top_wish *wish);
+struct mailbox *feed_news(struct feed *f);
+/* Ends the thread when it can be ended within a moment; one that hangs is left behind. */
+void feed_stop(struct feed *f);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread's state, and the questions that it answers: one file for each kind of them.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <pthread.h>
+
+#include "ask/session.h"
+#include "engine/cadence.h"
+#include "format/record.h"
+#include "insight/fit/capacity.h"
+#include "model/recent.h"
+#include "tui/feed/feed.h"
+
+enum { ANSWER_MAX = 64 << 20 };
+
+struct feed {
+    struct cli own, *cli; /* its own: a thread that hangs in a driver uses it until the end of the process */
+    struct session *session;
+    struct recorder *recorder;
+    struct mailbox *questions, *news;
+    pthread_t thread;
+    _Atomic bool ended;
+    int64_t interval_ms;
+    const struct snapshot *last;
+    const struct snapshot *explained; /* the one that the daemon explained last */
+    struct recent *recent;
+    struct cadence cadence;
+    struct mono judged_at;
+    struct mono tried_at;
+    bool idle_asked, had_daemon;
+};
+
+void feed_tell(struct feed *f, enum news_kind kind, bool bad, const char *text);
+/* The daemon's answer; NULL: it has none. */
+json_t *feed_get(struct feed *f, const char *target);
+
+void feed_sample(struct feed *f);
+
+/* ---- past.c ---- */
+void feed_ask_series(struct feed *f, const struct top_wish *w);
+void feed_ask_moment(struct feed *f, const struct top_wish *w);
+void feed_ask_details(struct feed *f, const struct top_wish *w);
+
+/* ---- panes.c ---- */
+/* Health and forecast of each GPU, where a daemon watches them. */
+void feed_ask_badges(struct feed *f);
+void feed_ask_pane(struct feed *f, const struct top_wish *w);
+/* Acts on the one daemon that may be acted on, whatever is shown. */
+void feed_act_on_guard(struct feed *f, const struct top_wish *w);
+
+/* ---- fit.c ---- */
+/* What is free now, and what would be if workers gave way; NULL: not known. */
+struct capacity *feed_capacity(struct feed *f);
+void feed_ask_fit(struct feed *f, const struct top_wish *w);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tui/feed/news.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+void news_free(struct news *n)
+{
+    if (!n)
+        return;
+    snapshot_unref(n->snapshot);
+    why_free(n->why);
+    for (size_t i = 0; i < n->series_count; i++)
+        if (n->series)
+            free(n->series[i].points);
+    free(n->series);
+    free(n->workers);
+    free(n->badges);
+    top_details_done(&n->details);
+    free(n->text);
+    free(n);
+}
+
+void news_take(struct news *n, struct top *t)
+{
+    switch (n->kind) {
+    case NEWS_SAMPLE: top_sample(t, TAKE(n->snapshot), TAKE(n->why), n->daemon); break;
+    case NEWS_TROUBLE: top_trouble(t, n->text ? n->text : ""); break;
+    case NEWS_MOMENT: top_moment(t, n->number, TAKE(n->snapshot), TAKE(n->why), n->text ? n->text : ""); break;
+    case NEWS_NOTE: top_note(t, n->bad, n->text ? n->text : ""); break;
+    case NEWS_PANE:
+        if (n->number == TAB_GUARD) {
+            t->worker_count = n->worker_count;
+            t->worker = t->worker_count ? MIN_OF(t->worker, t->worker_count - 1) : 0;
+            for (size_t i = 0; i < n->worker_count; i++)
+                t->workers[i] = n->workers[i];
+        }
+        top_pane(t, (enum top_tab)n->number, TAKE(n->text), t->now.ms);
+        break;
+    case NEWS_BADGES:
+        for (size_t i = 0; n->badges && i < n->series_count && i < GPU_MAX; i++)
+            t->badges[i] = n->badges[i];
+        break;
+    case NEWS_ANSWER: top_answer(t, TAKE(n->text)); break;
+    case NEWS_IDLE: top_idle_since(t, n->pid, n->gpu_index, n->number); break;
+    case NEWS_DETAILS: top_details(t, &n->details); break;
+    case NEWS_SERIES:
+        for (size_t i = 0; i < n->series_count; i++)
+            top_series(t, i, n->number, n->series[i].points, n->series[i].count);
+        for (size_t i = 0; i < n->mark_count; i++)
+            top_mark(t, &n->marks[i]);
+        break;
+    }
+    news_free(n);
+}
+
+struct news *news_new(enum news_kind kind)
+{
+    struct news *n = calloc(1, sizeof *n);
+    if (n)
+        n->kind = kind;
+    return n;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Questions about the past, which the daemon's history answers: plots, a moment, the life of a process.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "host/identity.h"
+#include "store/query.h"
+#include "tui/feed/answers.h"
+#include "tui/feed/internal.h"
+
+enum {
+    SERIES_POINTS = 480,
+    SERIES_POINTS_MANY = 160, /* of each of more than 8 GPUs */
+    IDLE_ASKED = 32,
+    LIFE_POINTS = 240,
+    BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
+};
+
+#define LIFE_MOST_MS (30 * 86400 * (int64_t)MS_PER_S)
+
+static json_t *get_history(struct feed *f, int64_t since_ms, int64_t until_ms)
+{
+    char target[512], since[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE];
+    bool many = f->last->gpu_count > 8;
+    wall_format((struct wall){since_ms}, since);
+    wall_format((struct wall){until_ms}, until);
+    snprintf(target, sizeof target, "/api/history?metric=" ANSWER_METRICS "&since=%s&until=%s&points=%d", since, until,
+             many ? (int)SERIES_POINTS_MANY : (int)SERIES_POINTS);
+    return feed_get(f, target);
+}
+
+/* Since when who holds memory now has not computed. */
+static void ask_idle(struct feed *f)
+{
+    size_t asked = 0;
+    for (size_t g = 0; g < f->last->gpu_count; g++)
+        for (size_t i = 0; i < f->last->gpus[g].process_count && asked < IDLE_ASKED; i++) {
+            const struct process *p = &f->last->gpus[g].processes[i];
+            char target[128];
+            if (p->util_permille.state != READING_OK || p->util_permille.value >= PROCESS_IDLE_MOST)
+                continue;
+            snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%d&since=-24h&points=288", p->pid, f->last->gpus[g].index);
+            json_t *history = feed_get(f, target);
+            struct news *n = news_new(NEWS_IDLE);
+            asked++;
+            if (n) {
+                n->pid = p->pid;
+                n->gpu_index = f->last->gpus[g].index;
+                n->number = answer_idle_since(history, p->started_at.ms);
+            }
+            if (n && n->number)
+                mailbox_put(f->news, n);
+            else
+                news_free(n);
+            json_decref(history);
+        }
+}
+
+void feed_ask_series(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = f->last && session_asks_daemon(f->session) ? news_new(NEWS_SERIES) : NULL;
+    if (!n)
+        return;
+    int64_t until = w->number ? w->number : f->last->taken_at.ms;
+    char target[256], since_text[WALL_TEXT_SIZE], until_text[WALL_TEXT_SIZE];
+    json_t *history = get_history(f, until - w->window_ms, until);
+    wall_format((struct wall){until - w->window_ms}, since_text);
+    wall_format((struct wall){until}, until_text);
+    snprintf(target, sizeof target, "/api/history/events?since=%s&until=%s&limit=60", since_text, until_text);
+    json_t *events = feed_get(f, target);
+    n->number = w->number;
+    if (history)
+        answer_series(history, f->last, n);
+    if (events)
+        answer_marks(events, n);
+    json_decref(history);
+    json_decref(events);
+    mailbox_put(f->news, n);
+    if (!f->idle_asked) {
+        f->idle_asked = true;
+        ask_idle(f);
+    }
+}
+
+void feed_ask_moment(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = f->last ? news_new(NEWS_MOMENT) : NULL;
+    if (!n)
+        return;
+    char target[256], since[WALL_TEXT_SIZE], at[WALL_TEXT_SIZE];
+    n->number = w->number;
+    wall_format((struct wall){w->number}, at);
+    wall_format((struct wall){w->number - 6000}, since);
+    json_t *history = get_history(f, w->number - BEFORE_MS, w->number + 1);
+    snprintf(target, sizeof target, "/api/history/processes?since=%s&until=%s&limit=500", since, at);
+    json_t *processes = feed_get(f, target);
+    snprintf(target, sizeof target, "/api/why?at=%s", at);
+    json_t *why = feed_get(f, target);
+    n->snapshot = history ? answer_moment(f->last, history, processes, (struct wall){w->number}) : NULL;
+    if (n->snapshot && why)
+        n->why = why_from_json(why, n->snapshot);
+    const char *answer = json_string_value(json_object_get(why, "answer"));
+    if (!n->snapshot)
+        n->text = strdup(answer ? answer : "Nothing was stored for that moment.");
+    json_decref(history);
+    json_decref(processes);
+    json_decref(why);
+    mailbox_put(f->news, n);
+}
+
+/* What the daemon remembers of its life. */
+static void ask_life(struct feed *f, const struct top_wish *w, struct top_details *d)
+{
+    char target[256], since[WALL_TEXT_SIZE];
+    int64_t from = MAX_OF(w->window_ms ? w->window_ms - MS_PER_S : 0, f->last->taken_at.ms - LIFE_MOST_MS);
+    wall_format((struct wall){from}, since);
+    snprintf(target, sizeof target, "/api/history/processes?pid=%d&since=%s&limit=50", w->pid, since);
+    json_t *lives = feed_get(f, target);
+    answer_life(lives, (int)w->number, w->window_ms, d);
+    if (d->since_ms) {
+        wall_format((struct wall){d->since_ms}, since);
+        snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%lld&since=%s&points=%d", w->pid, (long long)w->number, since,
+                 LIFE_POINTS);
+        json_t *history = feed_get(f, target);
+        answer_lifeline(history, LIFE_POINTS, d);
+        json_decref(history);
+    }
+    json_decref(lives);
+}
+
+void feed_ask_details(struct feed *f, const struct top_wish *w)
+{
+    struct news *n = f->last ? news_new(NEWS_DETAILS) : NULL;
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    if (!n)
+        return;
+    n->details = (struct top_details){.pid = w->pid, .start_key = w->start_key, .energy_mj = -1};
+    /* Without its start it may be any process that has this number now. */
+    if (f->cli->host || !w->start_key || process_details(&f->cli->env, w->pid, w->start_key, false, &out) < 0)
+        buf_text(&out, "Environment\tnot known: the process is not on this host\n");
+    n->details.text = buf_take(&out);
+    if (session_asks_daemon(f->session))
+        ask_life(f, w, &n->details);
+    mailbox_put(f->news, n);
+}

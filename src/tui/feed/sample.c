@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A sample, its explanation and its recording.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "tui/feed/internal.h"
+
+enum {
+    EXPLAINED_MS = 5000, /* an explanation is that old at most */
+    NUMBERS_MS = 1900,   /* ... and so old where its numbers have changed */
+};
+
+/* The same things are going on: the sentence stays, its numbers may not. */
+static bool same_story(const struct gpu *a, const struct gpu *b)
+{
+    if (a->state != b->state || a->process_count != b->process_count || a->throttle_bits.state != b->throttle_bits.state ||
+        a->throttle_bits.value != b->throttle_bits.value || a->activity.code != b->activity.code)
+        return false;
+    for (size_t i = 0; i < a->process_count; i++)
+        if (a->processes[i].pid != b->processes[i].pid)
+            return false;
+    return true;
+}
+
+static bool near(struct reading a, struct reading b, int64_t within)
+{
+    return a.state == b.state && llabs(a.value - b.value) <= within;
+}
+
+static bool same_numbers(const struct gpu *a, const struct gpu *b)
+{
+    return near(a->util_permille, b->util_permille, 20) && near(a->temp_mdegc, b->temp_mdegc, 1000) &&
+           near(a->fan_permille, b->fan_permille, 20) && near(a->power_mw, b->power_mw, reading_or(a->power_mw, 0) / 50 + 1000) &&
+           near(a->mem_used_bytes, b->mem_used_bytes, reading_or(a->mem_total_bytes, 0) / 100);
+}
+
+/* A daemon's explanation stays until something changes that it speaks of: reading it again costs more than the sample. */
+static bool still_explained(const struct feed *f, const struct snapshot *s)
+{
+    const struct snapshot *before = f->explained;
+    if (!before || before->gpu_count != s->gpu_count || s->event_count)
+        return false;
+    int64_t age_ms = s->taken_at.ms - before->taken_at.ms;
+    bool same = age_ms < EXPLAINED_MS;
+    for (size_t i = 0; same && i < s->gpu_count; i++)
+        same = same_story(&before->gpus[i], &s->gpus[i]) && (age_ms < NUMBERS_MS || same_numbers(&before->gpus[i], &s->gpus[i]));
+    return same;
+}
+
+/* NULL: the one before stays. */
+static struct why *explain(struct feed *f, const struct snapshot *s)
+{
+    if (session_asks_daemon(f->session) && still_explained(f, s))
+        return NULL;
+    struct why *why = session_why(f->session, s);
+    if (why) {
+        snapshot_unref(f->explained);
+        f->explained = snapshot_ref(s);
+        return why;
+    }
+    if (!f->recent)
+        f->recent = calloc(1, sizeof *f->recent);
+    if (f->recent)
+        recent_add(f->recent, f->last, s);
+    return why_explain(s, f->recent);
+}
+
+void feed_sample(struct feed *f)
+{
+    struct error err = {0};
+    struct mono now = clock_mono(&clock_system);
+    unsigned groups = cadence_due(&f->cadence, f->last && cadence_game_runs(f->last->gpus, f->last->gpu_count), now);
+    if (!f->last)
+        groups &= ~(unsigned)(GROUP_SLOW | GROUP_RARE); /* they come with the next one: the first frame is soon */
+    cadence_read(&f->cadence, groups, now);
+    if (!f->recorder) /* a recording has all of it */
+        groups |= GROUP_GLANCE;
+    const struct snapshot *s = session_sample(f->session, groups, &err);
+    if (!s) {
+        feed_tell(f, NEWS_TROUBLE, true, err.text);
+        return;
+    }
+    if (f->recorder && recorder_add(f->recorder, s, &err) < 0) {
+        feed_tell(f, NEWS_TROUBLE, true, err.text);
+        recorder_close(TAKE(f->recorder), &err);
+    }
+    struct news *n = news_new(NEWS_SAMPLE);
+    if (!n) {
+        snapshot_unref(s);
+        return;
+    }
+    n->why = explain(f, s);
+    n->daemon = session_asks_daemon(f->session);
+    n->snapshot = snapshot_ref(s);
+    snapshot_unref(f->last);
+    f->last = s;
+    mailbox_put(f->news, n);
+}

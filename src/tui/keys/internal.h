@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What keys and the mouse do to the state, one file for each thing that they are about.
+ */
+#pragma once
+
+#include "tui/top.h"
+
+/* ---- time.c ---- */
+void top_go_live(struct top *t);
+void top_go_to(struct top *t, int64_t at_ms);
+void top_step(struct top *t, int64_t steps);
+/* The event before or behind the cursor. */
+void top_go_to_event(struct top *t, int by);
+void top_change_window(struct top *t, int by);
+void top_key_goto(struct top *t, int key);
+
+/* ---- table.c ---- */
+/* The selection of the table, or whatever the tab has instead. */
+void top_move(struct top *t, int64_t by);
+void top_sort_by(struct top *t, const char *key);
+void top_sort_next(struct top *t, int by);
+void top_choose_gpu(struct top *t, int by);
+void top_tag(struct top *t);
+void top_follow(struct top *t);
+void top_next_group(struct top *t);
+void top_key_filter(struct top *t, int key);
+void top_key_columns(struct top *t, int key);
+
+/* ---- process.c ---- */
+void top_open_details(struct top *t);
+void top_key_details(struct top *t, int key);
+void top_open_signals(struct top *t);
+void top_key_signal(struct top *t, int key);
+
+/* ---- guard.c ---- */
+/* False: not a key of that tab. */
+bool top_key_of_guard(struct top *t, int key);
+void top_key_guard(struct top *t, int key);
+void top_key_fit(struct top *t, int key);
+
+/* ---- keys.c ---- */
+void top_open_tab(struct top *t, enum top_tab tab);
+void top_show_host(struct top *t, size_t which);
+/* The keys that move in the main view. */
+void top_key_move(struct top *t, int key);
+/* A key while something is typed; false: not one that changes the text. */
+bool top_edit(char text[TOP_INPUT_SIZE], int key);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which key does what: in the main view, and who takes it in the others.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "tui/keys/internal.h"
+#include "tui/theme.h"
+
+void top_open_tab(struct top *t, enum top_tab tab)
+{
+    t->tab = tab;
+    t->scroll = 0;
+    if (tab >= TAB_ALERTS && tab < TAB_HOSTS)
+        top_want(t, WISH_PANE)->number = tab;
+}
+
+static void copy(struct top *t)
+{
+    char command[WHY_LINE_SIZE];
+    if (!top_advice_command(t, command, sizeof command)) {
+        top_note(t, false, "No command to copy.");
+        return;
+    }
+    struct top_wish *w = top_want(t, WISH_COPY);
+    str_copy(w->text, sizeof w->text, str_from(command));
+    char note[TOP_NOTE_SIZE];
+    snprintf(note, sizeof note, "Copied: %s", command);
+    top_note(t, false, note);
+}
+
+bool top_edit(char text[TOP_INPUT_SIZE], int key)
+{
+    size_t len = strlen(text);
+    if (key == TOP_KEY_BACKSPACE) {
+        while (len && ((unsigned char)text[len - 1] & 0xc0) == 0x80)
+            len--;
+        text[len ? len - 1 : 0] = '\0';
+        return true;
+    }
+    if (key < 0x20 || key >= 0x7f || len + 1 >= TOP_INPUT_SIZE)
+        return false;
+    text[len] = (char)key;
+    text[len + 1] = '\0';
+    return true;
+}
+
+static void next_theme(struct top *t)
+{
+    str_copy(t->settings.theme, sizeof t->settings.theme, str_from(theme_after(t->settings.theme)));
+    char note[64];
+    snprintf(note, sizeof note, "Theme: %s.", t->settings.theme);
+    top_note(t, false, note);
+    top_want(t, WISH_SAVE);
+}
+
+static void escape(struct top *t)
+{
+    if (t->tab != TAB_OVERVIEW)
+        t->tab = TAB_OVERVIEW;
+    else if (t->cursor_ms)
+        top_go_live(t);
+    else if (t->filter[0])
+        t->filter[0] = '\0';
+    else if (t->tag_count)
+        t->tag_count = 0;
+    else
+        t->only = ALL_GPUS;
+    top_make_rows(t);
+}
+
+static void pause_or_go_on(struct top *t)
+{
+    t->paused = !t->paused;
+    top_note(t, false, "");
+}
+
+void top_key_move(struct top *t, int key)
+{
+    int64_t page = (int64_t)MAX_OF(t->page, (size_t)1);
+    switch (key) {
+    case 'k':
+    case TOP_KEY_UP: top_move(t, -1); break;
+    case 'j':
+    case TOP_KEY_DOWN: top_move(t, 1); break;
+    case TOP_KEY_PAGE_UP: top_move(t, -page); break;
+    case TOP_KEY_PAGE_DOWN: top_move(t, page); break;
+    case TOP_KEY_HOME: top_move(t, -1000000); break;
+    case 'G':
+    case TOP_KEY_END: top_move(t, 1000000); break;
+    case 'h':
+    case TOP_KEY_LEFT: top_step(t, -1); break;
+    case 'l':
+    case TOP_KEY_RIGHT:
+        if (t->cursor_ms)
+            top_step(t, 1);
+        break;
+    case '(': top_go_to_event(t, -1); break;
+    case ')': top_go_to_event(t, 1); break;
+    case '{': top_step(t, -10); break;
+    case '}':
+        if (t->cursor_ms)
+            top_step(t, 10);
+        break;
+    case '[': top_choose_gpu(t, -1); break;
+    case ']': top_choose_gpu(t, 1); break;
+    default: break;
+    }
+}
+
+void top_show_host(struct top *t, size_t which)
+{
+    if (which < t->host_count)
+        top_want(t, WISH_HOST)->number = (int64_t)which;
+}
+
+static void next_host(struct top *t, int by)
+{
+    int64_t count = (int64_t)t->host_count;
+    for (int64_t i = 0; i < count; i++)
+        if (t->hosts[i] == t)
+            top_show_host(t, (size_t)((i + by + count) % count));
+}
+
+static void key_main(struct top *t, int key)
+{
+    if (top_key_of_guard(t, key))
+        return;
+    int tabs = (int)top_tab_count(t);
+    if (t->tab == TAB_HOSTS && key == TOP_KEY_ENTER) {
+        top_show_host(t, t->host_choice);
+        return;
+    }
+    if (key >= '1' && key < '1' + tabs)
+        top_open_tab(t, (enum top_tab)(key - '1'));
+    switch (key) {
+    case 'q': top_want(t, WISH_END); break;
+    case '?': t->mode = MODE_HELP; break;
+    case TOP_KEY_TAB: top_open_tab(t, (enum top_tab)(((int)t->tab + 1) % tabs)); break;
+    case TOP_KEY_BACK_TAB: top_open_tab(t, (enum top_tab)(((int)t->tab + tabs - 1) % tabs)); break;
+    case TOP_KEY_ENTER: top_open_tab(t, t->tab == TAB_WHY ? TAB_OVERVIEW : TAB_WHY); break;
+    case TOP_KEY_ESCAPE: escape(t); break;
+    case 'n': top_go_live(t); break;
+    case 'g':
+        t->mode = MODE_GOTO;
+        t->input[0] = '\0';
+        break;
+    case 'f':
+        t->mode = MODE_FIT;
+        t->input[0] = '\0';
+        break;
+    case '/': t->mode = MODE_FILTER; break;
+    case 'p': pause_or_go_on(t); break;
+    case 's': top_sort_next(t, 1); break;
+    case 'S': top_sort_next(t, -1); break;
+    case 'r': top_sort_by(t, t->settings.sort); break;
+    case 't': top_next_group(t); break;
+    case 'T': next_theme(t); break;
+    case 'w': top_change_window(t, 1); break;
+    case 'W': top_change_window(t, -1); break;
+    case 'm':
+        t->settings.metric = (t->settings.metric + 1) % TRAIL_COUNT;
+        top_want(t, WISH_SAVE);
+        break;
+    case 'C':
+        t->settings.compute_only = !t->settings.compute_only;
+        top_want(t, WISH_SAVE);
+        top_make_rows(t);
+        break;
+    case 'o':
+        t->mode = MODE_COLUMNS;
+        t->choice = 0;
+        break;
+    case 'd':
+    case 'i': top_open_details(t); break;
+    case '<': next_host(t, -1); break;
+    case '>': next_host(t, 1); break;
+    case 'F': top_follow(t); break;
+    case ' ': top_tag(t); break;
+    case 'c': copy(t); break;
+    case 'x': top_open_signals(t); break;
+    default: top_key_move(t, key); break;
+    }
+}
+
+static void leave(struct top *t, int key)
+{
+    (void)key;
+    t->mode = MODE_MAIN;
+}
+
+static void (*const keys[])(struct top *t, int key) = {
+    [MODE_MAIN] = key_main,       [MODE_FILTER] = top_key_filter,   [MODE_GOTO] = top_key_goto,
+    [MODE_FIT] = top_key_fit,     [MODE_COLUMNS] = top_key_columns, [MODE_SIGNAL] = top_key_signal,
+    [MODE_GUARD] = top_key_guard, [MODE_DETAILS] = top_key_details, [MODE_ANSWER] = leave,
+    [MODE_HELP] = leave,
+};
+
+void top_key(struct top *t, int key)
+{
+    t->note[0] = '\0';
+    keys[t->mode](t, key);
+}

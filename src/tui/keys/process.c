@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Keys about one process, or those that are tagged: its details, signals.
+ */
+#include <signal.h>
+
+#include "base/cleanup.h"
+#include "tui/keys/internal.h"
+#include "tui/keys/signals.h"
+
+enum { DETAILS_MS = 5000 };
+
+const struct top_signal top_signals[] = {
+    {SIGTERM, "TERM", "ask it to end"},
+    {SIGINT, "INT", "like Ctrl-C"},
+    {SIGHUP, "HUP", "many programs read their settings again, others end"},
+    {SIGKILL, "KILL", "end it at once; unsaved work is lost"},
+};
+const size_t top_signal_count = ARRAY_LEN(top_signals);
+
+static void ask_details(struct top *t, const struct process *p)
+{
+    struct top_wish *w = top_want(t, WISH_DETAILS);
+    const struct top_row *row = top_selected(t);
+    w->pid = p->pid;
+    w->start_key = p->start_key;
+    w->number = row ? row->gpu->index : 0;
+    w->window_ms = p->started_at.ms;
+    t->details_at_ms = t->now.ms;
+}
+
+void top_open_details(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    if (!row || !row->process)
+        return;
+    t->mode = MODE_DETAILS;
+    t->subject = row->process->pid;
+    t->choice = 0;
+    top_details_done(&t->details);
+    ask_details(t, row->process);
+}
+
+void top_details_again(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    if (t->mode == MODE_DETAILS && row && row->process && t->now.ms - t->details_at_ms >= DETAILS_MS)
+        ask_details(t, row->process);
+}
+
+void top_key_details(struct top *t, int key)
+{
+    int64_t page = (int64_t)MAX_OF(t->dialog_page, (size_t)1), last = (int64_t)t->dialog_lines - page, by = 0;
+    switch (key) {
+    case 'k':
+    case TOP_KEY_UP: by = -1; break;
+    case 'j':
+    case TOP_KEY_DOWN: by = 1; break;
+    case TOP_KEY_PAGE_UP: by = -page; break;
+    case ' ':
+    case TOP_KEY_PAGE_DOWN: by = page; break;
+    case TOP_KEY_HOME: by = -last; break;
+    case 'G':
+    case TOP_KEY_END: by = last; break;
+    case 'x':
+        t->mode = MODE_MAIN;
+        top_open_signals(t);
+        return;
+    default: t->mode = MODE_MAIN; return;
+    }
+    t->choice = (size_t)MAX_OF(MIN_OF((int64_t)t->choice + by, last), (int64_t)0);
+}
+
+void top_open_signals(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    if (!t->allow_signals)
+        top_note(t, false, "Read-only. Start with --allow-signals to signal processes.");
+    else if (t->host)
+        top_note(t, true, "Processes of another host can't be signaled from here.");
+    else if (t->cursor_ms)
+        top_note(t, true, "That was in the past: press n to go back to now.");
+    else if (!t->tag_count && !(row && row->process))
+        top_note(t, false, "No process is selected.");
+    else {
+        t->mode = MODE_SIGNAL;
+        t->subject = t->tag_count ? 0 : row->process->pid;
+        t->choice = 0;
+        t->input[0] = '\0';
+    }
+}
+
+static void send_signal(struct top *t)
+{
+    const struct top_row *selected = top_selected(t);
+    for (size_t i = 0; i < t->row_count; i++) {
+        const struct top_row *row = &t->rows[i];
+        bool meant = row->process && (t->tag_count ? top_tagged(t, row->process->pid) : row == selected);
+        bool again = false; /* one process may be on several GPUs */
+        for (size_t w = 0; meant && w < t->wish_count; w++)
+            again = again || (t->wishes[w].kind == WISH_SIGNAL && t->wishes[w].pid == row->process->pid);
+        if (!meant || again)
+            continue;
+        struct top_wish *w = top_want(t, WISH_SIGNAL);
+        w->pid = row->process->pid;
+        w->start_key = row->process->start_key;
+        w->number = top_signals[t->choice].number;
+        str_copy(w->text, sizeof w->text, str_from(row->process->name));
+    }
+    t->tag_count = 0;
+    t->mode = MODE_MAIN;
+}
+
+void top_key_signal(struct top *t, int key)
+{
+    if (key == TOP_KEY_ESCAPE || key == 'q' || key == 'n')
+        t->mode = MODE_MAIN;
+    else if ((key == TOP_KEY_UP || key == 'k') && t->choice)
+        t->choice--;
+    else if ((key == TOP_KEY_DOWN || key == 'j') && t->choice + 1 < top_signal_count)
+        t->choice++;
+    else if (key == 'y')
+        send_signal(t);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Keys that move through time: the cursor, events, the span of the plots, a time that is typed.
+ */
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "tui/keys/internal.h"
+
+void top_go_live(struct top *t)
+{
+    t->cursor_ms = t->far_until_ms = 0;
+    t->waiting = false;
+    t->row_count = 0;
+    snapshot_unref(TAKE(t->past));
+    why_free(TAKE(t->past_why));
+    top_make_rows(t);
+}
+
+/* Plots move along when the cursor leaves them. */
+static void move_plots(struct top *t)
+{
+    int64_t window = t->settings.window_ms, until = top_until_ms(t);
+    if (t->cursor_ms > until - window && t->cursor_ms <= until)
+        return;
+    int64_t wanted = t->cursor_ms + window / 2;
+    if (wanted >= t->now.ms) {
+        t->far_until_ms = 0;
+        return;
+    }
+    if (!t->daemon)
+        return;
+    t->far_until_ms = wanted;
+    top_want(t, WISH_SERIES)->number = wanted;
+}
+
+/* Without a daemon: what was seen since the start. */
+static void look_back(struct top *t, int64_t at_ms)
+{
+    const struct snapshot *found = NULL;
+    for (size_t i = 0; i < t->kept_count; i++)
+        if (t->kept[i]->taken_at.ms <= at_ms)
+            found = t->kept[i];
+    if (!found && t->kept_count)
+        found = t->kept[0];
+    if (!found) {
+        top_go_live(t);
+        top_note(t, true, "No past to show: it is kept by `whirr serve`.");
+        return;
+    }
+    t->cursor_ms = found->taken_at.ms;
+    top_moment(t, t->cursor_ms, snapshot_ref(found), why_explain(found, NULL),
+               found->taken_at.ms > at_ms ? "That is all: `whirr serve` would keep more." : "");
+}
+
+void top_go_to(struct top *t, int64_t at_ms)
+{
+    if (!t->live)
+        return;
+    if (at_ms >= t->now.ms) {
+        top_go_live(t);
+        return;
+    }
+    t->cursor_ms = at_ms;
+    if (t->daemon) {
+        t->waiting = true;
+        top_want(t, WISH_AT)->number = at_ms;
+    } else {
+        look_back(t, at_ms);
+    }
+    if (t->cursor_ms)
+        move_plots(t);
+}
+
+void top_step(struct top *t, int64_t steps)
+{
+    int64_t by = MAX_OF(t->settings.window_ms / 60, t->interval_ms);
+    top_go_to(t, (t->cursor_ms ? t->cursor_ms : t->now.ms) + steps * by);
+}
+
+void top_go_to_event(struct top *t, int by)
+{
+    int64_t from = t->cursor_ms ? t->cursor_ms : t->now.ms;
+    const struct top_mark *found = NULL;
+    for (size_t i = 0; i < t->mark_count; i++) {
+        const struct top_mark *m = &t->marks[i];
+        if (by < 0 ? m->at_ms < from && (!found || m->at_ms > found->at_ms)
+                   : m->at_ms > from && (!found || m->at_ms < found->at_ms))
+            found = m;
+    }
+    if (found)
+        top_go_to(t, found->at_ms);
+    else
+        top_note(t, false, by < 0 ? "No earlier event in this window." : "No later event in this window.");
+}
+
+void top_change_window(struct top *t, int by)
+{
+    size_t i = 0;
+    while (i + 1 < top_window_count && top_windows_ms[i] < t->settings.window_ms)
+        i++;
+    if ((by < 0 && i == 0) || (by > 0 && i + 1 == top_window_count))
+        return;
+    t->settings.window_ms = top_windows_ms[i + (size_t)by];
+    t->far_until_ms = 0;
+    top_want(t, WISH_SAVE);
+    top_want(t, WISH_SERIES)->number = 0;
+    if (t->cursor_ms)
+        move_plots(t);
+}
+
+void top_key_goto(struct top *t, int key)
+{
+    if (key == TOP_KEY_ESCAPE) {
+        t->mode = MODE_MAIN;
+    } else if (key == TOP_KEY_ENTER) {
+        struct wall at;
+        t->mode = MODE_MAIN;
+        if (moment_parse(str_trim(str_from(t->input)), t->now, MOMENT_LOCAL, &at))
+            top_go_to(t, at.ms);
+        else if (t->input[0])
+            top_note(t, true, "Not a time. Try 03:10, -2h, or yesterday 22:00.");
+    } else {
+        top_edit(t->input, key);
+    }
+}
