@@ -191,6 +191,17 @@ static bool make_trails(struct top *t, size_t count)
     return true;
 }
 
+/* While it is paused, the point that is on screen stays: it is not replaced by a later one. */
+static void add_to_trails(struct top *t, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        struct trail *trail = &t->trails[i];
+        struct trail_point point = trail_point_of(&s->gpus[i], s->taken_at.ms);
+        bool on_screen = t->paused && trail->count && trail->points[trail->count - 1].at_ms <= t->now.ms;
+        trail_add(trail, &point, on_screen ? 0 : t->settings.window_ms / (TRAIL_POINTS / 2));
+    }
+}
+
 /* Without a daemon the past is what was seen since the start. */
 static void keep(struct top *t, const struct snapshot *s)
 {
@@ -221,10 +232,7 @@ void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool d
     t->daemon = daemon;
     t->trouble[0] = '\0';
     if (make_trails(t, s->gpu_count))
-        for (size_t i = 0; i < s->gpu_count; i++) {
-            struct trail_point point = trail_point_of(&s->gpus[i], s->taken_at.ms);
-            trail_add(&t->trails[i], &point, t->settings.window_ms / (TRAIL_POINTS / 2));
-        }
+        add_to_trails(t, s);
     keep(t, s);
     take_events(t, s);
     top_watch_busy(t, s);

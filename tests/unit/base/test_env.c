@@ -65,10 +65,10 @@ static void a_library_that_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_are_found_by_their_names),
-        cmocka_unit_test(a_missing_one_is_named),
-        cmocka_unit_test(an_optional_one_may_be_missing_and_is_null_then),
-        cmocka_unit_test(a_library_that_is_not_there_is_named),
+        TEST(functions_are_found_by_their_names),
+        TEST(a_missing_one_is_named),
+        TEST(an_optional_one_may_be_missing_and_is_null_then),
+        TEST(a_library_that_is_not_there_is_named),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

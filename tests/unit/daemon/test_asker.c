@@ -141,11 +141,11 @@ int main(void)
 {
     env_init_system(&env);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_looks_again_after_the_time_that_a_look_asks_for),
-        cmocka_unit_test(what_it_shows_is_in_each_snapshot_until_it_is_stopped),
-        cmocka_unit_test(another_setting_is_a_look_at_once_and_the_same_one_is_none),
-        cmocka_unit_test(stopping_does_not_wait_for_the_next_look),
-        cmocka_unit_test(one_that_was_never_started_is_stopped_and_closed),
+        TEST(it_looks_again_after_the_time_that_a_look_asks_for),
+        TEST(what_it_shows_is_in_each_snapshot_until_it_is_stopped),
+        TEST(another_setting_is_a_look_at_once_and_the_same_one_is_none),
+        TEST(stopping_does_not_wait_for_the_next_look),
+        TEST(one_that_was_never_started_is_stopped_and_closed),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

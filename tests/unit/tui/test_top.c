@@ -99,6 +99,28 @@ static void test_every_size_and_number_of_gpus_is_drawn(void **state)
             }
 }
 
+/* In a window of 30 days each sample takes the place of the one before, but not of the one that is on screen. */
+static void test_a_paused_picture_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=2,scenario=training", 110, 36, true);
+    v.top.settings.window_ms = top_windows_ms[top_window_count - 1];
+    sample(&v);
+    sample(&v);
+    keys(&v, "p");
+    char *before = strdup(frame(&v));
+    for (int i = 0; i < 3; i++) {
+        sample(&v);
+        assert_string_equal(frame(&v), before);
+        const struct trail *trail = &v.top.trails[0];
+        assert_non_null(trail_at(trail, v.top.now.ms, 0));
+        assert_int_equal(trail->count, 3); /* the first, the one on screen, the newest */
+    }
+    free(before);
+    close_view(&v);
+}
+
 static void test_sixteen_gpus_have_a_row_each_in_80x24(void **state)
 {
     (void)state;
@@ -586,6 +608,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_every_size_and_number_of_gpus_is_drawn),
+        TEST(test_a_paused_picture_stays_as_it_is),
         TEST(test_sixteen_gpus_have_a_row_each_in_80x24),
         TEST(test_64_gpus_are_a_heat_map),
         TEST(test_a_lost_gpu_keeps_its_row_with_the_reason),
