@@ -30,11 +30,13 @@ static const struct {
 
 /* Ours, with the parts of those that are kept in parts; others may have tables in the same database. */
 static const char server_bytes[] =
-    "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = "
-    "current_schema()::regnamespace AND c.relkind = 'r' AND (c.relname IN ('meta', 'hosts', 'writers', 'gpus', 'facts', "
-    "'minutes', 'hours', 'host_minutes', 'host_hours', 'pending', 'processes', 'process_minutes', 'process_hours', 'energy', "
-    "'energy_hours', 'events') OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent IN ('samples'::regclass, "
-    "'host_samples'::regclass)))";
+    "WITH ours AS (SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('meta', 'hosts', "
+    "'writers', 'gpus', 'facts', 'retention', 'samples', 'host_samples', 'minutes', 'hours', 'host_minutes', 'host_hours', "
+    "'pending', "
+    "'processes', 'process_minutes', 'process_hours', 'energy', 'energy_hours', 'events')) "
+    "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relkind = 'r' AND (c.oid IN (SELECT "
+    "oid "
+    "FROM ours) OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent IN (SELECT oid FROM ours)))";
 
 static int64_t file_bytes(const char *path, const char *end)
 {

@@ -19,8 +19,6 @@ enum {
     REST_MS = 60000,          /* before what somebody else holds on to is tried again */
 };
 
-#define DAY_MS (24 * level_ms(LEVEL_HOUR))
-
 static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
 
 int load_horizons(struct store *s, struct error *err)
@@ -87,18 +85,18 @@ static int first_key(struct store *s, const char *table, int64_t from, int64_t t
     return rc < 0 ? rc : *ret >= 0;
 }
 
-/* A day at a time, with the table it is in: the rest of a day stays until then. */
-static int clean_days(struct store *s, enum series series, int64_t wanted_ms, struct error *err)
+/* A part at a time: the rest of a period stays until then. */
+static int clean_parts(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
 {
-    char name[PARTITION_NAME_SIZE];
-    int64_t cut_ms = wanted_ms - wanted_ms % DAY_MS;
-    int rc = partition_oldest(s, series, cut_ms, name, err);
+    char name[PART_NAME_SIZE];
+    int64_t cut_ms = parts_period(parted_of(series, level), wanted_ms);
+    int rc = partition_oldest(s, parted_of(series, level), cut_ms, name, err);
     if (rc < 0 || !name[0])
         return rc;
-    rc = safe_cut(s, series, LEVEL_RAW, cut_ms, &cut_ms, err);
+    rc = safe_cut(s, series, level, cut_ms, &cut_ms, err);
     if (rc != 0)
         return rc;
-    rc = set_horizon(s, series, LEVEL_RAW, cut_ms, err);
+    rc = set_horizon(s, series, level, cut_ms, err);
     if (rc == 0)
         rc = partition_drop(s, name, err);
     return rc < 0 ? rc : 1;
@@ -108,7 +106,7 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
 {
     int64_t cut_ms, first;
     if (wanted_ms > 0 && s->db->ops->kind == DB_POSTGRES)
-        return clean_days(s, series, wanted_ms, err);
+        return clean_parts(s, series, LEVEL_RAW, wanted_ms, err);
     int rc = wanted_ms > 0 ? safe_cut(s, series, LEVEL_RAW, wanted_ms, &cut_ms, err) : 0;
     if (rc != 0 || wanted_ms <= 0)
         return rc;
@@ -123,13 +121,13 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
 }
 
 /* Keys of buckets begin with the subject: one subject after the other, the first that has something to go. */
-static int clean_buckets(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
+static int clean_bucket_rows(struct store *s, const char *table, enum series series, enum level level, int64_t wanted_ms,
+                             struct error *err)
 {
     int64_t cut_ms, first;
     int rc = wanted_ms > 0 ? safe_cut(s, series, level, wanted_ms, &cut_ms, err) : 0;
     if (rc != 0 || wanted_ms <= 0)
         return rc;
-    const char *table = series_table(series, level);
     char sql[320];
     snprintf(
         sql, sizeof sql,
@@ -142,6 +140,22 @@ static int clean_buckets(struct store *s, enum series series, enum level level, 
     if (rc == 0)
         rc = delete_range(s, table, first, bucket_key(first >> 32, cut_ms / level_ms(level)), err);
     return rc < 0 ? rc : 1;
+}
+
+/* A table from before there were parts is cleaned row by row, as it always was, until all of it may go. */
+static int clean_buckets(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
+{
+    const char *table = series_table(series, level);
+    char old[PART_NAME_SIZE];
+    int64_t until_ms = 0;
+    if (s->db->ops->kind == DB_SQLITE || wanted_ms <= 0)
+        return clean_bucket_rows(s, table, series, level, wanted_ms, err);
+    int rc = parts_old_until(s->db, parted_of(series, level), &until_ms, err);
+    if (rc < 0 || until_ms == 0)
+        return rc < 0 ? rc : clean_parts(s, series, level, wanted_ms, err);
+    snprintf(old, sizeof old, "%s_old", table);
+    rc = clean_bucket_rows(s, old, series, level, wanted_ms, err);
+    return rc == 0 && until_ms <= wanted_ms ? partition_drop(s, old, err) : rc;
 }
 
 /* Tables whose rows have a time in a column of their own. */
@@ -157,6 +171,28 @@ static int clean_by_time(struct store *s, const char *table, const char *column,
         return rc;
     rc = db_execf(s->db, err, "DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s < %lld%s ORDER BY %s LIMIT %d)", table, key,
                   key, table, column, (long long)before, also, column, ROWS_A_STEP);
+    return rc < 0 ? rc : 1;
+}
+
+/* The same where a server has parts of them. */
+static int clean_parted(struct store *s, enum parted which, int64_t wanted_ms, struct error *err)
+{
+    const struct parted_table *t = &parted_tables[which];
+    char name[PART_NAME_SIZE];
+    int64_t until_ms = 0;
+    if (s->db->ops->kind == DB_SQLITE)
+        return clean_by_time(s, t->name, t->key, t->index, "", wanted_ms / t->unit_ms, err);
+    int rc = parts_old_until(s->db, which, &until_ms, err);
+    if (rc == 0 && until_ms) {
+        snprintf(name, sizeof name, "%s_old", t->name);
+        rc = clean_by_time(s, name, t->key, t->index, "", wanted_ms / t->unit_ms, err);
+        return rc == 0 && until_ms <= wanted_ms ? partition_drop(s, name, err) : rc;
+    }
+    if (rc == 0)
+        rc = partition_oldest(s, which, wanted_ms, name, err);
+    if (rc < 0 || !name[0])
+        return rc;
+    rc = partition_drop(s, name, err);
     return rc < 0 ? rc : 1;
 }
 
@@ -207,13 +243,13 @@ static int clean_by_age(struct store *s, struct error *err)
             rc = clean_buckets(s, (enum series)series, LEVEL_HOUR, now_ms - l->hour_ms, err);
     }
     if (rc == 0)
-        rc = clean_by_time(s, "process_minutes", "minute", "minute, process_id", "", (now_ms - l->minute_ms) / 60000, err);
+        rc = clean_parted(s, PARTED_PROCESS_MINUTES, now_ms - l->minute_ms, err);
     if (rc == 0)
-        rc = clean_by_time(s, "energy", "minute", "minute, gpu_id", "", (now_ms - l->process_ms) / 60000, err);
+        rc = clean_parted(s, PARTED_ENERGY, now_ms - l->process_ms, err);
     if (rc == 0)
-        rc = clean_by_time(s, "process_hours", "hour", "hour, process_id", "", (now_ms - l->process_ms) / 3600000, err);
+        rc = clean_parted(s, PARTED_PROCESS_HOURS, now_ms - l->process_ms, err);
     if (rc == 0)
-        rc = clean_by_time(s, "energy_hours", "hour", "hour, gpu_id", "", (now_ms - l->process_ms) / 3600000, err);
+        rc = clean_parted(s, PARTED_ENERGY_HOURS, now_ms - l->process_ms, err);
     if (rc == 0)
         rc = clean_by_time(s, "processes", "last_seen_ms", "id", " AND ended = 1", now_ms - l->process_ms, err);
     if (rc == 0)

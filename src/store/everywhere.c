@@ -75,9 +75,11 @@ static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
                (long long)(now_ms - EVERYWHERE_ALIVE_MS));
     buf_printf(sql,
                "LEFT JOIN LATERAL (SELECT MAX(COALESCE(util_permille_max, util_permille_sum / COALESCE(util_permille_count, "
-               "samples))) AS most FROM minutes WHERE id >= g.id * 4294967296 + %lld AND id <= g.id * 4294967296 + %lld) m ON true "
-               "WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
-               (long long)(minute - EVERYWHERE_BUSY_MINUTES), (long long)minute, (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+               "samples))) AS most FROM minutes b WHERE id >= g.id * 4294967296 + %lld AND id <= g.id * 4294967296 + %lld",
+               (long long)(minute - EVERYWHERE_BUSY_MINUTES), (long long)minute);
+    parts_among(DB_POSTGRES, LEVEL_MINUTE, "b", minute - EVERYWHERE_BUSY_MINUTES, minute + 1, sql);
+    buf_printf(sql, ") m ON true WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
+               (long long)(now_ms - EVERYWHERE_ALIVE_MS));
 }
 
 static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)

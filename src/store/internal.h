@@ -7,6 +7,7 @@
 
 #include "model/energy.h"
 #include "store/db/db.h"
+#include "store/schema/parts.h"
 #include "store/schema/raw.h"
 #include "store/schema/schema.h"
 #include "store/store.h"
@@ -16,7 +17,6 @@ enum {
     LIVES_MAX = 4096,             /* processes on GPUs at the same time; further ones are not followed */
     ROLLUP_BUCKETS_A_WRITE = 256, /* after a long stop, catching up is spread over several writes */
     SAME_MOMENT_TRIES = 16,
-    PARTITION_NAME_SIZE = 64,
     IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
 };
 
@@ -140,14 +140,14 @@ struct store {
     int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* what is older was cleaned up */
     struct retention retention;
     uint64_t rejected;
-    int64_t last_moment_ms;              /* of the snapshot written last */
-    int64_t marked_hour;                 /* the newest that hours_mark has marked; */
-    int64_t hours_looked;                /* and the minute in which hours_rollup ran last */
-    int64_t seen_minute;                 /* in which the host and its GPUs were last noted as seen */
-    int64_t rolled_bucket;               /* the minute in which rollup_pending ran last */
-    bool rollup_left;                    /* and did not come to the end */
-    int64_t partition_day[SERIES_COUNT]; /* the day whose tables are known to be there; PostgreSQL only */
-    bool over_size;                      /* being cleaned because the file was too large */
+    int64_t last_moment_ms;             /* of the snapshot written last */
+    int64_t marked_hour;                /* the newest that hours_mark has marked; */
+    int64_t hours_looked;               /* and the minute in which hours_rollup ran last */
+    int64_t seen_minute;                /* in which the host and its GPUs were last noted as seen */
+    int64_t rolled_bucket;              /* the minute in which rollup_pending ran last */
+    bool rollup_left;                   /* and did not come to the end */
+    int64_t partition_ms[PARTED_COUNT]; /* the period whose part is known to be there; PostgreSQL only */
+    bool over_size;                     /* being cleaned because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
     struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* what it has bound already, */
@@ -198,10 +198,14 @@ struct buf;
 struct store_span;
 void store_which_lives(const struct store_span *span, int first, struct buf *sql);
 void store_bind_lives(struct db_statement *q, const struct store_span *span, int first);
-/* PostgreSQL: the table of the day is there. */
-int partition_ready(struct store *s, enum series series, int64_t at_ms, struct error *err);
-/* The oldest table, when all of it is before the cut: its name, or "". */
-int partition_oldest(struct store *s, enum series series, int64_t cut_ms, char name[PARTITION_NAME_SIZE], struct error *err);
+/* PostgreSQL: the part of that moment is there. */
+int partition_ready(struct store *s, enum parted which, int64_t at_ms, struct error *err);
+/* Those of all tables, and of the time to come. */
+int partition_all_ready(struct store *s, int64_t at_ms, struct error *err);
+/* Which parts there are has to be asked again. */
+void partition_forget(struct store *s);
+/* The oldest part, when all of it is before the period of the cut: its name, or "". */
+int partition_oldest(struct store *s, enum parted which, int64_t cut_ms, char name[PART_NAME_SIZE], struct error *err);
 int partition_drop(struct store *s, const char *name, struct error *err);
 /* samples.c: a row of a GPU or host, with the columns that it needs. */
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);

@@ -144,9 +144,10 @@ static int put_life(struct store *s, const struct life *life, struct error *err)
 static int put_minute(struct store *s, const struct life *life, struct error *err)
 {
     const struct life_share *share = &life->share;
-    struct db_statement *q = store_statement(s, ST_PROCESS_MINUTE, err);
+    int rc = partition_ready(s, PARTED_PROCESS_MINUTES, share->minute * MINUTE_MS, err);
+    struct db_statement *q = rc == 0 ? store_statement(s, ST_PROCESS_MINUTE, err) : NULL;
     if (!q)
-        return -EIO;
+        return rc < 0 ? rc : -EIO;
     db_bind_i64(q, 1, share->minute);
     db_bind_i64(q, 2, life->id);
     db_bind_i64(q, 3, share->samples);
@@ -156,7 +157,7 @@ static int put_minute(struct store *s, const struct life *life, struct error *er
     db_bind_i64(q, 7, share->sm_sum);
     db_bind_i64(q, 8, share->sm_count);
     db_bind_i64(q, 9, share->energy_mj);
-    int rc = db_put(q, err);
+    rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
 
@@ -176,9 +177,10 @@ static int flush_energy(struct store *s, struct known_gpu *known, struct error *
     struct energy_share *share = &known->energy;
     if (share->energy_mj == 0)
         return 0;
-    struct db_statement *q = store_statement(s, ST_ENERGY, err);
+    int rc = partition_ready(s, PARTED_ENERGY, share->minute * MINUTE_MS, err);
+    struct db_statement *q = rc == 0 ? store_statement(s, ST_ENERGY, err) : NULL;
     if (!q)
-        return -EIO;
+        return rc < 0 ? rc : -EIO;
     db_bind_i64(q, 1, share->minute);
     db_bind_i64(q, 2, known->id);
     db_bind_i64(q, 3, share->energy_mj);
@@ -186,7 +188,7 @@ static int flush_energy(struct store *s, struct known_gpu *known, struct error *
     db_bind_i64(q, 5, share->counted);
     int64_t minute = share->minute;
     *share = (struct energy_share){0};
-    int rc = db_put(q, err);
+    rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, minute, err);
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "store/internal.h"
 #include "store/query.h"
@@ -157,13 +158,15 @@ static int64_t or_unknown(struct db_statement *q, int column)
 int store_process_minutes(struct store *s, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each, void *user,
                           struct error *err)
 {
-    static const char sql[] =
-        "SELECT m.minute, m.process_id, p.gpu_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
-        "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
-        " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute"
-        " WHERE m.minute >= $1 AND m.minute < $2 ORDER BY m.minute, m.process_id";
+    AUTO_BUF struct buf sql = BUF(4096);
+    buf_text(&sql,
+             "SELECT m.minute, m.process_id, p.gpu_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
+             "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
+             " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
+    parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
+    buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2 ORDER BY m.minute, m.process_id");
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db, sql, &q, err);
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, from_minute);

@@ -59,7 +59,7 @@ static const char processes_sql[] =
     "CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count WHEN c.samples > 0 THEN "
     "c.util_permille_sum / COALESCE(c.util_permille_count, c.samples) END AS sm "
     "FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id AND g.host_id = %1$lld "
-    "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute "
+    "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute%6$s "
     "WHERE m.minute >= %2$lld * 60 AND m.minute < (%2$lld + 1) * 60) AS t GROUP BY process_id";
 
 static const char energy_sql[] =
@@ -71,7 +71,13 @@ static const char energy_sql[] =
 static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err)
 {
     long long h = hour, of = host;
-    int rc = db_execf(s->db, err,
+    AUTO_BUF struct buf parts = BUF(SQL_MAX);
+    parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", hour * MINUTES_AN_HOUR, (hour + 1) * MINUTES_AN_HOUR, &parts);
+    int rc = partition_ready(s, PARTED_PROCESS_HOURS, hour * HOUR_MS, err);
+    if (rc == 0)
+        rc = partition_ready(s, PARTED_ENERGY_HOURS, hour * HOUR_MS, err);
+    if (rc == 0)
+        rc = db_execf(s->db, err,
                       "DELETE FROM process_hours WHERE hour = %lld AND process_id IN (SELECT p.id FROM processes p JOIN gpus g "
                       "ON g.id = p.gpu_id WHERE g.host_id = %lld)",
                       h, of);
@@ -79,7 +85,8 @@ static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err
         rc = db_execf(s->db, err,
                       "DELETE FROM energy_hours WHERE hour = %lld AND gpu_id IN (SELECT id FROM gpus WHERE host_id = %lld)", h, of);
     if (rc == 0)
-        rc = db_execf(s->db, err, processes_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MOST, PROCESS_HELD_LEAST_BYTES);
+        rc = db_execf(s->db, err, processes_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MOST, PROCESS_HELD_LEAST_BYTES,
+                      parts.at ? parts.at : "");
     if (rc == 0)
         rc = db_execf(s->db, err, energy_sql, of, h);
     if (rc == 0)

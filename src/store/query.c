@@ -126,7 +126,7 @@ static int prepare_rows(struct drawing *d, enum level level, struct error *err)
     if (level == LEVEL_RAW)
         buf_printf(&sql, "%s AND %s = $3 ORDER BY %s", words->span, words->subject, words->time);
     else
-        buf_text(&sql, "id >= $1 AND id < $2 ORDER BY id");
+        buf_printf(&sql, "id >= $1 AND id < $2%s ORDER BY id", parts_between(d->s->db->ops->kind, level));
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(d->s->db, sql.at, &d->rows[level], err);
 }
 

@@ -156,8 +156,8 @@ static int prepare_reading(struct store *s, enum series series, struct error *er
     int rc = 0;
     for (int level = LEVEL_MINUTE; rc == 0 && level < LEVEL_COUNT; level++) {
         AUTO_BUF struct buf buckets = BUF(SQL_MAX);
-        buf_printf(&buckets, "SELECT samples%s FROM %s WHERE id >= $1 AND id < $2", columns.at ? columns.at : "",
-                   series_table(series, (enum level)level));
+        buf_printf(&buckets, "SELECT samples%s FROM %s WHERE id >= $1 AND id < $2%s", columns.at ? columns.at : "",
+                   series_table(series, (enum level)level), parts_between(s->db->ops->kind, (enum level)level));
         rc = raw.failed || columns.failed || buckets.failed ? error_set(err, -ENOMEM, "out of memory")
                                                             : db_prepare(s->db, buckets.at, &s->read_buckets[series][level], err);
     }
@@ -178,7 +178,7 @@ static int prepare_writing(struct store *s, enum series series, enum level level
     for (size_t i = 0; i < 4 * s->schema.count[series]; i++)
         buf_printf(&sql, ", $%zu", i + 3);
     buf_text(&sql, ")");
-    buf_printf(&remove, "DELETE FROM %s WHERE id = $1", series_table(series, level));
+    buf_printf(&remove, "DELETE FROM %s WHERE id = $1%s", series_table(series, level), parts_with(s->db->ops->kind, level));
     if (sql.failed || remove.failed)
         return error_set(err, -ENOMEM, "out of memory");
     int rc = db_prepare(s->db, remove.at, &s->delete_bucket[series][level], err);
@@ -226,7 +226,9 @@ void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, 
 /* Also where no row is expected: another host may have summed up what this one seemed to have left behind. */
 static int write_bucket(struct store *s, const struct mark *m, const struct bucket_row *row, struct error *err)
 {
-    int rc = prepare_writing(s, m->series, m->level, err);
+    int rc = partition_ready(s, parted_of(m->series, m->level), m->bucket * level_ms(m->level), err);
+    if (rc == 0)
+        rc = prepare_writing(s, m->series, m->level, err);
     if (rc < 0)
         return rc;
     struct db_statement *q = s->delete_bucket[m->series][m->level];

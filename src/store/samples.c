@@ -98,7 +98,7 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     series_values(series, subject, values);
     int rc = make_columns(s, series, values, err);
     if (rc == 0)
-        rc = partition_ready(s, series, at_ms, err);
+        rc = partition_ready(s, parted_of(series, LEVEL_RAW), at_ms, err);
     if (rc == 0)
         rc = prepare_insert(s, series, err);
     if (rc < 0)

@@ -60,7 +60,7 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
         return error_set(err, -ENOMEM, "out of memory");
     s->limits = store_default_limits;
     running_init(&s->host_running);
-    memset(s->partition_day, 0xff, sizeof s->partition_day);
+    partition_forget(s);
     s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
     s->lives = read_only ? NULL : calloc(LIVES_MAX, sizeof *s->lives);
     int rc = !read_only && (!s->gpus || !s->lives) ? error_set(err, -ENOMEM, "out of memory") : 0;
@@ -157,7 +157,7 @@ static void forget(struct store *s)
     s->rolled_bucket = 0;
     s->marked_hour = s->hours_looked = 0;
     s->seen_minute = 0;
-    memset(s->partition_day, 0xff, sizeof s->partition_day);
+    partition_forget(s);
     store_forget_columns(s);
     struct error err;
     /* Columns that came were taken back with the rest. When even this fails, the next write does, too. */
@@ -261,6 +261,8 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
     }
     if (rc == 0)
         rc = lives_end_missing(s, snapshot, err);
+    if (rc == 0) /* when the columns are there: adding one goes through every part */
+        rc = partition_all_ready(s, at_ms, err);
     if (rc == 0)
         rc = write_snapshot_events(s, snapshot, err);
     if (rc == 0)

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from conftest import eventually
-from isolation import WHIRR, environment
+from isolation import ROOT, WHIRR, environment
 
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
 HOSTS, GPUS, GIB = 100, 4, 2**30
@@ -64,7 +64,7 @@ def fleet(start):
     # Its process has a minute of its own, in which it was for a while.
     eventually(lambda: sql("SELECT COUNT(*) FROM processes p JOIN process_minutes m ON m.process_id = p.id WHERE p.last_seen_ms > p.first_seen_ms + 2000") != "0"
                if real.json("/api/health")["store"]["written_total"] >= 5 else False, explain=real.log)
-    sql(ROWS.format(hosts=HOSTS, gpus=GPUS, gib=f"{GIB}::bigint"))
+    sql((ROOT / "tests" / "support" / "parts.sql").read_text() + "SELECT pg_temp.make_parts(1);" + ROWS.format(hosts=HOSTS, gpus=GPUS, gib=f"{GIB}::bigint"))
     yield real
     real.stop()
 

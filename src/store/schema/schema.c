@@ -8,6 +8,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "store/schema/others.h"
+#include "store/schema/parts.h"
+
+#define DAY_MS 86400000LL
 
 enum { SQL_MAX = 1 << 18 };
 
@@ -79,6 +83,8 @@ static const char *const migrations[] = {
     "ALTER TABLE processes ADD COLUMN job TEXT;",
     /* A server's samples have their time and their GPU in columns; see raw.h and move_samples. A file's stay as they are. */
     "@BY_TIME",
+    /* A server's minutes and hours are in parts; see parts.h. A file's stay as they are. */
+    "",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 
@@ -145,7 +151,7 @@ static int move_samples(struct db *db, enum series series, struct error *err)
     if (rc == 0)
         rc = db_prepare(db, sql, &days, err);
     while (rc == 0 && (rc = db_step(days, err)) == 1)
-        rc = partition_make(db, series, db_i64(days, 0), err);
+        rc = parts_make(db, parted_of(series, LEVEL_RAW), db_i64(days, 0) * DAY_MS, err);
     if (rc < 0)
         return rc;
     return db_execf(db, err,
@@ -218,6 +224,8 @@ static int create_or_migrate(struct db *db, int64_t version, struct error *err)
         rc = db_exec(db, "INSERT INTO retention SELECT id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM hosts", err);
     for (int series = 0; rc == 0 && version < 6 && db->ops->kind == DB_POSTGRES && series < SERIES_COUNT; series++)
         rc = move_samples(db, (enum series)series, err);
+    if (rc == 0 && version < 7 && db->ops->kind == DB_POSTGRES)
+        rc = parts_take_over(db, version == 0, err);
     return rc < 0 ? rc : set_version(db, SCHEMA_VERSION, err);
 }
 
@@ -372,18 +380,13 @@ static int add_stats_columns(struct schema *schema, struct error *err)
     return count ? schema_add_columns(schema, SERIES_GPU, missing, count, err) : 0;
 }
 
-int schema_open(struct schema *schema, struct db *db, struct error *err)
+/* Tables and views of the version at hand, in a transaction. */
+static int bring_up(struct schema *schema, int64_t version, struct error *err)
 {
-    *schema = (struct schema){.db = db};
-    int64_t version;
-    int rc = db_begin(db, err);
-    if (rc < 0)
-        return rc;
-    rc = schema_lock(db, err);
-    if (rc == 0)
-        rc = schema_version(db, &version, err);
-    if (rc == 0)
-        rc = check_version(version, err);
+    struct db *db = schema->db;
+    bool moves = version > 0 && version < 7 && db->ops->kind == DB_POSTGRES;
+    CLEANUP(others_done) struct others others = {0};
+    int rc = moves ? others_note(db, &others, err) : 0;
     if (rc == 0 && version < SCHEMA_VERSION)
         rc = create_or_migrate(db, version, err);
     if (rc == 0)
@@ -395,8 +398,37 @@ int schema_open(struct schema *schema, struct db *db, struct error *err)
         rc = schema_make_views(schema, err);
     else if (rc == 0 && schema->generation != before)
         rc = schema_refresh_views(schema, err);
+    if (rc == 0 && moves)
+        rc = others_restore(db, &others, err);
     if (rc == 0 && version < 6 && db->ops->kind == DB_POSTGRES)
         rc = drop_moved(db, err);
+    return rc;
+}
+
+/* What takes long in a large database, before anybody has to wait for us. */
+static int prepare_migration(struct db *db, struct error *err)
+{
+    int64_t version = 0;
+    int rc = db->ops->kind == DB_POSTGRES ? schema_version(db, &version, err) : 0;
+    return rc < 0 || version == 0 || version >= 7 ? rc : parts_look_through(db, err);
+}
+
+int schema_open(struct schema *schema, struct db *db, struct error *err)
+{
+    *schema = (struct schema){.db = db};
+    int64_t version;
+    int rc = prepare_migration(db, err);
+    if (rc == 0)
+        rc = db_begin(db, err);
+    if (rc < 0)
+        return rc;
+    rc = schema_lock(db, err);
+    if (rc == 0)
+        rc = schema_version(db, &version, err);
+    if (rc == 0)
+        rc = check_version(version, err);
+    if (rc == 0)
+        rc = bring_up(schema, version, err);
     if (rc < 0) {
         db_rollback(db);
         return rc;

@@ -7,7 +7,7 @@
 #include "store/schema/raw.h"
 #include "store/series.h"
 
-enum { SCHEMA_VERSION = 6 };
+enum { SCHEMA_VERSION = 7 };
 
 /* Which columns of a series the database has: they are made when a value first appears, so that a card that knows little does
  * not pay for what others know. */
@@ -28,8 +28,6 @@ int schema_open_read_only(struct schema *schema, struct db *db, struct error *er
 int schema_add_columns(struct schema *schema, enum series series, const size_t *columns, size_t count, struct error *err);
 /* Until the end of the transaction, no other host changes tables. */
 int schema_lock(struct db *db, struct error *err);
-/* PostgreSQL: the table of a day of samples; partition.c. */
-int partition_make(struct db *db, enum series series, int64_t day, struct error *err);
 /* Which columns there are now. */
 int schema_read_columns(struct schema *schema, struct error *err);
 /* After a migration: all views. */

@@ -56,8 +56,30 @@
              "NOT NULL, counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;@BY_TIME"
 #define TABLES_5 TABLES_4 "ALTER TABLE processes ADD COLUMN container_name TEXT; ALTER TABLE processes ADD COLUMN job TEXT;"
 static const char *const tables_of[] = {
-    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5,
+    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5, [6] = TABLES_5,
 };
+/* What version 6 made of a server's tables of version 5, and of the rows that are in them by then. */
+#define BRIN_6(table, time) \
+    "CREATE INDEX " table "_by_time ON " table " USING brin (to_timestamp(" time " / 1000.0)) WITH (autosummarize = on);"
+#define SAMPLES_6(table, subject)                                                                                             \
+    "ALTER TABLE " table " RENAME TO " table "_by_id; ALTER TABLE " table "_by_id RENAME CONSTRAINT " table "_pkey TO " table \
+    "_by_id_pkey; CREATE TABLE " table " (recorded_at TIMESTAMPTZ NOT NULL, " subject " INTEGER NOT NULL, LIKE " table        \
+    "_by_id, PRIMARY KEY (recorded_at, " subject ")) PARTITION BY RANGE (recorded_at); CREATE TABLE " table                   \
+    "_2026_03_01 PARTITION OF " table " FOR VALUES FROM ('2026-03-01 00:00:00+00') TO ('2026-03-02 00:00:00+00'); INSERT "    \
+    "INTO " table " SELECT to_timestamp((o.id >> 14) / 1000.0), (o.id & 16383)::integer, o.* FROM " table                     \
+    "_by_id o; ALTER TABLE " table " DROP COLUMN id; DROP TABLE " table "_by_id;"
+static const char server_6[] = SAMPLES_6("samples", "gpu_id") SAMPLES_6(
+    "host_samples",
+    "host_id") "CREATE INDEX samples_by_gpu ON samples (gpu_id, recorded_at); CREATE INDEX host_samples_by_host ON host_samples "
+               "(host_id, "
+               "recorded_at);" BRIN_6("minutes", "((id & 4294967295) * 60000)") BRIN_6("hours", "((id & 4294967295) * 3600000)")
+                   BRIN_6("host_minutes", "((id & 4294967295) * 60000)") BRIN_6("host_hours", "((id & 4294967295) * 3600000)")
+                       BRIN_6("process_minutes", "(minute * 60000)") BRIN_6("process_hours", "(hour * 3600000)")
+                           BRIN_6("energy", "(minute * 60000)") BRIN_6(
+                               "energy_hours",
+                               "(hour * 3600000)") "CREATE INDEX processes_by_last_seen_at ON processes (to_timestamp(last_seen_ms "
+                                                   "/ 1000.0));"
+                                                   "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));";
 _Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
 
 /* An hour of one GPU, 12 samples a minute; the last minute is not summed up yet. 2026-03-01T00:00:00Z is minute 29538720. */
@@ -132,6 +154,8 @@ static void write_old(struct buf *out, int version, bool sqlite)
         expand(out, content[i], sqlite, number);
         buf_char(out, ';');
     }
+    if (!sqlite && version >= 6)
+        buf_text(out, server_6);
 }
 
 /* ---- what must be there afterwards ---- */
@@ -336,6 +360,27 @@ static int64_t psql_i64(const char *server, const char *query)
     return value;
 }
 
+/* A server's database as a version made it, and what else is in it. */
+static void make_old(const char *server, int version, const char *more)
+{
+    AUTO_BUF struct buf sql = BUF(1 << 16);
+    buf_text(&sql, "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public;");
+    write_old(&sql, version, false);
+    buf_text(&sql, more);
+    char command[600];
+    snprintf(command, sizeof command, "psql -X -q -v ON_ERROR_STOP=1 '%s' >/dev/null", server);
+    FILE *p = popen(command, "w");
+    assert_non_null(p);
+    fputs(sql.at, p);
+    assert_int_equal(pclose(p), 0);
+}
+
+static int open_old(const char *server, struct store **ret, struct error *err)
+{
+    const struct store_options options = {.env = &test_env, .url = server, .host = "box", .limits = store_default_limits};
+    return store_open(&options, ret, err);
+}
+
 static void every_earlier_database_of_a_server_is_brought_up_to_date(void **state)
 {
     (void)state;
@@ -343,21 +388,14 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
     if (!server)
         SKIP("no PostgreSQL (tools/with-postgres starts one)");
     for (int version = 1; version < SCHEMA_VERSION; version++) {
-        AUTO_BUF struct buf sql = BUF(1 << 16);
-        buf_text(&sql, "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public;");
-        write_old(&sql, version, false);
-        buf_text(&sql, "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM "
-                       "samples s; CREATE VIEW mine AS SELECT power_watts FROM gpu_stats;");
-        char command[600];
-        snprintf(command, sizeof command, "psql -X -q -v ON_ERROR_STOP=1 '%s' >/dev/null", server);
-        FILE *p = popen(command, "w");
-        assert_non_null(p);
-        fputs(sql.at, p);
-        assert_int_equal(pclose(p), 0);
-        const struct store_options options = {.env = &test_env, .url = server, .host = "box", .limits = store_default_limits};
+        make_old(server, version,
+                 "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM "
+                 "samples s; CREATE VIEW mine AS SELECT power_watts FROM gpu_stats; CREATE VIEW \"Theirs\" WITH (security_barrier "
+                 "= true) AS SELECT id, samples FROM minutes; CREATE VIEW warm AS SELECT temp_mdegc FROM samples; GRANT SELECT ON "
+                 "minutes, \"Theirs\" TO PUBLIC;");
         struct store *s = NULL;
         struct error err = {0};
-        if (store_open(&options, &s, &err) != 0)
+        if (open_old(server, &s, &err) != 0)
             fail_msg("%s", err.text);
         check_content(s);
         write_next(s);
@@ -376,7 +414,78 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
         /* The tables are those of a new database. */
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM gpu_stats WHERE recorded_at >= '2026-03-01 00:59:55+00'"), 2);
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_class WHERE relname LIKE '%by\\_id%'"), 0);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_class WHERE relkind = 'p' AND relname IN ('minutes', 'hours', "
+                                          "'host_minutes', 'host_hours', 'process_minutes', 'process_hours', 'energy', "
+                                          "'energy_hours', 'samples', 'host_samples')"),
+                         10);
+        /* The old table is a part as it was, with its rows and its indexes, and nothing about it is left to be proven. */
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM minutes_old"), 60);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_index WHERE indrelid = 'process_minutes_old'::regclass"), 3);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_constraint WHERE conname LIKE '%until'"), 0);
+        /* Other people's views of a table see the new one, with the rights and options that they had. */
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM \"Theirs\""), 60);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM warm"), 721);
+        assert_int_equal(psql_i64(server, "BEGIN; ALTER TABLE minutes DETACH PARTITION minutes_old; SELECT COUNT(*) FROM "
+                                          "\"Theirs\"; ROLLBACK"),
+                         0);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_class WHERE relname = 'Theirs' AND reloptions = "
+                                          "'{security_barrier=true}' AND has_table_privilege('public', oid, 'SELECT') AND "
+                                          "has_table_privilege('public', 'minutes', 'SELECT')"),
+                         1);
     }
+}
+
+/* The text of the error says which, and nothing was changed. Without the view, what was begun is brought to its end. */
+static void a_view_that_is_in_the_way_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        int version;
+        const char *make, *name, *drop;
+    } views[] = {
+        {5, "CREATE VIEW numbers AS SELECT id FROM samples;", "the view 'numbers'", "DROP VIEW numbers; SELECT 1"},
+        {6, "CREATE MATERIALIZED VIEW sums AS SELECT SUM(samples) FROM minutes;",
+         "the materialized view 'sums' reads the table 'minutes'", "DROP MATERIALIZED VIEW sums; SELECT 1"},
+    };
+    const char *server = getenv("WHIRR_TEST_POSTGRES");
+    if (!server)
+        SKIP("no PostgreSQL (tools/with-postgres starts one)");
+    for (size_t i = 0; i < ARRAY_LEN(views); i++) {
+        make_old(server, views[i].version, views[i].make);
+        struct store *s = NULL;
+        struct error err = {0};
+        assert_int_equal(open_old(server, &s, &err), -EEXIST);
+        assert_non_null(strstr(err.text, views[i].name));
+        assert_non_null(strstr(err.text, "whirr db migrate"));
+        assert_int_equal(psql_i64(server, "SELECT value FROM meta WHERE key = 'schema_version'"), views[i].version);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM samples"), 720);
+        assert_int_equal(psql_i64(server, views[i].drop), 1);
+        if (open_old(server, &s, &err) != 0)
+            fail_msg("%s", err.text);
+        check_content(s);
+        store_close(s);
+    }
+}
+
+/* Somebody began to move a database, was killed, and the moment up to which the old table was to reach has come meanwhile. */
+static void a_migration_that_was_begun_long_ago_is_begun_anew(void **state)
+{
+    (void)state;
+    const char *server = getenv("WHIRR_TEST_POSTGRES");
+    if (!server)
+        SKIP("no PostgreSQL (tools/with-postgres starts one)");
+    make_old(server, 6,
+             "INSERT INTO meta (key, value) VALUES ('old_until.energy', '1772000000000'); ALTER TABLE energy ADD CONSTRAINT "
+             "energy_until CHECK (minute < 29540000) NOT VALID; UPDATE energy SET energy_mj = energy_mj;");
+    struct store *s = NULL;
+    struct error err = {0};
+    if (open_old(server, &s, &err) != 0)
+        fail_msg("%s", err.text);
+    check_content(s);
+    store_close(s);
+    assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM meta WHERE key = 'old_until.energy' AND CAST(value AS BIGINT) > "
+                                      "EXTRACT(EPOCH FROM now()) * 1000"),
+                     1);
 }
 
 int main(void)
@@ -387,6 +496,8 @@ int main(void)
         TEST(a_migrated_file_has_the_tables_and_indexes_of_a_new_one),
         TEST(a_migration_that_fails_leaves_everything_as_it_was),
         TEST(every_earlier_database_of_a_server_is_brought_up_to_date),
+        TEST(a_view_that_is_in_the_way_is_named),
+        TEST(a_migration_that_was_begun_long_ago_is_begun_anew),
     };
     int failed = RUN_TESTS(tests);
     remove_store_folder();

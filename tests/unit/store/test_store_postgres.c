@@ -307,7 +307,12 @@ static void days_go_as_whole_tables(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 2 + DAYS_AHEAD);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM samples"), 2 * 144);
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes"), 3 * 144 - 1);
+    /* Minutes go by weeks: that of Sunday, the first day, is over and older than three days. */
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes"), 5 * 144 - 1);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM process_minutes WHERE minute < 29540160"), 0);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'minutes'::regclass"), 2);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'energy_hours'::regclass"), 2);
+    assert_int_equal(store_horizon(s, SERIES_GPU, LEVEL_MINUTE), 29540160 * 60000LL);
     store_close(s);
     sim_history_close(&h);
 }
@@ -383,19 +388,19 @@ static void one_host_a_minute_cleans_up_for_all(void **state)
     write_samples(second, &b, 3);
     clean_all(first, a.clock.today);
     clean_all(second, b.clock.today);
-    /* A minute of 1970 is too old by any limit. */
+    /* An event of 1970 is too old by any limit. */
     char answer[64];
-    psql("INSERT INTO minutes (id, samples) VALUES (1 * 4294967296 + 5, 1)", answer, sizeof answer);
+    psql("INSERT INTO events (at_ms, host_id, kind, severity, text) VALUES (5, 1, 'start', 'info', '')", answer, sizeof answer);
     clean_all(second, b.clock.today);
     clean_all(first, a.clock.today);
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes WHERE id & 4294967295 = 5"), 1);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM events WHERE at_ms = 5"), 1);
     store_set_limits(
         second, &(struct store_limits){
                     .raw_ms = 86400000, .minute_ms = 86400000, .hour_ms = 86400000, .process_ms = 86400000, .event_ms = 86400000});
     clean_all(second, b.clock.today); /* the other one has just done it: next minute */
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes WHERE id & 4294967295 = 5"), 1);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM events WHERE at_ms = 5"), 1);
     clean_all(second, (struct wall){b.clock.today.ms + 60000});
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes WHERE id & 4294967295 = 5"), 0);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM events WHERE at_ms = 5"), 0);
     store_close(first);
     store_close(second);
     sim_history_close(&a);
@@ -466,6 +471,59 @@ static void whoever_reads_does_not_keep_others_from_writing(void **state)
     sim_history_close(&h);
 }
 
+static int count_point(void *user, const struct store_point *point)
+{
+    (void)point;
+    ++*(int *)user;
+    return 0;
+}
+
+/* Somebody has the part of another week to himself: whoever would look into it would have to wait. */
+static void a_question_about_a_week_looks_at_no_other(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_server("alpha");
+    h.interval_ms = 30000;
+    write_samples(s, &h, 5); /* on a Sunday */
+    clock_manual_advance_ms(&h.clock, 3 * 86400000LL);
+    struct wall begin = h.clock.today;
+    write_samples(s, &h, 2 * 60 * 4);
+    char command[512];
+    snprintf(command, sizeof command, "psql -X -q '%s' >/dev/null", server);
+    FILE *other = popen(command, "w");
+    assert_non_null(other);
+    fputs("BEGIN; LOCK TABLE minutes_2026_02_23, process_minutes_2026_02_23, energy_2026_02_23, minutes_2026_03_09;\n", other);
+    fflush(other);
+    assert_true(EVENTUALLY(psql_i64("SELECT COUNT(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IN "
+                                    "('minutes_2026_02_23'::regclass, 'minutes_2026_03_09'::regclass)") == 2));
+    struct error err = {0};
+    int points = 0;
+    size_t column = (size_t)series_find(SERIES_GPU, "power_mw");
+    const struct store_plot plot = {.series = SERIES_GPU,
+                                    .subject = 1,
+                                    .since_ms = begin.ms,
+                                    .until_ms = begin.ms + 3600000,
+                                    .step_ms = 60000,
+                                    .columns = &column,
+                                    .column_count = 1};
+    struct store_energy energy = {0};
+    int rc = store_series(s, &plot, count_point, &points, &err);
+    if (rc == 0)
+        rc = store_energy(s, 1, begin.ms, begin.ms + 1800000, &energy, &err);
+    if (rc == 0)
+        write_samples(s, &h, 2 * 60 * 2); /* minutes and hours are summed up */
+    fputs("COMMIT;\n", other);
+    assert_int_equal(pclose(other), 0);
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    assert_true(points >= 60 && energy.energy_mj > 0);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static void after_the_clock_was_set_back_no_row_is_dropped_for_its_moment(void **state)
 {
     NEEDS_SERVER();
@@ -528,6 +586,7 @@ int main(void)
         TEST(one_host_a_minute_cleans_up_for_all),
         TEST(numbers_of_hosts_and_gpus_do_not_run_out),
         TEST(whoever_reads_does_not_keep_others_from_writing),
+        TEST(a_question_about_a_week_looks_at_no_other),
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
         TEST(views_are_made_when_tables_change_and_not_at_a_start),
         TEST(a_server_that_is_away_is_told_apart),
