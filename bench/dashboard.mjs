@@ -6,10 +6,11 @@
 //   year          all charts of a year of 8 GPUs                             100 ms
 //   64 GPUs       a sample, drawn                                            16.7 ms (a frame)
 //   CPU           of all of Chromium, 8 GPUs at 1 Hz, beside a page that does nothing but draw them with uPlot, and beside the page of
-//                 Netdata, where that is installed (NETDATA and NETDATA_WEB name its program and its pages elsewhere)
+//                 Netdata: the one that is installed (NETDATA and NETDATA_WEB name its program and its pages elsewhere) or Debian's
+//                 packages, unpacked for as long as it takes
 // Times on a machine that is busy with something else say nothing: the load average is printed beside them.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { loadavg, tmpdir, userInfo } from "node:os";
@@ -85,31 +86,73 @@ new WebSocket("ws://" + location.host + "/ws?events=gpu_status_update").onmessag
   u.setData(data);
 };</script>`;
 
-/** Netdata's page, on a daemon and in folders of our own; null where Debian's package is not installed. It shows the whole host, with some fifty charts. */
-async function netdata() {
-  const program = [process.env.NETDATA ?? "/usr/sbin/netdata"].find(existsSync), web = process.env.NETDATA_WEB ?? "/usr/share/netdata/web";
-  if (!program || !existsSync(web)) return null;
-  const folder = mkdtempSync(path.join(tmpdir(), "whirr-netdata-")), port = await freePort();
-  const own = (name) => { mkdirSync(path.join(folder, name)); return path.join(folder, name); };
-  writeFileSync(path.join(folder, "netdata.conf"), `[directories]\nweb = ${web}\ncache = ${own("cache")}\nlib = ${own("lib")}\nlog = ${own("log")}\nconfig = ${folder}\n
-[global]\nrun as user = ${userInfo().username}\n[db]\nmode = ram\n[plugins]\ngo.d = no\npython.d = no\ncharts.d = no\nnode.d = no\napps = no\nebpf = no\n[web]\nbind to = 127.0.0.1\ndefault port = ${port}\nweb files owner = root\nweb files group = root\n[registry]\nenabled = no\n[cloud]\nenabled = no\n[ml]\nenabled = no\n`);
-  const daemon = spawn(program, ["-D", "-c", path.join(folder, "netdata.conf")], { stdio: "ignore", env: { ...process.env, DO_NOT_TRACK: "1" } });
-  const page = await fresh();
+/** Where Netdata is: installed, or Debian's packages unpacked into a folder. Nothing is installed, no service is started. */
+function findNetdata(folder) {
+  const at = (root) => ({ program: `${root}/usr/sbin/netdata`, web: `${root}/usr/share/netdata/web`, stock: `${root}/usr/lib/netdata/conf.d`, plugins: `${root}/usr/lib/netdata/plugins.d` });
+  const there = (f) => existsSync(f.program) && existsSync(f.web);
+  const installed = { ...at(""), ...(process.env.NETDATA && { program: process.env.NETDATA }), ...(process.env.NETDATA_WEB && { web: process.env.NETDATA_WEB }) };
+  if (there(installed)) return installed;
+  const run = (...argv) => execFileSync(argv[0], argv.slice(1), { cwd: folder, stdio: "ignore", timeout: 60000 });
   try {
-    for (let i = 0; ; i++) {
-      try { if ((await fetch(`http://127.0.0.1:${port}/api/v1/info`)).ok) break; } catch { if (i > 100) throw new Error("netdata does not answer"); }
-      await new Promise((r) => setTimeout(r, 200));
+    run("apt-get", "download", "-qq", "netdata-core", "netdata-web");
+    for (const file of readdirSync(folder).filter((f) => f.endsWith(".deb"))) run("dpkg", "-x", file, "netdata");
+  } catch { /* no Debian, or no way to its packages */ }
+  const unpacked = at(path.join(folder, "netdata"));
+  if (!there(unpacked)) throw new Error("not installed, and Debian's packages netdata-core and netdata-web can't be downloaded");
+  return unpacked;
+}
+
+const WINDOW = 60; // seconds on Netdata's charts: it asks for new points every second only where it has one for each
+
+/** The CPU that Netdata's page takes, on a daemon and in folders of our own. It shows the whole host, with some two hundred charts. */
+async function netdata() {
+  const folder = mkdtempSync(path.join(tmpdir(), "whirr-netdata-"));
+  let daemon, page;
+  try {
+    const { program, web, stock, plugins } = findNetdata(folder), port = await freePort();
+    const own = (name) => { mkdirSync(path.join(folder, name)); return path.join(folder, name); };
+    const off = (...names) => names.map((name) => `${name} = no\n`).join("");
+    writeFileSync(path.join(folder, "netdata.conf"), `[directories]\nweb = ${web}\nstock config = ${stock}\nplugins = ${plugins}\ncache = ${own("cache")}\nlib = ${own("lib")}\nlog = ${own("log")}\nhome = ${folder}\nconfig = ${folder}
+[global]\nrun as user = ${userInfo().username}\n[db]\nmode = ram\n[plugins]\n${off("go.d", "python.d", "charts.d", "node.d", "apps", "ebpf", "cgroups", "fping", "ioping", "perf", "slabinfo", "nfacct", "tc", "statsd")}
+[web]\nbind to = 127.0.0.1:${port}\nweb files owner = root\nweb files group = root\n[registry]\nenabled = no\n[cloud]\nenabled = no\n[ml]\nenabled = no\n[health]\nenabled = no\n`);
+    daemon = spawn(program, ["-D", "-c", path.join(folder, "netdata.conf")], { stdio: "ignore", detached: true, env: { ...process.env, DO_NOT_TRACK: "1" } });
+    process.once("exit", () => stopGroup(daemon, "SIGKILL"));
+    const chart = `http://127.0.0.1:${port}/api/v1/chart?chart=system.cpu`;
+    for (const end = Date.now() + 2 * WINDOW * 1000; ;) { // it has collected as much as it shows
+      const known = await fetch(chart, { signal: AbortSignal.timeout(5000) }).then((r) => r.json()).catch(() => null);
+      if (known?.duration >= WINDOW) break;
+      if (daemon.exitCode !== null) throw new Error(`netdata ended (${daemon.exitCode})`);
+      if (Date.now() > end) throw new Error(known ? "netdata collects nothing" : "netdata does not answer");
+      await new Promise((r) => setTimeout(r, 1000));
     }
+    page = await fresh();
     await page.route((url) => url.hostname !== "127.0.0.1", (route) => route.abort());
-    await page.goto(`http://127.0.0.1:${port}/`);
+    let asked = 0;
+    page.on("request", (r) => { if (r.url().includes("/api/v1/data?")) asked++; });
+    await page.goto(`http://127.0.0.1:${port}/#;after=-${WINDOW};before=0`, { waitUntil: "commit", timeout: 30000 });
     await page.locator("canvas").first().waitFor({ timeout: 60000 });
-    return await cpu(page, seconds);
+    const used = await cpu(page, seconds);
+    if (asked < seconds) throw new Error(`its page did not follow (${asked} questions in ${seconds} s)`);
+    return used;
   } finally {
-    await page.context().close();
-    daemon.kill();
-    await new Promise((r) => (daemon.exitCode === null ? daemon.once("exit", r) : r()));
+    await page?.context().close();
+    if (daemon) await stop(daemon);
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A daemon with what it started; what is over is over. */
+function stopGroup(child, signal) {
+  try { process.kill(-child.pid, signal); } catch { /* gone */ }
+}
+
+async function stop(child) {
+  const over = new Promise((done) => (child.exitCode === null && child.signalCode === null ? child.once("exit", done) : done()));
+  stopGroup(child, "SIGTERM");
+  const hurry = setTimeout(() => stopGroup(child, "SIGKILL"), 10000);
+  await over;
+  clearTimeout(hurry);
+  stopGroup(child, "SIGKILL"); // its helpers
 }
 
 const freePort = () => new Promise((done) => { const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => done(port)); }); });
@@ -131,7 +174,7 @@ async function cost(url) {
   say("CPU of Chromium, the dashboard", ours, "% of a core");
   const theirs = await netdata().catch((e) => e.message.split("\n")[0]);
   if (typeof theirs === "number") say("CPU of Chromium, Netdata's page", theirs, "% of a core");
-  else console.log(`${"CPU of Chromium, Netdata's page".padEnd(44)}  absent: ${theirs ?? "not installed (Debian: netdata)"}`);
+  else console.log(`${"CPU of Chromium, Netdata's page".padEnd(44)}  absent: ${theirs}`);
 }
 
 /** Counts the CPU time of the thread that scripts, lays out and paints; what else runs on the machine is not in it. Milliseconds. */
