@@ -292,7 +292,8 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
     buf_percent(&url, question);
     if (url.failed)
         return error_set(err, -EINVAL, "the address of the fleet is too long");
-    const struct http_request request = {.method = "GET", .url = url.at, .timeout_ms = place->timeout_ms, .secret_url = true};
+    const struct http_request request = {
+        .method = "GET", .url = url.at, .timeout_ms = place->timeout_ms, .secret_url = true, .cancel = place->cancel};
     int status = http_call(place->env, &request, answer, err);
     if (status < 0) {
         error_prefix(err,

@@ -49,6 +49,7 @@ struct fleet_place {
     const struct env *env;
     const char *url; /* of Prometheus, VictoriaMetrics, ...: in front of /api/v1; or postgresql://... */
     int64_t timeout_ms;
+    const _Atomic bool *cancel; /* becomes true: what is under way is given up within about a second; may be NULL */
 };
 
 enum { FLEET_ANSWER_MAX = 1 << 30 };

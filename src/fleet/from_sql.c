@@ -92,6 +92,16 @@ static void close_store(struct store **s)
     store_close(*s);
 }
 
+static int open_place(const struct fleet_place *place, struct store **ret, struct error *err)
+{
+    if (place->cancel && *place->cancel)
+        return error_set(err, -ECANCELED, "canceled");
+    int rc = store_open_read_only(place->env, place->url, ret, err);
+    if (rc == 0)
+        store_set_cancel(*ret, place->cancel);
+    return rc;
+}
+
 static int said(int rc, struct error *err)
 {
     return rc == -ENOMEM && !err->text[0] ? error_set(err, rc, "out of memory") : rc;
@@ -100,7 +110,7 @@ static int said(int rc, struct error *err)
 int fleet_fetch_sql(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)
 {
     CLEANUP(close_store) struct store *s = NULL;
-    int rc = store_open_read_only(place->env, place->url, &s, err);
+    int rc = open_place(place, &s, err);
     if (rc == 0)
         rc = everywhere_gpus(s, take_gpu, ret, err);
     if (rc == 0)
@@ -163,7 +173,7 @@ int fleet_bill_fetch_sql(const struct fleet_place *place, struct fleet_bill *bil
 {
     CLEANUP(close_store) struct store *s = NULL;
     bool processes = bill->by != FLEET_BY_NONE && bill->by != FLEET_BY_HOST;
-    int rc = store_open_read_only(place->env, place->url, &s, err);
+    int rc = open_place(place, &s, err);
     if (rc == 0)
         rc = everywhere_energy(s, processes, bill->span_ms, take_energy, bill, err);
     if (rc < 0) {

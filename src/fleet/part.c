@@ -17,7 +17,7 @@ enum { FRESH_MS = 5000, TIMEOUT_MS = 5000, BODY_MAX = 64 << 20, BILL_MS = 24 * 3
 /* One look, made by a thread of its own. */
 struct fleet_look {
     pthread_t thread;
-    _Atomic bool over;
+    _Atomic bool over, cancel;
     const struct env *env;
     char *url, *currency;
     double price_per_kwh;
@@ -63,7 +63,7 @@ static void *run(void *arg)
 {
     struct fleet_look *l = arg;
     struct fleet f;
-    const struct fleet_place place = {.env = l->env, .url = l->url, .timeout_ms = TIMEOUT_MS};
+    const struct fleet_place place = {.env = l->env, .url = l->url, .timeout_ms = TIMEOUT_MS, .cancel = &l->cancel};
     if (fleet_fetch(&place, true, &f, &l->err) == 0) {
         struct json_writer j = JSON_WRITER(&l->body);
         jw_object(&j);
@@ -172,6 +172,14 @@ static void reload(void *part, const struct config *config)
     p->price_per_kwh = config->energy.price_per_kwh;
 }
 
+/* Nobody waits for an answer any more. */
+static void stop(void *part)
+{
+    struct fleet_part *p = part;
+    if (p->look)
+        atomic_store(&p->look->cancel, true);
+}
+
 static void close_fleet(void *part)
 {
     struct fleet_part *p = part;
@@ -206,4 +214,5 @@ const struct part_ops fleet_part_ops = {.name = "fleet",
                                         .route_count = ARRAY_LEN(routes_of_fleet),
                                         .open = open_fleet,
                                         .reload = reload,
+                                        .stop = stop,
                                         .close = close_fleet};

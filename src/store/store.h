@@ -41,6 +41,8 @@ int store_open_read_only(const struct env *env, const char *url, struct store **
 /* A reader learns what the writer has added since: columns, horizons. */
 int store_refresh(struct store *s, struct error *err);
 void store_close(struct store *s); /* NULL is fine */
+/* Becomes true: a server that is asked is given up within about a second. NULL: its own limits count. */
+void store_set_cancel(struct store *s, const _Atomic bool *cancel);
 void store_set_limits(struct store *s, const struct store_limits *limits);
 
 /* Renames a damaged SQLite file (with its -wal and -shm) to PATH.damaged-TIME, so that a new one can be started. */

@@ -108,6 +108,11 @@ int store_refresh(struct store *s, struct error *err)
     return rc < 0 ? rc : load_horizons(s, err);
 }
 
+void store_set_cancel(struct store *s, const _Atomic bool *cancel)
+{
+    s->db->cancel = cancel;
+}
+
 static void forget_gpus(struct store *s)
 {
     for (size_t i = 0; i < s->gpu_count; i++)

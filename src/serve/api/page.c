@@ -9,6 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/words.h"
+#include "format/table/page.h"
 #include "format/table/table.h"
 
 const char page_policy[] =
@@ -88,13 +90,24 @@ static void start_page(struct buf *out, const char *title, int refresh_s)
     buf_text(out, "</head>\n<body>\n");
 }
 
-static void number(struct buf *out, struct reading r, double scale, int decimals, const char *unit)
+/* Numbers are written as on a terminal that knows every character. */
+static const struct page as_text = {.utf8 = true};
+
+typedef void show(char text[NUMBER_SIZE], const struct page *page, struct reading reading);
+
+static void number(struct buf *out, show *in_words, struct reading r)
 {
-    int64_t value;
-    if (reading_get(r, &value))
-        buf_printf(out, "%.*f%s", decimals, (double)value * scale, unit);
+    char text[NUMBER_SIZE];
+    in_words(text, &as_text, r);
+    buf_text(out, text);
+}
+
+static void whole(struct buf *out, struct reading r, int64_t unit, const char *after)
+{
+    if (r.state == READING_OK)
+        buf_printf(out, "%lld%s", words_whole(r.value, unit), after);
     else
-        buf_text(out, "–");
+        buf_text(out, page_dash(&as_text));
 }
 
 static void bar(struct buf *out, struct reading value, struct reading limit, double high)
@@ -107,8 +120,6 @@ static void bar(struct buf *out, struct reading value, struct reading limit, dou
                percent);
 }
 
-#define MIB (1.0 / 1048576)
-
 static void term(struct buf *out, const char *name)
 {
     buf_printf(out, "<div><dt>%s</dt><dd>", name);
@@ -117,33 +128,33 @@ static void term(struct buf *out, const char *name)
 static void figures(struct buf *out, const struct gpu *g)
 {
     static const char end[] = "</dd></div>";
+    char text[NUMBER_SIZE];
     buf_text(out, "<dl>");
     term(out, "Utilization");
-    number(out, g->util_permille, 0.1, 0, "%");
+    number(out, show_percent, g->util_permille);
     bar(out, g->util_permille, reading_ok(1000), 101);
     buf_text(out, end);
-    term(out, "Memory");
-    number(out, g->mem_used_bytes, MIB, 0, "");
-    buf_text(out, " / ");
-    number(out, g->mem_total_bytes, MIB, 0, " MiB");
+    term(out, "VRAM");
+    show_bytes_of(text, &as_text, g->mem_used_bytes, g->mem_total_bytes);
+    buf_text(out, text);
     bar(out, g->mem_used_bytes, g->mem_total_bytes, 95);
     buf_text(out, end);
     term(out, "Temperature");
-    number(out, g->temp_mdegc, 1e-3, 0, " °C");
+    number(out, show_temperature, g->temp_mdegc);
     bar(out, g->temp_mdegc, g->temp_limit_mdegc, 95);
     buf_text(out, end);
     term(out, "Power");
-    number(out, g->power_mw, 1e-3, 0, "");
-    buf_text(out, " / ");
-    number(out, g->power_limit_mw, 1e-3, 0, " W");
+    whole(out, g->power_mw, 1000, g->power_limit_mw.state == READING_OK ? "/" : " W");
+    if (g->power_limit_mw.state == READING_OK)
+        whole(out, g->power_limit_mw, 1000, " W");
     bar(out, g->power_mw, g->power_limit_mw, 98);
     buf_text(out, end);
     term(out, "Fan");
-    number(out, g->fan_permille, 0.1, 0, "%");
+    number(out, show_percent, g->fan_permille);
     bar(out, g->fan_permille, reading_ok(1000), 101);
     buf_text(out, end);
     term(out, "Clock");
-    number(out, g->clock_graphics_khz, 1e-3, 0, " MHz");
+    whole(out, g->clock_graphics_khz, 1000, " MHz");
     buf_text(out, end);
     buf_text(out, "</dl>\n");
 }
@@ -162,18 +173,18 @@ static void processes(struct buf *out, const struct gpu *g)
     }
     AUTO_FREE const struct process **sorted = calloc(g->process_count, sizeof *sorted);
     size_t count = sorted ? process_biggest_first(g, sorted) : 0;
-    buf_text(out, "<table><thead><tr><th class=\"n\">PID</th><th>User</th><th>Type</th><th class=\"n\">Memory</th>"
-                  "<th class=\"n\">GPU</th><th class=\"n\">Power</th><th>Process</th></tr></thead><tbody>\n");
+    buf_text(out, "<table><thead><tr><th class=\"n\">PID</th><th>User</th><th>Type</th><th class=\"n\">VRAM</th>"
+                  "<th class=\"n\">Util</th><th class=\"n\">Power</th><th>Process</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < count && i < PAGE_PROCESSES_MAX; i++) {
         const struct process *p = sorted[i];
         buf_printf(out, "<tr><td class=\"n\">%d</td><td>", (int)p->pid);
         html_text(out, p->user[0] ? p->user : "–");
         buf_printf(out, "</td><td>%s</td><td class=\"n\">", process_type_name(p->type));
-        number(out, p->mem_bytes, MIB, 0, " MiB");
+        number(out, show_bytes, p->mem_bytes);
         buf_text(out, "</td><td class=\"n\">");
-        number(out, p->util_permille, 0.1, 0, "%");
+        number(out, show_percent, p->util_permille);
         buf_text(out, "</td><td class=\"n\">");
-        number(out, p->power_mw, 1e-3, 0, " W");
+        number(out, show_watts, p->power_mw);
         buf_text(out, "</td><td class=\"c\">");
         html_text(out, p->command[0] ? p->command : p->name[0] ? p->name : "–");
         buf_text(out, "</td></tr>\n");

@@ -52,7 +52,8 @@ struct db_ops {
 
 struct db {
     const struct db_ops *ops;
-    bool takes_time; /* the transaction at hand may: see db_take_time */
+    bool takes_time;            /* the transaction at hand may: see db_take_time */
+    const _Atomic bool *cancel; /* becomes true: nobody waits for the answer any more; NULL: never */
 };
 
 struct db_statement {

@@ -26,6 +26,7 @@ enum {
     READER_PATIENCE_MS = 35000, /* longer than the server's own limit for one statement, which is set below */
     WRITER_PATIENCE_MS = 65000,
     LONG_PATIENCE_MS = 3600000,
+    CANCEL_LOOK_MS = 250,
 };
 
 struct pg_db {
@@ -118,6 +119,11 @@ static bool succeeded(const PGresult *result)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
+static bool canceled(const struct pg_db *db)
+{
+    return db->db.cancel && *db->db.cancel;
+}
+
 /* Until an answer is there, or the server has been silent for longer than it may be. libpq itself would wait for ever. */
 static bool await(struct pg_db *db)
 {
@@ -129,8 +135,8 @@ static bool await(struct pg_db *db)
             return true;
         int64_t left_ms = patience_ms(db) - mono_since_ms(clock_mono(&clock_system), begin);
         struct pollfd fd = {.fd = pq.socket(db->conn), .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
-        int ready = left_ms > 0 ? poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)INT_MAX)) : 0;
-        db->silent = ready == 0;
+        db->silent = left_ms <= 0 || canceled(db);
+        int ready = db->silent ? 0 : poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)(db->db.cancel ? CANCEL_LOOK_MS : INT_MAX)));
         if (ready < 0 && errno != EINTR)
             return false;
         if (ready > 0 && (fd.revents & POLLIN))

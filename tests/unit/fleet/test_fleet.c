@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/fleet.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "test.h"
+
+/* A database that takes a question and never answers. As soon as it has one, nobody waits for the answer any more. */
+struct silent {
+    int listener, port;
+    _Atomic bool cancel;
+    pthread_t thread;
+};
+
+static void *listen_only(void *argument)
+{
+    struct silent *s = argument;
+    char question[4096];
+    int fd = accept(s->listener, NULL, NULL);
+    for (ssize_t got; (got = read(fd, question, sizeof question)) > 0;) /* until it is given up */
+        atomic_store(&s->cancel, true);
+    close(fd);
+    return NULL;
+}
+
+static void start(struct silent *s)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    s->listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(s->listener, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(s->listener, 1), 0);
+    assert_int_equal(getsockname(s->listener, (struct sockaddr *)&address, &size), 0);
+    s->port = ntohs(address.sin_port);
+    assert_int_equal(pthread_create(&s->thread, NULL, listen_only, s), 0);
+}
+
+/* A daemon that stops does not wait for its fleet: without that, this takes an hour. */
+static void a_question_that_nobody_waits_for_is_given_up(void **state)
+{
+    (void)state;
+    struct silent s = {0};
+    struct env env;
+    struct fleet f;
+    struct error err = {0};
+    char url[64];
+    env_init_system(&env);
+    start(&s);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", s.port);
+    const struct fleet_place place = {.env = &env, .url = url, .timeout_ms = 3600000, .cancel = &s.cancel};
+    assert_int_equal(fleet_fetch(&place, true, &f, &err), -ECANCELED);
+    pthread_join(s.thread, NULL);
+    close(s.listener);
+
+    const struct fleet_place later = {.env = &env, .url = "postgresql://127.0.0.1:1/x", .timeout_ms = 3600000, .cancel = &s.cancel};
+    assert_int_equal(fleet_fetch(&later, true, &f, &err), -ECANCELED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up)};
+    return RUN_TESTS(tests);
+}
