@@ -196,26 +196,38 @@ static int clean_parted(struct store *s, enum parted which, int64_t wanted_ms, s
     return rc < 0 ? rc : 1;
 }
 
-/* Of the hosts that share a server, one a minute cleans up for all. 1: it is this one's turn. */
-static int take_turn(struct store *s, struct error *err)
+/* Which minute was cleaned up last, where nobody else is cleaning now. 1: told. */
+static int last_turn(struct store *s, int64_t *ret_minute, struct error *err)
 {
-    int64_t mine = 0, done;
-    if (s->db->ops->kind == DB_SQLITE)
-        return 1;
+    int64_t mine = 0;
     int rc = db_query_i64(s->db, "SELECT CASE WHEN pg_try_advisory_xact_lock(7449748) THEN 1 ELSE 0 END", 0, &mine, err);
     if (rc == 0 && mine)
-        rc = db_query_i64(s->db, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'cleaned_minute'", -1, &done, err);
-    if (rc < 0 || !mine)
+        rc = db_query_i64(s->db, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'cleaned_minute'", -1, ret_minute, err);
+    return rc < 0 ? rc : mine != 0;
+}
+
+/* Of the hosts that share a server, one a minute cleans up for all; the others find that out by one row. 1: it is this one's turn.
+ */
+static int take_turn(struct store *s, struct error *err)
+{
+    struct retention *r = &s->retention;
+    int64_t minute_ms = level_ms(LEVEL_MINUTE), done = -1;
+    int rc = s->db->ops->kind == DB_SQLITE ? 1 : last_turn(s, &done, err);
+    if (rc != 1)
         return rc;
-    if (done != s->retention.now_ms / level_ms(LEVEL_MINUTE))
-        return 1;
-    s->retention.cleaned_ms = s->retention.now_ms;
-    return 0;
+    bool turn = done != r->own_ms / minute_ms;
+    rc = turn ? retention_ask(s, err) : 0;
+    if (rc < 0)
+        return rc;
+    turn = turn && !r->unknown && done != r->now_ms / minute_ms;
+    if (!turn)
+        r->cleaned_ms = r->own_ms;
+    return turn;
 }
 
 static int end_turn(struct store *s, struct error *err)
 {
-    s->retention.cleaned_ms = s->retention.now_ms;
+    s->retention.cleaned_ms = s->retention.own_ms;
     if (s->db->ops->kind == DB_SQLITE)
         return 0;
     return db_execf(
@@ -227,13 +239,13 @@ static int end_turn(struct store *s, struct error *err)
 static int clean_by_age(struct store *s, struct error *err)
 {
     const struct store_limits *l = &s->retention.keep;
-    int64_t now_ms = s->retention.now_ms;
     /* Cuts lie at full minutes: in between there is nothing new to go. */
-    if (s->retention.unknown || s->retention.cleaned_ms / level_ms(LEVEL_MINUTE) == now_ms / level_ms(LEVEL_MINUTE))
+    if (s->retention.cleaned_ms / level_ms(LEVEL_MINUTE) == s->retention.own_ms / level_ms(LEVEL_MINUTE))
         return 0;
     int rc = take_turn(s, err);
     if (rc <= 0)
         return rc;
+    int64_t now_ms = s->retention.now_ms;
     rc = 0;
     for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
         rc = clean_samples(s, (enum series)series, now_ms - l->raw_ms, err);
@@ -374,14 +386,14 @@ static int begin_cleaning(struct store *s, struct error *err)
 
 int store_clean(struct store *s, struct wall now, struct mono seen, struct error *err)
 {
-    if (seen.ns < s->retention.rest_until.ns)
+    if (seen.ns < s->retention.rest_until.ns || retention_rests(s, seen))
         return 0;
     int rc = begin_cleaning(s, err);
     int more = rc < 0 ? rc : retention_step(s, now, seen, err);
     if (more == 1)
         more = clean_by_age(s, err);
     if (more == 0 && s->retention.host_id)
-        more = clean_by_size(s, s->retention.now_ms, err);
+        more = clean_by_size(s, s->retention.own_ms, err);
     if (more < 0)
         db_rollback(s->db);
     else

@@ -82,14 +82,15 @@ struct life {
 struct retention {
     int64_t host_id; /* whose it is; 0: nothing was read yet */
     struct clock_trust trust;
-    struct mono stepped, saved, rest_until;
+    struct mono stepped, saved, asked, rest_until;
     int64_t wall_ms;          /* at the last step */
+    int64_t own_ms;           /* what time it is by this host alone */
     int64_t newest_ms;        /* in the database before this program wrote to it; 0: nothing */
-    int64_t now_ms;           /* by which rows are old */
+    int64_t now_ms;           /* by which rows are old: after retention_ask, as the rest of these */
     struct store_limits keep; /* the widest of what the hosts want */
     bool unknown;             /* what some host wants is not known yet: nothing goes by its age */
     bool due;                 /* at once: the limits changed */
-    int64_t cleaned_ms;       /* everything was, at that time */
+    int64_t cleaned_ms;       /* everything was, at that time of its own */
     int64_t healed_ms;
 };
 
@@ -214,8 +215,12 @@ int put_event(struct store *s, const struct store_event *e, struct error *err);
 int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err);
 int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err);
 int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);
-/* Brings s->retention up to date, in a transaction. 1: rows may be judged by it, 0: not yet. */
+/* What this host knows of the time, in a transaction. 1: rows may be judged by it, 0: not yet. */
 int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err);
+/* What all hosts know of the time and want kept: for whoever is about to clean up. */
+int retention_ask(struct store *s, struct error *err);
+/* Nothing is to be done for the moment, which a server need not be asked. */
+bool retention_rests(const struct store *s, struct mono seen);
 /* What is newest before anything is written. */
 int retention_open(struct store *s, struct error *err);
 int load_horizons(struct store *s, struct error *err);

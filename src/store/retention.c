@@ -5,6 +5,8 @@
  *   - a host's own time moves with what it saw pass; what its clock claims beyond that has to hold for hours first
  *   - on a server, the time is the one on which the hosts that are there and the server agree: the lower middle one
  *   - of what the hosts want kept the widest wins, as long as a host may still have rows within it
+ *
+ * The rows of all hosts are read only by the one whose turn it is to clean up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -101,7 +103,7 @@ static int ask_clock(struct store *s, int64_t *ret_ms, struct error *err)
 static int agree(struct store *s, int64_t server_ms, struct error *err)
 {
     struct retention *r = &s->retention;
-    r->now_ms = trust_now(&r->trust, r->wall_ms);
+    r->now_ms = r->own_ms;
     if (s->db->ops->kind == DB_SQLITE)
         return 0;
     AUTO_FREE int64_t *times = calloc(WITNESSES_MAX, sizeof *times);
@@ -177,6 +179,21 @@ static int heal(struct store *s, struct error *err)
     return rc;
 }
 
+/* That it is there, and what it wants: for the others, once a minute. */
+static int tell(struct store *s, struct mono seen, struct error *err)
+{
+    struct retention *r = &s->retention;
+    int64_t clock_ms;
+    if (!r->due && r->saved.ns && mono_since_ms(seen, r->saved) < SAVE_MS)
+        return 0;
+    int rc = ask_clock(s, &clock_ms, err);
+    if (rc == 0)
+        rc = save(s, clock_ms, err);
+    r->saved = seen;
+    r->due = false;
+    return rc;
+}
+
 int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err)
 {
     struct retention *r = &s->retention;
@@ -192,20 +209,36 @@ int retention_step(struct store *s, struct wall now, struct mono seen, struct er
     if (r->stepped.ns)
         trust_step(&r->trust, now.ms, MAX_OF(mono_since_ms(seen, r->stepped), (int64_t)0));
     r->stepped = seen;
+    r->own_ms = trust_now(&r->trust, now.ms);
+    if (first || r->due)
+        r->asked = (struct mono){0};
+    rc = heal(s, err);
+    if (rc == 0)
+        rc = tell(s, seen, err);
+    return rc < 0 ? rc : 1;
+}
+
+bool retention_rests(const struct store *s, struct mono seen)
+{
+    const struct retention *r = &s->retention;
+    return s->db->ops->kind == DB_POSTGRES && r->host_id && r->host_id == s->host_id && !r->due &&
+           r->cleaned_ms / MINUTE_MS == r->own_ms / MINUTE_MS && mono_since_ms(seen, r->stepped) < STEP_MS;
+}
+
+int retention_ask(struct store *s, struct error *err)
+{
+    struct retention *r = &s->retention;
     int64_t clock_ms;
-    rc = ask_clock(s, &clock_ms, err);
+    if (r->asked.ns && mono_since_ms(r->stepped, r->asked) < STEP_MS)
+        return 0;
+    int rc = ask_clock(s, &clock_ms, err);
     if (rc == 0)
         rc = agree(s, clock_ms, err);
     if (rc == 0)
         rc = ask_wishes(s, err);
     if (rc == 0)
-        rc = heal(s, err);
-    if (rc == 0 && (r->due || !r->saved.ns || mono_since_ms(seen, r->saved) >= SAVE_MS)) {
-        rc = save(s, clock_ms, err);
-        r->saved = seen;
-        r->due = false;
-    }
-    return rc < 0 ? rc : 1;
+        r->asked = r->stepped;
+    return rc;
 }
 
 int store_clock_side(const struct store_clock *clock)

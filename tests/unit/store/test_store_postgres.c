@@ -407,6 +407,38 @@ static void one_host_a_minute_cleans_up_for_all(void **state)
     sim_history_close(&b);
 }
 
+/* What others want kept is not read by a host that does not clean up: it does not notice that nobody could. */
+static void only_who_cleans_up_reads_what_all_hosts_want(void **state)
+{
+    NEEDS_SERVER();
+    empty_database();
+    struct sim_history a, b;
+    sim_history_open(&a, "gpus=1,scenario=idle");
+    sim_history_open(&b, "gpus=1,scenario=idle");
+    struct store *first = open_server("alpha"), *second = open_server("beta");
+    write_samples(first, &a, 3);
+    write_samples(second, &b, 3);
+    /* What it wants itself is written once a minute: now, and not again before half of the next. */
+    const int64_t half_ms = b.clock.today.ms - b.clock.today.ms % 60000 + 90000;
+    clean_all(first, (struct wall){half_ms});
+    clean_all(second, (struct wall){half_ms});
+    clean_all(first, (struct wall){half_ms + 30000});
+    char answer[64];
+    psql("ALTER TABLE retention RENAME TO hidden", answer, sizeof answer);
+    struct error err = {0};
+    int rc = 0;
+    for (int64_t after_ms = 10000; rc == 0 && after_ms < 60000; after_ms += 10000)
+        rc = after_ms == 30000 ? 0 : clean_step(second, (struct wall){half_ms + after_ms}, &err);
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    psql("ALTER TABLE hidden RENAME TO retention", answer, sizeof answer);
+    clean_all(second, (struct wall){half_ms + 120000});
+    store_close(first);
+    store_close(second);
+    sim_history_close(&a);
+    sim_history_close(&b);
+}
+
 static void numbers_of_hosts_and_gpus_do_not_run_out(void **state)
 {
     NEEDS_SERVER();
@@ -584,6 +616,7 @@ int main(void)
         TEST(days_go_as_whole_tables),
         TEST(one_host_does_not_delete_the_days_of_another),
         TEST(one_host_a_minute_cleans_up_for_all),
+        TEST(only_who_cleans_up_reads_what_all_hosts_want),
         TEST(numbers_of_hosts_and_gpus_do_not_run_out),
         TEST(whoever_reads_does_not_keep_others_from_writing),
         TEST(a_question_about_a_week_looks_at_no_other),
