@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What makes the program and the library hard to exploit is in the files that are shipped, and in force while the daemon runs."""
 import contextlib
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -23,6 +25,41 @@ def test_the_file_is_hardened(path):
     assert "TEXTREL" not in dynamic and "RPATH" not in dynamic
     symbols = readelf("--dyn-syms", path)
     assert "__stack_chk_fail" in symbols, "no stack protector"
+
+
+def option(name):
+    """Of the build that is tested."""
+    file = BUILD / "meson-info" / "intro-buildoptions.json"
+    if not file.exists():
+        pytest.skip("not a build directory")
+    return next(o["value"] for o in json.loads(file.read_text()) if o["name"] == name)
+
+
+@pytest.mark.parametrize("path", [pathlib.Path(WHIRR), BUILD / "libwhirr.so.1"], ids=["program", "library"])
+def test_what_overruns_a_buffer_is_noticed(path):
+    if option("optimization") in ("0", "plain") or option("b_sanitize") != "none":
+        pytest.skip("a build that is not fortified: not optimized, or with sanitizers of its own")
+    checked = set(re.findall(r"\b(__\w+_chk)@", readelf("--dyn-syms", path))) - {"__stack_chk_fail"}
+    assert {"__vsnprintf_chk", "__memcpy_chk"} <= checked, checked
+
+
+@pytest.mark.parametrize("path", [pathlib.Path(WHIRR), BUILD / "libwhirr.so.1"], ids=["program", "library"])
+def test_the_cpu_checks_where_branches_go(path):
+    """Functions begin with the instruction that says so: endbr64, or paciasp and bti c. The linker's note is no help: one object of others without it takes it away."""
+    begin = {"x86_64": b"\xf3\x0f\x1e\xfa", "aarch64": b"\x3f\x23\x03\xd5"}.get(os.uname().machine)
+    if not begin:
+        pytest.skip("this kind of CPU has none")
+    functions = len(re.findall(r" FUNC .* \d+ \S+$", readelf("-s", path), re.M))
+    assert path.read_bytes().count(begin) > max(1000, functions / 4)
+
+
+def test_every_file_is_compiled_with_what_cannot_be_seen_in_the_program():
+    """A stack that is jumped over: the probes are in functions with large frames alone."""
+    file = BUILD / "compile_commands.json"
+    if not file.exists():
+        pytest.skip("not a build directory")
+    ours = [entry["command"] for entry in json.loads(file.read_text()) if "/src/" in entry["file"] and entry["file"].endswith(".c")]
+    assert len(ours) > 100 and not [command for command in ours if "-fstack-clash-protection" not in command]
 
 
 @pytest.fixture
