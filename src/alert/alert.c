@@ -12,7 +12,15 @@
 
 void alert_set_init(struct alert_set *set, const struct alert_rules *rules)
 {
-    *set = (struct alert_set){.rules = rules};
+    /* Not the lists: nobody looks behind their counts, and they are large. The buckets are cleared with each step. */
+    set->rules = rules;
+    set->list = NULL;
+    set->count = set->capacity = set->xid_count = set->silences.count = 0;
+    set->silences.next_id = 0;
+    set->left_out = set->fired_total = 0;
+    set->last_at = (struct wall){0};
+    set->last = (struct mono){0};
+    set->changed = set->stirred = false;
 }
 
 void alert_set_done(struct alert_set *set)
@@ -20,7 +28,7 @@ void alert_set_done(struct alert_set *set)
     for (size_t i = 0; i < set->count; i++)
         free(set->list[i]);
     free(set->list);
-    *set = (struct alert_set){0};
+    alert_set_init(set, NULL);
 }
 
 /* ---- the list ---- */

@@ -3,6 +3,9 @@
  */
 #include "alert/facts.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "model/fan.h"
 
 static bool is_down(enum source_state state)
@@ -13,6 +16,27 @@ static bool is_down(enum source_state state)
 static struct reading level_of(const struct activity *a)
 {
     return a->code >= ACTIVITY_ASLEEP ? reading_ok((int64_t)a->code - ACTIVITY_ASLEEP) : reading_absent(READING_UNSUPPORTED);
+}
+
+static void write_gpu(struct alert_gpu_facts *to, const struct alert_gpu_facts *from)
+{
+    if (memcmp(to, from, sizeof *to) != 0)
+        memcpy(to, from, sizeof *to);
+}
+
+void alert_facts_clear(struct alert_facts *facts)
+{
+    static const struct alert_gpu_facts none;
+    memset(facts, 0, offsetof(struct alert_facts, gpus));
+    for (size_t i = 0; i < GPU_MAX; i++)
+        write_gpu(&facts->gpus[i], &none);
+}
+
+void alert_facts_copy(struct alert_facts *to, const struct alert_facts *from)
+{
+    memcpy(to, from, offsetof(struct alert_facts, gpus));
+    for (size_t i = 0; i < GPU_MAX; i++)
+        write_gpu(&to->gpus[i], &from->gpus[i]);
 }
 
 void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot *now)

@@ -20,5 +20,9 @@ struct alert_facts {
     struct alert_gpu_facts gpus[GPU_MAX]; /* by the GPU's index (struct gpu.index), not by its place in the snapshot */
 };
 
+/* All are absent. Only what has to change is written, here and in a copy: there is room for many GPUs, and few are there. */
+void alert_facts_clear(struct alert_facts *facts);
+void alert_facts_copy(struct alert_facts *to, const struct alert_facts *from);
+
 /* Fills in what nobody did and the snapshot tells: source_down, the fans and the activity. */
 void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot *now);

@@ -148,6 +148,9 @@ struct config_problems {
     size_t left_out; /* over CONFIG_PROBLEMS_MAX */
 };
 
+/* The list stays as it is: nobody looks behind `count`, and it is large. */
+void config_problems_clear(struct config_problems *problems);
+
 /* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors (of a forgiving reader: fatal
  * ones): *ret is then left as it is. */
 int config_load(const struct config_inputs *inputs, struct config **ret, struct config_problems *problems);

@@ -237,9 +237,14 @@ static void load_layers(struct loader *l)
         config_check(l->config, l->problems);
 }
 
+void config_problems_clear(struct config_problems *problems)
+{
+    problems->count = problems->errors = problems->fatal = problems->left_out = 0;
+}
+
 int config_load(const struct config_inputs *inputs, struct config **ret, struct config_problems *problems)
 {
-    *problems = (struct config_problems){0};
+    config_problems_clear(problems);
     struct owned_config *owned = calloc(1, sizeof *owned);
     struct config_origin nowhere = {CONFIG_FROM_DEFAULT, NULL, 0, 0};
     if (!owned) {

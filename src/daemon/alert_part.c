@@ -163,7 +163,7 @@ static struct alert_rules *read_rules(const struct env *env, const struct config
 {
     static struct config_problems problems; /* large */
     struct alert_rules *rules = NULL;
-    problems = (struct config_problems){0};
+    config_problems_clear(&problems);
     alert_rules_new(config, env, &problems, &rules);
     for (size_t i = 0; i < problems.count; i++) /* were told when the configuration was read, and kept it from being used */
         log_error(problems.list[i].text, LOG_TEXT("where", problems.list[i].where));
@@ -188,8 +188,10 @@ static void *open_alerts(const struct part_host *host, struct error *err)
     struct alert_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct alert_part){
-        .env = host->env, .notify = part_find(host, &notify_part_ops), .rules = read_rules(host->env, host->config)};
+    /* One by one: writing the whole struct would bring all of its tables into memory. */
+    p->env = host->env;
+    p->notify = part_find(host, &notify_part_ops);
+    p->rules = read_rules(host->env, host->config);
     if (!p->rules) {
         free(p);
         return NULL;
@@ -252,7 +254,7 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
     struct alert_part *p = part;
     know_the_store(p, facts);
     alert_set_step(&p->set, s, facts, on_news, p);
-    p->facts = *facts;
+    alert_facts_copy(&p->facts, facts);
     int64_t age_ms = s->taken_at.ms - p->kept_at.ms;
     if (p->set.changed || (p->set.stirred && age_ms >= KEEP_SOON_MS) || (waits(&p->set) && age_ms >= KEEP_EVERY_MS))
         keep(p);

@@ -32,6 +32,8 @@ const struct part_ops *const daemon_parts[] = {
 const size_t daemon_part_count = ARRAY_LEN(daemon_parts);
 _Static_assert(ARRAY_LEN(daemon_parts) <= PARTS_MAX, "room for all parts");
 
+enum { LARGE_BYTES = 64 * 1024 };
+
 struct daemon {
     const struct daemon_options *options;
     struct config *first;   /* the one at the start: sockets and files come from it */
@@ -146,7 +148,7 @@ static void on_sample(void *user, const struct snapshot *s)
 {
     static struct alert_facts facts; /* large */
     struct daemon *d = user;
-    facts = (struct alert_facts){0};
+    alert_facts_clear(&facts);
     for (size_t i = 0; i < d->host.count; i++)
         if (d->host.parts[i].ops->sampled)
             d->host.parts[i].ops->sampled(d->host.parts[i].self, s, &facts);
@@ -392,6 +394,9 @@ int daemon_run(const struct daemon_options *options)
     struct error err = {0};
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 2); /* a pool for each of a dozen threads holds more than all of them use */
+    /* Said, so that it stays: by itself the allocator keeps as much as was ever freed at once, and clears what it hands out again,
+     * so that large tables of which little is used are all in memory. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 #endif
     int given_up = privileges_drop();
     if (given_up > 0)

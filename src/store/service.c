@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "store/service_internal.h"
 
-enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, JOBS_SIZE = 128, WORKS_SIZE = 4, READER_IDLE_MS = 60000 };
+enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, JOBS_SIZE = 128, WORKS_SIZE = 4, READER_IDLE_MS = 5000 };
 
 struct store_job {
     store_job_fn *run;

@@ -67,7 +67,8 @@ struct store_service {
 
     /* The writer's own. */
     struct store *store;
-    int64_t confirmed_run;    /* since the connection was made, it is known what of this run is written */
+    int64_t confirmed_run; /* since the connection was made, it is known what of this run is written */
+    struct mono memory_given_back;
     uint64_t rejected_before; /* by stores that were closed since */
     int clock_told;           /* 1: that the clock is ahead, -1: behind, 0: all is well */
     int64_t healed_told;

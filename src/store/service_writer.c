@@ -9,7 +9,7 @@
 #include "base/words.h"
 #include "store/service_internal.h"
 
-enum { CLEAN_BUDGET_MS = 100 };
+enum { CLEAN_BUDGET_MS = 100, MEMORY_EVERY_MS = 20000 };
 
 static void close_store(struct store_service *v)
 {
@@ -203,12 +203,22 @@ static void do_work(struct store_service *v, struct work *w)
     w->rejected = v->rejected_before + (v->store ? store_rejected(v->store) : 0);
 }
 
+static void give_memory_back(struct store_service *v)
+{
+    struct mono now = clock_mono(&clock_system);
+    if (!v->store || mono_since_ms(now, v->memory_given_back) < MEMORY_EVERY_MS)
+        return;
+    v->memory_given_back = now;
+    store_give_memory_back(v->store);
+}
+
 void *service_writer(void *arg)
 {
     struct store_service *v = arg;
     for (struct work *w; (w = mailbox_take(v->works, -1)) != NULL;) {
         do_work(v, w);
         mailbox_put(v->answers, w);
+        give_memory_back(v);
     }
     close_store(v);
     service_release(v);

@@ -80,6 +80,9 @@ int store_last_number(struct store *s, const char *host, int64_t run, int64_t *r
  * that cannot be set: rows are old by what was seen to pass, not by what the wall clock says alone. */
 int store_clean(struct store *s, struct wall now, struct mono seen, struct error *err);
 
+/* What the database keeps in memory only for speed is given back: pages that were read or written some time ago. */
+void store_give_memory_back(struct store *s);
+
 /* How the clock stands to what the database has seen of the time. */
 struct store_clock {
     int64_t offset_ms; /* how far the clock is ahead; negative: behind */

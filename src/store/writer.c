@@ -113,6 +113,12 @@ void store_set_cancel(struct store *s, const _Atomic bool *cancel)
     s->db->cancel = cancel;
 }
 
+void store_give_memory_back(struct store *s)
+{
+    if (s->db->ops->kind == DB_SQLITE)
+        db_exec(s->db, "PRAGMA shrink_memory", NULL);
+}
+
 static void forget_gpus(struct store *s)
 {
     for (size_t i = 0; i < s->gpu_count; i++)

@@ -394,7 +394,8 @@ static int bring_up(struct schema *schema, int64_t version, struct error *err)
     unsigned before = schema->generation;
     if (rc == 0)
         rc = add_stats_columns(schema, err);
-    if (rc == 0 && version < SCHEMA_VERSION)
+    /* In a file of one's own, looking costs nothing: views of an earlier program are made anew. */
+    if (rc == 0 && (version < SCHEMA_VERSION || db->ops->kind == DB_SQLITE))
         rc = schema_make_views(schema, err);
     else if (rc == 0 && schema->generation != before)
         rc = schema_refresh_views(schema, err);

@@ -30,7 +30,7 @@ int schema_add_columns(struct schema *schema, enum series series, const size_t *
 int schema_lock(struct db *db, struct error *err);
 /* Which columns there are now. */
 int schema_read_columns(struct schema *schema, struct error *err);
-/* After a migration: all views. */
+/* All views, where they are not as they should be. */
 int schema_make_views(struct schema *schema, struct error *err);
 /* After columns came: the views show them. */
 int schema_refresh_views(struct schema *schema, struct error *err);

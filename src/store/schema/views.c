@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The views: rows in the API's names and units, for people who open the database with sqlite3 or psql. They are made when the
- * tables change, never at a mere start: replacing one waits for everybody who is reading it.
+ * The views: rows in the API's names and units, for people who open the database with sqlite3 or psql. On a server they are
+ * made when the tables change, never at a mere start: replacing one waits for everybody who is reading it.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -85,13 +85,26 @@ static int emit_known(struct view *v, bool *first, struct buf *sql, struct error
     return rc;
 }
 
-/* SQLite makes views anew. PostgreSQL leaves alone what others have built upon the view. */
+/* Whether the file has this very view already. */
+static int is_there(const struct view *v, const char *sql, bool *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(v->schema->db, "SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = $1 AND sql = $2", &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_text(q, 1, v->name);
+    db_bind_text(q, 2, sql);
+    rc = db_step(q, err);
+    *ret = rc == 1;
+    db_reset(q);
+    return rc < 0 ? rc : 0;
+}
+
+/* SQLite makes views anew where they are not as they should be. PostgreSQL leaves alone what others have built upon the view. */
 static int make(struct view *v, const char *from, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    bool sqlite = v->schema->db->ops->kind == DB_SQLITE, first = true;
-    if (sqlite)
-        buf_printf(&sql, "DROP VIEW IF EXISTS %s; ", v->name);
+    bool sqlite = v->schema->db->ops->kind == DB_SQLITE, first = true, there = false;
     buf_printf(&sql, "CREATE %s %s AS SELECT ", sqlite ? "VIEW" : "OR REPLACE VIEW", v->name);
     int rc = sqlite || v->expressions.failed ? 0 : emit_known(v, &first, &sql, err);
     for (size_t i = 0; rc == 0 && i < v->count && !v->expressions.failed; i++) {
@@ -101,9 +114,13 @@ static int make(struct view *v, const char *from, struct error *err)
         first = false;
     }
     buf_printf(&sql, " FROM %s", from);
-    if (rc < 0)
-        return rc;
-    return sql.failed || v->expressions.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(v->schema->db, sql.at, err);
+    if (rc == 0 && (sql.failed || v->expressions.failed))
+        rc = error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0 && sqlite)
+        rc = is_there(v, sql.at, &there, err);
+    if (rc == 0 && sqlite && !there)
+        rc = db_execf(v->schema->db, err, "DROP VIEW IF EXISTS %s", v->name);
+    return rc < 0 || there ? rc : db_exec(v->schema->db, sql.at, err);
 }
 
 /* The time of a row for people: text in SQLite, a timestamp in PostgreSQL. */
@@ -192,30 +209,56 @@ static int view_of_samples(const struct schema *schema, struct error *err)
                 err);
 }
 
-/* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. */
+/* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. SQLite reads
+ * all views whenever a database is opened and keeps them in memory: there, what is used several times comes from bucket_rows. */
 static void add_buckets(struct view *v, enum series series)
 {
-    const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
+    bool sqlite = v->schema->db->ops->kind == DB_SQLITE;
     for (size_t i = 0; i < v->schema->count[series]; i++) {
         struct series_column c = v->schema->columns[series][i];
         double scale = c.bits ? 1 : c.scale;
-        char name[64];
-        add(v, c.json, "s.%s_sum%s * %.17g / COALESCE(s.%s_count, s.samples)", c.name, cast, scale, c.name);
+        char name[64], mean[256], count[128];
+        snprintf(count, sizeof count, sqlite ? "%s_n" : "COALESCE(s.%s_count, s.samples)", c.name);
+        if (sqlite)
+            snprintf(mean, sizeof mean, "%s_mean", c.name);
+        else
+            snprintf(mean, sizeof mean, "s.%s_sum::float8 * %.17g / %s", c.name, scale, count);
+        add(v, c.json, "%s", mean);
         for (int part = 0; part < 2; part++) {
             const char *which = part ? "max" : "min";
             snprintf(name, sizeof name, "%s_%s", c.json, which);
-            add(v, name, "COALESCE(s.%s_%s%s * %.17g, s.%s_sum%s * %.17g / COALESCE(s.%s_count, s.samples))", c.name, which, cast,
-                scale, c.name, cast, scale, c.name);
+            add(v, name, sqlite ? "COALESCE(%s_%s * %.17g, %s)" : "COALESCE(s.%s_%s::float8 * %.17g, %s)", c.name, which, scale,
+                mean);
         }
         snprintf(name, sizeof name, "%s_count", c.json);
-        add(v, name, "CASE WHEN s.%s_sum IS NULL THEN 0 ELSE COALESCE(s.%s_count, s.samples) END", c.name, c.name);
+        if (sqlite)
+            add(v, name, "(%s_sum IS NOT NULL) * %s", c.name, count);
+        else
+            add(v, name, "CASE WHEN s.%s_sum IS NULL THEN 0 ELSE %s END", c.name, count);
     }
+}
+
+/* The table's rows with the number of readings and the mean of every metric. */
+static void bucket_rows(const struct schema *schema, enum series series, enum level level, struct buf *sql)
+{
+    buf_text(sql, "(SELECT *");
+    for (size_t i = 0; i < schema->count[series]; i++) {
+        struct series_column c = schema->columns[series][i];
+        buf_printf(sql, ", %s_sum * %.17g / %s_n AS %s_mean", c.name, c.bits ? 1 : c.scale, c.name, c.name);
+    }
+    buf_text(sql, " FROM (SELECT *");
+    for (size_t i = 0; i < schema->count[series]; i++) {
+        const char *name = schema->columns[series][i].name;
+        buf_printf(sql, ", COALESCE(%s_count, samples) AS %s_n", name, name);
+    }
+    buf_printf(sql, " FROM %s))", series_table(series, level));
 }
 
 static int view_of_buckets(const struct schema *schema, enum series series, enum level level, struct error *err)
 {
     bool gpu = series == SERIES_GPU;
-    char name[32], start[64], from[160];
+    char name[32], start[64];
+    AUTO_BUF struct buf from = BUF(SQL_MAX);
     snprintf(name, sizeof name, "%s_stats_%s", gpu ? "gpu" : "host", level == LEVEL_MINUTE ? "minute" : "hour");
     CLEANUP(view_free) struct view *v = view_new(schema, name);
     if (!v)
@@ -236,9 +279,13 @@ static int view_of_buckets(const struct schema *schema, enum series series, enum
     if (gpu)
         add(v, "simulated", "g.simulated");
     add_buckets(v, series);
-    snprintf(from, sizeof from, "%s s %s", series_table(series, level),
-             gpu ? "JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id" : "JOIN hosts h ON h.id = s.id >> 32");
-    return make(v, from, err);
+    if (schema->db->ops->kind == DB_SQLITE)
+        bucket_rows(schema, series, level, &from);
+    else
+        buf_text(&from, series_table(series, level));
+    buf_printf(&from, " s %s",
+               gpu ? "JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id" : "JOIN hosts h ON h.id = s.id >> 32");
+    return from.failed ? error_set(err, -ENOMEM, "out of memory") : make(v, from.at, err);
 }
 
 /* The same for hosts: what the machine around the cards did. */

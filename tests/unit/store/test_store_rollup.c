@@ -69,6 +69,51 @@ static void minutes_and_hours_are_what_the_samples_say(void **state)
     sim_history_close(&h);
 }
 
+/* Whoever opens the database has all views in memory: the daemon keeps them as long as it runs. */
+static void views_take_little_memory(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_store("memory.db");
+    AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+    write_one(s, snapshot);
+    store_close(s);
+    int64_t columns = sql_i64("memory.db", "SELECT (SELECT COUNT(*) FROM pragma_table_info('samples')) + "
+                                           "(SELECT COUNT(*) FROM pragma_table_info('host_samples'))");
+    sqlite3 *db = sql_open("memory.db");
+    int bytes = 0, highest;
+    assert_int_equal(sqlite3_exec(db, "SELECT COUNT(*) FROM sqlite_master", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_db_status(db, SQLITE_DBSTATUS_SCHEMA_USED, &bytes, &highest, 0), SQLITE_OK);
+    sqlite3_close(db);
+    assert_true(columns > 40);
+    if (bytes > columns * 6 * 1024)
+        fail_msg("%d bytes for %d columns", bytes, (int)columns);
+    sim_history_close(&h);
+}
+
+static void views_of_an_earlier_program_are_made_anew(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_store("older.db");
+    AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+    write_one(s, snapshot);
+    store_close(s);
+    sql_run("older.db", "DROP VIEW gpu_stats_minute; CREATE VIEW gpu_stats_minute AS SELECT 1 AS old; DROP VIEW event_log");
+    int64_t made = sql_i64("older.db", "PRAGMA schema_version");
+    store_close(open_store("older.db"));
+    assert_int_equal(
+        sql_i64("older.db", "SELECT COUNT(*) FROM pragma_table_info('gpu_stats_minute') WHERE name = 'power_watts_max'"), 1);
+    assert_true(sql_i64("older.db", "SELECT COUNT(*) FROM event_log") >= 0);
+    assert_true(sql_i64("older.db", "PRAGMA schema_version") > made);
+    made = sql_i64("older.db", "PRAGMA schema_version");
+    store_close(open_store("older.db"));
+    assert_int_equal(sql_i64("older.db", "PRAGMA schema_version"), made); /* nothing was to be done */
+    sim_history_close(&h);
+}
+
 /* Restarts at any moment, batches of any size, a clock that is set forward and back, missing samples. */
 static void restarts_clock_steps_and_late_rows_change_nothing(void **state)
 {
@@ -488,6 +533,8 @@ int main(void)
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(minutes_and_hours_are_what_the_samples_say),
+        TEST(views_take_little_memory),
+        TEST(views_of_an_earlier_program_are_made_anew),
         TEST(restarts_clock_steps_and_late_rows_change_nothing),
         TEST(what_the_last_run_left_undone_is_done_after_the_start),
         TEST(old_rows_go_in_small_steps_and_late_ones_are_added_to_the_summaries),
