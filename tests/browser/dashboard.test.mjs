@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { axe, Daemon, driver, maker, missing, openBrowser } from "./support.mjs";
+import { fleetOf } from "./load.mjs";
+import { axe, Daemon, driver, maker, missing, openBrowser, Prometheus, prometheus } from "./support.mjs";
 
 const skip = missing;
 const patience = 90000; // milliseconds: a busy machine is slow, and nothing waits so long when all is well
@@ -407,20 +408,27 @@ for (const scheme of ["light", "dark"])
     assert.deepEqual(await violations(page), [], "/docs");
   });
 
-/** What /api/fleet answers about so many hosts: one has lost a GPU, one is held but idle, one has room. */
-function fleetOf(count) {
-  const gpu = (host, i, more) => ({ host, gpu_index: i, uuid: `GPU-${host}-${i}`, name: "NVIDIA H100", up: true, trouble: "fine", utilization_percent: 80, utilization_most_percent: 90, memory_used_mb: 71680, memory_total_mb: 81920,
-                                    memory_free_mb: 10240, temperature_celsius: 60, power_watts: 400, throttle_reason: null, ...more });
-  const host = (n, trouble, note, more) => ({ host: `gpu${n}`, trouble, note, utilization_percent: 80, memory_used_mb: 286720, memory_total_mb: 327680, temperature_celsius: 63, power_watts: 1600, gpus: [0, 1, 2, 3].map((i) => gpu(`gpu${n}`, i, { trouble: i ? "fine" : trouble, ...more })) });
-  const hosts = [host(17, "lost", "GPU 0 is lost"), host(99, "held", "4 GPUs are held but idle (280.0 GiB)"), host(200, "fine", null, { memory_free_mb: 71680 }), ...Array.from({ length: count - 3 }, (_, i) => host(1000 + i, "fine", null))];
-  const use = (key, name, more) => ({ [key]: name, memory_mb: 2 ** 20, utilization_percent: 250, power_watts: 900, ...more }), bill = { span_seconds: 86400, energy_joules: 7.2e9, price_per_kwh: 0.5, currency: "EUR" };
-  return { fetched_at: "2026-11-15T03:10:00.000Z", loading: false, error: null, fleet: {
-    status: { answer: `${count} hosts, ${4 * count} GPUs: 1 lost, 4 held but idle`, gpu_count: 4 * count, hosts_not_answering: 0, hosts }, by_user: { users: [use("user", "alice"), use("user", "bob")] }, by_container: { containers: [use("container", "train")] },
-    energy_by_host: { ...bill, hosts: [{ host: "gpu17", energy_joules: 3.6e9, cost: 500 }] }, energy_by_user: { ...bill, users: [{ user: "alice", energy_joules: 3.6e9, cost: 500 }] } } };
-}
+test("two hosts of a real Prometheus are on the page of all hosts", { skip: skip || (!prometheus && "no prometheus (tools/deps test)") }, async (t) => {
+  const database = await new Prometheus().start();
+  t.after(() => database.remove());
+  const one = await daemon(t, "sim:gpus=2,scenario=training", [], { WHIRR_FLEET_URL: database.url });
+  database.scrape({ gpu42: one, gpu17: await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1") });
+  await eventually(async () => await database.count("gpu_up") === 4 && await database.count("gpu_up == 0") === 1 && await database.count("gpu_utilization_percent") === 3 && await database.count('whirr_gpu_health{state="lost"} == 1') === 1 &&
+    await database.count('gpu_process_memory_bytes{user="alice"}') === 3);
+  const page = await visit(t, one.url);
+  await page.getByRole("link", { name: "All hosts" }).click();
+  await page.locator("#answer.bad").getByText(/^.? ?2 hosts, 4 GPUs, .* 1 lost/).waitFor();
+  const worst = page.locator("#hosts tbody tr");
+  assert.match(await worst.innerText(), /gpu17[\s\S]*GPU 1 is lost/);
+  assert.equal(await worst.locator(".square").count(), 2);
+  assert.match(await page.locator("#hosts .map li").innerText(), /gpu42: \d+%, [\d.]+\/[\d.]+ GiB, \d+ °C, \d+ W/);
+  assert.match(await page.locator("#who tbody tr").first().innerText(), /^alice\s+[\d.]+ GiB\s+[\d.]+\s+\d+ W/);
+  await page.getByLabel("Needed on one GPU").fill("1 GiB");
+  await page.locator("#fit").getByText(/^1.0 GiB fit on 3 GPUs/).waitFor();
+});
 
 test("all hosts on one page: worst first, who holds and is idle, where there is room, what it costs", { skip }, async (t) => {
-  const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_FLEET_URL: "http://127.0.0.1:1" }); // the real database: tests/contract/test_fleet.py
+  const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_FLEET_URL: "http://127.0.0.1:1" }); // a real database has two above, and 300 in tests/contract/test_fleet.py
   const page = await visit(t, d.url, { bypassCSP: true });
   let asked = 0;
   await page.route(/\/api\/fleet$/, (route) => route.fulfill({ json: asked++ ? fleetOf(300) : { fetched_at: null, loading: true, error: null, fleet: null } }));

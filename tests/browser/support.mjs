@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Daemons on ports and in folders of the test's own, and Debian's Chromium.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -87,6 +87,51 @@ export class Daemon {
 
   async remove() {
     await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export const prometheus = ["/usr/bin/prometheus", "/usr/local/bin/prometheus"].find(existsSync);
+
+/** A Prometheus that scrapes daemons, on a port and in a folder of its own. */
+export class Prometheus {
+  start() {
+    this.folder = mkdtempSync(path.join(tmpdir(), "whirr-prometheus-"));
+    writeFileSync(path.join(this.folder, "prometheus.yml"), `global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs: [{job_name: whirr, file_sd_configs: [{files: ["${this.folder}/targets.json"], refresh_interval: 1s}]}]\n`);
+    return new Promise((resolve, reject) => {
+      let log = "";
+      this.process = spawn(prometheus, [`--config.file=${this.folder}/prometheus.yml`, `--storage.tsdb.path=${this.folder}/data`, "--web.listen-address=127.0.0.1:0"],
+                           { stdio: ["ignore", "ignore", "pipe"] });
+      this.process.stderr.on("data", (text) => {
+        log += text;
+        const found = /msg="Listening on".*?address=127\.0\.0\.1:([1-9]\d*)/.exec(log);
+        if (!found || !/Server is ready/.test(log)) return;
+        this.url = `http://127.0.0.1:${found[1]}`;
+        resolve(this);
+      });
+      this.process.on("error", reject);
+      this.process.on("exit", (code) => reject(new Error(`prometheus ended (${code}): ${log}`)));
+    });
+  }
+
+  /** From now on these daemons, each by a name of its own: on one machine they all have the machine's. */
+  scrape(daemons) {
+    const targets = Object.entries(daemons).map(([host, d]) => ({ targets: [`127.0.0.1:${d.port}`], labels: { host, instance: host } }));
+    writeFileSync(path.join(this.folder, "targets.new"), JSON.stringify(targets));
+    renameSync(path.join(this.folder, "targets.new"), path.join(this.folder, "targets.json"));
+  }
+
+  /** The number that a question has for an answer; 0 where there is none. */
+  async count(question) {
+    const { data } = await (await fetch(`${this.url}/api/v1/query?query=${encodeURIComponent(`count(${question})`)}`)).json();
+    return Number(data.result[0]?.value[1] ?? 0);
+  }
+
+  async remove() {
+    this.process.removeAllListeners("exit");
+    const over = new Promise((done) => (this.process.exitCode === null && this.process.signalCode === null ? this.process.once("exit", done) : done()));
+    this.process.kill();
+    await over;
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
