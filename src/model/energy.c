@@ -15,9 +15,9 @@ static int64_t integrate(struct reading before, struct reading after, int64_t ms
 }
 
 int64_t energy_step(struct energy_meter *m, struct mono now, struct reading power_mw, struct reading counter_mj, int64_t gap_ms,
-                    bool *counted)
+                    enum energy_evidence *evidence)
 {
-    *counted = false;
+    *evidence = ENERGY_FROM_POWER;
     int64_t before = 0, after = 0, used = 0;
     int64_t ms = mono_since_ms(now, m->at);
     bool moved = reading_get(m->counter_mj, &before) && reading_get(counter_mj, &after) && after > before;
@@ -25,15 +25,18 @@ int64_t energy_step(struct energy_meter *m, struct mono now, struct reading powe
         used = integrate(m->power_mw, power_mw, ms);
         m->uncounted_mj += used;
     }
+    if (m->started && ms > 0 && (ms > gap_ms || (m->power_mw.state != READING_OK && power_mw.state != READING_OK)))
+        m->unwatched = true;
     if (m->started && moved) {
         used += after - before - m->uncounted_mj;
-        *counted = true;
+        *evidence = m->unwatched ? ENERGY_UNWATCHED : ENERGY_COUNTED;
     }
     /* A counter that went back was reset: count from there. */
     bool fresh = counter_mj.state == READING_OK && (m->counter_mj.state != READING_OK || counter_mj.value != m->counter_mj.value);
     if (fresh) {
         m->counter_mj = counter_mj;
         m->uncounted_mj = 0;
+        m->unwatched = false;
     }
     m->started = true;
     m->at = now;

@@ -44,7 +44,7 @@ struct running {
 
 struct energy_share {
     int64_t minute, energy_mj, attributed_mj;
-    bool counted;
+    enum energy_evidence evidence;
 };
 
 /* A GPU as the database knows it. */

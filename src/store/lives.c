@@ -185,7 +185,7 @@ static int flush_energy(struct store *s, struct known_gpu *known, struct error *
     db_bind_i64(q, 2, known->id);
     db_bind_i64(q, 3, share->energy_mj);
     db_bind_i64(q, 4, share->attributed_mj);
-    db_bind_i64(q, 5, share->counted);
+    db_bind_i64(q, 5, share->evidence);
     int64_t minute = share->minute;
     *share = (struct energy_share){0};
     rc = db_put(q, err);
@@ -229,7 +229,7 @@ static int add_share(struct store *s, struct life *life, const struct process *p
 }
 
 static int add_energy(struct store *s, struct known_gpu *known, int64_t at_ms, int64_t energy_mj, int64_t attributed_mj,
-                      bool counted, struct error *err)
+                      enum energy_evidence evidence, struct error *err)
 {
     struct energy_share *share = &known->energy;
     if (share->energy_mj && share->minute != at_ms / MINUTE_MS) {
@@ -240,7 +240,7 @@ static int add_energy(struct store *s, struct known_gpu *known, int64_t at_ms, i
     share->minute = at_ms / MINUTE_MS;
     share->energy_mj += energy_mj;
     share->attributed_mj += attributed_mj;
-    share->counted |= counted;
+    share->evidence = MAX_OF(share->evidence, evidence);
     return 0;
 }
 
@@ -261,8 +261,8 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
     int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
     if (rc == 0 && known->meter.counter_mj.state != READING_OK)
         rc = missed_energy_book(s, snapshot, gpu, known, err);
-    bool counted;
-    int64_t energy_mj = energy_step(&known->meter, snapshot->taken, gpu->power_mw, gpu->energy_mj, gap_ms, &counted);
+    enum energy_evidence evidence;
+    int64_t energy_mj = energy_step(&known->meter, snapshot->taken, gpu->power_mw, gpu->energy_mj, gap_ms, &evidence);
     int64_t left_mj = energy_mj;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
@@ -279,7 +279,7 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
             rc = add_share(s, life, p, at_ms, part_mj, err);
     }
     if (rc == 0 && energy_mj > 0)
-        rc = add_energy(s, known, at_ms, energy_mj, energy_mj - left_mj, counted, err);
+        rc = add_energy(s, known, at_ms, energy_mj, energy_mj - left_mj, evidence, err);
     return rc;
 }
 

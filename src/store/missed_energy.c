@@ -62,7 +62,7 @@ static int book(struct store *s, int64_t gpu_id, int64_t minute, int64_t energy_
     db_bind_i64(q, 2, gpu_id);
     db_bind_i64(q, 3, energy_mj);
     db_bind_i64(q, 4, 0);
-    db_bind_i64(q, 5, 1);
+    db_bind_i64(q, 5, ENERGY_UNWATCHED);
     return db_put(q, err);
 }
 

@@ -27,8 +27,8 @@ int usage_init(struct run_usage *u, const struct snapshot *first, struct mono no
         r->vram_before = g->mem_used_bytes;
         str_copy(r->name, sizeof r->name, str_from(g->id.name));
         str_copy(r->uuid, sizeof r->uuid, str_from(g->id.uuid));
-        bool counted;
-        energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &counted);
+        enum energy_evidence evidence;
+        energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &evidence);
     }
     return 0;
 }
@@ -133,8 +133,8 @@ static void see_gpu(struct run_usage *u, size_t i, const struct gpu *g, struct m
                     double seconds, struct course_moment *m, int *on)
 {
     struct run_gpu *r = &u->gpus[i];
-    bool counted;
-    r->energy_j += (double)energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &counted) / 1000;
+    enum energy_evidence evidence;
+    r->energy_j += (double)energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &evidence) / 1000;
     if (g->processes_state == READING_OK)
         u->processes_hidden = false;
     struct own_part own = u->only == (int)i ? whole_gpu(g, r) : u->only < 0 ? part_of_processes(g, tree) : (struct own_part){0};
@@ -183,9 +183,9 @@ void usage_end(struct run_usage *u, const struct snapshot *s, struct mono now)
     double at_s = (double)(now.ns - u->began.ns) / 1e9, seconds = MAX_OF(at_s - u->course.seconds, 0.0);
     for (size_t i = 0; i < u->gpu_count; i++) {
         struct run_gpu *r = &u->gpus[i];
-        bool counted;
+        enum energy_evidence evidence;
         if (s && i < s->gpu_count)
-            r->energy_j += (double)energy_step(&r->meter, now, s->gpus[i].power_mw, s->gpus[i].energy_mj, GAP_MS, &counted) / 1000;
+            r->energy_j += (double)energy_step(&r->meter, now, s->gpus[i].power_mw, s->gpus[i].energy_mj, GAP_MS, &evidence) / 1000;
         note_part(r, &r->last, seconds);
     }
     u->last.at_s = at_s;

@@ -50,7 +50,7 @@ static const char tables_1[] =
     "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
     " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
     " energy_mj @INT NOT NULL, PRIMARY KEY (minute, process_id)) @LOOSE;"
-    /* What a card used in a minute, and how much of it could be given to processes; counted: the card's own counter was heeded. */
+    /* What a card used in a minute, and how much of it could be given to processes; counted: enum energy_evidence. */
     "CREATE TABLE energy (minute @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
     " counted @INT NOT NULL, PRIMARY KEY (minute, gpu_id)) @LOOSE;"
     "CREATE TABLE events (id @AUTO, at_ms @INT NOT NULL, host_id @INT NOT NULL, gpu_id @INT, kind TEXT NOT NULL, severity TEXT NOT "

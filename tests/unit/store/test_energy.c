@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/energy.h"
 
+#include "base/cleanup.h"
+
 #include "test.h"
 
 enum { GAP_MS = 60000 };
 
-static int64_t step(struct energy_meter *m, int64_t at_ms, int64_t power_mw, int64_t counter_mj, bool *counted)
+static int64_t step(struct energy_meter *m, int64_t at_ms, int64_t power_mw, int64_t counter_mj, enum energy_evidence *evidence)
 {
     return energy_step(m, (struct mono){at_ms * NS_PER_MS},
                        power_mw < 0 ? reading_absent(READING_UNSUPPORTED) : reading_ok(power_mw),
-                       counter_mj < 0 ? reading_absent(READING_UNSUPPORTED) : reading_ok(counter_mj), GAP_MS, counted);
+                       counter_mj < 0 ? reading_absent(READING_UNSUPPORTED) : reading_ok(counter_mj), GAP_MS, evidence);
 }
 
 static void without_a_counter_power_is_integrated(void **state)
 {
     (void)state;
     struct energy_meter m = {0};
-    bool counted;
-    assert_int_equal(step(&m, 0, 100000, -1, &counted), 0);
-    assert_int_equal(step(&m, 5000, 100000, -1, &counted), 500000); /* 100 W for 5 s are 500 J */
-    assert_int_equal(step(&m, 10000, 200000, -1, &counted), 750000);
-    assert_false(counted);
-    assert_int_equal(step(&m, 15000, -1, -1, &counted), 1000000); /* one reading of the two is enough */
-    assert_int_equal(step(&m, 20000, -1, -1, &counted), 0);
+    enum energy_evidence evidence;
+    assert_int_equal(step(&m, 0, 100000, -1, &evidence), 0);
+    assert_int_equal(step(&m, 5000, 100000, -1, &evidence), 500000); /* 100 W for 5 s are 500 J */
+    assert_int_equal(step(&m, 10000, 200000, -1, &evidence), 750000);
+    assert_int_equal(evidence, ENERGY_FROM_POWER);
+    assert_int_equal(step(&m, 15000, -1, -1, &evidence), 1000000); /* one reading of the two is enough */
+    assert_int_equal(step(&m, 20000, -1, -1, &evidence), 0);
 }
 
 static void the_sum_follows_the_counter(void **state)
 {
     (void)state;
     struct energy_meter m = {0};
-    bool counted, ever = false;
+    enum energy_evidence evidence, most = ENERGY_FROM_POWER;
     int64_t sum = 0;
     /* The power reading is 10 % off; the counter is read every sixth time. */
     for (int64_t i = 0; i <= 60; i++) {
-        sum += step(&m, i * 5000, 110000, 7000000 + i / 6 * 3000000, &counted);
-        ever |= counted;
+        sum += step(&m, i * 5000, 110000, 7000000 + i / 6 * 3000000, &evidence);
+        most = MAX_OF(most, evidence);
     }
-    assert_true(ever);
+    assert_int_equal(most, ENERGY_COUNTED);
     assert_int_equal(sum, 30000000); /* 100 W for 300 s */
 }
 
@@ -44,16 +46,16 @@ static void what_was_too_much_is_taken_off_later_and_never_negative(void **state
 {
     (void)state;
     struct energy_meter m = {0};
-    bool counted;
-    int64_t sum = step(&m, 0, 100000, 0, &counted);
+    enum energy_evidence evidence;
+    int64_t sum = step(&m, 0, 100000, 0, &evidence);
     for (int64_t i = 1; i <= 6; i++)
-        sum += step(&m, i * 5000, 100000, 0, &counted);
+        sum += step(&m, i * 5000, 100000, 0, &evidence);
     assert_int_equal(sum, 3000000);
-    int64_t used = step(&m, 35000, 100000, 1000000, &counted); /* the card says it was a third */
+    int64_t used = step(&m, 35000, 100000, 1000000, &evidence); /* the card says it was a third */
     assert_int_equal(used, 0);
     sum = 3000000 + used;
     for (int64_t i = 8; i <= 200; i++)
-        sum += step(&m, i * 5000, 100000, 1000000 + (i - 7) * 500000, &counted);
+        sum += step(&m, i * 5000, 100000, 1000000 + (i - 7) * 500000, &evidence);
     assert_int_equal(sum, 1000000 + 193 * 500000);
 }
 
@@ -61,25 +63,39 @@ static void a_pause_is_bridged_by_the_counter_or_not_at_all(void **state)
 {
     (void)state;
     struct energy_meter m = {0};
-    bool counted;
-    step(&m, 0, 100000, -1, &counted);
-    assert_int_equal(step(&m, 3600000, 100000, -1, &counted), 0);
+    enum energy_evidence evidence;
+    step(&m, 0, 100000, -1, &evidence);
+    assert_int_equal(step(&m, 3600000, 100000, -1, &evidence), 0);
     m = (struct energy_meter){0};
-    step(&m, 0, 100000, 5000, &counted);
-    assert_int_equal(step(&m, 3600000, 100000, 9000, &counted), 4000);
-    assert_true(counted);
+    step(&m, 0, 100000, 5000, &evidence);
+    assert_int_equal(step(&m, 3600000, 100000, 9000, &evidence), 4000);
+    assert_int_equal(evidence, ENERGY_UNWATCHED);
+}
+
+static void a_time_without_power_is_marked_when_the_counter_catches_up(void **state)
+{
+    (void)state;
+    struct energy_meter m = {0};
+    enum energy_evidence evidence;
+    step(&m, 0, 100000, 5000, &evidence);
+    assert_int_equal(step(&m, 5000, -1, -1, &evidence), 500000);
+    assert_int_equal(step(&m, 10000, -1, -1, &evidence), 0); /* the driver says nothing */
+    assert_int_equal(step(&m, 15000, 100000, 1505000, &evidence), 1000000);
+    assert_int_equal(evidence, ENERGY_UNWATCHED);
+    assert_int_equal(step(&m, 20000, 100000, 2005000, &evidence), 500000); /* and is watched again */
+    assert_int_equal(evidence, ENERGY_COUNTED);
 }
 
 static void a_counter_that_went_back_was_reset(void **state)
 {
     (void)state;
     struct energy_meter m = {0};
-    bool counted;
-    step(&m, 0, 100000, 5000000, &counted);
-    assert_int_equal(step(&m, 5000, 100000, 10, &counted), 500000);
-    assert_false(counted);
-    assert_int_equal(step(&m, 10000, 100000, 600010, &counted), 600000);
-    assert_true(counted);
+    enum energy_evidence evidence;
+    step(&m, 0, 100000, 5000000, &evidence);
+    assert_int_equal(step(&m, 5000, 100000, 10, &evidence), 500000);
+    assert_int_equal(evidence, ENERGY_FROM_POWER);
+    assert_int_equal(step(&m, 10000, 100000, 600010, &evidence), 600000);
+    assert_int_equal(evidence, ENERGY_COUNTED);
 }
 
 int main(void)
@@ -89,6 +105,7 @@ int main(void)
         TEST(the_sum_follows_the_counter),
         TEST(what_was_too_much_is_taken_off_later_and_never_negative),
         TEST(a_pause_is_bridged_by_the_counter_or_not_at_all),
+        TEST(a_time_without_power_is_marked_when_the_counter_catches_up),
         TEST(a_counter_that_went_back_was_reset),
     };
     return RUN_TESTS(tests);

@@ -280,10 +280,12 @@ static void energy_used_while_nobody_looked_is_the_gpus(void **state)
     (void)state;
     write_counter("missed.db", 0, 1000, 50000, 10);
     assert_int_equal(sql_i64("missed.db", "SELECT SUM(energy_mj) FROM energy"), 4500000); /* 45 s at 100 W */
+    assert_int_equal(sql_i64("missed.db", "SELECT MAX(counted) FROM energy"), 1);
     /* Two hours later the counter says 700 kJ more than when it was read last, 30 s after the begin. */
     write_counter("missed.db", 7200, 8200, 53000 + 700000, 3);
     assert_int_equal(sql_i64("missed.db", "SELECT SUM(energy_mj) FROM energy"), 3000000 + 700000000 + 1000000);
     assert_int_equal(sql_i64("missed.db", "SELECT SUM(attributed_mj) FROM energy"), 0);
+    assert_true(sql_i64("missed.db", "SELECT SUM(energy_mj) FROM energy WHERE counted = 2") >= 700000000); /* and is marked so */
     /* Spread over the time in which it was used. */
     assert_in_range(sql_i64("missed.db", "SELECT COUNT(*) FROM energy"), 118, 122);
     assert_in_range(sql_i64("missed.db", "SELECT MAX(energy_mj) FROM energy"), 5000000, 12000000);
