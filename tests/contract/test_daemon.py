@@ -192,7 +192,7 @@ def test_release_and_return(start):
     assert told.returncode == 0 and "has released the GPU driver" in told.stdout and d.sock in told.stdout
     source = d.json("/api/health")["gpu_monitoring"]["sources"][0]
     assert source["state"] == "released"
-    assert d.json("/api/health")["status"] == "ok"
+    eventually(lambda: d.json("/api/health")["status"] == "ok", explain=d.log)
     devices = d.json("/api/gpu/devices")["devices"]
     assert len(devices) == 2 and not any(x["is_available"] for x in devices) and all("released" in x["error_message"] for x in devices)
     assert d.whirr("release", "--for", "1s").returncode == 0

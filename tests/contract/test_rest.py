@@ -8,7 +8,7 @@ import time
 
 import pytest
 import shapes
-from conftest import eventually, throughout
+from conftest import PATIENCE, eventually, throughout
 
 HEALTH = {
     "status": shapes.OneOf("ok", "degraded", "error"), "version": str, "uptime_seconds": shapes.NUMBER,
@@ -88,20 +88,24 @@ def test_concurrent_requests_share_one_sample(start):
 
 @pytest.mark.slow
 def test_a_hanging_driver_does_not_hang_the_api(start):
-    d = start("--interval", "0.5", source="sim:gpus=1,scenario=training,fault=hang:1.5")
-    d.wait_sampled()
-    d.wait_age(0.8)  # it hangs: samples are half a second apart
-    begin = time.monotonic()
-    reply = d.get("/api/gpu/devices")
-    waited = time.monotonic() - begin
+    def asked():
+        """While it hangs, but is not given up yet: a busy machine may be too slow for that, and needs another try."""
+        d = start("--interval", "0.5", source="sim:gpus=1,scenario=training,fault=hang:1.5")
+        hung = "is hanging in its driver"
+        eventually(lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] or hung in d.log(), explain=d.log)
+        eventually(lambda: hung in d.log() or d.json("/api/health")["gpu_monitoring"]["sample_age_seconds"] >= 0.8, explain=d.log)  # samples are half a second apart
+        begin = time.monotonic()
+        reply = d.get("/api/gpu/devices")
+        return hung not in d.log() and (d, reply, time.monotonic() - begin)
+
+    d, reply, waited = eventually(asked)
     assert reply.status == 200 and waited > 0.3, waited  # the driver hangs for good, the answer does not
     assert int(reply.headers["x-sample-age-ms"]) > 250
     assert reply.json()["devices"][0]["is_available"] is True
     assert d.get("/api/gpu/metrics").status == 200 and d.get("/api/health").status == 200
     d.wait_log("is hanging in its driver")
-    health = eventually(lambda: (h := d.json("/api/health"))["status"] != "ok" and h, explain=d.log)
+    health = eventually(lambda: (h := d.json("/api/health"))["gpu_monitoring"]["sources"][0]["state"] == "hung" and h, explain=d.log)
     assert health["status"] == "degraded"
-    assert health["gpu_monitoring"]["sources"][0]["state"] == "hung"
     assert d.stop()[0] == 0
 
 
@@ -138,9 +142,11 @@ def test_processes_and_why(daemon):
 
 
 def test_health(daemon):
-    body = shapes.check(daemon.json("/api/health"), HEALTH)
-    assert body["status"] == "ok" and body["gpu_monitoring"]["available"] is True
-    assert body["gpu_monitoring"]["sources"][0]["gpu_count"] == 2 and body["gpu_monitoring"]["sample_age_seconds"] < 5
+    # Where a busy machine has let no sample be taken for seconds, it is degraded until the next one.
+    body = eventually(lambda: (b := shapes.check(daemon.json("/api/health"), HEALTH))["status"] == "ok" and b)
+    assert body["gpu_monitoring"]["available"] is True
+    assert body["gpu_monitoring"]["sources"][0]["gpu_count"] == 2
+    eventually(lambda: daemon.json("/api/health")["gpu_monitoring"]["sample_age_seconds"] < 1)
 
 
 def test_stats(daemon):
@@ -156,12 +162,12 @@ def test_resources(daemon):
     body = shapes.check(daemon.json("/api/resources"), shapes.RESOURCES)
     assert all(not isinstance(v, (dict, list)) for v in body.values())
     assert body["gpu_count"] == 2 and body["gpu_source"] == "sim" and body["gpu_vram_gb"] == body["gpu_free_vram_gb"]
-    times = []
-    for _ in range(20):
+
+    def at_once():
         begin = time.monotonic()
         daemon.get("/api/resources")
-        times.append(time.monotonic() - begin)
-    assert min(times) < 0.05, times  # the others had to wait for their turn on a busy machine
+        return time.monotonic() - begin < 0.05
+    eventually(at_once)  # the others had to wait for their turn on a busy machine
 
 
 def test_prometheus_names(daemon):
@@ -180,7 +186,7 @@ def test_the_page_needs_no_scripts(daemon):
     text = reply.body.decode()
     assert reply.status == 200 and reply.headers["content-type"] == "text/html; charset=utf-8"
     assert "<script" not in text and "http-equiv=\"refresh\"" in text and "style=" not in text
-    assert daemon.json("/api/why")["answer"].split(":")[0].split(" (")[0] in text
+    eventually(lambda: daemon.json("/api/why")["answer"].split(":")[0].split(" (")[0] in daemon.get("/plain", Accept="text/html").body.decode())  # of one sample
     assert "simulated" in text and "python3" in text
     # Numbers as everywhere else.
     assert re.search(r"<dt>VRAM</dt><dd>[\d.]+/[\d.]+ GiB<", text) and re.search(r"<dt>Power</dt><dd>\d+/\d+ W<", text) and re.search(r"<td class=\"n\">[\d.]+ [GM]iB</td>", text)
@@ -246,10 +252,10 @@ def test_other_pages_get_a_widget_a_badge_and_a_tile(start):
 def test_interval_from_the_environment_and_the_flag_wins(start):
     d = start(source="sim", GPU_POLL_INTERVAL_SECONDS="0.25")
     d.wait_sampled()
-    assert d.json("/api/health")["status"] == "ok"
+    eventually(lambda: d.json("/api/health")["status"] == "ok")
     first = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
     eventually(lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] != first)
-    d = start("--interval", "30", source="sim", GPU_POLL_INTERVAL_SECONDS="0.25")
+    d = start("--interval", "600", source="sim", GPU_POLL_INTERVAL_SECONDS="0.25")
     d.wait_sampled()
     first = d.json("/api/health")["gpu_monitoring"]["last_sample_at"]
     throughout(0.8, lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] == first)
@@ -259,7 +265,7 @@ def test_curl_understands_every_endpoint(daemon):
     for path in ("/api/gpu/devices", "/api/gpu/driver", "/api/gpu/summary", "/api/gpu/metrics", "/api/health", "/api/processes", "/api/why",
                  "/api/resources", "/api/system/gpu-stats", "/metrics", "/"):
         for more in ([], ["--compressed"], ["--http1.0"], ["--unix-socket", daemon.sock]):
-            done = subprocess.run(["curl", "-sS", "--fail", "-m", "10", *more, daemon.url + path], capture_output=True)
+            done = subprocess.run(["curl", "-sS", "--fail", "-m", str(PATIENCE), *more, daemon.url + path], capture_output=True)
             assert done.returncode == 0 and done.stdout, (path, more, done.stderr)
 
 
@@ -279,12 +285,9 @@ def test_shapes_hold_on_every_machine(start, source):
 def test_before_the_first_sample_nobody_is_told_that_there_is_no_gpu(nvml, tmp_path):
     """A driver that takes its time: the answer says so, at once after the first half second; then it is there."""
     card = "gpu NVIDIA GeForce RTX 4090\n"
-    d = nvml("hang nvmlInit_v2\n" + card)
-    times = []
-    for _ in range(4):
-        begin = time.monotonic()
+
+    def look(d):
         body = d.json("/api/gpu/summary")
-        times.append(time.monotonic() - begin)
         assert body["gpu_count"] == 0 and "starting" in body["answer"] and "No GPU" not in body["answer"]
         why = d.json("/api/why")
         assert "starting" in why["answer"] and "GPU" not in json.dumps(why["machine"])
@@ -292,7 +295,24 @@ def test_before_the_first_sample_nobody_is_told_that_there_is_no_gpu(nvml, tmp_p
         assert d.get("/api/gpu/metrics?gpu=0").status == 503 and d.get("/api/snapshot").json()["error"]["code"] == "starting"
         page = d.get("/", Accept="text/html").body.decode()
         assert "starting" in page and "No GPU" not in page
-    assert min(times[1:]) < 0.25, times  # a busy machine may delay some, but not by the half second
+
+    def at_once(d):
+        begin = time.monotonic()
+        d.json("/api/gpu/summary")
+        return time.monotonic() - begin < 0.25
+
+    def looked():
+        """Within the 5 s after which a driver that hangs is given up; a busy machine may need another try."""
+        begin, d = time.monotonic(), nvml("hang nvmlInit_v2\n" + card)
+        try:
+            for _ in range(4):
+                look(d)
+            return at_once(d) and d  # some may be delayed, but not all by the half second
+        except AssertionError:
+            if time.monotonic() - begin < 4.5:
+                raise
+
+    d = eventually(looked)
     (tmp_path / "new").write_text(card)
     (tmp_path / "new").rename(tmp_path / "script")
     eventually(lambda: d.json("/api/gpu/summary")["gpu_count"] == 1)

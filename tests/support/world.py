@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The time and the disk of a daemon: struct world of tests/fakes/faults/clock.c. Its time runs as everywhere, but can be made to skip."""
+import mmap
+import struct
+import time
+
+import pytest
+from isolation import BUILD
+
+LIBRARY = BUILD / "tests" / "fakes" / "faults" / "libfake-clock.so"
+OK, FULL, READ_ONLY = 0, 1, 2
+MONO, WALL, DISK = 16, 24, 48  # where they stand
+
+needs_world = pytest.mark.skipif(not LIBRARY.exists(), reason="the fake clock was not built")
+
+
+class World:
+    def __init__(self, path):
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        path.write_bytes(struct.pack("7q", 1, now, now, time.time_ns(), 0, 0, 0))
+        with open(path, "r+b") as file:
+            self.at = mmap.mmap(file.fileno(), 56)
+        self.environment = {"LD_PRELOAD": str(LIBRARY), "WHIRR_FAKE_CLOCK": str(path), "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:verify_asan_link_order=0"}
+
+    def disk(self, state):
+        struct.pack_into("q", self.at, DISK, state)
+
+    def skip(self, seconds):
+        """So much time is over. A little at once: what takes longer than its limit is given up, by whoever waits for it."""
+        for at in (MONO, WALL):
+            struct.pack_into("q", self.at, at, struct.unpack_from("q", self.at, at)[0] + int(seconds * 1e9))
