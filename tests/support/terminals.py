@@ -46,6 +46,15 @@ class Terminal:
         """The first screen that has the text (a regular expression)."""
         return eventually(lambda: re.search(text, screen := self.screen()) and screen, seconds, lambda: f"{text!r}:\n{self.screen()}")
 
+    def wait_all(self, *texts, gone=()):
+        """The first screen that has all the texts (regular expressions) and none of `gone`: a picture may be captured while it is drawn."""
+        return eventually(lambda: all(re.search(t, screen) for t in texts) and not any(re.search(t, screen) for t in gone) and screen
+                          if (screen := self.screen()) else None, explain=lambda: f"{texts}, without {gone}:\n{self.screen()}")
+
+    def flags(self):
+        """Of mouse, alternate screen and cursor, as the program has left them."""
+        return self.tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}#{cursor_flag}").strip()
+
     def pid(self):
         shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
 
@@ -60,7 +69,7 @@ class Terminal:
         self.wait("AFTER")
         before, after = ((self.folder / name).read_text().splitlines()[1:] for name in ("before", "after"))  # the first line is the size
         assert before == after  # the terminal is as it was
-        assert self.tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}#{cursor_flag}").strip() == "001"
+        assert self.flags() == "001"
         return int(self.log.read_text().split()[1])
 
     def close(self):
