@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT
+from conftest import BUILD, PATIENCE, ROOT
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def installed(tmp_path):
     if not shutil.which("meson"):
         pytest.skip("meson is not installed")
     subprocess.run(["meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet"], env=dict(os.environ, DESTDIR=str(tmp_path)), check=True,
-                   capture_output=True, timeout=60)
+                   capture_output=True, timeout=PATIENCE)
     return tmp_path
 
 
@@ -26,7 +26,7 @@ def files(folder):
 
 def uninstall(folder):
     return subprocess.run([ROOT / "tools" / "uninstall", str(BUILD)], env=dict(os.environ, DESTDIR=str(folder)), check=True, capture_output=True,
-                          text=True, timeout=60).stdout
+                          text=True, timeout=PATIENCE).stdout
 
 
 @pytest.mark.slow

@@ -60,12 +60,12 @@ def test_devices_agree_with_status(sim):
 
 def test_watch_prints_one_line_of_json_a_sample(whirr, tmp_path):
     import subprocess
-    from conftest import WHIRR, environment
+    from conftest import PATIENCE, WHIRR, environment
     with subprocess.Popen([WHIRR, "--source", "sim", "--json", "--watch=0.05"], env=environment(), text=True,
                           stdout=subprocess.PIPE) as process:
         lines = [json.loads(process.stdout.readline()) for _ in range(3)]
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE) == 0
     times = [line["timestamp"] for line in lines]
     assert times == sorted(times) and len(set(times)) == 3
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT, Starter, environment
+from conftest import BUILD, PATIENCE, ROOT, Starter, environment, eventually
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def program(tmp_path_factory):
         pytest.skip("meson or pkg-config is not installed")
     place = tmp_path_factory.mktemp("lib")
     subprocess.run(["meson", "install", "-C", str(BUILD), "--no-rebuild", "--quiet"], env=dict(os.environ, DESTDIR=str(place)), check=True,
-                   capture_output=True, timeout=60)
+                   capture_output=True, timeout=PATIENCE)
     library = next(place.rglob("libwhirr.so")).parent
     env = dict(os.environ, PKG_CONFIG_PATH=str(library / "pkgconfig"), PKG_CONFIG_SYSROOT_DIR=str(place))
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "whirr"], env=env, check=True, capture_output=True, text=True).stdout.split()
@@ -34,7 +34,7 @@ def start(tmp_path):
 
 def run(program, *args, **env):
     built, library = program
-    return subprocess.run([str(built), *args], env=environment(LD_LIBRARY_PATH=str(library), **env), capture_output=True, text=True, timeout=60)
+    return subprocess.run([str(built), *args], env=environment(LD_LIBRARY_PATH=str(library), **env), capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_the_example_explains_and_samples(program):
@@ -47,7 +47,9 @@ def test_the_example_explains_and_samples(program):
 
 def test_the_library_asks_a_running_daemon(program, start):
     daemon = start("--source", "sim:scenario=training,gpus=3")
-    done = run(program, WHIRR_SERVER_SOCKET=daemon.sock)
+    daemon.wait_sampled()
+    # A daemon that is slow to answer is not waited for; without it there is no GPU here.
+    done = eventually(lambda: "GPU 2 " in (d := run(program, WHIRR_SERVER_SOCKET=daemon.sock)).stdout and d)
     assert done.returncode == 0 and done.stdout.count("GPU 2 ") == 3, (done.stdout, done.stderr)
 
 

@@ -6,18 +6,26 @@ import subprocess
 
 import pytest
 from conftest import BUILD, environment
+from waiting import Fresh
 
 MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
 
 
 @pytest.fixture(scope="session")
-def night(tmp_path_factory):
+def nights(tmp_path_factory):
+    def make():
+        if not MAKER.exists():
+            pytest.skip("make_history was not built")
+        url = f"sqlite:{tmp_path_factory.mktemp('history')}/night.db"
+        subprocess.run([MAKER, url, "595", "scenario=night", "20", "200", "230"], check=True, env=environment(), timeout=600)
+        return url
+    return Fresh(make)
+
+
+@pytest.fixture
+def night(nights):
     """595 minutes of four GPUs that end now; from minute 200 to 230 nothing was stored."""
-    if not MAKER.exists():
-        pytest.skip("make_history was not built")
-    url = f"sqlite:{tmp_path_factory.mktemp('history')}/night.db"
-    subprocess.run([MAKER, url, "595", "scenario=night", "20", "200", "230"], check=True, env=environment(), timeout=600)
-    return url
+    return nights()
 
 
 @pytest.fixture

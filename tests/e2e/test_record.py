@@ -4,7 +4,7 @@ import signal
 import subprocess
 
 import shapes
-from conftest import WHIRR, environment, eventually
+from conftest import PATIENCE, WHIRR, environment, eventually
 
 
 def test_a_recording_plays_what_was_seen(sim, whirr, tmp_path):
@@ -26,6 +26,6 @@ def test_ctrl_c_ends_a_recording_with_a_whole_file(whirr, tmp_path):
                                stderr=subprocess.PIPE, text=True)
     eventually(lambda: path.exists() and path.stat().st_size >= 4000)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and "play it with" in err
     assert whirr("--source", f"replay:{path}", "--json").json()["gpus"]

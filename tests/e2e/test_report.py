@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """whirr report: sums that can be checked against the rows they are made of."""
+import datetime
 import re
 import sqlite3
 import subprocess
+import time
 
 import pytest
 from conftest import BUILD, environment
+from waiting import Fresh
 
 MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
 
 
-def make(folder, name, *args):
+def make(folder, name, *args, **env):
     if not MAKER.exists():
         pytest.skip("make_history was not built")
     url = f"sqlite:{folder}/{name}.db"
-    subprocess.run([MAKER, url, *args], check=True, env=environment(), timeout=600)
+    subprocess.run([MAKER, url, *args], check=True, env={**environment(), **env}, timeout=600)
     return url
 
 
 @pytest.fixture(scope="session")
 def histories(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
     made = {}
 
     def get(name, *args):
-        if name not in made:
-            made[name] = make(folder, name, *args)
-        return made[name]
+        return made.setdefault(name, Fresh(lambda: make(tmp_path_factory.mktemp("reports"), name, *args)))()
     return get
 
 
@@ -248,11 +248,13 @@ def test_why_says_where_the_history_begins(whirr, tmp_path):
 
 
 def test_a_short_span_is_said_in_seconds(whirr, tmp_path):
-    url = make(tmp_path, "short", "2", "gpus=1,scenario=training", "2")
-    done = whirr("report", "--since", "-80s", "--store", url)
+    end = int(time.time())
+    url = make(tmp_path, "short", "2", "gpus=1,scenario=training", "2", MAKE_HISTORY_END=str(end))
+    since, until = (datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") for t in (end - 80, end))
+    done = whirr("report", "--since", since, "--until", until, "--store", url)
     words = " ".join(done.out.split())
     assert "1 GPU worked for 1m " in words and "hours" not in words, words
-    body = whirr("report", "--since", "-80s", "--store", url, "--json").json()
+    body = whirr("report", "--since", since, "--until", until, "--store", url, "--json").json()
     assert body["gpus"][0]["hours"] == pytest.approx(80 / 3600, abs=0.002)
     assert body["users"][0]["hours"] == pytest.approx(80 / 3600, abs=0.002)
 

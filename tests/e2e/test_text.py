@@ -13,7 +13,7 @@ import unicodedata
 from fcntl import ioctl
 
 import pytest
-from conftest import WHIRR, environment
+from conftest import PATIENCE, WHIRR, environment
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -29,7 +29,7 @@ def in_terminal(*args, cols=80, rows=24, until=None, end=None, **env):
     env = environment(TERM="xterm-256color", COLUMNS=None, **env)
     process = subprocess.Popen([WHIRR, *args], env=env, stdin=side, stdout=side, stderr=side, close_fds=True, start_new_session=True)
     os.close(side)
-    seen, deadline, sent = b"", time.monotonic() + 60, False
+    seen, deadline, sent = b"", time.monotonic() + PATIENCE, False
     while time.monotonic() < deadline:
         if select.select([main], [], [], 0.2)[0]:
             try:
@@ -43,7 +43,7 @@ def in_terminal(*args, cols=80, rows=24, until=None, end=None, **env):
             process.send_signal(end)
             sent = True
     os.close(main)
-    return seen.decode("utf-8", "replace"), process.wait(10)
+    return seen.decode("utf-8", "replace"), process.wait(PATIENCE)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
@@ -178,7 +178,7 @@ def test_watch_appends_on_a_pipe_and_ends_when_the_reader_goes():
         for _ in range(20):
             assert "\x1b" not in process.stdout.readline()
         process.stdout.close()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.stderr.read() == ""
 
 

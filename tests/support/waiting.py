@@ -17,6 +17,18 @@ def eventually(look, timeout=PATIENCE, explain=""):
         time.sleep(0.02)
 
 
+class Fresh:
+    """What make() makes, made anew when it is older than a minute: for histories that end now and are asked about the last hours."""
+
+    def __init__(self, make):
+        self.make, self.made, self.at = make, None, 0
+
+    def __call__(self):
+        if self.made is None or time.monotonic() - self.at > 60:
+            self.made, self.at = self.make(), time.monotonic()
+        return self.made
+
+
 def throughout(seconds, look, explain=""):
     """look() holds now and for so many seconds: for what must not happen although there is time for it."""
     end = time.monotonic() + seconds
