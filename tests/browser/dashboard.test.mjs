@@ -5,10 +5,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fleetOf } from "./load.mjs";
-import { axe, Daemon, driver, maker, missing, openBrowser, Prometheus, prometheus } from "./support.mjs";
+import { axe, Daemon, driver, maker, missing, openBrowser, patience, Prometheus, prometheus } from "./support.mjs";
 
 const skip = missing;
-const patience = 90000; // milliseconds: a busy machine is slow, and nothing waits so long when all is well
 let browser;
 before(async () => { if (!skip) browser = await openBrowser(); });
 after(async () => { await browser?.close(); });
@@ -85,6 +84,7 @@ test("the first paint has the answer, the tiles and the last hour, and nothing m
   const store = `sqlite:${d.folder}/past.db`;
   execFileSync(maker, [store, "60", "gpus=4,scenario=idle", "20"], { timeout: patience });
   await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box" });
+  await eventually(async () => (await (await fetch(`${d.url}/api/health`)).json()).gpu_monitoring.last_sample_at);
   const page = await visit(t, d.url, { before: () => {
     window.moved = 0;
     new PerformanceObserver((list) => { for (const e of list.getEntries()) window.moved += e.value; }).observe({ type: "layout-shift", buffered: true });
@@ -155,7 +155,7 @@ test("a person scrubs to 03:10 and reads why", { skip: skip || (!existsSync(make
   const d = new Daemon(), { timezoneId, at } = morning(), store = `sqlite:${d.folder}/past.db`;
   t.after(() => d.remove());
   // From midnight to half past four; the miner runs from 02:10 to 03:40.
-  execFileSync(maker, [store, "270", "scenario=night,start=10200", "30"], { timeout: 60000, env: { ...process.env, MAKE_HISTORY_END: String(at(4, 30) / 1000) } });
+  execFileSync(maker, [store, "270", "scenario=night,start=10200", "30"], { timeout: patience, env: { ...process.env, MAKE_HISTORY_END: String(at(4, 30) / 1000) } });
   await d.start("sim:gpus=4,scenario=idle,fault=lost@1", ["--store", store], { WHIRR_STORE_HOST: "box" });
   const page = await visit(t, d.url, { timezoneId });
   await page.locator("#answer.bad").waitFor(); // now a GPU is lost
@@ -183,10 +183,12 @@ test("a person scrubs to 03:10 and reads why", { skip: skip || (!existsSync(make
 });
 
 test("another answer moves nothing below it", { skip }, async (t) => {
-  const d = await daemon(t, "sim:scenario=game-start,start=2");
+  const d = await daemon(t, "sim:scenario=game-start,start=2,speed=0.001");
   const page = await visit(t, d.url), top = () => page.locator("#gpus").evaluate((e) => e.getBoundingClientRect().top), height = () => page.locator("#answer .because").evaluate((e) => [...e.children].map((c) => c.children.length).join());
   await sentence(page).getByText("is idle").waitFor();
   const before = await top(), short = await height();
+  await d.stop(); // the game begins when the page has been seen without it
+  await d.start("sim:scenario=game-start,start=60");
   await sentence(page).getByText("Starfall").waitFor();
   await page.waitForFunction((was) => [...document.querySelector("#answer .because").children].map((c) => c.children.length).join() !== was, short); // there is more to say
   assert.equal(await top(), before);
@@ -272,7 +274,7 @@ test("acting asks for a token; a wrong one is refused, the right one acts", { sk
 
 test("a worker is held, comes back, and is evicted, by a person with a token", { skip: skip || (!(existsSync(driver.nvml) && existsSync(driver.cuda)) && "the fake driver is not built") }, async (t) => {
   const d = new Daemon();
-  const { env, worker, state } = d.guarded('clear_for = "20s"\n');
+  const { env, worker, state } = d.guarded('clear_for = "10m"\n');
   t.after(async () => { await d.remove(); worker.kill(); });
   await d.start("nvml", [], env);
   const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
@@ -292,7 +294,7 @@ test("a worker is held, comes back, and is evicted, by a person with a token", {
   await guard.getByText("llama is paused").waitFor();
   const reply = await page.request.post(`${d.url}/api/guard/release`, { data: { worker: "llama" }, headers: { Authorization: `Bearer ${token}` } });
   assert.equal(reply.status(), 202);
-  await guard.getByText(/back in \d+s/).waitFor(); // nobody wants the GPU: clear_for counts down
+  await guard.getByText(/back in \d+m/).waitFor(); // nobody wants the GPU: clear_for counts down
 });
 
 test("settings show their origin and cannot be changed", { skip }, async (t) => {
@@ -470,6 +472,7 @@ test("a hidden page is quiet", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=8,scenario=training");
   const page = await visit(t, d.url);
   await page.locator("#state").getByText("live").waitFor();
+  await page.waitForLoadState("networkidle"); // what it asks for at its start
   await page.evaluate(() => {
     Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "hidden" });
     document.dispatchEvent(new Event("visibilitychange"));

@@ -20,8 +20,11 @@ export const driver = { nvml: path.join(fakes, "nvml/libnvidia-ml-fake.so"), cud
 /** Why these tests cannot run here; false when they can. */
 export const missing = !program ? "no chromium (tools/deps test)" : !existsSync(whirr) ? "whirr is not built" : false;
 
+export const patience = 90000; // milliseconds: a busy machine is slow, and nothing waits so long when all is well
+
 export function openBrowser() {
   return chromium.launch({
+    timeout: patience,
     executablePath: program,
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
            "--disable-dev-shm-usage"],
@@ -31,7 +34,8 @@ export function openBrowser() {
 export class Daemon {
   constructor() {
     this.folder = mkdtempSync(path.join(tmpdir(), "whirr-browser-"));
-    this.port = 0;
+    // Below those that the kernel gives away: while it is stopped, nobody else is given it, not even a page that tries to reach it.
+    this.port = 4096 + Math.floor(Math.random() * 6000);
   }
 
   env(more = {}) {
@@ -43,11 +47,17 @@ export class Daemon {
   }
 
   run(...args) {
-    return execFileSync(whirr, args, { env: this.env(), encoding: "utf8", timeout: 90000 });
+    return execFileSync(whirr, args, { env: this.env(), encoding: "utf8", timeout: patience });
   }
 
   /** Started again, it listens where it did before. */
-  start(source, args = [], env = {}) {
+  async start(source, args = [], env = {}) {
+    for (;; this.port++) {
+      try { return await this.startOnce(source, args, env); } catch (problem) { if (!/in use/.test(String(problem))) throw problem; }
+    }
+  }
+
+  startOnce(source, args, env) {
     return new Promise((resolve, reject) => {
       let log = "";
       this.process = spawn(whirr, ["serve", "--listen", `127.0.0.1:${this.port}`, "--interval", "0.5", "--source", source, "--store", "none", ...args],
@@ -58,7 +68,7 @@ export class Daemon {
         if (found) this.port = Number(found[1]);
         if (found && /source started|GPU features disabled|query failed/.test(log)) resolve(this);
       });
-      this.process.on("exit", (code) => reject(new Error(`whirr ended (${code}): ${log}`)));
+      this.process.on("close", (code) => reject(new Error(`whirr ended (${code}): ${log}`)));
     });
   }
 
@@ -79,8 +89,8 @@ export class Daemon {
   stop() {
     return new Promise((resolve) => {
       if (!this.process || this.process.exitCode !== null) return resolve();
-      this.process.removeAllListeners("exit");
-      this.process.on("exit", resolve);
+      this.process.removeAllListeners("close");
+      this.process.on("close", resolve);
       this.process.kill();
     });
   }
