@@ -31,12 +31,13 @@ def seen(pid):
     with open(SCRIPT + ".new", "w") as f:
         f.write({busy!r} + f"  process {{pid}} compute 17000 95 40\\n")
     os.rename(SCRIPT + ".new", SCRIPT)
+def until(look, often=time.sleep):
+    while not look():
+        often(0.02)
 def work(count):
-    while "gpu_util 98" not in open(SCRIPT).read():
-        time.sleep(0.02)
+    until(lambda: "gpu_util 98" in open(SCRIPT).read())
     at, before = now(), samples()
-    while samples() - before < count or now() - at < 4 * (at - begun):
-        time.sleep(0.02)
+    until(lambda: samples() - before >= count and now() - at >= 4 * (at - begun))
 """
 
 
@@ -99,8 +100,7 @@ if os.fork() == 0:
     if os.fork() == 0:
         os.setsid()
         seen(os.getpid())
-        while os.path.exists(f"/proc/{first}"):
-            time.sleep(0.02)
+        until(lambda: not os.path.exists(f"/proc/{first}"))
         os._exit(0)
     %s
     os._exit(0)
