@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "alert/alert_list.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 
 enum { KEEP_VERSION = 1 };
@@ -122,12 +123,6 @@ void alert_keep_write(struct buf *out, const struct alert_set *set)
 
 /* ---- reading ---- */
 
-static void get_text(const json_t *o, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    str_copy_clean(to, size, str_from(text ? text : ""));
-}
-
 static int64_t get_int(const json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
@@ -216,7 +211,7 @@ static void read_alert(struct alert_set *set, const json_t *o)
 {
     struct alert a = {0};
     int severity, scope;
-    get_text(o, "alert", a.rule, sizeof a.rule);
+    json_copy_text(o, "alert", a.rule, sizeof a.rule);
     if (!a.rule[0] || !get_choice(o, "severity", severity_word, 3, &severity) || !get_choice(o, "scope", scope_word, 3, &scope) ||
         !read_state(o, &a.state))
         return;
@@ -228,14 +223,14 @@ static void read_alert(struct alert_set *set, const json_t *o)
     a.gpu_index = (int)index;
     a.pid = (int32_t)pid;
     a.start_key = get_int(o, "start_key");
-    get_text(o, "gpu_uuid", a.gpu_uuid, sizeof a.gpu_uuid);
-    get_text(o, "gpu_name", a.gpu_name, sizeof a.gpu_name);
+    json_copy_text(o, "gpu_uuid", a.gpu_uuid, sizeof a.gpu_uuid);
+    json_copy_text(o, "gpu_name", a.gpu_name, sizeof a.gpu_name);
     a.simulated = json_is_true(json_object_get(o, "simulated"));
-    get_text(o, "host", a.host, sizeof a.host);
-    get_text(o, "process", a.process, sizeof a.process);
-    get_text(o, "user", a.user, sizeof a.user);
-    get_text(o, "summary", a.summary, sizeof a.summary);
-    get_text(o, "silenced_by", a.silenced_by, sizeof a.silenced_by);
+    json_copy_text(o, "host", a.host, sizeof a.host);
+    json_copy_text(o, "process", a.process, sizeof a.process);
+    json_copy_text(o, "user", a.user, sizeof a.user);
+    json_copy_text(o, "summary", a.summary, sizeof a.summary);
+    json_copy_text(o, "silenced_by", a.silenced_by, sizeof a.silenced_by);
     a.told = json_is_true(json_object_get(o, "told"));
     const json_t *value = json_object_get(o, "value");
     a.has_value = json_is_number(value);
@@ -252,16 +247,16 @@ static void read_silence(struct silences *all, const json_t *o)
     struct silence s = {.created_at = get_time(o, "created_at"), .until = get_time(o, "until")};
     const json_t *matchers = json_object_get(o, "matchers"), *m;
     size_t i;
-    get_text(o, "id", s.id, sizeof s.id);
-    get_text(o, "comment", s.comment, sizeof s.comment);
-    get_text(o, "created_by", s.created_by, sizeof s.created_by);
+    json_copy_text(o, "id", s.id, sizeof s.id);
+    json_copy_text(o, "comment", s.comment, sizeof s.comment);
+    json_copy_text(o, "created_by", s.created_by, sizeof s.created_by);
     json_array_foreach(matchers, i, m)
     {
         if (s.matcher_count == SILENCE_MATCHERS_MAX)
             return; /* a part of it would silence more than was meant */
         struct silence_matcher *to = &s.matchers[s.matcher_count++];
-        get_text(m, "key", to->key, sizeof to->key);
-        get_text(m, "value", to->value, sizeof to->value);
+        json_copy_text(m, "key", to->key, sizeof to->key);
+        json_copy_text(m, "value", to->value, sizeof to->value);
         if (!to->key[0] || !to->value[0])
             return;
     }
@@ -272,7 +267,7 @@ static void read_silence(struct silences *all, const json_t *o)
 static void read_xid(struct alert_set *set, const json_t *o)
 {
     struct alert_xid x = {.index = (int)get_int(o, "gpu_index"), .code = get_int(o, "code"), .at = get_time(o, "at")};
-    get_text(o, "uuid", x.uuid, sizeof x.uuid);
+    json_copy_text(o, "uuid", x.uuid, sizeof x.uuid);
     if (x.index >= 0 && x.index < GPU_MAX && x.at.ms && set->xid_count < GPU_MAX)
         set->xids[set->xid_count++] = x;
 }

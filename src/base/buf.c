@@ -105,3 +105,14 @@ void buf_percent(struct buf *b, const char *text)
         else
             buf_printf(b, "%%%02X", *c);
 }
+
+void buf_markup(struct buf *b, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        switch (text.at[i]) {
+        case '&': buf_text(b, "&amp;"); break;
+        case '<': buf_text(b, "&lt;"); break;
+        case '>': buf_text(b, "&gt;"); break;
+        default: buf_char(b, text.at[i]);
+        }
+}

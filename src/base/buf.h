@@ -29,6 +29,8 @@ void buf_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* For a URL: everything but letters, digits and -._~ with percent signs. */
 void buf_percent(struct buf *b, const char *text);
+/* For Pango, Slack and the like, which take &, < and > for their own marks. */
+void buf_markup(struct buf *b, struct str text);
 void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
 static inline struct str buf_view(const struct buf *b)

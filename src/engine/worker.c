@@ -276,6 +276,17 @@ static void *run(void *argument)
     }
 }
 
+/* Only without its thread. */
+static void dismiss(struct worker *w)
+{
+    mailbox_free(w->jobs);
+    mailbox_free(w->ended);
+    identity_free(w->identity);
+    free(w->spare);
+    free(w->params);
+    free(w);
+}
+
 struct worker *worker_new(const struct env *env, const struct source_ops *ops, const char *params, bool show_secrets, size_t slot,
                           struct mailbox *results)
 {
@@ -289,12 +300,7 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
     w->identity = identity_new(env, show_secrets);
     w->spare = calloc(1, sizeof *w->spare);
     if (!w->params || !w->jobs || !w->ended || !w->identity || !w->spare || pthread_create(&w->thread, NULL, run, w) != 0) {
-        mailbox_free(w->jobs);
-        mailbox_free(w->ended);
-        identity_free(w->identity);
-        free(w->spare);
-        free(w->params);
-        free(w);
+        dismiss(w);
         return NULL;
     }
     return w;
@@ -318,11 +324,6 @@ bool worker_free(struct worker *w, int64_t timeout_ms)
         return false; /* the thread still uses all of it */
     }
     pthread_join(w->thread, NULL);
-    mailbox_free(w->jobs);
-    mailbox_free(w->ended);
-    identity_free(w->identity);
-    free(w->spare);
-    free(w->params);
-    free(w);
+    dismiss(w);
     return true;
 }

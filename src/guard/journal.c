@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The guard's journal: write to a new file, sync, rename, sync the folder.
+ * The guard's journal: after a power cut there is the old entry or the new one.
  */
 #include "guard/journal.h"
 
@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "base/keep.h"
 
 enum { JOURNAL_BYTES_MAX = 256 * 1024 };
 
@@ -85,46 +86,13 @@ static void write_entry(struct buf *text, const struct journal_entry *e)
     buf_char(text, '\n');
 }
 
-static int sync_folder(const char *path)
-{
-    char dir[512];
-    str_copy(dir, sizeof dir, str_from(path));
-    char *slash = strrchr(dir, '/');
-    if (slash)
-        *slash = '\0';
-    AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 || fsync(fd) < 0 ? -errno : 0;
-}
-
-static int write_file(const char *path, struct str text)
-{
-    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    while (text.len) {
-        ssize_t sent = write(fd, text.at, text.len);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0)
-            return -errno;
-        text = (struct str){text.at + sent, text.len - (size_t)sent};
-    }
-    return fsync(fd) < 0 ? -errno : 0;
-}
-
 int journal_write(const struct journal *j, const struct journal_entry *entry, struct error *err)
 {
     if (!j->path[0])
         return 0;
     AUTO_BUF struct buf text = BUF(JOURNAL_BYTES_MAX);
     write_entry(&text, entry);
-    char fresh[sizeof j->path + 8];
-    snprintf(fresh, sizeof fresh, "%s.new", j->path);
-    int rc = text.failed ? -EFBIG : write_file(fresh, buf_view(&text));
-    if (rc == 0 && rename(fresh, j->path) < 0)
-        rc = -errno;
-    if (rc == 0)
-        rc = sync_folder(j->path);
+    int rc = text.failed ? -EFBIG : keep_write(j->path, buf_view(&text), NULL);
     return rc == 0 ? 0 : error_set(err, rc, "cannot write the guard's journal '%s': %s", j->path, strerror(-rc));
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_reader.h"
 
 enum { STATE_MAX = 8 << 20, ENTRIES_MAX = 20000, SOCKET_WITHIN_MS = 300 };
 
@@ -32,12 +33,6 @@ static int read_json(const struct env *env, const char *path, json_t **ret)
         return rc;
     *ret = json_loadb(buf_view(&text).at, text.len, 0, NULL);
     return *ret ? 0 : -EBADMSG;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
 }
 
 static int put_name(const char *name, char *to, size_t size)
@@ -78,7 +73,7 @@ static int from_docker(const struct env *env, const struct container_key *key, c
     int rc = read_json(env, path, &state);
     if (rc < 0)
         return rc;
-    const char *name = text_of(state, "Name");
+    const char *name = json_text(state, "Name");
     return put_any(name + (name[0] == '/'), to, size);
 }
 
@@ -123,7 +118,7 @@ static int from_storage(const struct env *env, const struct container_key *key, 
         json_array_foreach(list, at, one)
         {
             const char *name = json_string_value(json_array_get(json_object_get(one, "names"), 0));
-            if (strcmp(text_of(one, "id"), key->id) == 0 && name)
+            if (strcmp(json_text(one, "id"), key->id) == 0 && name)
                 return put_any(name, to, size);
         }
     }
@@ -145,9 +140,9 @@ static int from_containerd(const struct env *env, const struct container_key *ke
         if (rc < 0)
             continue;
         const json_t *notes = json_object_get(spec, "annotations");
-        if (put_pod(text_of(notes, "io.kubernetes.cri.sandbox-namespace"), text_of(notes, "io.kubernetes.cri.sandbox-name"),
-                    text_of(notes, "io.kubernetes.cri.container-name"), to, size) == 0 ||
-            put_name(text_of(notes, "nerdctl/name"), to, size) == 0)
+        if (put_pod(json_text(notes, "io.kubernetes.cri.sandbox-namespace"), json_text(notes, "io.kubernetes.cri.sandbox-name"),
+                    json_text(notes, "io.kubernetes.cri.container-name"), to, size) == 0 ||
+            put_name(json_text(notes, "nerdctl/name"), to, size) == 0)
             return 0;
     }
     return result;
@@ -229,7 +224,7 @@ static int ask_socket(const struct env *env, const char *socket, const struct co
     if (!body || !(str_starts(text, "HTTP/1.0 200") || str_starts(text, "HTTP/1.1 200")))
         return -ENOENT; /* it does not know this container */
     AUTO_JSON json_t *state = json_loadb(body + 4, text.len - (size_t)(body + 4 - text.at), 0, NULL);
-    const char *name = text_of(state, "Name");
+    const char *name = json_text(state, "Name");
     return state ? put_any(name + (name[0] == '/'), to, size) : -EBADMSG;
 }
 

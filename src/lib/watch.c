@@ -36,13 +36,8 @@ int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
     return w->timer;
 }
 
-int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
+static int call_with_sample(struct whirr *w, whirr_watch_fn *fn, void *user)
 {
-    uint64_t due;
-    if (w->timer < 0)
-        return fail(w, -EBADF, "nothing is watched (whirr_watch_fd)");
-    if (read(w->timer, &due, sizeof due) != sizeof due)
-        return errno == EAGAIN ? 0 : fail(w, -errno, "cannot read the timer");
     struct whirr_sample *s;
     int rc = whirr_sample(w, &s);
     if (rc)
@@ -52,18 +47,23 @@ int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
     return rc;
 }
 
+int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
+{
+    uint64_t due;
+    if (w->timer < 0)
+        return fail(w, -EBADF, "nothing is watched (whirr_watch_fd)");
+    if (read(w->timer, &due, sizeof due) != sizeof due)
+        return errno == EAGAIN ? 0 : fail(w, -errno, "cannot read the timer");
+    return call_with_sample(w, fn, user);
+}
+
 int whirr_watch(struct whirr *w, int64_t interval_ms, whirr_watch_fn *fn, void *user)
 {
     if (interval_ms <= 0)
         return fail(w, -EINVAL, "the interval");
     struct mono next = clock_mono(&clock_system);
     for (;;) {
-        struct whirr_sample *s;
-        int rc = whirr_sample(w, &s);
-        if (rc)
-            return rc;
-        rc = fn(user, s);
-        whirr_sample_free(s);
+        int rc = call_with_sample(w, fn, user);
         if (rc)
             return rc;
         next.ns += interval_ms * NS_PER_MS;

@@ -38,6 +38,15 @@ int curl_load(const struct env *env, struct error *err)
     return rc;
 }
 
+int curl_open(const struct env *env, CURL **ret, struct error *err)
+{
+    int rc = curl_load(env, err);
+    if (rc < 0)
+        return rc;
+    *ret = curl.easy_init();
+    return *ret ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
 /* Called about once a second also while nothing moves; not 0 ends the transfer. */
 static int look_up_from_work(void *cancel, curl_off_t down, curl_off_t downloaded, curl_off_t up, curl_off_t uploaded)
 {

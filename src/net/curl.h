@@ -28,6 +28,8 @@ extern struct curl_functions curl;
 /* -ENOSYS and a sentence without libcurl. It is tried again at each call until it works: the library may be installed while the
  * daemon runs. */
 int curl_load(const struct env *env, struct error *err);
+/* The same, with a handle; for curl.easy_cleanup. */
+int curl_open(const struct env *env, CURL **ret, struct error *err);
 /* The transfer is given up within about a second after it became true; NULL: never. */
 void curl_set_cancel(CURL *c, const _Atomic bool *cancel);
 int curl_errno(CURLcode code);

@@ -104,12 +104,10 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
 
 int http_call(const struct env *env, const struct http_request *request, struct buf *body, struct error *err)
 {
-    int rc = curl_load(env, err);
+    CURL *c = NULL;
+    int rc = curl_open(env, &c, err);
     if (rc < 0)
         return rc;
-    CURL *c = curl.easy_init();
-    if (!c)
-        return error_set(err, -ENOMEM, "out of memory");
     AUTO_BUF struct buf ignored = BUF(1024 * 1024);
     char said[CURL_ERROR_SIZE] = "";
     struct curl_slist *headers = header_list(request);

@@ -229,16 +229,14 @@ static int connect_broker(struct mqtt *m, const struct mqtt_options *o, struct e
 
 int mqtt_open(const struct env *env, const struct mqtt_options *options, struct mqtt **ret, struct error *err)
 {
-    int rc = curl_load(env, err);
-    if (rc < 0)
-        return rc;
     struct mqtt *m = calloc(1, sizeof *m);
-    if (m)
-        *m = (struct mqtt){
-            .curl = curl.easy_init(), .socket = CURL_SOCKET_BAD, .timeout_ms = options->timeout_ms, .cancel = options->cancel};
-    if (!m || !m->curl) {
-        free(m);
+    if (!m)
         return error_set(err, -ENOMEM, "out of memory");
+    *m = (struct mqtt){.socket = CURL_SOCKET_BAD, .timeout_ms = options->timeout_ms, .cancel = options->cancel};
+    int rc = curl_open(env, &m->curl, err);
+    if (rc < 0) {
+        free(m);
+        return rc;
     }
     rc = connect_broker(m, options, err);
     if (rc == 0)

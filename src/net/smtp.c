@@ -55,12 +55,10 @@ static void set_options(CURL *c, const struct smtp_mail *m, struct curl_slist *t
 int smtp_send(const struct env *env, const struct smtp_mail *mail, int *status, struct error *err)
 {
     *status = 0;
-    int rc = curl_load(env, err);
+    CURL *c = NULL;
+    int rc = curl_open(env, &c, err);
     if (rc < 0)
         return rc;
-    CURL *c = curl.easy_init();
-    if (!c)
-        return error_set(err, -ENOMEM, "out of memory");
     char said[CURL_ERROR_SIZE] = "", answer[SMTP_ANSWER_SIZE] = "";
     struct str left = mail->text;
     struct curl_slist *to = NULL;

@@ -143,18 +143,6 @@ static void webhook_body(const struct notice_group *group, struct buf *out)
 
 /* ---- Slack ---- */
 
-/* Slack reads &, < and > as its own marks. */
-static void slack_text(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        switch (text.at[i]) {
-        case '&': buf_text(out, "&amp;"); break;
-        case '<': buf_text(out, "&lt;"); break;
-        case '>': buf_text(out, "&gt;"); break;
-        default: buf_char(out, text.at[i]);
-        }
-}
-
 static const char *slack_color(const struct alert_notice *n)
 {
     if (n->status == NOTICE_RESOLVED)
@@ -167,7 +155,7 @@ static void slack_attachment(struct json_writer *j, const struct alert_notice *n
     AUTO_BUF struct buf title = BUF(4096), plain = BUF(16384), text = BUF(65536);
     notice_title(n, 1, &title);
     notice_text(n, false, &plain);
-    slack_text(&text, buf_view(&plain));
+    buf_markup(&text, buf_view(&plain));
     jw_object(j);
     jw_key_text(j, "color", slack_color(n));
     jw_key(j, "fallback");
@@ -186,7 +174,7 @@ static void slack_body(const struct notice_group *group, const char *own, struct
     struct json_writer j = JSON_WRITER(out);
     AUTO_BUF struct buf title = BUF(4096), text = BUF(65536);
     notice_title(group->list[0], group->count, &title);
-    slack_text(&text, own ? str_from(own) : buf_view(&title));
+    buf_markup(&text, own ? str_from(own) : buf_view(&title));
     jw_object(&j);
     put_cut(&j, "text", buf_view(&text), SLACK_TEXT);
     if (!own) {

@@ -117,21 +117,12 @@ void desktop_close(struct desktop *d)
     free(d);
 }
 
-static void put_body(const struct desktop *d, const char *text, struct buf *out)
-{
-    for (; *text; text++)
-        if (d->markup && (*text == '&' || *text == '<' || *text == '>'))
-            buf_text(out, *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : "&gt;");
-        else
-            buf_char(out, *text);
-}
-
 static int notify(struct desktop *d, const struct desktop_note *note, uint32_t replaces, bool why, uint32_t *id, struct error *err)
 {
     AUTO_BUF struct buf body = BUF(ANSWER_MAX * 5);
     struct bus_error error = {0};
     void *reply = NULL;
-    put_body(d, note->body, &body);
+    (d->markup ? buf_markup : buf_str)(&body, str_from(note->body));
     const char *actions[4] = {"", "", "", ""};
     unsigned count = 0;
     if (d->actions && why) {

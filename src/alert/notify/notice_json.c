@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 
 static void key_text_or_null(struct json_writer *j, const char *key, const char *text)
 {
@@ -53,36 +54,23 @@ void notice_json(struct json_writer *j, const struct alert_notice *n)
     jw_end(j);
 }
 
-static void take_text(const json_t *object, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    str_copy_clean(to, size, str_from(text ? text : ""));
-}
-
-static void take_time(const json_t *object, const char *key, struct wall *to)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    if (text)
-        wall_parse(str_from(text), to);
-}
-
 bool notice_from_json(const json_t *object, struct alert_notice *ret)
 {
     const char *status = json_string_value(json_object_get(object, "status"));
     if (!status)
         return false;
     struct alert_notice n = {.status = strcmp(status, "resolved") == 0 ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = -1};
-    take_text(object, "alert", n.alert, sizeof n.alert);
-    take_text(object, "severity", n.severity, sizeof n.severity);
-    take_text(object, "gpu_name", n.gpu_name, sizeof n.gpu_name);
-    take_text(object, "gpu_uuid", n.gpu_uuid, sizeof n.gpu_uuid);
-    take_text(object, "host", n.host, sizeof n.host);
-    take_text(object, "summary", n.summary, sizeof n.summary);
-    take_text(object, "why", n.why, sizeof n.why);
-    take_text(object, "link", n.link, sizeof n.link);
-    take_text(object, "fingerprint", n.fingerprint, sizeof n.fingerprint);
-    take_time(object, "started_at", &n.started_at);
-    take_time(object, "ended_at", &n.ended_at);
+    json_copy_text(object, "alert", n.alert, sizeof n.alert);
+    json_copy_text(object, "severity", n.severity, sizeof n.severity);
+    json_copy_text(object, "gpu_name", n.gpu_name, sizeof n.gpu_name);
+    json_copy_text(object, "gpu_uuid", n.gpu_uuid, sizeof n.gpu_uuid);
+    json_copy_text(object, "host", n.host, sizeof n.host);
+    json_copy_text(object, "summary", n.summary, sizeof n.summary);
+    json_copy_text(object, "why", n.why, sizeof n.why);
+    json_copy_text(object, "link", n.link, sizeof n.link);
+    json_copy_text(object, "fingerprint", n.fingerprint, sizeof n.fingerprint);
+    n.started_at = json_moment(object, "started_at");
+    n.ended_at = json_moment(object, "ended_at");
     n.simulated = json_is_true(json_object_get(object, "simulated"));
     const json_t *index = json_object_get(object, "gpu_index"), *value = json_object_get(object, "value");
     json_int_t number = json_integer_value(index);

@@ -10,6 +10,7 @@
 #include "ask/history_source.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/words.h"
 #include "cli/alert/alert.h"
 #include "cli/show.h"
@@ -66,9 +67,8 @@ static int only_gpu(struct cli *cli, json_t *body, struct error *err)
             continue;
         }
         for (size_t k = 0; k < ARRAY_LEN(states); k++)
-            found[k] += strcmp(json_string_value(json_object_get(a, "state")), states[k]) == 0;
-        silenced +=
-            json_is_true(json_object_get(a, "silenced")) && strcmp(json_string_value(json_object_get(a, "state")), "firing") == 0;
+            found[k] += strcmp(json_text(a, "state"), states[k]) == 0;
+        silenced += json_is_true(json_object_get(a, "silenced")) && strcmp(json_text(a, "state"), "firing") == 0;
         i++;
     }
     for (size_t k = 0; !result && k < ARRAY_LEN(states); k++)

@@ -10,6 +10,7 @@
 
 #include "alert/silence.h"
 #include "ask/answers.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "base/moment.h"
 #include "base/words.h"
@@ -73,7 +74,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
         json_t *list = json_array();
         json_array_append(list, json_object_get(answer, "silence"));
         silences_text(&out, &cli->page, list);
-        buf_printf(&out, "Silenced by the daemon at %s.\n", json_string_value(json_object_get(answer, "daemon")));
+        buf_printf(&out, "Silenced by the daemon at %s.\n", json_text(answer, "daemon"));
         json_decref(list);
         status = show_text(&out);
     }
@@ -96,7 +97,7 @@ static int remove_silence(struct cli *cli, const char *id)
     if (cli->json)
         status = alert_print_json(answer);
     else
-        printf("Removed silence %s from the daemon at %s.\n", id, json_string_value(json_object_get(answer, "daemon")));
+        printf("Removed silence %s from the daemon at %s.\n", id, json_text(answer, "daemon"));
     json_decref(answer);
     return status;
 }

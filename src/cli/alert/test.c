@@ -125,17 +125,22 @@ static int column_of(const struct alert_name *name)
     return name->kind == NAME_GPU_METRIC ? series_find(SERIES_GPU, name->text) : -1;
 }
 
+/* Each once; a negative one is none. */
+static size_t add_column(int column, size_t *columns, size_t count, size_t max)
+{
+    for (size_t k = 0; k < count; k++)
+        if (columns[k] == (size_t)column)
+            return count;
+    if (column >= 0 && count < max)
+        columns[count++] = (size_t)column;
+    return count;
+}
+
 static size_t add_columns(const struct expr *e, size_t *columns, size_t count, size_t max)
 {
     const struct alert_name *name;
-    for (size_t i = 0; e && (name = expr_name(e, i)); i++) {
-        int column = column_of(name);
-        for (size_t k = 0; column >= 0 && k < count; k++)
-            if (columns[k] == (size_t)column)
-                column = -1;
-        if (column >= 0 && count < max)
-            columns[count++] = (size_t)column;
-    }
+    for (size_t i = 0; e && (name = expr_name(e, i)); i++)
+        count = add_column(column_of(name), columns, count, max);
     return count;
 }
 
@@ -158,14 +163,8 @@ static int columns_of(const struct alert_rules *rules, size_t *columns, size_t m
 static size_t add_common(size_t *columns, size_t count, size_t max)
 {
     static const char *const common[] = {"memory_total_mb", "memory_used_mb", "temperature_celsius", "utilization_percent"};
-    for (size_t i = 0; i < ARRAY_LEN(common); i++) {
-        int column = series_find(SERIES_GPU, common[i]);
-        for (size_t k = 0; column >= 0 && k < count; k++)
-            if (columns[k] == (size_t)column)
-                column = -1;
-        if (column >= 0 && count < max)
-            columns[count++] = (size_t)column;
-    }
+    for (size_t i = 0; i < ARRAY_LEN(common); i++)
+        count = add_column(series_find(SERIES_GPU, common[i]), columns, count, max);
     return count;
 }
 

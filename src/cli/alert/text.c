@@ -7,15 +7,10 @@
 
 #include "alert/expr/name.h"
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "format/table/grid.h"
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
-}
 
 static enum ink severity_ink(const char *severity)
 {
@@ -27,7 +22,7 @@ static void age(struct buf *out, const struct page *page, const char *before, co
 {
     struct wall at;
     char text[NUMBER_SIZE];
-    if (!wall_parse(str_from(text_of(o, key)), &at) || page->now.ms - at.ms < 1000)
+    if (!wall_parse(str_from(json_text(o, key)), &at) || page->now.ms - at.ms < 1000)
         return;
     show_age(text, page, page->now.ms - at.ms);
     buf_printf(out, "%s%s", before, text);
@@ -35,12 +30,12 @@ static void age(struct buf *out, const struct page *page, const char *before, co
 
 static void one(struct buf *out, const struct page *page, const json_t *a)
 {
-    const char *state = text_of(a, "state"), *severity = text_of(a, "severity"), *silence = text_of(a, "silence_id");
+    const char *state = json_text(a, "state"), *severity = json_text(a, "severity"), *silence = json_text(a, "silence_id");
     bool firing = strcmp(state, "firing") == 0, pending = strcmp(state, "pending") == 0;
     AUTO_BUF struct buf facts = BUF(512);
     page_ink(out, page, firing ? severity_ink(severity) : INK_FAINT, str_from(state));
     buf_text(out, "  ");
-    page_ink(out, page, INK_STRONG, str_from(text_of(a, "alert")));
+    page_ink(out, page, INK_STRONG, str_from(json_text(a, "alert")));
     buf_printf(&facts, "  %s", severity);
     age(&facts, page,
         firing    ? ", for "
@@ -56,7 +51,7 @@ static void one(struct buf *out, const struct page *page, const json_t *a)
         buf_text(&facts, ", flapping");
     page_ink(out, page, INK_FAINT, buf_view(&facts));
     buf_text(out, "\n  ");
-    page_wrap(out, page, INK_PLAIN, text_of(a, "summary"), 2, 2);
+    page_wrap(out, page, INK_PLAIN, json_text(a, "summary"), 2, 2);
 }
 
 void alert_text(struct buf *out, const struct page *page, const json_t *body, bool all)
@@ -68,7 +63,7 @@ void alert_text(struct buf *out, const struct page *page, const json_t *body, bo
     size_t i, shown = 0;
     json_array_foreach(list, i, a)
     {
-        if (!all && strcmp(text_of(a, "state"), "resolved") == 0)
+        if (!all && strcmp(json_text(a, "state"), "resolved") == 0)
             continue;
         one(out, page, a);
         shown++;
@@ -109,13 +104,13 @@ void silences_text(struct buf *out, const struct page *page, const json_t *silen
         struct wall until = {0};
         char left[NUMBER_SIZE] = "";
         matchers_text(&about, json_object_get(s, "matchers"));
-        if (wall_parse(str_from(text_of(s, "until")), &until))
+        if (wall_parse(str_from(json_text(s, "until")), &until))
             show_age(left, page, until.ms - page->now.ms);
-        grid_add(&g, INK_STRONG, text_of(s, "id"));
+        grid_add(&g, INK_STRONG, json_text(s, "id"));
         grid_add(&g, INK_PLAIN, buf_view(&about).at);
         grid_add(&g, INK_PLAIN, left);
-        grid_add(&g, INK_PLAIN, text_of(s, "created_by"));
-        grid_add(&g, INK_FAINT, text_of(s, "comment"));
+        grid_add(&g, INK_PLAIN, json_text(s, "created_by"));
+        grid_add(&g, INK_FAINT, json_text(s, "comment"));
     }
     grid_write(out, page, &g);
 }
@@ -131,14 +126,14 @@ void alert_rules_text(struct buf *out, const struct page *page, const json_t *bo
     json_array_foreach(rules, i, r)
     {
         char hold[WORDS_SIZE];
-        const char *state = text_of(r, "state"), *severity = text_of(r, "severity");
+        const char *state = json_text(r, "state"), *severity = json_text(r, "severity");
         bool enabled = json_is_true(json_object_get(r, "enabled")), firing = strcmp(state, "firing") == 0;
         words_duration((int64_t)(json_number_value(json_object_get(r, "for_seconds")) * MS_PER_S), hold);
-        grid_add(&g, enabled ? INK_STRONG : INK_FAINT, text_of(r, "name"));
+        grid_add(&g, enabled ? INK_STRONG : INK_FAINT, json_text(r, "name"));
         grid_add(&g, INK_PLAIN, severity);
         grid_add(&g, INK_PLAIN, hold);
         grid_add(&g, firing ? severity_ink(severity) : INK_FAINT, !enabled ? "off" : state[0] ? state : page_dash(page));
-        grid_add(&g, INK_PLAIN, text_of(r, "when"));
+        grid_add(&g, INK_PLAIN, json_text(r, "when"));
     }
     grid_write(out, page, &g);
 }

@@ -4,13 +4,8 @@
 #include "cli/guard/guard.h"
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/words.h"
-
-static const char *text_of(const json_t *worker, const char *key)
-{
-    const char *text = json_string_value(json_object_get(worker, key));
-    return text ? text : "";
-}
 
 static enum ink ink_of(const char *state)
 {
@@ -21,9 +16,9 @@ static enum ink ink_of(const char *state)
 
 static void one(struct buf *out, const struct page *page, const json_t *worker)
 {
-    const char *state = text_of(worker, "state"), *method = text_of(worker, "method"), *problem = text_of(worker, "problem");
+    const char *state = json_text(worker, "state"), *method = json_text(worker, "method"), *problem = json_text(worker, "problem");
     int64_t pid = json_integer_value(json_object_get(worker, "pid"));
-    page_ink(out, page, INK_STRONG, str_from(text_of(worker, "name")));
+    page_ink(out, page, INK_STRONG, str_from(json_text(worker, "name")));
     buf_text(out, "  ");
     page_ink(out, page, ink_of(state), str_from(state));
     if (json_is_true(json_object_get(worker, "held")))
@@ -35,7 +30,7 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
     if (json_is_true(json_object_get(worker, "idle")))
         buf_text(out, ", idle: the next request brings it back");
     struct wall back;
-    if (wall_parse(str_from(text_of(worker, "resumes_at")), &back)) {
+    if (wall_parse(str_from(json_text(worker, "resumes_at")), &back)) {
         char left[WORDS_SIZE];
         buf_printf(out, ", resumes in %s", words_duration(MAX_OF(back.ms - clock_wall(&clock_system).ms, (int64_t)0), left));
     }
@@ -44,13 +39,13 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
     buf_char(out, '\n');
     char held[WORDS_SIZE];
     AUTO_BUF struct buf line = BUF(2048);
-    buf_printf(&line, "%s; %s%s", text_of(worker, "reason"),
+    buf_printf(&line, "%s; %s%s", json_text(worker, "reason"),
                words_bytes((int64_t)(json_number_value(json_object_get(worker, "memory_mb")) * 1048576), held),
                method[0] ? " to come back" : " held");
     if (pid)
         buf_printf(&line, ", pid %lld", (long long)pid);
     struct wall asked;
-    if (!method[0] && wall_parse(str_from(text_of(worker, "last_asked_at")), &asked)) {
+    if (!method[0] && wall_parse(str_from(json_text(worker, "last_asked_at")), &asked)) {
         char ago[WORDS_SIZE], after[WORDS_SIZE];
         buf_printf(&line, ", last asked %s ago (unloaded after %s)",
                    words_duration(MAX_OF(clock_wall(&clock_system).ms - asked.ms, (int64_t)0) / 1000 * 1000, ago),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/moment.h"
 #include "format/table/grid.h"
 
@@ -112,12 +113,6 @@ void history_marks_legend(struct buf *out, const struct page *page, const struct
 
 /* ---- lists ---- */
 
-static const char *text_of(const json_t *row, const char *key)
-{
-    const char *text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
-}
-
 static void add_number(struct grid *g, const struct page *page, const json_t *row, const char *key)
 {
     const json_t *value = json_object_get(row, key);
@@ -155,8 +150,8 @@ static void add_process(struct grid *g, const struct page *page, const json_t *r
 {
     add_number(g, page, row, "gpu_index");
     add_number(g, page, row, "pid");
-    add_text(g, page, INK_PLAIN, text_of(row, "user"));
-    add_text(g, page, INK_STRONG, text_of(row, "name"));
+    add_text(g, page, INK_PLAIN, json_text(row, "user"));
+    add_text(g, page, INK_STRONG, json_text(row, "name"));
     add_time(g, page, row, "first_seen", now);
     if (json_is_false(json_object_get(row, "ended")))
         grid_add(g, INK_GOOD, "running");
@@ -166,8 +161,8 @@ static void add_process(struct grid *g, const struct page *page, const json_t *r
     add_reading(g, page, row, "memory_mean_mb", 1048576, show_bytes);
     add_reading(g, page, row, "utilization_mean_percent", 10, show_percent);
     add_reading(g, page, row, "energy_joules", 1000, show_energy);
-    add_text(g, page, INK_PLAIN, text_of(row, "container"));
-    add_text(g, page, INK_PLAIN, text_of(row, "command"));
+    add_text(g, page, INK_PLAIN, json_text(row, "container"));
+    add_text(g, page, INK_PLAIN, json_text(row, "command"));
 }
 
 /* What the GPU used and no process explains, so that the column adds up. */
@@ -189,9 +184,9 @@ static void add_event(struct grid *g, const struct page *page, const json_t *row
     int grade = grade_of(row);
     add_time(g, page, row, "at", now);
     add_number(g, page, row, "gpu_index");
-    add_text(g, page, INK_PLAIN, text_of(row, "kind"));
-    add_text(g, page, grade == 2 ? INK_BAD : grade == 1 ? INK_WARN : INK_PLAIN, text_of(row, "severity"));
-    add_text(g, page, INK_PLAIN, text_of(row, "text"));
+    add_text(g, page, INK_PLAIN, json_text(row, "kind"));
+    add_text(g, page, grade == 2 ? INK_BAD : grade == 1 ? INK_WARN : INK_PLAIN, json_text(row, "severity"));
+    add_text(g, page, INK_PLAIN, json_text(row, "text"));
 }
 
 int history_show_list(struct buf *out, const struct page *page, bool events, struct str answer, struct error *err)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "format/json/json.h"
 
 #define MIB (1.0 / (1 << 20))
@@ -237,12 +238,6 @@ static struct reading from_mb(const json_t *object, const char *key)
                                                                  : reading_absent(READING_UNSUPPORTED);
 }
 
-static void from_text(const json_t *object, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    str_copy_clean(to, size, str_from(text ? text : ""));
-}
-
 static void read_holds(struct capacity *c, const json_t *gpu, int index)
 {
     const json_t *list = json_object_get(gpu, "workers");
@@ -252,7 +247,7 @@ static void read_holds(struct capacity *c, const json_t *gpu, int index)
         *h = (struct capacity_hold){.gpu_index = index,
                                     .bytes = reading_or(from_mb(one, "memory_mb"), 0),
                                     .evictable = json_is_true(json_object_get(one, "evictable"))};
-        from_text(one, "worker", h->worker, sizeof h->worker);
+        json_copy_text(one, "worker", h->worker, sizeof h->worker);
     }
 }
 
@@ -261,11 +256,11 @@ static void read_gpu(struct capacity *c, struct capacity_gpu *gpu, const json_t 
     const json_t *which = json_object_get(json, "instance"), *util = json_object_get(json, "utilization_percent");
     gpu->index = (int)json_integer_value(json_object_get(json, "gpu_index"));
     gpu->instance = json_is_integer(which) ? (int)json_integer_value(which) : -1;
-    from_text(json, "uuid", gpu->id.uuid, sizeof gpu->id.uuid);
-    from_text(json, "pci_address", gpu->id.pci_address, sizeof gpu->id.pci_address);
-    from_text(json, "name", gpu->id.name, sizeof gpu->id.name);
-    from_text(json, "vendor", gpu->id.vendor, sizeof gpu->id.vendor);
-    from_text(json, "problem", gpu->problem, sizeof gpu->problem);
+    json_copy_text(json, "uuid", gpu->id.uuid, sizeof gpu->id.uuid);
+    json_copy_text(json, "pci_address", gpu->id.pci_address, sizeof gpu->id.pci_address);
+    json_copy_text(json, "name", gpu->id.name, sizeof gpu->id.name);
+    json_copy_text(json, "vendor", gpu->id.vendor, sizeof gpu->id.vendor);
+    json_copy_text(json, "problem", gpu->problem, sizeof gpu->problem);
     gpu->simulated = json_is_true(json_object_get(json, "simulated"));
     gpu->usable = json_is_true(json_object_get(json, "usable"));
     gpu->total_bytes = from_mb(json, "memory_total_mb");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "format/health.h"
 #include "format/json/json.h"
 #include "format/json/usual.h"
@@ -97,19 +98,6 @@ void json_health_change(struct json_writer *j, const struct health_verdict *v, s
 
 /* ---- back ---- */
 
-static void take_text(const json_t *o, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    str_copy_clean(to, size, str_from(text ? text : ""));
-}
-
-static void take_time(const json_t *o, const char *key, struct wall *to)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    if (text)
-        wall_parse(str_from(text), to);
-}
-
 static void take_state(const json_t *o, enum health_state *ret)
 {
     const char *name = json_string_value(json_object_get(o, "state"));
@@ -127,9 +115,9 @@ static void take_finding(const json_t *o, struct health_verdict *v)
     if (!health_check_from_name(name, &f->check))
         return;
     take_state(o, &f->state);
-    take_text(o, "reason", f->reason, sizeof f->reason);
-    take_text(o, "action", f->action, sizeof f->action);
-    take_time(o, "since", &f->since);
+    json_copy_text(o, "reason", f->reason, sizeof f->reason);
+    json_copy_text(o, "action", f->action, sizeof f->action);
+    f->since = json_moment(o, "since");
     v->finding_count++;
 }
 
@@ -158,16 +146,16 @@ void activity_from_json(const json_t *o, struct activity *a)
 static void take_verdict(const json_t *o, struct health_verdict *v)
 {
     v->gpu_index = (int)json_integer_value(json_object_get(o, "gpu_index"));
-    take_text(o, "gpu_name", v->id.name, sizeof v->id.name);
-    take_text(o, "gpu_uuid", v->id.uuid, sizeof v->id.uuid);
-    take_text(o, "pci_address", v->id.pci_address, sizeof v->id.pci_address);
+    json_copy_text(o, "gpu_name", v->id.name, sizeof v->id.name);
+    json_copy_text(o, "gpu_uuid", v->id.uuid, sizeof v->id.uuid);
+    json_copy_text(o, "pci_address", v->id.pci_address, sizeof v->id.pci_address);
     v->simulated = json_is_true(json_object_get(o, "simulated"));
     activity_from_json(json_object_get(o, "activity"), &v->activity);
     usual_from_json(json_object_get(o, "usual"), &v->usual);
     take_state(o, &v->state);
-    take_text(o, "reason", v->reason, sizeof v->reason);
-    take_text(o, "action", v->action, sizeof v->action);
-    take_time(o, "since", &v->since);
+    json_copy_text(o, "reason", v->reason, sizeof v->reason);
+    json_copy_text(o, "action", v->action, sizeof v->action);
+    v->since = json_moment(o, "since");
     size_t i;
     json_t *item;
     json_array_foreach(json_object_get(o, "findings"), i, item) take_finding(item, v);
@@ -187,8 +175,8 @@ struct health *health_from_json(struct str text, struct health_basis *basis, str
                 take_verdict(item, &health->verdicts[health->count++]);
         }
         *basis = (struct health_basis){.remembered = json_is_true(json_object_get(root, "remembered"))};
-        take_time(root, "timestamp", &basis->at);
-        take_time(root, "watched_since", &basis->watched_since);
+        basis->at = json_moment(root, "timestamp");
+        basis->watched_since = json_moment(root, "watched_since");
         const char *state = json_string_value(json_object_get(log, "state"));
         const char *message = json_string_value(json_object_get(log, "message"));
         buf_printf(texts, "%.20s%c%.400s", state ? state : "absent", '\0', message ? message : "");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "format/json/reading.h"
 #include "format/json/usual.h"
 
@@ -102,15 +103,6 @@ static struct reading take_reading(const json_t *o, const char *key, double scal
     return reading_ok((int64_t)(number < 0 ? number - 0.5 : number + 0.5));
 }
 
-static struct wall take_time(const json_t *o, const char *key)
-{
-    struct wall at = {0};
-    const char *text = json_string_value(json_object_get(o, key));
-    if (text)
-        wall_parse(str_from(text), &at);
-    return at;
-}
-
 static void take_idle_power(const json_t *json, struct usual *ret)
 {
     const json_t *clock = json_object_get(json, "idle_power_by_memory_clock"),
@@ -123,7 +115,7 @@ static void take_idle_power(const json_t *json, struct usual *ret)
         const json_t *step = json_array_get(steps, i);
         ret->steps[ret->step_count++] =
             (struct baseline_step){.pid = (int32_t)json_integer_value(json_object_get(step, "pid")),
-                                   .since = take_time(step, "since"),
+                                   .since = json_moment(step, "since"),
                                    .since_mw = reading_or(take_reading(step, "watts", 1e-3), 0),
                                    .before_mw = reading_or(take_reading(step, "watts_before", 1e-3), 0)};
     }
@@ -135,7 +127,7 @@ void usual_from_json(const json_t *json, struct usual *ret)
     const char *start = json_string_value(json_object_get(json, "began_with"));
     *ret = (struct usual){.days = (int)json_integer_value(json_object_get(json, "days")),
                           .confidence = json_number_value(json_object_get(json, "confidence")),
-                          .since = take_time(json, "since"),
+                          .since = json_moment(json, "since"),
                           .temp_mdegc = take_reading(json, "temperature_celsius", 1e-3),
                           .temp_low_mdegc = take_reading(json, "temperature_low_celsius", 1e-3),
                           .temp_high_mdegc = take_reading(json, "temperature_high_celsius", 1e-3),
@@ -158,8 +150,8 @@ void usual_from_json(const json_t *json, struct usual *ret)
     ret->drift = (struct baseline_drift){.rising = true,
                                          .strong = json_is_true(json_object_get(d, "strong")),
                                          .days = (int)json_integer_value(json_object_get(d, "days")),
-                                         .since = take_time(d, "since"),
-                                         .until = take_time(d, "until"),
+                                         .since = json_moment(d, "since"),
+                                         .until = json_moment(d, "until"),
                                          .power_mw = reading_or(take_reading(d, "power_watts", 1e-3), 0),
                                          .mdegc_per_month = reading_or(take_reading(d, "celsius_per_month", 1e-3), 0),
                                          .fan_permille_per_month = reading_or(take_reading(d, "fan_percent_per_month", 0.1), 0)};

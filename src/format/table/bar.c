@@ -99,23 +99,11 @@ static void write_tooltip(struct buf *out, const struct page *page, const struct
     }
 }
 
-/* Pango markup takes these for its own; names come from other people's programs. */
-static void escape_markup(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        switch (text.at[i]) {
-        case '&': buf_text(out, "&amp;"); break;
-        case '<': buf_text(out, "&lt;"); break;
-        case '>': buf_text(out, "&gt;"); break;
-        default: buf_char(out, text.at[i]);
-        }
-}
-
 static void waybar(struct buf *out, struct str line, struct str tooltip, enum bar_level level, struct reading load)
 {
     AUTO_BUF struct buf text = BUF(65536), tip = BUF(65536);
-    escape_markup(&text, line);
-    escape_markup(&tip, tooltip);
+    buf_markup(&text, line);
+    buf_markup(&tip, tooltip);
     buf_char(&text, '\0');
     buf_char(&tip, '\0');
     struct json_writer j = JSON_WRITER(out);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "format/prometheus/prometheus.h"
 #include "format/table/grid.h"
 
@@ -165,19 +166,6 @@ void table_notifiers(struct buf *out, const struct page *page, const struct noti
 
 /* ---- from the daemon ---- */
 
-static void take_text(const json_t *o, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    str_copy_clean(to, size, str_from(text ? text : ""));
-}
-
-static void take_time(const json_t *o, const char *key, struct wall *to)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    if (text)
-        wall_parse(str_from(text), to);
-}
-
 static void take_lines(const json_t *o, const char *key, char *to, size_t size)
 {
     AUTO_BUF struct buf all = BUF(64 * 1024);
@@ -198,12 +186,12 @@ size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t 
             break;
         struct notifier_stats *s = &list[count++];
         *s = (struct notifier_stats){.type = notifier_type_known(json_string_value(json_object_get(o, "type")))};
-        take_text(o, "name", s->name, sizeof s->name);
-        take_text(o, "target", s->target, sizeof s->target);
-        take_text(o, "last_error", s->last_error, sizeof s->last_error);
-        take_time(o, "last_sent_at", &s->last_sent_at);
-        take_time(o, "next_try_at", &s->next_try_at);
-        take_time(o, "held_until", &s->held_until);
+        json_copy_text(o, "name", s->name, sizeof s->name);
+        json_copy_text(o, "target", s->target, sizeof s->target);
+        json_copy_text(o, "last_error", s->last_error, sizeof s->last_error);
+        s->last_sent_at = json_moment(o, "last_sent_at");
+        s->next_try_at = json_moment(o, "next_try_at");
+        s->held_until = json_moment(o, "held_until");
         take_lines(o, "quiet", s->quiet, sizeof s->quiet);
         take_lines(o, "digest", s->digest, sizeof s->digest);
         s->held = (size_t)json_integer_value(json_object_get(o, "held"));

@@ -8,25 +8,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/moment.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
 
 enum { EPISODES_MOST = 64, EVIDENCE_SHOWN = 4, LINES_MOST = 12, TOGETHER_MS = 150000 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static struct wall time_of(const json_t *object, const char *key)
-{
-    struct wall at = {0};
-    wall_parse(str_from(text_of(object, key)), &at);
-    return at;
-}
 
 static struct reading number_of(const json_t *object, const char *key, double scale)
 {
@@ -37,7 +25,7 @@ static struct reading number_of(const json_t *object, const char *key, double sc
 /* "22:10 – 01:40 (3h30m)" */
 static void show_span(const json_t *object, const struct page *page, char *text, size_t size)
 {
-    struct wall since = time_of(object, "since"), until = time_of(object, "until");
+    struct wall since = json_moment(object, "since"), until = json_moment(object, "until");
     char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE];
     moment_format(since, page->now, from);
     moment_format(until, page->now, to);
@@ -73,8 +61,8 @@ static void evidence_of(struct buf *out, const struct page *page, const json_t *
 static void moment_title(struct buf *out, const struct page *page, const json_t *body)
 {
     char at[MOMENT_TEXT_SIZE], title[MOMENT_TEXT_SIZE + HOST_NAME_SIZE + 64];
-    const char *detail = text_of(body, "detail"), *host = text_of(body, "host");
-    moment_format(time_of(body, "at"), page->now, at);
+    const char *detail = json_text(body, "detail"), *host = json_text(body, "host");
+    moment_format(json_moment(body, "at"), page->now, at);
     snprintf(title, sizeof title, "%s%s%s%s%s", at, host[0] ? "  " : "", host, detail[0] ? "  from " : "", detail);
     page_wrap(out, page, INK_LOAD, title, 0, 0);
 }
@@ -93,7 +81,7 @@ static void moment_parts(struct buf *out, const struct page *page, const json_t 
         const json_t *gpu = json_array_get(gpus, i);
         s->gpus[i].index = (int)json_integer_value(json_object_get(gpu, "gpu_index"));
         s->gpus[i].simulated = json_is_true(json_object_get(body, "simulated"));
-        str_copy(s->gpus[i].id.name, sizeof s->gpus[i].id.name, str_from(text_of(gpu, "gpu_name")));
+        str_copy(s->gpus[i].id.name, sizeof s->gpus[i].id.name, str_from(json_text(gpu, "gpu_name")));
     }
     struct why *why = why_from_json(body, s);
     if (why)
@@ -115,7 +103,7 @@ static void moment_processes(struct buf *out, const struct page *page, const jso
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *p = json_array_get(list, i);
         char memory[NUMBER_SIZE], share[NUMBER_SIZE], line[320];
-        const char *name = text_of(p, "name"), *user = text_of(p, "user"), *container = text_of(p, "container");
+        const char *name = json_text(p, "name"), *user = json_text(p, "user"), *container = json_text(p, "container");
         show_bytes(memory, page, number_of(p, "memory_mb", 1048576));
         show_percent(share, page, number_of(p, "utilization_percent", 10));
         snprintf(line, sizeof line, "  GPU %lld  %9s  %6s  %s (pid %lld%s%s%s%s)",
@@ -134,11 +122,11 @@ static void moment(struct buf *out, const struct page *page, const json_t *body)
         moment_parts(out, page, body);
         moment_processes(out, page, body);
     } else {
-        page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+        page_wrap(out, page, INK_STRONG, json_text(body, "answer"), 0, 0);
     }
-    if (text_of(body, "note")[0])
+    if (json_text(body, "note")[0])
         buf_char(out, '\n');
-    faint_line(out, page, text_of(body, "note"));
+    faint_line(out, page, json_text(body, "note"));
 }
 
 /* ---- a span ---- */
@@ -159,7 +147,7 @@ static void episode(struct buf *out, const struct page *page, const json_t *e, s
         page_ink(out, page, INK_FAINT, str_from(title));
     }
     buf_text(out, "\n    ");
-    page_wrap(out, page, INK_PLAIN, text_of(e, "answer"), 4, 4);
+    page_wrap(out, page, INK_PLAIN, json_text(e, "answer"), 4, 4);
     if (page->verbose)
         evidence_of(out, page, e);
 }
@@ -179,7 +167,7 @@ struct span_entry {
 /* "busy: blender (erin) was computing" of "GPU 2 was busy: blender (erin) was computing. 97% and ..." */
 static struct str doing_of(const json_t *e)
 {
-    const char *text = text_of(e, "answer"), *was = strstr(text, " was ");
+    const char *text = json_text(e, "answer"), *was = strstr(text, " was ");
     const char *from = was ? was + 5 : text, *end = strstr(from, ". ");
     return (struct str){from, end ? (size_t)(end - from) : strlen(from)};
 }
@@ -199,13 +187,13 @@ static bool joins(const struct span_entry *to, const json_t *e)
         return false;
     if (gpu == its)
         return !to->several;
-    return to->times == 1 && json_integer_value(json_object_get(e, "times")) == 1 && nearly(to->since, time_of(e, "since")) &&
-           nearly(to->until, time_of(e, "until"));
+    return to->times == 1 && json_integer_value(json_object_get(e, "times")) == 1 && nearly(to->since, json_moment(e, "since")) &&
+           nearly(to->until, json_moment(e, "until"));
 }
 
 static void join(struct span_entry *to, const json_t *e)
 {
-    struct wall since = time_of(e, "since"), until = time_of(e, "until");
+    struct wall since = json_moment(e, "since"), until = json_moment(e, "until");
     int64_t gpu = json_integer_value(json_object_get(e, "gpu_index"));
     double seconds = json_number_value(json_object_get(e, "duration_seconds"));
     bool first = to->count++ == 0, again = !first && gpu == json_integer_value(json_object_get(to->first, "gpu_index"));
@@ -267,7 +255,7 @@ static void entry_line(struct buf *out, const struct page *page, const struct sp
         (size_t)(e->times > 1 ? snprintf(text + used, sizeof text - used, "(%lld times, %s in all)  ", (long long)e->times, lasted)
                               : snprintf(text + used, sizeof text - used, "(%s)  ", lasted));
     if (e->count == 1) {
-        const char *answer = text_of(e->first, "answer"), *own = strstr(answer, "GPU ");
+        const char *answer = json_text(e->first, "answer"), *own = strstr(answer, "GPU ");
         snprintf(text + used, sizeof text - used, "%s", own ? own : answer);
     } else {
         double weight = e->seconds > 0 ? e->seconds : 1;
@@ -309,7 +297,7 @@ static void span_summary(struct buf *out, const struct page *page, const json_t 
     char text[160], missing[NUMBER_SIZE];
     int64_t missing_ms = (int64_t)(json_number_value(json_object_get(body, "missing_seconds")) * 1000);
     if (count < 1) {
-        page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+        page_wrap(out, page, INK_STRONG, json_text(body, "answer"), 0, 0);
         return;
     }
     char things[48] = "One thing is";
@@ -332,7 +320,7 @@ static void span_gaps(struct buf *out, const struct page *page, const json_t *bo
     buf_char(out, '\n');
     for (size_t i = 0; i < json_array_size(gaps); i++) {
         buf_text(out, page->utf8 ? "    • " : "    - ");
-        page_wrap(out, page, INK_FAINT, text_of(json_array_get(gaps, i), "text"), 6, 6);
+        page_wrap(out, page, INK_FAINT, json_text(json_array_get(gaps, i), "text"), 6, 6);
     }
 }
 
@@ -360,9 +348,9 @@ static void span(struct buf *out, const struct page *page, const json_t *body)
         page_wrap(out, page, INK_FAINT, title, 2, 0);
     }
     span_gaps(out, page, body);
-    if (text_of(body, "note")[0])
+    if (json_text(body, "note")[0])
         buf_char(out, '\n');
-    faint_line(out, page, text_of(body, "note"));
+    faint_line(out, page, json_text(body, "note"));
 }
 
 int table_past(struct buf *out, const struct page *page, const json_t *body)

@@ -8,18 +8,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/moment.h"
 #include "base/words.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
 
 enum { ROWS_OF_ALL = 6, ROWS_OF_ONE = 200, LISTED = 6 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 static double number_of(const json_t *object, const char *key)
 {
@@ -73,7 +68,7 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
     grid_init(&g, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *name = text_of(row, "name"), *kind = text_of(row, "kind");
+        const char *name = json_text(row, "name"), *kind = json_text(row, "kind");
         bool none = strcmp(kind, "unattributed") == 0;
         /* The last row says what no process was given: without it the rows would not add up. */
         if (i >= most && !none)
@@ -114,14 +109,14 @@ static void cards(struct buf *out, const struct page *page, const json_t *body)
         char heat[NUMBER_SIZE];
         show_celsius(heat, page, row, "temperature_max_celsius");
         cell(&g, page, row, "gpu_index", "");
-        grid_add(&g, INK_PLAIN, text_of(row, "gpu_name"));
+        grid_add(&g, INK_PLAIN, json_text(row, "gpu_name"));
         cell(&g, page, row, "hours", "hours");
         cell(&g, page, row, "busy_hours", "hours");
         cell(&g, page, row, "utilization_percent", "percent");
         cell(&g, page, row, "energy_kwh", "kwh");
         cell(&g, page, row, "cost", "money");
         grid_add(&g, INK_PLAIN, has_number(row, "temperature_max_celsius") ? heat : page_dash(page));
-        grid_add(&g, INK_PLAIN, text_of(row, "energy_from")[0] ? text_of(row, "energy_from") : page_dash(page));
+        grid_add(&g, INK_PLAIN, json_text(row, "energy_from")[0] ? json_text(row, "energy_from") : page_dash(page));
     }
     buf_char(out, '\n');
     grid_write(out, page, &g);
@@ -136,7 +131,7 @@ static void bullet(struct buf *out, const struct page *page, const char *text)
 static void show_time(const json_t *object, const char *key, const struct page *page, char text[MOMENT_TEXT_SIZE])
 {
     struct wall at = {0};
-    wall_parse(str_from(text_of(object, key)), &at);
+    wall_parse(str_from(json_text(object, key)), &at);
     moment_format(at, page->now, text);
 }
 
@@ -146,7 +141,7 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
     for (size_t i = 0; i < json_array_size(rows) && i < LISTED; i++) {
         const json_t *row = json_array_get(rows, i);
         char line[512], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], held[WORDS_SIZE], lasted[WORDS_SIZE];
-        const char *user = text_of(row, "user"), *container = text_of(row, "container");
+        const char *user = json_text(row, "user"), *container = json_text(row, "container");
         if (i == 0)
             title(out, page, "Held without computing");
         show_time(row, "since", page, since);
@@ -159,7 +154,7 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
             snprintf(energy, sizeof energy, " and %s", words_energy(llround(number_of(row, "energy_kwh") * 3.6e9), drawn));
         snprintf(line, sizeof line, "%.1f GiB·h%s on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s",
                  number_of(row, "gib_hours"), energy, number_of(row, "gpu_index"),
-                 text_of(row, "name")[0] ? text_of(row, "name") : "?", number_of(row, "pid"), user[0] ? ", " : "", user,
+                 json_text(row, "name")[0] ? json_text(row, "name") : "?", number_of(row, "pid"), user[0] ? ", " : "", user,
                  container[0] ? ", container " : "", container, held, lasted, since, page_dash(page), until);
         bullet(out, page, line);
     }
@@ -172,7 +167,7 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
         const json_t *row = json_array_get(rows, i);
         char line[400], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE], part[NUMBER_SIZE], slowed[64] = "",
                                                                                                                   heading[64];
-        const char *process = text_of(row, "process"), *user = text_of(row, "user");
+        const char *process = json_text(row, "process"), *user = json_text(row, "user");
         if (i == 0) {
             show_celsius(part, page, body, "hot_celsius");
             snprintf(heading, sizeof heading, "Longest at %s or more", part);
@@ -218,7 +213,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
     const json_t *gaps = json_object_get(body, "gaps");
     char line[320], from[MOMENT_TEXT_SIZE];
     energy_origin(out, page, body);
-    if (text_of(body, "processes_from")[0]) {
+    if (json_text(body, "processes_from")[0]) {
         show_time(body, "processes_from", page, from);
         snprintf(line, sizeof line, "What processes used before %s is no longer kept; the GPUs' energy is.", from);
         page_wrap(out, page, INK_FAINT, line, 0, 0);
@@ -227,7 +222,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
         char missing[WORDS_SIZE];
         snprintf(line, sizeof line, "%s are not known: %s%s",
                  words_duration(llround(number_of(body, "missing_seconds")) * 1000, missing),
-                 text_of(json_array_get(gaps, 0), "text"), json_array_size(gaps) > 1 ? " And others." : "");
+                 json_text(json_array_get(gaps, 0), "text"), json_array_size(gaps) > 1 ? " And others." : "");
         page_wrap(out, page, INK_FAINT, line, 0, 0);
     }
 }
@@ -236,7 +231,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
 static bool has_names(const json_t *rows)
 {
     for (size_t i = 0; i < json_array_size(rows); i++)
-        if (text_of(json_array_get(rows, i), "name")[0])
+        if (json_text(json_array_get(rows, i), "name")[0])
             return true;
     return false;
 }
@@ -258,9 +253,9 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
     }
     show_time(body, "since", page, since);
     show_time(body, "until", page, until);
-    snprintf(line, sizeof line, "%s %s %s  %s", since, page_dash(page), until, text_of(body, "host"));
+    snprintf(line, sizeof line, "%s %s %s  %s", since, page_dash(page), until, json_text(body, "host"));
     page_wrap(out, page, INK_LOAD, line, 0, 0);
-    page_wrap(out, page, INK_STRONG, text_of(body, "answer"), 0, 0);
+    page_wrap(out, page, INK_STRONG, json_text(body, "answer"), 0, 0);
     if (json_array_size(json_object_get(body, "gpus")) == 0)
         return 0;
     cards(out, page, body);

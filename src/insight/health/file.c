@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 
 enum { FILE_VERSION = 1 };
@@ -89,12 +90,6 @@ static int64_t number(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-static void take_text(const json_t *o, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    str_copy_clean(to, size, str_from(text ? text : ""));
-}
-
 static struct reading take_reading(const json_t *o, const char *key)
 {
     const json_t *value = json_object_get(o, key);
@@ -126,7 +121,7 @@ static bool take_fault(const json_t *o, struct health_fault *f)
                                .returned = json_is_true(json_object_get(o, "returned")),
                                .active = json_is_true(json_object_get(o, "active")),
                                .advice = (enum health_advice)advice};
-    take_text(o, "reason", f->reason, sizeof f->reason);
+    json_copy_text(o, "reason", f->reason, sizeof f->reason);
     return take_state(o, &f->state);
 }
 
@@ -141,11 +136,11 @@ static bool take_card(const json_t *o, struct health_card *c)
                               .ecc_uncorrected = take_reading(o, "ecc_uncorrected"),
                               .nvlinks_most = number(o, "nvlinks_most"),
                               .state_since = {number(o, "state_since_ms")}};
-    take_text(o, "uuid", c->id.uuid, sizeof c->id.uuid);
-    take_text(o, "pci_address", c->id.pci_address, sizeof c->id.pci_address);
-    take_text(o, "name", c->id.name, sizeof c->id.name);
-    take_text(o, "vendor", c->id.vendor, sizeof c->id.vendor);
-    take_text(o, "source", c->source, sizeof c->source);
+    json_copy_text(o, "uuid", c->id.uuid, sizeof c->id.uuid);
+    json_copy_text(o, "pci_address", c->id.pci_address, sizeof c->id.pci_address);
+    json_copy_text(o, "name", c->id.name, sizeof c->id.name);
+    json_copy_text(o, "vendor", c->id.vendor, sizeof c->id.vendor);
+    json_copy_text(o, "source", c->source, sizeof c->source);
     size_t i;
     json_t *fault;
     json_array_foreach(json_object_get(o, "faults"), i, fault)

@@ -10,22 +10,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "base/moment.h"
 #include "store/query.h"
 
 enum { MIB_BYTES = 1 << 20, SEEN_WITHIN_MS = 10000 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static int64_t time_of(const json_t *object, const char *key)
-{
-    struct wall at;
-    return wall_parse(str_from(text_of(object, key)), &at) ? at.ms : 0;
-}
 
 static float number_at(const json_t *array, size_t i, double scale)
 {
@@ -55,7 +44,7 @@ static int trail_named(const char *name, double *scale)
 
 static bool is_gpu(const json_t *series, const struct gpu *gpu)
 {
-    const char *uuid = text_of(series, "gpu_uuid");
+    const char *uuid = json_text(series, "gpu_uuid");
     if (uuid[0] && gpu->id.uuid[0])
         return strcmp(uuid, gpu->id.uuid) == 0;
     return json_integer_value(json_object_get(series, "gpu_index")) == gpu->index;
@@ -76,7 +65,7 @@ static struct news_series read_series(const json_t *series)
     for (size_t m = 0; m < json_array_size(metrics); m++) {
         const json_t *metric = json_array_get(metrics, m), *mean = json_object_get(metric, "mean");
         double scale;
-        int of = trail_named(text_of(metric, "name"), &scale);
+        int of = trail_named(json_text(metric, "name"), &scale);
         for (size_t i = 0; of >= 0 && i < count; i++)
             points[i].value[of] = number_at(mean, i, scale);
     }
@@ -93,7 +82,7 @@ int answer_series(const json_t *history, const struct snapshot *s, struct news *
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *series = json_array_get(all, i);
         for (size_t g = 0; g < s->gpu_count; g++)
-            if (!n->series[g].points && strcmp(text_of(series, "of"), "gpu") == 0 && is_gpu(series, &s->gpus[g]))
+            if (!n->series[g].points && strcmp(json_text(series, "of"), "gpu") == 0 && is_gpu(series, &s->gpus[g]))
                 n->series[g] = read_series(series);
     }
     return 0;
@@ -105,10 +94,10 @@ void answer_marks(const json_t *events, struct news *n)
     for (size_t i = 0; i < json_array_size(list) && n->mark_count < TOP_MARKS; i++) {
         const json_t *event = json_array_get(list, i), *index = json_object_get(event, "gpu_index");
         struct top_mark *mark = &n->marks[n->mark_count++];
-        *mark = (struct top_mark){.at_ms = time_of(event, "at"),
+        *mark = (struct top_mark){.at_ms = json_moment(event, "at").ms,
                                   .gpu_index = json_is_integer(index) ? (int)json_integer_value(index) : -1};
-        mark->bad = strcmp(text_of(event, "severity"), "info") != 0;
-        str_copy(mark->text, sizeof mark->text, str_from(text_of(event, "text")));
+        mark->bad = strcmp(json_text(event, "severity"), "info") != 0;
+        str_copy(mark->text, sizeof mark->text, str_from(json_text(event, "text")));
     }
 }
 
@@ -160,25 +149,25 @@ static void remember(struct gpu *gpu, const struct trail_point *point)
 /* The daemon answers by minutes; who came later or had ended was not there. */
 static bool was_there(const json_t *life, struct wall at)
 {
-    int64_t first = time_of(life, "first_seen"), last = time_of(life, "last_seen");
+    int64_t first = json_moment(life, "first_seen").ms, last = json_moment(life, "last_seen").ms;
     return (!first || first <= at.ms) && (!last || last >= at.ms - SEEN_WITHIN_MS);
 }
 
 static void add_process(struct gpu *gpu, const json_t *life)
 {
     struct process *p = gpu_add_process(gpu, (int32_t)json_integer_value(json_object_get(life, "pid")));
-    const char *type = text_of(life, "type");
+    const char *type = json_text(life, "type");
     if (!p)
         return;
     p->instance = -1;
     p->visible = true;
     p->type = strcmp(type, "graphics") == 0 ? PROCESS_GRAPHICS : strcmp(type, "both") == 0 ? PROCESS_BOTH : PROCESS_COMPUTE;
-    p->started_at.ms = time_of(life, "started_at");
-    str_copy_clean(p->name, sizeof p->name, str_from(text_of(life, "name")));
-    str_copy_clean(p->user, sizeof p->user, str_from(text_of(life, "user")));
-    str_copy_clean(p->command, sizeof p->command, str_from(text_of(life, "command")));
-    str_copy_clean(p->container, sizeof p->container, str_from(text_of(life, "container")));
-    str_copy_clean(p->model, sizeof p->model, str_from(text_of(life, "model")));
+    p->started_at = json_moment(life, "started_at");
+    json_copy_text(life, "name", p->name, sizeof p->name);
+    json_copy_text(life, "user", p->user, sizeof p->user);
+    json_copy_text(life, "command", p->command, sizeof p->command);
+    json_copy_text(life, "container", p->container, sizeof p->container);
+    json_copy_text(life, "model", p->model, sizeof p->model);
     p->mem_bytes = reading_of(life, "memory_mean_mb", MIB_BYTES);
     p->util_permille = reading_of(life, "utilization_mean_percent", 10);
 }
@@ -223,12 +212,12 @@ void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct 
     const json_t *list = json_object_get(lives, "processes");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *life = json_array_get(list, i), *index = json_object_get(life, "gpu_index");
-        int64_t began = time_of(life, "started_at");
+        int64_t began = json_moment(life, "started_at").ms;
         if (!json_is_integer(index) || json_integer_value(index) != gpu_index ||
             (began && started_ms && llabs(began - started_ms) > SAME_START_MS))
             continue;
-        d->since_ms = time_of(life, "first_seen");
-        d->until_ms = time_of(life, "last_seen");
+        d->since_ms = json_moment(life, "first_seen").ms;
+        d->until_ms = json_moment(life, "last_seen").ms;
         d->energy_mj = reading_or(reading_of(life, "energy_joules", 1000), -1);
         d->peak_bytes = reading_or(reading_of(life, "memory_peak_mb", MIB_BYTES), 0);
     }
@@ -241,7 +230,7 @@ int64_t answer_idle_since(const json_t *history, int64_t started_ms)
     int64_t since = 0;
     for (size_t m = 0; m < json_array_size(metrics); m++) {
         const json_t *metric = json_array_get(metrics, m), *most = json_object_get(metric, "max");
-        if (strcmp(text_of(metric, "name"), "utilization_percent") != 0)
+        if (strcmp(json_text(metric, "name"), "utilization_percent") != 0)
             continue;
         for (size_t i = json_array_size(times); i-- > 0;) { /* from now on back, to the last time that it did something */
             int64_t at = (int64_t)(json_number_value(json_array_get(times, i)) * MS_PER_S);
@@ -282,9 +271,9 @@ void answer_lifeline(const json_t *history, size_t slots, struct top_details *d)
     take_course(NULL, NULL, d, 0, d->util);
     for (size_t m = 0; m < json_array_size(metrics); m++) {
         const json_t *metric = json_array_get(metrics, m), *mean = json_object_get(metric, "mean");
-        if (strcmp(text_of(metric, "name"), "memory_mb") == 0)
+        if (strcmp(json_text(metric, "name"), "memory_mb") == 0)
             take_course(times, mean, d, (double)d->peak_bytes / MIB_BYTES, d->vram);
-        else if (strcmp(text_of(metric, "name"), "utilization_percent") == 0)
+        else if (strcmp(json_text(metric, "name"), "utilization_percent") == 0)
             take_course(times, mean, d, 100, d->util);
     }
 }
@@ -300,12 +289,12 @@ void answer_badges(const json_t *health, const json_t *forecast, const struct sn
             const json_t *gpu = json_array_get(judged, i);
             if (!is_gpu(gpu, &s->gpus[g]))
                 continue;
-            str_copy_clean(badges[g].health, sizeof badges[g].health, str_from(text_of(gpu, "state")));
-            str_copy_clean(badges[g].reason, sizeof badges[g].reason, str_from(text_of(gpu, "reason")));
+            json_copy_text(gpu, "state", badges[g].health, sizeof badges[g].health);
+            json_copy_text(gpu, "reason", badges[g].reason, sizeof badges[g].reason);
         }
         for (size_t i = 0; i < json_array_size(foreseen); i++) {
             const json_t *gpu = json_array_get(foreseen, i), *memory = json_object_get(gpu, "memory");
-            if (is_gpu(gpu, &s->gpus[g]) && strcmp(text_of(memory, "verdict"), "expected") == 0)
+            if (is_gpu(gpu, &s->gpus[g]) && strcmp(json_text(memory, "verdict"), "expected") == 0)
                 badges[g].full_ms = (int64_t)(json_number_value(json_object_get(memory, "seconds")) * MS_PER_S);
         }
     }
@@ -319,14 +308,14 @@ void answer_alerts(const json_t *alerts, struct buf *out)
     size_t shown = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *alert = json_array_get(list, i);
-        const char *state = text_of(alert, "state");
+        const char *state = json_text(alert, "state");
         char at[MOMENT_TEXT_SIZE] = "";
-        struct wall now = {time_of(alerts, "timestamp")}, started = {time_of(alert, "started_at")};
+        struct wall now = json_moment(alerts, "timestamp"), started = json_moment(alert, "started_at");
         if (strcmp(state, "firing") != 0 && strcmp(state, "pending") != 0)
             continue;
         if (started.ms)
             moment_format(started, now, at);
-        buf_printf(out, "%-8s %-9s %-14s %s%s\n", state, text_of(alert, "severity"), at, text_of(alert, "summary"),
+        buf_printf(out, "%-8s %-9s %-14s %s%s\n", state, json_text(alert, "severity"), at, json_text(alert, "summary"),
                    json_is_true(json_object_get(alert, "silenced")) ? " (silenced)" : "");
         shown++;
     }
@@ -336,13 +325,13 @@ void answer_alerts(const json_t *alerts, struct buf *out)
     for (size_t i = 0; i < json_array_size(silences); i++) {
         const json_t *silence = json_array_get(silences, i);
         char until[MOMENT_TEXT_SIZE] = "";
-        struct wall now = {time_of(alerts, "timestamp")}, end = {time_of(silence, "until")};
+        struct wall now = json_moment(alerts, "timestamp"), end = json_moment(silence, "until");
         if (end.ms && end.ms < now.ms)
             continue;
         if (end.ms)
             moment_format(end, now, until);
-        buf_printf(out, "%s    silenced until %s%s%s\n", i ? "" : "\n", until, text_of(silence, "comment")[0] ? ": " : "",
-                   text_of(silence, "comment"));
+        buf_printf(out, "%s    silenced until %s%s%s\n", i ? "" : "\n", until, json_text(silence, "comment")[0] ? ": " : "",
+                   json_text(silence, "comment"));
     }
 }
 
@@ -363,16 +352,16 @@ void answer_guard(const json_t *guard, struct news *n)
     for (size_t i = 0; n->workers && i < count; i++) {
         const json_t *worker = json_array_get(list, i);
         struct top_worker *w = &n->workers[n->worker_count++];
-        str_copy_clean(w->name, sizeof w->name, str_from(text_of(worker, "name")));
-        str_copy_clean(w->state, sizeof w->state, str_from(text_of(worker, "state")));
-        str_copy_clean(w->method, sizeof w->method, str_from(text_of(worker, "method")));
-        str_copy_clean(w->reason, sizeof w->reason, str_from(text_of(worker, "reason")));
-        str_copy_clean(w->problem, sizeof w->problem, str_from(text_of(worker, "problem")));
+        json_copy_text(worker, "name", w->name, sizeof w->name);
+        json_copy_text(worker, "state", w->state, sizeof w->state);
+        json_copy_text(worker, "method", w->method, sizeof w->method);
+        json_copy_text(worker, "reason", w->reason, sizeof w->reason);
+        json_copy_text(worker, "problem", w->problem, sizeof w->problem);
         read_gpus(json_object_get(worker, "gpus"), w->gpus, sizeof w->gpus);
         w->bytes = reading_or(reading_of(worker, "memory_mb", MIB_BYTES), 0);
         w->held = json_is_true(json_object_get(worker, "held"));
         w->evictions = json_integer_value(json_object_get(worker, "evictions_total"));
-        w->since_ms = time_of(worker, "since");
-        w->resumes_ms = time_of(worker, "resumes_at");
+        w->since_ms = json_moment(worker, "since").ms;
+        w->resumes_ms = json_moment(worker, "resumes_at").ms;
     }
 }

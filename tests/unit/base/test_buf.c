@@ -27,11 +27,20 @@ static void an_empty_buffer_gives_an_empty_text(void **state)
     free(text);
 }
 
+static void markup_is_kept_from_whoever_reads_it(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf b = BUF(100);
+    buf_markup(&b, STR("a<b> & \"c\""));
+    assert_string_equal(b.at, "a&lt;b&gt; &amp; \"c\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(grows_up_to_its_maximum_and_then_fails_for_good),
         TEST(an_empty_buffer_gives_an_empty_text),
+        TEST(markup_is_kept_from_whoever_reads_it),
     };
     return RUN_TESTS(tests);
 }
