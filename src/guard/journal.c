@@ -4,7 +4,6 @@
 #include "guard/journal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
