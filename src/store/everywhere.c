@@ -64,15 +64,16 @@ static void read_who(struct db_statement *q, int first, struct process *who)
 static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
 {
     int64_t minute = now_ms / MINUTE_MS;
-    buf_printf(sql,
-               "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
-               "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, x.throttle, m.most "
-               "FROM gpus g JOIN hosts h ON h.id = g.host_id "
-               "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
-               "temp_mdegc AS temp, power_mw AS power, %s AS throttle FROM samples WHERE gpu_id = g.id AND recorded_at > "
-               "to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON true ",
-               FACT_STATE, column_or_null(s, "mem_free_bytes"), column_or_null(s, "throttle_bits"),
-               (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+    buf_printf(
+        sql,
+        "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
+        "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, x.throttle, m.most "
+        "FROM gpus g JOIN hosts h ON h.id = g.host_id "
+        "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
+        "temp_mdegc AS temp, power_mw AS power, %s AS throttle FROM samples WHERE gpu_id = g.id AND recorded_at > "
+        "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON true ",
+        FACT_STATE, column_or_null(s, "mem_free_bytes"), column_or_null(s, "throttle_bits"),
+        (long long)(now_ms - EVERYWHERE_ALIVE_MS), (long long)(now_ms + EVERYWHERE_ALIVE_MS));
     buf_printf(sql,
                "LEFT JOIN LATERAL (SELECT MAX(COALESCE(util_permille_max, util_permille_sum / COALESCE(util_permille_count, "
                "samples))) AS most FROM minutes b WHERE id >= g.id * 4294967296 + %lld AND id <= g.id * 4294967296 + %lld",
