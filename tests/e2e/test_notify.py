@@ -5,21 +5,8 @@ import stat
 
 import pytest
 import targets
+from targets import target  # noqa: F401
 from waiting import eventually
-
-
-@pytest.fixture
-def target():
-    """Makes stand-ins; all of them end with the test."""
-    made = []
-
-    def make(kind=targets.Target):
-        made.append(kind())
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
 
 
 @pytest.fixture

@@ -4,23 +4,10 @@ import os
 import stat
 import tomllib
 
-import pytest
 import targets
 from isolation import WHIRR, environment
+from targets import target  # noqa: F401
 from terminal import Terminal
-
-
-@pytest.fixture
-def service():
-    made = []
-
-    def make(kind=targets.Target):
-        made.append(kind())
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
 
 
 def add(whirr, path, *args, **more):
@@ -31,9 +18,9 @@ def read(path):
     return tomllib.loads(path.read_text())
 
 
-def test_a_notifier_is_tested_written_and_removed(whirr, service, tmp_path):
+def test_a_notifier_is_tested_written_and_removed(whirr, target, tmp_path):
     path = tmp_path / "new" / "whirr.toml"
-    ntfy = service(targets.ntfy)
+    ntfy = target(targets.ntfy)
     done = add(whirr, path, "phone", "ntfy", "--url", ntfy.url("/s3cret-topic"), "--quiet", "22:00-07:00", "--quiet", "sat,sun 00:00-24:00 info", "--digest", "08:00")
     assert done.code == 0 and "delivered" in done.out and "s3cret" not in done.out + done.err and str(path) in done.err, done.err
     assert len(ntfy.requests) == 1
@@ -50,7 +37,7 @@ def test_a_notifier_is_tested_written_and_removed(whirr, service, tmp_path):
     assert sorted(os.listdir(path.parent)) == ["whirr.toml"]
 
 
-def test_what_a_person_wrote_stays_as_it_was(whirr, service, tmp_path):
+def test_what_a_person_wrote_stays_as_it_was(whirr, target, tmp_path):
     path = tmp_path / "whirr.toml"
     before = '''# my GPUs
 [server]
@@ -79,7 +66,7 @@ when = "temperature_celsius > 75"
 notify = ["ops"]
 '''
     path.write_text(before)
-    hook = service()
+    hook = target()
     done = add(whirr, path, "phone", "webhook", "--url", hook.url("/x"))
     assert done.code == 0, done.err
     after = path.read_text()
@@ -91,9 +78,9 @@ notify = ["ops"]
     assert used.code == 1 and "the alert 'hot' notifies it" in used.err and read(path) == tomllib.loads(before)
 
 
-def test_a_message_that_does_not_arrive_adds_nothing(whirr, service, tmp_path):
+def test_a_message_that_does_not_arrive_adds_nothing(whirr, target, tmp_path):
     path = tmp_path / "whirr.toml"
-    gotify = service(targets.gotify)
+    gotify = target(targets.gotify)
     (tmp_path / "token").write_text("wr0ngwr0ng\n")
     done = add(whirr, path, "g", "gotify", "--url", gotify.url(), "--secret-file", str(tmp_path / "token"))
     assert done.code == 1 and "401" in done.err and "Nothing was added" in done.err and "wr0ng" not in done.out + done.err and not path.exists()
@@ -114,8 +101,8 @@ def test_wrong_usage_and_missing_values_are_named(whirr, tmp_path):
     assert hours.code == 1 and "quiet hours" in hours.err and not path.exists()
 
 
-def test_on_a_terminal_it_asks_and_does_not_show_secrets(service, tmp_path):
-    path, telegram = tmp_path / "whirr.toml", service(targets.telegram)
+def test_on_a_terminal_it_asks_and_does_not_show_secrets(target, tmp_path):
+    path, telegram = tmp_path / "whirr.toml", target(targets.telegram)
     t = Terminal([WHIRR, "--config", path, "notify", "add", "me", "telegram", "--url", telegram.url()], environment(tmp_path))
     t.answer("ID of the chat: ", "-1001234567890")
     t.answer("(not shown): ", targets.TELEGRAM_TOKEN)
@@ -125,8 +112,8 @@ def test_on_a_terminal_it_asks_and_does_not_show_secrets(service, tmp_path):
     assert len(telegram.requests) == 1
 
 
-def test_a_person_may_add_what_cannot_be_reached_now(service, tmp_path):
-    path, dead = tmp_path / "whirr.toml", service()
+def test_a_person_may_add_what_cannot_be_reached_now(target, tmp_path):
+    path, dead = tmp_path / "whirr.toml", target()
     dead.close()
     dead.close = lambda: None
     t = Terminal([WHIRR, "--config", path, "notify", "add", "ops", "webhook", "--url", dead.url("/x")], environment(tmp_path))
@@ -134,8 +121,8 @@ def test_a_person_may_add_what_cannot_be_reached_now(service, tmp_path):
     assert t.end() == 0 and read(path)["notify"]["ops"]["type"] == "webhook", t.text
 
 
-def test_without_config_it_goes_to_the_file_of_this_user(whirr, service, tmp_path):
-    hook = service()
+def test_without_config_it_goes_to_the_file_of_this_user(whirr, target, tmp_path):
+    hook = target()
     done = whirr("notify", "add", "ops", "webhook", "--url", hook.url("/x"), folder=tmp_path)
     system, own = tmp_path / "system/etc/whirr/whirr.toml", tmp_path / "config/whirr/whirr.toml"
     assert done.code == 0, done.err

@@ -6,22 +6,9 @@
 
 #include "base/cleanup.h"
 #include "insight/fit/model_size.h"
+#include "memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct memory {
-    const uint8_t *at;
-    size_t len;
-};
-
-static ssize_t read_memory(void *user, uint64_t at, void *to, size_t size)
-{
-    const struct memory *m = user;
-    size_t n = at < m->len ? MIN_OF(size, m->len - (size_t)at) : 0;
-    if (n)
-        memcpy(to, m->at + at, n);
-    return (ssize_t)n;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -10,21 +10,13 @@
 
 static size_t check_block(const struct scenario_machine *m, const struct scenario_block *block, const struct why *why)
 {
-    const struct why_part *part = why->gpu_count ? &why->gpus[0] : &why->machine;
     size_t failures = 0;
-    for (size_t i = 0; i < block->count; i++) {
-        struct str value = block->lines[i], key;
-        str_word(&value, &key);
-        value = str_trim(value);
-        if (str_is(key, "gpu") || str_is(key, "machine")) {
-            part = expectation_part(why, key, value);
-            continue;
-        }
-        if (expectation_holds(m, why, part, key, value))
+    for (struct expectation e = expectation_first(block, why); expectation_next(&e);) {
+        if (expectation_holds(m, why, e.part, e.key, e.value))
             continue;
         if (!failures++)
             print_error("  without [" STR_FMT "]:\n", STR_ARG(block->without));
-        print_error("    FAILS: " STR_FMT "\n", STR_ARG(block->lines[i]));
+        print_error("    FAILS: " STR_FMT "\n", STR_ARG(e.line));
     }
     return failures;
 }

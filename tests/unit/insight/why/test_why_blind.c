@@ -101,24 +101,15 @@ static bool some_holds(const struct scenario_machine *m, const struct why *why, 
 static void check(const struct scenario *s, const struct scenario_machine *m, const struct why *why, bool missed[ASPECT_COUNT],
                   bool told[ASPECT_COUNT])
 {
-    const struct scenario_block *block = &s->blocks[0];
-    const struct why_part *part = why->gpu_count ? &why->gpus[0] : &why->machine;
-    for (size_t i = 0; i < block->count; i++) {
-        struct str value = block->lines[i], key;
-        str_word(&value, &key);
-        value = str_trim(value);
-        if (str_is(key, "gpu") || str_is(key, "machine")) {
-            part = expectation_part(why, key, value);
-            continue;
-        }
-        enum aspect aspect = aspect_of(key);
+    for (struct expectation e = expectation_first(&s->blocks[0], why); expectation_next(&e);) {
+        enum aspect aspect = aspect_of(e.key);
         if (aspect == ASPECT_COUNT)
-            fail_msg("not understood: " STR_FMT, STR_ARG(block->lines[i]));
+            fail_msg("not understood: " STR_FMT, STR_ARG(e.line));
         told[aspect] = true;
-        if (some_holds(m, why, part, key, value))
+        if (some_holds(m, why, e.part, e.key, e.value))
             continue;
         missed[aspect] = true;
-        print_message("    misses [gpu %d]: " STR_FMT "\n", part ? part->gpu_index : -1, STR_ARG(block->lines[i]));
+        print_message("    misses [gpu %d]: " STR_FMT "\n", e.part ? e.part->gpu_index : -1, STR_ARG(e.line));
     }
 }
 

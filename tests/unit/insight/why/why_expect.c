@@ -66,7 +66,7 @@ static bool some_line(const char (*lines)[WHY_LINE_SIZE], size_t count, struct s
     return false;
 }
 
-const struct why_part *expectation_part(const struct why *why, struct str key, struct str value)
+static const struct why_part *part_named(const struct why *why, struct str key, struct str value)
 {
     int64_t index;
     if (str_is(key, "machine"))
@@ -75,6 +75,24 @@ const struct why_part *expectation_part(const struct why *why, struct str key, s
         if (why->gpus[i].gpu_index == index)
             return &why->gpus[i];
     return NULL;
+}
+
+struct expectation expectation_first(const struct scenario_block *block, const struct why *why)
+{
+    return (struct expectation){.block = block, .why = why, .part = why->gpu_count ? &why->gpus[0] : &why->machine};
+}
+
+bool expectation_next(struct expectation *e)
+{
+    while (e->next < e->block->count) {
+        e->line = e->value = e->block->lines[e->next++];
+        str_word(&e->value, &e->key);
+        e->value = str_trim(e->value);
+        if (!str_is(e->key, "gpu") && !str_is(e->key, "machine"))
+            return true;
+        e->part = part_named(e->why, e->key, e->value);
+    }
+    return false;
 }
 
 /* "58 loading" */
