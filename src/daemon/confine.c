@@ -28,6 +28,12 @@
 
 /* ---- Landlock ---- */
 
+/* The same numbers on every kind of machine; glibc has the names since 2.34. */
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13) /* Linux 5.19 */
 #endif

@@ -67,6 +67,13 @@ void curl_set_cancel(CURL *c, const _Atomic bool *cancel)
     curl.easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* no wait for a name server that does not answer */
 }
 
+void curl_set_protocols(CURL *c, const char *names, long bits)
+{
+    enum { OLD_OPTION = 181 }; /* CURLOPT_PROTOCOLS, which newer headers warn of */
+    if (curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, names) != CURLE_OK)
+        curl.easy_setopt(c, (CURLoption)OLD_OPTION, bits);
+}
+
 int curl_errno(CURLcode code)
 {
     switch (code) {

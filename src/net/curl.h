@@ -32,4 +32,6 @@ int curl_load(const struct env *env, struct error *err);
 int curl_open(const struct env *env, CURL **ret, struct error *err);
 /* The transfer is given up within about a second after it became true; NULL: never. */
 void curl_set_cancel(CURL *c, const _Atomic bool *cancel);
+/* Nothing but these, by name and, for libcurl before 7.85, as CURLPROTO_* bits. */
+void curl_set_protocols(CURL *c, const char *names, long bits);
 int curl_errno(CURLcode code);

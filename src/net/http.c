@@ -66,7 +66,7 @@ static void set_time_limits(CURL *c, const struct http_request *r)
 static void set_options(CURL *c, const struct http_request *r, struct curl_slist *headers, struct transfer *transfer, char *said)
 {
     curl.easy_setopt(c, CURLOPT_URL, r->url);
-    curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_set_protocols(c, "http,https", CURLPROTO_HTTP | CURLPROTO_HTTPS);
     curl.easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
     curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     set_time_limits(c, r);

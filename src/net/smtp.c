@@ -30,7 +30,7 @@ static size_t keep_answer(char *bytes, size_t size, size_t count, void *to)
 static void set_options(CURL *c, const struct smtp_mail *m, struct curl_slist *to, struct str *left, char *answer, char *said)
 {
     curl.easy_setopt(c, CURLOPT_URL, m->url);
-    curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    curl_set_protocols(c, "smtp,smtps", CURLPROTO_SMTP | CURLPROTO_SMTPS);
     curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)MIN_OF(m->timeout_ms, (int64_t)5000));
     curl.easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)m->timeout_ms);
