@@ -233,6 +233,11 @@ test("charts: processes, throttling, events, another GPU, another time, PNG and 
   await chart("power_watts").locator(".u-legend").getByText("GPU 1").waitFor();
   await compare.selectOption({ label: "1h earlier" });
   await chart("power_watts").locator(".u-legend").getByText("1h earlier").waitFor();
+  await compare.selectOption({ label: "another time" });
+  const [day, time] = await page.evaluate((ago) => { const t = new Date(Date.now() - ago - new Date().getTimezoneOffset() * 60e3).toISOString(); return [t.slice(0, 10), t.slice(11, 16)]; }, 100 * 60e3);
+  await page.locator("#charts input[type=datetime-local]").fill(`${day}T${time}`);
+  await page.locator("#charts input[type=datetime-local]").blur();
+  await chart("power_watts").locator(".u-legend").getByText(new RegExp(`^from (${day} )?${time}`)).waitFor();
 
   const [png] = await Promise.all([page.waitForEvent("download"), chart("power_watts").getByRole("button", { name: "Power as PNG" }).click()]);
   assert.equal(png.suggestedFilename(), "whirr-power_watts.png");

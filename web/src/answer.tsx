@@ -2,7 +2,7 @@
 // The first thing on the page: why, in a sentence, with what it rests on and what to do.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { clock, duration, energy } from "./format";
+import { clock, duration, energy, tied } from "./format";
 import { advice, answerLevel, type Level, likelihood, userName } from "./model";
 import { Command, Mark, Scroll } from "./parts";
 import { go, goNow, type State } from "./store";
@@ -13,8 +13,10 @@ function spoken(why: Why, level: Level): string {
   return `${level === "bad" ? "Act now: " : level === "warn" ? "Look soon: " : ""}${index == null ? "no GPU" : `GPU ${index}`}${process ? `, ${process}` : ""}`;
 }
 
+const sure = (confidence: number) => { const words = likelihood(confidence); return words[0]!.toUpperCase() + words.slice(1); };
+
 function Evidence({ list }: { list: string[] }) {
-  return <ul class="evidence" aria-label="Evidence">{list.map((e) => <li key={e}>{e}</li>)}</ul>;
+  return <ul class="evidence" aria-label="Evidence">{list.map((e) => <li key={e}>{tied(e)}</li>)}</ul>;
 }
 
 /** What the sentence rests on and what to do about it; the other causes behind a click. */
@@ -28,17 +30,17 @@ function Because({ why, now }: { why: Why; now: boolean }) {
     <div class="because">
       {first && <div class="cause">
         {/* What the sentence says word for word is not said again. */}
-        <p>{why.answer.startsWith(first.text) ? "Cause:" : first.text} <span class="likely">{likelihood(first.confidence)}</span></p>
+        <p>{!why.answer.startsWith(first.text) ? <>{tied(first.text)} <span class="likely">{likelihood(first.confidence)}</span></> : <span class="likely">{sure(first.confidence)}, because:</span>}</p>
         <Evidence list={first.evidence} />
         {rest.length > 0 && <details><summary>{rest.length} more cause{rest.length === 1 ? "" : "s"}</summary>
-          {rest.map((c) => <div class="cause" key={c.code}><p>{c.text} <span class="likely">{likelihood(c.confidence)}</span></p><Evidence list={c.evidence} /></div>)}
+          {rest.map((c) => <div class="cause" key={c.code}><p>{tied(c.text)} <span class="likely">{likelihood(c.confidence)}</span></p><Evidence list={c.evidence} /></div>)}
         </details>}
       </div>}
       {now && (
         <div class="do">
           <h3>What you can do</h3>
           <ul>
-            {tips.map((t) => <li key={t.text}>{t.text} {t.command && <Command text={t.command} />}</li>)}
+            {tips.map((t) => <li key={t.text}>{tied(t.text)} {t.command && <Command text={t.command} />}</li>)}
             {!tips.some((t) => t.command) && <li>See all the evidence: <Command text={command} /></li>}
           </ul>
         </div>
@@ -52,7 +54,7 @@ function Span({ s }: { s: State }) {
   const moment = (text: string) => Date.parse(text);
   return (
     <>
-      <p class="sentence">{why.answer}</p>
+      <p class="sentence">{tied(why.answer)}</p>
       {why.note && <p class="dim">{why.note}</p>}
       {report && <p>{report.answer}{report.totals.cost != null && ` It cost ${report.totals.cost.toFixed(2)} ${report.currency ?? ""}.`}</p>}
       {report && report.users.length > 0 && (
@@ -70,7 +72,7 @@ function Span({ s }: { s: State }) {
             <button type="button" class="link" onClick={() => go({ at: (moment(e.since) + moment(e.until)) / 2, from: null, to: null })}>
               {clock(moment(e.since))} to {clock(moment(e.until))}
             </button>{" "}
-            <span class="dim">GPU {e.gpu_index}, {duration(e.duration_seconds)}{e.user ? `, ${e.user}` : ""}</span><br />{e.answer}
+            <span class="dim">GPU {e.gpu_index}, {duration(e.duration_seconds)}{e.user ? `, ${e.user}` : ""}</span><br />{tied(e.answer)}
           </li>
         ))}</ol>
       )}
@@ -104,7 +106,7 @@ function Kept({ children }: { children: ComponentChildren }) {
 function Told({ why, level, now }: { why: Why; level: Level; now: boolean }) {
   return (
     <>
-      <p class="sentence"><Mark level={level} /> {why.answer || why.gap?.text || "Nothing is known about this moment."}</p>
+      <p class="sentence"><Mark level={level} /> {tied(why.answer || why.gap?.text || "Nothing is known about this moment.")}</p>
       {/* Figures change every second; screen readers are told when the matter does. */}
       {now && <p class="sr" role="status">{spoken(why, level)}</p>}
       {why.gap && why.answer && <p class="dim">{why.gap.text}</p>}

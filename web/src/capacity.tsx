@@ -8,6 +8,9 @@ import type { State } from "./store";
 import { words } from "./token";
 import type { CapacityGpu, Placement } from "./types";
 
+/** What was free at the least, where that says more than what is free now. */
+const low = (g: CapacityGpu) => (g.free_least_24h_mb != null && memory(g.free_least_24h_mb) !== memory(g.available_mb) ? `24h low: ${memory(g.free_least_24h_mb)}` : null);
+
 export function CapacityPanel({ s }: { s: State }) {
   const [gpus, setGpus] = useState<CapacityGpu[]>([]);
   const [size, setSize] = useState("");
@@ -34,7 +37,7 @@ export function CapacityPanel({ s }: { s: State }) {
       <p role="status">{problem && <span class="lv bad">{problem}</span>}{found && <><Mark level={found.fits_now ? "good" : found.fits ? "warn" : "bad"} label={found.fits ? "fits" : "doesn't fit"} /> {found.fits ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. ` : "Doesn't fit: "}{found.reason}</>}</p>
       <ul class="plain">{gpus.slice(0, 16).map((g) => (
         <li key={`${g.gpu_index}/${g.instance}`} class="room"><span>GPU {g.gpu_index}{g.instance == null ? "" : `/${g.instance}`}</span>
-          {g.usable ? <><Bar value={(g.memory_total_mb ?? 0) - (g.available_mb ?? 0)} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free</span><span class="dim">24h low {memory(g.free_least_24h_mb)}</span></> : <span class="dim">{g.problem}</span>}
+          {g.usable ? <><Bar value={(g.memory_total_mb ?? 0) - (g.available_mb ?? 0)} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free{low(g) && <span class="dim">{low(g)}</span>}</span></> : <span class="dim problem">{g.problem}</span>}
         </li>
       ))}</ul>
     </Section>

@@ -36,10 +36,6 @@ function Square({ g }: { g: FleetGpu }) {
   return <i class={`square ${step} ${troubleLevel(g.trouble)}`} title={gpuTitle(g)} />;
 }
 
-/** A fleet has terabytes and kilowatts. */
-const much = (mb: Num) => (mb != null && mb >= 10 * 2 ** 20 ? `${(mb / 2 ** 20).toFixed(1)} TiB` : memory(mb));
-const kilowatts = (w: Num) => (w != null && w >= 10000 ? `${(w / 1000).toFixed(1)} kW` : watts(w));
-
 const Host = memo(function Host({ h }: { h: FleetHost }) {
   const level = troubleLevel(h.trouble);
   return (
@@ -85,7 +81,7 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
       {rest > 0 && <p><button type="button" onClick={() => setAll(true)}>Show {rest} more</button></p>}
       {small.length > 0 && <ul class="map" aria-label="Hosts with nothing unusual, the busiest first">{small.map((h) => <Small key={h.host} h={h} />)}</ul>}
       {!list.length && <p class="dim">No host matches.</p>}
-      {list.length > 0 && <p class="dim legend" aria-hidden="true">Utilization <i class="square h0" /> 0% {[2, 4, 6, 8].map((n) => <i key={n} class={`square h${n}`} />)} <i class="square h9" /> 100%</p>}
+      {list.length > 0 && <p class="dim legend" aria-hidden="true">Utilization: 0% {[0, 2, 4, 6, 8, 9].map((n) => <i key={n} class={`square h${n}`} />)} 100%</p>}
     </Section>
   );
 }
@@ -115,7 +111,7 @@ function Who({ fleet }: { fleet: Fleet }) {
         <thead><tr><th scope="col">{by === "user" ? "User" : "Container"}</th><th scope="col" class="n">VRAM</th><th scope="col" class="n" title="1 is one GPU fully used">GPUs busy</th><th scope="col" class="n">Power</th>{bill && <th scope="col" class="n">Last 24 h</th>}{priced && <th scope="col" class="n">Cost</th>}</tr></thead>
         <tbody>{list.slice(0, 12).map((u) => {
           const name = u[by] ?? null, energyOf = spent.get(name);
-          return <tr key={name}><th scope="row">{name ?? DASH}</th><td class="n">{much(u.memory_mb)}</td><td class="n">{u.utilization_percent == null ? DASH : (u.utilization_percent / 100).toFixed(1)}</td><td class="n">{kilowatts(u.power_watts)}</td>
+          return <tr key={name}><th scope="row">{name ?? DASH}</th><td class="n">{memory(u.memory_mb)}</td><td class="n">{u.utilization_percent == null ? DASH : (u.utilization_percent / 100).toFixed(1)}</td><td class="n">{watts(u.power_watts)}</td>
             {bill && <td class="n">{energy(energyOf?.energy_joules)}</td>}{priced && <td class="n">{energyOf?.cost == null ? DASH : `${energyOf.cost.toFixed(2)} ${bill.currency}`}</td>}</tr>;
         })}</tbody>
       </table></Scroll> : <p class="dim">No processes.</p>}

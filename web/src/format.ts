@@ -13,12 +13,19 @@ export function celsius(value: Num): string {
 }
 
 export function watts(value: Num): string {
-  return value == null ? DASH : `${Math.round(value)} W`;
+  if (value == null) return DASH;
+  return value < 10000 ? `${Math.round(value)} W` : `${(value / 1000).toFixed(1)} kW`;
 }
 
 export function memory(mb: Num): string {
   if (mb == null) return DASH;
-  return Math.abs(mb) < 1024 ? `${Math.round(mb)} MiB` : `${(mb / 1024).toFixed(1)} GiB`;
+  if (Math.abs(mb) < 1024) return `${Math.round(mb)} MiB`;
+  return Math.abs(mb) < 2 ** 20 ? `${(mb / 1024).toFixed(1)} GiB` : `${(mb / 2 ** 20).toFixed(1)} TiB`;
+}
+
+/** A sentence of the daemon in which no line ends between a number and its unit. */
+export function tied(text: string): string {
+  return text.replace(/(\d) (?=(?:k?W|kWh|k?J|[KMGT]iB|MHz|rpm)\b|°C)/g, "$1\u00a0");
 }
 
 /** "6.1/24.0 GiB": the unit stands once, and is the one of the whole. */
@@ -60,6 +67,9 @@ export function clock(ms: number, now = Date.now(), seconds = false): string {
   const time = `${two(t.getHours())}:${two(t.getMinutes())}${seconds ? `:${two(t.getSeconds())}` : ""}`;
   return t.toDateString() === new Date(now).toDateString() ? time : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
 }
+
+/** As a field for a local time wants it. */
+export const localTime = (ms: number) => new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
 
 /** As short as a tick under an axis has to be. */
 export function tickText(ms: number, spanSeconds: number): string {

@@ -32,8 +32,8 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
     <li>
       <Mark level={w.problem ? "warn" : w.state === "running" ? "good" : "idle"} label={w.state} /> <b>{w.name}</b> is {w.state}{w.held ? " and held" : ""}
       {w.since && <span class="dim"> for {duration(Math.max(0, (Date.now() - Date.parse(w.since)) / 1000))}</span>}
-      <Left w={w} />{" "}
-      <span class="dim">{w.gpus.length ? `GPU ${w.gpus.join(", ")}, ` : ""}{memory(w.memory_mb)}{w.method ? `, by ${w.method}` : ""}{w.dry_run ? ", dry run" : ""}</span>
+      <Left w={w} />
+      <div class="dim">{[w.gpus.length && `GPU ${w.gpus.join(", ")}`, w.memory_mb > 0 && memory(w.memory_mb), w.method && `by ${w.method}`, w.dry_run && "dry run"].filter(Boolean).join(" · ")}</div>
       {w.reason && <div class="dim">{w.reason}</div>}
       {w.problem && <div class="lv warn">{w.problem}</div>}
       {w.state !== "absent" && <div class="controls">
@@ -49,7 +49,7 @@ export function GuardPanel({ s }: { s: State }) {
   const act = useAction();
   return (
     <Section id="guard" title="Guard">
-      {s.workers.length ? <ul class="plain">{s.workers.map((w) => <GuardRow key={w.name} w={w} run={act.run} />)}</ul> : <p class="dim">No workers under guard.</p>}
+      {s.workers.length ? <ul class="plain workers">{s.workers.map((w) => <GuardRow key={w.name} w={w} run={act.run} />)}</ul> : <p class="dim">No workers under guard.</p>}
       {act.form}{act.note && <p role="alert" class="lv bad">{act.note}</p>}
     </Section>
   );

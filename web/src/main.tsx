@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Answer } from "./answer";
 import type { Below as BelowParts } from "./below";
-import { duration } from "./format";
+import { duration, watts } from "./format";
 import { painted, start, type State, useStore } from "./store";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -39,7 +39,7 @@ function Top({ s }: { s: State }) {
       <a class="skip" href="#answer">Skip to the answer</a>
       <h1><img src="/icon.svg" alt="" width="24" height="24" /> whirr</h1>
       <span class="host">{s.host}</span>
-      {s.gpus && s.gpus.length > 0 && <span class="dim">{s.gpus.length} GPU{s.gpus.length === 1 ? "" : "s"}, {Math.round(power)} W</span>}
+      {s.gpus && s.gpus.length > 0 && <span class="dim">{s.gpus.length} GPU{s.gpus.length === 1 ? "" : "s"}, {watts(power)}</span>}
       {simulated && <span class="badge">simulated</span>}
       {s.fleet && <nav><a href="/fleet">All hosts</a></nav>}
       <Age s={s} />
@@ -64,10 +64,10 @@ function App() {
       <Top s={s} />
       <main class={then ? "then" : ""}>
         <Answer s={s} />
-        {s.gpus && !s.gpus.length && failed.length > 0 && <section class="empty"><h2>What was looked for</h2>
+        {s.gpus && !s.gpus.length && failed.length > 0 && <section class="empty"><h2>Where whirr looked</h2>
           <ul class="plain dim">{failed.map((x) => <li key={x.name}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</li>)}</ul></section>}
         {s.gpus && s.gpus.length > 0 && failed.map((x) => <p key={x.name} class={x.state === "off" ? "dim" : "lv bad"}>{x.name}: {x.state}{x.message ? `, ${x.message}` : ""}</p>)}
-        {s.place.from == null && <Gpus gpus={gpus} why={then ? s.past?.why ?? null : s.why} health={then ? s.past?.health ?? NONE : s.health} hour={then ? s.past?.hour ?? null : s.hour} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
+        {s.place.from == null && <Gpus gpus={gpus} why={then ? s.past?.why ?? null : s.why} health={then ? s.past?.health ?? NONE : s.health} hour={then ? s.past?.hour ?? null : s.hour} stored={s.history} forecast={s.forecast} picked={picked} pick={pick} then={then} />}
         {Below && <Below s={s} gpus={gpus} span={span} setSpan={setSpan} picked={picked} pick={pick} />}
       </main>
       {Below && <footer><a href="/docs">API</a> · <a href="/metrics">Prometheus</a> · <a href="/plain">Plain page</a> · <a href="/api/gpu/metrics">JSON</a></footer>}

@@ -29,8 +29,8 @@ export function SettingsPanel() {
           <p>{settings.files.length ? <>Read from {settings.files.map((f) => <code key={f}>{f} </code>)}</> : "No configuration file."} {changed.length === 0 ? "All settings are at their defaults." : `${changed.length} of ${settings.settings.length} settings are not at their default.`}</p>
           <label class="control"><input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> Show all</label>
           {shown.length > 0 && <Scroll label="List of settings"><table class="small">
-            <thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>
-            <tbody>{shown.map((s) => <tr key={s.key}><th scope="row"><code>{s.key}</code></th><td>{valueText(s.value)}</td><td class="dim">{originText(s)}{s.needs_restart && s.origin !== "default" ? ", changes need a restart" : ""}</td></tr>)}</tbody>
+            <thead><tr><th scope="col">Setting</th><th scope="col">Value, and where it was set</th></tr></thead>
+            <tbody>{shown.map((s) => <tr key={s.key}><th scope="row"><code>{s.key.split(/(?<=[._])/).map((part) => <>{part}<wbr /></>)}</code></th><td>{valueText(s.value)} <span class="dim">{originText(s)}{s.needs_restart && s.origin !== "default" ? ", changes need a restart" : ""}</span></td></tr>)}</tbody>
           </table></Scroll>}
         </>}
       </details>

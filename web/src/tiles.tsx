@@ -49,8 +49,8 @@ function HealthBadge({ g, health }: { g: Gpu; health?: HealthVerdict }) {
   return <span class={`badge ${level}`} title={health.reason}>{health.state}</span>;
 }
 
-export function Tile({ g, health, series, from, to, soon, usual, picked, pick, mixed, then }: {
-  g: Gpu; mixed: boolean; then: boolean; health?: HealthVerdict; usual?: Usual | null; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
+export function Tile({ g, health, series, from, to, soon, usual, picked, pick, mixed, then, stored }: {
+  g: Gpu; stored: boolean; mixed: boolean; then: boolean; health?: HealthVerdict; usual?: Usual | null; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
 }) {
   const level = gpuLevel(g, health);
   const slow = throttling(slowedBy(g));
@@ -83,7 +83,7 @@ export function Tile({ g, health, series, from, to, soon, usual, picked, pick, m
       {usual?.too_hot && band && <p class="lv warn">Hotter than usual: {Math.round(band[0])} to {celsius(band[1])} at this power.</p>}
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
       {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {then ? "" : health.action}</p>}
-      <Spark series={series} from={from} to={to} label={then ? "the hour before" : "last hour"} />
+      {stored && <Spark series={series} from={from} to={to} label={then ? "the hour before" : "last hour"} />}
     </article>
   );
 }
@@ -125,8 +125,8 @@ function HeatMap({ gpus, levels, picked, toggle }: { gpus: Gpu[]; levels: Map<Gp
   );
 }
 
-export function Gpus({ gpus, why, health, hour, forecast, picked, pick, then }: {
-  gpus: Gpu[]; why: Why | null; health: HealthVerdict[]; hour: History | null; forecast: Forecast | null; picked: number | null; pick: Dispatch<StateUpdater<number | null>>; then: boolean;
+export function Gpus({ gpus, why, health, hour, stored, forecast, picked, pick, then }: {
+  gpus: Gpu[]; why: Why | null; health: HealthVerdict[]; hour: History | null; stored: boolean; forecast: Forecast | null; picked: number | null; pick: Dispatch<StateUpdater<number | null>>; then: boolean;
 }) {
   const [worst, setWorst] = useState(false);
   const dense = gpus.length >= 16;
@@ -148,7 +148,7 @@ export function Gpus({ gpus, why, health, hour, forecast, picked, pick, then }: 
       <div class="tiles">
         {shown.map((g) => (
           <Tile key={g.index} g={g} health={of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
-            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} usual={why?.gpus.find((w) => w.gpu_index === g.index)?.usual} picked={picked === g.index} pick={() => toggle(g.index)} then={then} mixed={!gpus.every((x) => x.simulated)} />
+            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} usual={why?.gpus.find((w) => w.gpu_index === g.index)?.usual} picked={picked === g.index} pick={() => toggle(g.index)} then={then} stored={stored} mixed={!gpus.every((x) => x.simulated)} />
         ))}
       </div>
       {dense && !shown.length && <p class="dim">Select a GPU to see all of it.</p>}

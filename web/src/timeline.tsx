@@ -2,7 +2,7 @@
 // The scrub bar: how busy the GPUs were, what happened, and the moment or range that the page shows. Click or arrow keys go to a moment,
 // dragging marks a range.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { clock, duration, tickText, zone } from "./format";
+import { clock, duration, localTime, tickText, zone } from "./format";
 import { get } from "./live";
 import { Section } from "./parts";
 import { go, goNow, type State } from "./store";
@@ -52,7 +52,6 @@ export function Timeline({ s, span, setSpan }: { s: State; span: number; setSpan
   };
   const range = drag ? [Math.min(...drag), Math.max(...drag)] : s.place.from != null ? [s.place.from, s.place.to!] : null;
   const ticks = Array.from({ length: 5 }, (_, i) => from + ((to - from) * (i + 0.5)) / 5);
-  const local = (ms: number) => new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
   return (
     <Section id="time" title={s.place.at != null ? `Showing ${clock(s.place.at, undefined, true)}` : s.place.from != null ? `Showing ${duration((s.place.to! - s.place.from) / 1000)}` : "Look back"} side={
       <div class="controls">
@@ -91,8 +90,8 @@ export function Timeline({ s, span, setSpan }: { s: State; span: number; setSpan
           const data = new FormData(e.currentTarget), a = Date.parse(String(data.get("from"))), b = Date.parse(String(data.get("to")));
           if (!Number.isNaN(a) && !Number.isNaN(b)) go({ at: null, from: Math.min(a, b), to: Math.max(a, b) });
         }}>
-          <label class="control">From <input type="datetime-local" name="from" value={local(s.place.from ?? from)} required /></label>
-          <label class="control">to <input type="datetime-local" name="to" value={local(s.place.to ?? to)} required /></label>
+          <label class="control">From <input type="datetime-local" name="from" value={localTime(s.place.from ?? from)} required /></label>
+          <label class="control">to <input type="datetime-local" name="to" value={localTime(s.place.to ?? to)} required /></label>
           <button type="submit">What happened here</button>
         </form>
       </details>

@@ -36,7 +36,8 @@ const char page_style[] =
     ".sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}\n"
     ".dim,footer{color:var(--dim)}.bad{color:var(--bad)}\n"
     ".answer{font-size:1.25rem;margin:1rem 0}\n"
-    ".label{border:1px solid currentColor;border-radius:.3rem;padding:0 .4rem;font-size:.8rem;color:var(--bad)}\n"
+    ".label{border:1px solid currentColor;border-radius:.3rem;padding:0 "
+    ".4rem;font-size:.8rem;font-weight:400;color:var(--dim)}.label.bad{color:var(--bad)}\n"
     "section{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:1rem;margin:1rem 0;overflow-x:auto}\n"
     "dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.5rem 1rem;margin:.7rem 0}\n"
     "dt{color:var(--dim);font-size:.85rem}dd{margin:0;font-variant-numeric:tabular-nums}\n"
@@ -46,6 +47,7 @@ const char page_style[] =
     "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.c{white-space:normal;overflow-wrap:anywhere;min-width:11rem;"
     "font-family:"
     "monospace}\n"
+    ".tile{padding:0}.tile section{margin:0 0 .5rem;padding:.6rem .8rem}.tile p,.tile dl{margin:.4rem 0}\n"
     "ul{margin:.3rem "
     "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n"
     "@media(max-width:40rem){th:nth-child(3),td:nth-child(3),th:nth-child(6),td:nth-child(6){display:none}td.c{min-width:8rem}}";
@@ -202,7 +204,7 @@ static void gpu_head(struct buf *out, const struct gpu *g, const struct why_part
     if (g->simulated)
         buf_text(out, " <span class=\"label\">simulated</span>");
     if (g->state != GPU_OK)
-        buf_printf(out, " <span class=\"label\">%s</span>", gpu_state_name(g->state));
+        buf_printf(out, " <span class=\"label%s\">%s</span>", g->state == GPU_ASLEEP ? "" : " bad", gpu_state_name(g->state));
     buf_text(out, "</h2>\n");
     if (g->error_message[0]) {
         buf_text(out, "<p class=\"bad\">");
@@ -260,7 +262,8 @@ static void plain_body(struct buf *out, const struct snapshot *s, const struct w
     wall_format(s->taken_at, time);
     buf_text(out, "<header><h1>whirr</h1><span>");
     html_text(out, s->host.name);
-    buf_printf(out, "</span><span class=\"dim\"><time datetime=\"%s\">%s</time></span></header>\n<main>\n", time, time);
+    buf_printf(out, "</span><span class=\"dim\"><time datetime=\"%s\">%.10s %.8s UTC</time></span></header>\n<main>\n", time, time,
+               time + strlen("YYYY-MM-DDT"));
     if (why && why->answer[0]) {
         buf_text(out, "<p class=\"answer\">");
         html_text(out, why->answer);
@@ -329,8 +332,9 @@ void page_write_fleet(struct buf *out)
 
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only)
 {
-    start_page(out, "whirr", refresh_seconds(s));
-    buf_text(out, "<main><h1 class=\"sr\">whirr</h1>\n");
+    start_head(out, "whirr");
+    plain_style(out, refresh_seconds(s));
+    buf_text(out, "</head>\n<body class=\"tile\">\n<main><h1 class=\"sr\">whirr</h1>\n");
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (only >= 0 && (size_t)only != i)
             continue;
@@ -346,8 +350,10 @@ void page_write_tile(struct buf *out, const struct snapshot *s, const struct why
 void page_write_login(struct buf *out, const char *message)
 {
     start_page(out, "whirr: token", 0);
-    buf_text(out, "<header><h1>whirr</h1></header>\n<main><section><form method=\"post\" action=\"/login\">"
-                  "<p><label for=\"token\">This server asks for a token. <code>whirr token new</code> makes one.</label></p>\n");
+    buf_text(
+        out,
+        "<header><h1>whirr</h1></header>\n<main><section><form method=\"post\" action=\"/login\">"
+        "<p><label for=\"token\">Sign in with a token. <code>whirr token new NAME</code> creates one on the host.</label></p>\n");
     if (message) {
         buf_text(out, "<p class=\"bad\">");
         html_text(out, message);
@@ -355,5 +361,5 @@ void page_write_login(struct buf *out, const char *message)
     }
     buf_text(out,
              "<p><input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus></p>"
-             "<p><button>Continue</button></p></form></section></main>\n</body></html>\n");
+             "<p><button>Sign in</button></p></form></section></main>\n</body></html>\n");
 }
