@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import targets
 from isolation import BUILD, run_whirr
 
 
@@ -57,3 +58,17 @@ def bare_machine(tmp_path):
     (root / "proc/meminfo").write_text("MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n")
     (root / "proc/stat").write_text("cpu  1 0 1 8 0 0 0 0 0 0\ncpu0 1 0 1 8 0 0 0 0 0 0\n")
     return root
+
+
+@pytest.fixture
+def target():
+    """Makes stand-ins for what notifiers send to; all of them end with the test."""
+    made = []
+
+    def make(kind=targets.Target):
+        made.append(kind())
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

@@ -5,7 +5,6 @@ import stat
 
 import pytest
 import targets
-from targets import target  # noqa: F401
 from waiting import eventually
 
 

@@ -6,7 +6,6 @@ import tomllib
 
 import targets
 from isolation import WHIRR, environment
-from targets import target  # noqa: F401
 from terminal import Terminal
 
 

@@ -26,7 +26,6 @@ import subprocess
 import threading
 import time
 
-import pytest
 from ports import free_port
 from waiting import be_slow
 
@@ -276,17 +275,3 @@ class Mail:
         if self.controller:
             self.controller.stop()
         self.controller = None
-
-
-@pytest.fixture
-def target():
-    """Makes stand-ins; all of them end with the test."""
-    made = []
-
-    def make(kind=Target):
-        made.append(kind())
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
