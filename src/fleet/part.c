@@ -109,11 +109,15 @@ static void begin(struct fleet_part *p, struct mono now)
         look_free(l);
 }
 
-/* Waits for the thread; what it found is what is known now. */
+/* Waits for the thread; what it found is what is known now, unless it has asked another database than the one of now. */
 static void finish(struct fleet_part *p)
 {
     struct fleet_look *l = TAKE(p->look);
     pthread_join(l->thread, NULL);
+    if (strcmp(l->url, p->url) != 0) {
+        look_free(l);
+        return;
+    }
     str_copy(p->problem, sizeof p->problem, str_from(l->err.text));
     if (!l->err.text[0] && l->body.len) {
         buf_done(&p->body);
@@ -150,6 +154,14 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
     return 200;
 }
 
+/* Nobody waits for an answer any more. */
+static void stop(void *part)
+{
+    struct fleet_part *p = part;
+    if (p->look)
+        atomic_store(&p->look->cancel, true);
+}
+
 static void reload(void *part, const struct config *config)
 {
     struct fleet_part *p = part;
@@ -164,20 +176,14 @@ static void reload(void *part, const struct config *config)
         p->body = (struct buf){0};
         p->fetched_at = (struct wall){0};
         p->asked = (struct mono){0};
+        p->problem[0] = '\0';
+        stop(p);
     }
     free(p->url);
     free(p->currency);
     p->url = url;
     p->currency = currency;
     p->price_per_kwh = config->energy.price_per_kwh;
-}
-
-/* Nobody waits for an answer any more. */
-static void stop(void *part)
-{
-    struct fleet_part *p = part;
-    if (p->look)
-        atomic_store(&p->look->cancel, true);
 }
 
 static void close_fleet(void *part)

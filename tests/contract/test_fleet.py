@@ -2,10 +2,13 @@
 """--fleet: hundreds of hosts from a real Prometheus, on one screen and worst first."""
 import json
 import resource
+import signal
 import subprocess
+import threading
 import time
 
 import pytest
+import targets
 from isolation import WHIRR, environment
 from terminals import needs_tmux, terminal  # noqa: F401
 from tsdb import Prometheus, VictoriaMetrics
@@ -265,3 +268,29 @@ def test_a_fleet_that_is_not_there_is_said_and_disturbs_nothing(start):
     none = start()
     none.wait_sampled()
     assert none.get("/api/fleet").status == none.get("/fleet", Accept="text/html").status == 404
+
+
+def test_what_an_old_database_answers_is_not_taken_for_the_new_ones(start, tmp_path):
+    asked, released = threading.Event(), threading.Event()
+
+    def hang(_):
+        asked.set()
+        released.wait(PATIENCE)
+        return 500, {}, b"the old one"
+
+    old = targets.Target(hang)
+    try:
+        config = tmp_path / "whirr.toml"
+        config.write_text(f'[fleet]\nurl = "{old.url("")}"\n')
+        d = start("--config", str(config))
+        assert d.json("/api/fleet")["loading"]
+        assert asked.wait(PATIENCE)
+        config.write_text('[fleet]\nurl = "http://127.0.0.1:1"\n')
+        d.process.send_signal(signal.SIGHUP)
+        d.wait_log("needing_restart=0")
+        released.set()
+        answer = eventually(lambda: (a := d.json("/api/fleet"))["error"] and a, explain=d.log)
+        assert answer["fleet"] is None and "127.0.0.1 port 1" in answer["error"], answer
+    finally:
+        released.set()
+        old.close()

@@ -55,7 +55,7 @@ class Target:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            do_PUT = do_POST
+            do_PUT = do_GET = do_POST
 
             def log_message(self, *_):
                 pass
