@@ -20,6 +20,8 @@ static inline void make_config_folder(void)
 static inline const char *write_file(const char *name, const char *text)
 {
     static char path[128];
+    if (!config_folder[0])
+        make_config_folder();
     snprintf(path, sizeof path, "%s/%s", config_folder, name);
     AUTO_FCLOSE FILE *f = fopen(path, "w");
     assert_non_null(f);
