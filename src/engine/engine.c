@@ -33,7 +33,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     pthread_mutex_init(&e->latest_lock, NULL);
     pthread_mutex_init(&e->annotate_lock, NULL);
     e->next_periodic = engine_now(e);
-    e->asleep_ns = clock_boot(e->env->clock).ns - clock_mono(e->env->clock).ns;
+    e->asleep_ns = flight_asleep_ns(e->env->clock);
     e->machine = machine_new(e->env);
     e->inbox = mailbox_new(INBOX_SIZE, NULL);
     if (!e->machine || !e->inbox || pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {

@@ -185,12 +185,22 @@ static bool anybody_looks(const struct engine *e, struct mono now)
     return !e->may_rest || e->waiter_count > 0 || now.ns < atomic_load(&e->looked_until);
 }
 
+int64_t flight_asleep_ns(const struct clock *clock)
+{
+    enum { TRIES = 10 };
+    for (int left = TRIES;; left--) {
+        struct mono before = clock_mono(clock), boot = clock_boot(clock);
+        if (left == 0 || mono_since_ms(clock_mono(clock), before) < MS_PER_S)
+            return boot.ns - before.ns;
+    }
+}
+
 /* Whether the host was suspended since the last periodic sample. Limits, clocks and fan modes may be others now: all is read again.
  */
 static bool has_resumed(struct engine *e)
 {
-    enum { SUSPEND_LEAST_MS = 3000 }; /* the two clocks are not read at the same time */
-    int64_t asleep = clock_boot(e->env->clock).ns - clock_mono(e->env->clock).ns, before = e->asleep_ns;
+    enum { SUSPEND_LEAST_MS = 3000 };
+    int64_t asleep = flight_asleep_ns(e->env->clock), before = e->asleep_ns;
     e->asleep_ns = asleep;
     if (asleep - before < SUSPEND_LEAST_MS * (int64_t)NS_PER_MS)
         return false;

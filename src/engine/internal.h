@@ -97,6 +97,10 @@ static inline struct mono engine_now(const struct engine *e)
 /* Asks every source that is wanted; the snapshot is published when all have answered or one hangs. */
 void flight_start(struct engine *e, unsigned groups, bool periodic);
 void flight_periodic(struct engine *e); /* starts one if the interval is over */
+
+/* What the host has slept since its start, by two clocks that are read within a second: who is kept waiting between them, on a busy
+ * host, has not slept. */
+int64_t flight_asleep_ns(const struct clock *clock);
 void flight_ask_slots(struct engine *e);
 void flight_end_if_done(struct engine *e);
 void flight_give_up_hung(struct engine *e);

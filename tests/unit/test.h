@@ -24,10 +24,10 @@ static inline const char *fixtures_dir(void)
     return dir && access(dir, R_OK) == 0 ? dir : NULL;
 }
 
-/* Waits for what must come, however slow the machine is; false when half a minute was not enough. */
+/* Waits for what must come, however slow the machine is; false when 90 seconds were not enough. */
 #define EVENTUALLY(condition)                         \
     ({                                                \
-        int eventually_left = 6000;                   \
+        int eventually_left = 18000;                  \
         while (!(condition) && eventually_left-- > 0) \
             usleep(5000);                             \
         eventually_left >= 0;                         \
