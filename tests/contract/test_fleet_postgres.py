@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import eventually
+from conftest import PATIENCE, eventually
 from isolation import ROOT, WHIRR, environment
 
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
@@ -44,7 +44,7 @@ INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted)
 
 
 def sql(query):
-    done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL], input=query, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL], input=query, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -52,13 +52,13 @@ def sql(query):
 @pytest.fixture
 def ask(tmp_path):
     def run(*args, url=URL):
-        return subprocess.run([WHIRR, *args, "--fleet", url], env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        return subprocess.run([WHIRR, *args, "--fleet", url], env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     return run
 
 
 @pytest.fixture
 def fleet(start):
-    subprocess.run([CONTROL, "start"], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([CONTROL, "start"], timeout=PATIENCE, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
     real = start("--interval", "0.5", "--store", URL, source="sim:gpus=1,scenario=training,model=h100", WHIRR_STORE_HOST="real")
     # Its process has a minute of its own, in which it was for a while.
@@ -110,7 +110,7 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
 
 
 def test_a_database_that_nobody_wrote_to(ask):
-    subprocess.run([CONTROL, "start"], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([CONTROL, "start"], timeout=PATIENCE, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
     done = ask("status")
     assert done.returncode == 1 and "nothing was ever stored here" in done.stderr

@@ -72,12 +72,12 @@ class Postgres:
 
     def __init__(self, folder):
         self.queue = str(folder / "queue.db")
-        subprocess.run([CONTROL, "start"], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([CONTROL, "start"], timeout=PATIENCE, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.rows("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
 
     def rows(self, sql):
         sql = sql.replace("@MS", "CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT)").replace("@GPU", "gpu_id")
-        done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL, "-c", sql], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", URL, "-c", sql], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         return [tuple(int(v) for v in line.split("|")) for line in done.stdout.split()]
 
@@ -147,7 +147,7 @@ class Writer:
 
 
 def control(what):
-    subprocess.run([CONTROL, what], timeout=60, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([CONTROL, what], timeout=PATIENCE, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def one_turn(db, ledger, chance, turn):
@@ -174,7 +174,7 @@ def test_kill_9_at_random_moments(kind, folder):
         one_turn(db, ledger, chance, turn)
     # The last run ends in order, and writes what still waits in the queue. It begins an hour later, so that all others are summed up.
     last = ledger.next + 800
-    done = subprocess.run([WRITER, db.url, db.queue, str(last), "5"], stdout=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run([WRITER, db.url, db.queue, str(last), "5"], stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert done.returncode == 0
     ledger.take(done.stdout)
     db.check_file()

@@ -22,8 +22,9 @@ import threading
 import time
 
 import pytest
-from conftest import BUILD, WHIRR, environment, eventually
+from conftest import BUILD, PATIENCE, WHIRR, environment, eventually
 from waiting import any_moment
+from world import World, needs_world
 
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
 SMALL = os.environ.get("WHIRR_TEST_PGSMALL")
@@ -46,7 +47,7 @@ WHERE (kept.s IS DISTINCT FROM raw.s OR kept.lo IS DISTINCT FROM raw.lo OR kept.
 
 
 def psql(url, query):
-    return subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", url, "-c", query], capture_output=True, text=True, timeout=60)
+    return subprocess.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", url, "-c", query], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def sql(query):
@@ -71,15 +72,15 @@ def number(query):
 
 
 def control(*what):
-    subprocess.run([CONTROL, *what], check=True, timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([CONTROL, *what], check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.fixture(autouse=True)
 def empty_server():
-    subprocess.run([CONTROL, "start"], timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([CONTROL, "start"], timeout=PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
     yield
-    subprocess.run([CONTROL, "start"], timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([CONTROL, "start"], timeout=PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.fixture
@@ -107,10 +108,15 @@ def moments():
     return number("SELECT COUNT(DISTINCT recorded_at) FROM samples")
 
 
-def stop_and_expect_all(d):
-    """Every sample that the daemon took is stored, also those of the time in which the server did not take them."""
+def stop_and_expect_all(d, keeping):
+    """Every sample that the daemon took is stored, also those of the time in which the server did not take them. What a slow server does not
+    take in time at the end waits for the next start."""
     taken = d.json("/api/health")["gpu_monitoring"]["samples_total"]
     d.stop()
+    if on_disk(d.folder / "whirr" / "queue.db"):
+        again = keeping(d.args[d.args.index("--store") + 1], XDG_STATE_HOME=str(d.folder))
+        eventually(lambda: moments() >= taken, explain=again.log)
+        again.stop()
     assert_whole()
     assert moments() >= taken, d.log()
 
@@ -184,23 +190,29 @@ def lengthen(queue, wanted):
 
 
 def test_a_long_queue_shrinks_visibly_and_nothing_that_comes_meanwhile_is_lost(keeping):
-    control("stop", "fast")
-    d = keeping()
-    eventually(lambda: store(d)["state"] == "away" and store(d)["queued_rows"] >= 40, explain=d.log)
-    d.stop()
-    waiting = lengthen(d.folder / "whirr" / "queue.db", 4000)
-    control("start")
-    again = keeping(XDG_STATE_HOME=str(d.folder))
-    seen = set()
+    def shrinks():
+        """Whoever looks again and again sees it; on a busy machine we may not have looked often enough, and try again."""
+        control("stop", "fast")
+        d = keeping()
+        eventually(lambda: store(d)["state"] == "away" and store(d)["queued_rows"] >= 40, explain=d.log)
+        d.stop()
+        waiting = lengthen(d.folder / "whirr" / "queue.db", 4000)
+        control("start")
+        again = keeping(XDG_STATE_HOME=str(d.folder))
+        seen = set()
 
-    def drained():
-        now = store(again)
-        seen.add(now["queued_rows"] // 250)
-        return now["queued_rows"] < 5 and now["written_total"] >= waiting
+        def drained():
+            now = store(again)
+            seen.add(now["queued_rows"] // 250)
+            return now["queued_rows"] < 5 and now["written_total"] >= waiting
 
-    eventually(drained, explain=again.log)
-    assert store(again)["lost_total"] == 0
-    assert len(seen) > 3, "the queue was never seen to shrink"
+        eventually(drained, explain=again.log)
+        assert store(again)["lost_total"] == 0
+        if len(seen) <= 3:
+            again.stop()
+        return len(seen) > 3 and again
+
+    again = eventually(shrinks, explain="the queue was never seen to shrink")
     began = store(again)["written_total"]
     eventually(lambda: store(again)["written_total"] > began + 20, explain=again.log)
     assert store(again)["lost_total"] == 0
@@ -212,7 +224,8 @@ def hanging():
     backends = [int(pid) for pid in sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'whirr'").split()]
     assert backends
     for pid in backends:
-        os.kill(pid, signal.SIGSTOP)
+        with contextlib.suppress(ProcessLookupError):  # it ended just now
+            os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
@@ -233,25 +246,20 @@ def test_a_server_that_hangs_loses_nothing(keeping):
         refused = d.get("/api/history/events")
         assert refused.status == 503 and refused.json()["error"]["code"] == "store_failing"
     eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
-    taken = d.json("/api/health")["gpu_monitoring"]["samples_total"]
     assert store(d)["lost_total"] == 0
-    d.stop()
-    assert moments() >= taken
-    assert_whole()
+    stop_and_expect_all(d, keeping)
 
 
-@pytest.mark.slow
-def test_a_backend_that_comes_back_after_its_connection_was_given_up_writes_nothing_twice(keeping):
-    d = keeping()
+@needs_world
+def test_a_backend_that_comes_back_after_its_connection_was_given_up_writes_nothing_twice(start, keeping, tmp_path):
+    world = World(tmp_path / "world", speed=10)
+    d = start("--interval", str(10 * INTERVAL), "--store", URL, source="sim:gpus=2,scenario=bursty", **world.environment)
     eventually(lambda: store(d)["written_total"] >= 10, explain=d.log)
     with hanging():
-        d.wait_log("has not answered for 65 s|writing again", timeout=100)
+        d.wait_log("has not answered for 65 s|writing again")
         assert store(d)["lost_total"] == 0
     eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
-    taken = d.json("/api/health")["gpu_monitoring"]["samples_total"]
-    d.stop()
-    assert moments() >= taken
-    assert_whole()
+    stop_and_expect_all(d, keeping)
 
 
 def test_sigterm_while_the_server_hangs_keeps_what_waits(keeping):
@@ -281,7 +289,7 @@ def test_a_server_that_goes_and_comes_back_gets_everything_in_order(keeping, how
     control("start")
     eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
     assert store(d)["lost_total"] == 0
-    stop_and_expect_all(d)
+    stop_and_expect_all(d, keeping)
 
 
 def test_what_waits_on_disk_survives_whirr(keeping):
@@ -331,7 +339,7 @@ def test_a_full_server_is_waited_for(keeping):
     sql("DROP TRIGGER full_disk ON host_samples")
     eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
     assert store(d)["lost_total"] == 0
-    stop_and_expect_all(d)
+    stop_and_expect_all(d, keeping)
 
 
 def test_a_server_that_denies_is_named(keeping):
@@ -370,7 +378,7 @@ def test_a_server_whose_disk_is_full_is_waited_for(keeping):
         assert d.json("/api/gpu/devices")["count"] == 2
         ballast.unlink()
         assert writing_again(d)["lost_total"] == 0
-        stop_and_expect_all(d)
+        stop_and_expect_all(d, keeping)
     finally:
         ballast.unlink(missing_ok=True)
         sql("ALTER ROLE whirr RESET default_tablespace")
@@ -405,7 +413,7 @@ def test_rights_taken_away_in_flight(keeping, deny, allow):
     assert d.json("/api/gpu/devices")["count"] == 2
     sql_while_it_writes(allow)
     assert writing_again(d)["lost_total"] == 0
-    stop_and_expect_all(d)
+    stop_and_expect_all(d, keeping)
 
 
 class Forgetful:
@@ -464,7 +472,7 @@ def test_an_answer_that_is_lost_does_not_make_a_row_twice(keeping, tmp_path):
     eventually(lambda: number(f"SELECT COUNT(*) FROM samples WHERE recorded_at > {until}") > 0, explain=d.log)
     stored = number(f"SELECT COUNT(DISTINCT recorded_at) FROM samples WHERE recorded_at <= {until}")
     assert stored <= taken + 1, f"{stored - taken} samples were written twice after {between.swallowed} lost answers"
-    stop_and_expect_all(d)
+    stop_and_expect_all(d, keeping)
 
 
 def test_the_past_is_told_from_a_server(tmp_path):
@@ -480,7 +488,7 @@ def test_the_past_is_told_from_a_server(tmp_path):
         return datetime.datetime.fromtimestamp(end - 60 * minutes, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def ask(url, *args):
-        done = subprocess.run([WHIRR, *args, "--json", "--store", url], env=environment(tmp_path), capture_output=True, text=True, timeout=60)
+        done = subprocess.run([WHIRR, *args, "--json", "--store", url], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -528,7 +536,7 @@ max_client_conn = 100
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
         shutil.rmtree(folder)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time and the disk of a daemon: struct world of tests/fakes/faults/clock.c. Its time runs as everywhere, but can be made to skip."""
+"""The time and the disk of a daemon: struct world of tests/fakes/faults/clock.c. Its time runs as everywhere, or faster, and can be made to skip."""
 import mmap
 import struct
 import time
@@ -15,9 +15,9 @@ needs_world = pytest.mark.skipif(not LIBRARY.exists(), reason="the fake clock wa
 
 
 class World:
-    def __init__(self, path):
+    def __init__(self, path, speed=1):
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        path.write_bytes(struct.pack("7q", 1, now, now, time.time_ns(), 0, 0, 0))
+        path.write_bytes(struct.pack("7q", speed, now, now, time.time_ns(), 0, 0, 0))
         with open(path, "r+b") as file:
             self.at = mmap.mmap(file.fileno(), 56)
         self.environment = {"LD_PRELOAD": str(LIBRARY), "WHIRR_FAKE_CLOCK": str(path), "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:verify_asan_link_order=0"}
@@ -26,6 +26,7 @@ class World:
         struct.pack_into("q", self.at, DISK, state)
 
     def skip(self, seconds):
-        """So much time is over. A little at once: what takes longer than its limit is given up, by whoever waits for it."""
+        """So much time is over, for those who look at a clock; who sleeps already sleeps on. A little at once: what takes longer than its limit
+        is given up by whoever waits for it."""
         for at in (MONO, WALL):
             struct.pack_into("q", self.at, at, struct.unpack_from("q", self.at, at)[0] + int(seconds * 1e9))
