@@ -23,7 +23,7 @@ def new_token(d, name="test"):
 
 def test_other_addresses_need_a_token_or_a_clear_word(start, tmp_path):
     refused = subprocess.run([WHIRR, "serve", "--listen", "0.0.0.0:0", "--socket", "none", "--source", "sim", "--store", "none"],
-                             env=environment(tmp_path), capture_output=True, text=True, timeout=30)
+                             env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
     assert refused.returncode == 1 and "whirr token new" in refused.stderr and "--insecure" in refused.stderr
     d = start("--insecure", listen="0.0.0.0:0")
     assert d.get("/api/gpu/devices").status == 200
@@ -244,7 +244,7 @@ def test_tls_with_reload(start, tmp_path, node):
         assert "second" in common_name(d.port)
     # Plain HTTP on that port is an end, not a hang.
     begin = time.monotonic()
-    assert b"200" not in d.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", timeout=PATIENCE) and time.monotonic() - begin < 40
+    assert b"200" not in d.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") and time.monotonic() - begin < PATIENCE
     connection.request("GET", "/api/health")
     assert connection.getresponse().status == 200
     connection.close()
@@ -310,5 +310,5 @@ def test_bad_tls_files_are_told_at_the_start(tmp_path):
     for certificate, key, words in ((first[0], second[1], "key"), (tmp_path / "none.pem", first[1], "certificate")):
         done = subprocess.run([WHIRR, "serve", "--listen", "127.0.0.1:0", "--socket", "none", "--source", "sim", "--store", "none"],
                               env=environment(tmp_path, WHIRR_SERVER_TLS_CERTIFICATE=str(certificate), WHIRR_SERVER_TLS_KEY=str(key)),
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 1 and words in done.stderr, done.stderr

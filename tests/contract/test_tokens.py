@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tokens per second of model servers on the GPU, by their own counters: stand-ins that answer as the real ones do."""
-import os
 import subprocess
 import sys
 
 import pytest
-from waiting import eventually, throughout
+from isolation import WHIRR
+from waiting import PATIENCE, eventually, throughout
 
 # Writes its port, then counts 50 tokens at each question.
 SERVER = """#!{python}
@@ -51,7 +51,7 @@ def server(tmp_path):
     yield start
     for process in running:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 def script(pid):
@@ -71,12 +71,14 @@ def test_a_model_servers_speed_stands_beside_its_process(nvml, server, name, met
     """Also where the process on the GPU is a child of the one that listens."""
     pid, _ = server(name, metrics, *args, child=child)
     d = nvml(script(pid), "--interval", "0.5")
-    found = eventually(lambda: speed_of(d, pid), explain=d.log)
-    assert 150 < found < 250, found
+    # Where the machine was busy between a question and its answer, the next ones are better.
+    eventually(lambda: 150 < (speed_of(d, pid) or 0) < 250, explain=lambda: (speed_of(d, pid), d.log()))
     done = d.whirr("ps", "--json")
     assert done.returncode == 0 and '"tokens_per_second": ' in done.stdout
-    text = subprocess.run([os.environ.get("WHIRR_BIN", "build/whirr"), "ps"], env=dict(d.env, COLUMNS="220"), capture_output=True, text=True, timeout=60).stdout
-    assert " tok/s" in text, text
+
+    def table():
+        return subprocess.run([WHIRR, "ps"], env=dict(d.env, COLUMNS="220"), capture_output=True, text=True, timeout=PATIENCE).stdout
+    eventually(lambda: " tok/s" in table(), explain=table)
 
 
 def test_it_can_be_turned_off(nvml, server):

@@ -27,7 +27,7 @@ import threading
 import time
 
 from ports import free_port
-from waiting import be_slow
+from waiting import PATIENCE, be_slow
 
 
 class Target:
@@ -266,7 +266,7 @@ class Mail:
                 return SMTP(self.handler, authenticator=login, auth_required=not clear, auth_require_tls=False, require_starttls=how == "starttls",
                             tls_context=context if how == "starttls" else None, hostname="localhost")
 
-        self.controller = Server(Handler(), hostname="127.0.0.1", port=port or free_port(), ssl_context=context if how == "tls" else None)
+        self.controller = Server(Handler(), hostname="127.0.0.1", port=port or free_port(), ssl_context=context if how == "tls" else None, ready_timeout=PATIENCE)
         self.controller.start()
         self.port = self.controller.port
         self.url = f"{'smtps' if how == 'tls' else 'smtp'}://127.0.0.1:{self.port}"
