@@ -211,12 +211,25 @@ void str_copy(char *to, size_t size, struct str s)
     to[len] = '\0';
 }
 
+/* A character that a terminal obeys instead of showing it: control characters, also those above ASCII (xterm takes U+009B for the
+ * begin of a sequence), and what turns the direction of the text around. */
+static bool commands(const unsigned char *b, size_t len)
+{
+    if (len == 1)
+        return b[0] < 0x20 || b[0] == 0x7f;
+    if (len == 2)
+        return b[0] == 0xc2 && b[1] < 0xa0; /* U+0080 to U+009F */
+    if (len == 3 && b[0] == 0xe2 && b[1] == 0x80)
+        return b[2] == 0x8e || b[2] == 0x8f || (b[2] >= 0xa8 && b[2] <= 0xae);       /* U+200E, U+200F, U+2028 to U+202E */
+    return len == 3 && b[0] == 0xe2 && b[1] == 0x81 && b[2] >= 0xa6 && b[2] <= 0xa9; /* U+2066 to U+2069 */
+}
+
 void str_copy_clean(char *to, size_t size, struct str s)
 {
     size_t used = 0;
     while (s.len) {
         size_t len = str_utf8(s);
-        bool good = len > 0 && (unsigned char)s.at[0] >= 0x20 && s.at[0] != 0x7f;
+        bool good = len > 0 && !commands((const unsigned char *)s.at, len);
         size_t need = good ? len : 1;
         if (used + need >= size)
             break;

@@ -76,6 +76,14 @@ def test_every_command_is_understood(tmp_path):
     assert not wrong, "\n".join(wrong)
 
 
+def test_tests_that_the_documentation_names_are_there():
+    """Of every promise in SECURITY.md the table names the test that tries to break it."""
+    rows = [line for line in (ROOT / "docs" / "SECURITY.md").read_text().splitlines() if line.startswith("|") and "| attempt |" not in line and "|---" not in line]
+    assert len(rows) > 10 and not [row for row in rows if "`tests/" not in row]
+    named = {(page.name, name) for page in PAGES for name in re.findall(r"`(tests/[\w./-]+)`", page.read_text())}
+    assert len(named) > 8 and not [(page, name) for page, name in named if not (ROOT / name).exists()]
+
+
 @pytest.mark.slow
 def test_the_site_has_every_page_and_no_broken_link(tmp_path):
     if subprocess.run(["/usr/bin/python3", "-c", "import markdown"], capture_output=True).returncode:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole way from a (fake) NVIDIA driver to the text."""
 import json
+import subprocess
 
 import shapes
 
@@ -32,6 +33,19 @@ def test_values_arrive_unchanged(nvml):
     assert [p["memory_mb"] for p in first["processes"]] == [17000]
     passive = shapes.check_gpu(body["gpus"][1])
     assert passive["fan_percent"] is None and passive["absent"]["fan_percent"] == "unsupported"
+
+
+def test_a_process_cannot_write_to_the_terminal_by_its_name(nvml):
+    """Control characters, also above ASCII, and the direction of the text."""
+    evil = "\x1b]0;owned\x07\x9b31m\u202e\u2066x"
+    with subprocess.Popen([evil, "infinity"], executable="/bin/sleep", stdout=subprocess.DEVNULL) as process:
+        try:
+            for command in (["ps"], ["why", "-v"], ["status", "--full"], ["top", "--once", "--size", "160x40"]):
+                out = nvml(f"gpu NVIDIA RTX 4090\n  process {process.pid} compute 17000 75 40\n", *command).out
+                assert not set(evil) & set(out) - set("]0;owned31mx"), command
+                assert command != ["ps"] or "?]0;owned??31m??x" in out
+        finally:
+            process.kill()
 
 
 def test_driver_body(nvml):

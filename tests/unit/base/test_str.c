@@ -53,6 +53,12 @@ static void foreign_names_are_cleaned(void **state)
     char text[32];
     str_copy_clean(text, sizeof text, STR("a\x01\xff\xc3\xa4\x1b[31m"));
     assert_string_equal(text, "a??\xc3\xa4?[31m");
+    /* A control character above ASCII, the direction turned around; but not the dash and the quotation mark beside them. */
+    str_copy_clean(text, sizeof text,
+                   STR("\xc2\x9b"
+                       "1m\xe2\x80\xae"
+                       "a\xe2\x81\xa6\xe2\x80\x93\xc2\xa0"));
+    assert_string_equal(text, "?1m?a?\xe2\x80\x93\xc2\xa0");
     str_copy_clean(text, sizeof text, STR("\xed\xa0\x80z")); /* a surrogate is not a character */
     assert_string_equal(text, "???z");
 }
