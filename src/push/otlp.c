@@ -2,11 +2,14 @@
  * OTLP as JSON or as Protocol Buffers. What OpenTelemetry has names for (hw.*) is sent under these, once; everything else under our
  * own. hw.gpu.io is not among it: it counts bytes, and drivers give the traffic of a moment.
  *
- *   ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2 }    Resource { repeated KeyValue attributes =
- * 1 } ScopeMetrics    { InstrumentationScope scope = 1; repeated Metric metrics = 2 }       KeyValue { string key = 1; AnyValue
- * value = 2 } Metric          { string name = 1; string unit = 3; Gauge gauge = 5; Sum sum = 7 }    AnyValue { string string_value
- * = 1 } Gauge, Sum      { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3 }
+ *   ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2 }
+ *   Resource        { repeated KeyValue attributes = 1 }
+ *   ScopeMetrics    { InstrumentationScope scope = 1; repeated Metric metrics = 2 }
+ *   Metric          { string name = 1; string unit = 3; Gauge gauge = 5; Sum sum = 7 }
+ *   Gauge, Sum      { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3 }
  *   NumberDataPoint { fixed64 time_unix_nano = 3; double as_double = 4; repeated KeyValue attributes = 7; uint32 flags = 8 }
+ *   KeyValue        { string key = 1; AnyValue value = 2 }
+ *   AnyValue        { string string_value = 1 }
  */
 #include <math.h>
 #include <stdio.h>

@@ -380,6 +380,8 @@ static void *live(void *arg)
 
 /* ---- from outside ---- */
 
+#define TOO_LONG "push '%s' has a URL of more than %zu bytes, more than %d headers, or one of more than %d bytes"
+
 static enum push_kind kind_of(enum config_push_protocol protocol)
 {
     switch (protocol) {
@@ -391,7 +393,8 @@ static enum push_kind kind_of(enum config_push_protocol protocol)
     return PUSH_WRITE_1;
 }
 
-static void set_target(struct push_target *to, const struct config_push *settings, const char *host)
+/* What is cut is another address, or another secret: better none at all. */
+static bool set_target(struct push_target *to, const struct config_push *settings, const char *host)
 {
     *to = (struct push_target){.kind = kind_of(settings->protocol),
                                .batch = (size_t)settings->batch,
@@ -400,9 +403,11 @@ static void set_target(struct push_target *to, const struct config_push *setting
     str_copy(to->url, sizeof to->url, str_from(settings->url));
     str_copy(to->job, sizeof to->job, str_from(settings->job));
     str_copy(to->instance, sizeof to->instance, str_from(settings->instance[0] ? settings->instance : host));
-    for (size_t i = 0; i < settings->headers.count && to->header_count < HEADERS_MAX; i++)
-        snprintf(to->header_text[to->header_count++], HEADER_SIZE, "%s: %s", settings->headers.pairs[i].key,
-                 settings->headers.pairs[i].value);
+    bool fits = strlen(settings->url) < sizeof to->url && settings->headers.count <= HEADERS_MAX;
+    for (size_t i = 0; fits && i < settings->headers.count; i++)
+        fits = snprintf(to->header_text[to->header_count++], HEADER_SIZE, "%s: %s", settings->headers.pairs[i].key,
+                        settings->headers.pairs[i].value) < HEADER_SIZE;
+    return fits;
 }
 
 static void set_folder(const struct push_sender *p, char *path, size_t size)
@@ -428,7 +433,11 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     str_copy(p->name, sizeof p->name, str_from(settings->entry.name));
     str_copy(p->stats.name, sizeof p->stats.name, str_from(p->name));
     str_copy(p->host, sizeof p->host, str_from(setup->host));
-    set_target(&p->target, settings, p->host);
+    if (!set_target(&p->target, settings, p->host)) {
+        error_set(err, -E2BIG, TOO_LONG, p->name, sizeof p->target.url - 1, HEADERS_MAX, HEADER_SIZE - 1);
+        push_sender_free(p);
+        return NULL;
+    }
     p->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;
     if (setup->folder)
         set_folder(p, folder, sizeof folder);
@@ -455,7 +464,13 @@ void push_sender_change(struct push_sender *p, const struct config_push *setting
         free(wake);
         return;
     }
-    set_target(target, settings, p->host);
+    if (!set_target(target, settings, p->host)) {
+        say(p, LOG_ERROR, TOO_LONG "; its settings stay as they were", p->name, sizeof target->url - 1, HEADERS_MAX,
+            HEADER_SIZE - 1);
+        free(target);
+        free(wake);
+        return;
+    }
     pthread_mutex_lock(&p->lock);
     struct push_target *old = p->next;
     p->next = target;

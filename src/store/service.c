@@ -39,6 +39,8 @@ void service_release(struct store_service *v)
     mailbox_free(v->works);
     mailbox_free(v->answers);
     pthread_mutex_destroy(&v->lock);
+    free(v->url);
+    free(v->queue_path);
     free(v);
 }
 
@@ -146,9 +148,16 @@ struct store_service *store_service_new(const struct store_service_options *opti
         return NULL;
     }
     v->options = *options;
-    str_copy(v->url, sizeof v->url, str_from(options->store.url));
+    v->url = strdup(options->store.url);
+    v->queue_path = strdup(options->queue_path ? options->queue_path : "");
+    if (!v->url || !v->queue_path) {
+        free(v->url);
+        free(v->queue_path);
+        free(v);
+        error_set(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
     str_copy(v->host, sizeof v->host, str_from(options->store.host ? options->store.host : ""));
-    str_copy(v->queue_path, sizeof v->queue_path, str_from(options->queue_path ? options->queue_path : ""));
     backlog_init(&v->backlog);
     v->used_bytes = -1;
     v->status = (struct store_status){.state = STORE_OPENING, .used_bytes = -1};

@@ -37,7 +37,8 @@ struct work {
 
 struct store_service {
     struct store_service_options options;
-    char url[512], host[HOST_NAME_SIZE], queue_path[512];
+    char *url, *queue_path; /* the latter "": none */
+    char host[HOST_NAME_SIZE];
     struct mailbox *inbox, *orders, *jobs;
     struct mailbox *works, *answers; /* to the writer and back */
     pthread_t keeper, writer;

@@ -22,6 +22,8 @@ const struct store_limits store_default_limits = {
 static int open_database(const struct env *env, const char *url, bool read_only, struct store *s, struct error *err)
 {
     if (strncmp(url, "sqlite:", 7) == 0) {
+        if (strlen(url + 7) >= sizeof s->path)
+            return error_set(err, -ENAMETOOLONG, "the path of the history database is longer than %zu bytes", sizeof s->path - 1);
         str_copy(s->path, sizeof s->path, str_from(url + 7));
         int rc = db_open_sqlite(s->path, read_only, &s->db, err);
         return rc < 0 ? error_prefix(err, "cannot open '%s'", s->path) : 0;

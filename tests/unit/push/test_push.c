@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "push/queue.h"
+#include "push/sender.h"
 #include "test.h"
 
 static const char text[] =
@@ -287,6 +288,33 @@ static void a_request_of_2_becomes_the_one_of_1(void **state)
     push_scrape_done(&s);
 }
 
+/* A secret that was cut would be refused by the other side, and nobody would know why. */
+static void what_is_too_long_to_be_sent_is_refused_and_not_cut(void **state)
+{
+    (void)state;
+    char secret[5000] = "", url[3000] = "http://127.0.0.1:1/";
+    memset(secret, 's', sizeof secret - 1);
+    struct env env;
+    env_init_system(&env);
+    struct config_pair header = {"Authorization", "Bearer short"};
+    struct config_push settings = {.entry.name = "db", .url = url, .job = "whirr", .instance = "box"};
+    settings.batch = settings.timeout_ms = settings.queue_bytes = 1000;
+    settings.headers = (struct config_map){&header, 1};
+    const struct push_setup setup = {.env = &env, .host = "box"};
+    struct error err = {0};
+    struct push_sender *sender = push_sender_new(&setup, &settings, &err);
+    assert_non_null(sender);
+    push_sender_free(sender);
+    header.value = secret;
+    assert_null(push_sender_new(&setup, &settings, &err));
+    assert_int_equal(err.code, -E2BIG);
+    assert_string_equal(err.text,
+                        "push 'db' has a URL of more than 2047 bytes, more than 20 headers, or one of more than 4095 bytes");
+    header.value = "Bearer short";
+    memset(url + strlen(url), 'u', sizeof url - 1 - strlen(url));
+    assert_null(push_sender_new(&setup, &settings, &err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +328,7 @@ int main(void)
         TEST(the_queue_survives_a_restart_in_order),
         TEST(a_full_queue_loses_the_oldest_and_says_so),
         TEST(without_a_disk_the_newest_wait_in_memory),
+        TEST(what_is_too_long_to_be_sent_is_refused_and_not_cut),
     };
     return RUN_TESTS(tests);
 }

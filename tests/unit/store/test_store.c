@@ -353,6 +353,29 @@ static void a_newer_schema_is_left_alone(void **state)
     assert_int_equal(sql_i64("newer.db", "SELECT value FROM meta WHERE key = 'schema_version'"), 99);
 }
 
+/* A path that was cut would be another file, beside the one that everybody else opens. */
+static void a_path_that_is_too_long_is_refused_and_not_cut(void **state)
+{
+    (void)state;
+    char url[1024], name[201] = "";
+    memset(name, 'a', sizeof name - 1);
+    int len = snprintf(url, sizeof url, "sqlite:%s/", store_folder);
+    while (len < 420)
+        len += snprintf(url + len, sizeof url - (size_t)len, "./");
+    snprintf(url + len, sizeof url - (size_t)len, "%s", name);
+    struct store *s = NULL;
+    struct error err = {0};
+    const struct store_options options = {.env = &test_env, .url = url, .limits = store_default_limits};
+    assert_int_equal(store_open(&options, &s, &err), -ENAMETOOLONG);
+    assert_non_null(strstr(err.text, "longer than 511"));
+    for (size_t cut = 420; cut < strlen(url); cut++) {
+        char shorter[sizeof url];
+        str_copy(shorter, cut + 1, str_from(url + strlen("sqlite:")));
+        if (shorter[strlen(shorter) - 1] == 'a')
+            assert_int_equal(access(shorter, F_OK), -1);
+    }
+}
+
 static void what_is_not_a_database_is_told_apart(void **state)
 {
     (void)state;
@@ -389,6 +412,7 @@ int main(void)
         TEST(readings_of_different_counters_are_not_compared),
         TEST(events_are_kept_with_their_card),
         TEST(a_newer_schema_is_left_alone),
+        TEST(a_path_that_is_too_long_is_refused_and_not_cut),
         TEST(what_is_not_a_database_is_told_apart),
     };
     int failed = RUN_TESTS(tests);
