@@ -99,6 +99,7 @@ void fleet_bill_done(struct fleet_bill *bill)
 {
     free(bill->list);
     bill->list = NULL;
+    bill->count = 0;
 }
 
 static double together(const struct fleet_bill *bill)

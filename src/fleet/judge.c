@@ -66,10 +66,11 @@ static void add_up(struct fleet_host *h)
         h->util_permille = reading_ok(util / known);
 }
 
+static const char *const trouble_words[] = {"", "held but idle", "degraded", "throttling", "failing", "lost"};
+
 /* "GPU 3 is lost", "4 GPUs are held but idle (61 GiB)". */
 static void write_note(struct fleet_host *h)
 {
-    static const char *const words[] = {"", "held but idle", "degraded", "throttling", "failing", "lost"};
     const struct fleet_gpu *first = NULL;
     int64_t held = 0;
     size_t count = 0;
@@ -90,7 +91,7 @@ static void write_note(struct fleet_host *h)
         snprintf(more, sizeof more, " (%s)", words_bytes(held, amount));
     else if (h->trouble == FLEET_THROTTLING)
         snprintf(more, sizeof more, " (%s)", first->throttle);
-    snprintf(h->note, sizeof h->note, "%s %s%s", who, words[h->trouble], more);
+    snprintf(h->note, sizeof h->note, "%s %s%s", who, trouble_words[h->trouble], more);
 }
 
 static int worst_first(const void *a, const void *b)
@@ -124,29 +125,34 @@ struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
 
 void fleet_answer(const struct fleet *f, char *text, size_t size)
 {
-    size_t troubles[FLEET_LOST + 1] = {0}, hosts = 0, used = 0;
-    int64_t power = 0, util = 0, known = 0, value;
+    size_t troubles[FLEET_LOST + 1] = {0}, hosts = 0;
+    struct reading power = {0};
+    int64_t util = 0, known = 0, value;
     for (size_t i = 0; i < f->gpu_count; i++) {
         troubles[f->gpus[i].trouble]++;
         hosts += i == 0 || strcmp(f->gpus[i - 1].host, f->gpus[i].host) != 0;
-        power += reading_or(f->gpus[i].power_mw, 0);
+        add(&power, f->gpus[i].power_mw);
         if (reading_get(f->gpus[i].util_permille, &value)) {
             util += value;
             known++;
         }
     }
     char percent[WORDS_SIZE];
-    used = (size_t)snprintf(text, size, "%zu host%s, %zu GPU%s, %s utilized, %.1f kW", hosts, hosts == 1 ? "" : "s", f->gpu_count,
-                            f->gpu_count == 1 ? "" : "s", words_percent(known ? util / known : 0, percent), (double)power / 1e6);
-    static const char *const words[] = {"", "held but idle", "degraded", "throttling", "failing", "lost"};
+    AUTO_BUF struct buf out = BUF(1024);
+    buf_printf(&out, "%zu host%s, %zu GPU%s", hosts, hosts == 1 ? "" : "s", f->gpu_count, f->gpu_count == 1 ? "" : "s");
+    if (known)
+        buf_printf(&out, ", %s utilized", words_percent(util / known, percent));
+    if (reading_get(power, &value))
+        buf_printf(&out, ", %.1f kW", (double)value / 1e6);
     bool any = false;
     for (int t = FLEET_LOST; t > FLEET_FINE; t--)
-        if (troubles[t] && used < size) {
-            used += (size_t)snprintf(text + used, size - used, "%s%zu %s", any ? ", " : ": ", troubles[t], words[t]);
+        if (troubles[t]) {
+            buf_printf(&out, "%s%zu %s", any ? ", " : ": ", troubles[t], trouble_words[t]);
             any = true;
         }
-    if (f->silent && used < size)
-        snprintf(text + used, size - used, "%s%zu host%s not answering", any ? ", " : ": ", f->silent, f->silent == 1 ? "" : "s");
+    if (f->silent)
+        buf_printf(&out, "%s%zu host%s not answering", any ? ", " : ": ", f->silent, f->silent == 1 ? "" : "s");
+    str_copy(text, size, buf_view(&out));
 }
 
 /* ---- what fits where ---- */

@@ -61,8 +61,27 @@ static void a_question_that_nobody_waits_for_is_given_up(void **state)
     assert_int_equal(fleet_fetch(&later, true, &f, &err), -ECANCELED);
 }
 
+/* Asleep, without rights, or of a kind that has none: what is not known is not 0. */
+static void figures_that_no_gpu_has_are_left_out_of_the_answer(void **state)
+{
+    (void)state;
+    struct fleet_gpu gpus[2] = {{.host = "a", .gpu = "0", .up = true}, {.host = "b", .gpu = "0", .up = true}};
+    const struct fleet f = {.gpus = gpus, .gpu_count = 2};
+    char text[200];
+    fleet_answer(&f, text, sizeof text);
+    assert_string_equal(text, "2 hosts, 2 GPUs");
+    gpus[1].power_mw = reading_ok(250000);
+    fleet_answer(&f, text, sizeof text);
+    assert_string_equal(text, "2 hosts, 2 GPUs, 0.2 kW");
+    gpus[0].util_permille = reading_ok(620);
+    gpus[0].trouble = FLEET_LOST;
+    fleet_answer(&f, text, sizeof text);
+    assert_string_equal(text, "2 hosts, 2 GPUs, 62% utilized, 0.2 kW: 1 lost");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up)};
+    const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up),
+                                       TEST(figures_that_no_gpu_has_are_left_out_of_the_answer)};
     return RUN_TESTS(tests);
 }
