@@ -151,6 +151,21 @@ def test_what_was_changed_since_is_left_alone_and_a_second_setup_remembers_the_f
     assert host.run("--undo", "--yes").returncode == 0 and not host.config.exists()
 
 
+def test_what_could_not_be_taken_back_can_be_tried_again(host):
+    host.config.parent.mkdir(parents=True, exist_ok=True)
+    host.config.write_text("# mine\n")
+    assert host.run("--yes", "--service", "no", "--price", "0.3").returncode == 0
+    changed = host.config.read_text()
+    host.config.unlink()
+    host.config.mkdir()  # cannot be read
+    failed = host.run("--undo", "--yes")
+    assert failed.returncode == 1 and f"failed         {host.config}" in failed.stdout and host.record.exists(), failed
+    host.config.rmdir()
+    host.config.write_text(changed)
+    again = host.run("--undo", "--yes")
+    assert again.returncode == 0 and "restored" in again.stdout and host.config.read_text() == "# mine\n" and not host.record.exists(), again
+
+
 @pytest.mark.skipif(not ROOT or not shutil.which("systemctl"), reason="needs root and systemctl")
 def test_the_real_systemctl_enables_it_below_the_root(host):
     (host.folder / "bin" / "systemctl").unlink()

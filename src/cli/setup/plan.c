@@ -318,7 +318,8 @@ int plan_do(const struct env *env, const struct plan *p, struct error *err)
 
 /* ---- undoing it ---- */
 
-static void undo_file(const struct env *env, const json_t *file, struct buf *out)
+/* False: it failed, and may be tried again. */
+static bool undo_file(const struct env *env, const json_t *file, struct buf *out)
 {
     const char *path = json_string_value(json_object_get(file, "path"));
     const char *before = json_string_value(json_object_get(file, "before")),
@@ -326,7 +327,7 @@ static void undo_file(const struct env *env, const json_t *file, struct buf *out
     char *now = NULL, found[HEX_SIZE(SHA256_SIZE)];
     struct error err = {0};
     if (!path || !after)
-        return;
+        return true;
     int rc = read_file(path, &now, &err);
     hash(now ? now : "", found);
     bool config = strlen(path) > 5 && strcmp(path + strlen(path) - 5, ".toml") == 0;
@@ -343,6 +344,7 @@ static void undo_file(const struct env *env, const json_t *file, struct buf *out
     else if (now && strcmp(found, after) == 0)
         buf_printf(out, "%s  %s\n", before ? "restored     " : "removed      ", path);
     free(now);
+    return rc == 0;
 }
 
 static void undo_command(const struct env *env, const json_t *words, struct buf *out)
@@ -359,6 +361,17 @@ static void undo_command(const struct env *env, const json_t *words, struct buf 
     buf_printf(out, "%s%s\n", done ? "" : ": ", done ? "" : err.text);
 }
 
+/* Files that could not be taken back stay in the record, with the text that they had: there is no other copy of it. */
+static int keep_failed(const char *path, json_t *failed, struct error *err)
+{
+    if (!json_array_size(failed))
+        return unlink(path) == 0 ? 0 : error_set(err, -errno, "cannot remove '%s': %s", path, strerror(errno));
+    json_t *record = json_pack("{s:i, s:O, s:[]}", "version", RECORD_VERSION, "files", failed, "undo");
+    AUTO_FREE char *text = json_dumps(record, JSON_INDENT(1));
+    json_decref(record);
+    return text ? keep_write(path, str_from(text), err) : error_set(err, -ENOMEM, "out of memory");
+}
+
 int plan_undo(const struct env *env, struct buf *out, struct error *err)
 {
     char path[PLACE_SIZE + 16];
@@ -367,10 +380,17 @@ int plan_undo(const struct env *env, struct buf *out, struct error *err)
     size_t i;
     if (rc == 0 && !record)
         return error_set(err, -ENOENT, "nothing was set up by `whirr setup`");
+    if (rc < 0)
+        return rc;
+    json_t *failed = json_array();
     json_array_foreach(json_object_get(record, "undo"), i, entry) undo_command(env, entry, out);
-    json_array_foreach(json_object_get(record, "files"), i, entry) undo_file(env, entry, out);
+    json_array_foreach(json_object_get(record, "files"), i, entry)
+    {
+        if (!undo_file(env, entry, out))
+            json_array_append(failed, entry);
+    }
+    rc = keep_failed(path, failed, err);
+    json_decref(failed);
     json_decref(record);
-    if (rc == 0 && unlink(path) < 0)
-        rc = error_set(err, -errno, "cannot remove '%s': %s", path, strerror(errno));
     return rc;
 }
