@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from isolation import ROOT, run_whirr
+from waiting import PATIENCE
 
 CLIENTS = ROOT / "tests" / "contract" / "clients"
 FOLDER = ROOT / "packaging" / "kubernetes"
@@ -22,7 +23,7 @@ def render(node):
     """Needs the packages of clients/, which the fixture node installs."""
     @functools.cache
     def cached(values, *form):
-        return subprocess.run(["node", CLIENTS / "chart.mjs", FOLDER / "whirr", values, *form], capture_output=True, text=True, timeout=60)
+        return subprocess.run(["node", CLIENTS / "chart.mjs", FOLDER / "whirr", values, *form], capture_output=True, text=True, timeout=PATIENCE)
     return lambda values, *form: cached(json.dumps(values), *form)
 
 
@@ -53,7 +54,7 @@ def test_every_object_has_the_fields_that_kubernetes_knows(render, tmp_path):
     def check(text):
         (tmp_path / "objects.ts").write_text(text)
         return subprocess.run(["node", TSC, "--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", tmp_path / "objects.ts"],
-                              capture_output=True, text=True, timeout=120, cwd=tmp_path)
+                              capture_output=True, text=True, timeout=600, cwd=tmp_path)
     done = check("\n".join(lines))
     assert done.returncode == 0, done.stdout
     assert check("\n".join(lines).replace('"hostPID"', '"hostPid"')).returncode != 0  # it does look

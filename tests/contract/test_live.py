@@ -83,7 +83,7 @@ def test_every_sample_comes_once(daemon, listen):
 
 
 def test_a_client_may_ask_for_an_update(start, listen):
-    d = start("--interval", "60")
+    d = start("--interval", "600")
     d.wait_sampled()
     with listen(d) as client:
         client.wait("gpu_status")

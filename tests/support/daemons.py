@@ -87,7 +87,8 @@ class Daemon:
         return self.ask("GET", path, **headers)
 
     def json(self, path, **headers):
-        reply = self.get(path, **headers)
+        """The body of a good answer. Who is told that it is not the time, because the machine is busy, asks again."""
+        reply = eventually(lambda: (r := self.get(path, **headers)).status != 503 and r, explain=lambda: (path, self.log()))
         assert reply.status == 200, (path, reply.status, reply.body)
         return reply.json()
 
@@ -107,8 +108,8 @@ class Daemon:
         return eventually(lambda: next((l for l in list(self.lines) if re.search(pattern, l)), None), timeout, self.log)
 
     def wait_stored(self, count, path="/api/system/gpu-stats/history"):
-        """Until so many rows can be read; a server on a busy machine may not answer in time, which is said and tried again."""
-        eventually(lambda: (reply := self.get(path)).status == 200 and reply.json()["count"] >= count, explain=self.log)
+        """Until so many rows can be read."""
+        eventually(lambda: self.json(path)["count"] >= count, explain=self.log)
 
     def wait_sampled(self):
         """Until there is a first sample; a request before that may be told that whirr is starting."""
