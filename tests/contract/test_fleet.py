@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """--fleet: hundreds of hosts from a real Prometheus, on one screen and worst first."""
+import http.server
 import json
 import resource
 import signal
 import subprocess
 import threading
 import time
+import urllib.parse
+import urllib.request
 
 import pytest
 import targets
@@ -155,6 +158,37 @@ def test_energy_and_cost_of_all_hosts(start, ask, tmp_path):
     assert ask("report", "--fleet", prometheus.url, "--by", "model").returncode == 2
 
 
+def test_the_power_of_processes_is_added_up_in_steps_that_suit_the_span(ask):
+    """A minute; fewer in a month of hundreds of hosts, more where a minute would be much of it."""
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(urllib.parse.unquote_plus(self.path))
+            body = b'{"status": "success", "data": {"resultType": "vector", "result": []}}'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self):
+            asked.append(urllib.parse.unquote_plus(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+            self.do_GET()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        for span, steps in (("-2m", "[120s:6s]"), ("-1h", "[3600s:60s]"), ("-30d", "[2592000s:2592s]")):
+            ask("report", "--fleet", f"http://127.0.0.1:{server.server_port}", "--since", span, "--by", "user", "--json")
+            assert any(steps in question for question in asked), (steps, asked)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def named(folder, name):
     config = folder / f"{name}.toml"
     config.write_text(f'[metrics]\nlabels = {{ host = "{name}" }}\n')
@@ -186,7 +220,6 @@ def test_victoria_metrics_answers_as_well(ask, tmp_path):
         pytest.skip("no victoria-metrics (tools/deps test)")
     database = VictoriaMetrics(tmp_path / "vm").start()
     try:
-        import urllib.request
         body = b'gpu_up{host="a",gpu="0",uuid="u",name="X"} 1\ngpu_memory_free_bytes{host="a",gpu="0",uuid="u",name="X"} 5368709120\n'
         urllib.request.urlopen(urllib.request.Request(database.url + "/api/v1/import/prometheus", data=body), timeout=PATIENCE)
         # It may show one series before the other.
