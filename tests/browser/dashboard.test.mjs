@@ -277,6 +277,19 @@ test("acting asks for a token; a wrong one is refused, the right one acts", { sk
   await page.waitForFunction((n) => document.querySelectorAll("#alerts .silences button").length === n - 1, silences);
 });
 
+test("the login form refuses a wrong token and takes the right one", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=1,scenario=idle");
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const page = await visit(t, `${d.url}/login`);
+  const sign = async (text) => { await page.getByLabel("Sign in with a token").fill(text); await page.keyboard.press("Enter"); };
+  await sign("wrong");
+  await page.getByText("That token isn't known here.").waitFor();
+  await sign(token);
+  await sentence(page).getByText("GPU 0").waitFor();
+  assert.equal(new URL(page.url()).pathname, "/");
+  assert.equal((await page.context().cookies()).length, 1);
+});
+
 test("a worker is held, comes back, and is evicted, by a person with a token", { skip: skip || (!(existsSync(driver.nvml) && existsSync(driver.cuda)) && "the fake driver is not built") }, async (t) => {
   const d = new Daemon();
   const { env, worker, state } = d.guarded('clear_for = "10m"\n');

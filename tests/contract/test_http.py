@@ -239,7 +239,7 @@ def test_security_headers(daemon):
         headers = daemon.get(path).headers
         assert headers["x-content-type-options"] == "nosniff" and headers["x-frame-options"] == "DENY"
         assert "default-src 'none'" in headers["content-security-policy"] and "unsafe" not in headers["content-security-policy"]
-        assert headers["referrer-policy"] == "no-referrer" and headers["cross-origin-resource-policy"] == "same-origin"
+        assert headers["referrer-policy"] == "same-origin" and headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_two_daemons_do_not_share_a_port_or_a_socket(start, tmp_path):

@@ -109,7 +109,7 @@ function Told({ why, level, now }: { why: Why; level: Level; now: boolean }) {
       <p class="sentence"><Mark level={level} /> {tied(why.answer || why.gap?.text || "Nothing is known about this moment.")}</p>
       {/* Figures change every second; screen readers are told when the matter does. */}
       {now && <p class="sr" role="status">{spoken(why, level)}</p>}
-      {why.gap && why.answer && <p class="dim">{why.gap.text}</p>}
+      {why.gap && why.answer && !why.answer.includes(why.gap.text) && <p class="dim">{why.gap.text}</p>}
       {why.note && <p class="dim">{why.note}</p>}
       <Because why={why} now={now} />
     </>

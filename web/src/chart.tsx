@@ -4,9 +4,9 @@ import { memo } from "./memo";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { clock, DASH, tickText } from "./format";
-import { axis, type Column, type Layer, type Metric, onto, spread, stacked, throttled } from "./plots";
+import { axis, type Column, grid, type Layer, type Metric, onto, pace, spread, stacked, throttled } from "./plots";
 import { go } from "./store";
-import type { History, PastEvent } from "./types";
+import type { History, PastEvent, Series } from "./types";
 
 const COLORS = 8, HEIGHT = 180, NEAR = 6; // px
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -30,7 +30,10 @@ function lines({ history, which, metric, layers, other, mark }: ChartProps): Lin
   const gpus = which.split(",").map(Number);
   const own = history.series.filter((s) => gpus.includes(s.gpu_index));
   const before = other?.history.series.filter((s) => gpus.includes(s.gpu_index)) ?? [];
-  const times = axis([...own, ...before]);
+  // Times of another stretch are others: both go onto the steps of this one.
+  const step = history.step_seconds, steps = other && step > 0 ? grid(Date.parse(history.since) / 1000, Date.parse(history.until) / 1000, step) : null;
+  const times = steps ?? axis(own);
+  const column = (s: Series, kind: "mean" | "min" | "max") => (steps ? spread(steps, s, pace(s, step), metric.name, metric.scale, kind) : onto(times, s, metric.name, kind, metric.scale));
   const digits = metric.unit === "GiB" ? 1 : 0;
   const text = (v: number | null) => (v == null ? DASH : `${v.toFixed(digits)}${metric.unit === "%" ? "" : " "}${metric.unit}`);
   const out: Lines = { times, data: [], series: [], bands: [], from: Date.parse(history.since) / 1000, to: Date.parse(history.until) / 1000,
@@ -41,18 +44,18 @@ function lines({ history, which, metric, layers, other, mark }: ChartProps): Lin
     const sums = stacked(raw);
     for (let i = layers.length - 1; i >= 0; i--) // the highest first: those below are drawn over it
       if (raw[i]!.some((v) => v)) add(sums[i]!, { label: layers[i]!.name, stroke: color(i), fill: color(i), width: 1, value: (_u, _v, _s, at) => (at == null ? DASH : text(raw[i]![at] ?? null)) });
-    for (const s of own) add(onto(times, s, metric.name, "mean", metric.scale), { label: `GPU ${s.gpu_index}`, stroke: css("--text"), width: 1.5 });
+    for (const s of own) add(column(s, "mean"), { label: `GPU ${s.gpu_index}`, stroke: css("--text"), width: 1.5 });
     return out;
   }
   own.forEach((s, i) => {
     const c = color(gpus.length > COLORS ? i : s.gpu_index);
-    add(onto(times, s, metric.name, "mean", metric.scale), { label: `GPU ${s.gpu_index}`, stroke: c, width: 1.5 });
+    add(column(s, "mean"), { label: `GPU ${s.gpu_index}`, stroke: c, width: 1.5 });
     if (gpus.length > 1) return;
-    add(onto(times, s, metric.name, "max", metric.scale), { label: "max", stroke: "transparent" });
-    add(onto(times, s, metric.name, "min", metric.scale), { label: "min", stroke: "transparent" });
+    add(column(s, "max"), { label: "max", stroke: "transparent" });
+    add(column(s, "min"), { label: "min", stroke: "transparent" });
     out.bands.push({ series: [2, 3], fill: `${c}40` });
   });
-  before.forEach((s) => add(onto(times, s, metric.name, "mean", metric.scale), { label: `${gpus.length > 1 ? `GPU ${s.gpu_index} ` : ""}${other!.label}`, stroke: css("--dim"), width: 1.5, dash: [6, 4] }));
+  before.forEach((s) => add(column(s, "mean"), { label: `${gpus.length > 1 ? `GPU ${s.gpu_index} ` : ""}${other!.label}`, stroke: css("--dim"), width: 1.5, dash: [6, 4] }));
   return out;
 }
 

@@ -86,7 +86,7 @@ export function Charts({ s, gpus, span, picked, pick }: { s: State; gpus: Gpu[];
         {gpus.length > 1 && <label class="control">Show <select value={picked ?? ""} onChange={(e) => pick(e.currentTarget.value === "" ? null : Number(e.currentTarget.value))}>
           <option value="">{gpus.length > MOST ? `GPUs 0 to ${MOST - 1}` : "all GPUs"}</option>{gpus.map((g) => <option key={g.index} value={g.index}>GPU {g.index}</option>)}
         </select></label>}
-        {one != null && <label class="control"><input type="checkbox" checked={stack} onChange={(e) => setStack(e.currentTarget.checked)} /> By process</label>}
+        {one != null && <label class="control"><input type="checkbox" checked={stack} disabled={beside != null || past} onChange={(e) => setStack(e.currentTarget.checked)} /> By process</label>}
         <label class="control">Compare with <select value={compare} onChange={(e) => setCompare(e.currentTarget.value)}>
           <option value="">nothing</option>
           {one != null && gpus.filter((g) => g.index !== one).map((g) => <option key={g.index} value={`gpu:${g.index}`}>GPU {g.index}</option>)}

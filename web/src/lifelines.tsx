@@ -11,13 +11,14 @@ import type { Life } from "./types";
 const MOST = 30;
 
 function Row({ lane, from, to }: { lane: Lane; from: number; to: number }) {
+  const LEAST = 0.4; // %: what has just begun is seen, too
   const share = (ms: number) => Math.max(0, Math.min(100, (100 * (ms - from)) / (to - from)));
   const text = `GPU ${lane.gpu}: ${lane.name}${lane.user ? ` (${lane.user})` : ""}`;
   return (
     <li>
       <span class="who" title={text}>{text}</span>
       <span class="lane">{lane.spans.map((s) => (
-        <button type="button" key={s.from} class={`life ${s.idle ? "idle" : ""}`} style={{ left: `${share(s.from)}%`, width: `${Math.max(0.4, share(s.to) - share(s.from))}%` }}
+        <button type="button" key={s.from} class={`life ${s.idle ? "idle" : ""}`} style={{ left: `${Math.min(share(s.from), 100 - LEAST)}%`, width: `${Math.max(LEAST, share(s.to) - share(s.from))}%` }}
           onClick={() => go({ at: (Math.max(s.from, from) + Math.min(s.to, to)) / 2, from: null, to: null })}
           aria-label={`${text}, ${clock(s.from)} to ${clock(s.to)}`}
           title={`${clock(s.from)} to ${clock(s.to)} (${duration((s.to - s.from) / 1000)}), ${percent(s.util)} on average, up to ${memory(s.memory)}${s.idle ? "; did nothing" : ""}`} />

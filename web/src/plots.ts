@@ -42,9 +42,21 @@ export function onto(times: number[], s: Series, metric: string, kind: "mean" | 
   return column;
 }
 
-/** A series of longer steps on an axis of shorter ones: each time has the value of the step it lies in. */
-export function spread(times: number[], s: Series | undefined, stepSeconds: number, metric: string, scale: number): Column {
-  const m = s && values(s, metric)?.mean;
+/** The ends of whole steps from one time to another. */
+export function grid(from: number, to: number, step: number): number[] {
+  const first = Math.ceil(from / step);
+  return Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, i) => (first + i) * step);
+}
+
+/** How long a value of a series counts: until the next one usually comes, and at least a step. */
+export function pace(s: Series, step: number): number {
+  const apart = s.times.slice(1).map((t, i) => t - s.times[i]!).sort((a, b) => a - b);
+  return Math.max(step, 1.5 * (apart[apart.length >> 1] ?? 0));
+}
+
+/** A series of longer steps, or of others, on an axis: each time has the value of the step it lies in. */
+export function spread(times: number[], s: Series | undefined, stepSeconds: number, metric: string, scale: number, kind: "mean" | "min" | "max" = "mean"): Column {
+  const m = s && values(s, metric)?.[kind];
   if (!s || !m) return times.map(() => null);
   return times.map((t) => {
     const i = nearest(s.times, t);

@@ -26,7 +26,7 @@ const Line = memo(function Line({ r, now, life }: { r: Row; now: number; life?: 
     <tr>
       <td class="n" data-name="GPU">{r.gpu}</td>
       <td class="process" data-name="Process">
-        <b>{r.name ?? DASH}</b>{r.model && <span class="badge">{r.model.replace(/^.*\//, "")}</span>}{r.container && <span class="badge" title="Container">{r.container}</span>}
+        <b>{r.name ?? DASH}</b> {r.model && <span class="badge">{r.model.replace(/^.*\//, "")}</span>} {r.container && <span class="badge" title="Container">{r.container}</span>}{" "}
         {idle && <span class="badge warn" title="It did nothing in the last hour">held {duration(seen)}, did nothing</span>}
         <div class="command-line" title={r.command ?? ""}>{r.command ?? ""}</div>
       </td>

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, tied, watts, wattsOf } from "../src/format";
 import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
 import { type FleetHost, fitting, hostsShown, troubleLevel } from "../src/hosts";
-import { axis, onto, shifted, spread, stacked, throttled } from "../src/plots";
+import { axis, grid, onto, pace, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
@@ -231,4 +231,15 @@ test("hosts are found by what is wrong, by name, and by the room they have", () 
   assert.equal(names(hostsShown(hosts, "", "h100 E")), "e");
   assert.equal(names(fitting(hosts, 40)), "edc", "idle ones first, then the tightest; not what is lost");
   assert.deepEqual(hosts.map((h) => troubleLevel(h.trouble)), ["bad", "idle", "good", "good", "good"]);
+});
+
+test("another stretch of time lies on the steps of this one, without holes", () => {
+  const series = (times: number[]): Series => ({ gpu_index: 0, gpu_name: "", times, metrics: [{ name: "power_watts", unit: "W", mean: times, min: times, max: times.map((t) => t + 1) }] });
+  const steps = grid(1001, 1060, 6); // samples come every 20 s, at other times than the steps begin
+  assert.deepEqual(steps, [1002, 1008, 1014, 1020, 1026, 1032, 1038, 1044, 1050, 1056]);
+  const other = series([983, 1003, 1023, 1043]);
+  assert.deepEqual(spread(steps, other, pace(other, 6), "power_watts", 1), [983, 1003, 1003, 1003, 1023, 1023, 1023, 1043, 1043, 1043]);
+  assert.deepEqual(spread([1008], other, pace(other, 6), "power_watts", 1, "max"), [1004]);
+  const ends = series([983, 1003]);
+  assert.deepEqual(spread(steps, ends, pace(ends, 6), "power_watts", 1).slice(-3), [null, null, null]); // what is not known is not drawn
 });

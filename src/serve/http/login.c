@@ -52,7 +52,7 @@ void post_login(struct exchange *x)
     else if (!known && access_note_failure(x, wait))
         reply_form(x, 429, "Too many wrong tokens from this address. Try again in a minute.");
     else if (!known)
-        reply_form(x, 401, "That token is not known here.");
+        reply_form(x, 401, "That token isn't known here.");
 }
 
 void post_logout(struct exchange *x)

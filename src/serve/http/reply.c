@@ -82,8 +82,9 @@ static void write_head(struct buf *head, const struct exchange *x, const struct 
     TEXTS(head, " ", http_status_text(status), "\r\nDate: ", date_field(), "\r\nServer: whirr\r\n");
     write_body_fields(head, x, r, status, body, zipped, later);
     TEXTS(head, "Cache-Control: ", r->cache ? r->cache : "no-cache",
+          /* Not "no-referrer": with that, browsers send "Origin: null" with our own login form. */
           "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: "
-          "no-referrer\r\nCross-Origin-Resource-Policy: ",
+          "same-origin\r\nCross-Origin-Resource-Policy: ",
           x->server->options.cors_origin_count ? "cross-origin" : "same-origin",
           "\r\nContent-Security-Policy: ", r->policy ? r->policy : NOTHING_MAY_BE_LOADED, "\r\n");
     struct str cors = x->request ? access_cors_origin(x) : (struct str){0};
