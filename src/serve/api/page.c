@@ -146,9 +146,11 @@ static void figures(struct buf *out, const struct gpu *g)
     bar(out, g->temp_mdegc, g->temp_limit_mdegc, 95);
     buf_text(out, end);
     term(out, "Power");
-    whole(out, g->power_mw, 1000, g->power_limit_mw.state == READING_OK ? "/" : " W");
-    if (g->power_limit_mw.state == READING_OK)
+    whole(out, g->power_mw, 1000, g->power_limit_mw.state == READING_OK ? "" : " W");
+    if (g->power_limit_mw.state == READING_OK) {
+        buf_char(out, '/');
         whole(out, g->power_limit_mw, 1000, " W");
+    }
     bar(out, g->power_mw, g->power_limit_mw, 98);
     buf_text(out, end);
     term(out, "Fan");

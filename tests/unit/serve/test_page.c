@@ -20,8 +20,37 @@ static void data_in_the_page_cannot_end_its_element(void **state)
     assert_null(strstr(out.at, "alert(1)</script>"));
 }
 
+/* A dash right before a limit would be a minus. */
+static void power_that_is_not_known_is_told_apart_from_its_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        struct reading power, limit;
+        const char *shown;
+    } cases[] = {{{134000, READING_OK}, {450000, READING_OK}, ">134/450 W<"},
+                 {{134000, READING_OK}, {0}, ">134 W<"},
+                 {{0}, {450000, READING_OK}, ">–/450 W<"},
+                 {{0}, {0}, ">–<"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct snapshot *s = snapshot_new(1);
+        AUTO_BUF struct buf out = BUF(1 << 20);
+        s->gpus[0].power_mw = cases[i].power;
+        s->gpus[0].power_limit_mw = cases[i].limit;
+        page_write(&out, s, NULL);
+        buf_char(&out, '\0');
+        const char *power = strstr(out.at, "Power");
+        assert_non_null(power);
+        char row[200];
+        str_copy(row, sizeof row, str_from(power));
+        if (!strstr(row, cases[i].shown))
+            fail_msg("%s is not in %s", cases[i].shown, row);
+        snapshot_unref(s);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(data_in_the_page_cannot_end_its_element)};
+    const struct CMUnitTest tests[] = {TEST(data_in_the_page_cannot_end_its_element),
+                                       TEST(power_that_is_not_known_is_told_apart_from_its_limit)};
     return RUN_TESTS(tests);
 }
