@@ -58,12 +58,17 @@ class Terminal:
     def pid(self):
         shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
 
-        def whirr():
+        def below(parent):
+            """Whirr, below this process: how many shells are between them depends on the one of whoever runs this."""
             with contextlib.suppress(OSError):  # one of them has just ended
-                children = pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-                return next((int(child) for child in children if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR)), None)
+                for child in pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+                    if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR):
+                        return int(child)
+                    if found := below(child):
+                        return found
+            return None
 
-        return eventually(whirr, explain="whirr is not running")
+        return eventually(lambda: below(shell), explain="whirr is not running")
 
     def ended(self):
         self.wait("AFTER")
