@@ -89,9 +89,15 @@ def test_a_command_reads_the_object_and_is_killed_with_its_children(whirr, confi
     done = whirr("--config", config(f'[notify.run]\ntype = "command"\ncommand = ["{script}", "me"]\n'), "notify", "test", "run")
     assert done.code == 0 and "told me" in done.out and json.loads((tmp_path / "got").read_text())["status"] == "firing"
     script.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {tmp_path}/child\nwait\n")
-    done = whirr("--config", config(f'[notify.run]\ntype = "command"\ntimeout = "300ms"\ncommand = ["{script}"]\n'), "notify", "test", "run")
-    assert done.code == 1 and "killed" in done.err
-    child = int((tmp_path / "child").read_text())
+    slow = config(f'[notify.run]\ntype = "command"\ntimeout = "300ms"\ncommand = ["{script}"]\n')
+
+    def hangs():
+        """The number of the child; on a busy machine the script may be killed before it has one."""
+        done = whirr("--config", slow, "notify", "test", "run")
+        assert done.code == 1 and "killed" in done.err
+        return (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip()
+
+    child = int(eventually(hangs))
 
     def ended():  # it dies when its turn comes, and somebody has to count it
         try:
