@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that is built with the installed library, as its user would."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -35,6 +36,15 @@ def start(tmp_path):
 def run(program, *args, **env):
     built, library = program
     return subprocess.run([str(built), *args], env=environment(LD_LIBRARY_PATH=str(library), **env), capture_output=True, text=True, timeout=PATIENCE)
+
+
+def test_the_manual_declares_what_the_header_declares():
+    """Every function and type of a function, with the same parameters."""
+    header = re.sub(r"/\*.*?\*/", "", (ROOT / "include/whirr.h").read_text(), flags=re.S)
+    manual = (ROOT / "docs/man/whirr.3.scd").read_text().replace("\\*", "*")
+    declared = {" ".join(text.split()) for text in re.findall(r"(?:\w+[ *]+)+?\**whirr_\w+\([^;{]*\);", header)}
+    described = {" ".join(text.split()) for text in re.findall(r"^\*(.*whirr_\w+\(.*\);)\*", manual, re.M)}
+    assert len(declared) > 30 and declared == described
 
 
 def test_the_example_explains_and_samples(program):
