@@ -361,8 +361,8 @@ int client_request(struct client *c, const char *method, const char *target, con
                    int64_t timeout_ms, struct error *err)
 {
     size_t before = answer->len;
-    if (client_is_remote(c))
-        timeout_ms = MAX_OF(timeout_ms, c->host.timeout_ms);
+    if (client_is_remote(c)) /* what is set for it; what takes longer than usual may */
+        timeout_ms = timeout_ms > CLIENT_WITHIN_MS ? MAX_OF(timeout_ms, c->host.timeout_ms) : c->host.timeout_ms;
     int status = (c->by_network ? request_by_network : request_by_socket)(c, method, target, body, answer, timeout_ms, err);
     return check_welcome(c, status, answer, before, err);
 }

@@ -48,7 +48,7 @@ class Host:
 
     def table(self, name, token=None, ca=None):
         token, ca = self.token if token is None else token, self.certificate if ca is None else ca
-        return f'[hosts.{name}]\naddress = "https://localhost:{self.port}"\ntoken = "{token}"\nca = "{ca}"\n'
+        return f'[hosts.{name}]\naddress = "https://localhost:{self.port}"\ntoken = "{token}"\nca = "{ca}"\ntimeout = "{PATIENCE}s"\n'
 
 
 @pytest.fixture
@@ -170,10 +170,15 @@ def test_a_host_that_does_not_answer_is_given_up(here):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         port = silent.getsockname()[1]
-        begin = time.monotonic()
-        done = here("--host", "slow", "status", config=f'[hosts.slow]\naddress = "http://127.0.0.1:{port}"\ntimeout = "1.6s"\n')
-        took = time.monotonic() - begin
-        assert done.returncode == 1 and "slow: " in done.stderr and "timed out" in done.stderr.lower() and took > 1.5, (took, done)
+
+        def given_up():
+            begin = time.monotonic()
+            done = here("--host", "slow", "status", config=f'[hosts.slow]\naddress = "http://127.0.0.1:{port}"\ntimeout = "1.6s"\n')
+            took = time.monotonic() - begin
+            assert done.returncode == 1 and "slow: " in done.stderr and "timed out" in done.stderr.lower() and took > 1.5, (took, done)
+            return took < 5
+
+        eventually(given_up)  # by the time that is set for it; a busy machine may need another try
 
 
 class Stranger(http.server.BaseHTTPRequestHandler):
@@ -273,6 +278,11 @@ def ssh(tmp_path, here):
     log.close()
 
 
+def box(place):
+    """A table for this place, with more patience than usual: a busy machine takes its time for a login."""
+    return f'[hosts.box]\naddress = "{place}"\ntimeout = "{PATIENCE}s"\n'
+
+
 def tunnels_are_gone(ssh, here):
     pids = [int(p) for p in (ssh.folder / "pids").read_text().split()]
     assert pids
@@ -291,13 +301,13 @@ def tunnels_are_gone(ssh, here):
 def test_a_tunnel_is_opened_and_taken_down(start, ssh, here):
     d = start()
     place = f"ssh://{ssh.place}{d.sock}"
-    done = here("--host", place, "devices", "--json", PATH=ssh.path)
+    done = here("--host", "box", "devices", "--json", PATH=ssh.path, config=box(place))
     assert done.returncode == 0 and len(json.loads(done.stdout)["devices"]) == 2, (done, (ssh.folder / "log").read_text())
-    assert here("--host", place, "ps", "--json", PATH=ssh.path).returncode == 0
+    assert here("--host", "box", "ps", "--json", PATH=ssh.path).returncode == 0
     # The socket's owner may act.
-    assert here("--host", place, "release", PATH=ssh.path).returncode == 0
-    named = here("--host", "box", "status", PATH=ssh.path, config=f'[hosts.box]\naddress = "{place}"\n')
-    assert named.returncode == 0 and named.stdout, named
+    assert here("--host", "box", "release", PATH=ssh.path).returncode == 0
+    # Without a table, a busy machine may need another try.
+    eventually(lambda: (named := here("--host", place, "status", PATH=ssh.path)).returncode == 0 and named.stdout, explain=(ssh.folder / "log").read_text)
     tunnels_are_gone(ssh, here)
     assert not list(here.folder.rglob("whirr-ssh-*"))
 
@@ -327,13 +337,14 @@ def test_an_end_of_a_tunnel_that_does_not_listen_yet_is_waited_for(start, here, 
     d = start()
     (tmp_path / "ssh").write_text(SLOW_SSH)
     (tmp_path / "ssh").chmod(0o755)
-    done = here("--host", f"ssh://box{d.sock}", "devices", "--json", PATH=f"{tmp_path}:/usr/bin:/bin")
+    done = here("--host", "box", "devices", "--json", PATH=f"{tmp_path}:/usr/bin:/bin", config=box(f"ssh://box{d.sock}"))
     assert done.returncode == 0 and len(json.loads(done.stdout)["devices"]) == 2, done
 
 
 def test_a_tunnel_ends_with_a_watch_that_is_stopped(start, ssh, here):
     d = start()
-    process = subprocess.Popen([WHIRR, "--host", f"ssh://{ssh.place}{d.sock}", "status", "--watch=1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    here.file.write_text(box(f"ssh://{ssh.place}{d.sock}"))
+    process = subprocess.Popen([WHIRR, "--host", "box", "status", "--watch=1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                env=environment(here.folder, PATH=ssh.path))
     assert process.stdout.readline()
     process.send_signal(signal.SIGINT)
@@ -344,15 +355,15 @@ def test_a_tunnel_ends_with_a_watch_that_is_stopped(start, ssh, here):
 
 
 def test_what_ssh_says_is_shown(start, ssh, here):
-    nobody = here("--host", f"ssh://{ssh.place}{here.folder}/nobody.sock", "status", PATH=ssh.path)
+    nobody = here("--host", "box", "status", PATH=ssh.path, config=box(f"ssh://{ssh.place}{here.folder}/nobody.sock"))
     assert nobody.returncode == 1 and "no daemon answers at" in nobody.stderr and "nobody.sock" in nobody.stderr, nobody
     refused = here("--host", f"ssh://127.0.0.1:{free_port()}", "status", PATH=ssh.path)
     assert refused.returncode == 1 and "Connection refused" in refused.stderr, refused
     (ssh.folder / "authorized_keys").write_text("")
-    denied = here("--host", f"ssh://{ssh.place}", "status", PATH=ssh.path)
+    denied = here("--host", "box", "status", PATH=ssh.path, config=box(f"ssh://{ssh.place}"))
     assert denied.returncode == 1 and "Permission denied" in denied.stderr, denied
     (ssh.folder / "known_hosts").write_text("")
-    unknown = here("--host", f"ssh://{ssh.place}", "status", PATH=ssh.path)
+    unknown = here("--host", "box", "status", PATH=ssh.path)
     assert unknown.returncode == 1 and "Host key verification failed" in unknown.stderr, unknown
     missing = here("--host", f"ssh://{ssh.place}", "status", PATH=str(here.folder))
     assert missing.returncode == 1 and "cannot run ssh" in missing.stderr, missing
