@@ -46,6 +46,12 @@ const guarded = (page) => page.route("**/api/guard", (route) => {
 const FLEET = { WHIRR_FLEET_URL: "http://127.0.0.1:1" };
 const fleet = (page) => page.route("**/api/fleet", (route) => route.fulfill({ json: fleetOf(200) }));
 
+/** In the page: the answer is of the same sample as the tile it is about. On a busy machine one may be newer. */
+const agree = () => {
+  const [, gpu, util] = /GPU (\d+)[^%]*?(\d+%)/.exec(document.querySelector(".sentence").textContent) ?? [];
+  return gpu != null && document.querySelector(`.tile[aria-label="GPU ${gpu}"] dd`)?.textContent === util;
+};
+
 const PICTURES = {
   "light": { ...MIXED, full: true, then: charts },
   "dark": { ...OVERHEAT, scheme: "dark", full: true, then: charts },
@@ -90,6 +96,7 @@ for (const name of names.length ? names : Object.keys(PICTURES)) {
     await p.stub?.(page);
     await page.goto(d.url + (p.page ?? "/") + (p.query ?? ""));
     await page.waitForFunction((ms) => performance.now() > ms, p.soon ? 200 : 4000); // after a few samples
+    if (p.webp) await page.waitForFunction(agree, undefined, { polling: 50 });
     await p.then?.(page, d);
     if (p.then === charts) await page.waitForFunction(() => performance.getEntriesByName("charts", "measure").some((m) => performance.now() > m.startTime + m.duration + 1500));
     await page.evaluate(() => { const host = document.querySelector(".host"); if (host) host.textContent = "desk"; }); // whoever makes them
