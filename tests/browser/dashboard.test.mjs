@@ -109,8 +109,8 @@ test("a moment of the past: by link, by slider, by hand, and back", { skip: skip
   t.after(() => d.remove());
   const store = `sqlite:${d.folder}/past.db`;
   execFileSync(maker, [store, "180", "scenario=night,start=16200", "20"], { timeout: patience });
-  await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box" });
-  const page = await visit(t, `${d.url}/?at=-2h`);
+  await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box", TZ: "UTC" });
+  const page = await visit(t, `${d.url}/?at=-2h`, { timezoneId: "UTC" });
   const table = page.locator("#processes tbody");
   await table.getByText("kworkerds").first().waitFor();
   assert.match(await table.innerText(), /www-data/);
@@ -139,6 +139,11 @@ test("a moment of the past: by link, by slider, by hand, and back", { skip: skip
   await page.waitForFunction(() => /^\?from=.*&to=/.test(location.search));
   await page.locator(".episodes li").first().waitFor();
   assert.match(await page.locator("#answer").innerText(), /What happened from[\s\S]*kworkerds[\s\S]*k(Wh|J)/);
+  assert.equal(await page.getByText("Times in this sentence").count(), 0, "its zone is ours");
+  const elsewhere = await visit(t, page.url(), { timezoneId: "Asia/Kolkata" });
+  await elsewhere.locator(".episodes li").first().waitFor();
+  const times = /\d\d:\d\d/.test(await sentence(elsewhere).innerText());
+  assert.equal(await elsewhere.getByText("Times in this sentence are those of the host (UTC).").count(), times ? 1 : 0);
 
   await page.goto(`${d.url}/?at=-2h`);
   await page.locator("#charts").scrollIntoViewIfNeeded();

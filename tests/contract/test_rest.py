@@ -208,7 +208,7 @@ def test_the_dashboard_carries_the_plain_page_for_browsers_without_scripts(daemo
     assert [body for head, body in scripts if "application/json" not in head] == [""] and "style=" not in text and not re.search(r"(https?:)?//[a-z]", text)
     first = {re.search(r'id="([^"]*)"', head)[1]: json.loads(body) for head, body in scripts if "application/json" in head}
     assert first["first-metrics"]["gpus"][0]["utilization_percent"] is not None
-    assert [g["gpu_index"] for g in first["first-health"]["gpus"]] == [g["gpu_index"] for g in first["first-forecast"]["gpus"]] == [0, 1] and first["first-history"] is False
+    assert [g["gpu_index"] for g in first["first-health"]["gpus"]] == [g["gpu_index"] for g in first["first-forecast"]["gpus"]] == [0, 1] and first["first-history"] is False and isinstance(first["first-utc-offset"], int)
     assert first["first-why"]["severity"] in ("info", "warning", "critical") and first["first-why"]["gpu_index"] in (0, 1)
     sizes = {path: len(daemon.get(path, Accept_Encoding="gzip").body) for path in re.findall(r'(?:src|href)="(/[^"]*)"', text.split("<body>")[0])}
     sizes["/web/below.js"] = len(daemon.get("/web/below.js", Accept_Encoding="gzip").body) # which the script loads

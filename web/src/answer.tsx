@@ -2,7 +2,7 @@
 // The first thing on the page: why, in a sentence, with what it rests on and what to do.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { clock, duration, energy, tied } from "./format";
+import { clock, duration, energy, tied, utcZone } from "./format";
 import { advice, answerLevel, type Level, likelihood, userName } from "./model";
 import { Command, Mark, Scroll } from "./parts";
 import { go, goNow, type State } from "./store";
@@ -49,12 +49,19 @@ function Because({ why, now }: { why: Why; now: boolean }) {
   );
 }
 
+/** The daemon writes its own local time into sentences; said where it is not the reader's. */
+function Zone({ s, at, text }: { s: State; at: number; text: string }) {
+  if (s.utcOffset == null || s.utcOffset === -new Date(at).getTimezoneOffset() || !/\d\d:\d\d/.test(text)) return null;
+  return <p class="dim">Times in this sentence are those of the host ({utcZone(s.utcOffset)}).</p>;
+}
+
 function Span({ s }: { s: State }) {
   const { why, report, events } = s.span!;
   const moment = (text: string) => Date.parse(text);
   return (
     <>
       <p class="sentence">{tied(why.answer)}</p>
+      <Zone s={s} at={s.place.from!} text={why.answer} />
       {why.note && <p class="dim">{why.note}</p>}
       {report && <p>{report.answer}{report.totals.cost != null && ` It cost ${report.totals.cost.toFixed(2)} ${report.currency ?? ""}.`}</p>}
       {report && report.users.length > 0 && (
@@ -132,7 +139,7 @@ export function Answer({ s }: { s: State }) {
     <section id="answer" class={`answer ${level}${then ? " past" : ""}${why && !why.gpus.length ? " host" : ""}`} aria-labelledby="answer-title" aria-busy={s.busy}>
       <Kept>
         {then ? <div class="head"><h2 id="answer-title">At {clock(place.at!, undefined, true)}</h2><button type="button" onClick={goNow}>Back to now</button></div> : <h2 id="answer-title" class="sr">Why</h2>}
-        {why ? <Told why={why} level={level} now={!then} /> : <p class="sentence dim">{s.error ?? "Loading…"}</p>}
+        {why ? <><Told why={why} level={level} now={!then} />{then && <Zone s={s} at={place.at!} text={why.answer} />}</> : <p class="sentence dim">{s.error ?? "Loading…"}</p>}
       </Kept>
     </section>
   );

@@ -90,6 +90,12 @@ export function zone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone || "local time";
 }
 
+/** "UTC", "UTC+5:30": a zone by its distance in minutes. */
+export function utcZone(minutes: number): string {
+  const m = Math.abs(minutes);
+  return minutes === 0 ? "UTC" : `UTC${minutes < 0 ? "\u2212" : "+"}${Math.floor(m / 60)}${m % 60 ? `:${two(m % 60)}` : ""}`;
+}
+
 /** "12GiB", "12 gb", "7.5": a model's size in bytes; null when it says nothing. Without a unit: GiB. */
 export function parseSize(text: string): number | null {
   const found = /^\s*(\d+(?:[.,]\d+)?)\s*(b|bytes|[kmgt]i?b?)?\s*$/i.exec(text);

@@ -29,12 +29,13 @@ export interface State {
   error: string | null;
   history: boolean; // is there a history database?
   fleet: boolean; // is there a page of all hosts?
+  utcOffset: number | null; // minutes: of the times in the daemon's sentences
 }
 
 let state: State = {
   place: readPlace(location.search), link: "connecting", retryAt: null, host: "", sampleAt: null, receivedAt: null, interval: 5, gpus: null, why: null,
   sources: [], health: [], alerts: { alerts: [], silences: [] }, notifiers: [], workers: [], forecast: null, lives: [], hour: null, past: null, span: null, busy: false, error: null,
-  history: true, fleet: false,
+  history: true, fleet: false, utcOffset: null,
 };
 const watchers = new Set<(s: State) => void>();
 
@@ -226,6 +227,7 @@ export async function start(): Promise<void> {
   const stored = embedded<boolean>("first-history") !== false;
   if (!stored) set({ history: false });
   if (embedded<boolean>("first-fleet")) set({ fleet: true });
+  set({ utcOffset: embedded<number>("first-utc-offset") });
   const first = Promise.all([stored ? hour() : null, health && forecast ? null : judged(), metrics ? null : detail(), why ? null : explain()]);
   void first.then(load);
   void painted().then(() => {

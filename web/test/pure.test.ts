@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, tied, watts, wattsOf } from "../src/format";
+import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, tied, utcZone, watts, wattsOf } from "../src/format";
 import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
 import { type FleetHost, fitting, hostsShown, troubleLevel } from "../src/hosts";
 import { axis, grid, onto, pace, shifted, spread, stacked, throttled } from "../src/plots";
@@ -28,6 +28,7 @@ test("numbers read as whirr writes them", () => {
   assert.equal(memory(1.5 * 2 ** 20), "1.5 TiB");
   assert.equal(watts(9999), "9999 W");
   assert.equal(watts(44100), "44.1 kW");
+  assert.deepEqual([0, 60, 330, -300].map(utcZone), ["UTC", "UTC+1", "UTC+5:30", "UTC−5"]);
   assert.equal(tied("97%, 700 W (at its power limit), 71 °C, 5.5 GiB of 2 Windows"), "97%, 700\u00a0W (at its power limit), 71\u00a0°C, 5.5\u00a0GiB of 2 Windows");
   assert.equal(memoryOf(6246, 24576), "6.1/24.0 GiB");
   assert.equal(wattsOf(134.2, 450), "134/450 W");

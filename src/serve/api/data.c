@@ -4,8 +4,10 @@
 #include "serve/api/data.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -208,6 +210,14 @@ static void part_body(const struct data *d, const char *path, struct buf *out)
         buf_text(out, "null");
 }
 
+/* Of the times in sentences: those of a browser may be others. */
+static long utc_offset_minutes(struct wall at)
+{
+    time_t seconds = (time_t)(at.ms / MS_PER_S);
+    struct tm tm = {0};
+    return localtime_r(&seconds, &tm) ? tm.tm_gmtoff / 60 : 0;
+}
+
 /* All that the first screen shows, but for the last hour, which the history has to be asked for. */
 static void write_dashboard(struct data *d, const struct why *why, struct buf *out)
 {
@@ -219,11 +229,14 @@ static void write_dashboard(struct data *d, const struct why *why, struct buf *o
         out->failed = true;
         return;
     }
+    char offset[16];
+    snprintf(offset, sizeof offset, "%ld", utc_offset_minutes(d->latest->taken_at));
     const struct page_data first[] = {{"first-metrics", {metrics->at, metrics->len}},
                                       {"first-why", {reasons->at, reasons->len}},
                                       {"first-health", buf_view(&health)},
                                       {"first-forecast", buf_view(&forecast)},
-                                      {"first-fleet", d->fleet ? STR("true") : STR("false")}};
+                                      {"first-fleet", d->fleet ? STR("true") : STR("false")},
+                                      {"first-utc-offset", str_from(offset)}};
     page_write_dashboard(out, d->latest, why, first, ARRAY_LEN(first), d->parts && d->parts->store);
 }
 
