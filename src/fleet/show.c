@@ -157,7 +157,9 @@ void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet
         gib(memory, page, p->mem_bytes);
         show_percent(util, page, p->util_permille);
         watts(power, page, p->power_mw);
-        snprintf(gpus, sizeof gpus, "%.1f", (double)reading_or(p->util_permille, 0) / 1000);
+        gpus[0] = '\0';
+        if (p->util_permille.state == READING_OK)
+            snprintf(gpus, sizeof gpus, "%.1f", (double)p->util_permille.value / 1000);
         const char *user = p->user[0] ? p->user : page_dash(page);
         const char *plain[] = {p->host, p->gpu, user, memory, util, power, p->process, p->container};
         const char *summed[] = {fleet_key(p, v->by), memory, gpus, power, p->process, p->gpu};

@@ -206,13 +206,17 @@ int draw_gpu_map(struct top *t, struct canvas *c, int y, int height)
             break;
     }
     int columns = MAX_OF((c->width - 1) / width, 1);
-    char text[96];
+    char text[96], power[32] = "";
     double watts = 0;
-    for (int i = 0; i < count; i++)
+    bool known = false;
+    for (int i = 0; i < count; i++) {
         watts += (double)reading_or(s->gpus[i].power_mw, 0) / 1000;
+        known |= s->gpus[i].power_mw.state == READING_OK;
+    }
     bool many = watts >= 10000;
-    snprintf(text, sizeof text, "%d GPUs  %.*f %s  %s", count, many ? 1 : 0, many ? watts / 1000 : watts, many ? "kW" : "W",
-             of[t->settings.metric]);
+    if (known)
+        snprintf(power, sizeof power, "  %.*f %s", many ? 1 : 0, many ? watts / 1000 : watts, many ? "kW" : "W");
+    snprintf(text, sizeof text, "%d GPUs%s  %s", count, power, of[t->settings.metric]);
     canvas_text(c, 1, y, c->width - 2, TINT_DIM, text);
     for (int i = 0; i < count && i / columns < height - 1; i++)
         map_cell(t, c, (size_t)i, i % columns * width, y + 1 + i / columns, width);

@@ -170,11 +170,17 @@ static void draw_workers(struct sheet *s)
 /* ---- hosts ---- */
 
 struct host_line {
-    size_t gpus, busy;
-    int64_t watts;
-    int64_t used, total; /* of VRAM */
+    size_t gpus, busy, known; /* GPUs whose utilization is */
+    struct reading power_mw;
+    struct reading used_bytes, total_bytes; /* of VRAM */
     struct reading hottest;
 };
+
+static void add_up(struct reading *sum, struct reading one)
+{
+    if (one.state == READING_OK)
+        *sum = reading_ok(reading_or(*sum, 0) + one.value);
+}
 
 static struct host_line add_up_host(const struct snapshot *s)
 {
@@ -182,10 +188,11 @@ static struct host_line add_up_host(const struct snapshot *s)
     for (size_t i = 0; s && i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         line.gpus++;
+        line.known += gpu->util_permille.state == READING_OK;
         line.busy += reading_or(gpu->util_permille, 0) >= 100;
-        line.watts += reading_or(gpu->power_mw, 0) / 1000;
-        line.used += reading_or(gpu->mem_used_bytes, 0);
-        line.total += reading_or(gpu->mem_total_bytes, 0);
+        add_up(&line.power_mw, gpu->power_mw);
+        add_up(&line.used_bytes, gpu->mem_used_bytes);
+        add_up(&line.total_bytes, gpu->mem_total_bytes);
         if (reading_or(gpu->temp_mdegc, -1) > reading_or(line.hottest, -1))
             line.hottest = gpu->temp_mdegc;
     }
@@ -208,10 +215,10 @@ static void draw_host(struct sheet *s, const struct top *host, int y)
         return;
     }
     snprintf(text, sizeof text, "%zu/%zu", line.busy, line.gpus);
-    canvas_right(s->c, 21, y, 6, TINT_PLAIN, text);
-    snprintf(text, sizeof text, "%lld W", (long long)line.watts);
-    canvas_right(s->c, 28, y, 8, TINT_PLAIN, text);
-    show_bytes_of(text, &page, reading_ok(line.used), reading_ok(line.total));
+    canvas_right(s->c, 21, y, 6, TINT_PLAIN, line.known || !line.gpus ? text : page_dash(&page));
+    snprintf(text, sizeof text, "%lld W", words_whole(line.power_mw.value, 1000));
+    canvas_right(s->c, 28, y, 8, TINT_PLAIN, line.power_mw.state == READING_OK ? text : page_dash(&page));
+    show_bytes_of(text, &page, line.used_bytes, line.total_bytes);
     canvas_right(s->c, 37, y, 15, TINT_PLAIN, text);
     show_temperature(text, &page, line.hottest);
     canvas_right(s->c, 53, y, 6, TINT_PLAIN, text);

@@ -142,10 +142,12 @@ static void power_line(struct buf *out, const struct page *page, const struct ho
 void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host)
 {
     char text[NUMBER_SIZE], more[128] = "";
-    int64_t cores = 0, total, available;
+    int64_t cores = 0, load, total, available;
     label_simulated(out, page, s);
     if (reading_get(host->cpu_count, &cores))
-        snprintf(more, sizeof more, "%lld cores, load %.2f", (long long)cores, (double)reading_or(host->load1_milli, 0) / 1000);
+        snprintf(more, sizeof more, "%lld cores", (long long)cores);
+    if (more[0] && reading_get(host->load1_milli, &load))
+        snprintf(more + strlen(more), sizeof more - strlen(more), ", load %.2f", (double)load / 1000);
     if (more[0] && host->cpu_core_max_permille.state == READING_OK && cores > 1) {
         show_percent(text, page, host->cpu_core_max_permille);
         snprintf(more + strlen(more), sizeof more - strlen(more), ", busiest %s", text);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "test.h"
 
 /* A database that takes a question and never answers. As soon as it has one, nobody waits for the answer any more. */
@@ -79,9 +80,22 @@ static void figures_that_no_gpu_has_are_left_out_of_the_answer(void **state)
     assert_string_equal(text, "2 hosts, 2 GPUs, 62% utilized, 0.2 kW: 1 lost");
 }
 
+static void shares_that_no_process_has_are_dashes(void **state)
+{
+    (void)state;
+    struct fleet_process processes[] = {{.host = "a", .user = "alice", .process = "x"},
+                                        {.host = "b", .user = "bob", .process = "y", .util_permille = reading_ok(500)}};
+    const struct fleet f = {.processes = processes, .process_count = 2};
+    AUTO_BUF struct buf out = BUF(4096);
+    fleet_table_ps(&out, &(struct page){.width = 100}, &f, &(struct fleet_view){.all = true, .by = FLEET_BY_USER});
+    assert_null(strstr(out.at, "0.0"));
+    assert_non_null(strstr(out.at, "0.5"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up),
-                                       TEST(figures_that_no_gpu_has_are_left_out_of_the_answer)};
+                                       TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
+                                       TEST(shares_that_no_process_has_are_dashes)};
     return RUN_TESTS(tests);
 }

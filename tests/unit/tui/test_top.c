@@ -604,9 +604,38 @@ static void test_no_gpu_says_so(void **state)
     close_view(&v);
 }
 
+/* Figures that no GPU has are not 0: neither in the list of hosts nor above the heat map. */
+static void test_sums_of_what_is_not_known_are_dashes(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=64,scenario=training", 120, 40, true);
+    assert_shows(&v, " kW  ");
+    struct snapshot *s = sim_machine_sample(&v.machine, GROUP_ALL);
+    for (size_t i = 0; i < s->gpu_count; i++)
+        s->gpus[i].power_mw = s->gpus[i].util_permille = s->gpus[i].mem_used_bytes = reading_absent(READING_DENIED);
+    top_sample(&v.top, s, NULL, false);
+    assert_shows(&v, "64 GPUs  ");
+    assert_hides(&v, "64 GPUs  0 W");
+    const struct top *hosts[] = {&v.top, &v.top};
+    v.top.hosts = hosts;
+    v.top.host_count = 2;
+    keys(&v, "8");
+    assert_shows(&v, "this host");
+    const char *line = strstr(v.text.at, "this host");
+    char row[60];
+    str_copy(row, sizeof row, str_from(line));
+    assert_null(strstr(row, "0 W"));
+    assert_null(strstr(row, "0/64"));
+    v.top.hosts = NULL;
+    v.top.host_count = 0;
+    close_view(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_sums_of_what_is_not_known_are_dashes),
         TEST(test_every_size_and_number_of_gpus_is_drawn),
         TEST(test_a_paused_picture_stays_as_it_is),
         TEST(test_sixteen_gpus_have_a_row_each_in_80x24),
