@@ -139,11 +139,6 @@ static void take_reading(struct fleet_gpu *g, const char *name, double value)
             *readings[i].to = scaled(value, readings[i].scale);
 }
 
-static void take_health(struct fleet_gpu *g, const char *state)
-{
-    g->health = strcmp(state, "lost") == 0 ? FLEET_LOST : strcmp(state, "failing") == 0 ? FLEET_FAILING : FLEET_DEGRADED;
-}
-
 static bool same_process(const struct fleet_process *a, const struct fleet_process *b)
 {
     return strcmp(a->host, b->host) == 0 && strcmp(a->gpu, b->gpu) == 0 && strcmp(a->process, b->process) == 0 &&
@@ -235,7 +230,7 @@ static void take_one(struct fleet *f, enum fleet_question question, const json_t
         return;
     case FLEET_HEALTH:
         if (g)
-            take_health(g, label(labels, "state"));
+            g->health = fleet_health_named(label(labels, "state"));
         return;
     }
 }

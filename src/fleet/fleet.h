@@ -25,6 +25,7 @@ struct fleet_gpu {
     struct reading used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
     char throttle[48]; /* why; "" not */
     enum fleet_trouble health, trouble;
+    char health_reason[128]; /* "": not known */
 };
 
 struct fleet_process {
@@ -145,6 +146,8 @@ extern const struct part_ops fleet_part_ops;
 
 /* One sentence about the whole. */
 void fleet_answer(const struct fleet *f, char *text, size_t size);
+/* "failing" and the like, as the daemons call it; anything else is fine. */
+enum fleet_trouble fleet_health_named(const char *state);
 const char *fleet_trouble_name(enum fleet_trouble trouble);
 
 /* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */

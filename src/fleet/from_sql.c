@@ -65,6 +65,9 @@ static int take_gpu(void *user, const struct everywhere_gpu *from)
     copy(g->uuid, sizeof g->uuid, from->uuid);
     copy(g->name, sizeof g->name, from->name);
     write_throttle(g, from->throttle_bits);
+    g->health = fleet_health_named(from->health);
+    if (g->health)
+        copy(g->health_reason, sizeof g->health_reason, from->health_reason);
     return 0;
 }
 

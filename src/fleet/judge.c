@@ -18,6 +18,14 @@ const char *fleet_trouble_name(enum fleet_trouble trouble)
     return names[trouble];
 }
 
+enum fleet_trouble fleet_health_named(const char *state)
+{
+    return strcmp(state, "lost") == 0       ? FLEET_LOST
+           : strcmp(state, "failing") == 0  ? FLEET_FAILING
+           : strcmp(state, "degraded") == 0 ? FLEET_DEGRADED
+                                            : FLEET_FINE;
+}
+
 static enum fleet_trouble trouble_of(const struct fleet_gpu *g)
 {
     int64_t used, most;
@@ -82,7 +90,7 @@ static void write_note(struct fleet_host *h)
         }
     if (!first)
         return;
-    char who[GPU_UUID_SIZE + 16], more[64] = "", amount[WORDS_SIZE];
+    char who[GPU_UUID_SIZE + 16], more[160] = "", amount[WORDS_SIZE];
     if (count > 1)
         snprintf(who, sizeof who, "%zu GPUs are", count);
     else
@@ -91,6 +99,8 @@ static void write_note(struct fleet_host *h)
         snprintf(more, sizeof more, " (%s)", words_bytes(held, amount));
     else if (h->trouble == FLEET_THROTTLING)
         snprintf(more, sizeof more, " (%s)", first->throttle);
+    else if (first->health_reason[0] && first->health == h->trouble)
+        snprintf(more, sizeof more, " (%s)", first->health_reason);
     snprintf(h->note, sizeof h->note, "%s %s%s", who, trouble_words[h->trouble], more);
 }
 

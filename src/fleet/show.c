@@ -248,6 +248,7 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
     json_key_reading(j, "temperature_celsius", g->temp_mdegc, 1e-3);
     json_key_reading(j, "power_watts", g->power_mw, 1e-3);
     text_or_null(j, "throttle_reason", g->throttle);
+    text_or_null(j, "health_reason", g->health_reason);
     jw_end(j);
 }
 

@@ -275,7 +275,8 @@ static int read_time(struct store *s, struct report_work *w, struct member *othe
 {
     const struct report *r = w->report;
     struct hour_segments segments;
-    int rc = store_hour_segments(s, r->since.ms / MINUTE_MS, (r->until.ms + MINUTE_MS - 1) / MINUTE_MS, &segments, err);
+    int rc =
+        store_hour_segments(s, r->since.ms / MINUTE_MS, (r->until.ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
     struct time_walk walk = {w, others};
     for (size_t i = 0; rc == 0 && i < segments.count; i++) {
         const struct hour_segment *g = &segments.list[i];

@@ -33,7 +33,8 @@ static const char server_bytes[] =
     "WITH ours AS (SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('meta', 'hosts', "
     "'writers', 'gpus', 'facts', 'retention', 'samples', 'host_samples', 'minutes', 'hours', 'host_minutes', 'host_hours', "
     "'pending', "
-    "'processes', 'process_minutes', 'process_hours', 'energy', 'energy_hours', 'events')) "
+    "'processes', 'process_minutes', 'process_hours', 'energy', 'energy_hours', 'events', 'gpu_latest', 'energy_days', "
+    "'process_days')) "
     "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relkind = 'r' AND (c.oid IN (SELECT "
     "oid "
     "FROM ours) OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent IN (SELECT oid FROM ours)))";

@@ -19,6 +19,8 @@ enum {
     REST_MS = 60000,          /* before what somebody else holds on to is tried again */
 };
 
+#define DAY_MS (24 * level_ms(LEVEL_HOUR))
+
 static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
 
 int load_horizons(struct store *s, struct error *err)
@@ -268,6 +270,12 @@ static int clean_by_age(struct store *s, struct error *err)
         rc = clean_by_time(s, "writers", "at_ms", "host_id, run", "", now_ms - l->process_ms, err);
     if (rc == 0)
         rc = clean_by_time(s, "events", "at_ms", "id", "", now_ms - l->event_ms, err);
+    if (rc == 0 && s->db->ops->kind == DB_POSTGRES)
+        rc = clean_by_time(s, "energy_days", "day", "day, gpu_id", "", (now_ms - l->process_ms) / DAY_MS, err);
+    if (rc == 0 && s->db->ops->kind == DB_POSTGRES)
+        rc = clean_by_time(s, "process_days", "day", "day, process_id", "", (now_ms - l->process_ms) / DAY_MS, err);
+    if (rc == 0)
+        rc = days_fill(s, err);
     return rc == 0 ? end_turn(s, err) : rc;
 }
 

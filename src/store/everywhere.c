@@ -63,23 +63,16 @@ static void read_who(struct db_statement *q, int first, struct process *who)
 
 static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
 {
-    int64_t minute = now_ms / MINUTE_MS;
-    buf_printf(
-        sql,
-        "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
-        "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, x.throttle, m.most "
-        "FROM gpus g JOIN hosts h ON h.id = g.host_id "
-        "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
-        "temp_mdegc AS temp, power_mw AS power, %s AS throttle FROM samples WHERE gpu_id = g.id AND recorded_at > "
-        "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON true ",
-        FACT_STATE, column_or_null(s, "mem_free_bytes"), column_or_null(s, "throttle_bits"),
-        (long long)(now_ms - EVERYWHERE_ALIVE_MS), (long long)(now_ms + EVERYWHERE_ALIVE_MS));
     buf_printf(sql,
-               "LEFT JOIN LATERAL (SELECT MAX(COALESCE(util_permille_max, util_permille_sum / COALESCE(util_permille_count, "
-               "samples))) AS most FROM minutes b WHERE id >= g.id * 4294967296 + %lld AND id <= g.id * 4294967296 + %lld",
-               (long long)(minute - EVERYWHERE_BUSY_MINUTES), (long long)minute);
-    parts_among(DB_POSTGRES, LEVEL_MINUTE, "b", minute - EVERYWHERE_BUSY_MINUTES, minute + 1, sql);
-    buf_printf(sql, ") m ON true WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
+               "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
+               "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, x.throttle, "
+               "m.util_most_permille, m.health, m.health_reason FROM gpus g JOIN hosts h ON h.id = g.host_id "
+               "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
+               "temp_mdegc AS temp, power_mw AS power, %s AS throttle FROM samples WHERE gpu_id = g.id AND recorded_at > "
+               "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
+               "true LEFT JOIN gpu_latest m ON m.gpu_id = g.id WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
+               FACT_STATE, column_or_null(s, "mem_free_bytes"), column_or_null(s, "throttle_bits"),
+               (long long)(now_ms - EVERYWHERE_ALIVE_MS), (long long)(now_ms + EVERYWHERE_ALIVE_MS),
                (long long)(now_ms - EVERYWHERE_ALIVE_MS));
 }
 
@@ -95,6 +88,8 @@ static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
                                   &g->temp_mdegc,    &g->power_mw,   &g->throttle_bits, &g->util_most_permille};
     for (int i = 0; i < (int)ARRAY_LEN(to); i++)
         *to[i] = read_column(q, 5 + i);
+    str_copy(g->health, sizeof g->health, db_text(q, 13));
+    str_copy(g->health_reason, sizeof g->health_reason, db_text(q, 14));
     /* The minute at hand is not summed up yet. */
     if (reading_or(g->util_permille, -1) > reading_or(g->util_most_permille, -1))
         g->util_most_permille = g->util_permille;
@@ -158,34 +153,50 @@ int everywhere_processes(struct store *s, everywhere_process_fn *each, void *use
     return rc;
 }
 
-/* "(SELECT gpu_id, energy_mj ...)", from hours and, at the edges, minutes. */
-static void write_gpu_energy(const struct hour_segments *segments, struct buf *sql)
+/* Where energy is kept, of GPUs and of processes. */
+static const struct energy_tables {
+    const char *subject, *minutes, *hours, *days;
+} energy_tables[] = {{"gpu_id", "energy", "energy_hours", "energy_days"},
+                     {"process_id", "process_minutes", "process_hours", "process_days"}};
+
+static void write_rows(const struct energy_tables *t, const char *table, const char *unit, int64_t from, int64_t to,
+                       struct buf *sql)
 {
-    buf_char(sql, '(');
+    if (from < to)
+        buf_printf(sql, "%sSELECT %s AS subject, energy_mj FROM %s WHERE %s >= %lld AND %s < %lld", sql->len ? " UNION ALL " : "",
+                   t->subject, table, unit, (long long)from, unit, (long long)to);
+}
+
+/* From days, hours at their edges, and minutes at the edges of those. */
+static void write_segments(const struct energy_tables *t, const struct hour_segments *segments, int64_t first_day, struct buf *sql)
+{
     for (size_t i = 0; i < segments->count; i++) {
         const struct hour_segment *g = &segments->list[i];
-        int64_t unit = g->hours ? 60 : 1;
-        buf_printf(sql, "%sSELECT gpu_id, energy_mj FROM %s WHERE %s >= %lld AND %s < %lld", i ? " UNION ALL " : "",
-                   g->hours ? "energy_hours" : "energy", g->hours ? "hour" : "minute", (long long)(g->from / unit),
-                   g->hours ? "hour" : "minute", (long long)(g->to / unit));
+        int64_t hour = g->from / 60, last = g->to / 60;
+        int64_t day = MAX_OF((hour + 23) / 24, first_day), days = MAX_OF(last / 24 - day, (int64_t)0);
+        if (!g->hours) {
+            write_rows(t, t->minutes, "minute", g->from, g->to, sql);
+            continue;
+        }
+        write_rows(t, t->hours, "hour", hour, days ? day * 24 : last, sql);
+        write_rows(t, t->days, "day", day, day + days, sql);
+        if (days)
+            write_rows(t, t->hours, "hour", (day + days) * 24, last, sql);
     }
-    if (!segments->count)
-        buf_text(sql, "SELECT gpu_id, energy_mj FROM energy WHERE minute < 0");
-    buf_char(sql, ')');
+    if (!sql->len)
+        buf_printf(sql, "SELECT %s AS subject, energy_mj FROM %s WHERE false", t->subject, t->minutes);
 }
 
 /* Added up by GPU or process first: those are few, and names are long. */
-static void write_energy(bool processes, const struct hour_segments *segments, struct buf *sql)
+static void write_energy(bool processes, const struct hour_segments *segments, int64_t first_day, struct buf *sql)
 {
-    if (!processes) {
-        buf_text(sql, "SELECT SUM(t.mj), h.name FROM (SELECT gpu_id, SUM(energy_mj) AS mj FROM ");
-        write_gpu_energy(segments, sql);
-        buf_text(sql, " AS e GROUP BY 1) AS t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id GROUP BY 2");
-        return;
-    }
-    buf_text(sql, "SELECT SUM(t.mj), " WHO_COLUMNS " FROM (SELECT process_id, SUM(energy_mj) AS mj FROM ");
-    store_process_rows(segments, sql);
-    buf_text(sql, " AS e GROUP BY 1) AS t JOIN processes p ON p.id = t.process_id GROUP BY 2, 3, 4, 5");
+    AUTO_BUF struct buf rows = BUF(SQL_MAX);
+    write_segments(&energy_tables[processes], segments, first_day, &rows);
+    buf_printf(sql, "SELECT SUM(t.mj), %s FROM (SELECT subject, SUM(energy_mj) AS mj FROM (", processes ? WHO_COLUMNS : "h.name");
+    buf_text(sql, rows.failed ? "" : rows.at);
+    buf_text(sql, ") AS e GROUP BY 1) AS t ");
+    buf_text(sql, processes ? "JOIN processes p ON p.id = t.subject GROUP BY 2, 3, 4, 5"
+                            : "JOIN gpus g ON g.id = t.subject JOIN hosts h ON h.id = g.host_id GROUP BY 2");
 }
 
 int everywhere_energy(struct store *s, bool processes, int64_t span_ms, everywhere_energy_fn *each, void *user, struct error *err)
@@ -193,13 +204,15 @@ int everywhere_energy(struct store *s, bool processes, int64_t span_ms, everywhe
     AUTO_STATEMENT struct db_statement *q = NULL;
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     struct hour_segments segments;
-    int64_t now_ms = 0;
+    int64_t now_ms = 0, first_day = 0;
     int rc = ask_now(s, &now_ms, err);
     if (rc == 0)
-        rc = store_hour_segments(s, (now_ms - span_ms) / MINUTE_MS, now_ms / MINUTE_MS + 1, &segments, err);
+        rc = days_from(s, &first_day, err);
+    if (rc == 0)
+        rc = store_hour_segments(s, (now_ms - span_ms) / MINUTE_MS, now_ms / MINUTE_MS + 1, HOURS_WORTH_OF_MANY, &segments, err);
     if (rc < 0)
         return rc;
-    write_energy(processes, &segments, &sql);
+    write_energy(processes, &segments, first_day, &sql);
     rc = prepare(s, &sql, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         char host[HOST_NAME_SIZE] = "";

@@ -18,6 +18,7 @@ struct everywhere_gpu {
     int index;
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
     bool up;
+    char health[16], health_reason[128]; /* as the daemon judges it; "": not yet */
     struct reading util_permille, util_most_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw, throttle_bits;
 };
 typedef int everywhere_gpu_fn(void *user, const struct everywhere_gpu *gpu);

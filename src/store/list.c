@@ -93,7 +93,8 @@ void store_bind_lives(struct db_statement *q, const struct store_span *span, int
 static int within(struct store *s, const struct store_span *span, struct buf *sql, struct error *err)
 {
     struct hour_segments segments;
-    int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, &segments, err);
+    int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH,
+                                 &segments, err);
     if (rc == 0)
         store_process_rows(&segments, sql);
     return rc;

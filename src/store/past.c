@@ -121,7 +121,7 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
     AUTO_BUF struct buf sql = BUF(1 << 15);
     struct hour_segments segments;
     int64_t from = w->since_ms / w->step_ms * (w->step_ms / MINUTE_MS), to = (w->until_ms + MINUTE_MS - 1) / MINUTE_MS;
-    int rc = store_hour_segments(s, from, to, &segments, err);
+    int rc = store_hour_segments(s, from, to, HOURS_WORTH, &segments, err);
     if (rc < 0)
         return rc;
     /* Hours only where a step is made of them. */

@@ -77,6 +77,8 @@ static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err
     if (rc == 0)
         rc = partition_ready(s, PARTED_ENERGY_HOURS, hour * HOUR_MS, err);
     if (rc == 0)
+        rc = days_add_hour(s, host, hour, true, err);
+    if (rc == 0)
         rc = db_execf(s->db, err,
                       "DELETE FROM process_hours WHERE hour = %lld AND process_id IN (SELECT p.id FROM processes p JOIN gpus g "
                       "ON g.id = p.gpu_id WHERE g.host_id = %lld)",
@@ -89,6 +91,8 @@ static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err
                       parts.at ? parts.at : "");
     if (rc == 0)
         rc = db_execf(s->db, err, energy_sql, of, h);
+    if (rc == 0)
+        rc = days_add_hour(s, host, hour, false, err);
     if (rc == 0)
         rc = db_execf(s->db, err, "DELETE FROM pending WHERE series = %d AND level = %d AND subject = %lld AND bucket = %lld",
                       MARKED_SERIES, LEVEL_HOUR, of, h);
@@ -113,6 +117,8 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
         marks[count][0] = db_i64(q, 0);
         marks[count++][1] = db_i64(q, 1);
     }
+    if (rc == 0 && count)
+        rc = days_begin(s, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = sum_up(s, marks[i][0], marks[i][1], err);
     if (rc == 0)
@@ -151,14 +157,14 @@ static int64_t add_hours_alone(const struct store *s, int64_t from, int64_t to, 
     return gone;
 }
 
-int store_hour_segments(struct store *s, int64_t from, int64_t to, struct hour_segments *ret, struct error *err)
+int store_hour_segments(struct store *s, int64_t from, int64_t to, int64_t worth, struct hour_segments *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     *ret = (struct hour_segments){0};
     from = add_hours_alone(s, from, to, ret);
     const struct hour_segments alone = *ret;
     int64_t first = next_hour(from), last = to / MINUTES_AN_HOUR, done = from;
-    if (last - first < HOURS_WORTH) {
+    if (last - first < worth) {
         add_segment(ret, from, to, false);
         return 0;
     }
@@ -237,7 +243,7 @@ int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t unti
 {
     struct hour_segments segments;
     *ret = (struct store_energy){0};
-    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, &segments, err);
+    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
     for (size_t i = 0; rc == 0 && i < segments.count; i++)
         rc = add_energy(s, &segments.list[i], gpu_id, ret, err);
     return rc;

@@ -128,7 +128,7 @@ enum { PROCESS_IDLE_MOST = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES
 
 /* Minutes of processes and energy by what they are read from: hours where a long time is asked about, minutes at its edges and
  * where the hours are not summed up yet. In order, without gaps. */
-enum { HOUR_SEGMENTS_MAX = 64, HOURS_WORTH = 14 * 24 };
+enum { HOUR_SEGMENTS_MAX = 64, HOURS_WORTH = 14 * 24, HOURS_WORTH_OF_MANY = 2 };
 struct hour_segment {
     int64_t from, to; /* minutes */
     bool hours;
@@ -138,7 +138,9 @@ struct hour_segments {
     size_t count;
     bool full;
 };
-int store_hour_segments(struct store *s, int64_t from_minute, int64_t to_minute, struct hour_segments *ret, struct error *err);
+/* worth: from so many whole hours on they are read as such. Of one host late, for the sake of its minutes; of a fleet early. */
+int store_hour_segments(struct store *s, int64_t from_minute, int64_t to_minute, int64_t worth, struct hour_segments *ret,
+                        struct error *err);
 
 /* Processes over time, from minutes: what all lives that `lives` describes (its time, order and limit do not matter) had together.
  */

@@ -269,6 +269,8 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
             rc = write_sample(s, SERIES_GPU, gpu, known->id, at_ms, err);
         if (rc == 0 && seen)
             rc = note_seen(s, ST_GPU_SEEN, known->id, at_ms, err);
+        if (rc == 0 && seen)
+            rc = latest_note(s, known->id, at_ms, err);
         if (rc == 0)
             rc = lives_write(s, snapshot, gpu, known, err);
     }

@@ -16,7 +16,7 @@ HOSTS, GPUS, GIB = 100, 4, 2**30
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
 
-# gpu17 has lost a GPU, gpu42 throttles, gpu99 is held but idle, gpu100 has room for 60 GiB; gpu0 was last heard an hour ago.
+# gpu17 has lost a GPU, one of gpu23 is failing, gpu42 throttles, gpu99 is held but idle, gpu100 has room for 60 GiB; gpu0 was last heard an hour ago.
 ROWS = """
 CREATE TEMP TABLE t AS SELECT CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT) AS ms;
 INSERT INTO hosts (id, name, first_seen_ms, last_seen_ms) SELECT 1000 + n, 'gpu' || n, t.ms, t.ms - CASE WHEN n = 0 THEN 3600000 ELSE 0 END
@@ -30,8 +30,9 @@ INSERT INTO samples (recorded_at, gpu_id, gpu_index, util_permille, mem_used_byt
   (80 - u.used) * {gib}, 60000 + g.gpu_index * 1000, 400000, CASE g.id WHEN 10421 THEN 32 ELSE 4 END
   FROM t, gpus g, generate_series(0, 4) back, LATERAL (SELECT CASE g.host_id WHEN 1100 THEN 10 ELSE 70 END::bigint AS used) u
   WHERE g.id >= 10000 AND g.id <> 10173;
-INSERT INTO minutes (id, samples, util_permille_sum, util_permille_min, util_permille_max)
-  SELECT g.id * 4294967296 + t.ms / 60000 - back, 12, 0, 0, CASE g.host_id WHEN 1099 THEN 0 ELSE 700 END FROM t, gpus g, generate_series(1, 30) back WHERE g.id >= 10000;
+INSERT INTO gpu_latest (gpu_id, at_ms, util_most_permille, health, health_reason)
+  SELECT g.id, t.ms, CASE g.host_id WHEN 1099 THEN 0 ELSE 700 END, CASE g.id WHEN 10232 THEN 'failing' ELSE 'healthy' END, CASE g.id WHEN 10232 THEN '3 rows could not be remapped' END
+  FROM t, gpus g WHERE g.id >= 10000;
 INSERT INTO processes (id, gpu_id, pid, start_key, name, user_name, container, job, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count,
   sm_sum_permille, sm_count, energy_mj)
   SELECT g.id, g.id, g.id, g.id, 'python3', CASE WHEN g.host_id % 3 = 0 THEN 'bob' ELSE 'alice' END, 'train-' || g.host_id, '77', t.ms - 3600000, t.ms, 0, 0, 0, 0, 0, 0, 0
@@ -40,6 +41,8 @@ INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memo
   SELECT t.ms / 60000 - back, p.id, 12, 69 * {gib}, 12 * 69 * {gib}, 12, 6000, 12, 300 * 60 * 1000 FROM t, processes p, generate_series(1, 10) back WHERE p.id >= 10000;
 INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted)
   SELECT t.ms / 60000 - back, g.id, 400 * 60 * 1000, 300 * 60 * 1000, 1 FROM t, gpus g, generate_series(1, 10) back WHERE g.id >= 10000 AND g.host_id > 1000;
+INSERT INTO energy_hours (hour, gpu_id, energy_mj, attributed_mj, counter_mj) SELECT t.ms / 3600000 - back, 10000, 3600000, 0, 0 FROM t, generate_series(3, 90) back;
+INSERT INTO energy_days (day, gpu_id, energy_mj) SELECT hour / 24, gpu_id, SUM(energy_mj) + CASE WHEN COUNT(*) = 24 THEN 1000 ELSE 0 END FROM energy_hours WHERE gpu_id = 10000 GROUP BY 1, 2;
 """
 
 
@@ -64,7 +67,7 @@ def fleet(start):
     # Its process has a minute of its own, in which it was for a while.
     eventually(lambda: sql("SELECT COUNT(*) FROM processes p JOIN process_minutes m ON m.process_id = p.id WHERE p.last_seen_ms > p.first_seen_ms + 2000") != "0"
                if real.json("/api/health")["store"]["written_total"] >= 5 else False, explain=real.log)
-    sql((ROOT / "tests" / "support" / "parts.sql").read_text() + "SELECT pg_temp.make_parts(1);" + ROWS.format(hosts=HOSTS, gpus=GPUS, gib=f"{GIB}::bigint"))
+    sql((ROOT / "tests" / "support" / "parts.sql").read_text() + "SELECT pg_temp.make_parts(5);" + ROWS.format(hosts=HOSTS, gpus=GPUS, gib=f"{GIB}::bigint"))
     yield real
     real.stop()
 
@@ -79,13 +82,15 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     done = ask("status")
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
-    assert lines[0].startswith("101 hosts, 401 GPUs, ") and lines[0].endswith(": 1 lost, 1 throttling, 4 held but idle, 1 host not answering"), lines[0]
+    assert lines[0].startswith("101 hosts, 401 GPUs, ") and lines[0].endswith(": 1 lost, 1 failing, 1 throttling, 4 held but idle, 1 host not answering"), lines[0]
     assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
-    assert lines[3].split()[0] == "gpu42" and "GPU 1 is throttling (software t" in lines[3]
-    assert lines[4].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[4]
+    assert lines[3].split()[0] == "gpu23" and "GPU 2 is failing (3 rows could" in lines[3]
+    assert lines[4].split()[0] == "gpu42" and "GPU 1 is throttling (software t" in lines[4]
+    assert lines[5].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[5]
     hosts = {h["host"]: h for h in found("status")["hosts"]}
     assert hosts["gpu5"]["memory_used_mb"] == 4 * 70 * 1024 and "gpu0" not in hosts and hosts["real"]["power_watts"] > 0
-    assert [h["host"] for h in found("why")["hosts"]] == ["gpu17", "gpu42", "gpu99"]
+    assert [h["host"] for h in found("why")["hosts"]] == ["gpu17", "gpu23", "gpu42", "gpu99"]
+    assert [g["health_reason"] for h in found("why")["hosts"] for g in h.get("gpus", []) if g["trouble"] == "failing"] in ([], ["3 rows could not be remapped"])
     # Where 60 GiB fit: the real host may have room as well.
     assert {g["host"] for g in found("fit", "60GiB")["gpus"]} - {"real"} == {"gpu100"} and ask("fit", "100GiB").returncode == 1
     # Who has how much.
@@ -100,6 +105,9 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     bill = found("report", "--since", "-1h", "--price", "0.5")
     hosts = {h["host"]: h for h in bill["hosts"]}
     assert hosts["gpu5"]["energy_joules"] == pytest.approx(4 * 400 * 600) and hosts["gpu5"]["cost"] == pytest.approx(4 * 400 * 600 / 3.6e6 * 0.5, rel=1e-3)
+    # Whole days are read as such: of three or two of them, by the time of day, each is 1 J more than its hours.
+    hosts = {h["host"]: h for h in found("report", "--since", "-4d")["hosts"]}
+    assert hosts["gpu0"]["energy_joules"] == pytest.approx(88 * 3600 + int(sql("SELECT COUNT(*) FROM (SELECT hour / 24 FROM energy_hours WHERE gpu_id = 10000 GROUP BY 1 HAVING COUNT(*) = 24) d")))
     by_user = {u["user"]: u["energy_joules"] for u in found("report", "--since", "-1h", "--by", "user")["users"]}
     assert by_user["bob"] == pytest.approx(bobs * 300 * 600)
     job = found("report", "--since", "-1h", "--by", "job")["jobs"][0]

@@ -223,17 +223,16 @@ static int exec(struct db *base, const char *sql, struct error *err)
 }
 
 /* Time limits are the session's own, or, where there is none, the transaction's. Compiling a statement takes the server longer than
- * running any of ours: it judges them by the rows it expects, not by those an index finds. For the same reason it would go through
- * the index by time (brin, which needs a bitmap) beside the key for each GPU of thousands, where the time is there to choose a part
- * alone. */
+ * running any of ours: it judges them by the rows it expects, not by those an index finds. For the same reason a writer would
+ * go through the index by time (brin, which needs a bitmap) beside the key for each GPU, where the time is there to choose a part.
+ */
 static const char *limits(const struct pg_db *db)
 {
     if (!db->pooled)
-        return db->read_only ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'; SET jit = off; SET "
-                               "enable_bitmapscan = off"
+        return db->read_only ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'; SET jit = off"
                              : "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET enable_bitmapscan = off";
     return db->read_only
-               ? "BEGIN READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off; SET LOCAL enable_bitmapscan = off"
+               ? "BEGIN READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off"
                : "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s'; SET LOCAL enable_bitmapscan = off";
 }
 

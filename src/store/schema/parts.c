@@ -13,9 +13,6 @@
 
 #define DAY_MS 86400000LL
 #define FIRST_MONDAY_MS (4 * DAY_MS)
-#define BUCKET_TIME(id, ms) "to_timestamp(((" id " & 4294967295) * " ms ") / 1000.0)"
-#define MINUTES_KEY BUCKET_TIME("id", "60000")
-#define HOURS_KEY BUCKET_TIME("id", "3600000")
 
 enum { WEEK = 7, QUARTER = 13 * WEEK, SETTLED_DAYS = 2, SQL_MAX = 1 << 16 };
 
@@ -38,9 +35,9 @@ const char *parts_between(enum db_kind kind, enum level level)
 {
     if (kind == DB_SQLITE)
         return "";
-    return level == LEVEL_MINUTE
-               ? " AND " MINUTES_KEY " >= " PARAMETER("$1", "60000") " AND " MINUTES_KEY " < " PARAMETER("$2", "60000")
-               : " AND " HOURS_KEY " >= " PARAMETER("$1", "3600000") " AND " HOURS_KEY " < " PARAMETER("$2", "3600000");
+    return level == LEVEL_MINUTE ? MINUTES_BETWEEN
+                                 : " AND " HOURS_KEY " >= " PARAMETER("$1", "3600000") " AND " HOURS_KEY
+                                                                                       " < " PARAMETER("$2", "3600000");
 }
 
 const char *parts_with(enum db_kind kind, enum level level)
@@ -235,19 +232,18 @@ int parts_look_through(struct db *db, struct error *err)
     return rc;
 }
 
-/* Whoever may read or write the old table may the new one. */
-static int copy_rights(struct db *db, const char *table, struct error *err)
+int parts_copy_rights(struct db *db, const char *from, const char *to, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     AUTO_BUF struct buf grants = BUF(SQL_MAX);
     char sql[400];
     snprintf(sql, sizeof sql,
              "SELECT a.privilege_type, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM pg_class c, "
-             "aclexplode(c.relacl) a WHERE c.oid = '%s_old'::regclass AND a.grantee <> c.relowner",
-             table);
+             "aclexplode(c.relacl) a WHERE c.oid = '%s'::regclass AND a.grantee <> c.relowner",
+             from);
     int rc = db_prepare(db, sql, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        buf_printf(&grants, "GRANT " STR_FMT " ON %s TO ", STR_ARG(db_text(q, 0)), table);
+        buf_printf(&grants, "GRANT " STR_FMT " ON %s TO ", STR_ARG(db_text(q, 0)), to);
         buf_printf(&grants, STR_FMT ";", STR_ARG(db_text(q, 1)));
         rc = 0;
     }
@@ -280,7 +276,9 @@ static int make_parent(struct db *db, enum parted which, struct error *err)
                      "ALTER INDEX process_minutes_by_process RENAME TO process_minutes_old_by_process;"
                      "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute)",
                      err);
-    return rc < 0 ? rc : copy_rights(db, n, err);
+    char old[PART_NAME_SIZE];
+    snprintf(old, sizeof old, "%s_old", n);
+    return rc < 0 ? rc : parts_copy_rights(db, old, n, err);
 }
 
 static int take_over(struct db *db, enum parted which, bool fresh, struct error *err)

@@ -41,6 +41,15 @@ static inline enum parted parted_of(enum series series, enum level level)
     return (enum parted)((int)level * SERIES_COUNT + (int)series);
 }
 
+/* Parted by these expressions. */
+#define BUCKET_TIME(id, ms) "to_timestamp(((" id " & 4294967295) * " ms ") / 1000.0)"
+#define MINUTES_KEY BUCKET_TIME("id", "60000")
+#define HOURS_KEY BUCKET_TIME("id", "3600000")
+/* parts_between for minutes of a server. */
+#define MINUTES_BETWEEN                                                                       \
+    " AND " MINUTES_KEY " >= " BUCKET_TIME("CAST($1 AS BIGINT)", "60000") " AND " MINUTES_KEY \
+                                                                          " < " BUCKET_TIME("CAST($2 AS BIGINT)", "60000")
+
 /* "AND ..." for a statement about buckets from key $1 up to and without key $2, or of the key $1 alone: only the parts that have
  * them are looked at. Nothing in SQLite. */
 const char *parts_between(enum db_kind kind, enum level level);
@@ -48,6 +57,9 @@ const char *parts_with(enum db_kind kind, enum level level);
 /* The same for a table called `alias` and buckets in numbers, from `from` up to and without `to`. */
 struct buf;
 void parts_among(enum db_kind kind, enum level level, const char *alias, int64_t from, int64_t to, struct buf *out);
+
+/* Whoever may read or write a table may another one. */
+int parts_copy_rights(struct db *db, const char *from, const char *to, struct error *err);
 
 /* Where the period begins in which that moment is. Weeks begin with a Monday. */
 int64_t parts_period(enum parted which, int64_t at_ms);

@@ -85,6 +85,8 @@ static const char *const migrations[] = {
     "@BY_TIME",
     /* A server's minutes and hours are in parts; see parts.h. A file's stay as they are. */
     "",
+    /* A server has many hosts: what is asked about all of them is kept ready. See latest.c and days.c. */
+    "@FLEET",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 
@@ -111,6 +113,23 @@ static void expand(const char *sql, enum db_kind kind, struct buf *out)
           /* Rows of processes change as long as these run. */
           "CREATE INDEX processes_by_last_seen_at ON processes (to_timestamp(last_seen_ms / 1000.0));"
           "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));"}},
+        {"@FLEET",
+         {"",
+          /* Rows are changed where they are: nothing that changes is in an index. */
+          "CREATE TABLE gpu_latest (gpu_id BIGINT PRIMARY KEY, at_ms BIGINT NOT NULL, util_most_permille INTEGER, health TEXT, "
+          "health_reason TEXT) WITH (fillfactor = 50);"
+          "INSERT INTO gpu_latest (gpu_id, at_ms, health, health_reason) SELECT DISTINCT ON (gpu_id) gpu_id, at_ms, data::json ->> "
+          "'state', data::json ->> 'reason' FROM events WHERE kind = 'health' AND gpu_id IS NOT NULL AND data IS NOT NULL ORDER BY "
+          "gpu_id, at_ms DESC;"
+          "CREATE TABLE energy_days (day BIGINT NOT NULL, gpu_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL, PRIMARY KEY (day, "
+          "gpu_id));"
+          "CREATE TABLE process_days (day BIGINT NOT NULL, process_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL, PRIMARY KEY "
+          "(day, "
+          "process_id));"
+          /* Hours that are there already are summed up later, day by day. */
+          "INSERT INTO meta (key, value) SELECT 'days_from', CAST(hour / 24 + 1 AS TEXT) FROM (SELECT GREATEST((SELECT MAX(hour) "
+          "FROM "
+          "energy_hours), (SELECT MAX(hour) FROM process_hours)) AS hour) AS t WHERE hour IS NOT NULL;"}},
     };
     while (*sql) {
         size_t i = 0;
@@ -226,6 +245,9 @@ static int create_or_migrate(struct db *db, int64_t version, struct error *err)
         rc = move_samples(db, (enum series)series, err);
     if (rc == 0 && version < 7 && db->ops->kind == DB_POSTGRES)
         rc = parts_take_over(db, version == 0, err);
+    static const char *const fleet[] = {"gpu_latest", "energy_days", "process_days"};
+    for (size_t i = 0; rc == 0 && version > 0 && version < 8 && db->ops->kind == DB_POSTGRES && i < ARRAY_LEN(fleet); i++)
+        rc = parts_copy_rights(db, "energy_hours", fleet[i], err);
     return rc < 0 ? rc : set_version(db, SCHEMA_VERSION, err);
 }
 

@@ -56,7 +56,7 @@
              "NOT NULL, counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;@BY_TIME"
 #define TABLES_5 TABLES_4 "ALTER TABLE processes ADD COLUMN container_name TEXT; ALTER TABLE processes ADD COLUMN job TEXT;"
 static const char *const tables_of[] = {
-    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5, [6] = TABLES_5,
+    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5, [6] = TABLES_5, [7] = TABLES_5,
 };
 /* What version 6 made of a server's tables of version 5, and of the rows that are in them by then. */
 #define BRIN_6(table, time) \
@@ -81,6 +81,27 @@ static const char server_6[] = SAMPLES_6("samples", "gpu_id") SAMPLES_6(
                                                    "/ 1000.0));"
                                                    "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));";
 _Static_assert(ARRAY_LEN(tables_of) == SCHEMA_VERSION, "the tables of each version before this one belong here");
+
+/* And version 7 of those of version 6. */
+#define PARTS_7(table, key, bound, primary, brin)                                                                         \
+    "ALTER TABLE " table " RENAME TO " table "_old; ALTER TABLE " table "_old RENAME CONSTRAINT " table "_pkey TO " table \
+    "_old_pkey; ALTER INDEX " table "_by_time RENAME TO " table "_old_by_time; CREATE TABLE " table " (LIKE " table       \
+    "_old INCLUDING DEFAULTS) PARTITION BY RANGE (" key ");" primary                                                      \
+    BRIN_6(table, brin) "ALTER TABLE " table " ATTACH PARTITION " table "_old FOR VALUES FROM (MINVALUE) TO (" bound      \
+                        "); INSERT INTO meta (key, value) VALUES "                                                        \
+                        "('old_until." table "', '4102617600000');"
+#define BUCKETS_7(table, ms)                                                                                \
+    PARTS_7(table, "(to_timestamp(((id & 4294967295) * " ms ") / 1000.0))", "to_timestamp(4102617600)", "", \
+            "((id & 4294967295) * " ms ")")
+#define KEYED_7(table, unit, ms, bound, key) \
+    PARTS_7(table, unit, bound, "ALTER TABLE " table " ADD PRIMARY KEY (" unit ", " key ");", "(" unit " * " ms ")")
+static const char server_7[] = BUCKETS_7("minutes", "60000") BUCKETS_7("host_minutes", "60000") BUCKETS_7("hours", "3600000")
+    BUCKETS_7("host_hours", "3600000") "ALTER INDEX process_minutes_by_process RENAME TO process_minutes_old_by_process;" KEYED_7(
+        "process_minutes", "minute", "60000", "68376960",
+        "process_id") "CREATE INDEX process_minutes_by_process ON "
+                      "process_minutes (process_id, minute);" KEYED_7("energy", "minute", "60000", "68376960", "gpu_id")
+                          KEYED_7("process_hours", "hour", "3600000", "1139616", "process_id")
+                              KEYED_7("energy_hours", "hour", "3600000", "1139616", "gpu_id");
 
 /* An hour of one GPU, 12 samples a minute; the last minute is not summed up yet. 2026-03-01T00:00:00Z is minute 29538720. */
 static const char *const content[] = {
@@ -156,6 +177,8 @@ static void write_old(struct buf *out, int version, bool sqlite)
     }
     if (!sqlite && version >= 6)
         buf_text(out, server_6);
+    if (!sqlite && version >= 7)
+        buf_text(out, server_7);
 }
 
 /* ---- what must be there afterwards ---- */
@@ -392,7 +415,8 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
                  "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM "
                  "samples s; CREATE VIEW mine AS SELECT power_watts FROM gpu_stats; CREATE VIEW \"Theirs\" WITH (security_barrier "
                  "= true) AS SELECT id, samples FROM minutes; CREATE VIEW warm AS SELECT temp_mdegc FROM samples; GRANT SELECT ON "
-                 "minutes, \"Theirs\" TO PUBLIC;");
+                 "minutes, \"Theirs\" TO PUBLIC; INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, text, data) VALUES "
+                 "(1772000000000, 1, 1, 'health', 'warning', '', '{\"state\": \"degraded\", \"reason\": \"dust\"}');");
         struct store *s = NULL;
         struct error err = {0};
         if (open_old(server, &s, &err) != 0)
@@ -422,6 +446,9 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM minutes_old"), 60);
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_index WHERE indrelid = 'process_minutes_old'::regclass"), 3);
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_constraint WHERE conname LIKE '%until'"), 0);
+        /* What a fleet asks for is there. */
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM gpu_latest WHERE health = 'degraded' AND health_reason = 'dust'"),
+                         1);
         /* Other people's views of a table see the new one, with the rights and options that they had. */
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM \"Theirs\""), 60);
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM warm"), 721);

@@ -85,6 +85,16 @@ static void rows_are_there_for_psql(void **state)
     sim_history_close(&h);
 }
 
+/* Days whose sums are not those of their hours, of GPUs and processes. */
+static int64_t wrong_days(void)
+{
+    return psql_i64(
+        "SELECT (SELECT COUNT(*) FROM (SELECT hour / 24 AS day, gpu_id, SUM(energy_mj) AS mj FROM energy_hours GROUP BY 1, "
+        "2) h FULL JOIN energy_days d USING (day, gpu_id) WHERE d.energy_mj IS DISTINCT FROM h.mj) + (SELECT COUNT(*) "
+        "FROM (SELECT hour / 24 AS day, process_id, SUM(energy_mj) AS mj FROM process_hours GROUP BY 1, 2) h FULL JOIN "
+        "process_days d USING (day, process_id) WHERE d.energy_mj IS DISTINCT FROM h.mj)");
+}
+
 static void hours_of_processes_are_summed_up_on_the_server(void **state)
 {
     NEEDS_SERVER();
@@ -105,6 +115,21 @@ static void hours_of_processes_are_summed_up_on_the_server(void **state)
         0);
     assert_true(psql_i64("SELECT MAX(present_minutes) FROM process_hours") > 0);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM pending WHERE series = 2"), 1);
+    assert_true(psql_i64("SELECT COUNT(*) FROM process_days, energy_days WHERE energy_days.energy_mj > 0") > 0);
+    assert_int_equal(wrong_days(), 0);
+    /* What is asked about every GPU of a fleet. */
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_latest WHERE util_most_permille > 0 AND health IS NULL"), 2);
+    const struct store_event ill = {.at = h.clock.today,
+                                    .gpu_index = 1,
+                                    .kind = "health",
+                                    .severity = "critical",
+                                    .text = "GPU 1 is failing: it's broken",
+                                    .data = "{\"state\": \"failing\", \"reason\": \"it's broken\"}"};
+    struct error err = {0};
+    assert_int_equal(store_write(s, NULL, 0, &ill, 1, &err), 0);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_latest l JOIN gpus g ON g.id = l.gpu_id WHERE g.gpu_index = 1 AND health = "
+                              "'failing' AND health_reason = 'it''s broken' AND util_most_permille > 0"),
+                     1);
     store_close(s);
     sim_history_close(&h);
 }
@@ -201,6 +226,7 @@ static void summaries_are_exact_over_restarts_and_clock_steps(void **state)
     }
     assert_exact();
     assert_true(psql_i64("SELECT COUNT(*) FROM hours") > 3);
+    assert_int_equal(wrong_days(), 0);
     store_close(s);
     sim_history_close(&h);
 }
@@ -313,6 +339,20 @@ static void days_go_as_whole_tables(void **state)
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'minutes'::regclass"), 2);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'energy_hours'::regclass"), 2);
     assert_int_equal(store_horizon(s, SERIES_GPU, LEVEL_MINUTE), 29540160 * 60000LL);
+    /* Days of energy; and where an earlier version knew only hours, they are made up for. */
+    assert_true(psql_i64("SELECT COUNT(*) FROM energy_days") >= 6);
+    assert_int_equal(wrong_days(), 0);
+    char answer[64];
+    psql("DELETE FROM energy_days; DELETE FROM process_days; INSERT INTO meta (key, value) SELECT 'days_from', CAST(MAX(hour) / 24 "
+         "+ 1 "
+         "AS TEXT) FROM energy_hours",
+         answer, sizeof answer);
+    while ((rc = clean_step(s, (struct wall){h.clock.today.ms + 60000}, &err)) == 1)
+        ;
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(wrong_days(), 0);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM meta WHERE key = 'days_from'"), 0);
     store_close(s);
     sim_history_close(&h);
 }
