@@ -29,6 +29,6 @@ def test_the_picture_opens_the_readme():
 def test_the_picture_can_be_made_again(tmp_path):
     out = tmp_path / "picture.svg"
     done = subprocess.run([sys.executable, ROOT / "tools" / "moving-picture", "--quick", "--whirr", WHIRR, "-o", out], env=environment(), capture_output=True,
-                          text=True, timeout=120, check=False)
+                          text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert out.stat().st_size < MOST_BYTES and "train.py" in texts(out)
