@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 
+enum { VERIFY_LOOKS_LEAST = 3 };
+
 const struct guard_limits guard_limits_default = {
     .second_look_ms = 500,
     .drain_ms = 10000,
@@ -205,6 +207,7 @@ static enum guard_action paused_now(struct guard_policy *p, bool freed, struct m
 static enum guard_action evicting(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
                                   struct mono now)
 {
+    p->looks = 0;
     if (f->step == STEP_DONE)
         return enter(p, GUARD_VERIFYING, now, GUARD_DO_VERIFY);
     if (f->step == STEP_PENDING)
@@ -218,7 +221,8 @@ static enum guard_action verifying(struct guard_policy *p, const struct guard_li
 {
     if (f->memory_freed)
         return paused_now(p, true, now);
-    if (!waited(p->since, limits->verify_ms, now))
+    /* One look that comes late says nothing: on a host that stood still, the worker had no time to give its memory back, either. */
+    if (++p->looks < VERIFY_LOOKS_LEAST || !waited(p->since, limits->verify_ms, now))
         return GUARD_DO_NOTHING;
     enum guard_action next = next_method(p, limits, now);
     /* A method has acted: the worker must be brought back through it later. Until then it rests, and that is said loudly. */

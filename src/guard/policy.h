@@ -101,6 +101,7 @@ struct guard_policy {
     bool gave_up; /* no method could evict: not tried again before retry_ms */
     struct mono gave_up_at;
     bool not_freed; /* paused, but the memory is still held */
+    unsigned looks; /* at the memory, since the method was carried out */
     bool resumed;   /* at least once */
     struct mono resumed_at;
     bool resume_failed;
