@@ -150,6 +150,8 @@ void fleet_answer(const struct fleet *f, char *text, size_t size);
 enum fleet_trouble fleet_health_named(const char *state);
 const char *fleet_trouble_name(enum fleet_trouble trouble);
 
+/* Of how many GPUs that could be used the free memory is not known: it may fit there. */
+size_t fleet_unknown_room(const struct fleet *f);
 /* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */
 const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count);
 /* What a group is called: the user, the container, the pod, the job or the host. */

@@ -179,13 +179,26 @@ static int tightest_first(const void *a, const void *b)
     return order ? order : strverscmp(x->gpu, y->gpu);
 }
 
+static bool is_usable(const struct fleet_gpu *g)
+{
+    return g->up && g->trouble < FLEET_FAILING;
+}
+
+size_t fleet_unknown_room(const struct fleet *f)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->gpu_count; i++)
+        count += is_usable(&f->gpus[i]) && f->gpus[i].free_bytes.state != READING_OK;
+    return count;
+}
+
 const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count)
 {
     const struct fleet_gpu **list = calloc(f->gpu_count + 1, sizeof *list);
     *count = 0;
     for (size_t i = 0; list && i < f->gpu_count; i++) {
         const struct fleet_gpu *g = &f->gpus[i];
-        if (g->up && g->trouble < FLEET_FAILING && g->free_bytes.state == READING_OK && g->free_bytes.value >= bytes)
+        if (is_usable(g) && g->free_bytes.state == READING_OK && g->free_bytes.value >= bytes)
             list[(*count)++] = g;
     }
     if (list && *count)

@@ -193,7 +193,12 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
     words_bytes(v->size_bytes, size);
     if (!count) {
         const struct fleet_gpu *best = freest(f);
-        buf_printf(out, "%s fit nowhere", size);
+        size_t unknown = fleet_unknown_room(f);
+        if (unknown)
+            buf_printf(out, "Unknown: the free memory of %zu GPU%s isn't known; %s fit on no other", unknown,
+                       unknown == 1 ? "" : "s", size);
+        else
+            buf_printf(out, "%s fit nowhere", size);
         if (best)
             buf_printf(out, "; GPU %s of %s has the most free memory: %s", best->gpu, best->host,
                        words_bytes(best->free_bytes.value, most));
@@ -339,7 +344,11 @@ bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct f
     size_t count;
     AUTO_FREE const struct fleet_gpu **list = fleet_fitting(f, v->size_bytes, &count);
     jw_object(j);
-    jw_key_bool(j, "fits", count > 0);
+    jw_key(j, "fits");
+    if (count || !fleet_unknown_room(f))
+        jw_bool(j, count > 0);
+    else
+        jw_null(j);
     json_key_reading(j, "size_mb", reading_ok(v->size_bytes), MIB);
     jw_key(j, "gpus");
     jw_array(j);

@@ -34,10 +34,10 @@ export function CapacityPanel({ s }: { s: State }) {
         <label class="control">Size of the model <input value={size} placeholder="24GiB" size={8} onInput={(e) => setSize(e.currentTarget.value)} /></label>
         <button type="submit">Check</button>
       </form>
-      <p role="status">{problem && <span class="lv bad">{problem}</span>}{found && <><Mark level={found.fits_now ? "good" : found.fits ? "warn" : "bad"} label={found.fits ? "fits" : "doesn't fit"} /> {found.fits ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. ` : "Doesn't fit: "}{found.reason}</>}</p>
+      <p role="status">{problem && <span class="lv bad">{problem}</span>}{found && <><Mark level={found.fits_now ? "good" : found.fits === false ? "bad" : "warn"} label={found.fits ? "fits" : found.fits === false ? "doesn't fit" : "unknown"} /> {found.fits ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. ` : found.fits === false ? "Doesn't fit: " : "Unknown: "}{found.reason}</>}</p>
       <ul class="plain">{gpus.slice(0, 16).map((g) => (
         <li key={`${g.gpu_index}/${g.instance}`} class="room"><span>GPU {g.gpu_index}{g.instance == null ? "" : `/${g.instance}`}</span>
-          {g.usable ? <><Bar value={(g.memory_total_mb ?? 0) - (g.available_mb ?? 0)} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free{low(g) && <span class="dim">{low(g)}</span>}</span></> : <span class="dim problem">{g.problem}</span>}
+          {g.usable && g.available_mb != null ? <><Bar value={(g.memory_total_mb ?? 0) - g.available_mb} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free{low(g) && <span class="dim">{low(g)}</span>}</span></> : <span class="dim problem">{g.problem}</span>}
         </li>
       ))}</ul>
     </Section>

@@ -228,7 +228,7 @@ export interface CapacityGpu {
   free_least_24h_mb: Num;
 }
 
-export interface Placement { fits: boolean; fits_now: boolean; gpus: number[]; reason: string; would_evict: unknown[] }
+export interface Placement { fits: boolean | null; fits_now: boolean | null; gpus: number[]; reason: string; would_evict: unknown[] }
 
 export interface Forecast {
   gpus: { gpu_index: number; memory: { verdict: string; reason: string; seconds: Num; growth_mb_per_minute?: Num }; temperature: { verdict: string; reason: string; seconds: Num } }[];

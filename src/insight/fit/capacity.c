@@ -44,9 +44,9 @@ static void judge(struct capacity_gpu *out, const struct gpu *gpu)
     if (!out->usable)
         snprintf(out->problem, sizeof out->problem, "%s", gpu->error_message[0] ? gpu->error_message : gpu_state_name(gpu->state));
     else if (out->free_bytes.state == READING_ASLEEP)
-        snprintf(out->problem, sizeof out->problem, "it sleeps, and asking for its memory would wake it");
+        snprintf(out->problem, sizeof out->problem, "it is asleep, and asking for its memory would wake it");
     else if (out->free_bytes.state != READING_OK)
-        snprintf(out->problem, sizeof out->problem, "its free memory is %s", words_absent(out->free_bytes.state));
+        snprintf(out->problem, sizeof out->problem, "free memory unknown: %s", words_absent(out->free_bytes.state));
 }
 
 static void fill(struct capacity *c, struct capacity_gpu *out, const struct gpu *card, const struct gpu *gpu, int instance,

@@ -93,17 +93,16 @@ static void say_fits(struct say *t, const struct capacity *c, const struct place
 static void say_unknown(struct say *t, const struct capacity *c, const struct placement_wish *wish)
 {
     char words[CAPACITY_WORDS];
-    say(t, "it cannot be known");
-    const char *before = ": ";
+    const char *before = "it may fit on ";
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
         if (!gpu->usable || gpu->free_bytes.state == READING_OK || (wish->only >= 0 && wish->only != gpu->index))
             continue;
-        say(t, "%s%s does not report (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
+        say(t, "%s%s (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
         before = ", ";
     }
     if (roomiest(c, wish))
-        say(t, "; on the others it does not fit");
+        say(t, "; it does not fit on the others");
 }
 
 /* The most cards of one maker on which something could be placed: only these can share a copy. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "test.h"
 
@@ -92,10 +93,31 @@ static void shares_that_no_process_has_are_dashes(void **state)
     assert_non_null(strstr(out.at, "0.5"));
 }
 
+/* What is not known is not a no. */
+static void where_memory_is_not_known_it_may_fit(void **state)
+{
+    (void)state;
+    struct fleet_gpu gpus[2] = {{.host = "a", .gpu = "0", .up = true, .free_bytes = reading_ok((int64_t)10 << 30)},
+                                {.host = "b", .gpu = "0", .up = true, .free_bytes = reading_absent(READING_UNSUPPORTED)}};
+    struct fleet f = {.gpus = gpus, .gpu_count = 2};
+    const struct fleet_view view = {.size_bytes = (int64_t)20 << 30};
+    const struct page page = {.width = 80};
+    for (int round = 0; round < 2; round++) {
+        AUTO_BUF struct buf json = BUF(4096), text = BUF(4096);
+        struct json_writer j = JSON_WRITER(&json);
+        assert_false(fleet_json_fit(&j, &f, &view));
+        assert_false(fleet_table_fit(&text, &page, &f, &view));
+        assert_non_null(strstr(json.at, round ? "\"fits\":false" : "\"fits\":null"));
+        assert_non_null(strstr(text.at, round ? "20.0 GiB fit nowhere" : "Unknown: the free memory of 1 GPU isn't known"));
+        f.gpu_count = 1;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up),
                                        TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
-                                       TEST(shares_that_no_process_has_are_dashes)};
+                                       TEST(shares_that_no_process_has_are_dashes),
+                                       TEST(where_memory_is_not_known_it_may_fit)};
     return RUN_TESTS(tests);
 }

@@ -62,7 +62,8 @@ static void what_the_driver_does_not_tell_stays_absent(void **state)
     AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
     assert_true(c->gpus[0].usable && c->gpus[1].usable && !c->gpus[2].usable);
     assert_int_equal(c->gpus[0].available_bytes.state, READING_UNSUPPORTED);
-    assert_string_equal(c->gpus[1].problem, "it sleeps, and asking for its memory would wake it");
+    assert_string_equal(c->gpus[0].problem, "free memory unknown: not reported by this GPU or driver");
+    assert_string_equal(c->gpus[1].problem, "it is asleep, and asking for its memory would wake it");
     assert_string_equal(c->gpus[2].problem, "GPU is lost");
     snapshot_unref(s);
 }
