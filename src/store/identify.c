@@ -11,7 +11,7 @@
 static void identity_text(const struct gpu *gpu, char text[IDENTITY_SIZE])
 {
     if (gpu->id.uuid[0])
-        snprintf(text, IDENTITY_SIZE, "%s", gpu->id.uuid);
+        str_copy(text, IDENTITY_SIZE, str_from(gpu->id.uuid)); /* for every row: no need to format */
     else if (gpu->id.pci_address[0])
         snprintf(text, IDENTITY_SIZE, "pci %s %s", gpu->id.pci_address, gpu->id.name);
     else
@@ -229,9 +229,13 @@ int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct k
     char identity[IDENTITY_SIZE];
     identity_text(gpu, identity);
     struct known_gpu *known = NULL;
-    for (size_t i = 0; i < s->gpu_count && !known; i++)
-        if (strcmp(s->gpus[i].identity, identity) == 0)
-            known = &s->gpus[i];
+    for (size_t i = 0; i < s->gpu_count && !known; i++) {
+        size_t at = (s->gpu_next + i) % s->gpu_count; /* they come in the same order, sample after sample */
+        if (strcmp(s->gpus[at].identity, identity) == 0)
+            known = &s->gpus[at];
+    }
+    if (known)
+        s->gpu_next = (size_t)(known - s->gpus) + 1;
     int rc = 0;
     if (!known)
         rc = learn(s, gpu, identity, at_ms, &known, err);

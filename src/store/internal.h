@@ -133,9 +133,9 @@ struct store {
     int64_t host_id;             /* 0: not known yet */
     struct running host_running; /* of the host's own series */
     struct known_gpu *gpus;
-    size_t gpu_count;
+    size_t gpu_count, gpu_next; /* next: where the next GPU of a sample probably is */
     struct life *lives;
-    size_t life_count;
+    size_t life_count, life_next; /* next: where the next process of a sample probably is */
     bool lives_loaded;
     enum source_state source_states[SOURCES_MAX];
     char source_names[SOURCES_MAX][SOURCE_NAME_SIZE];

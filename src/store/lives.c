@@ -95,9 +95,15 @@ static int begin_life(struct store *s, const struct process *p, const struct kno
 
 static struct life *find_life(struct store *s, const struct process *p, int64_t gpu_id)
 {
-    for (size_t i = 0; i < s->life_count; i++)
-        if (s->lives[i].pid == p->pid && s->lives[i].gpu_id == gpu_id && s->lives[i].start_key == p->start_key)
-            return &s->lives[i];
+    /* Processes come in the same order, sample after sample: the next one is nearly always where the last one was found. */
+    for (size_t i = 0; i < s->life_count; i++) {
+        size_t at = (s->life_next + i) % s->life_count;
+        const struct life *life = &s->lives[at];
+        if (life->pid != p->pid || life->gpu_id != gpu_id || life->start_key != p->start_key)
+            continue;
+        s->life_next = at + 1;
+        return &s->lives[at];
+    }
     return NULL;
 }
 

@@ -39,9 +39,11 @@ static struct running *running_of(struct store *s, enum series series, int64_t s
 {
     if (series == SERIES_HOST)
         return &s->host_running;
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].id == subject)
-            return &s->gpus[i].running;
+    for (size_t i = 0; i < s->gpu_count; i++) { /* the one that was just identified first */
+        size_t at = (s->gpu_next + s->gpu_count - 1 + i) % s->gpu_count;
+        if (s->gpus[at].id == subject)
+            return &s->gpus[at].running;
+    }
     return NULL;
 }
 
@@ -169,7 +171,8 @@ static int prepare_writing(struct store *s, enum series series, enum level level
     if (s->insert_bucket[series][level])
         return 0;
     AUTO_BUF struct buf sql = BUF(SQL_MAX), remove = BUF(SQL_MAX);
-    buf_printf(&sql, "INSERT INTO %s (id, samples", series_table(series, level));
+    bool sqlite = s->db->ops->kind == DB_SQLITE;
+    buf_printf(&sql, "INSERT %sINTO %s (id, samples", sqlite ? "OR REPLACE " : "", series_table(series, level));
     for (size_t i = 0; i < s->schema.count[series]; i++) {
         const char *name = s->schema.columns[series][i].name;
         buf_printf(&sql, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
@@ -181,7 +184,7 @@ static int prepare_writing(struct store *s, enum series series, enum level level
     buf_printf(&remove, "DELETE FROM %s WHERE id = $1%s", series_table(series, level), parts_with(s->db->ops->kind, level));
     if (sql.failed || remove.failed)
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = db_prepare(s->db, remove.at, &s->delete_bucket[series][level], err);
+    int rc = sqlite ? 0 : db_prepare(s->db, remove.at, &s->delete_bucket[series][level], err);
     return rc < 0 ? rc : db_prepare(s->db, sql.at, &s->insert_bucket[series][level], err);
 }
 
@@ -231,9 +234,11 @@ static int write_bucket(struct store *s, const struct mark *m, const struct buck
         rc = prepare_writing(s, m->series, m->level, err);
     if (rc < 0)
         return rc;
-    struct db_statement *q = s->delete_bucket[m->series][m->level];
-    db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
-    rc = db_put(q, err);
+    struct db_statement *q = s->delete_bucket[m->series][m->level]; /* NULL: the insert replaces */
+    if (q) {
+        db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
+        rc = db_put(q, err);
+    }
     if (rc < 0)
         return rc;
     q = s->insert_bucket[m->series][m->level];

@@ -57,14 +57,19 @@ static void bind_value(struct db_statement *q, int at, struct reading r, bool wi
 }
 
 /* SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
-static bool still_bound(struct store *s, enum series series, size_t at, struct reading now)
+static void bind_values(struct store *s, enum series series, const struct reading *values, int at)
 {
-    struct reading *last = &s->bound[series][at];
-    bool same = s->db->ops->kind == DB_SQLITE && s->bound_count[series] > at &&
-                (last->state == READING_OK) == (now.state == READING_OK) && (now.state != READING_OK || last->value == now.value);
-    *last = now;
-    s->bound_count[series] = MAX_OF(s->bound_count[series], at + 1);
-    return same;
+    struct db_statement *q = s->insert_sample[series];
+    size_t count = s->schema.count[series], known = s->db->ops->kind == DB_SQLITE ? s->bound_count[series] : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct reading now = values[s->schema.order[series][i]], *last = &s->bound[series][i];
+        bool there = now.state == READING_OK;
+        if (i < known && there == (last->state == READING_OK) && (!there || now.value == last->value))
+            continue;
+        *last = now;
+        bind_value(q, at + (int)i, now, s->schema.columns[series][i].wide);
+    }
+    s->bound_count[series] = count;
 }
 
 /* A server answers too late to try one moment after the other: it is asked where it matters. */
@@ -107,9 +112,8 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     int at = 2;
     if (series == SERIES_GPU)
         db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
-    for (size_t i = 0; i < s->schema.count[series]; i++, at++)
-        if (!still_bound(s, series, i, values[s->schema.order[series][i]]))
-            bind_value(q, at, values[s->schema.order[series][i]], s->schema.columns[series][i].wide);
+    bind_values(s, series, values, at);
+    at += (int)s->schema.count[series];
     bool server = s->db->ops->kind == DB_POSTGRES;
     if (server)
         db_bind_i64(q, at, subject_id);

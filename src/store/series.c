@@ -93,14 +93,6 @@ int64_t level_ms(enum level level)
     return ms[level];
 }
 
-void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value)
-{
-    struct aggregate one = {value, value, value, 1};
-    if (column->bits)
-        one.sum = (value & THROTTLE_SLOWED) != 0;
-    aggregate_join(a, column, &one);
-}
-
 void aggregate_join(struct aggregate *a, const struct series_column *column, const struct aggregate *other)
 {
     if (other->count == 0)

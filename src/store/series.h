@@ -80,5 +80,18 @@ struct aggregate {
     int64_t sum, min, max, count;
 };
 
-void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value);
 void aggregate_join(struct aggregate *a, const struct series_column *column, const struct aggregate *other);
+/* Here, because it is done for every value of every row. */
+static inline void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value)
+{
+    if (column->bits) {
+        a->sum += (value & THROTTLE_SLOWED) != 0;
+        a->min = a->count ? a->min & value : value;
+        a->max |= value;
+    } else {
+        a->sum += value;
+        a->min = a->count && a->min < value ? a->min : value;
+        a->max = a->count && a->max > value ? a->max : value;
+    }
+    a->count++;
+}

@@ -12,6 +12,7 @@
 
 enum {
     LOOK_MS = 500,
+    CALM_MS = 30000, /* all is well: whatever comes wakes the keeper */
     RETRY_FIRST_MS = 1000,
     RETRY_LAST_MS = 60000,
     RETRY_SERVER_LAST_MS = 5000, /* a server that is back should not be kept waiting */
@@ -181,10 +182,18 @@ static void spill(struct store_service *v)
         service_say(v, LOG_WARNING, "store: the queue cannot be written: %s", err.text);
 }
 
+/* Whether time alone changes something: a retry, a database that hangs, a loss that is over. */
+static bool time_matters(const struct store_service *v)
+{
+    return v->busy || v->closing || v->retry_ms || v->status.losing || v->status.state != STORE_OK;
+}
+
 static void wait_for_something(struct store_service *v)
 {
-    struct pollfd fds[] = {{.fd = mailbox_fd(v->inbox), .events = POLLIN}, {.fd = mailbox_fd(v->answers), .events = POLLIN}};
-    poll(fds, ARRAY_LEN(fds), LOOK_MS);
+    struct pollfd fds[] = {{.fd = mailbox_fd(v->inbox), .events = POLLIN},
+                           {.fd = mailbox_fd(v->orders), .events = POLLIN},
+                           {.fd = mailbox_fd(v->answers), .events = POLLIN}};
+    poll(fds, ARRAY_LEN(fds), time_matters(v) ? LOOK_MS : CALM_MS);
 }
 
 static void take_snapshots(struct store_service *v)

@@ -19,9 +19,12 @@ struct sqlite_db {
     sqlite3 *handle;
 };
 
+enum { TRACKED_MAX = 1024 };
+
 struct sqlite_statement {
     struct db_statement statement;
     sqlite3_stmt *handle;
+    uint64_t set[TRACKED_MAX / 64]; /* parameters that are bound to something: most of a summary is NULL, row after row */
 };
 
 static sqlite3 *handle_of(struct db *db)
@@ -94,18 +97,32 @@ static void finish(struct db_statement *s)
     free(s);
 }
 
+/* Notes whether a parameter has a value from now on; whether it had one. */
+static bool note_bound(struct db_statement *s, int at, bool now)
+{
+    if (at >= TRACKED_MAX)
+        return true;
+    uint64_t *word = &((struct sqlite_statement *)s)->set[at / 64], bit = (uint64_t)1 << at % 64;
+    bool before = *word & bit;
+    *word = now ? *word | bit : *word & ~bit;
+    return before;
+}
+
 static void bind_null(struct db_statement *s, int at)
 {
-    sqlite.bind_null(stmt_of(s), at);
+    if (note_bound(s, at, false))
+        sqlite.bind_null(stmt_of(s), at);
 }
 
 static void bind_i64(struct db_statement *s, int at, int64_t value)
 {
+    note_bound(s, at, true);
     sqlite.bind_int64(stmt_of(s), at, value);
 }
 
 static void bind_text(struct db_statement *s, int at, struct str text)
 {
+    note_bound(s, at, true);
     sqlite.bind_text(stmt_of(s), at, text.at, (int)text.len, SQLITE_STATIC);
 }
 
