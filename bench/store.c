@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The history's figures, on eight simulated cards that show everything an H100 does, one sample every 5 s: rows a second into
- * SQLite, bytes a stored value, how the file grows, how long plots take on 30 days, what a day's rollup and clean-up cost. Beside
- * them the floor on the same machine in the same run: the same rows and the same plots with nothing but SQLite.
+ * SQLite, bytes a stored value, how the file grows, how long plots take on 30 days, what a day's rollup and clean-up cost; what a
+ * row costs at 1, 10 and 100 times the rows, and the GPUs. Beside them the floor on the same machine in the same run: the same rows
+ * and the same plots with nothing but SQLite.
  *
  *   bench_store [DAYS]      30 days by default, about 1.2 GB in $TMPDIR
  */
@@ -19,9 +20,10 @@
 enum { GPUS = 8, KINDS = 720, BATCH = 60, SAMPLES_A_DAY = 17280 };
 #define BEGIN_MS 1772323200000LL
 #define DAY_MS 86400000LL
+#define STEP_MOST 1.15 /* linear, and what one measurement differs from the next */
 
 static int failures;
-static char store_path[300], floor_path[320];
+static char store_path[300], floor_path[320], gpus_path[320];
 
 static double now_s(void)
 {
@@ -44,6 +46,16 @@ static void judge(const char *what, double value, const char *unit, double limit
     fflush(stdout);
 }
 
+static void remove_files(const char *path)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        char file[340];
+        snprintf(file, sizeof file, "%s%s", path, tails[i]);
+        unlink(file);
+    }
+}
+
 static void die(const char *what)
 {
     fprintf(stderr, "bench_store: %s\n", what);
@@ -53,29 +65,31 @@ static void die(const char *what)
 /* An hour of snapshots, to be used again and again at later times: making them is not what is measured. */
 static struct snapshot *kinds[KINDS];
 
-static void make_kinds(void)
+static void make_kinds(struct snapshot **list, size_t count, size_t gpus)
 {
     struct clock_manual clock;
     struct env env;
     struct source *source;
     struct error err;
-    struct gpu_id ids[GPUS];
+    struct gpu_id ids[GPU_MAX];
+    char setting[64];
     clock_manual_init(&clock, (struct wall){BEGIN_MS});
     env_init_system(&env);
     env.clock = &clock.clock;
-    if (sim_source.open(&env, "gpus=8,model=h100,scenario=bursty", &source, &err) != 0)
+    snprintf(setting, sizeof setting, "gpus=%zu,model=h100,scenario=bursty", gpus);
+    if (sim_source.open(&env, setting, &source, &err) != 0)
         die(err.text);
-    sim_source.list(source, ids, GPUS);
-    for (size_t k = 0; k < KINDS; k++) {
-        kinds[k] = snapshot_new(GPUS);
-        snprintf(kinds[k]->host.name, HOST_NAME_SIZE, "bench");
-        kinds[k]->interval_s = 5;
+    sim_source.list(source, ids, GPU_MAX);
+    for (size_t k = 0; k < count; k++) {
+        list[k] = snapshot_new(gpus);
+        snprintf(list[k]->host.name, HOST_NAME_SIZE, "bench");
+        list[k]->interval_s = 5;
         if (sim_source.refresh)
             sim_source.refresh(source, GROUP_ALL, &err);
-        for (size_t i = 0; i < GPUS; i++) {
-            sim_source.sample(source, i, GROUP_ALL, &kinds[k]->gpus[i]);
-            kinds[k]->gpus[i].id = ids[i];
-            kinds[k]->gpus[i].index = (int)i;
+        for (size_t i = 0; i < gpus; i++) {
+            sim_source.sample(source, i, GROUP_ALL, &list[k]->gpus[i]);
+            list[k]->gpus[i].id = ids[i];
+            list[k]->gpus[i].index = (int)i;
         }
         clock_manual_advance_ms(&clock, 5000);
     }
@@ -91,15 +105,15 @@ static int64_t values_of(const struct snapshot *s)
     return values;
 }
 
-/* Writes `count` samples from number `from` on; returns the seconds it took. */
-static double write_samples(struct store *s, int64_t from, int64_t count)
+/* Writes `count` samples from number `from` on, of so many kinds; returns the seconds it took. */
+static double write_kinds(struct store *s, struct snapshot **list, size_t kind_count, int64_t from, int64_t count)
 {
     struct error err;
     double begin = now_s();
     for (int64_t i = from; i < from + count; i += BATCH) {
         const struct snapshot *batch[BATCH];
         for (int k = 0; k < BATCH; k++) {
-            struct snapshot *one = kinds[(i + k) % KINDS];
+            struct snapshot *one = list[(size_t)(i + k) % kind_count];
             one->taken_at.ms = BEGIN_MS + (i + k) * 5000;
             one->taken.ns = (i + k + 1) * 5 * NS_PER_S;
             batch[k] = one;
@@ -108,6 +122,11 @@ static double write_samples(struct store *s, int64_t from, int64_t count)
             die(err.text);
     }
     return now_s() - begin;
+}
+
+static double write_samples(struct store *s, int64_t from, int64_t count)
+{
+    return write_kinds(s, kinds, KINDS, from, count);
 }
 
 /* ---- the floor: SQLite and nothing else ---- */
@@ -236,16 +255,61 @@ static double plot_ms(struct store *s, int64_t since_ms, int64_t until_ms, int64
     return times[4];
 }
 
+/* CPU of a row at 1, 10 and 100 times as much: what grows faster than linear shows as a row that costs more. */
+static void judge_steps(const char *what, const double us[3])
+{
+    printf("CPU of a row at 1x, 10x and 100x the %s: %.2f, %.2f, %.2f us\n", what, us[0], us[1], us[2]);
+    for (int i = 1; i < 3; i++) {
+        char name[64], peer[64];
+        snprintf(name, sizeof name, "CPU of a row at %s the %s", i == 1 ? "10x" : "100x", what);
+        snprintf(peer, sizeof peer, "at %s: %.1f us", i == 1 ? "1x" : "10x", us[i - 1]);
+        failures += !figure(name, us[i] / us[i - 1], "x", false, STEP_MOST, peer);
+    }
+}
+
+/* As many rows from 1, 10 and 100 GPUs. */
+static void measure_gpus(void)
+{
+    enum { GPU_KINDS = 12, ROWS = 96000 };
+    static const size_t counts[] = {1, 10, 100};
+    double us[ARRAY_LEN(counts)];
+    struct env env;
+    env_init_system(&env);
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        struct snapshot *list[GPU_KINDS];
+        struct store *s = NULL;
+        struct error err;
+        char url[360];
+        int64_t samples = ROWS / (int64_t)counts[i] / BATCH * BATCH;
+        snprintf(url, sizeof url, "sqlite:%s", gpus_path);
+        const struct store_options options = {.env = &env, .url = url, .host = "", .limits = store_default_limits};
+        if (store_open(&options, &s, &err) != 0)
+            die(err.text);
+        make_kinds(list, GPU_KINDS, counts[i]);
+        write_kinds(s, list, GPU_KINDS, 0, BATCH); /* what is made once */
+        double before = cpu_s();
+        write_kinds(s, list, GPU_KINDS, BATCH, samples);
+        us[i] = (cpu_s() - before) * 1e6 / (double)(samples * (int64_t)counts[i]);
+        store_close(s);
+        remove_files(gpus_path);
+        for (size_t k = 0; k < GPU_KINDS; k++)
+            snapshot_unref(list[k]);
+    }
+    judge_steps("GPUs", us);
+}
+
 static void measure_growth(struct store *s, int64_t total)
 {
     int64_t values_a_sample = 0, used, done = 0;
-    double seconds = 0, cpu = cpu_s();
+    double seconds = 0, cpu = cpu_s(), row_us[3] = {0};
     struct error err;
     for (size_t k = 0; k < KINDS; k++)
         values_a_sample += values_of(kinds[k]);
     double per_sample = (double)values_a_sample / KINDS;
-    for (int64_t part = total / 100; part <= total; part *= 10) {
+    for (int64_t part = total / 100, step = 0; part <= total; part *= 10, step++) {
+        double before = cpu_s();
         seconds += write_samples(s, done, part - done);
+        row_us[step] = (cpu_s() - before) * 1e6 / (double)((part - done) * GPUS);
         done = part;
         if (store_used_bytes(s, &used, &err) != 0)
             die(err.text);
@@ -255,7 +319,8 @@ static void measure_growth(struct store *s, int64_t total)
     }
     cpu = cpu_s() - cpu;
     double rate = (double)(total * GPUS) / seconds, bare = floor_rows_a_second(MIN_OF(total, (int64_t)SAMPLES_A_DAY));
-    judge("rows a second", rate, "rows/s", 100000, true);
+    judge_steps("rows", row_us);
+    judge("rows a second", rate, "rows/s", 120000, true);
     printf("  %.0f rows for each second of CPU\n", (double)(total * GPUS) / cpu);
     printf("  bare inserts of the same rows: %.0f rows/s; with rollups, processes and energy %.2f of that\n", bare, rate / bare);
     judge("bytes a stored value, everything counted", (double)used / ((double)total * per_sample), "bytes", 5, false);
@@ -328,16 +393,6 @@ static void measure_plot(struct store *s, const char *what, int64_t since_ms, in
     printf("  %lld points; one bare statement over the same %s: %.2f ms, ratio %.1f\n", (long long)points, table, bare, ms / bare);
 }
 
-static void remove_files(const char *path)
-{
-    static const char *const tails[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        char file[340];
-        snprintf(file, sizeof file, "%s%s", path, tails[i]);
-        unlink(file);
-    }
-}
-
 int main(int argc, char **argv)
 {
     int64_t days = argc > 1 ? strtoll(argv[1], NULL, 10) : 30;
@@ -345,6 +400,7 @@ int main(int argc, char **argv)
     char url[320];
     snprintf(store_path, sizeof store_path, "%s/bench_store.%d.db", folder ? folder : "/tmp", (int)getpid());
     snprintf(floor_path, sizeof floor_path, "%s.floor", store_path);
+    snprintf(gpus_path, sizeof gpus_path, "%s.gpus", store_path);
     snprintf(url, sizeof url, "sqlite:%s", store_path);
     struct env env;
     env_init_system(&env);
@@ -355,11 +411,12 @@ int main(int argc, char **argv)
         die("at least two days");
     if (store_open(&options, &s, &err) != 0)
         die(err.text);
-    make_kinds();
+    make_kinds(kinds, KINDS, GPUS);
     int64_t total = days * SAMPLES_A_DAY / (100 * BATCH) * (100 * BATCH), end_ms = BEGIN_MS + total * 5000;
     measure_growth(s, total);
-    measure_plot(s, "one metric of one GPU over a day", end_ms - DAY_MS, end_ms, 20);
-    measure_plot(s, "one metric of one GPU over everything", BEGIN_MS, end_ms, 50);
+    measure_gpus();
+    measure_plot(s, "one metric of one GPU over a day", end_ms - DAY_MS, end_ms, 2);
+    measure_plot(s, "one metric of one GPU over 30 days", BEGIN_MS, end_ms, 5);
     measure_rollup(s, total);
     measure_cleaning(s, end_ms);
     store_close(s);
