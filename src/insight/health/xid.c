@@ -10,7 +10,7 @@
 
 static const struct xid_info table[] = {
 #define XID(code, class, what) {code, XID_##class, what},
-#include "insight/health/xid.def"
+#include "model/xid.def"
 #undef XID
 };
 

@@ -8,27 +8,13 @@
 
 #include "base/cleanup.h"
 
-/* The ones that people meet, in NVIDIA's sense; the rest go by number. */
 static const struct {
     int code;
     const char *words;
 } xids[] = {
-    {13, "a program crashed on the GPU (graphics engine exception)"},
-    {31, "a program accessed GPU memory that it had not allocated (page fault)"},
-    {43, "a program's work was stopped after an error in that program"},
-    {45, "a program's work was removed, usually because of an earlier error"},
-    {48, "an uncorrectable memory error (double-bit) occurred"},
-    {61, "the GPU's power controller reported an internal error (breakpoint)"},
-    {62, "the GPU's power controller halted"},
-    {63, "faulty memory was marked for replacement at the next reset"},
-    {64, "faulty memory could not be marked for replacement"},
-    {74, "an NVLink connection failed"},
-    {79, "the GPU has fallen off the bus"},
-    {92, "memory errors are being corrected at a high rate"},
-    {94, "an uncorrectable memory error hit one program, which was stopped"},
-    {95, "an uncorrectable memory error may have affected every program on the GPU"},
-    {119, "the GPU's system processor (GSP) is not responding to the driver"},
-    {120, "the GPU's system processor (GSP) failed"},
+#define XID(code, class, what) {code, what},
+#include "model/xid.def"
+#undef XID
 };
 
 static const char *xid_words(int64_t code)

@@ -296,7 +296,7 @@ static void critical_errors_arrive_once_and_stay_as_the_last(void **state)
     assert_int_equal(events[0].kind, EVENT_XID);
     assert_int_equal(events[0].gpu_index, 1);
     assert_int_equal(events[0].code, 79);
-    assert_string_equal(events[0].text, "XID 79: the GPU has fallen off the bus");
+    assert_string_equal(events[0].text, "XID 79: the GPU fell off the bus: the host can no longer reach it");
     assert_string_equal(events[1].text, "XID 4711");
     assert_int_equal(events[0].at.ms, clock_wall(m.env.clock).ms);
     assert_int_equal(nvml_source.events(m.source, events, 8), 0);
