@@ -22,8 +22,14 @@ function when<P extends { s: State }>(part: (props: P) => ComponentChildren, loo
     looksAt.every((k) => a.s[k] === b.s[k]) && tick(a.s) === tick(b.s)) as FunctionComponent<P>;
 }
 
-/** What shows how much time has passed is drawn every 10 seconds as well. */
-const slowly = <P extends { s: State }>(part: (props: P) => ComponentChildren, ...looksAt: (keyof State)[]) => when(part, looksAt, (s) => Math.floor((s.sampleAt ?? 0) / 10e3));
+const EVERY = 10e3, APART = 1.7e3; // ms
+let slow = 0;
+
+/** What shows how much time has passed is drawn every 10 seconds as well; each part with another sample, so that none takes long. */
+function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, ...looksAt: (keyof State)[]) {
+  const phase = APART * slow++;
+  return when(part, looksAt, (s) => Math.floor(((s.sampleAt ?? 0) + phase) / EVERY));
+}
 
 const Past = slowly(Timeline, "place", "link", "history"), Lives = slowly(Lifelines, "place", "link", "history"), Plots = slowly(Charts, "place", "link", "history");
 const Alerts = when(AlertsPanel, ["alerts", "notifiers"]), Health = when(HealthPanel, ["health", "place", "past"]), Guard = slowly(GuardPanel, "workers");

@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Answer } from "./answer";
 import type { Below as BelowParts } from "./below";
-import { duration, watts } from "./format";
+import { clock, duration, watts } from "./format";
 import { painted, start, type State, useStore } from "./store";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -24,7 +24,7 @@ function Age({ s }: { s: State }) {
   const text = stale ? `stale, ${duration(age)} old` : s.link === "live" ? "live" : "updated just now";
   const retry = s.link === "lost" && s.retryAt ? `, connecting again in ${duration(Math.max(0, (s.retryAt - now) / 1000))}` : "";
   return (
-    <span class={`state ${stale || s.link === "lost" ? "warn" : "good"}`} id="state">
+    <span class={`state ${stale || s.link === "lost" ? "warn" : "good"}`} id="state" title={s.sampleAt == null ? undefined : `Last sample: ${clock(s.sampleAt, undefined, true)}`}>
       <span aria-hidden="true">{s.link === "live" && !stale ? "●" : "◆"}</span> {s.link === "lost" ? `connection lost${retry}` : s.link === "paused" ? "paused" : text}
       {s.link === "lost" && <> · data is {duration(age)} old</>}
     </span>
