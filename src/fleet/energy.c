@@ -15,8 +15,8 @@
 enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MOST = 1000 };
 #define JOULES_PER_KWH 3.6e6
 
-/* Processes have no counter: their power is added up in steps of a minute; fewer in a long span, so that a month of a large fleet can be
- * asked for, and more in a short one, of which a minute would be much. */
+/* Processes have no counter: their power is added up in steps of a minute; fewer in a long span, so that a month of a large fleet
+ * can be asked for, and more in a short one, of which a minute would be much. */
 static void write_question(const struct fleet_bill *bill, char *text, size_t size)
 {
     int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), least_s = MAX_OF(span_s / STEPS_LEAST, (int64_t)1);
