@@ -85,8 +85,12 @@ static bool read_span(struct str text, bool digest, struct quiet_rule *r)
         r->hourly = str_is_any_case(text, "hourly");
         return r->hourly || (read_time(text, &r->from_min) && r->from_min < DAY_MIN);
     }
-    return memchr(text.at, '-', text.len) && str_cut(&text, '-', &from) && read_time(from, &r->from_min) &&
-           read_time(text, &r->to_min) && r->from_min < DAY_MIN && r->to_min > 0 && r->from_min != r->to_min;
+    if (!memchr(text.at, '-', text.len) || !str_cut(&text, '-', &from) || !read_time(from, &r->from_min) ||
+        !read_time(text, &r->to_min))
+        return false;
+    if (r->to_min == 0 && r->from_min > 0) /* until midnight, as people write it */
+        r->to_min = DAY_MIN;
+    return r->from_min < DAY_MIN && r->to_min > 0 && r->from_min != r->to_min;
 }
 
 static int read_rule(const char *text, bool digest, struct quiet_rule *ret, struct error *err)

@@ -40,6 +40,9 @@ static void nights_hold_what_is_not_critical(void **state)
     assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 17, 6, 59)).ms, at(2026, 11, 17, 7, 0).ms);
     assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 17, 7, 0)).ms, 0);
     assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_CRITICAL, at(2026, 11, 16, 23, 0)).ms, 0);
+    q = parse(false, "21:00-00:00"); /* midnight, either way */
+    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 16, 22, 0)).ms, at(2026, 11, 17, 0, 0).ms);
+    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 17, 0, 0)).ms, 0);
     q = parse(false, "22:00-07:00 all");
     assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_CRITICAL, at(2026, 11, 16, 23, 0)).ms, at(2026, 11, 17, 7, 0).ms);
 }
