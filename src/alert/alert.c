@@ -12,7 +12,8 @@
 
 void alert_set_init(struct alert_set *set, const struct alert_rules *rules)
 {
-    /* Not the lists: nobody looks behind their counts, and they are large. The buckets are cleared with each step. */
+    /* Not the lists: nobody looks behind their counts, and they are large. */
+    memset(set->buckets, 0, sizeof set->buckets);
     set->rules = rules;
     set->list = NULL;
     set->count = set->capacity = set->xid_count = set->silences.count = 0;
