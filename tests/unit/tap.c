@@ -48,6 +48,7 @@ __attribute__((constructor)) static void enter_home(void)
         abort();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         setenv(names[i], home, 1);
+    setenv("WHIRR_OWN_PIDS", "1", 1); /* those of a fake driver are ours, also in a container */
     unsetenv("STATE_DIRECTORY");
     unsetenv("RUNTIME_DIRECTORY");
     owner = getpid();
