@@ -487,8 +487,8 @@ test("no GPU, and GPUs that can't be read, are said plainly", { skip }, async (t
   await page.waitForFunction(() => document.querySelector("footer") && !document.querySelector("#time")); // there is no past to look at
   assert.deepEqual(await violations(page), []);
   const failing = await daemon(t, "sim:gpus=2,fault=error");
-  await page.goto(failing.url).catch(() => undefined);
-  await page.locator("#answer.warn").getByText("can't be read").first().waitFor();
+  const unread = await visit(t, failing.url);
+  await unread.locator("#answer.warn").getByText("can't be read").first().waitFor();
 });
 
 test("a hidden page is quiet", { skip }, async (t) => {
