@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "own_database.h"
 #include "sql.h"
 #include "store/query.h"
 #include "store/schema/schema.h"
@@ -407,7 +408,7 @@ static int open_old(const char *server, struct store **ret, struct error *err)
 static void every_earlier_database_of_a_server_is_brought_up_to_date(void **state)
 {
     (void)state;
-    const char *server = getenv("WHIRR_TEST_POSTGRES");
+    const char *server = own_database("whirr_migrate");
     if (!server)
         SKIP("no PostgreSQL (tools/with-postgres starts one)");
     for (int version = 1; version < SCHEMA_VERSION; version++) {
@@ -474,7 +475,7 @@ static void a_view_that_is_in_the_way_is_named(void **state)
         {6, "CREATE MATERIALIZED VIEW sums AS SELECT SUM(samples) FROM minutes;",
          "the materialized view 'sums' reads the table 'minutes'", "DROP MATERIALIZED VIEW sums; SELECT 1"},
     };
-    const char *server = getenv("WHIRR_TEST_POSTGRES");
+    const char *server = own_database("whirr_migrate");
     if (!server)
         SKIP("no PostgreSQL (tools/with-postgres starts one)");
     for (size_t i = 0; i < ARRAY_LEN(views); i++) {
@@ -498,7 +499,7 @@ static void a_view_that_is_in_the_way_is_named(void **state)
 static void a_migration_that_was_begun_long_ago_is_begun_anew(void **state)
 {
     (void)state;
-    const char *server = getenv("WHIRR_TEST_POSTGRES");
+    const char *server = own_database("whirr_migrate");
     if (!server)
         SKIP("no PostgreSQL (tools/with-postgres starts one)");
     make_old(server, 6,

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "own_database.h"
 #include "past/explain.h"
 #include "sim_history.h"
 #include "store/query.h"
@@ -645,7 +646,7 @@ static void a_server_that_is_away_is_told_apart(void **state)
 
 int main(void)
 {
-    server = getenv("WHIRR_TEST_POSTGRES");
+    server = own_database("whirr_store");
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(rows_are_there_for_psql),
