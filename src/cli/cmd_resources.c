@@ -10,29 +10,36 @@
 #include "host/machine.h"
 
 /* The CPU is looked at before and after the GPUs are read, at least so far apart. Programs get their answer within 50 ms, for
- * people a little more time makes it less coarse. */
-enum { WINDOW_PROGRAMS_MS = 30, WINDOW_PEOPLE_MS = 250 };
+ * people a little more time makes it less coarse. The kernel counts in ticks, some virtual machines late: where none was counted
+ * yet, a few more are waited for. */
+enum { WINDOW_PROGRAMS_MS = 30, WINDOW_PEOPLE_MS = 250, TICK_MS = 10, TICKS_MAX = 5 };
 
 static struct machine *machine;
+
+static void measure(struct host *host)
+{
+    pause_ms(machine_left_ms(machine));
+    machine_sample(machine, host);
+    machine_set_window(machine, TICK_MS);
+    for (int i = 0; i < TICKS_MAX && host->cpu_permille.state == READING_PENDING; i++) {
+        pause_ms(machine_left_ms(machine));
+        machine_sample(machine, host);
+    }
+}
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     struct host host = {0};
-    struct mono start = clock_mono(&clock_system);
-    int64_t window_ms = cli->json ? WINDOW_PROGRAMS_MS : WINDOW_PEOPLE_MS;
-    bool alone = !session_asks_daemon(session), first = machine == NULL && alone; /* a daemon measures all the time */
-    if (first && (machine = machine_new(&cli->env)) != NULL) {
-        machine_set_window(machine, window_ms);
+    bool alone = !session_asks_daemon(session); /* a daemon measures all the time */
+    if (alone && !machine && (machine = machine_new(&cli->env)) != NULL) {
+        machine_set_window(machine, cli->json ? WINDOW_PROGRAMS_MS : WINDOW_PEOPLE_MS);
         machine_sample(machine, &host);
     }
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, err);
     if (!s)
         return err->code;
-    int64_t left_ms = window_ms - mono_since_ms(clock_mono(&clock_system), start);
-    if (first && machine && left_ms > 0)
-        pause_ms(left_ms);
     if (machine)
-        machine_sample(machine, &host);
+        measure(&host);
     else
         host = s->host;
     if (cli->json) {

@@ -93,12 +93,22 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
     m->slow_at = now;
 }
 
+static int64_t left_ms(const struct machine *m, struct mono now)
+{
+    return m->measured ? MAX_OF(m->window_ms - mono_since_ms(now, m->at), (int64_t)0) : 0;
+}
+
+int64_t machine_left_ms(const struct machine *m)
+{
+    return left_ms(m, clock_mono(m->env->clock));
+}
+
 void machine_sample(struct machine *m, struct host *out)
 {
     *out = (struct host){0};
     struct mono now = clock_mono(m->env->clock);
     int64_t elapsed_ms = mono_since_ms(now, m->at);
-    bool new_window = !m->measured || elapsed_ms >= m->window_ms;
+    bool new_window = left_ms(m, now) == 0;
     machine_read_cpu(m, out, new_window);
     machine_read_memory(m->env, out);
     machine_read_load(m->env, out);

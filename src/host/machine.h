@@ -15,6 +15,8 @@ void machine_free(struct machine *m);
 /* Rates are taken over at least so long (200 ms unless set): one-shots that must answer at once take less, and are coarser. */
 void machine_set_window(struct machine *m, int64_t ms);
 void machine_sample(struct machine *m, struct host *out);
+/* Until a sample takes new rates; 0: it does so now. */
+int64_t machine_left_ms(const struct machine *m);
 /* The last sample where it is younger than that and has its rates; else a new one. */
 void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out);
 

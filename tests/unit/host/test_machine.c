@@ -101,6 +101,29 @@ static void a_glance_takes_what_is_known_once_there_are_rates(void **state)
     machine_free(m);
 }
 
+static void who_waits_what_is_left_of_the_window_gets_rates(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_set_window(m, 30);
+    assert_int_equal(machine_left_ms(m), 0);
+    clock_manual_advance_ms(&s.clock, 7); /* late: the window begins with the sample */
+    machine_sample(m, &h);
+    assert_int_equal(machine_left_ms(m), 30);
+    s.clock.now.ns += 12 * NS_PER_MS + NS_PER_MS / 2;
+    assert_int_equal(machine_left_ms(m), 18); /* half a millisecond more than is left, never less */
+    sysroot_write(&s, "/proc/stat", "cpu  150 0 100 800 150 0 0 0 90 0\n");
+    clock_manual_advance_ms(&s.clock, machine_left_ms(m));
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 250);
+    clock_manual_advance_ms(&s.clock, 100);
+    assert_int_equal(machine_left_ms(m), 0);
+    machine_free(m);
+}
+
 static void rates_are_taken_between_samples_and_count_hardware_once(void **state)
 {
     (void)state;
@@ -496,6 +519,7 @@ int main(void)
         TEST(the_first_sample_has_levels_and_pending_rates),
         TEST(a_machine_that_does_not_tell_its_name_goes_by_its_directory),
         TEST(a_glance_takes_what_is_known_once_there_are_rates),
+        TEST(who_waits_what_is_left_of_the_window_gets_rates),
         TEST(rates_are_taken_between_samples_and_count_hardware_once),
         TEST(a_new_interface_or_a_reset_counter_is_no_burst),
         TEST(a_synthetic_card_and_the_one_below_it_count_once),
