@@ -86,23 +86,42 @@ static struct mono boot_with_suspends(const struct clock *c)
     return (struct mono){clock_mono(&clock_system).ns + atomic_load(&slept_ns)};
 }
 
+/* An engine with a clock that is told what to say, and whoever hears of its samples. */
+struct watched {
+    struct engine *engine;
+    struct mailbox *box;
+    const struct clock *real;
+};
+
+static struct watched watch_by(const struct clock *clock)
+{
+    const char *sources[] = {"sim:gpus=1,scenario=idle"};
+    struct watched w = {.real = env.clock, .box = mailbox_new(64, drop)};
+    env.clock = clock;
+    w.engine = engine(sources, 1, 20, 0);
+    assert_int_equal(engine_subscribe(w.engine, w.box), 0);
+    return w;
+}
+
+static void watch_end(struct watched *w)
+{
+    engine_free(w->engine);
+    mailbox_free(w->box);
+    env.clock = w->real;
+}
+
 static void a_suspend_of_the_host_is_said_once_and_everything_is_read_again(void **state)
 {
     (void)state;
     static const struct clock clock = {.mono = mono_of_system, .wall = wall_of_system, .boot = boot_with_suspends};
-    const char *sources[] = {"sim:gpus=1,scenario=idle"};
-    const struct clock *real = env.clock;
-    env.clock = &clock;
-    struct engine *e = engine(sources, 1, 20, 0);
-    struct mailbox *box = mailbox_new(64, drop);
-    assert_int_equal(engine_subscribe(e, box), 0);
-    const struct snapshot *s = mailbox_take(box, PATIENCE_MS);
+    struct watched w = watch_by(&clock);
+    const struct snapshot *s = mailbox_take(w.box, PATIENCE_MS);
     assert_int_equal(s->suspended_ms, 0);
     snapshot_unref(s);
     atomic_store(&slept_ns, 3600LL * NS_PER_S);
     size_t said = 0;
     for (int i = 0; i < 20; i++) {
-        s = mailbox_take(box, PATIENCE_MS);
+        s = mailbox_take(w.box, PATIENCE_MS);
         assert_non_null(s);
         said += s->suspended_ms != 0;
         if (s->suspended_ms)
@@ -110,9 +129,7 @@ static void a_suspend_of_the_host_is_said_once_and_everything_is_read_again(void
         snapshot_unref(s);
     }
     assert_int_equal(said, 1);
-    engine_free(e);
-    mailbox_free(box);
-    env.clock = real;
+    watch_end(&w);
 }
 
 static _Atomic int64_t stalled_ns;
@@ -137,21 +154,14 @@ static void a_host_that_is_too_busy_to_look_at_its_clocks_was_not_suspended(void
 {
     (void)state;
     static const struct clock clock = {.mono = mono_with_stalls, .wall = wall_of_system, .boot = boot_with_stalls};
-    const char *sources[] = {"sim:gpus=1,scenario=idle"};
-    const struct clock *real = env.clock;
-    env.clock = &clock;
-    struct engine *e = engine(sources, 1, 20, 0);
-    struct mailbox *box = mailbox_new(64, drop);
-    assert_int_equal(engine_subscribe(e, box), 0);
+    struct watched w = watch_by(&clock);
     for (int i = 0; i < 10; i++) {
-        AUTO_SNAPSHOT const struct snapshot *s = mailbox_take(box, PATIENCE_MS);
+        AUTO_SNAPSHOT const struct snapshot *s = mailbox_take(w.box, PATIENCE_MS);
         assert_non_null(s);
         assert_int_equal(s->suspended_ms, 0);
     }
     assert_true(stalls >= 10);
-    engine_free(e);
-    mailbox_free(box);
-    env.clock = real;
+    watch_end(&w);
 }
 
 static void periodic_samples_reach_subscribers_and_asked_ones_do_not(void **state)

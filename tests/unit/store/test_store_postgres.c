@@ -12,13 +12,6 @@ static const char *server;
 
 enum { DAYS_AHEAD = 3 }; /* tables are made ahead of time */
 
-#define NEEDS_SERVER()                                              \
-    do {                                                            \
-        (void)state;                                                \
-        if (!server)                                                \
-            SKIP("no PostgreSQL (tools/with-postgres starts one)"); \
-    } while (0)
-
 /* What psql says to a query: past the program's own ways. */
 static void psql(const char *query, char *answer, size_t size)
 {
@@ -49,6 +42,14 @@ static void empty_database(void)
     psql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public;", answer, sizeof answer);
 }
 
+#define NEEDS_EMPTY_SERVER()                                        \
+    do {                                                            \
+        (void)state;                                                \
+        if (!server)                                                \
+            SKIP("no PostgreSQL (tools/with-postgres starts one)"); \
+        empty_database();                                           \
+    } while (0)
+
 static struct store *open_server(const char *host)
 {
     struct store *s = NULL;
@@ -59,10 +60,37 @@ static struct store *open_server(const char *host)
     return s;
 }
 
+/* Two hosts that write what their simulated GPUs show. */
+struct pair {
+    struct sim_history a, b;
+    struct store *first, *second;
+};
+
+static void pair_open(struct pair *p, const char *gpus_of_first, const char *gpus_of_second)
+{
+    sim_history_open(&p->a, gpus_of_first);
+    sim_history_open(&p->b, gpus_of_second);
+    p->first = open_server("alpha");
+    p->second = open_server("beta");
+}
+
+static void pair_write(struct pair *p, int samples)
+{
+    write_samples(p->first, &p->a, samples);
+    write_samples(p->second, &p->b, samples);
+}
+
+static void pair_close(struct pair *p)
+{
+    store_close(p->first);
+    store_close(p->second);
+    sim_history_close(&p->a);
+    sim_history_close(&p->b);
+}
+
 static void rows_are_there_for_psql(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=2,scenario=training");
     struct store *s = open_server("alpha");
@@ -98,8 +126,7 @@ static int64_t wrong_days(void)
 
 static void hours_of_processes_are_summed_up_on_the_server(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=2,scenario=multi-user");
     h.interval_ms = 20000;
@@ -137,8 +164,7 @@ static void hours_of_processes_are_summed_up_on_the_server(void **state)
 
 static void two_samples_within_a_millisecond_are_both_kept(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=2,scenario=training");
     struct store *s = open_server("alpha");
@@ -155,23 +181,16 @@ static void two_samples_within_a_millisecond_are_both_kept(void **state)
 
 static void many_hosts_share_one_database(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
-    struct sim_history a, b;
-    sim_history_open(&a, "gpus=2,scenario=training");
-    sim_history_open(&b, "gpus=1,scenario=mixed,model=rx7900xtx");
-    struct store *first = open_server("alpha"), *second = open_server("beta");
+    NEEDS_EMPTY_SERVER();
+    struct pair p;
+    pair_open(&p, "gpus=2,scenario=training", "gpus=1,scenario=mixed,model=rx7900xtx");
     for (int i = 0; i < 40; i++) { /* each brings columns that the other does not know of */
-        write_samples(first, &a, 1);
-        write_samples(second, &b, 1);
+        pair_write(&p, 1);
     }
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats WHERE host = 'alpha'"), 80);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_stats WHERE host = 'beta'"), 40);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM minutes"), 9);
-    store_close(first);
-    store_close(second);
-    sim_history_close(&a);
-    sim_history_close(&b);
+    pair_close(&p);
 }
 
 static uint32_t next_random(uint32_t *seed)
@@ -207,8 +226,7 @@ static void assert_exact(void)
 
 static void summaries_are_exact_over_restarts_and_clock_steps(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     uint32_t random = 7;
     struct sim_history h;
     sim_history_open(&h, "gpus=2,scenario=bursty");
@@ -268,8 +286,7 @@ static int rows_of_all_time(struct store *s, size_t column)
 
 static void it_answers_like_sqlite(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h, twin;
     sim_history_open(&h, "gpus=2,scenario=multi-user");
     sim_history_open(&twin, "gpus=2,scenario=multi-user");
@@ -312,10 +329,20 @@ static void it_answers_like_sqlite(void **state)
     sim_history_close(&twin);
 }
 
+/* One step of cleaning up after the other, at a time that was seen to come. */
+static void clean_all(struct store *s, struct wall now)
+{
+    struct error err = {0};
+    int rc;
+    while ((rc = clean_step(s, now, &err)) == 1)
+        ;
+    if (rc < 0)
+        fail_msg("%s", err.text);
+}
+
 static void days_go_as_whole_tables(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
     h.interval_ms = 600000;
@@ -326,12 +353,7 @@ static void days_go_as_whole_tables(void **state)
     store_set_limits(s, &limits);
     write_samples(s, &h, 6 * 144);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 6 + DAYS_AHEAD);
-    struct error err = {0};
-    int rc;
-    while ((rc = clean_step(s, h.clock.today, &err)) == 1)
-        ;
-    if (rc < 0)
-        fail_msg("%s", err.text);
+    clean_all(s, h.clock.today);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'samples'::regclass"), 2 + DAYS_AHEAD);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM samples"), 2 * 144);
     /* Minutes go by weeks: that of Sunday, the first day, is over and older than three days. */
@@ -348,25 +370,11 @@ static void days_go_as_whole_tables(void **state)
          "+ 1 "
          "AS TEXT) FROM energy_hours",
          answer, sizeof answer);
-    while ((rc = clean_step(s, (struct wall){h.clock.today.ms + 60000}, &err)) == 1)
-        ;
-    if (rc < 0)
-        fail_msg("%s", err.text);
+    clean_all(s, (struct wall){h.clock.today.ms + 60000});
     assert_int_equal(wrong_days(), 0);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM meta WHERE key = 'days_from'"), 0);
     store_close(s);
     sim_history_close(&h);
-}
-
-/* One step of cleaning up after the other, at a time that was seen to come. */
-static void clean_all(struct store *s, struct wall now)
-{
-    struct error err = {0};
-    int rc;
-    while ((rc = clean_step(s, now, &err)) == 1)
-        ;
-    if (rc < 0)
-        fail_msg("%s", err.text);
 }
 
 static int64_t days_of_samples(const char *host)
@@ -378,112 +386,91 @@ static int64_t days_of_samples(const char *host)
 
 static void one_host_does_not_delete_the_days_of_another(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
-    struct sim_history a, b;
-    sim_history_open(&a, "gpus=1,scenario=idle");
-    sim_history_open(&b, "gpus=1,scenario=idle");
-    a.interval_ms = b.interval_ms = 3600000;
-    struct store *first = open_server("alpha"), *second = open_server("beta");
+    NEEDS_EMPTY_SERVER();
+    struct pair p;
+    pair_open(&p, "gpus=1,scenario=idle", "gpus=1,scenario=idle");
+    p.a.interval_ms = p.b.interval_ms = 3600000;
     struct store_limits week = store_default_limits, day = store_default_limits;
     day.raw_ms = day.minute_ms = 86400000;
-    store_set_limits(first, &week);
-    store_set_limits(second, &day);
-    write_samples(first, &a, 6 * 24);
-    write_samples(second, &b, 6 * 24);
-    clean_all(first, a.clock.today);
-    clean_all(second, b.clock.today); /* it wants a day kept, but the other one a week */
+    store_set_limits(p.first, &week);
+    store_set_limits(p.second, &day);
+    pair_write(&p, 6 * 24);
+    clean_all(p.first, p.a.clock.today);
+    clean_all(p.second, p.b.clock.today); /* it wants a day kept, but the other one a week */
     assert_int_equal(days_of_samples("alpha"), 6);
     /* A clock that is a month ahead, and was seen to be for days: two hosts and the server are more than one. */
-    store_close(second);
-    second = open_server("gamma");
+    store_close(p.second);
+    p.second = open_server("gamma");
     struct sim_history c;
     sim_history_open(&c, "gpus=1,scenario=idle");
     clock_manual_advance_ms(&c.clock, 40 * 86400000LL);
-    write_samples(second, &c, 3);
-    clean_all(second, c.clock.today);
-    clean_all(second, (struct wall){c.clock.today.ms + 3 * 86400000LL});
+    write_samples(p.second, &c, 3);
+    clean_all(p.second, c.clock.today);
+    clean_all(p.second, (struct wall){c.clock.today.ms + 3 * 86400000LL});
     assert_int_equal(days_of_samples("alpha"), 6);
     assert_int_equal(days_of_samples("gamma"), 1);
     /* What the first one wants is done when it is time. */
-    clock_manual_advance_ms(&a.clock, 4 * 86400000LL);
-    write_samples(first, &a, 1);
-    clean_all(first, a.clock.today);
+    clock_manual_advance_ms(&p.a.clock, 4 * 86400000LL);
+    write_samples(p.first, &p.a, 1);
+    clean_all(p.first, p.a.clock.today);
     assert_true(days_of_samples("alpha") < 6);
-    store_close(first);
-    store_close(second);
-    sim_history_close(&a);
-    sim_history_close(&b);
+    pair_close(&p);
     sim_history_close(&c);
 }
 
 static void one_host_a_minute_cleans_up_for_all(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
-    struct sim_history a, b;
-    sim_history_open(&a, "gpus=1,scenario=idle");
-    sim_history_open(&b, "gpus=1,scenario=idle");
-    struct store *first = open_server("alpha"), *second = open_server("beta");
-    write_samples(first, &a, 3);
-    write_samples(second, &b, 3);
-    clean_all(first, a.clock.today);
-    clean_all(second, b.clock.today);
+    NEEDS_EMPTY_SERVER();
+    struct pair p;
+    pair_open(&p, "gpus=1,scenario=idle", "gpus=1,scenario=idle");
+    pair_write(&p, 3);
+    clean_all(p.first, p.a.clock.today);
+    clean_all(p.second, p.b.clock.today);
     /* An event of 1970 is too old by any limit. */
     char answer[64];
     psql("INSERT INTO events (at_ms, host_id, kind, severity, text) VALUES (5, 1, 'start', 'info', '')", answer, sizeof answer);
-    clean_all(second, b.clock.today);
-    clean_all(first, a.clock.today);
+    clean_all(p.second, p.b.clock.today);
+    clean_all(p.first, p.a.clock.today);
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM events WHERE at_ms = 5"), 1);
     store_set_limits(
-        second, &(struct store_limits){
-                    .raw_ms = 86400000, .minute_ms = 86400000, .hour_ms = 86400000, .process_ms = 86400000, .event_ms = 86400000});
-    clean_all(second, b.clock.today); /* the other one has just done it: next minute */
+        p.second,
+        &(struct store_limits){
+            .raw_ms = 86400000, .minute_ms = 86400000, .hour_ms = 86400000, .process_ms = 86400000, .event_ms = 86400000});
+    clean_all(p.second, p.b.clock.today); /* the other one has just done it: next minute */
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM events WHERE at_ms = 5"), 1);
-    clean_all(second, (struct wall){b.clock.today.ms + 60000});
+    clean_all(p.second, (struct wall){p.b.clock.today.ms + 60000});
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM events WHERE at_ms = 5"), 0);
-    store_close(first);
-    store_close(second);
-    sim_history_close(&a);
-    sim_history_close(&b);
+    pair_close(&p);
 }
 
 /* What others want kept is not read by a host that does not clean up: it does not notice that nobody could. */
 static void only_who_cleans_up_reads_what_all_hosts_want(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
-    struct sim_history a, b;
-    sim_history_open(&a, "gpus=1,scenario=idle");
-    sim_history_open(&b, "gpus=1,scenario=idle");
-    struct store *first = open_server("alpha"), *second = open_server("beta");
-    write_samples(first, &a, 3);
-    write_samples(second, &b, 3);
+    NEEDS_EMPTY_SERVER();
+    struct pair p;
+    pair_open(&p, "gpus=1,scenario=idle", "gpus=1,scenario=idle");
+    pair_write(&p, 3);
     /* What it wants itself is written once a minute: now, and not again before half of the next. */
-    const int64_t half_ms = b.clock.today.ms - b.clock.today.ms % 60000 + 90000;
-    clean_all(first, (struct wall){half_ms});
-    clean_all(second, (struct wall){half_ms});
-    clean_all(first, (struct wall){half_ms + 30000});
+    const int64_t half_ms = p.b.clock.today.ms - p.b.clock.today.ms % 60000 + 90000;
+    clean_all(p.first, (struct wall){half_ms});
+    clean_all(p.second, (struct wall){half_ms});
+    clean_all(p.first, (struct wall){half_ms + 30000});
     char answer[64];
     psql("ALTER TABLE retention RENAME TO hidden", answer, sizeof answer);
     struct error err = {0};
     int rc = 0;
     for (int64_t after_ms = 10000; rc == 0 && after_ms < 60000; after_ms += 10000)
-        rc = after_ms == 30000 ? 0 : clean_step(second, (struct wall){half_ms + after_ms}, &err);
+        rc = after_ms == 30000 ? 0 : clean_step(p.second, (struct wall){half_ms + after_ms}, &err);
     if (rc < 0)
         fail_msg("%s", err.text);
     psql("ALTER TABLE hidden RENAME TO retention", answer, sizeof answer);
-    clean_all(second, (struct wall){half_ms + 120000});
-    store_close(first);
-    store_close(second);
-    sim_history_close(&a);
-    sim_history_close(&b);
+    clean_all(p.second, (struct wall){half_ms + 120000});
+    pair_close(&p);
 }
 
 static void numbers_of_hosts_and_gpus_do_not_run_out(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
     char answer[64];
@@ -500,21 +487,28 @@ static void numbers_of_hosts_and_gpus_do_not_run_out(void **state)
     sim_history_close(&h);
 }
 
+/* A transaction that stays open until it is told to end. */
+static FILE *begin_session(const char *statements)
+{
+    char command[512];
+    snprintf(command, sizeof command, "psql -X -q '%s' >/dev/null", server);
+    FILE *session = popen(command, "w");
+    assert_non_null(session);
+    fputs(statements, session);
+    fflush(session);
+    return session;
+}
+
 static void whoever_reads_does_not_keep_others_from_writing(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
     struct store *s = open_server("alpha");
     write_samples(s, &h, 3);
     store_close(s);
-    char command[512];
-    snprintf(command, sizeof command, "psql -X -q '%s' >/dev/null", server);
-    FILE *reader = popen(command, "w");
-    assert_non_null(reader);
-    fputs("BEGIN; SELECT COUNT(*) FROM gpu_stats; SELECT COUNT(*) FROM gpu_stats_minute; SELECT COUNT(*) FROM samples;\n", reader);
-    fflush(reader);
+    FILE *reader = begin_session(
+        "BEGIN; SELECT COUNT(*) FROM gpu_stats; SELECT COUNT(*) FROM gpu_stats_minute; SELECT COUNT(*) FROM samples;\n");
     assert_true(EVENTUALLY(psql_i64("SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") == 1));
     s = open_server("alpha");
     struct mono begin = clock_mono(&clock_system);
@@ -555,8 +549,7 @@ static int count_point(void *user, const struct store_point *point)
 /* Somebody has the part of another week to himself: whoever would look into it would have to wait. */
 static void a_question_about_a_week_looks_at_no_other(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=training");
     struct store *s = open_server("alpha");
@@ -565,12 +558,8 @@ static void a_question_about_a_week_looks_at_no_other(void **state)
     clock_manual_advance_ms(&h.clock, 3 * 86400000LL);
     struct wall begin = h.clock.today;
     write_samples(s, &h, 2 * 60 * 4);
-    char command[512];
-    snprintf(command, sizeof command, "psql -X -q '%s' >/dev/null", server);
-    FILE *other = popen(command, "w");
-    assert_non_null(other);
-    fputs("BEGIN; LOCK TABLE minutes_2026_02_23, process_minutes_2026_02_23, energy_2026_02_23, minutes_2026_03_09;\n", other);
-    fflush(other);
+    FILE *other =
+        begin_session("BEGIN; LOCK TABLE minutes_2026_02_23, process_minutes_2026_02_23, energy_2026_02_23, minutes_2026_03_09;\n");
     assert_true(EVENTUALLY(psql_i64("SELECT COUNT(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IN "
                                     "('minutes_2026_02_23'::regclass, 'minutes_2026_03_09'::regclass)") == 2));
     struct error err = {0};
@@ -600,8 +589,7 @@ static void a_question_about_a_week_looks_at_no_other(void **state)
 
 static void after_the_clock_was_set_back_no_row_is_dropped_for_its_moment(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=2,scenario=bursty");
     struct store *s = open_server("alpha");
@@ -616,8 +604,7 @@ static void after_the_clock_was_set_back_no_row_is_dropped_for_its_moment(void *
 
 static void views_are_made_when_tables_change_and_not_at_a_start(void **state)
 {
-    NEEDS_SERVER();
-    empty_database();
+    NEEDS_EMPTY_SERVER();
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
     struct store *s = open_server("alpha");
@@ -635,7 +622,7 @@ static void views_are_made_when_tables_change_and_not_at_a_start(void **state)
 
 static void a_server_that_is_away_is_told_apart(void **state)
 {
-    NEEDS_SERVER();
+    NEEDS_EMPTY_SERVER();
     struct store *s = NULL;
     struct error err = {0};
     const struct store_options options = {
