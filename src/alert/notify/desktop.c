@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sd-bus behind a small table of functions.
+ * Notifications over the session bus, and what a person clicks on them.
  */
 #include "alert/notify/desktop.h"
 
@@ -10,17 +10,12 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "net/session_bus.h"
 
 #define SERVICE "org.freedesktop.Notifications"
 #define PLACE "/org/freedesktop/Notifications"
 #define CALL_TIMEOUT_US 5000000
 enum { OPEN_MAX = 16 /* the oldest gives way */, LINK_SIZE = 512, ANSWER_MAX = 8192, WHY_TIMEOUT_MS = 10000 };
-
-/* sd_bus_error of sd-bus.h: part of its ABI. */
-struct bus_error {
-    const char *name, *message;
-    int need_free;
-};
 
 struct shown {
     uint32_t id; /* 0: free */
@@ -30,42 +25,12 @@ struct shown {
 
 struct desktop {
     const struct env *env;
-    void *bus, *slot;
+    struct session_bus bus;
+    void *slot;
     bool actions, markup;
     struct shown open[OPEN_MAX];
     size_t next;
-    int (*open_user)(void **bus);
-    void *(*flush_close_unref)(void *bus);
-    int (*set_timeout)(void *bus, uint64_t usec);
-    int (*call)(void *bus, const char *to, const char *path, const char *interface, const char *member, struct bus_error *error,
-                void **reply, const char *types, ...);
-    int (*match_signal)(void *bus, void **slot, const char *sender, const char *path, const char *interface, const char *member,
-                        int (*callback)(void *, void *, struct bus_error *), void *user);
-    int (*process)(void *bus, void **message);
-    int (*get_fd)(void *bus);
-    int (*read)(void *message, const char *types, ...);
-    int (*enter)(void *message, char type, const char *contents);
-    void *(*unref)(void *message);
-    void *(*slot_unref)(void *slot);
-    void (*error_free)(struct bus_error *error);
 };
-
-static bool resolve(struct desktop *d, void *library)
-{
-    const struct library_symbol symbols[] = {{"sd_bus_open_user", &d->open_user},
-                                             {"sd_bus_flush_close_unref", &d->flush_close_unref},
-                                             {"sd_bus_set_method_call_timeout", &d->set_timeout},
-                                             {"sd_bus_call_method", &d->call},
-                                             {"sd_bus_match_signal", &d->match_signal},
-                                             {"sd_bus_process", &d->process},
-                                             {"sd_bus_get_fd", &d->get_fd},
-                                             {"sd_bus_message_read", &d->read},
-                                             {"sd_bus_message_enter_container", &d->enter},
-                                             {"sd_bus_message_unref", &d->unref},
-                                             {"sd_bus_slot_unref", &d->slot_unref},
-                                             {"sd_bus_error_free", &d->error_free}};
-    return library_symbols(library, symbols, ARRAY_LEN(symbols), NULL) == 0;
-}
 
 /* What the person clicked. */
 static int on_action(void *message, void *user, struct bus_error *ignored);
@@ -76,33 +41,32 @@ static void ask_capabilities(struct desktop *d)
     void *reply = NULL;
     struct bus_error error = {0};
     const char *one = NULL;
-    if (d->call(d->bus, SERVICE, PLACE, SERVICE, "GetCapabilities", &error, &reply, "") >= 0 && d->enter(reply, 'a', "s") > 0)
-        while (d->read(reply, "s", &one) > 0) {
+    if (d->bus.call(d->bus.connection, SERVICE, PLACE, SERVICE, "GetCapabilities", &error, &reply, "") >= 0 &&
+        d->bus.enter(reply, 'a', "s") > 0)
+        while (d->bus.read(reply, "s", &one) > 0) {
             d->actions |= strcmp(one, "actions") == 0;
             d->markup |= strcmp(one, "body-markup") == 0;
         }
-    d->unref(reply);
-    d->error_free(&error);
+    d->bus.unref(reply);
+    d->bus.error_free(&error);
 }
 
 int desktop_open(const struct env *env, struct desktop **ret, struct error *err)
 {
     struct desktop *d = calloc(1, sizeof *d);
-    void *library = d ? env->load_library(env, "libsystemd.so.0", err) : NULL;
-    if (!library || !resolve(d, library)) {
+    if (!d || !session_bus_load(&d->bus, env)) {
         free(d);
         return error_set(err, -ENOSYS, "desktop notifications need libsystemd (Debian: libsystemd0)");
     }
     d->env = env;
-    if (d->open_user(&d->bus) < 0) {
+    if (!session_bus_connect(&d->bus, CALL_TIMEOUT_US)) {
         free(d);
         return error_set(err, -ENOMEDIUM,
                          "no desktop session can be reached from here: run whirr as a service of your user "
                          "(systemctl --user enable --now whirr)");
     }
-    d->set_timeout(d->bus, CALL_TIMEOUT_US);
     ask_capabilities(d);
-    if (d->match_signal(d->bus, &d->slot, NULL, PLACE, SERVICE, "ActionInvoked", on_action, d) < 0)
+    if (d->bus.match_signal(d->bus.connection, &d->slot, NULL, PLACE, SERVICE, "ActionInvoked", on_action, d) < 0)
         d->actions = false;
     *ret = d;
     return 0;
@@ -112,8 +76,8 @@ void desktop_close(struct desktop *d)
 {
     if (!d)
         return;
-    d->slot_unref(d->slot);
-    d->flush_close_unref(d->bus);
+    d->bus.slot_unref(d->slot);
+    session_bus_disconnect(&d->bus);
     free(d);
 }
 
@@ -133,22 +97,23 @@ static int notify(struct desktop *d, const struct desktop_note *note, uint32_t r
         actions[count++] = "open";
         actions[count++] = "Dashboard";
     }
-#define NOTIFY(types, ...)                                                                                                      \
-    d->call(d->bus, SERVICE, PLACE, SERVICE, "Notify", &error, &reply, types, "whirr", replaces, "dialog-warning", note->title, \
-            body.at ? body.at : "", __VA_ARGS__, 2, "urgency", "y", note->urgency, "desktop-entry", "s", "whirr", -1)
+#define NOTIFY(types, ...)                                                                                                         \
+    d->bus.call(d->bus.connection, SERVICE, PLACE, SERVICE, "Notify", &error, &reply, types, "whirr", replaces, "dialog-warning",  \
+                note->title, body.at ? body.at : "", __VA_ARGS__, 2, "urgency", "y", note->urgency, "desktop-entry", "s", "whirr", \
+                -1)
     int rc = count == 0   ? NOTIFY("susssasa{sv}i", 0)
              : count == 2 ? NOTIFY("susssasa{sv}i", 2, actions[0], actions[1])
                           : NOTIFY("susssasa{sv}i", 4, actions[0], actions[1], actions[2], actions[3]);
 #undef NOTIFY
     if (rc >= 0)
-        d->read(reply, "u", id);
+        d->bus.read(reply, "u", id);
     else if (error.name && strcmp(error.name, "org.freedesktop.DBus.Error.ServiceUnknown") == 0)
         error_set(err, -ENOENT, "the desktop shows no notifications: no notification server is running in this session");
     else
         error_set(err, rc == -ETIMEDOUT ? -ETIMEDOUT : -EPIPE, "the desktop's bus: %s",
                   error.message ? error.message : strerror(-rc));
-    d->unref(reply);
-    d->error_free(&error);
+    d->bus.unref(reply);
+    d->bus.error_free(&error);
     return rc < 0 ? err->code : 0;
 }
 
@@ -196,7 +161,7 @@ static int on_action(void *message, void *user, struct bus_error *ignored)
     struct desktop *d = user;
     uint32_t id = 0;
     const char *action = NULL;
-    if (d->read(message, "us", &id, &action) <= 0 || !id)
+    if (d->bus.read(message, "us", &id, &action) <= 0 || !id)
         return 0;
     for (size_t i = 0; i < OPEN_MAX; i++) {
         struct shown s = d->open[i];
@@ -210,11 +175,11 @@ static int on_action(void *message, void *user, struct bus_error *ignored)
 
 int desktop_fd(struct desktop *d)
 {
-    return d->get_fd(d->bus);
+    return d->bus.get_fd(d->bus.connection);
 }
 
 void desktop_listen(struct desktop *d)
 {
-    while (d->process(d->bus, NULL) > 0)
+    while (d->bus.process(d->bus.connection, NULL) > 0)
         continue;
 }
