@@ -238,13 +238,15 @@ int parts_copy_rights(struct db *db, const char *from, const char *to, struct er
     AUTO_BUF struct buf grants = BUF(SQL_MAX);
     char sql[400];
     snprintf(sql, sizeof sql,
-             "SELECT a.privilege_type, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM pg_class c, "
-             "aclexplode(c.relacl) a WHERE c.oid = '%s'::regclass AND a.grantee <> c.relowner",
+             "SELECT a.privilege_type, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN "
+             "a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = "
+             "'%s'::regclass AND a.grantee <> c.relowner",
              from);
     int rc = db_prepare(db, sql, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         buf_printf(&grants, "GRANT " STR_FMT " ON %s TO ", STR_ARG(db_text(q, 0)), to);
-        buf_printf(&grants, STR_FMT ";", STR_ARG(db_text(q, 1)));
+        buf_printf(&grants, STR_FMT, STR_ARG(db_text(q, 1)));
+        buf_printf(&grants, STR_FMT ";", STR_ARG(db_text(q, 2)));
         rc = 0;
     }
     if (rc < 0 || !grants.len)

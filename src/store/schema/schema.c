@@ -171,12 +171,13 @@ static int move_samples(struct db *db, enum series series, struct error *err)
         rc = db_prepare(db, sql, &days, err);
     while (rc == 0 && (rc = db_step(days, err)) == 1)
         rc = parts_make(db, parted_of(series, LEVEL_RAW), db_i64(days, 0) * DAY_MS, err);
-    if (rc < 0)
-        return rc;
-    return db_execf(db, err,
-                    "INSERT INTO %s SELECT to_timestamp((o.id >> 14) / 1000.0), (o.id & 16383)::integer, o.* FROM %s_by_id o;"
-                    "ALTER TABLE %s DROP COLUMN id",
-                    table, table, table);
+    if (rc == 0)
+        rc = db_execf(db, err,
+                      "INSERT INTO %s SELECT to_timestamp((o.id >> 14) / 1000.0), (o.id & 16383)::integer, o.* FROM %s_by_id o;"
+                      "ALTER TABLE %s DROP COLUMN id",
+                      table, table, table);
+    snprintf(sql, sizeof sql, "%s_by_id", table);
+    return rc < 0 ? rc : parts_copy_rights(db, sql, table, err);
 }
 
 static int drop_moved(struct db *db, struct error *err)

@@ -405,6 +405,9 @@ static int open_old(const char *server, struct store **ret, struct error *err)
     return store_open(&options, ret, err);
 }
 
+/* Roles are the server's, and may be there from an earlier database. */
+#define READER "DO $$ BEGIN CREATE ROLE whirr_reader; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;"
+
 static void every_earlier_database_of_a_server_is_brought_up_to_date(void **state)
 {
     (void)state;
@@ -416,7 +419,9 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
                  "CREATE VIEW gpu_stats AS SELECT s.gpu_index AS gpu_index, s.power_mw::float8 / 1000.0 AS power_watts FROM "
                  "samples s; CREATE VIEW mine AS SELECT power_watts FROM gpu_stats; CREATE VIEW \"Theirs\" WITH (security_barrier "
                  "= true) AS SELECT id, samples FROM minutes; CREATE VIEW warm AS SELECT temp_mdegc FROM samples; GRANT SELECT ON "
-                 "minutes, \"Theirs\" TO PUBLIC; INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, text, data) VALUES "
+                 "minutes, \"Theirs\" TO PUBLIC; " READER "GRANT SELECT ON samples, minutes, energy TO whirr_reader WITH "
+                 "GRANT OPTION; GRANT SELECT ON hours TO whirr_reader; INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, "
+                 "text, data) VALUES "
                  "(1772000000000, 1, 1, 'health', 'warning', '', '{\"state\": \"degraded\", \"reason\": \"dust\"}');");
         struct store *s = NULL;
         struct error err = {0};
@@ -459,6 +464,14 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_class WHERE relname = 'Theirs' AND reloptions = "
                                           "'{security_barrier=true}' AND has_table_privilege('public', oid, 'SELECT') AND "
                                           "has_table_privilege('public', 'minutes', 'SELECT')"),
+                         1);
+        /* Whoever could let others read can still do so, and nobody else. */
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_class WHERE relname IN ('samples', 'minutes', 'energy') AND "
+                                          "has_table_privilege('whirr_reader', oid, 'SELECT WITH GRANT OPTION')"),
+                         3);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_class WHERE relname = 'hours' AND "
+                                          "has_table_privilege('whirr_reader', oid, 'SELECT') AND NOT "
+                                          "has_table_privilege('whirr_reader', oid, 'SELECT WITH GRANT OPTION')"),
                          1);
     }
 }
