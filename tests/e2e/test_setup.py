@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import stat
+import subprocess
 import tomllib
 
 import pytest
@@ -174,3 +175,25 @@ def test_the_real_systemctl_enables_it_below_the_root(host):
     link = host.folder / "system/etc/systemd/system/multi-user.target.wants/whirr.service"
     assert link.is_symlink()
     assert host.run("--undo", "--yes").returncode == 0 and not link.is_symlink() and not host.unit.exists()
+
+
+def setup_of_a_copy(host, name):
+    program = host.folder / name / "whirr"
+    program.parent.mkdir()
+    shutil.copy(WHIRR, program)
+    return subprocess.run([program, "setup", "--yes", "--service", "system" if ROOT else "user"], env=environment(host.folder, **host.env), capture_output=True, text=True)
+
+
+def test_the_unit_starts_a_program_whose_path_has_spaces(host):
+    done = setup_of_a_copy(host, "my tools, 100% $mine")
+    assert done.returncode == 0, done.stderr
+    text = host.unit.read_text()
+    assert f'ExecStart="{host.folder}/my tools, 100%% $mine/whirr" serve\n' in text, text
+    if shutil.which("systemd-analyze"):  # it complains of a program that is not there
+        said = subprocess.run(["systemd-analyze", "verify", "--man=no", *([] if ROOT else ["--user"]), host.unit], capture_output=True, text=True).stderr
+        assert not [line for line in said.splitlines() if "whirr" in line], said
+
+
+def test_no_unit_is_written_that_systemd_would_refuse(host):
+    done = setup_of_a_copy(host, "bob's tools")
+    assert done.returncode == 1 and "systemd can't start '" in done.stderr and "--service no" in done.stderr and not host.unit.exists(), done

@@ -305,6 +305,30 @@ static bool unit_is_there(const char *root, bool user)
     return false;
 }
 
+/* As systemd reads the first word of a command line: a space ends it, and % begins a specifier. */
+static void put_program(struct buf *out, const char *path)
+{
+    bool quoted = strpbrk(path, " ;$#") != NULL;
+    if (quoted)
+        buf_char(out, '"');
+    for (const char *c = path; *c; c++) {
+        buf_char(out, *c);
+        if (*c == '%')
+            buf_char(out, '%');
+    }
+    if (quoted)
+        buf_char(out, '"');
+}
+
+/* What systemd refuses in the path of a program, however it is quoted. */
+static bool is_startable(const char *path)
+{
+    for (const char *c = path; *c; c++)
+        if (iscntrl((unsigned char)*c) || strchr("\"'\\", *c))
+            return false;
+    return true;
+}
+
 static int add_unit(struct plan *p, const char *root, bool user, struct error *err)
 {
     char path[PLACE_SIZE], program[PLACE_SIZE / 2] = "/usr/bin/whirr";
@@ -314,14 +338,21 @@ static int add_unit(struct plan *p, const char *root, bool user, struct error *e
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
     if (len > 0)
         program[len] = '\0';
+    if (!is_startable(program))
+        return error_set(
+            err, -EINVAL,
+            "systemd can't start '%s': its path has a quote, a backslash, or a control character; move it, or use --service no",
+            program);
     if (!user)
         snprintf(path, sizeof path, "%.4000s/etc/systemd/system/whirr.service", root);
     else if (base && base[0] == '/')
         snprintf(path, sizeof path, "%.4000s/systemd/user/whirr.service", base);
     else
         snprintf(path, sizeof path, "%.4000s/.config/systemd/user/whirr.service", home ? home : "");
-    AUTO_BUF struct buf text = BUF(16 * 1024);
-    buf_printf(&text, unit_text, program, user ? "" : system_unit, user ? "default.target" : "multi-user.target");
+    AUTO_BUF struct buf text = BUF(16 * 1024), word = BUF(2 * PLACE_SIZE);
+    put_program(&word, program);
+    buf_printf(&text, unit_text, word.at ? word.at : program, user ? "" : system_unit,
+               user ? "default.target" : "multi-user.target");
     return plan_add_file(p, path, buf_view(&text), false, err);
 }
 
