@@ -79,7 +79,7 @@ static bool enqueue(struct conn *c, const struct piece *part, size_t skip)
 
 void conn_send(struct conn *c, const struct piece *parts, size_t count)
 {
-    if (c->closing)
+    if (c->closing || count == 0)
         return;
     size_t sent = 0;
     if (!c->out_first) {
