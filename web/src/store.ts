@@ -138,12 +138,9 @@ const lives = () => quiet(get<{ processes: Life[] }>("/api/history/processes?sin
 async function hour(): Promise<void> {
   try {
     const hour = await get<History>("/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120");
-    set({ hour });
     // Nothing at all: is there a database that has nothing yet, or none?
-    if (!hour.series.length) set({ history: (await get<{ store: { state: string } }>("/api/health")).store.state !== "off" });
-  } catch (e) {
-    if (e instanceof Refused && e.status !== 401) set({ history: false });
-  }
+    set({ hour, history: hour.series.length > 0 || (await get<{ store: { state: string } }>("/api/health")).store.state !== "off" });
+  } catch { /* a database that doesn't answer now is still there; the next one may work */ }
 }
 
 const FIRST_WAIT = 150; // ms

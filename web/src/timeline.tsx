@@ -33,7 +33,7 @@ export function Timeline({ s, span, setSpan }: { s: State; span: number; setSpan
   const [events, setEvents] = useState<PastEvent[]>([]);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const box = useRef<SVGSVGElement>(null);
-  const live = s.link === "live";
+  const live = s.link === "live" && s.history;
   const tick = Math.floor((s.sampleAt ?? 0) / Math.max(15e3, span * 2)); // one slot of 500 at most behind
   useEffect(() => {
     if (!live) return;
