@@ -150,6 +150,8 @@ void fleet_answer(const struct fleet *f, char *text, size_t size);
 enum fleet_trouble fleet_health_named(const char *state);
 const char *fleet_trouble_name(enum fleet_trouble trouble);
 
+/* Whether work may be put on it. */
+bool fleet_is_usable(const struct fleet_gpu *g);
 /* Of how many GPUs that could be used the free memory is not known: it may fit there. */
 size_t fleet_unknown_room(const struct fleet *f);
 /* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */

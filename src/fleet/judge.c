@@ -147,12 +147,14 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
             known++;
         }
     }
-    char percent[WORDS_SIZE];
+    char percent[WORDS_SIZE], watts[WORDS_SIZE];
     AUTO_BUF struct buf out = BUF(1024);
     buf_printf(&out, "%zu host%s, %zu GPU%s", hosts, hosts == 1 ? "" : "s", f->gpu_count, f->gpu_count == 1 ? "" : "s");
     if (known)
         buf_printf(&out, ", %s utilized", words_percent(util / known, percent));
-    if (reading_get(power, &value))
+    if (reading_get(power, &value) && value < 1000000)
+        buf_printf(&out, ", %s", words_power(value, watts));
+    else if (power.state == READING_OK)
         buf_printf(&out, ", %.1f kW", (double)value / 1e6);
     bool any = false;
     for (int t = FLEET_LOST; t > FLEET_FINE; t--)
@@ -179,7 +181,7 @@ static int tightest_first(const void *a, const void *b)
     return order ? order : strverscmp(x->gpu, y->gpu);
 }
 
-static bool is_usable(const struct fleet_gpu *g)
+bool fleet_is_usable(const struct fleet_gpu *g)
 {
     return g->up && g->trouble < FLEET_FAILING;
 }
@@ -188,7 +190,7 @@ size_t fleet_unknown_room(const struct fleet *f)
 {
     size_t count = 0;
     for (size_t i = 0; i < f->gpu_count; i++)
-        count += is_usable(&f->gpus[i]) && f->gpus[i].free_bytes.state != READING_OK;
+        count += fleet_is_usable(&f->gpus[i]) && f->gpus[i].free_bytes.state != READING_OK;
     return count;
 }
 
@@ -198,7 +200,7 @@ const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, siz
     *count = 0;
     for (size_t i = 0; list && i < f->gpu_count; i++) {
         const struct fleet_gpu *g = &f->gpus[i];
-        if (is_usable(g) && g->free_bytes.state == READING_OK && g->free_bytes.value >= bytes)
+        if (fleet_is_usable(g) && g->free_bytes.state == READING_OK && g->free_bytes.value >= bytes)
             list[(*count)++] = g;
     }
     if (list && *count)

@@ -72,7 +72,7 @@ static bool empty(struct buf *out, const struct fleet *f)
 {
     if (f->gpu_count)
         return false;
-    buf_text(out, "No metrics of whirr in this database.\n");
+    buf_text(out, "No whirr metrics in this database.\n");
     return true;
 }
 
@@ -176,7 +176,7 @@ static const struct fleet_gpu *freest(const struct fleet *f)
 {
     const struct fleet_gpu *best = NULL;
     for (size_t i = 0; i < f->gpu_count; i++)
-        if (f->gpus[i].up && f->gpus[i].free_bytes.state == READING_OK &&
+        if (fleet_is_usable(&f->gpus[i]) && f->gpus[i].free_bytes.state == READING_OK &&
             (!best || f->gpus[i].free_bytes.value > best->free_bytes.value))
             best = &f->gpus[i];
     return best;
@@ -195,17 +195,17 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
         const struct fleet_gpu *best = freest(f);
         size_t unknown = fleet_unknown_room(f);
         if (unknown)
-            buf_printf(out, "Unknown: the free memory of %zu GPU%s isn't known; %s fit on no other", unknown,
+            buf_printf(out, "Unknown: the free memory of %zu GPU%s isn't known; %s fits on no other", unknown,
                        unknown == 1 ? "" : "s", size);
         else
-            buf_printf(out, "%s fit nowhere", size);
+            buf_printf(out, "%s fits nowhere", size);
         if (best)
             buf_printf(out, "; GPU %s of %s has the most free memory: %s", best->gpu, best->host,
                        words_bytes(best->free_bytes.value, most));
         buf_text(out, "\n");
         return false;
     }
-    buf_printf(out, "%s fit on %zu GPU%s:\n", size, count, count == 1 ? "" : "s");
+    buf_printf(out, "%s fits on %zu GPU%s:\n", size, count, count == 1 ? "" : "s");
     AUTO_GRID struct grid g;
     grid_init(&g, columns, ARRAY_LEN(columns));
     size_t shown = v->all ? count : MIN_OF(count, (size_t)PLACES);

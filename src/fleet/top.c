@@ -156,7 +156,7 @@ static void add_gpus(struct fleet_top *t)
 {
     for (size_t i = 0; i < t->fleet.gpu_count; i++) {
         const struct fleet_gpu *g = &t->fleet.gpus[i];
-        bool free = g->up && g->trouble < FLEET_FAILING && g->free_bytes.state == READING_OK;
+        bool free = fleet_is_usable(g) && g->free_bytes.state == READING_OK;
         if (t->open[0] || (t->view == FLEET_TOP_HELD ? g->trouble == FLEET_HELD : free))
             add_line(t, (struct fleet_line){.gpu = g, .rank = t->open[0] ? 0 : rank_of_gpu(t, g)});
     }

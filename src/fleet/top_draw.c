@@ -96,7 +96,9 @@ static void gpu_cells(const struct fleet_top *t, const struct page *page, const 
     show_temperature(cells[5], page, g->temp_mdegc);
     watts(cells[6], page, g->power_mw);
     fleet_holders(&t->fleet, g->host, g->gpu, cells[7], CELL_SIZE);
-    const char *word = g->trouble == FLEET_HELD ? "held but idle" : g->throttle[0] ? g->throttle : fleet_trouble_name(g->trouble);
+    const char *word = g->trouble == FLEET_HELD         ? "held but idle"
+                       : g->trouble == FLEET_THROTTLING ? g->throttle
+                                                        : fleet_trouble_name(g->trouble);
     snprintf(cells[8], CELL_SIZE, "%s%s%s", g->trouble && t->open[0] ? word : "", g->trouble && t->open[0] ? "  " : "", g->name);
 }
 
@@ -234,7 +236,7 @@ static void draw_table(struct fleet_top *t, struct canvas *c, int y, int height)
         if (i == t->selected)
             canvas_select(c, 0, row, c->width);
     }
-    static const char *const none[FLEET_TOP_VIEWS] = {"No metrics of whirr in this database.", "No GPU is held but idle.",
+    static const char *const none[FLEET_TOP_VIEWS] = {"No whirr metrics in this database.", "No GPU is held but idle.",
                                                       "No GPU reports free memory.", "No processes."};
     if (!t->line_count)
         canvas_text(c, 1, t->rows_at + 1, c->width - 2, TINT_DIM, t->filter[0] ? "Nothing matches the filter." : none[t->view]);

@@ -449,12 +449,16 @@ test("two hosts of a real Prometheus are on the page of all hosts", { skip: skip
   assert.match(await page.locator("#hosts .map li").innerText(), /gpu42: \d+%, [\d.]+\/[\d.]+ GiB, \d+ °C, \d+ W/);
   assert.match(await page.locator("#who tbody tr").first().innerText(), /^alice\s+[\d.]+ GiB\s+[\d.]+\s+\d+ W/);
   await page.getByLabel("Needed on one GPU").fill("1 GiB");
-  await page.locator("#fit").getByText(/^1.0 GiB fit on 3 GPUs/).waitFor();
+  await page.locator("#fit").getByText(/^1.0 GiB fits on 3 GPUs/).waitFor();
 });
 
 test("all hosts on one page: worst first, who holds and is idle, where there is room, what it costs", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_FLEET_URL: "http://127.0.0.1:1" }); // a real database has two above, and 300 in tests/contract/test_fleet.py
-  const page = await visit(t, d.url, { bypassCSP: true });
+  const page = await visit(t, d.url, { bypassCSP: true, before: () => {
+    const real = window.fetch;
+    window.asked = 0;
+    window.fetch = (...how) => { window.asked++; return real(...how); };
+  } });
   let asked = 0;
   await page.route(/\/api\/fleet$/, (route) => route.fulfill({ json: asked++ ? fleetOf(300) : { fetched_at: null, loading: true, error: null, fleet: null } }));
   await page.getByRole("link", { name: "All hosts" }).click();
@@ -466,10 +470,17 @@ test("all hosts on one page: worst first, who holds and is idle, where there is 
   await page.getByRole("heading", { name: "1 host of 300, worst first" }).waitFor();
   await page.locator("#hosts select").selectOption("");
   await page.getByLabel("Needed on one GPU").fill("60 GiB");
-  await page.locator("#fit").getByText("60.0 GiB fit on 4 GPUs").waitFor();
+  await page.locator("#fit").getByText("60.0 GiB fits on 4 GPUs").waitFor();
   assert.match(await page.locator("#fit li").first().innerText(), /^gpu200 GPU 0: 70.0 GiB free/);
   assert.match(await page.locator("#who tbody tr").first().innerText(), /alice[\s\S]*2\.5[\s\S]*1000 kWh[\s\S]*500\.00 EUR/);
   assert.match(await page.locator("#spent").innerText(), /2000 kWh for 1000\.00 EUR/);
+  await page.getByLabel("Needed on one GPU").fill("much");
+  await page.locator("#fit").getByText("Write a size like 60GiB.").waitFor();
+  assert.ok(await page.evaluate(() => { // one question at a time, however often the page is looked at
+    const before = window.asked;
+    for (let i = 0; i < 3; i++) document.dispatchEvent(new Event("visibilitychange"));
+    return window.asked - before;
+  }) <= 1);
   assert.deepEqual(await violations(page), []);
   await page.setViewportSize({ width: 360, height: 740 });
   assert.ok(await page.evaluate(() => document.scrollingElement.scrollWidth) <= 360);
@@ -489,6 +500,19 @@ test("no GPU, and GPUs that can't be read, are said plainly", { skip }, async (t
   const failing = await daemon(t, "sim:gpus=2,fault=error");
   const unread = await visit(t, failing.url);
   await unread.locator("#answer.warn").getByText("can't be read").first().waitFor();
+});
+
+test("a history that doesn't answer for a moment is still there", { skip }, async (t) => {
+  const d = new Daemon();
+  t.after(() => d.remove());
+  await d.start("sim:gpus=1,scenario=idle", ["--store", `sqlite:${d.folder}/past.db`]);
+  const page = await visit(t, d.url, { before: () => {
+    const real = window.fetch, busy = () => new Response('{"error":{"code":"busy","message":"The history is busy."}}', { status: 503 });
+    window.refused = 0;
+    window.fetch = (path, ...how) => (String(path).includes("points=120") ? (window.refused++, Promise.resolve(busy())) : real(path, ...how));
+  } });
+  await page.locator("#time .strip").waitFor();
+  assert.ok(await page.evaluate(() => window.refused) > 0);
 });
 
 test("a hidden page is quiet", { skip }, async (t) => {

@@ -99,10 +99,10 @@ def test_why_names_only_what_is_unusual(fleet, ask):
 def test_where_do_60_gib_fit(fleet, ask):
     done = ask("fit", "60GiB", "--fleet", fleet.url)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[0] == "60.0 GiB fit on 4 GPUs:", done
+    assert done.returncode == 0 and lines[0] == "60.0 GiB fits on 4 GPUs:", done
     assert lines[2].split()[:2] == ["gpu200", "0"] and "70.0" in lines[2]
     no = ask("fit", "79GiB", "--fleet", fleet.url)
-    assert no.returncode == 1 and "fit nowhere" in no.stdout and "of gpu200" in no.stdout
+    assert no.returncode == 1 and "fits nowhere" in no.stdout and "of gpu200" in no.stdout
     found = json.loads(ask("fit", "60GiB", "--fleet", fleet.url, "--json").stdout)
     assert found["fits"] and {g["host"] for g in found["gpus"]} == {"gpu200"} and len(found["gpus"]) == 4
 

@@ -8,6 +8,8 @@ import type { State } from "./store";
 import { words } from "./token";
 import type { CapacityGpu, Placement } from "./types";
 
+const MOST = 16;
+
 /** What was free at the least, where that says more than what is free now. */
 const low = (g: CapacityGpu) => (g.free_least_24h_mb != null && memory(g.free_least_24h_mb) !== memory(g.available_mb) ? `24h low: ${memory(g.free_least_24h_mb)}` : null);
 
@@ -35,11 +37,12 @@ export function CapacityPanel({ s }: { s: State }) {
         <button type="submit">Check</button>
       </form>
       <p role="status">{problem && <span class="lv bad">{problem}</span>}{found && <><Mark level={found.fits_now ? "good" : found.fits === false ? "bad" : "warn"} label={found.fits ? "fits" : found.fits === false ? "doesn't fit" : "unknown"} /> {found.fits ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. ` : found.fits === false ? "Doesn't fit: " : "Unknown: "}{found.reason}</>}</p>
-      <ul class="plain">{gpus.slice(0, 16).map((g) => (
+      <ul class="plain">{gpus.slice(0, MOST).map((g) => (
         <li key={`${g.gpu_index}/${g.instance}`} class="room"><span>GPU {g.gpu_index}{g.instance == null ? "" : `/${g.instance}`}</span>
           {g.usable && g.available_mb != null ? <><Bar value={(g.memory_total_mb ?? 0) - g.available_mb} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free{low(g) && <span class="dim">{low(g)}</span>}</span></> : <span class="dim problem">{g.problem}</span>}
         </li>
       ))}</ul>
+      {gpus.length > MOST && <p class="dim">and {gpus.length - MOST} more; a size is checked against all of them.</p>}
     </Section>
   );
 }

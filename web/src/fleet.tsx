@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { celsius, clock, DASH, energy, memory, memoryOf, parseSize, percent, watts } from "./format";
 import { get, Refused } from "./live";
 import { memo } from "./memo";
-import { type FleetGpu, type FleetHost, fitting, hostsShown, troubleLevel, type TroubleFilter } from "./hosts";
+import { type FleetGpu, type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText, type TroubleFilter } from "./hosts";
 import { Mark, Scroll, Section } from "./parts";
 import "./style.css";
 import type { Num } from "./types";
@@ -26,7 +26,8 @@ const EVERY = 5000, SOON = 400; // ms
 
 function gpuTitle(g: FleetGpu): string {
   const parts = [`${g.host} GPU ${g.gpu_index ?? DASH} ${g.name ?? ""}`.trim()];
-  if (g.trouble !== "fine") parts.push(g.throttle_reason ? `${g.trouble}: ${g.throttle_reason}` : g.trouble);
+  const wrong = troubleText(g);
+  if (wrong) parts.push(wrong);
   if (g.up) parts.push(percent(g.utilization_percent), memoryOf(g.memory_used_mb, g.memory_total_mb), celsius(g.temperature_celsius), watts(g.power_watts));
   return parts.join(", ");
 }
@@ -57,7 +58,7 @@ const Small = memo(function Small({ h }: { h: FleetHost }) {
   return <li title={text}><span class="sr">{text}</span><span class="who" aria-hidden="true">{h.host}</span><span class="squares" aria-hidden="true">{h.gpus.map((g) => <Square key={g.uuid ?? g.gpu_index} g={g} />)}</span></li>;
 });
 
-const SHOWN = 40;
+const SHOWN = 40, PLACES = 10;
 
 function Hosts({ hosts }: { hosts: FleetHost[] }) {
   const [only, setOnly] = useState<TroubleFilter>("");
@@ -68,9 +69,9 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
   const rest = all ? 0 : Math.max(0, rows.length - SHOWN);
   return (
     <Section id="hosts" title={`${list.length} host${list.length === 1 ? "" : "s"}${list.length < hosts.length ? ` of ${hosts.length}` : ""}, worst first`} side={<div class="controls">
-      <label class="control"><input type="checkbox" checked={figures} onChange={(e) => setFigures(e.currentTarget.checked)} /> Figures of all</label>
+      <label class="control"><input type="checkbox" checked={figures} onChange={(e) => setFigures(e.currentTarget.checked)} /> Figures for all</label>
       <label class="control">Show <select value={only} onChange={(e) => setOnly(e.currentTarget.value as TroubleFilter)}>
-        <option value="">all</option><option value="trouble">what is unusual</option><option value="held">held but idle</option>
+        <option value="">all</option><option value="trouble">anything unusual</option><option value="held">held but idle</option>
       </select></label>
       <label class="control">Filter <input type="search" value={query} placeholder="gpu17 H100" onInput={(e) => setQuery(e.currentTarget.value)} /></label>
     </div>}>
@@ -89,14 +90,14 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
 function Fit({ hosts }: { hosts: FleetHost[] }) {
   const [text, setText] = useState("");
   const bytes = parseSize(text), mb = bytes == null ? null : bytes / 2 ** 20;
-  const found = mb ? fitting(hosts, mb) : [], most = hosts.flatMap((h) => h.gpus).reduce<FleetGpu | null>((a, g) => ((g.memory_free_mb ?? -1) > (a?.memory_free_mb ?? -1) ? g : a), null);
+  const found = mb ? fitting(hosts, mb) : [], most = freest(hosts);
   return (
     <Section id="fit" title="Free VRAM">
       <label class="control">Needed on one GPU <input type="search" value={text} placeholder="60 GiB" size={10} onInput={(e) => setText(e.currentTarget.value)} /></label>
-      {mb == null ? <p class="dim">{most ? <>The most on one GPU: {memory(most.memory_free_mb)} on GPU {most.gpu_index} of {most.host}.</> : "Not known."}</p>
-        : found.length ? <><p>{memory(mb)} fit on {found.length} GPU{found.length === 1 ? "" : "s"}, the tightest fit first:</p>
-          <ul class="plain">{found.slice(0, 10).map((g) => <li key={`${g.host}-${g.gpu_index}`}><b>{g.host}</b> GPU {g.gpu_index}: {memory(g.memory_free_mb)} free <span class="dim">{percent(g.utilization_percent)}, {g.name}</span></li>)}</ul></>
-        : <p>{memory(mb)} fit nowhere{most ? `; GPU ${most.gpu_index} of ${most.host} has the most: ${memory(most.memory_free_mb)}` : ""}.</p>}
+      {!mb ? text.trim() ? <p class="lv bad" role="status">Write a size like 60GiB.</p> : <p class="dim">{most ? <>The most on one GPU: {memory(most.memory_free_mb)} on GPU {most.gpu_index} of {most.host}.</> : "No GPU reports free VRAM."}</p>
+        : found.length ? <><p>{memory(mb)} fits on {found.length} GPU{found.length === 1 ? "" : "s"}, idle ones first, then the tightest fit:</p>
+          <ul class="plain">{found.slice(0, PLACES).map((g) => <li key={`${g.host}-${g.gpu_index}`}><b>{g.host}</b> GPU {g.gpu_index}: {memory(g.memory_free_mb)} free <span class="dim">{percent(g.utilization_percent)}, {g.name}</span></li>)}</ul>{found.length > PLACES && <p class="dim">and {found.length - PLACES} more</p>}</>
+        : <p>{memory(mb)} fits nowhere{most ? `; GPU ${most.gpu_index} of ${most.host} has the most: ${memory(most.memory_free_mb)}` : ""}.</p>}
     </Section>
   );
 }
@@ -136,10 +137,11 @@ function useFleet(): { answer: Answer | null; problem: string | null } {
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
-    let timer = 0, over = false;
+    let timer = 0, over = false, asking = false;
     const look = async () => {
       clearTimeout(timer);
-      if (document.visibilityState === "hidden") return; // the next look is when it is seen again
+      if (document.visibilityState === "hidden" || asking) return; // the next look is when it is seen again
+      asking = true;
       let wait = EVERY;
       try {
         const next = await get<Answer>("/api/fleet");
@@ -151,6 +153,7 @@ function useFleet(): { answer: Answer | null; problem: string | null } {
         if (e instanceof Refused && e.status === 401) location.reload();
         setProblem(e instanceof Error ? e.message : String(e));
       }
+      asking = false;
       if (!over) timer = window.setTimeout(look, wait);
     };
     const seen = () => { if (document.visibilityState === "visible") void look(); };
@@ -177,7 +180,7 @@ function App() {
       <main>
         <section id="answer" class={`answer host ${level}`} aria-labelledby="answer-title" aria-busy={!fleet && !wrong}>
           <h2 id="answer-title" class="sr">The fleet</h2>
-          <p class="sentence">{fleet ? <><Mark level={level} /> {fleet.status.gpu_count ? fleet.status.answer : "No metrics of whirr in this database."}</> : <span class="dim">{wrong ? "Nothing is known of the fleet." : "Loading…"}</span>}</p>
+          <p class="sentence">{fleet ? <><Mark level={level} /> {fleet.status.gpu_count ? fleet.status.answer : "No whirr metrics in this database."}</> : <span class="dim">{wrong ? "Nothing is known about the fleet." : "Loading…"}</span>}</p>
           {wrong && <p class="lv bad" role="alert">{wrong}</p>}
         </section>
         {fleet && fleet.status.gpu_count > 0 && <>

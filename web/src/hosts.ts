@@ -17,6 +17,7 @@ export interface FleetGpu {
   temperature_celsius: Num;
   power_watts: Num;
   throttle_reason: string | null;
+  health_reason: string | null;
 }
 
 export interface FleetHost {
@@ -48,8 +49,24 @@ export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: strin
     words.every((w) => h.host.toLowerCase().includes(w) || (h.note ?? "").toLowerCase().includes(w) || h.gpus.some((g) => g.name?.toLowerCase().includes(w))));
 }
 
+/** Those that work and whose room is known. */
+function withRoom(hosts: FleetHost[]): FleetGpu[] {
+  return hosts.flatMap((h) => h.gpus).filter((g) => g.up && troubleLevel(g.trouble) !== "bad" && g.memory_free_mb != null);
+}
+
 /** GPUs with so much free, idle ones first, then the tightest fit: as `whirr fit --fleet`. */
 export function fitting(hosts: FleetHost[], mb: number): FleetGpu[] {
-  const busy = (g: FleetGpu) => Number((g.utilization_percent ?? 0) >= 5);
-  return hosts.flatMap((h) => h.gpus).filter((g) => g.up && (g.memory_free_mb ?? -1) >= mb).sort((a, b) => busy(a) - busy(b) || a.memory_free_mb! - b.memory_free_mb!);
+  const busy = (g: FleetGpu) => Number((g.utilization_percent ?? 0) > 10);
+  return withRoom(hosts).filter((g) => g.memory_free_mb! >= mb).sort((a, b) => busy(a) - busy(b) || a.memory_free_mb! - b.memory_free_mb!);
+}
+
+export function freest(hosts: FleetHost[]): FleetGpu | null {
+  return withRoom(hosts).reduce<FleetGpu | null>((most, g) => (most && most.memory_free_mb! >= g.memory_free_mb! ? most : g), null);
+}
+
+/** What is wrong, and why as far as that is known. */
+export function troubleText(g: FleetGpu): string | null {
+  if (g.trouble === "fine") return null;
+  const why = g.trouble === "throttling" ? g.throttle_reason : g.health_reason;
+  return `${isHeld(g.trouble) ? "held but idle" : g.trouble}${why ? ` (${why})` : ""}`;
 }

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Answer } from "./answer";
 import type { Below as BelowParts } from "./below";
 import { clock, duration, watts } from "./format";
+import { sum } from "./model";
 import { painted, start, type State, useStore } from "./store";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -33,13 +34,13 @@ function Age({ s }: { s: State }) {
 
 function Top({ s }: { s: State }) {
   const simulated = s.gpus?.some((g) => g.simulated);
-  const power = s.gpus?.reduce((sum, g) => sum + (g.power_watts ?? 0), 0) ?? 0;
+  const power = sum(s.gpus?.map((g) => g.power_watts) ?? []);
   return (
     <header class="top">
       <a class="skip" href="#answer">Skip to the answer</a>
       <h1><img src="/icon.svg" alt="" width="24" height="24" /> whirr</h1>
       <span class="host">{s.host}</span>
-      {s.gpus && s.gpus.length > 0 && <span class="dim">{s.gpus.length} GPU{s.gpus.length === 1 ? "" : "s"}, {watts(power)}</span>}
+      {s.gpus && s.gpus.length > 0 && <span class="dim">{s.gpus.length} GPU{s.gpus.length === 1 ? "" : "s"}{power != null && `, ${watts(power)}`}</span>}
       {simulated && <span class="badge">simulated</span>}
       {s.fleet && <nav><a href="/fleet">All hosts</a></nav>}
       <Age s={s} />

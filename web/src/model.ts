@@ -6,6 +6,9 @@ import type { Gpu, HealthVerdict, History, Life, Num, PastEvent, Process, Series
 export type Level = "bad" | "warn" | "good" | "idle";
 const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
 
+/** Of those that are known; null where none is. */
+export const sum = (list: Num[]): Num => list.reduce((all: Num, v) => (v == null ? all : (all ?? 0) + v), null);
+
 export const worse = (a: Level, b: Level): Level => (RANK[a] >= RANK[b] ? a : b);
 
 /** Throttling in words; "dim" where it is a stock limit that was reached and nothing is wrong. */
@@ -143,20 +146,18 @@ export function lanes(lives: Life[], from: number, to: number): Lane[] {
 }
 
 export type GroupKey = "" | "user" | "container" | "model";
-export interface Group { name: string; memory_mb: number; utilization_percent: number; power_watts: number; rows: Row[] }
+export interface Group { name: string; memory_mb: Num; utilization_percent: Num; power_watts: Num; rows: Row[] }
 
 export function grouped(list: Row[], key: Exclude<GroupKey, "">): Group[] {
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, Row[]>();
   for (const r of list) {
-    const name = r[key] || "–";
-    const g = groups.get(name) ?? { name, memory_mb: 0, utilization_percent: 0, power_watts: 0, rows: [] };
-    g.memory_mb += r.memory_mb ?? 0;
-    g.utilization_percent += r.utilization_percent ?? 0;
-    g.power_watts += r.power_watts ?? 0;
-    g.rows.push(r);
-    groups.set(name, g);
+    const name = r[key] || "–", rows = groups.get(name);
+    if (rows) rows.push(r);
+    else groups.set(name, [r]);
   }
-  return [...groups.values()].sort((a, b) => b.memory_mb - a.memory_mb);
+  const of = (rows: Row[], figure: "memory_mb" | "utilization_percent" | "power_watts") => sum(rows.map((r) => r[figure]));
+  return [...groups].map(([name, rows]) => ({ name, rows, memory_mb: of(rows, "memory_mb"), utilization_percent: of(rows, "utilization_percent"), power_watts: of(rows, "power_watts") }))
+    .sort((a, b) => (b.memory_mb ?? -1) - (a.memory_mb ?? -1));
 }
 
 /** Values of all GPUs at a moment, over what is known of the GPUs now (names, limits). Null: nothing was stored near it. */

@@ -45,10 +45,10 @@ function List({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; 
   const [down, setDown] = useState(true);
   const [query, setQuery] = useState("");
   const [group, setGroup] = useState<GroupKey>("");
-  const all = rows(picked == null ? gpus : gpus.filter((g) => g.index === picked));
+  const shown = picked == null ? gpus : gpus.filter((g) => g.index === picked), all = rows(shown);
   const list = sorted(filtered(all, query), key, down);
   const sort = (k: SortKey, number?: boolean) => { setDown(k === key ? !down : !!number && k !== "gpu"); setKey(k); };
-  const hidden = gpus.reduce((n, g) => n + g.processes_hidden, 0), left = gpus.reduce((n, g) => n + g.processes_left_out, 0);
+  const hidden = shown.reduce((n, g) => n + g.processes_hidden, 0), left = shown.reduce((n, g) => n + g.processes_left_out, 0);
   const groups = group ? grouped(list, group) : null;
   const lived = useMemo(() => new Map(lives.map((l) => [`${l.gpu_index}-${l.pid}`, l])), [lives]);
   return (
@@ -80,7 +80,8 @@ function List({ gpus, picked, pick, now, lives }: { gpus: Gpu[]; lives: Life[]; 
         </table></Scroll>
       )}
       {list.length > MOST && !groups && <p class="dim">{list.length - MOST} more; the filter finds them.</p>}
-      {hidden + left > 0 && <p class="dim">{hidden + left} more can't be seen from here: they belong to other users or containers.</p>}
+      {left > 0 && <p class="dim">{left} more than whirr lists for one GPU.</p>}
+      {hidden > 0 && <p class="dim">{hidden} more can't be seen from here: they belong to other users or containers.</p>}
     </Section>
   );
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, tied, utcZone, watts, wattsOf } from "../src/format";
 import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
-import { type FleetHost, fitting, hostsShown, troubleLevel } from "../src/hosts";
+import { type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText } from "../src/hosts";
 import { axis, grid, onto, pace, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
@@ -117,6 +117,8 @@ test("processes are filtered by words and by fields, and grouped", () => {
   assert.deepEqual(filtered(list, "user:bob BLENDER").map((r) => r.pid), [2]);
   assert.deepEqual(filtered(list, "  ").length, 3);
   assert.deepEqual(grouped(list, "user").map((g) => [g.name, g.rows.length, g.memory_mb]), [["bob", 2, 200], ["alice", 1, 100]]);
+  const unknown = { memory_mb: null, utilization_percent: null, power_watts: null }, [some, none] = grouped([row(1, { user: "carol", ...unknown }), row(2, unknown), row(3, { ...unknown, memory_mb: 7 })], "user");
+  assert.deepEqual([some!.memory_mb, some!.power_watts, none!.memory_mb, none!.utilization_percent], [7, null, null, null], "what nobody reports is not 0");
 });
 
 test("a moment of the past shows what was stored, of the GPU that was there", () => {
@@ -224,7 +226,7 @@ test("a worker's time left is known in more states than paused", () => {
 
 test("hosts are found by what is wrong, by name, and by the room they have", () => {
   const of = (host: string, trouble: string, free: number, util: number, up = true): FleetHost => ({ host, trouble, note: null, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, temperature_celsius: 0, power_watts: 0,
-    gpus: [{ host, gpu_index: 0, uuid: host, name: "NVIDIA H100", up, trouble, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, memory_free_mb: free, temperature_celsius: 0, power_watts: 0, throttle_reason: null }] });
+    gpus: [{ host, gpu_index: 0, uuid: host, name: "NVIDIA H100", up, trouble, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, memory_free_mb: free, temperature_celsius: 0, power_watts: 0, throttle_reason: "memory hot", health_reason: "double-bit errors" }] });
   const hosts = [of("a", "lost", 90, 0, false), of("b", "held", 20, 0), of("c", "fine", 60, 90), of("d", "fine", 50, 90), of("e", "fine", 70, 0)];
   const names = (list: { host: string }[]) => list.map((h) => h.host).join("");
   assert.equal(names(hostsShown(hosts, "trouble", "")), "ab");
@@ -232,6 +234,12 @@ test("hosts are found by what is wrong, by name, and by the room they have", () 
   assert.equal(names(hostsShown(hosts, "", "h100 E")), "e");
   assert.equal(names(fitting(hosts, 40)), "edc", "idle ones first, then the tightest; not what is lost");
   assert.deepEqual(hosts.map((h) => troubleLevel(h.trouble)), ["bad", "idle", "good", "good", "good"]);
+  const failing = of("f", "failing", 80, 0);
+  assert.equal(names(fitting([...hosts, failing], 40)), "edc", "nor what is failing");
+  assert.equal(freest([...hosts, failing])!.host, "e");
+  assert.equal(freest([hosts[0]!]), null);
+  assert.deepEqual(["fine", "held", "throttling", "failing"].map((trouble) => troubleText({ ...failing.gpus[0]!, trouble, health_reason: trouble === "failing" ? "double-bit errors" : null })),
+    [null, "held but idle", "throttling (memory hot)", "failing (double-bit errors)"]);
 });
 
 test("another stretch of time lies on the steps of this one, without holes", () => {

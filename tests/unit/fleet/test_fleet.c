@@ -74,11 +74,12 @@ static void figures_that_no_gpu_has_are_left_out_of_the_answer(void **state)
     assert_string_equal(text, "2 hosts, 2 GPUs");
     gpus[1].power_mw = reading_ok(250000);
     fleet_answer(&f, text, sizeof text);
-    assert_string_equal(text, "2 hosts, 2 GPUs, 0.2 kW");
+    assert_string_equal(text, "2 hosts, 2 GPUs, 250 W");
+    gpus[1].power_mw = reading_ok(2500000);
     gpus[0].util_permille = reading_ok(620);
     gpus[0].trouble = FLEET_LOST;
     fleet_answer(&f, text, sizeof text);
-    assert_string_equal(text, "2 hosts, 2 GPUs, 62% utilized, 0.2 kW: 1 lost");
+    assert_string_equal(text, "2 hosts, 2 GPUs, 62% utilized, 2.5 kW: 1 lost");
 }
 
 static void shares_that_no_process_has_are_dashes(void **state)
@@ -108,16 +109,30 @@ static void where_memory_is_not_known_it_may_fit(void **state)
         assert_false(fleet_json_fit(&j, &f, &view));
         assert_false(fleet_table_fit(&text, &page, &f, &view));
         assert_non_null(strstr(json.at, round ? "\"fits\":false" : "\"fits\":null"));
-        assert_non_null(strstr(text.at, round ? "20.0 GiB fit nowhere" : "Unknown: the free memory of 1 GPU isn't known"));
+        assert_non_null(strstr(text.at, round ? "20.0 GiB fits nowhere" : "Unknown: the free memory of 1 GPU isn't known"));
         f.gpu_count = 1;
     }
+}
+
+/* What can't be used is not the place with the most room, either. */
+static void the_most_room_is_on_a_gpu_that_works(void **state)
+{
+    (void)state;
+    struct fleet_gpu gpus[] = {
+        {.host = "a", .gpu = "0", .up = true, .free_bytes = reading_ok((int64_t)10 << 30)},
+        {.host = "b", .gpu = "0", .up = true, .health = FLEET_FAILING, .free_bytes = reading_ok((int64_t)70 << 30)}};
+    struct fleet f = {.gpus = gpus, .gpu_count = 2};
+    AUTO_BUF struct buf text = BUF(4096);
+    fleet_judge(&f);
+    assert_false(fleet_table_fit(&text, &(struct page){.width = 80}, &f, &(struct fleet_view){.size_bytes = (int64_t)60 << 30}));
+    assert_string_equal(text.at, "60.0 GiB fits nowhere; GPU 0 of a has the most free memory: 10.0 GiB\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up),
                                        TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
-                                       TEST(shares_that_no_process_has_are_dashes),
-                                       TEST(where_memory_is_not_known_it_may_fit)};
+                                       TEST(shares_that_no_process_has_are_dashes), TEST(where_memory_is_not_known_it_may_fit),
+                                       TEST(the_most_room_is_on_a_gpu_that_works)};
     return RUN_TESTS(tests);
 }
