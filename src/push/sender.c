@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sends the queue in order. 2xx: sent. 429 and 5xx, or nobody there: again later, as Retry-After says or with growing pauses. Other
- * answers are a no for good: the request is dropped and counted, and the next one has its chance. Who does not know remote
- * write 2.0 says so with 415, or with a success that does not say how many samples were written: it gets 1.0 from then on.
+ * The thread: what it is given goes into its queue, and from there in order to its target. What was refused for good is dropped and
+ * counted, and the next one has its chance.
  */
 #include "push/sender.h"
 
@@ -16,32 +15,14 @@
 
 #include "base/cleanup.h"
 #include "base/mailbox.h"
-#include "net/http.h"
-#include "push/push.h"
+#include "push/retry.h"
+#include "push/target.h"
 
-enum {
-    LETTERS_MAX = 16,
-    PAUSE_FIRST_MS = 1000,
-    PAUSE_MOST_MS = 60000,
-    LAST_CHANCE_MS = 1000,
-    LOOK_MS = 20,
-    HEADERS_MAX = 20,
-    HEADER_SIZE = 4096
-};
+enum { LETTERS_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
 
 struct push_letter {
     struct push_scrape scrape;
     bool empty; /* only to be woken */
-};
-
-/* Where to, and how: what [push.NAME] says. */
-struct push_target {
-    char url[2048], job[128], instance[128];
-    enum push_kind kind;
-    size_t batch;
-    int64_t timeout_ms, queue_bytes;
-    char header_text[HEADERS_MAX][HEADER_SIZE];
-    size_t header_count;
 };
 
 struct push_sender {
@@ -52,15 +33,12 @@ struct push_sender {
     pthread_t thread;
     bool runs;
     /* The thread's own */
-    struct push_target target;
+    struct push_target *target;
     struct push_queue *queue;
     struct push_scrape before;
     struct wall last_at;
-    struct mono not_before;
-    uint32_t failures;
-    uint64_t seed;
+    struct push_retry retry;
     bool disk_fails;
-    bool took_2, only_1; /* the other side has taken a request of 2.0; it knows 1.0 alone */
     /* For others to look at */
     pthread_mutex_t lock;
     struct push_stats stats;
@@ -81,27 +59,18 @@ static void publish(struct push_sender *p)
     pthread_mutex_lock(&p->lock);
     push_queue_get(p->queue, &p->stats.queue);
     p->stats.lost_samples = p->stats.queue.lost_samples;
-    p->stats.failing = p->failures > 0;
+    p->stats.failing = p->retry.failures > 0;
     pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- into the queue ---- */
 
-static void encode(struct push_sender *p, const struct push_line *lines, size_t count, struct wall at)
+static void queue_lines(struct push_sender *p, const struct push_line *lines, size_t count, struct wall at)
 {
-    const struct push_identity who = {p->target.job, p->target.instance, p->host, p->setup.started};
-    AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
+    const struct push_identity who = {p->target->job, p->target->instance, p->host, p->setup.started};
     AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
     struct error err = {0};
-    switch (p->target.kind == PUSH_WRITE_2 && p->only_1 ? PUSH_WRITE_1 : p->target.kind) {
-    case PUSH_WRITE_1: push_remote_write(&plain, lines, count, at, &who); break;
-    case PUSH_WRITE_2: push_remote_write_2(&plain, lines, count, at, &who); break;
-    case PUSH_OTLP_JSON: push_otlp(&body, lines, count, at, &who); break;
-    case PUSH_OTLP_PROTOBUF: push_otlp_protobuf(&body, lines, count, at, &who); break;
-    }
-    if (p->target.kind == PUSH_WRITE_1 || p->target.kind == PUSH_WRITE_2)
-        push_snappy(&body, buf_view(&plain));
-    if (plain.failed || body.failed) {
+    if (push_target_encode(p->target, &body, lines, count, at, &who) < 0) {
         say(p, LOG_ERROR, "push %s: out of memory, %zu samples dropped", p->name, count);
         return;
     }
@@ -121,8 +90,8 @@ static void take_scrape(struct push_sender *p, struct push_scrape *now)
     size_t count = now->count;
     if (push_mark_stale(now, &p->before) < 0)
         say(p, LOG_WARNING, "push %s: out of memory, series that ended are not marked", p->name);
-    for (size_t i = 0; i < now->count; i += p->target.batch)
-        encode(p, now->lines + i, MIN_OF(p->target.batch, now->count - i), now->at);
+    for (size_t i = 0; i < now->count; i += p->target->batch)
+        queue_lines(p, now->lines + i, MIN_OF(p->target->batch, now->count - i), now->at);
     now->count = count; /* views of the ended ones point into the text that goes now */
     push_scrape_done(&p->before);
     p->before = *now;
@@ -139,192 +108,63 @@ static void mark_the_end(struct push_sender *p)
 
 /* ---- out of the queue ---- */
 
-enum push_outcome { SENT, REFUSED, LATER, CANCELLED };
-
-static enum push_outcome judge(int status)
-{
-    if (status >= 200 && status < 300)
-        return SENT;
-    if (status == -ECANCELED)
-        return CANCELLED;
-    return status < 0 || status == 429 || status >= 500 || status == 408 ? LATER : REFUSED;
-}
-
-/* xorshift: only so that many hosts do not ask a server at the same moment. */
-static uint32_t dice(struct push_sender *p)
-{
-    p->seed ^= p->seed << 13;
-    p->seed ^= p->seed >> 7;
-    p->seed ^= p->seed << 17;
-    return (uint32_t)(p->seed >> 32);
-}
-
-static int64_t pause_after(struct push_sender *p, int64_t asked_ms)
-{
-    int64_t pause = PAUSE_FIRST_MS;
-    for (uint32_t i = 1; i < p->failures && pause < PAUSE_MOST_MS; i++)
-        pause *= 2;
-    pause = MIN_OF(pause, (int64_t)PAUSE_MOST_MS);
-    pause -= pause * (dice(p) % 250) / 1000;
-    return MAX_OF(pause, asked_ms);
-}
-
-/* A request as it waits in the queue. */
-struct push_request {
-    struct buf body;
-    enum push_kind kind;
-    uint32_t samples;
-};
-
-/* What waits as 2.0 for somebody who only knows 1.0 is written anew. */
-static int prepare(const struct push_sender *p, struct push_request *r)
-{
-    AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
-    AUTO_BUF struct buf old = BUF(PUSH_BODY_MAX);
-    r->kind = push_kind_of(buf_view(&r->body));
-    if (r->kind != PUSH_WRITE_2 || !p->only_1)
-        return 0;
-    int rc = push_unsnappy(&plain, buf_view(&r->body));
-    if (rc == 0)
-        rc = push_back_to_1(&old, buf_view(&plain));
-    if (rc < 0)
-        return rc;
-    r->kind = PUSH_WRITE_1;
-    r->body.len = 0;
-    push_snappy(&r->body, buf_view(&old));
-    return r->body.failed ? -ENOMEM : 0;
-}
-
-static int post(struct push_sender *p, const struct push_request *r, struct buf *answer, struct buf *reply_headers,
-                int64_t *retry_after_ms, struct error *err)
-{
-    static const struct {
-        const char *type, *encoding, *version;
-    } kinds[] = {
-        [PUSH_WRITE_1] = {"application/x-protobuf", "Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0"},
-        [PUSH_WRITE_2] = {"application/x-protobuf;proto=io.prometheus.write.v2.Request", "Content-Encoding: snappy",
-                          "X-Prometheus-Remote-Write-Version: 2.0.0"},
-        [PUSH_OTLP_JSON] = {"application/json", NULL, NULL},
-        [PUSH_OTLP_PROTOBUF] = {"application/x-protobuf", NULL, NULL},
-    };
-    const char *headers[HEADERS_MAX + 3] = {0};
-    size_t count = 0;
-    if (kinds[r->kind].encoding) {
-        headers[count++] = kinds[r->kind].encoding;
-        headers[count++] = kinds[r->kind].version;
-    }
-    for (size_t i = 0; i < p->target.header_count; i++)
-        headers[count++] = p->target.header_text[i];
-    const struct http_request request = {.method = "POST",
-                                         .url = p->target.url,
-                                         .body = buf_view(&r->body).at,
-                                         .body_len = r->body.len,
-                                         .content_type = kinds[r->kind].type,
-                                         .headers = headers,
-                                         .timeout_ms = p->target.timeout_ms,
-                                         .secret_url = true,
-                                         .reply_headers = reply_headers,
-                                         .retry_after_ms = retry_after_ms,
-                                         .cancel = &p->give_up};
-    return http_call(p->setup.env, &request, answer, err);
-}
-
-/* Whether the answer to a request of 2.0 is that of somebody who only knows 1.0: such a one cannot read it (400), says so (415), or
- * takes it for an empty request of 1.0. */
-static bool knows_only_1(const struct push_sender *p, const struct push_request *r, int status, const struct buf *reply_headers)
-{
-    if (r->kind != PUSH_WRITE_2)
-        return false;
-    if (status >= 200 && status < 300)
-        return !strcasestr(reply_headers->len ? reply_headers->at : "", "X-Prometheus-Remote-Write-Samples-Written:");
-    return status == 415 || (status == 400 && !p->took_2);
-}
-
-/* What the other side said, in one line. */
-static void explain(int status, const struct buf *answer, const struct error *err, char *text, size_t size)
-{
-    char said[160];
-    str_copy_clean(said, sizeof said, str_trim(buf_view(answer)));
-    if (status < 0)
-        snprintf(text, size, "%s", err->text);
-    else
-        snprintf(text, size, "answered %d%s%s", status, said[0] ? ": " : "", said);
-}
-
-static void settle(struct push_sender *p, enum push_outcome outcome, uint32_t samples, const char *error, int64_t pause_ms)
+static void count_outcome(struct push_sender *p, enum push_outcome outcome, uint32_t samples, const char *error)
 {
     pthread_mutex_lock(&p->lock);
     struct push_stats *s = &p->stats;
     s->requests++;
-    s->failures += outcome != SENT;
-    s->sent_samples += outcome == SENT ? samples : 0;
-    s->refused_samples += outcome == REFUSED ? samples : 0;
-    if (outcome == SENT)
+    s->failures += outcome != PUSH_SENT;
+    s->sent_samples += outcome == PUSH_SENT ? samples : 0;
+    s->refused_samples += outcome == PUSH_REFUSED ? samples : 0;
+    if (outcome == PUSH_SENT)
         s->last_sent_at = clock_wall(p->setup.env->clock);
-    str_copy(s->last_error, sizeof s->last_error, str_from(outcome == SENT ? "" : error));
+    str_copy(s->last_error, sizeof s->last_error, str_from(outcome == PUSH_SENT ? "" : error));
     pthread_mutex_unlock(&p->lock);
-    if (outcome == SENT && p->failures)
-        say(p, LOG_INFO, "push %s: the other side can be reached again", p->name);
-    if (outcome == REFUSED)
-        say(p, LOG_ERROR, "push %s: %u samples refused and dropped: %s", p->name, samples, error);
-    if (outcome == LATER && p->failures == 1)
-        say(p, LOG_WARNING, "push %s: cannot send, retrying in %.1f s: %s", p->name, (double)pause_ms / MS_PER_S, error);
 }
 
-static void cleanup_request(struct push_request *r)
+static void log_outcome(struct push_sender *p, enum push_outcome outcome, uint32_t samples, const char *error, int64_t pause_ms)
 {
-    buf_done(&r->body);
+    if (outcome == PUSH_SENT && p->retry.failures)
+        say(p, LOG_INFO, "push %s: the other side can be reached again", p->name);
+    if (outcome == PUSH_REFUSED)
+        say(p, LOG_ERROR, "push %s: %u samples refused and dropped: %s", p->name, samples, error);
+    if (outcome == PUSH_LATER && p->retry.failures == 1)
+        say(p, LOG_WARNING, "push %s: cannot send, retrying in %.1f s: %s", p->name, (double)pause_ms / MS_PER_S, error);
 }
 
 /* True: the next one may be tried at once. */
 static bool send_first(struct push_sender *p)
 {
-    struct push_request request __attribute__((cleanup(cleanup_request))) = {.body = BUF(PUSH_BODY_MAX)};
-    AUTO_BUF struct buf answer = BUF(64 << 10);
-    AUTO_BUF struct buf reply_headers = BUF(64 << 10);
-    struct error err = {0};
-    char text[PUSH_ERROR_SIZE];
-    int64_t retry_after_ms = 0, pause_ms = 0;
-    if (!push_queue_first(p->queue, &request.body, &request.samples))
+    AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
+    struct push_answer answer;
+    uint32_t samples = 0;
+    int64_t pause_ms = 0;
+    if (!push_queue_first(p->queue, &body, &samples))
         return false;
-    int status = prepare(p, &request);
-    if (status < 0) {
-        error_set(&err, status, "this request cannot be read: %s", strerror(-status));
-        status = 400; /* nobody will ever take it */
-    } else
-        status = post(p, &request, &answer, &reply_headers, &retry_after_ms, &err);
-    if (knows_only_1(p, &request, status, &reply_headers)) {
-        p->only_1 = true;
+    enum push_outcome outcome = push_target_send(p->target, p->setup.env, &body, &p->give_up, &answer);
+    if (outcome == PUSH_CANCELLED)
+        return false;
+    if (outcome == PUSH_AS_1) {
         say(p, LOG_WARNING, "push %s: the other side does not know remote write 2.0, sending 1.0", p->name);
         return true; /* the same one, now */
     }
-    enum push_outcome outcome = judge(status);
-    if (outcome == CANCELLED)
-        return false;
-    p->took_2 |= outcome == SENT && request.kind == PUSH_WRITE_2;
-    explain(status, &answer, &err, text, sizeof text);
-    if (outcome == LATER) {
-        p->failures++;
-        pause_ms = pause_after(p, retry_after_ms);
-        p->not_before = (struct mono){clock_mono(p->setup.env->clock).ns + pause_ms * NS_PER_MS};
-    } else {
+    if (outcome == PUSH_LATER)
+        pause_ms = push_retry_failed(&p->retry, clock_mono(p->setup.env->clock), answer.retry_after_ms);
+    else
         push_queue_drop_first(p->queue);
-    }
-    settle(p, outcome, request.samples, text, pause_ms);
-    if (outcome != LATER)
-        p->failures = 0;
+    count_outcome(p, outcome, samples, answer.text);
+    log_outcome(p, outcome, samples, answer.text, pause_ms);
+    if (outcome != PUSH_LATER)
+        p->retry.failures = 0;
     publish(p);
-    return outcome != LATER;
+    return outcome != PUSH_LATER;
 }
 
 static int64_t until_due_ms(const struct push_sender *p)
 {
     struct push_queue_state state;
     push_queue_get(p->queue, &state);
-    if (!state.requests)
-        return -1;
-    int64_t left = p->not_before.ns - clock_mono(p->setup.env->clock).ns;
-    return left <= 0 ? 0 : left / NS_PER_MS + 1;
+    return state.requests ? push_retry_wait_ms(&p->retry, clock_mono(p->setup.env->clock)) : -1;
 }
 
 /* New settings are for what comes now, and for what waits: it goes to the new place. A series under another job or instance is
@@ -332,18 +172,20 @@ static int64_t until_due_ms(const struct push_sender *p)
 static void take_target(struct push_sender *p)
 {
     pthread_mutex_lock(&p->lock);
-    AUTO_FREE struct push_target *next = p->next;
+    struct push_target *next = p->next, *old = p->target;
     p->next = NULL;
     pthread_mutex_unlock(&p->lock);
     if (!next)
         return;
-    if (strcmp(next->job, p->target.job) != 0 || strcmp(next->instance, p->target.instance) != 0)
+    if (strcmp(next->job, old->job) != 0 || strcmp(next->instance, old->instance) != 0)
         mark_the_end(p);
-    if (strcmp(next->url, p->target.url) != 0 || next->kind != p->target.kind) {
-        p->took_2 = p->only_1 = false;
-        p->not_before = (struct mono){0};
-    }
-    p->target = *next;
+    if (strcmp(next->url, old->url) == 0 && next->kind == old->kind) {
+        next->took_2 = old->took_2;
+        next->only_1 = old->only_1;
+    } else
+        p->retry.not_before = (struct mono){0};
+    p->target = next;
+    push_target_free(old);
     push_queue_set_most(p->queue, next->queue_bytes);
 }
 
@@ -372,43 +214,13 @@ static void *live(void *arg)
     take_mail(p, 0);
     mark_the_end(p);
     struct mono end = {clock_mono(p->setup.env->clock).ns + (int64_t)LAST_CHANCE_MS * NS_PER_MS};
-    while (!p->failures && !atomic_load(&p->give_up) && clock_mono(p->setup.env->clock).ns < end.ns && send_first(p))
+    while (!p->retry.failures && !atomic_load(&p->give_up) && clock_mono(p->setup.env->clock).ns < end.ns && send_first(p))
         ;
     atomic_store(&p->ended, true);
     return NULL;
 }
 
 /* ---- from outside ---- */
-
-#define TOO_LONG "push '%s' has a URL of more than %zu bytes, more than %d headers, or one of more than %d bytes"
-
-static enum push_kind kind_of(enum config_push_protocol protocol)
-{
-    switch (protocol) {
-    case CONFIG_PUSH_REMOTE_WRITE: return PUSH_WRITE_1;
-    case CONFIG_PUSH_REMOTE_WRITE_2: return PUSH_WRITE_2;
-    case CONFIG_PUSH_OTLP: return PUSH_OTLP_JSON;
-    case CONFIG_PUSH_OTLP_PROTOBUF: return PUSH_OTLP_PROTOBUF;
-    }
-    return PUSH_WRITE_1;
-}
-
-/* What is cut is another address, or another secret: better none at all. */
-static bool set_target(struct push_target *to, const struct config_push *settings, const char *host)
-{
-    *to = (struct push_target){.kind = kind_of(settings->protocol),
-                               .batch = (size_t)settings->batch,
-                               .timeout_ms = settings->timeout_ms,
-                               .queue_bytes = settings->queue_bytes};
-    str_copy(to->url, sizeof to->url, str_from(settings->url));
-    str_copy(to->job, sizeof to->job, str_from(settings->job));
-    str_copy(to->instance, sizeof to->instance, str_from(settings->instance[0] ? settings->instance : host));
-    bool fits = strlen(settings->url) < sizeof to->url && settings->headers.count <= HEADERS_MAX;
-    for (size_t i = 0; fits && i < settings->headers.count; i++)
-        fits = snprintf(to->header_text[to->header_count++], HEADER_SIZE, "%s: %s", settings->headers.pairs[i].key,
-                        settings->headers.pairs[i].value) < HEADER_SIZE;
-    return fits;
-}
 
 static void set_folder(const struct push_sender *p, char *path, size_t size)
 {
@@ -433,12 +245,12 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     str_copy(p->name, sizeof p->name, str_from(settings->entry.name));
     str_copy(p->stats.name, sizeof p->stats.name, str_from(p->name));
     str_copy(p->host, sizeof p->host, str_from(setup->host));
-    if (!set_target(&p->target, settings, p->host)) {
-        error_set(err, -E2BIG, TOO_LONG, p->name, sizeof p->target.url - 1, HEADERS_MAX, HEADER_SIZE - 1);
+    p->target = push_target_new(settings, p->host, err);
+    if (!p->target) {
         push_sender_free(p);
         return NULL;
     }
-    p->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;
+    p->retry.seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;
     if (setup->folder)
         set_folder(p, folder, sizeof folder);
     p->mail = mailbox_new(LETTERS_MAX, drop_letter);
@@ -456,18 +268,12 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
 
 void push_sender_change(struct push_sender *p, const struct config_push *settings)
 {
-    struct push_target *target = malloc(sizeof *target);
+    struct error err = {0};
+    struct push_target *target = push_target_new(settings, p->host, &err);
     struct push_letter *wake = calloc(1, sizeof *wake);
     if (!target || !wake) {
-        say(p, LOG_ERROR, "push %s: out of memory, its settings stay as they were", p->name);
-        free(target);
-        free(wake);
-        return;
-    }
-    if (!set_target(target, settings, p->host)) {
-        say(p, LOG_ERROR, TOO_LONG "; its settings stay as they were", p->name, sizeof target->url - 1, HEADERS_MAX,
-            HEADER_SIZE - 1);
-        free(target);
+        say(p, LOG_ERROR, "push %s: its settings stay as they were: %s", p->name, target ? "out of memory" : err.text);
+        push_target_free(target);
         free(wake);
         return;
     }
@@ -475,7 +281,7 @@ void push_sender_change(struct push_sender *p, const struct config_push *setting
     struct push_target *old = p->next;
     p->next = target;
     pthread_mutex_unlock(&p->lock);
-    free(old);
+    push_target_free(old);
     wake->empty = true;
     mailbox_put(p->mail, wake);
 }
@@ -524,7 +330,8 @@ void push_sender_free(struct push_sender *p)
         atomic_store(&p->give_up, true); /* what is under way stays in the queue */
         pthread_join(p->thread, NULL);
     }
-    free(p->next);
+    push_target_free(p->next);
+    push_target_free(p->target);
     push_scrape_done(&p->before);
     push_queue_free(p->queue);
     mailbox_free(p->mail);

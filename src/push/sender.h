@@ -7,8 +7,9 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "push/queue.h"
+#include "push/target.h"
 
-enum { PUSH_NAME_SIZE = 64, PUSH_ERROR_SIZE = 256 };
+enum { PUSH_NAME_SIZE = 64 };
 
 struct push_sender;
 
