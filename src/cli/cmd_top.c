@@ -52,8 +52,6 @@ static int run_fleet(struct cli *cli, const struct live_options *live, const cha
     int usable = fleet_check_url(cli);
     if (usable != EXIT_FINE)
         return usable;
-    if (cli->host || cli->host_count)
-        return cli_usage(cli, "--fleet shows all hosts of a database: it can't be combined with --host");
     if (live->record)
         return cli_usage(cli, "--record takes one host, not --fleet");
     return fleet_top_run(cli, &(struct fleet_top_options){.url = options_value(o, "fleet", ""),

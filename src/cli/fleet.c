@@ -102,7 +102,7 @@ static int read_bill(struct cli *cli)
     if (!duration_parse(since, &bill.span_ms) || bill.span_ms < MS_PER_S || options_has(o, "until"))
         return cli_usage(cli, "with --fleet, --since is a span up to now, like -7d");
     if (by[0] && !bill.by)
-        return cli_usage(cli, "invalid value '%s' for --by; with --fleet, expected user, container, pod or job", by);
+        return cli_usage(cli, "invalid value '%s' for --by; with --fleet, expected user, container, pod, job or host", by);
     const char *price = options_value(o, "price", NULL);
     if (price && (!str_to_double(str_from(price), &bill.price_per_kwh) || bill.price_per_kwh < 0))
         return cli_usage(cli, "invalid value '%s' for --price; expected a number, 0 or more", price);
@@ -111,7 +111,14 @@ static int read_bill(struct cli *cli)
 
 int fleet_check_url(struct cli *cli)
 {
-    struct str url = str_from(options_value(&cli->options, "fleet", ""));
+    const struct options *o = &cli->options;
+    struct str url = str_from(options_value(o, "fleet", ""));
+    const char *about_one = cli->host || cli->host_count ? "host"
+                            : options_has(o, "source")   ? "source"
+                            : options_has(o, "gpu")      ? "gpu"
+                                                         : NULL;
+    if (about_one)
+        return cli_usage(cli, "--fleet shows all hosts of a database: it can't be combined with --%s", about_one);
     if (!str_starts(url, "http://") && !str_starts(url, "https://") && !str_starts(url, "postgresql://") &&
         !str_starts(url, "postgres://"))
         return cli_usage(cli, "--fleet needs the URL of Prometheus, VictoriaMetrics or PostgreSQL, like http://prometheus:9090");

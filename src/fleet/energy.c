@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -120,10 +121,11 @@ static void add_row(struct grid *g, const struct page *page, const struct fleet_
 {
     char text[64];
     grid_add(g, INK_PLAIN, e->name[0] ? e->name : page_dash(page));
-    snprintf(text, sizeof text, "%.2f", e->joules / JOULES_PER_KWH);
+    double kwh = e->joules / JOULES_PER_KWH;
+    snprintf(text, sizeof text, kwh < 10 ? "%.3f" : "%.1f", kwh); /* as `report` of one host */
     grid_add(g, INK_PLAIN, text);
-    snprintf(text, sizeof text, "%.0f%%", all > 0 ? 100 * e->joules / all : 0);
-    grid_add(g, INK_PLAIN, text);
+    snprintf(text, sizeof text, "%.0f%%", 100 * e->joules / all);
+    grid_add(g, INK_PLAIN, all > 0 ? text : page_dash(page));
     write_cost(bill, e->joules, text, sizeof text);
     if (bill->price_per_kwh > 0)
         grid_add(g, INK_PLAIN, text);
@@ -135,12 +137,13 @@ void fleet_table_bill(struct buf *out, const struct page *page, const struct fle
         {fleet_by_words[bill->by].title, LEFT, 0}, {"kWh", RIGHT, 0}, {"SHARE", RIGHT, 1}, {"COST", RIGHT, 0}};
     size_t rows = all ? bill->count : MIN_OF(bill->count, (size_t)FLEET_ROWS);
     double joules = together(bill);
-    char span[WORDS_SIZE], cost[64];
+    char span[WORDS_SIZE], energy[WORDS_SIZE], cost[64];
+    words_duration(bill->span_ms, span);
     if (!bill->count) {
-        buf_text(out, "No energy of GPUs in this database.\n");
+        buf_printf(out, "No energy was recorded in the last %s.\n", span);
         return;
     }
-    buf_printf(out, "%.2f kWh in the last %s", joules / JOULES_PER_KWH, words_duration(bill->span_ms, span));
+    buf_printf(out, "%s in the last %s", words_energy(llround(joules * 1000), energy), span);
     write_cost(bill, joules, cost, sizeof cost);
     if (bill->price_per_kwh > 0)
         buf_printf(out, ", %s", cost);

@@ -272,7 +272,7 @@ static void said(struct str answer, char *text, size_t size)
 {
     json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
     const char *error = json_string_value(json_object_get(root, "error"));
-    str_copy_clean(text, size, error ? str_from(error) : (struct str){answer.at, MIN_OF(answer.len, (size_t)120)});
+    str_copy_clean(text, size, error ? str_from(error) : str_trim((struct str){answer.at, MIN_OF(answer.len, (size_t)120)}));
 }
 
 int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err)
@@ -297,6 +297,8 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
     }
     if (status == 200)
         return 0;
+    if (status == 404)
+        return error_set(err, -EIO, "the fleet's database answered 404; is this the URL of Prometheus or VictoriaMetrics?");
     said(buf_view(answer), why, sizeof why);
     return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
 }

@@ -30,7 +30,7 @@ static int open_database(const struct env *env, const char *url, bool read_only,
     }
     if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0) {
         int rc = db_open_postgres(env, url, read_only, &s->db, err);
-        return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL") : 0;
+        return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL (is it running, and is the URL right?)") : 0;
     }
     return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
 }

@@ -2,6 +2,7 @@
 """--fleet: hundreds of hosts from a real Prometheus, on one screen and worst first."""
 import http.server
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -150,12 +151,37 @@ def test_energy_and_cost_of_all_hosts(start, ask, tmp_path):
 
         def told():
             text = ask("report", "--fleet", prometheus.url, "--since", "2m", "--price", "0.5").stdout.splitlines()
-            return len(text) > 1 and " kWh in the last 2m, " in text[0] and text[0].endswith("EUR") and text[1].split()[:2] == ["HOST", "kWh"]
+            return len(text) > 1 and re.search(r"\d k(Wh|J) in the last 2m, ", text[0]) and text[0].endswith("EUR") and text[1].split()[:2] == ["HOST", "kWh"]
         eventually(told, explain=prometheus.log)
     finally:
         prometheus.stop()
     assert ask("report", "--fleet", prometheus.url, "--since", "yesterday").returncode == 2
     assert ask("report", "--fleet", prometheus.url, "--by", "model").returncode == 2
+
+
+def test_what_is_about_one_host_is_refused(ask):
+    for command in ("status", "top"):
+        for option in (("--gpu", "1"), ("--source", "sim"), ("--host", "gpu17")):
+            done = ask(command, "--fleet", "http://127.0.0.1:1", *option)
+            assert done.returncode == 2 and f"can't be combined with {option[0]}\n" in done.stderr, done
+
+
+def test_a_web_server_that_is_no_database(ask):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(404)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        done = ask("status", "--fleet", f"http://127.0.0.1:{server.server_port}")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert done.returncode == 1 and done.stderr == "whirr: the fleet's database answered 404; is this the URL of Prometheus or VictoriaMetrics?\n", done
 
 
 def test_the_power_of_processes_is_added_up_in_steps_that_suit_the_span(ask):

@@ -90,7 +90,7 @@ def test_a_message_that_does_not_arrive_adds_nothing(whirr, target, tmp_path):
 
 def test_wrong_usage_and_missing_values_are_named(whirr, tmp_path):
     path = tmp_path / "whirr.toml"
-    for args, word in [(["x"], "TYPE"), (["x", "nfty"], "did you mean 'ntfy'"), (["a b", "desktop"], "invalid name"), (["x", "telegram"], "--to, --secret-file"),
+    for args, word in [(["x"], "TYPE (desktop, ntfy, "), ([], "or alertmanager), like: whirr notify add phone ntfy"), (["x", "nfty"], "did you mean 'ntfy'"), (["a b", "desktop"], "invalid name"), (["x", "telegram"], "--to, --secret-file"),
                        (["x", "gotify", "--url", "http://h"], "--secret-file")]:
         done = add(whirr, path, *args)
         assert done.code == 2 and word in done.err, done.err

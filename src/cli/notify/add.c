@@ -49,7 +49,9 @@ static int unknown_type(const struct cli *cli, const char *type)
         names[i] = needs[i].type;
         buf_printf(&all, "%s%s", i == 0 ? "" : i + 1 < ARRAY_LEN(needs) ? ", " : " or ", needs[i].type);
     }
-    const char *near = nearest_name(type, names, ARRAY_LEN(needs));
+    const char *near = type ? nearest_name(type, names, ARRAY_LEN(needs)) : NULL;
+    if (!type)
+        return cli_usage(cli, "'notify add' needs a NAME and a TYPE (%s), like: whirr notify add phone ntfy", all.at ? all.at : "");
     if (near)
         return cli_usage(cli, "unknown type '%s'; did you mean '%s'?", type, near);
     return cli_usage(cli, "unknown type '%s'; expected %s", type, all.at ? all.at : "");
@@ -267,7 +269,7 @@ int notify_add(struct cli *cli, const char *name, const char *type)
 {
     AUTO_BUF struct buf text = BUF(EDIT_TEXT_MAX), table = BUF(64 * 1024);
     AUTO_FREE struct notify_settings *s = calloc(1, sizeof *s);
-    const struct notify_needs *n = notify_needs_of(type);
+    const struct notify_needs *n = type ? notify_needs_of(type) : NULL;
     char path[PLACE_SIZE], key[128];
     struct error err = {0};
     struct config *config = NULL;

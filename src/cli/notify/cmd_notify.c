@@ -171,8 +171,6 @@ static int run(struct cli *cli)
         return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
                          near ? "'?" : "");
     }
-    if (adds && !type)
-        return cli_usage(cli, "'notify add' needs a NAME and a TYPE, like: whirr notify add phone ntfy");
     if (type && !adds)
         return cli_usage(cli, "'notify %s' does not take '%s'", word, type);
     if ((tests || removes) && !name)

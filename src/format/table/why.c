@@ -46,7 +46,8 @@ static size_t lines_of(const struct buf *out, size_t from)
 static void mark(struct buf *out, const struct page *page, const struct why_part *part)
 {
     enum activity_code code = part->activity.code;
-    bool rests = code == ACTIVITY_IDLE || code == ACTIVITY_ASLEEP || code == ACTIVITY_UNKNOWN;
+    bool rests = code == ACTIVITY_IDLE || code == ACTIVITY_ASLEEP || code == ACTIVITY_UNKNOWN ||
+                 strcmp(part->brief.state, "idle") == 0; /* somebody keeps it from idling, but not worth a word */
     if (part->brief.trouble)
         page_ink(out, page, why_part_severity(part) == WHY_CRITICAL ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
     else

@@ -90,7 +90,7 @@ void feed_ask_pane(struct feed *f, const struct top_wish *w)
         return;
     n->number = w->number;
     if (!session_asks_daemon(f->session))
-        buf_text(&out, "This view needs the daemon: whirr serve\n");
+        buf_text(&out, "This needs the daemon: whirr serve\n");
     else if (w->number == TAB_HEALTH)
         show_health(f, &out, &page);
     else if (w->number == TAB_FORECAST)

@@ -128,11 +128,28 @@ static void the_most_room_is_on_a_gpu_that_works(void **state)
     assert_string_equal(text.at, "60.0 GiB fits nowhere; GPU 0 of a has the most free memory: 10.0 GiB\n");
 }
 
+static void little_energy_is_not_0_kwh(void **state)
+{
+    (void)state;
+    struct fleet_energy hosts[] = {{.name = "a", .joules = 7200}, {.name = "b"}};
+    const struct page page = {.width = 80};
+    const struct fleet_bill bill = {.list = hosts, .count = 2, .by = FLEET_BY_HOST, .span_ms = 120000};
+    AUTO_BUF struct buf text = BUF(4096), none = BUF(4096), nothing = BUF(4096);
+    fleet_table_bill(&text, &page, &bill, true);
+    assert_non_null(strstr(text.at, "7.2 kJ in the last 2m\n"));
+    assert_non_null(strstr(text.at, "0.002   100%"));
+    fleet_table_bill(&none, &page, &(struct fleet_bill){.span_ms = 120000}, true);
+    assert_string_equal(none.at, "No energy was recorded in the last 2m.\n");
+    hosts[0].joules = 0; /* a share of nothing */
+    fleet_table_bill(&nothing, &page, &bill, true);
+    assert_null(strchr(nothing.at, '%'));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up),
-                                       TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
-                                       TEST(shares_that_no_process_has_are_dashes), TEST(where_memory_is_not_known_it_may_fit),
-                                       TEST(the_most_room_is_on_a_gpu_that_works)};
+    const struct CMUnitTest tests[] = {
+        TEST(a_question_that_nobody_waits_for_is_given_up), TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
+        TEST(shares_that_no_process_has_are_dashes),        TEST(where_memory_is_not_known_it_may_fit),
+        TEST(the_most_room_is_on_a_gpu_that_works),         TEST(little_energy_is_not_0_kwh)};
     return RUN_TESTS(tests);
 }

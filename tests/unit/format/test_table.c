@@ -256,6 +256,22 @@ static void without_gpu_the_reason_and_the_way_out_are_told(void **state)
     snapshot_unref(s);
 }
 
+static void what_is_called_idle_is_marked_idle(void **state)
+{
+    (void)state;
+    AUTO_SNAPSHOT const struct snapshot *s = sample_machine();
+    struct page page = {.width = 80, .utf8 = true};
+    AUTO_BUF struct buf b = BUF(1 << 20);
+    struct why *why = why_explain(s, NULL);
+    assert_non_null(why);
+    why->gpus[0].activity.code = ACTIVITY_KEPT_FROM_IDLING; /* by something that nobody would mind */
+    why->gpus[0].brief = (struct why_brief){.state = "idle"};
+    table_why(&b, &page, s, why, 0, NULL);
+    assert_non_null(strstr(b.at, "○ "));
+    assert_null(strstr(b.at, "● "));
+    why_free(why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +285,7 @@ int main(void)
         TEST(the_worst_is_the_verdict_and_the_rest_is_counted),
         TEST(rows_are_filtered_and_sorted),
         TEST(without_gpu_the_reason_and_the_way_out_are_told),
+        TEST(what_is_called_idle_is_marked_idle),
     };
     return RUN_TESTS(tests);
 }
