@@ -220,6 +220,7 @@ test("charts: processes, throttling, events, another GPU, another time, PNG and 
   await page.locator("#charts").scrollIntoViewIfNeeded();
   for (const metric of ["utilization_percent", "memory_used_mb", "power_watts"]) await chart(metric).locator(".u-legend").getByText("python3").waitFor();
   assert.match(await chart("temperature_celsius").locator("figcaption").innerText(), /thermal throttling/);
+  await chart("temperature_celsius").locator(".u-legend .u-value").getByText(/^\d+ °C$/).first().waitFor(); // the last ones, without a pointer
 
   await chart("temperature_celsius").scrollIntoViewIfNeeded();
   // Its start is stored with the first samples.
@@ -466,6 +467,7 @@ test("all hosts on one page: worst first, who holds and is idle, where there is 
   assert.deepEqual(await page.locator("#hosts tbody th").allInnerTexts().then((l) => l.map((x) => x.replace(/\W+/, ""))), ["gpu17", "gpu99"]);
   assert.equal(await page.locator("#hosts .map li").count(), 298);
   assert.ok(await page.locator("#hosts").evaluate((e) => e.getBoundingClientRect().height) < 1000, "hundreds of hosts on a screen");
+  assert.equal(await page.locator("#hosts .map .who").evaluateAll((l) => l.filter((e) => e.scrollWidth > e.clientWidth).length), 0, "names can be read");
   await page.locator("#hosts select").selectOption("held");
   await page.getByRole("heading", { name: "1 host of 300, worst first" }).waitFor();
   await page.locator("#hosts select").selectOption("");

@@ -189,7 +189,7 @@ def test_the_page_needs_no_scripts(daemon):
     eventually(lambda: daemon.json("/api/why")["answer"].split(":")[0].split(" (")[0] in daemon.get("/plain", Accept="text/html").body.decode())  # of one sample
     assert "simulated" in text and "python3" in text
     # Numbers as everywhere else.
-    assert re.search(r"<dt>VRAM</dt><dd>[\d.]+/[\d.]+ GiB<", text) and re.search(r"<dt>Power</dt><dd>\d+/\d+ W<", text) and re.search(r"<td class=\"n\">[\d.]+ [GM]iB</td>", text)
+    assert re.search(r"<dt>VRAM</dt><dd>[\d.]+/[\d.]+ GiB<", text) and re.search(r"<dt>Power</dt><dd>\d+/\d+ W<meter min=\"0\" max=\"100\" high=\"101\"", text) and re.search(r"<td class=\"n\">[\d.]+ [GM]iB</td>", text)
     for path, kind in (("/style.css", "text/css"), ("/icon.svg", "image/svg+xml")):
         assert daemon.get(path).headers["content-type"].startswith(kind)
 

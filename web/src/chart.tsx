@@ -120,6 +120,14 @@ function save(u: uPlot, metric: Metric): void {
   });
 }
 
+/** Where nobody points, the legend shows what came last. */
+function showLast(u: uPlot): void {
+  const [times, ...columns] = u.data;
+  let last = times.length - 1;
+  while (last > 0 && columns.every((c) => c[last] == null)) last--;
+  u.setLegend({ idx: last });
+}
+
 export const Chart = memo(function Chart(props: ChartProps) {
   const { history, which, metric, events, limit, mark } = props;
   const box = useRef<HTMLDivElement>(null), tip = useRef<HTMLPreElement>(null), plot = useRef<uPlot | null>(null);
@@ -150,6 +158,7 @@ export const Chart = memo(function Chart(props: ChartProps) {
         drawClear: [(v) => behind(v, now.current.l, now.current.mark)],
         draw: [(v) => marks(v, now.current.events)],
         setCursor: [(v) => {
+          if ((v.cursor.left ?? -1) < 0) showLast(v);
           const text = said(v, now.current.events), pre = tip.current!;
           pre.hidden = !text;
           if (text) { pre.textContent = text; pre.style.left = `${Math.max(0, Math.min(place.clientWidth - pre.offsetWidth, (v.cursor.left ?? 0) - 20))}px`; }

@@ -58,6 +58,12 @@ const Small = memo(function Small({ h }: { h: FleetHost }) {
   return <li title={text}><span class="sr">{text}</span><span class="who" aria-hidden="true">{h.host}</span><span class="squares" aria-hidden="true">{h.gpus.map((g) => <Square key={g.uuid ?? g.gpu_index} g={g} />)}</span></li>;
 });
 
+/** A column has room for the longest name and the most GPUs. */
+function roomFor(hosts: FleetHost[]): Record<string, string> {
+  const most = (of: (h: FleetHost) => number, limit: number) => hosts.reduce((n, h) => Math.max(n, Math.min(of(h), limit)), 1);
+  return { "--name": `${most((h) => h.host.length, 24)}ch`, "--gpus": String(most((h) => h.gpus.length, 16)) };
+}
+
 const SHOWN = 40, PLACES = 10;
 
 function Hosts({ hosts }: { hosts: FleetHost[] }) {
@@ -80,7 +86,7 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
         <tbody>{rows.slice(0, rows.length - rest).map((h) => <Host key={h.host} h={h} />)}</tbody>
       </table></Scroll>}
       {rest > 0 && <p><button type="button" onClick={() => setAll(true)}>Show {rest} more</button></p>}
-      {small.length > 0 && <ul class="map" aria-label="Hosts with nothing unusual, the busiest first">{small.map((h) => <Small key={h.host} h={h} />)}</ul>}
+      {small.length > 0 && <ul class="map" style={roomFor(small)} aria-label="Hosts with nothing unusual, the busiest first">{small.map((h) => <Small key={h.host} h={h} />)}</ul>}
       {!list.length && <p class="dim">No host matches.</p>}
       {list.length > 0 && <p class="dim legend" aria-hidden="true">Utilization: 0% {[0, 2, 4, 6, 8, 9].map((n) => <i key={n} class={`square h${n}`} />)} 100%</p>}
     </Section>

@@ -218,7 +218,7 @@ export function timeLeft(w: Worker, now: number): string {
 }
 
 /** Energy that no process accounts for has no user. */
-export const userName = (u: { name: string; kind?: string }) => u.name || (u.kind && u.kind !== "used" ? u.kind.replaceAll("_", " ") : "not attributed");
+export const userName = (u: { name: string; kind?: string }) => u.name || (u.kind && u.kind !== "used" && u.kind !== "unattributed" ? u.kind.replaceAll("_", " ") : "not attributed");
 
 export const THEN = ["utilization_percent", "memory_used_mb", "temperature_celsius", "power_watts", "fan_percent", "fan_rpm", "clock_graphics_mhz"];
 const EMPTY = { uuid: null, vendor: "", simulated: false, memory_total_mb: null, temperature_limit_celsius: null, temperature_shutdown_celsius: null,

@@ -129,12 +129,13 @@ static void term(struct buf *out, const char *name)
 
 static void figures(struct buf *out, const struct gpu *g)
 {
+    enum { NEVER = 101 }; /* percent at which a bar calls for a look */
     static const char end[] = "</dd></div>";
     char text[NUMBER_SIZE];
     buf_text(out, "<dl>");
     term(out, "Utilization");
     number(out, show_percent, g->util_permille);
-    bar(out, g->util_permille, reading_ok(1000), 101);
+    bar(out, g->util_permille, reading_ok(1000), NEVER);
     buf_text(out, end);
     term(out, "VRAM");
     show_bytes_of(text, &as_text, g->mem_used_bytes, g->mem_total_bytes);
@@ -151,11 +152,11 @@ static void figures(struct buf *out, const struct gpu *g)
         buf_char(out, '/');
         whole(out, g->power_limit_mw, 1000, " W");
     }
-    bar(out, g->power_mw, g->power_limit_mw, 98);
+    bar(out, g->power_mw, g->power_limit_mw, NEVER); /* reached, it is as it should be */
     buf_text(out, end);
     term(out, "Fan");
     number(out, show_percent, g->fan_permille);
-    bar(out, g->fan_permille, reading_ok(1000), 101);
+    bar(out, g->fan_permille, reading_ok(1000), NEVER);
     buf_text(out, end);
     term(out, "Clock");
     whole(out, g->clock_graphics_khz, 1000, " MHz");
