@@ -117,14 +117,8 @@ struct alert *alert_add(struct alert_set *set)
         set->left_out++;
         return NULL;
     }
-    if (set->count == set->capacity) {
-        size_t capacity = set->capacity ? set->capacity * 2 : 16;
-        struct alert **list = realloc(set->list, capacity * sizeof *list);
-        if (!list)
-            return NULL;
-        set->list = list;
-        set->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(set->list, set->count, set->capacity, 16))
+        return NULL;
     struct alert *a = calloc(1, sizeof *a);
     if (a)
         set->list[set->count++] = a;

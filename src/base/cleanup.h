@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Scope-bound cleanup: AUTO_* variables release what they own when they leave scope; TAKE() hands it on.
+ * Scope-bound cleanup: AUTO_* variables release what they own when they leave scope; TAKE() hands it on. And what every file uses
+ * of lists.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,6 +37,20 @@ static inline void cleanup_file(FILE **f)
         typeof(p) taken_ = (p); \
         (p) = NULL;             \
         taken_;                 \
+    })
+
+/* Whether a list on the heap has room for one more: a full one becomes twice as long. False: out of memory; it stays as it was. */
+#define ROOM_FOR_ONE(list, count, capacity, first)                         \
+    ({                                                                     \
+        bool room_ = (count) < (capacity);                                 \
+        if (!room_) {                                                      \
+            size_t more_ = (capacity) ? 2 * (capacity) : (first);          \
+            typeof(list) grown_ = realloc((list), more_ * sizeof *(list)); \
+            room_ = grown_ != NULL;                                        \
+            (list) = room_ ? grown_ : (list);                              \
+            (capacity) = room_ ? more_ : (capacity);                       \
+        }                                                                  \
+        room_;                                                             \
     })
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

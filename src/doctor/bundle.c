@@ -55,15 +55,9 @@ static void bundle_done(struct bundle *b)
 
 static void add(struct bundle *b, enum machine_kind kind, const char *path, struct str bytes)
 {
-    if (b->entry_count == b->entry_capacity) {
-        size_t capacity = MAX_OF((size_t)256, b->entry_capacity * 2);
-        struct machine_entry *more = realloc(b->entries, capacity * sizeof *more);
-        if (!more) {
-            b->left_out++;
-            return;
-        }
-        b->entries = more;
-        b->entry_capacity = capacity;
+    if (!ROOM_FOR_ONE(b->entries, b->entry_count, b->entry_capacity, 256)) {
+        b->left_out++;
+        return;
     }
     char *name = strdup(path), *copy = malloc(bytes.len + 1);
     if (!name || !copy) {

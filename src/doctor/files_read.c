@@ -48,15 +48,7 @@ void caught_free(struct caught *c)
 
 static bool make_room(struct caught *c)
 {
-    if (c->count < c->capacity)
-        return true;
-    size_t capacity = MAX_OF((size_t)256, c->capacity * 2);
-    struct caught_entry *more = realloc(c->entries, capacity * sizeof *more);
-    if (!more)
-        return false;
-    c->entries = more;
-    c->capacity = capacity;
-    return true;
+    return ROOM_FOR_ONE(c->entries, c->count, c->capacity, 256);
 }
 
 /* Samples repeat themselves: an entry of the same path takes the new bytes. The search is a walk; a machine has some hundred. */

@@ -31,15 +31,9 @@ struct process *gpu_add_process(struct gpu *gpu, int32_t pid)
         gpu->processes_left_out++;
         return NULL;
     }
-    if (gpu->process_count == gpu->process_capacity) {
-        size_t capacity = MAX_OF((size_t)4, gpu->process_capacity * 2);
-        struct process *more = realloc(gpu->processes, capacity * sizeof *more);
-        if (!more) {
-            gpu->processes_left_out++;
-            return NULL;
-        }
-        gpu->processes = more;
-        gpu->process_capacity = capacity;
+    if (!ROOM_FOR_ONE(gpu->processes, gpu->process_count, gpu->process_capacity, 4)) {
+        gpu->processes_left_out++;
+        return NULL;
     }
     struct process *p = &gpu->processes[gpu->process_count++];
     *p = (struct process){.pid = pid, .instance = -1, .visible = true};

@@ -64,14 +64,8 @@ static int note_point(void *user, const struct store_point *point)
 {
     struct span *p = user;
     const struct aggregate *v = point->values;
-    if (p->count == p->capacity) {
-        size_t capacity = p->capacity ? 2 * p->capacity : 512;
-        struct episode_point *points = realloc(p->points, capacity * sizeof *points);
-        if (!points)
-            return -ENOMEM;
-        p->points = points;
-        p->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(p->points, p->count, p->capacity, 512))
+        return -ENOMEM;
     struct episode_point *to = &p->points[p->count++];
     *to = (struct episode_point){.at_ms = point->at.ms,
                                  .util_permille = mean(&v[COL_UTIL]),

@@ -53,14 +53,8 @@ static int find_group(struct group_sums *sums, const char *name, bool others, si
             return 0;
         }
     }
-    if (sums->count == sums->capacity) {
-        size_t capacity = sums->capacity ? 2 * sums->capacity : 64;
-        struct sum *list = realloc(sums->list, capacity * sizeof *list);
-        if (!list)
-            return -ENOMEM;
-        sums->list = list;
-        sums->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(sums->list, sums->count, sums->capacity, 64))
+        return -ENOMEM;
     struct sum *sum = &sums->list[sums->count];
     *sum = (struct sum){.group.others = others};
     str_copy(sum->group.name, sizeof sum->group.name, str_from(name));
@@ -92,14 +86,8 @@ static int note_life(void *user, const struct store_life *life)
         w->others = true;
         return 1;
     }
-    if (w->count == w->capacity) {
-        size_t capacity = w->capacity ? 2 * w->capacity : 256;
-        struct member *members = realloc(w->members, capacity * sizeof *members);
-        if (!members)
-            return -ENOMEM;
-        w->members = members;
-        w->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(w->members, w->count, w->capacity, 256))
+        return -ENOMEM;
     struct member *m = &w->members[w->count];
     *m = (struct member){.id = life->id, .gpu_id = life->gpu_id, .gpu_index = life->gpu_index, .process = life->process};
     int rc = join_groups(w, m, false);

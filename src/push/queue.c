@@ -45,14 +45,8 @@ static bool append(struct push_queue *q, struct push_waiting w)
         memmove(q->list, q->list + q->first, q->count * sizeof *q->list);
         q->first = 0;
     }
-    if (q->count == q->capacity) {
-        size_t capacity = MAX_OF((size_t)64, 2 * q->capacity);
-        struct push_waiting *list = realloc(q->list, capacity * sizeof *list);
-        if (!list)
-            return false;
-        q->list = list;
-        q->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(q->list, q->count, q->capacity, 64))
+        return false;
     q->list[q->first + q->count++] = w;
     q->bytes += w.bytes;
     q->samples += w.samples;

@@ -107,12 +107,19 @@ static struct life *find_life(struct store *s, const struct process *p, int64_t 
     return NULL;
 }
 
-static void bind_peak(struct db_statement *q, int at, const struct life_share *share)
+/* In the order of both statements, from `at`. */
+static void bind_share(struct db_statement *q, int at, const struct life_share *share)
 {
+    db_bind_i64(q, at++, share->samples);
     if (share->memory_count)
-        db_bind_i64(q, at, share->memory_max);
+        db_bind_i64(q, at++, share->memory_max);
     else
-        db_bind_null(q, at);
+        db_bind_null(q, at++);
+    db_bind_i64(q, at++, share->memory_sum);
+    db_bind_i64(q, at++, share->memory_count);
+    db_bind_i64(q, at++, share->sm_sum);
+    db_bind_i64(q, at++, share->sm_count);
+    db_bind_i64(q, at, share->energy_mj);
 }
 
 /* A name may be learned after its process: from the kubelet, which is asked now and then. */
@@ -136,13 +143,7 @@ static int put_life(struct store *s, const struct life *life, struct error *err)
     if (!q)
         return -EIO;
     db_bind_i64(q, 1, share->last_ms);
-    db_bind_i64(q, 2, share->samples);
-    bind_peak(q, 3, share);
-    db_bind_i64(q, 4, share->memory_sum);
-    db_bind_i64(q, 5, share->memory_count);
-    db_bind_i64(q, 6, share->sm_sum);
-    db_bind_i64(q, 7, share->sm_count);
-    db_bind_i64(q, 8, share->energy_mj);
+    bind_share(q, 2, share);
     db_bind_i64(q, 9, life->id);
     return db_put(q, err);
 }
@@ -156,13 +157,7 @@ static int put_minute(struct store *s, const struct life *life, struct error *er
         return rc < 0 ? rc : -EIO;
     db_bind_i64(q, 1, share->minute);
     db_bind_i64(q, 2, life->id);
-    db_bind_i64(q, 3, share->samples);
-    bind_peak(q, 4, share);
-    db_bind_i64(q, 5, share->memory_sum);
-    db_bind_i64(q, 6, share->memory_count);
-    db_bind_i64(q, 7, share->sm_sum);
-    db_bind_i64(q, 8, share->sm_count);
-    db_bind_i64(q, 9, share->energy_mj);
+    bind_share(q, 3, share);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }

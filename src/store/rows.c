@@ -78,14 +78,8 @@ struct gpu_table {
 static int remember_gpu(void *user, const struct store_gpu *gpu)
 {
     struct gpu_table *t = user;
-    if (t->count == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 16;
-        struct store_gpu *list = realloc(t->list, capacity * sizeof *list);
-        if (!list)
-            return -ENOMEM;
-        t->list = list;
-        t->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(t->list, t->count, t->capacity, 16))
+        return -ENOMEM;
     t->list[t->count++] = *gpu;
     return 0;
 }

@@ -18,17 +18,8 @@ void trail_done(struct trail *t)
 /* Room for one more: grown up to TRAIL_POINTS, then the oldest goes. */
 static bool make_room(struct trail *t)
 {
-    if (t->count < t->capacity)
-        return true;
-    if (t->capacity < TRAIL_POINTS) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 64;
-        struct trail_point *points = realloc(t->points, capacity * sizeof *points);
-        if (!points)
-            return false;
-        t->points = points;
-        t->capacity = capacity;
-        return true;
-    }
+    if (t->count < TRAIL_POINTS)
+        return ROOM_FOR_ONE(t->points, t->count, t->capacity, 64);
     /* An eighth at once, so that moving the rest is rare. */
     size_t gone = TRAIL_POINTS / 8;
     memmove(t->points, t->points + gone, (t->count - gone) * sizeof *t->points);

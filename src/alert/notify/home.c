@@ -38,15 +38,9 @@ void home_messages_done(struct home_messages *m)
 static void begin(struct home_messages *m, bool retain, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void begin(struct home_messages *m, bool retain, const char *format, ...)
 {
-    if (m->count == m->capacity) {
-        size_t more = m->capacity ? m->capacity * 2 : 32;
-        struct home_message *grown = realloc(m->list, more * sizeof *grown);
-        if (!grown) {
-            m->text.failed = true;
-            return;
-        }
-        m->list = grown;
-        m->capacity = more;
+    if (!ROOM_FOR_ONE(m->list, m->count, m->capacity, 32)) {
+        m->text.failed = true;
+        return;
     }
     struct home_message *one = &m->list[m->count++];
     *one = (struct home_message){.at = m->text.len, .retain = retain};

@@ -31,14 +31,8 @@ static bool same(const struct alert_notice *a, const struct alert_notice *b)
 /* Appends to a growing array of pointers; false: out of memory. */
 static bool append(void ***list, size_t *count, size_t *capacity, void *item)
 {
-    if (*count == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 16;
-        void **grown = realloc(*list, more * sizeof *grown);
-        if (!grown)
-            return false;
-        *list = grown;
-        *capacity = more;
-    }
+    if (!ROOM_FOR_ONE(*list, *count, *capacity, 16))
+        return false;
     (*list)[(*count)++] = item;
     return true;
 }

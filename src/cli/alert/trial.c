@@ -87,15 +87,9 @@ static void add_event(struct trial *t, const struct alert *a)
         t->left_out++;
         return;
     }
-    if (t->count == t->capacity) {
-        size_t capacity = t->capacity ? t->capacity * 2 : 16;
-        struct trial_event *events = realloc(t->events, capacity * sizeof *events);
-        if (!events) {
-            t->failed = true;
-            return;
-        }
-        t->events = events;
-        t->capacity = capacity;
+    if (!ROOM_FOR_ONE(t->events, t->count, t->capacity, 16)) {
+        t->failed = true;
+        return;
     }
     t->events[t->count++] = (struct trial_event){.from = a->state.started_at, .alert = *a};
 }

@@ -42,9 +42,7 @@ void prometheus_capacity(struct buf *out, const struct snapshot *s, const struct
             struct reading value = value_of(gpu, n);
             if (value.state != READING_OK || !card || (gpu->instance >= 0 && (size_t)gpu->instance >= card->instance_count))
                 continue;
-            if (!headed)
-                prometheus_head(out, series[n].name, "gauge", series[n].help);
-            headed = true;
+            prometheus_head_once(out, &headed, series[n].name, "gauge", series[n].help);
             buf_printf(out, "%s{", series[n].name);
             prometheus_gpu_labels(out, card, gpu->instance >= 0 ? &card->instances[gpu->instance] : NULL);
             if (series[n].window)

@@ -9,12 +9,7 @@
 
 #define MIB (1.0 / 1048576)
 
-static const struct {
-    const char *name, *type;
-    enum metric metric;
-    double scale;
-    const char *help;
-} table[] = {
+static const struct prometheus_alias table[] = {
     {"DCGM_FI_DEV_SM_CLOCK", "gauge", METRIC_clock_sm_khz, 1e-3, "SM clock in MHz"},
     {"DCGM_FI_DEV_MEM_CLOCK", "gauge", METRIC_clock_memory_khz, 1e-3, "Memory clock in MHz"},
     {"DCGM_FI_DEV_GPU_TEMP", "gauge", METRIC_temp_mdegc, 1e-3, "GPU temperature in C"},
@@ -123,9 +118,7 @@ void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct pro
                 const struct gpu *gpu = k ? &s->gpus[i].instances[k - 1] : &s->gpus[i];
                 if (gpu->metric[table[m].metric].state != READING_OK || (k && !first_of_its_id(&s->gpus[i], k - 1)))
                     continue;
-                if (!headed)
-                    prometheus_head(out, table[m].name, table[m].type, table[m].help);
-                headed = true;
+                prometheus_head_once(out, &headed, table[m].name, table[m].type, table[m].help);
                 buf_text(out, table[m].name);
                 buf_char(out, '{');
                 buf_add(out, labels.at + end[i], end[i + 1] - end[i]);

@@ -8,14 +8,7 @@
 #include "format/prometheus/prometheus.h"
 #include "insight/health/health.h"
 
-struct smi_series {
-    const char *name, *type;
-    enum metric metric;
-    double scale;
-    const char *help;
-};
-
-static const struct smi_series table[] = {
+static const struct prometheus_alias table[] = {
     {"nvidia_smi_utilization_gpu_ratio", "gauge", METRIC_util_permille, 1e-3, "utilization.gpu"},
     {"nvidia_smi_utilization_memory_ratio", "gauge", METRIC_mem_util_permille, 1e-3, "utilization.memory"},
     {"nvidia_smi_utilization_encoder_ratio", "gauge", METRIC_encoder_permille, 1e-3, "utilization.encoder"},
@@ -102,22 +95,14 @@ static void finish(struct buf *out, double value)
     prometheus_value(out, value);
 }
 
-/* HELP and TYPE in front of the first series only. */
-static void head_once(struct buf *out, bool *headed, const char *name, const char *type, const char *help)
-{
-    if (!*headed)
-        prometheus_head(out, name, type, help);
-    *headed = true;
-}
-
-static void readings(struct buf *out, const struct snapshot *s, const struct smi_series *row)
+static void readings(struct buf *out, const struct snapshot *s, const struct prometheus_alias *row)
 {
     bool headed = false;
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         if (gpu->metric[row->metric].state != READING_OK)
             continue;
-        head_once(out, &headed, row->name, row->type, row->help);
+        prometheus_head_once(out, &headed, row->name, row->type, row->help);
         begin(out, row->name, &gpu->id);
         finish(out, (double)gpu->metric[row->metric].value * row->scale);
     }
@@ -153,7 +138,7 @@ static void throttling(struct buf *out, const struct snapshot *s)
             int64_t bits;
             if (!reading_get(s->gpus[i].throttle_bits, &bits))
                 continue;
-            head_once(out, &headed, reasons[r].name, "gauge", "1 while the clocks are lowered for this reason");
+            prometheus_head_once(out, &headed, reasons[r].name, "gauge", "1 while the clocks are lowered for this reason");
             begin(out, reasons[r].name, &s->gpus[i].id);
             finish(out, (bits & reasons[r].bit) != 0);
         }
@@ -167,7 +152,7 @@ static void fabric(struct buf *out, const struct snapshot *s)
         int64_t ready;
         if (!reading_get(s->gpus[i].fabric_ready, &ready))
             continue;
-        head_once(out, &headed, "nvidia_smi_fabric_state", "gauge", "1 not started, 3 completed");
+        prometheus_head_once(out, &headed, "nvidia_smi_fabric_state", "gauge", "1 not started, 3 completed");
         begin(out, "nvidia_smi_fabric_state", &s->gpus[i].id);
         finish(out, ready ? FABRIC_COMPLETED : FABRIC_NOT_STARTED);
     }
@@ -182,7 +167,7 @@ static void apps(struct buf *out, const struct snapshot *s, const char *name, co
             char pid[16];
             if (!(p->type & PROCESS_COMPUTE) || (memory && p->mem_bytes.state != READING_OK))
                 continue;
-            head_once(out, &headed, name, "gauge", help);
+            prometheus_head_once(out, &headed, name, "gauge", help);
             snprintf(pid, sizeof pid, "%d", (int)p->pid);
             begin(out, name, &s->gpus[i].id);
             prometheus_label(out, false, "pid", pid);
@@ -210,7 +195,7 @@ static void xids(struct buf *out, const struct health_history *history, bool whe
             char code[16];
             if (fault->check != HEALTH_CHECK_XID)
                 continue;
-            head_once(out, &headed, name, when ? "gauge" : "counter", when ? "When this XID came last" : "XIDs by code");
+            prometheus_head_once(out, &headed, name, when ? "gauge" : "counter", when ? "When this XID came last" : "XIDs by code");
             snprintf(code, sizeof code, "%d", (int)fault->code);
             begin(out, name, &history->cards[i].id);
             prometheus_label(out, false, "xid", code);
@@ -219,7 +204,7 @@ static void xids(struct buf *out, const struct health_history *history, bool whe
 }
 
 /* `metric` of MIG instances, one series for each GPU instance; METRIC_COUNT: what they are, in labels. */
-static void instances(struct buf *out, const struct snapshot *s, const struct smi_series *row)
+static void instances(struct buf *out, const struct snapshot *s, const struct prometheus_alias *row)
 {
     bool headed = false, info = row->metric == METRIC_COUNT;
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -232,7 +217,7 @@ static void instances(struct buf *out, const struct snapshot *s, const struct sm
                 continue;
             char text[24];
             snprintf(text, sizeof text, "%lld", (long long)id);
-            head_once(out, &headed, row->name, row->type, row->help);
+            prometheus_head_once(out, &headed, row->name, row->type, row->help);
             begin(out, row->name, &s->gpus[i].id);
             if (info)
                 prometheus_label(out, false, "mig_uuid", mig->id.uuid);
@@ -245,7 +230,7 @@ static void instances(struct buf *out, const struct snapshot *s, const struct sm
     }
 }
 
-static const struct smi_series mig_table[] = {
+static const struct prometheus_alias mig_table[] = {
     {"nvidia_smi_mig_info", "gauge", METRIC_COUNT, 1, "MIG instances, in labels"},
     {"nvidia_smi_mig_memory_total_bytes", "gauge", METRIC_mem_total_bytes, 1, "Memory of the GPU instance"},
     {"nvidia_smi_mig_memory_used_bytes", "gauge", METRIC_mem_used_bytes, 1, "Memory in use of the GPU instance"},

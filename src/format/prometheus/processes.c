@@ -205,9 +205,7 @@ static void counts(struct buf *out, const struct sums *sums, const char *name, c
     for (size_t i = 0; i < sums->count; i++) {
         if (!sums->list[i].count)
             continue;
-        if (!headed)
-            prometheus_head(out, name, "gauge", help);
-        headed = true;
+        prometheus_head_once(out, &headed, name, "gauge", help);
         series(out, name, &sums->list[i], (double)sums->list[i].count);
     }
 }
@@ -219,9 +217,7 @@ static void values(struct buf *out, const struct sums *sums, size_t k)
         struct reading r = sums->list[i].value[k];
         if (r.state != READING_OK)
             continue;
-        if (!headed)
-            prometheus_head(out, exported[k].name, "gauge", exported[k].help);
-        headed = true;
+        prometheus_head_once(out, &headed, exported[k].name, "gauge", exported[k].help);
         series(out, exported[k].name, &sums->list[i], (double)r.value * exported[k].scale);
     }
 }

@@ -28,6 +28,13 @@ void prometheus_head(struct buf *out, const char *name, const char *type, const 
     buf_char(out, '\n');
 }
 
+void prometheus_head_once(struct buf *out, bool *headed, const char *name, const char *type, const char *help)
+{
+    if (!*headed)
+        prometheus_head(out, name, type, help);
+    *headed = true;
+}
+
 /* The bytes in front that need no escape. */
 static size_t plain_bytes(struct str s)
 {
@@ -260,9 +267,7 @@ static void xids(struct buf *out, const struct health_history *history, const ch
             char code[16];
             if (fault->check != HEALTH_CHECK_XID)
                 continue;
-            if (!headed)
-                prometheus_head(out, name, type, help);
-            headed = true;
+            prometheus_head_once(out, &headed, name, type, help);
             snprintf(code, sizeof code, "%d", (int)fault->code);
             buf_printf(out, "%s{", name);
             prometheus_gpu_labels(out, &gpu, NULL);

@@ -56,6 +56,15 @@ void prometheus_add_labels(struct str text, const char *host, const struct prome
 
 /* Parts, for modules that add series of their own (the server, the guard, the store). */
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help);
+/* In front of the first series only. */
+void prometheus_head_once(struct buf *out, bool *headed, const char *name, const char *type, const char *help);
+/* A metric under the name and in the unit of another exporter. */
+struct prometheus_alias {
+    const char *name, *type;
+    enum metric metric;
+    double scale;
+    const char *help;
+};
 /* name="value" with the value escaped; a comma goes in front unless it is the first. */
 void prometheus_label(struct buf *out, bool first, const char *name, const char *value);
 void prometheus_label_str(struct buf *out, bool first, const char *name, struct str value);

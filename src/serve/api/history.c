@@ -98,14 +98,8 @@ static int note_point(void *user, const struct store_point *point)
     int64_t key = cursor_at(point->at.ms, gpu->id);
     if (key <= p->job->cursor)
         return 0;
-    if (p->count == p->capacity) {
-        size_t capacity = p->capacity ? 2 * p->capacity : 1024;
-        struct point *list = realloc(p->list, capacity * sizeof *list);
-        if (!list)
-            return -ENOMEM;
-        p->list = list;
-        p->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(p->list, p->count, p->capacity, 1024))
+        return -ENOMEM;
     p->list[p->count] = (struct point){.key = key, .gpu = gpu};
     memcpy(p->list[p->count++].values, point->values, sizeof p->list[0].values);
     return 0;

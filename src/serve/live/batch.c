@@ -34,15 +34,9 @@ void batch_unref(struct batch *b)
 
 struct json_writer batch_begin(struct batch *b, enum topic topic)
 {
-    if (b->count == b->capacity) {
-        size_t capacity = b->capacity ? b->capacity * 2 : 8;
-        void *more = realloc(b->messages, capacity * sizeof b->messages[0]);
-        if (!more) {
-            b->text.failed = true;
-            return JSON_WRITER(&b->text);
-        }
-        b->messages = more;
-        b->capacity = capacity;
+    if (!ROOM_FOR_ONE(b->messages, b->count, b->capacity, 8)) {
+        b->text.failed = true;
+        return JSON_WRITER(&b->text);
     }
     b->messages[b->count].topic = topic;
     b->messages[b->count].at = b->text.len;

@@ -40,14 +40,8 @@ static bool make_room(struct clients *c)
 {
     if (c->count == CLIENTS_MAX)
         return false;
-    if (c->count == c->capacity) {
-        size_t capacity = MAX_OF((size_t)16, c->capacity * 2);
-        struct drm_client *more = realloc(c->list, capacity * sizeof *more);
-        if (!more)
-            return false;
-        c->list = more;
-        c->capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(c->list, c->count, c->capacity, 16))
+        return false;
     return c->bucket_count > 2 * c->count || rehash(c, MAX_OF((size_t)64, c->bucket_count * 2));
 }
 
