@@ -330,8 +330,11 @@ static int start(struct daemon *d, struct error *err)
     int result = lock_state(d, err);
     if (result)
         return result;
-    if (!place_socket(c->server.socket, d->socket))
+    if (!place_socket(c->server.socket, d->socket)) {
         d->socket[0] = '\0';
+        if (strcmp(c->server.socket, "none") != 0)
+            log_warn("there is no directory for the socket; commands on this host won't find the daemon");
+    }
     if (place_tokens(d->tokens, err)) {
         log_warn("tokens are not available", LOG_TEXT("error", err->text));
         *err = (struct error){0};

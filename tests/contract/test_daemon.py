@@ -306,3 +306,18 @@ def test_a_watching_command_survives_the_end_of_the_daemon(start):
         d.stop()
         eventually(lambda: json.loads(watching.stdout.readline())["devices"] == [])
         watching.terminate()
+
+
+def test_no_place_for_the_socket_is_said(tmp_path):
+    env = environment(tmp_path, XDG_RUNTIME_DIR=None, WHIRR_SERVER_SOCKET="auto", WHIRR_SAMPLING_SOURCES="sim")
+    (tmp_path / "system").mkdir(exist_ok=True)
+    (tmp_path / "system" / "run").write_text("not a directory")
+    process = subprocess.Popen([WHIRR, "serve", "--store", "none"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    said = []
+    for line in process.stderr:  # until it listens, on the network alone
+        said.append(line)
+        if "listening" in line:
+            break
+    process.kill()
+    process.communicate()
+    assert any("no directory for the socket" in line for line in said) and any("listening" in line for line in said), said
