@@ -13,11 +13,14 @@ export function fakeFeed() {
   window.drawNow = () => { const work = waiting; waiting = null; work?.(); };
   window.WebSocket = class {
     constructor() {
-      window.feed = (summary, seconds) => {
+      // The daemon writes a message, the page reads it: only the latter is the page's work.
+      window.write = (summary, seconds) => {
         ahead += seconds * 1000;
         summary.timestamp = new Date(Date.now()).toISOString();
-        this.onmessage?.({ data: JSON.stringify({ type: "gpu_status_update", data: summary }) });
+        return JSON.stringify({ type: "gpu_status_update", data: summary });
       };
+      window.read = (data) => this.onmessage?.({ data });
+      window.feed = (summary, seconds) => window.read(window.write(summary, seconds));
       setTimeout(() => this.onopen?.());
     }
     close() {}
@@ -36,8 +39,8 @@ export function feed(page, samples, seconds = 1) {
         g.temperature_celsius = 40 + ((i + g.index) % 40);
         g.power_watts = 100 + ((i * 5 + g.index) % 300);
       }
-      const begin = performance.now();
-      window.feed(summary, apart);
+      const message = window.write(summary, apart), begin = performance.now();
+      window.read(message);
       window.drawNow();
       await null; // preact draws in a microtask
       await null;
