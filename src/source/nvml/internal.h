@@ -87,9 +87,10 @@ struct nvml_card {
     int refused_field[NVML_FIELDS_MAX];
     int refused_list[LIST_COUNT];
     int refused_utilization;
-    int fan_count;  /* -1: not asked yet */
-    int power_way;  /* which of the calls for power works */
-    bool memory_v1; /* the newer call for memory is refused */
+    int fan_count;                      /* -1: not asked yet */
+    int power_way;                      /* which of the calls for power works */
+    bool memory_v1;                     /* the newer call for memory is refused */
+    struct reading margin, margin_temp; /* the last answer for the margin, and the temperature with which it was asked */
 
     struct nvml_counter pcie_tx, pcie_rx, nvlink_tx, nvlink_rx;
     struct nvml_gpm gpm;

@@ -116,6 +116,18 @@ static bool is_beside_the_point(enum metric metric)
     }
 }
 
+/* The margin costs more than a millisecond of CPU and moves with the temperature: while that is the same, it is asked for only as
+ * often as what is rare. */
+static bool know_margin(struct nvml_card *card, unsigned groups, struct gpu *out)
+{
+    const struct reading temp = out->temp_mdegc;
+    if ((groups & (GROUP_STATIC | GROUP_RARE)) || !(groups & GROUP_FAST) || temp.state != READING_OK ||
+        card->margin.state != READING_OK || card->margin_temp.state != READING_OK || card->margin_temp.value != temp.value)
+        return false;
+    out->temp_margin_mdegc = card->margin;
+    return true;
+}
+
 static void leave_out(const struct nvml_query *q, struct gpu *out)
 {
     for (int i = 0; i < q->count; i++)
@@ -130,6 +142,8 @@ static bool run_table(struct nvml *n, struct nvml_card *card, const struct nvml_
             continue;
         if (!card->sampled && (groups & GROUP_PAST) && is_beside_the_point(table[i].metrics[0]))
             leave_out(&table[i], out);
+        else if (table[i].metrics[0] == METRIC_temp_margin_mdegc && know_margin(card, groups, out))
+            continue;
         else if (!run_one(n, card, &table[i], &refused[i], out))
             return false;
     }
@@ -143,8 +157,14 @@ bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct g
         for (size_t i = 0; i < ARRAY_LEN(card->refused_query); i++)
             if (card->refused_query[i] == NVML_NO_PERMISSION)
                 card->refused_query[i] = NVML_OK;
-    return run_table(n, card, query_fast, query_fast_count, card->refused_query, groups, out) &&
-           run_table(n, card, query_slow, query_slow_count, card->refused_query + NVML_FAST_MAX, groups, out);
+    if (!run_table(n, card, query_fast, query_fast_count, card->refused_query, groups, out) ||
+        !run_table(n, card, query_slow, query_slow_count, card->refused_query + NVML_FAST_MAX, groups, out))
+        return false;
+    if ((groups & GROUP_SLOW) && !(groups & GROUP_LEAN)) {
+        card->margin = out->temp_margin_mdegc;
+        card->margin_temp = groups & GROUP_FAST ? out->temp_mdegc : reading_absent(READING_PENDING);
+    }
+    return true;
 }
 
 static void describe_table(const struct nvml *n, const struct nvml_query *table, size_t count, const int *refused, struct buf *out)

@@ -133,8 +133,8 @@ static void reads_slow_and_static_groups(void **state)
 static void reads_faults_place_by_place(void **state)
 {
     (void)state;
-    struct gpu g =
-        first_sample("", "gpu X\n sram 10\n banks 7\n repair 1\n unrepairable 1\n remapped 2\n remap_pending 1\n", GROUP_SLOW | GROUP_RARE);
+    struct gpu g = first_sample("", "gpu X\n sram 10\n banks 7\n repair 1\n unrepairable 1\n remapped 2\n remap_pending 1\n",
+                                GROUP_SLOW | GROUP_RARE);
     assert_reading(g.ecc_sram_parity_lifetime, 10);
     assert_reading(g.ecc_sram_secded_lifetime, 11);
     assert_reading(g.ecc_sram_corrected_lifetime, 12);
@@ -296,6 +296,35 @@ static void derives_the_limit_from_the_margin_where_there_is_no_threshold(void *
     end(&g);
 }
 
+static void asks_for_the_margin_when_the_temperature_has_changed(void **state)
+{
+    (void)state;
+    static const char *const call = "nvmlDeviceGetMarginTemperature";
+    struct gpu g = first_sample("", "gpu X\n temperature 38\n margin 49\n", GROUP_ALL);
+    const struct {
+        const char *script;
+        unsigned groups;
+        unsigned long calls;
+        int64_t margin;
+    } looks[] = {
+        {"gpu X\n temperature 38\n margin 49\n", GROUP_QUICK | GROUP_SLOW, 0, 49000},
+        {"gpu X\n temperature 39\n margin 48\n", GROUP_QUICK | GROUP_SLOW, 1, 48000},
+        {"gpu X\n temperature 39\n margin 47\n", GROUP_QUICK | GROUP_SLOW, 0, 48000},
+        {"gpu X\n temperature 39\n margin 47\n", GROUP_QUICK | GROUP_SLOW | GROUP_RARE, 1, 47000},
+        {"gpu X\n temperature na\n margin 46\n", GROUP_QUICK | GROUP_SLOW, 1, 46000}, /* who knows */
+        {"gpu X\n temperature na\n margin 45\n", GROUP_QUICK | GROUP_SLOW, 1, 45000},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+        gpu_done(&g);
+        m.script(looks[i].script);
+        m.reset_calls();
+        g = fake_machine_sample(&m, 0, looks[i].groups);
+        assert_reading(g.temp_margin_mdegc, looks[i].margin);
+        assert_int_equal(m.calls(call), looks[i].calls);
+    }
+    end(&g);
+}
+
 static void takes_power_from_the_module_where_the_gpu_has_none(void **state)
 {
     (void)state;
@@ -452,6 +481,7 @@ int main(void)
         TEST(shows_the_fastest_of_several_fans),
         TEST(a_laptops_gpu_fan_comes_from_the_platform),
         TEST(derives_the_limit_from_the_margin_where_there_is_no_threshold),
+        TEST(asks_for_the_margin_when_the_temperature_has_changed),
         TEST(takes_power_from_the_module_where_the_gpu_has_none),
         TEST(drops_numbers_that_cannot_be),
         TEST(shows_reasons_it_does_not_know_as_other),
