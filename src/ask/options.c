@@ -85,8 +85,10 @@ static int check_value(const struct option_spec *spec, const char *value, struct
         buf_printf(&list, "%s%s", count ? ", " : "", spec->values[count]);
     }
     const char *near = nearest_name(value, spec->values, count);
-    return error_set(err, -EINVAL, "invalid value '%s' for --%s%s%s%s; expected %s", value, spec->name,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", list.at ? list.at : "");
+    const char *expected = list.at ? list.at : "";
+    return near ? error_set(err, -EINVAL, "invalid value '%s' for --%s; did you mean '%s'? Expected %s", value, spec->name, near,
+                            expected)
+                : error_set(err, -EINVAL, "invalid value '%s' for --%s; expected %s", value, spec->name, expected);
 }
 
 static int note(struct options *o, const struct option_spec *spec, const char *value, struct error *err)

@@ -81,7 +81,7 @@ static int add_silence(struct silences *silences, struct wall now, const json_t 
 static int remove_silence(struct silences *silences, const char *id, struct buf *out)
 {
     if (!silences_remove(silences, id))
-        return part_error(out, 404, "no_such_silence", "No such silence.");
+        return part_error(out, 404, "no_such_silence", "There is no such silence; `whirr alert silence list` lists them.");
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
     jw_key_text(&j, "removed", id);

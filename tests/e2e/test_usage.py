@@ -51,7 +51,7 @@ def test_overview_lists_every_command_in_its_group(whirr):
     (["stauts"], "unknown command 'stauts'; did you mean 'status'?"),
     (["frobnicate"], "unknown command 'frobnicate'"),
     (["--jsn"], "unknown option '--jsn'; did you mean '--json'?"),
-    (["ps", "--sort=mem"], "did you mean 'memory'?"),
+    (["ps", "--sort=mem"], "did you mean 'memory'? Expected gpu, memory"),
     (["ps", "--sort"], "option '--sort' needs a value"),
     (["ps", "-Q"], "unknown option '-Q'"),
     (["--json=yes"], "takes no value"),

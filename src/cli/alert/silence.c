@@ -41,6 +41,33 @@ static int say_end(struct cli *cli, struct json_writer *j)
     return EXIT_FINE;
 }
 
+/* A slip in a name would keep nothing quiet. A rule may come later: it is no error. */
+static void warn_of_unknown_names(struct cli *cli, const char *const *matchers, size_t count)
+{
+    struct error err = {0};
+    json_t *answer = alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
+    const json_t *rules = json_object_get(answer, "rules"), *rule;
+    for (size_t i = 0; i < count && json_is_array(rules); i++) {
+        struct nearest n;
+        size_t k;
+        const char *name = strncmp(matchers[i], "alert=", 6) == 0 ? matchers[i] + 6 : matchers[i];
+        if (strpbrk(name, "=*?[")) /* about something else, or many */
+            continue;
+        nearest_init(&n, name);
+        json_array_foreach(rules, k, rule)
+        {
+            if (strcmp(json_text(rule, "name"), name) == 0)
+                break;
+            nearest_try(&n, json_text(rule, "name"));
+        }
+        const char *near = nearest_found(&n);
+        if (k == json_array_size(rules))
+            fprintf(stderr, "whirr: unknown rule '%s'; %s%s%s\n", name, near ? "did you mean '" : "`whirr alert rules` lists them",
+                    near ? near : "", near ? "'?" : "");
+    }
+    json_decref(answer);
+}
+
 static int add_silence(struct cli *cli, const char *const *matchers, size_t count)
 {
     AUTO_BUF struct buf body = BUF(16 << 10);
@@ -67,6 +94,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
         return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+    warn_of_unknown_names(cli, matchers, count);
     if (cli->json) {
         status = alert_print_json(answer);
     } else {

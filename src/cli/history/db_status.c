@@ -130,7 +130,7 @@ static void write_size(struct buf *out, const struct status *s)
     char size[NUMBER_SIZE], part[NUMBER_SIZE];
     words_bytes(v->bytes, size);
     buf_printf(out, "size    %s", size);
-    if (v->unused_bytes >= 0) {
+    if (v->unused_bytes > 0) {
         words_bytes(v->unused_bytes, part);
         buf_printf(out, ", %s of it free", part);
     }
