@@ -12,9 +12,10 @@
 
 /* Each GPU of the host at `at`: its last sample (where samples were cleaned up, the means of the minute or hour), the processes
  * that were on it, and the ten minutes before. *level says what it was made from; the snapshot has one reference. -ENODATA when
- * nothing was stored then: no sample is so near that it can speak for the moment. */
-int store_past(struct store *s, const char *host, struct wall at, struct snapshot **ret, struct recent *recent, enum level *level,
-               struct error *err);
+ * nothing was stored then: no sample is so near that it can speak for the moment. only: the processes of this GPU alone, of the
+ * others their readings; 0: of all. */
+int store_past(struct store *s, const char *host, struct wall at, int64_t only, struct snapshot **ret, struct recent *recent,
+               enum level *level, struct error *err);
 
 enum {
     EXPLAIN_EPISODES_MAX = 64, /* the most important ones are kept */
@@ -41,6 +42,10 @@ struct explained_moment {
 /* now: for moments that are still to come. */
 int explain_moment(struct store *s, const char *host, struct wall at, struct wall now, struct explained_moment *ret,
                    struct error *err);
+/* One of many moments, of which only one GPU is looked at, with its course. Nothing was stored then: no snapshot. */
+struct usual_course;
+int explain_moment_of(struct store *s, const struct store_gpu *gpu, struct wall at, struct usual_course *usual,
+                      struct explained_moment *ret, struct error *err);
 void explained_moment_done(struct explained_moment *m);
 
 /* What ended an episode. */

@@ -67,22 +67,22 @@ static void say_note(struct explained_moment *m)
                  "Only hours are left of that time: this is about the means of the hour, and what lasted minutes cannot be seen.");
 }
 
-int explain_moment(struct store *s, const char *host, struct wall at, struct wall now, struct explained_moment *ret,
-                   struct error *err)
+/* -ENODATA: nothing was stored then. only, course: of one GPU; 0, NULL: of all, and what is usual is learned for this moment. */
+static int explain_stored(struct store *s, const char *host, struct wall at, int64_t only, struct usual_course *course,
+                          struct explained_moment *ret, struct error *err)
 {
     AUTO_FREE struct recent *recent = calloc(1, sizeof *recent);
+    AUTO_FREE struct baselines *learned = NULL;
+    const struct baselines *usual = NULL;
     *ret = (struct explained_moment){.at = at};
     if (!recent)
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = store_past(s, host, at, &ret->snapshot, recent, &ret->level, err);
-    if (rc == -ENODATA)
-        return gap_around(s, host, at, now, &ret->gap, err);
+    int rc = store_past(s, host, at, only, &ret->snapshot, recent, &ret->level, err);
     if (rc < 0)
         return rc;
-    AUTO_FREE struct baselines *usual = NULL;
-    rc = past_usual(s, host, at, &usual, err);
+    rc = course ? usual_course_at(course, at, &usual, err) : past_usual(s, host, at, &learned, err);
     if (rc == 0)
-        ret->why = why_explain_past(ret->snapshot, recent, usual);
+        ret->why = why_explain_past(ret->snapshot, recent, course ? usual : learned);
     recent_done(recent);
     if (!ret->why) {
         explained_moment_done(ret);
@@ -91,6 +91,20 @@ int explain_moment(struct store *s, const char *host, struct wall at, struct wal
     drop_advice(ret->why);
     say_note(ret);
     return 0;
+}
+
+int explain_moment(struct store *s, const char *host, struct wall at, struct wall now, struct explained_moment *ret,
+                   struct error *err)
+{
+    int rc = explain_stored(s, host, at, 0, NULL, ret, err);
+    return rc == -ENODATA ? gap_around(s, host, at, now, &ret->gap, err) : rc;
+}
+
+int explain_moment_of(struct store *s, const struct store_gpu *gpu, struct wall at, struct usual_course *usual,
+                      struct explained_moment *ret, struct error *err)
+{
+    int rc = explain_stored(s, gpu->host, at, gpu->id, usual, ret, err);
+    return rc == -ENODATA ? 0 : rc;
 }
 
 void explained_moment_done(struct explained_moment *m)

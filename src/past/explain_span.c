@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "insight/why/episodes.h"
 #include "past/explain.h"
+#include "past/usual.h"
 
 enum {
     MINUTE_MS = 60000,
@@ -45,6 +46,8 @@ struct span {
     const struct store_gpu *gpu; /* being looked at */
     struct episode_point *points;
     size_t count, capacity;
+    struct store_worker *workers; /* of all GPUs */
+    size_t worker_count, worker_capacity;
 };
 
 static int note_gpu(void *user, const struct store_gpu *gpu)
@@ -147,9 +150,8 @@ static void end_step(struct workers_walk *w)
     w->best = w->former = (struct share){0};
 }
 
-static int take_worker(void *user, const struct store_worker *row)
+static void take_worker(struct workers_walk *w, const struct store_worker *row)
 {
-    struct workers_walk *w = user;
     if (row->step != w->step)
         end_step(w);
     w->step = row->step;
@@ -161,20 +163,48 @@ static int take_worker(void *user, const struct store_worker *row)
         w->best = part;
     if (part.process == w->last)
         w->former = part;
+}
+
+static int note_worker(void *user, const struct store_worker *row)
+{
+    struct span *p = user;
+    if (p->worker_count == p->worker_capacity) {
+        size_t capacity = p->worker_capacity ? 2 * p->worker_capacity : 1024;
+        struct store_worker *list = realloc(p->workers, capacity * sizeof *list);
+        if (!list)
+            return -ENOMEM;
+        p->workers = list;
+        p->worker_capacity = capacity;
+    }
+    p->workers[p->worker_count++] = *row;
     return 0;
 }
 
+/* Of all GPUs at once: their rows lie side by side. */
 static int read_workers(struct span *p, struct error *err)
 {
-    struct workers_walk w = {.span = p, .step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS), .step = -1};
-    const struct store_workers query = {.gpu_id = p->gpu->id,
+    const struct store_workers query = {.host = p->host,
+                                        .gpu_id = p->only_gpu,
                                         .since_ms = p->told->since.ms,
                                         .until_ms = p->told->until.ms,
-                                        .step_ms = w.step_ms,
+                                        .step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS),
                                         .by_program = p->days};
-    int rc = store_workers(p->s, &query, take_worker, &w, err);
+    int rc = store_workers(p->s, &query, note_worker, p, err);
+    return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
+}
+
+static void choose_workers(struct span *p)
+{
+    struct workers_walk w = {.span = p, .step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS), .step = -1};
+    for (size_t i = 0; i < p->worker_count; i++)
+        if (p->workers[i].gpu_id == p->gpu->id)
+            take_worker(&w, &p->workers[i]);
     end_step(&w);
-    return rc;
+}
+
+static void free_course(struct usual_course **c)
+{
+    usual_course_free(*c);
 }
 
 static const struct why_part *part_of(const struct explained_moment *m, const struct store_gpu *gpu)
@@ -240,6 +270,22 @@ static bool is_there(const struct snapshot *s, const struct explained_episode *e
     return false;
 }
 
+/* Of a moment about which nothing is known, nobody can tell. */
+static int is_gone(const struct span *p, const struct explained_episode *e, struct wall at, bool *ret, struct error *err)
+{
+    AUTO_FREE struct recent *recent = calloc(1, sizeof *recent);
+    struct snapshot *then = NULL;
+    enum level level;
+    if (!recent)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = store_past(p->s, p->host, at, p->gpu->id, &then, recent, &level, err);
+    *ret = rc == 0 && !is_there(then, e);
+    if (rc == 0)
+        recent_done(recent);
+    snapshot_unref(then);
+    return rc == -ENODATA ? 0 : rc;
+}
+
 /* What ended it: whoever did the work is gone, or there is less of it, or nothing is known about what came then. */
 static int find_end(const struct span *p, struct explained_episode *e, struct error *err)
 {
@@ -257,13 +303,10 @@ static int find_end(const struct span *p, struct explained_episode *e, struct er
         return 0;
     }
     if (e->pid) {
-        struct explained_moment m;
-        struct wall at = {MIN_OF(e->until.ms + step_ms, p->told->until.ms - 1)};
-        int rc = explain_moment(p->s, p->host, at, p->told->until, &m, err);
+        bool gone;
+        int rc = is_gone(p, e, (struct wall){MIN_OF(e->until.ms + step_ms, p->told->until.ms - 1)}, &gone, err);
         if (rc < 0)
             return rc;
-        bool gone = m.snapshot && !is_there(m.snapshot, e);
-        explained_moment_done(&m);
         if (gone) {
             e->end = EPISODE_END_PROCESS;
             return 0;
@@ -276,9 +319,8 @@ static int find_end(const struct span *p, struct explained_episode *e, struct er
     return 0;
 }
 
-static int explain(struct span *p, const struct episode_group *group, struct explained_episode *ret, bool *worth, struct error *err)
+static void begin_episode(const struct span *p, const struct episode_group *group, struct explained_episode *ret)
 {
-    const struct episode *found = &group->shown;
     *ret = (struct explained_episode){.gpu_id = p->gpu->id,
                                       .gpu_index = p->gpu->index,
                                       .simulated = p->gpu->simulated,
@@ -287,27 +329,75 @@ static int explain(struct span *p, const struct episode_group *group, struct exp
                                       .times = group->times};
     ret->total_ms = MIN_OF(group->total_ms, ret->until.ms - ret->since.ms);
     str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
-    *worth = false;
-    for (int turn = 0; turn < MOMENTS_TRIED; turn++) {
-        struct explained_moment m;
-        struct wall at = {MIN_OF(moment_of(p, found, turn), p->told->until.ms - 1)};
-        int rc = explain_moment(p->s, p->host, at, p->told->until, &m, err);
-        if (rc < 0)
-            return rc;
-        const struct why_part *part = part_of(&m, p->gpu);
-        double weight = part ? episode_weight(part, ret->total_ms) : 0;
-        if (weight > ret->weight) {
-            *worth = true;
-            ret->at = m.snapshot->taken_at;
-            ret->part = *part;
-            ret->gpu_index = part->gpu_index;
-            ret->weight = weight;
-            name_process(ret, m.snapshot);
-        }
-        explained_moment_done(&m);
+}
+
+/* An episode whose explanation is being looked for. */
+struct told_candidate {
+    struct explained_episode *episode;
+    int turn; /* the moment that showed most so far */
+};
+
+/* A moment of one of them. */
+struct tried_moment {
+    struct wall at;
+    size_t candidate;
+    int turn;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct tried_moment *left = a, *right = b;
+    if (left->at.ms != right->at.ms)
+        return left->at.ms < right->at.ms ? -1 : 1;
+    return left->candidate != right->candidate ? (left->candidate < right->candidate ? -1 : 1) : left->turn - right->turn;
+}
+
+static int try_moment(struct span *p, const struct tried_moment *tried, struct usual_course *usual, struct told_candidate *c,
+                      struct error *err)
+{
+    struct explained_episode *e = c->episode;
+    struct explained_moment m;
+    int rc = explain_moment_of(p->s, p->gpu, tried->at, usual, &m, err);
+    if (rc < 0)
+        return rc;
+    const struct why_part *part = part_of(&m, p->gpu);
+    double weight = part ? episode_weight(part, e->total_ms) : 0;
+    if (weight > e->weight || (weight > 0 && weight == e->weight && tried->turn < c->turn)) {
+        c->turn = tried->turn;
+        e->at = m.snapshot->taken_at;
+        e->part = *part;
+        e->gpu_index = part->gpu_index;
+        e->weight = weight;
+        e->pid = 0;
+        name_process(e, m.snapshot);
     }
-    measure(ret, p, found);
-    return *worth ? find_end(p, ret, err) : 0;
+    explained_moment_done(&m);
+    return 0;
+}
+
+/* Their moments in the order of time, so that what was usual by then is learned once. */
+static int explain_candidates(struct span *p, const struct episode_group *groups, struct told_candidate *candidates, size_t count,
+                              struct error *err)
+{
+    size_t n = 0;
+    CLEANUP(free_course) struct usual_course *usual = NULL;
+    AUTO_FREE struct tried_moment *all = calloc(count * MOMENTS_TRIED + 1, sizeof *all);
+    int rc =
+        all ? usual_course_new(p->s, p->gpu, p->gpu_count, p->told->until, &usual, err) : error_set(err, -ENOMEM, "out of memory");
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < count; i++)
+        for (int turn = 0; turn < MOMENTS_TRIED; turn++)
+            all[n++] = (struct tried_moment){{MIN_OF(moment_of(p, &groups[i].shown, turn), p->told->until.ms - 1)}, i, turn};
+    qsort(all, n, sizeof *all, by_time);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = try_moment(p, &all[i], usual, &candidates[all[i].candidate], err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        measure(candidates[i].episode, p, &groups[i].shown);
+        if (candidates[i].episode->weight > 0)
+            rc = find_end(p, candidates[i].episode, err);
+    }
+    return rc;
 }
 
 /* The same thing again a short time later is the same thing; over days, also a long time later. */
@@ -364,16 +454,20 @@ static void keep(struct explained_span *told, const struct explained_episode *e)
 /* Explains the most promising, and keeps what is worth it. */
 static int explain_all(struct span *p, const struct episode_group *groups, size_t count, struct error *err)
 {
-    size_t from = p->told->episode_count;
-    AUTO_FREE struct explained_episode *one = malloc(sizeof *one);
-    int rc = one ? 0 : error_set(err, -ENOMEM, "out of memory");
-    for (size_t i = 0; rc == 0 && i < MIN_OF(count, (size_t)EXPLAINED_MOST); i++) {
-        bool worth;
-        rc = explain(p, &groups[i], one, &worth, err);
-        if (rc == 0 && worth && !join_again(p, from, one))
-            keep(p->told, one);
+    size_t from = p->told->episode_count, most = MIN_OF(count, (size_t)EXPLAINED_MOST);
+    AUTO_FREE struct explained_episode *list = calloc(most + 1, sizeof *list);
+    struct told_candidate candidates[EXPLAINED_MOST] = {0};
+    if (!list)
+        return error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < most; i++) {
+        begin_episode(p, &groups[i], &list[i]);
+        candidates[i].episode = &list[i];
     }
-    p->told->left_out += count > EXPLAINED_MOST ? count - EXPLAINED_MOST : 0;
+    int rc = most ? explain_candidates(p, groups, candidates, most, err) : 0;
+    for (size_t i = 0; rc == 0 && i < most; i++)
+        if (list[i].weight > 0 && !join_again(p, from, &list[i]))
+            keep(p->told, &list[i]);
+    p->told->left_out += count - most;
     return rc;
 }
 
@@ -385,9 +479,7 @@ static int tell_gpu(struct span *p, struct error *err)
     if (rc < 0 || p->count == 0)
         return rc;
     told->gpu_count++;
-    rc = read_workers(p, err);
-    if (rc < 0)
-        return rc;
+    choose_workers(p);
     AUTO_FREE struct episode *found = calloc(FOUND_MAX, sizeof *found);
     AUTO_FREE struct episode_group *groups = calloc(FOUND_MAX, sizeof *groups);
     if (!found || !groups || episodes_find(p->points, p->count, told->step_ms, found, FOUND_MAX, &count, &left_out) < 0)
@@ -511,6 +603,8 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
     int rc = store_gpus(s, host, note_gpu, p, err);
     if (rc == 0)
         rc = plan(p, err);
+    if (rc == 0)
+        rc = read_workers(p, err);
     for (size_t i = 0; rc == 0 && i < p->gpu_count; i++) {
         p->gpu = &p->gpus[i];
         rc = tell_gpu(p, err);
@@ -518,6 +612,7 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
     if (rc == 0)
         rc = gaps_within(s, host, ret, err);
     free(p->points);
+    free(p->workers);
     if (rc < 0) {
         explained_span_done(ret);
         return rc;

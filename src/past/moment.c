@@ -14,6 +14,7 @@ enum { LOOK_BACK_MS = 600000, MINUTE_MS = 60000, LIVES_AT_ONCE = 1024, NEAR_LEAS
 
 struct past_moment {
     struct store *s;
+    int64_t only; /* whose processes are asked for; 0: of all GPUs */
     struct store_gpu gpus[GPU_MAX];
     size_t gpu_count;
     struct snapshot *snapshot;
@@ -307,19 +308,20 @@ static int fill(struct past_moment *p, int64_t at_ms, struct error *err)
         rc = fill_gpu(p, at_ms, &there, err);
         if (rc == 0 && there)
             rc = fill_facts(p, at_ms, err);
-        if (rc == 0 && there)
+        if (rc == 0 && there && (!p->only || p->only == p->gpus[p->gpu].id))
             rc = fill_processes(p, err);
     }
     return rc;
 }
 
-int store_past(struct store *s, const char *host, struct wall at, struct snapshot **ret, struct recent *recent, enum level *level,
-               struct error *err)
+int store_past(struct store *s, const char *host, struct wall at, int64_t only, struct snapshot **ret, struct recent *recent,
+               enum level *level, struct error *err)
 {
     AUTO_FREE struct past_moment *p = calloc(1, sizeof *p);
     if (!p)
         return error_set(err, -ENOMEM, "out of memory");
     p->s = s;
+    p->only = only;
     p->recent = recent;
     *recent = (struct recent){0};
     p->column_count = store_columns(s, SERIES_GPU, p->columns);

@@ -259,7 +259,7 @@ static int take_hour(void *user, const struct store_process_hour *row)
     return 0;
 }
 
-static int read_time(struct store *s, struct report_work *w, struct member *others, struct error *err)
+static int read_time(struct store *s, const char *host, struct report_work *w, struct member *others, struct error *err)
 {
     const struct report *r = w->report;
     struct hour_segments segments;
@@ -268,8 +268,8 @@ static int read_time(struct store *s, struct report_work *w, struct member *othe
     struct time_walk walk = {w, others};
     for (size_t i = 0; rc == 0 && i < segments.count; i++) {
         const struct hour_segment *g = &segments.list[i];
-        rc = g->hours ? store_process_hours(s, g->from / MINUTES_AN_HOUR, g->to / MINUTES_AN_HOUR, take_hour, &walk, err)
-                      : store_process_minutes(s, g->from, g->to, take_minute, &walk, err);
+        rc = g->hours ? store_process_hours(s, host, g->from / MINUTES_AN_HOUR, g->to / MINUTES_AN_HOUR, take_hour, &walk, err)
+                      : store_process_minutes(s, host, g->from, g->to, take_minute, &walk, err);
     }
     return rc;
 }
@@ -376,7 +376,7 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
     if (rc == 0 && w.others)
         rc = join_groups(&w, &others, true);
     if (rc == 0)
-        rc = read_time(s, &w, &others, err);
+        rc = read_time(s, host, &w, &others, err);
     if (rc == 0)
         rc = take_groups(&w);
     if (rc == 0) {

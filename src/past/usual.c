@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Minutes where they are left, hours before that, given to the learner row by row.
+ * The last minutes, hours before that, given to the learner row by row.
  */
 #include "past/usual.h"
 
@@ -12,6 +12,9 @@
 enum { DAY_MS = 86400000, MINUTE_MS = 60000, HOUR_MS = 3600000, REACH_DAYS = 400 };
 /* So many points of one question stay below QUERY_POINTS_MAX. */
 enum { PIECE_DAYS = 6 };
+/* As many minutes as are read in a moment, whatever is kept: three months of one GPU, the days that are needed twice over of eight.
+ * Work that is steady for hours, as that of many GPUs is, shows in hours just as well. */
+enum { MINUTES_MOST = 90 * 1440, MINUTES_DAYS_LEAST = 2 * BASELINE_DAYS_NEEDED };
 
 enum { POWER, LIMIT, TEMP, FAN, UTIL, CLOCK_GRAPHICS, CLOCK_MEMORY, COLUMNS };
 static const char *const column_names[COLUMNS] = {[POWER] = "power_mw",
@@ -24,11 +27,9 @@ static const char *const column_names[COLUMNS] = {[POWER] = "power_mw",
 
 struct learning {
     struct store *s;
-    struct wall until;
-    struct baselines *all;
     size_t columns[COLUMNS];
-    struct baseline_learner *learner; /* of the GPU in hand */
-    int minutes;                      /* that a point stands for */
+    struct baseline_learner *learner;
+    int minutes; /* that a point stands for */
     int64_t host_id;
     size_t air_column;
     struct air {
@@ -36,6 +37,17 @@ struct learning {
     } * air; /* around the host, of the piece in hand, oldest first */
     size_t air_count, air_next;
     struct error *err;
+};
+
+/* One GPU. */
+struct usual_course {
+    struct learning learning;
+    struct store_gpu gpu;
+    int64_t zone_ms;
+    int64_t learned_ms;   /* up to here */
+    int64_t minutes_from; /* from hours up to here, then from minutes */
+    int64_t concluded_ms;
+    struct baselines *known; /* of this GPU alone */
 };
 
 static struct reading mean(const struct aggregate *a)
@@ -83,6 +95,17 @@ static int take_point(void *user, const struct store_point *point)
     return 0;
 }
 
+static int read_air(struct learning *l, const struct store_plot *of)
+{
+    struct store_plot air = *of;
+    air.series = SERIES_HOST;
+    air.subject = l->host_id;
+    air.columns = &l->air_column;
+    air.column_count = 1;
+    l->air_count = l->air_next = 0;
+    return store_has(l->s, SERIES_HOST, l->air_column) ? store_series(l->s, &air, take_air, l, l->err) : 0;
+}
+
 static int learn_span(struct learning *l, int64_t gpu_id, int64_t since_ms, int64_t until_ms, int64_t step_ms)
 {
     l->minutes = (int)(step_ms / MINUTE_MS);
@@ -94,13 +117,7 @@ static int learn_span(struct learning *l, int64_t gpu_id, int64_t since_ms, int6
                                         .step_ms = step_ms,
                                         .columns = l->columns,
                                         .column_count = COLUMNS};
-        struct store_plot air = plot;
-        air.series = SERIES_HOST;
-        air.subject = l->host_id;
-        air.columns = &l->air_column;
-        air.column_count = 1;
-        l->air_count = l->air_next = 0;
-        int rc = store_series(l->s, &air, take_air, l, l->err);
+        int rc = read_air(l, &plot);
         if (rc == 0)
             rc = store_series(l->s, &plot, take_point, l, l->err);
         if (rc < 0)
@@ -109,53 +126,148 @@ static int learn_span(struct learning *l, int64_t gpu_id, int64_t since_ms, int6
     return 0;
 }
 
-static int learn_gpu(void *user, const struct store_gpu *gpu)
+/* From where on minutes are read, if so many GPUs are asked about. */
+static int64_t first_minute(const struct store *s, struct wall until, size_t gpus)
 {
-    struct learning *l = user;
-    if (l->all->count == GPU_MAX || gpu->last_seen.ms < l->until.ms - REACH_DAYS * (int64_t)DAY_MS)
-        return 0;
-    /* Whole hours, so that no row is learned twice. */
-    int64_t since = MAX_OF(gpu->first_seen.ms, l->until.ms - REACH_DAYS * (int64_t)DAY_MS) / HOUR_MS * HOUR_MS;
-    int64_t minutes_from = (store_horizon(l->s, SERIES_GPU, LEVEL_MINUTE) + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
-    minutes_from = MIN_OF(MAX_OF(minutes_from, since), l->until.ms);
-    l->learner = baseline_learner_new(l->all->zone_ms);
-    if (!l->learner)
-        return error_set(l->err, -ENOMEM, "out of memory");
-    int rc = learn_span(l, gpu->id, since, minutes_from, HOUR_MS);
-    if (rc == 0)
-        rc = learn_span(l, gpu->id, minutes_from, l->until.ms, MINUTE_MS);
-    if (rc == 0) {
-        struct baseline *b = &l->all->list[l->all->count++];
-        baseline_conclude(l->learner, b);
-        b->id = gpu->identity;
-        rc = past_idle_steps(l->s, gpu->id, l->until, b, l->err);
-    }
-    baseline_learner_free(TAKE(l->learner));
+    int64_t most_ms = MAX_OF(MINUTES_MOST / (int64_t)MAX_OF(gpus, (size_t)1) * MINUTE_MS, MINUTES_DAYS_LEAST * (int64_t)DAY_MS);
+    int64_t from = MAX_OF(store_horizon(s, SERIES_GPU, LEVEL_MINUTE), until.ms - most_ms);
+    return (from + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
+}
+
+/* Up to there, from where it has come. */
+static int learn_until(struct usual_course *c, int64_t until_ms)
+{
+    struct learning *l = &c->learning;
+    int64_t hours_until = MIN_OF(until_ms / HOUR_MS * HOUR_MS, c->minutes_from);
+    int rc = learn_span(l, c->gpu.id, c->learned_ms, hours_until, HOUR_MS);
+    c->learned_ms = MAX_OF(c->learned_ms, hours_until);
+    if (rc < 0 || until_ms <= c->minutes_from)
+        return rc;
+    rc = learn_span(l, c->gpu.id, c->learned_ms, until_ms, MINUTE_MS);
+    c->learned_ms = MAX_OF(c->learned_ms, (until_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS);
     return rc;
+}
+
+static int conclude(struct usual_course *c, struct wall at, struct baseline *ret, struct error *err)
+{
+    baseline_conclude(c->learning.learner, ret);
+    ret->id = c->gpu.identity;
+    return past_idle_steps(c->learning.s, c->gpu.id, at, ret, err);
+}
+
+static int64_t zone_at(struct wall at)
+{
+    time_t seconds = (time_t)(at.ms / MS_PER_S);
+    struct tm tm = {0};
+    return localtime_r(&seconds, &tm) ? tm.tm_gmtoff * MS_PER_S : 0;
+}
+
+static int begin(struct usual_course *c, struct store *s, const struct store_gpu *gpu, size_t gpus, struct wall until,
+                 struct error *err)
+{
+    struct store_host known = {0};
+    struct learning *l = &c->learning;
+    *c = (struct usual_course){.learning = {.s = s, .err = err}, .gpu = *gpu, .zone_ms = zone_at(until)};
+    for (size_t i = 0; i < COLUMNS; i++)
+        l->columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
+    l->air_column = (size_t)series_find(SERIES_HOST, "ambient_temp_mdegc");
+    l->air = calloc(AIR_MAX, sizeof *l->air);
+    l->learner = baseline_learner_new(c->zone_ms);
+    if (!l->air || !l->learner)
+        return error_set(err, -ENOMEM, "out of memory");
+    /* Whole hours, so that no row is learned twice. */
+    c->learned_ms = MAX_OF(gpu->first_seen.ms, until.ms - REACH_DAYS * (int64_t)DAY_MS) / HOUR_MS * HOUR_MS;
+    c->minutes_from = MAX_OF(first_minute(s, until, gpus), c->learned_ms);
+    int rc = store_find_host(s, gpu->host, &known, err);
+    l->host_id = known.id;
+    return rc;
+}
+
+static void done(struct usual_course *c)
+{
+    free(c->learning.air);
+    baseline_learner_free(c->learning.learner);
+}
+
+/* ---- moments of a long time, one after the other ---- */
+
+int usual_course_new(struct store *s, const struct store_gpu *gpu, size_t gpus, struct wall until, struct usual_course **ret,
+                     struct error *err)
+{
+    struct usual_course *c = malloc(sizeof *c);
+    if (!c)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = begin(c, s, gpu, gpus, until, err);
+    c->known = rc == 0 ? calloc(1, sizeof *c->known) : NULL;
+    if (rc == 0 && !c->known)
+        rc = error_set(err, -ENOMEM, "out of memory");
+    if (rc < 0) {
+        usual_course_free(c);
+        return rc;
+    }
+    c->known->zone_ms = c->zone_ms;
+    *ret = c;
+    return 0;
+}
+
+int usual_course_at(struct usual_course *c, struct wall at, const struct baselines **ret, struct error *err)
+{
+    int rc = 0;
+    *ret = c->known;
+    if (c->known->count && at.ms < c->concluded_ms + DAY_MS)
+        return 0;
+    c->learning.err = err;
+    rc = learn_until(c, at.ms);
+    if (rc == 0)
+        rc = conclude(c, at, &c->known->list[0], err);
+    c->known->count = 1;
+    c->concluded_ms = at.ms;
+    return rc;
+}
+
+void usual_course_free(struct usual_course *c)
+{
+    if (!c)
+        return;
+    done(c);
+    free(c->known);
+    free(c);
+}
+
+/* ---- one moment ---- */
+
+struct usual_gpus {
+    struct wall until;
+    size_t count;
+    struct store_gpu list[GPU_MAX];
+};
+
+static int note_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct usual_gpus *gpus = user;
+    if (gpus->count < GPU_MAX && gpu->last_seen.ms >= gpus->until.ms - REACH_DAYS * (int64_t)DAY_MS)
+        gpus->list[gpus->count++] = *gpu;
+    return 0;
 }
 
 int past_usual(struct store *s, const char *host, struct wall until, struct baselines **ret, struct error *err)
 {
     AUTO_FREE struct baselines *all = calloc(1, sizeof *all);
-    struct learning l = {.s = s, .until = until, .all = all, .err = err};
-    time_t seconds = (time_t)(until.ms / MS_PER_S);
-    struct tm tm = {0};
-    if (!all)
+    AUTO_FREE struct usual_gpus *gpus = calloc(1, sizeof *gpus);
+    if (!all || !gpus)
         return error_set(err, -ENOMEM, "out of memory");
-    if (localtime_r(&seconds, &tm))
-        all->zone_ms = tm.tm_gmtoff * MS_PER_S;
-    for (size_t i = 0; i < COLUMNS; i++)
-        l.columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
-    AUTO_FREE struct air *air = calloc(AIR_MAX, sizeof *air);
-    struct store_host known = {0};
-    if (!air)
-        return error_set(err, -ENOMEM, "out of memory");
-    l.air = air;
-    l.air_column = (size_t)series_find(SERIES_HOST, "ambient_temp_mdegc");
-    int rc = store_find_host(s, host, &known, err);
-    l.host_id = known.id;
-    if (rc == 0)
-        rc = store_gpus(s, host, learn_gpu, &l, err);
+    all->zone_ms = zone_at(until);
+    gpus->until = until;
+    int rc = store_gpus(s, host, note_gpu, gpus, err);
+    for (size_t i = 0; rc == 0 && i < gpus->count; i++) {
+        struct usual_course c;
+        rc = begin(&c, s, &gpus->list[i], gpus->count, until, err);
+        if (rc == 0)
+            rc = learn_until(&c, until.ms);
+        if (rc == 0)
+            rc = conclude(&c, until, &all->list[all->count++], err);
+        done(&c);
+    }
     if (rc < 0)
         return rc;
     *ret = TAKE(all);

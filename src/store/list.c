@@ -68,8 +68,9 @@ static const char life_columns[] =
 /* Conditions on p (processes), g (gpus) and h (hosts); texts are parameters from `first` on. */
 void store_which_lives(const struct store_span *span, int first, struct buf *sql)
 {
+    /* Within a time, its rows are few and those of a GPU are many: their index is left alone. */
     if (span->gpu_id)
-        buf_printf(sql, " AND p.gpu_id = %lld", (long long)span->gpu_id);
+        buf_printf(sql, " AND %s = %lld", span->within ? "+p.gpu_id" : "p.gpu_id", (long long)span->gpu_id);
     if (span->life)
         buf_printf(sql, " AND p.id = %lld", (long long)span->life);
     if (span->pid)

@@ -101,20 +101,17 @@ int store_facts(struct store *s, int64_t gpu_id, int64_t until_ms, store_fact_fn
     return rc;
 }
 
-/* $1: minutes of a step, $2: the GPU; the rows of minutes, or hours, between the two parts. */
+/* $1: minutes of a step, $2: the host; the rows of minutes, or hours, between the two parts. All GPUs in one go: whoever asks for
+ * one after the other reads everything each time. */
 static const char workers_sql[] =
-    "SELECT m.minute / $1 AS step, m.process_id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
-    " SUM(m.samples) FROM ";
-static const char workers_end[] = " AS m JOIN processes p ON p.id = m.process_id AND p.gpu_id = $2"
-                                  " GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+    "SELECT w.gpu_id, m.minute / $1 AS step, w.worker, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), "
+    "SUM(m.memory_sum_bytes) AS memory, SUM(m.samples) FROM ";
+static const char workers_each[] = " AS m JOIN (SELECT p.id, p.gpu_id, p.id AS worker FROM processes p";
 /* The same program of the same user is the same worker, whatever its number: that of its first life. */
-static const char same_workers_sql[] =
-    "SELECT m.minute / $1 AS step, w.id, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), SUM(m.memory_sum_bytes) AS memory,"
-    " SUM(m.samples) FROM ";
-static const char same_workers_end[] =
-    " AS m JOIN processes p ON p.id = m.process_id JOIN (SELECT gpu_id, COALESCE(name, '') AS n, COALESCE(user_name, '') AS u,"
-    " MIN(id) AS id FROM processes WHERE gpu_id = $2 GROUP BY 1, 2, 3) w ON p.gpu_id = w.gpu_id AND COALESCE(p.name, '') = w.n"
-    " AND COALESCE(p.user_name, '') = w.u GROUP BY 1, 2 ORDER BY step, sm DESC, memory DESC";
+static const char workers_by_program[] =
+    " AS m JOIN (SELECT p.id, p.gpu_id, MIN(p.id) OVER (PARTITION BY p.gpu_id, COALESCE(p.name, ''), COALESCE(p.user_name, '')) AS "
+    "worker FROM processes p";
+static const char workers_end[] = ") AS w ON w.id = m.process_id GROUP BY 1, 2, 3 ORDER BY 1, 2, sm DESC, memory DESC";
 
 static int prepare_workers(struct store *s, const struct store_workers *w, struct db_statement **ret, struct error *err)
 {
@@ -127,9 +124,13 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
     /* Hours only where a step is made of them. */
     if (w->step_ms % HOUR_MS)
         segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
-    buf_text(&sql, w->by_program ? same_workers_sql : workers_sql);
+    buf_text(&sql, workers_sql);
     store_process_rows(&segments, &sql);
-    buf_text(&sql, w->by_program ? same_workers_end : workers_end);
+    buf_text(&sql, w->by_program ? workers_by_program : workers_each);
+    buf_text(&sql, " JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id AND h.name = $2");
+    if (w->gpu_id)
+        buf_printf(&sql, " WHERE p.gpu_id = %lld", (long long)w->gpu_id);
+    buf_text(&sql, workers_end);
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
 }
 
@@ -140,9 +141,10 @@ int store_workers(struct store *s, const struct store_workers *query, store_work
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, query->step_ms / MINUTE_MS);
-    db_bind_i64(q, 2, query->gpu_id);
+    db_bind_text(q, 2, query->host);
     while ((rc = db_step(q, err)) == 1) {
-        const struct store_worker row = {db_i64(q, 0), db_i64(q, 1), db_i64(q, 2), db_i64(q, 3), db_i64(q, 4), db_i64(q, 5)};
+        const struct store_worker row = {db_i64(q, 0), db_i64(q, 1), db_i64(q, 2), db_i64(q, 3),
+                                         db_i64(q, 4), db_i64(q, 5), db_i64(q, 6)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);
@@ -155,8 +157,16 @@ static int64_t or_unknown(struct db_statement *q, int column)
     return db_is_null(q, column) ? -1 : db_i64(q, column);
 }
 
-int store_process_minutes(struct store *s, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each, void *user,
-                          struct error *err)
+/* A server has the processes of many hosts, and finds those of one by their index. A file has one host: there it is the time that
+ * leaves little to look at. */
+static void write_of_host(const struct store *s, struct buf *sql)
+{
+    buf_printf(sql, " AND %sp.gpu_id IN (SELECT o.id FROM gpus o JOIN hosts h ON h.id = o.host_id WHERE h.name = $3)",
+               s->db->ops->kind == DB_SQLITE ? "+" : "");
+}
+
+int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
+                          void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(4096);
     buf_text(&sql,
@@ -164,13 +174,16 @@ int store_process_minutes(struct store *s, int64_t from_minute, int64_t to_minut
              "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
              " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
-    buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2 ORDER BY m.minute, m.process_id");
+    buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2");
+    write_of_host(s, &sql);
+    buf_text(&sql, " ORDER BY m.minute, m.process_id");
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, from_minute);
     db_bind_i64(q, 2, to_minute);
+    db_bind_text(q, 3, host);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_minute row = {.minute = db_i64(q, 0),
                                                  .process = db_i64(q, 1),
@@ -192,19 +205,22 @@ int store_process_minutes(struct store *s, int64_t from_minute, int64_t to_minut
     return rc;
 }
 
-int store_process_hours(struct store *s, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each, void *user,
-                        struct error *err)
+int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
+                        void *user, struct error *err)
 {
-    static const char sql[] =
-        "SELECT m.hour, m.process_id, p.gpu_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
-        "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = m.process_id "
-        "WHERE m.hour >= $1 AND m.hour < $2 ORDER BY m.hour, p.gpu_id, m.process_id";
+    AUTO_BUF struct buf sql = BUF(2048);
+    buf_text(&sql, "SELECT m.hour, m.process_id, p.gpu_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
+                   "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = "
+                   "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
+    write_of_host(s, &sql);
+    buf_text(&sql, " ORDER BY m.hour, p.gpu_id, m.process_id");
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db, sql, &q, err);
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, from_hour);
     db_bind_i64(q, 2, to_hour);
+    db_bind_text(q, 3, host);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_hour row = {.hour = db_i64(q, 0),
                                                .process = db_i64(q, 1),

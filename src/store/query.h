@@ -196,14 +196,17 @@ int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before
 typedef int store_fact_fn(void *user, const char *key, const char *value);
 int store_facts(struct store *s, int64_t gpu_id, int64_t until_ms, store_fact_fn *each, void *user, struct error *err);
 
-/* Who took part in each step of a GPU, those with most first. */
+/* Who took part in each step of a GPU, those with most first; one GPU after the other. */
 struct store_worker {
+    int64_t gpu_id;
     int64_t step;    /* time / step_ms */
     int64_t process; /* its life; of a program that is taken as one, the first */
     int64_t sm_sum_permille, sm_count, memory_sum_bytes, samples;
 };
 struct store_workers {
-    int64_t gpu_id, since_ms, until_ms;
+    const char *host;
+    int64_t gpu_id; /* 0: all of the host */
+    int64_t since_ms, until_ms;
     int64_t step_ms; /* whole minutes */
     bool by_program; /* the same program of the same user is the same worker */
 };
@@ -224,10 +227,10 @@ struct store_process_hour {
 };
 typedef int store_process_minute_fn(void *user, const struct store_process_minute *m);
 typedef int store_process_hour_fn(void *user, const struct store_process_hour *h);
-int store_process_minutes(struct store *s, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each, void *user,
-                          struct error *err);
-int store_process_hours(struct store *s, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each, void *user,
-                        struct error *err);
+int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
+                          void *user, struct error *err);
+int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
+                        void *user, struct error *err);
 /* Since when the energy of GPUs, and what processes used, is known; 0: nothing is. */
 int store_process_horizon(struct store *s, int64_t *ret_energy_ms, int64_t *ret_processes_ms, struct error *err);
 

@@ -37,17 +37,23 @@ static int64_t last_seen(struct db_statement *q, int stored, int minute)
     return at_ms;
 }
 
-int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err)
+/* host NULL: of all; gpu_id 0: all of them. Each costs a look into its minutes: a server may have thousands. */
+static int list_gpus(struct store *s, const char *host, int64_t gpu_id, store_gpu_fn *each, void *user, struct error *err)
 {
+    AUTO_BUF struct buf sql = BUF(2048);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc =
-        db_prepare(s->db,
-                   "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, "
-                   "g.simulated, " LAST_MINUTE("minutes", "0", "g") " FROM gpus g JOIN hosts h ON h.id = g.host_id "
-                                                                    "ORDER BY h.name, g.gpu_index, g.last_seen_ms DESC",
-                   &q, err);
+    buf_text(&sql, "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, "
+                   "g.simulated, " LAST_MINUTE("minutes", "0", "g") " FROM gpus g JOIN hosts h ON h.id = g.host_id WHERE 1 = 1");
+    if (gpu_id)
+        buf_printf(&sql, " AND g.id = %lld", (long long)gpu_id);
+    if (host)
+        buf_text(&sql, " AND h.name = $1");
+    buf_text(&sql, " ORDER BY h.name, g.gpu_index, g.last_seen_ms DESC");
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
+    if (host)
+        db_bind_text(q, 1, host);
     while ((rc = db_step(q, err)) == 1) {
         struct store_gpu gpu = {.id = db_i64(q, 0), .index = (int)db_i64(q, 1)};
         copy_column(q, 2, gpu.identity.uuid, sizeof gpu.identity.uuid);
@@ -58,8 +64,6 @@ int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user
         gpu.first_seen.ms = db_i64(q, 7);
         gpu.last_seen.ms = last_seen(q, 8, 10);
         gpu.simulated = db_i64(q, 9) != 0;
-        if (host && strcmp(gpu.host, host) != 0)
-            continue;
         rc = each(user, &gpu);
         if (rc != 0) {
             db_reset(q);
@@ -67,6 +71,11 @@ int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user
         }
     }
     return rc;
+}
+
+int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err)
+{
+    return list_gpus(s, host, 0, each, user, err);
 }
 
 /* All GPUs, so that rows can be joined without asking the database for each. */
@@ -133,13 +142,18 @@ int store_find_gpu(struct store *s, const char *host, const char *which, struct 
     return 0;
 }
 
-int store_hosts(struct store *s, store_host_fn *each, void *user, struct error *err)
+/* name NULL: all. */
+static int list_hosts(struct store *s, const char *name, store_host_fn *each, void *user, struct error *err)
 {
+    AUTO_BUF struct buf sql = BUF(1024);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db,
-                        "SELECT h.id, h.name, h.first_seen_ms, h.last_seen_ms, " LAST_MINUTE("host_minutes", "1",
-                                                                                             "h") " FROM hosts h ORDER BY h.name",
-                        &q, err);
+    buf_printf(&sql,
+               "SELECT h.id, h.name, h.first_seen_ms, h.last_seen_ms, " LAST_MINUTE("host_minutes", "1",
+                                                                                    "h") " FROM hosts h%s ORDER BY h.name",
+               name ? " WHERE h.name = $1" : "");
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    if (rc == 0 && name)
+        db_bind_text(q, 1, name);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct store_host host = {.id = db_i64(q, 0), .first_seen = {db_i64(q, 2)}, .last_seen = {last_seen(q, 3, 4)}};
         copy_column(q, 1, host.name, sizeof host.name);
@@ -150,6 +164,11 @@ int store_hosts(struct store *s, store_host_fn *each, void *user, struct error *
         }
     }
     return rc;
+}
+
+int store_hosts(struct store *s, store_host_fn *each, void *user, struct error *err)
+{
+    return list_hosts(s, NULL, each, user, err);
 }
 
 struct host_table {
@@ -255,9 +274,10 @@ int store_rows(struct store *s, const struct store_page *page, store_row_fn *eac
         return error_set(err, -EINVAL, "too many metrics");
     CLEANUP(owners_done) struct owners owners = {.page = page};
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = store_gpus(s, page->host, remember_gpu, &owners.gpus, err);
+    bool one = page->gpu_id && page->series == SERIES_GPU;
+    int rc = list_gpus(s, page->host, one ? page->gpu_id : 0, remember_gpu, &owners.gpus, err);
     if (rc == 0)
-        rc = store_hosts(s, remember_host, &owners.hosts, err);
+        rc = list_hosts(s, one && owners.gpus.count ? owners.gpus.list[0].host : page->host, remember_host, &owners.hosts, err);
     if (rc == 0)
         rc = prepare_page(s, &owners, &q, err);
     if (rc < 0)

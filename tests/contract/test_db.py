@@ -137,7 +137,7 @@ def run(folder, *args, **more):
 
 def test_an_older_file_is_told_and_migrated(file, tmp_path):
     with sqlite3.connect(file) as connection:
-        connection.executescript("DROP INDEX process_minutes_by_process; DROP TABLE retention; DROP TABLE process_hours; DROP TABLE energy_hours;"
+        connection.executescript("DROP INDEX process_minutes_by_process; DROP INDEX processes_by_gpu; DROP TABLE retention; DROP TABLE process_hours; DROP TABLE energy_hours;"
                                  "DROP VIEW process_stats; DROP VIEW process_stats_hour; DROP VIEW energy_stats_hour;"
                                  "ALTER TABLE processes DROP COLUMN container_name; ALTER TABLE processes DROP COLUMN job")
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
@@ -145,7 +145,7 @@ def test_an_older_file_is_told_and_migrated(file, tmp_path):
     assert told.returncode == 0 and "version 1, older than this program" in told.stdout
     refused = run(tmp_path, "export", "--store", str(file))
     assert refused.returncode == 1 and "whirr db migrate" in refused.stderr
-    assert "from schema version 1 to 8" in good(run(tmp_path, "migrate", "--store", str(file)))
+    assert "from schema version 1 to 9" in good(run(tmp_path, "migrate", "--store", str(file)))
     assert good(run(tmp_path, "export", "--store", str(file))).count("\n") > 4
 
 

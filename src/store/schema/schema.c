@@ -87,6 +87,9 @@ static const char *const migrations[] = {
     "",
     /* A server has many hosts: what is asked about all of them is kept ready. See latest.c and days.c. */
     "@FLEET",
+    /* Who was on a GPU at a moment long ago is found without looking at everybody who came later. On a server, the hours of one
+     * host's processes without those of the others. */
+    "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);@BY_PROCESS",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 
@@ -113,6 +116,7 @@ static void expand(const char *sql, enum db_kind kind, struct buf *out)
           /* Rows of processes change as long as these run. */
           "CREATE INDEX processes_by_last_seen_at ON processes (to_timestamp(last_seen_ms / 1000.0));"
           "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));"}},
+        {"@BY_PROCESS", {"", "CREATE INDEX process_hours_by_process ON process_hours (process_id, hour);"}},
         {"@FLEET",
          {"",
           /* Rows are changed where they are: nothing that changes is in an index. */

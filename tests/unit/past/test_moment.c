@@ -24,7 +24,7 @@ static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
     enum level level;
     struct snapshot *past = NULL;
     struct wall at = {then->taken_at.ms + 2000};
-    assert_int_equal(store_past(s, "box", at, &past, &recent, &level, &err), 0);
+    assert_int_equal(store_past(s, "box", at, 0, &past, &recent, &level, &err), 0);
     assert_int_equal(past->gpu_count, 2);
     assert_int_equal(past->taken_at.ms, then->taken_at.ms);
     for (size_t g = 0; g < 2; g++) {
@@ -43,7 +43,7 @@ static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
     clock_manual_advance_ms(&h.clock, 1230 * MS_PER_S);
     struct wall resumed = h.clock.today;
     write_samples(s, &h, 60);
-    assert_int_equal(store_past(s, "box", (struct wall){resumed.ms - 2000}, &past, &recent, &level, &err), -ENODATA);
+    assert_int_equal(store_past(s, "box", (struct wall){resumed.ms - 2000}, 0, &past, &recent, &level, &err), -ENODATA);
 
     /* From minutes, when the samples are gone. */
     struct store_limits limits = store_default_limits;
@@ -51,7 +51,7 @@ static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
     store_set_limits(s, &limits);
     while (clean_step(s, h.clock.today, &err) == 1)
         ;
-    assert_int_equal(store_past(s, "box", at, &past, &recent, &level, &err), 0);
+    assert_int_equal(store_past(s, "box", at, 0, &past, &recent, &level, &err), 0);
     assert_int_equal(past->gpu_count, 2);
     assert_true(past->gpus[0].power_mw.state == READING_OK && past->gpus[0].clock_memory_khz.state == READING_OK);
     assert_int_equal(past->gpus[0].process_count, then->gpus[0].process_count);
@@ -59,7 +59,7 @@ static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
     snapshot_unref(past);
     recent_done(&recent);
     at.ms -= 86400000;
-    assert_int_equal(store_past(s, "box", at, &past, &recent, &level, &err), -ENODATA);
+    assert_int_equal(store_past(s, "box", at, 0, &past, &recent, &level, &err), -ENODATA);
     snapshot_unref(then);
     store_close(s);
     sim_history_close(&h);

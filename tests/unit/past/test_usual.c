@@ -50,6 +50,19 @@ static struct snapshot *moment(int64_t at_ms, const struct stretch *t)
     return s;
 }
 
+static int64_t write_stretches(struct store *s, const struct stretch *list, size_t count)
+{
+    int64_t at = START_S * 1000LL;
+    for (size_t i = 0; i < count; i++)
+        for (int m = 0; m < list[i].minutes; m++, at += MINUTE)
+            for (int half = 0; half < 2 && !list[i].unseen; half++) {
+                struct snapshot *one = moment(at + half * MINUTE / 2, &list[i]);
+                write_one(s, one);
+                snapshot_unref(one);
+            }
+    return at;
+}
+
 /* What the audit says at the end of these stretches. */
 static struct why *audited(const struct stretch *list, size_t count)
 {
@@ -60,14 +73,7 @@ static struct why *audited(const struct stretch *list, size_t count)
     struct error err = {0};
     struct baselines *usual = NULL;
     struct gpu_rest rest = {.looked = true};
-    int64_t at = START_S * 1000LL;
-    for (size_t i = 0; i < count; i++)
-        for (int m = 0; m < list[i].minutes; m++, at += MINUTE)
-            for (int half = 0; half < 2 && !list[i].unseen; half++) {
-                struct snapshot *one = moment(at + half * MINUTE / 2, &list[i]);
-                write_one(s, one);
-                snapshot_unref(one);
-            }
+    int64_t at = write_stretches(s, list, count);
     if (past_usual(s, "box", (struct wall){at}, &usual, &err) < 0)
         fail_msg("%s", err.text);
     struct snapshot *now = moment(at, &list[count - 1]);
@@ -159,11 +165,53 @@ static void displays_say_which_mode_it_is(void **state)
     snapshot_unref(now);
 }
 
+static int note_first(void *user, const struct store_gpu *gpu)
+{
+    *(struct store_gpu *)user = *gpu;
+    return 1;
+}
+
+/* A year has thousands of moments to explain: each row is read once for all of them, and what was usual by then is the same. */
+static void moment_after_moment_is_learned_like_each_alone(void **state)
+{
+    (void)state;
+    enum { DAY_MINUTES = 1440 };
+    const struct stretch days[] = {{30, 21, 0, 405, {0}, false},   {DAY_MINUTES, 0, 0, 0, {0}, true},
+                                   {30, 25, 0, 405, {0}, false},   {DAY_MINUTES, 0, 0, 0, {0}, true},
+                                   {30, 38, 0, 10501, {0}, false}, {90, 38, 0, 10501, {7}, false}};
+    struct store *s = open_store("course.db");
+    struct error err = {0};
+    struct store_gpu gpu;
+    struct usual_course *course = NULL;
+    struct wall end = {write_stretches(s, days, ARRAY_LEN(days))};
+    assert_int_equal(store_gpus(s, "box", note_first, &gpu, &err), 0);
+    assert_int_equal(usual_course_new(s, &gpu, 1, end, &course, &err), 0);
+    const int64_t asked[] = {30, 30 + DAY_MINUTES + 30, 2 * (30 + DAY_MINUTES) + 120};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        struct wall at = {START_S * 1000LL + asked[i] * MINUTE};
+        const struct baselines *known;
+        struct baselines *alone = NULL;
+        assert_int_equal(usual_course_at(course, at, &known, &err), 0);
+        assert_int_equal(past_usual(s, "box", at, &alone, &err), 0);
+        assert_int_equal(known->count, 1);
+        assert_int_equal(known->list[0].days, i + 1);
+        assert_memory_equal(&known->list[0], &alone->list[0], sizeof known->list[0]);
+        free(alone);
+    }
+    /* Whoever goes back is given what is known by now. */
+    const struct baselines *known;
+    assert_int_equal(usual_course_at(course, (struct wall){START_S * 1000LL}, &known, &err), 0);
+    assert_int_equal(known->list[0].days, 3);
+    usual_course_free(course);
+    store_close(s);
+}
+
 int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(what_a_process_added_when_it_came_is_measured),
+        TEST(moment_after_moment_is_learned_like_each_alone),
         TEST(one_that_adds_nothing_is_said_to),
         TEST(what_cannot_be_told_apart_has_no_watts),
         TEST(a_clock_that_was_never_lower_has_no_watts),

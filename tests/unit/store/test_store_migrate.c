@@ -57,7 +57,7 @@
              "NOT NULL, counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;@BY_TIME"
 #define TABLES_5 TABLES_4 "ALTER TABLE processes ADD COLUMN container_name TEXT; ALTER TABLE processes ADD COLUMN job TEXT;"
 static const char *const tables_of[] = {
-    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5, [6] = TABLES_5, [7] = TABLES_5,
+    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5, [6] = TABLES_5, [7] = TABLES_5, [8] = TABLES_5,
 };
 /* What version 6 made of a server's tables of version 5, and of the rows that are in them by then. */
 #define BRIN_6(table, time) \
@@ -103,6 +103,14 @@ static const char server_7[] = BUCKETS_7("minutes", "60000") BUCKETS_7("host_min
                       "process_minutes (process_id, minute);" KEYED_7("energy", "minute", "60000", "68376960", "gpu_id")
                           KEYED_7("process_hours", "hour", "3600000", "1139616", "process_id")
                               KEYED_7("energy_hours", "hour", "3600000", "1139616", "gpu_id");
+
+/* And what version 8 put beside them. */
+static const char server_8[] =
+    "CREATE TABLE gpu_latest (gpu_id BIGINT PRIMARY KEY, at_ms BIGINT NOT NULL, util_most_permille INTEGER, health TEXT, "
+    "health_reason TEXT) WITH (fillfactor = 50); INSERT INTO gpu_latest VALUES (1, 1772000000000, NULL, 'degraded', 'dust');"
+    "CREATE TABLE energy_days (day BIGINT NOT NULL, gpu_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL, PRIMARY KEY (day, gpu_id));"
+    "CREATE TABLE process_days (day BIGINT NOT NULL, process_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL, PRIMARY KEY (day, "
+    "process_id));";
 
 /* An hour of one GPU, 12 samples a minute; the last minute is not summed up yet. 2026-03-01T00:00:00Z is minute 29538720. */
 static const char *const content[] = {
@@ -180,6 +188,8 @@ static void write_old(struct buf *out, int version, bool sqlite)
         buf_text(out, server_6);
     if (!sqlite && version >= 7)
         buf_text(out, server_7);
+    if (!sqlite && version >= 8)
+        buf_text(out, server_8);
 }
 
 /* ---- what must be there afterwards ---- */

@@ -314,9 +314,9 @@ static void it_answers_like_sqlite(void **state)
     enum level level;
     struct snapshot *past = NULL, *past_here = NULL;
     struct wall at = {HISTORY_BEGIN.ms + 3000000};
-    if (store_past(there, "box", at, &past, &recent, &level, &err) != 0)
+    if (store_past(there, "box", at, 0, &past, &recent, &level, &err) != 0)
         fail_msg("%s", err.text);
-    assert_int_equal(store_past(here, "box", at, &past_here, &recent_here, &level, &err), 0);
+    assert_int_equal(store_past(here, "box", at, 0, &past_here, &recent_here, &level, &err), 0);
     assert_int_equal(past->gpus[1].power_mw.value, past_here->gpus[1].power_mw.value);
     assert_int_equal(past->gpus[1].process_count, past_here->gpus[1].process_count);
     snapshot_unref(past);
