@@ -70,7 +70,7 @@ def status() -> dict[str, Any]:
 
 def processes() -> list[dict[str, Any]]:
     """Every process on every GPU, with its gpu_index."""
-    return [{"gpu_index": gpu["index"], **process} for gpu in status()["gpus"] for process in gpu["processes"]]
+    return [{"gpu_index": gpu["index"], **process} for gpu in status()["gpus"] for process in gpu["processes"] or []]
 
 
 def why() -> str:
@@ -84,7 +84,7 @@ def explain() -> dict[str, Any]:
 
 
 def fit(what: str) -> dict[str, Any]:
-    """Does an amount ("24GiB") or a model (a path) fit, and where? `fits` is the answer."""
+    """Does an amount ("24GiB") or a model (a path) fit, and where? `fits` is the answer: None where free memory isn't reported."""
     return _handle().fit(what)
 
 

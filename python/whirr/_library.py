@@ -113,8 +113,8 @@ class Handle:
     def fit(self, what: str) -> dict[str, Any]:
         text = ctypes.c_void_p()
         with self._lock:
-            fits = self._check(self._lib.whirr_fit(self._w, os.fsencode(what), ctypes.byref(text)))
-            return {**json.loads(self._taken(text)), "fits": bool(fits)}
+            self._check(self._lib.whirr_fit(self._w, os.fsencode(what), ctypes.byref(text)))
+            return json.loads(self._taken(text))
 
     def ask_room(self, wait: float) -> bool:
         with self._lock:

@@ -246,7 +246,7 @@ def nvmlDeviceGetPerformanceState(device: _Device) -> int:
 
 
 def _processes(device: _Device, kinds: tuple[str, ...]) -> list[c_nvmlProcessInfo_t]:
-    return [c_nvmlProcessInfo_t(p["pid"], None if p["memory_mb"] is None else int(p["memory_mb"] * MIB)) for p in _gpu(device)["processes"]
+    return [c_nvmlProcessInfo_t(p["pid"], None if p["memory_mb"] is None else int(p["memory_mb"] * MIB)) for p in _value(device, "processes")
             if p["type"] in kinds]
 
 

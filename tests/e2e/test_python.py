@@ -8,6 +8,7 @@ import textwrap
 import pytest
 from conftest import BUILD, PATIENCE, ROOT, Starter, environment, eventually
 from guard_machine import attach, machine, needs_fakes  # noqa: F401
+from recorded import expand
 
 PYTHON = "/usr/bin/python3"
 
@@ -42,6 +43,22 @@ def test_status_why_and_fit():
     assert len(status["gpus"]) == 2 and status["gpus"][0]["power_watts"] > 0 and status["gpus"][0]["processes"]
     assert "training" in why and explained["gpus"][0]["causes"]
     assert small["fits"] and not large["fits"] and not daemon
+
+
+def test_what_is_not_known_is_none(tmp_path):
+    """Memory that a GPU doesn't report is not a no, and a GPU that can't be read has no list of processes."""
+    fits, processes, asleep = json.loads(run(f"""
+        import json, whirr, whirr.nvml
+        with whirr.open(sysroot={str(expand("arc-a380-xe", tmp_path / "arc"))!r}) as w:
+            fits = w.fit("4GiB")["fits"]
+        whirr._shared = whirr.open(source="sim:gpus=2,scenario=training,fault=lost@1")
+        whirr.nvml._handle = whirr.open(source="sim:gpus=1,scenario=asleep")
+        try:
+            asleep = len(whirr.nvml.nvmlDeviceGetComputeRunningProcesses(whirr.nvml.nvmlDeviceGetHandleByIndex(0)))
+        except whirr.nvml.NVMLError as error:
+            asleep = str(error)
+        print(json.dumps([fits, [p["gpu_index"] for p in whirr.processes()], asleep]))"""))
+    assert fits is None and set(processes) == {0} and asleep == "Not Supported"
 
 
 def test_errors_are_exceptions_with_a_sentence():
