@@ -69,6 +69,8 @@ def test_five_questions_a_plan_and_the_way_back(host):
     t.answer("3/5  Who may look?", "")
     t.answer("4/5  Model servers", "ollama, vllm=http://127.0.0.1:9000")
     t.answer("5/5  Where to notify", "ntfy")
+    t.answer("URL with the topic", "s3cret-topic")
+    t.expect("expected a URL")  # and the other answers are kept
     t.answer("URL with the topic", ntfy.url("/s3cret-topic"))
     t.expect("Files\n")
     t.expect("+ price_per_kwh = 0.3")

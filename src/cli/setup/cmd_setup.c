@@ -171,14 +171,32 @@ static int answer(struct cli *cli, const struct question *q, bool ask, struct an
     }
     char fallback[ANSWER_SIZE];
     str_copy(fallback, sizeof fallback, str_from(to));
+    const char *text = q->good == good_service && geteuid() != 0
+                           ? "1/5  Run whirr as a service? (user, no; for all users: sudo whirr setup)"
+                           : q->text;
     for (int i = 0; ask && i < TRIES; i++) {
-        if (!person_line(q->text, fallback, to, ANSWER_SIZE))
+        if (!person_line(text, fallback, to, ANSWER_SIZE))
             return cli_fail("nothing was changed");
         if (q->good(to, &err))
             return EXIT_FINE;
         fprintf(stderr, "     %s\n", err.text);
     }
     return ask ? cli_fail("nothing was changed") : EXIT_FINE;
+}
+
+/* One more line of the last question. A slip in an address does not cost the other answers. */
+static bool ask_more(const char *wanted, bool secret, bool url, char *to, size_t size)
+{
+    char question[256];
+    snprintf(question, sizeof question, "     %s", wanted);
+    for (int i = 0; i < TRIES; i++) {
+        if (!(secret ? person_secret(question, to, size) : person_line(question, "", to, size)))
+            return false;
+        if (!url || strstr(to, "://"))
+            return true;
+        fprintf(stderr, "     expected a URL with its scheme, like https://\n");
+    }
+    return false;
 }
 
 /* What the chosen notifier needs beyond its type. */
@@ -196,14 +214,12 @@ static int complete_notify(struct cli *cli, bool ask, struct answers *a)
     char *const places[] = {a->settings.url, a->settings.to[0], a->settings.token, a->settings.user};
     const size_t sizes[] = {sizeof a->settings.url, sizeof a->settings.to[0], sizeof a->settings.token, sizeof a->settings.user};
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
-        char question[256];
         if (!wanted[i] || (!ask && i == 3))
             continue;
         if (!ask)
             return cli_usage(cli, "a notifier of type %s needs more than setup can take here; use: whirr notify add NAME %s",
                              n->type, n->type);
-        snprintf(question, sizeof question, "     %s", wanted[i]);
-        if (!(i == 2 ? person_secret(question, places[i], sizes[i]) : person_line(question, "", places[i], sizes[i])))
+        if (!ask_more(wanted[i], i == 2, i == 0, places[i], sizes[i]))
             return cli_fail("nothing was changed");
     }
     if (a->settings.user[0] && !person_secret("     Password", a->settings.password, sizeof a->settings.password))
