@@ -224,26 +224,39 @@ static int learn(struct store *s, const struct gpu *gpu, const char *identity, i
     return 0;
 }
 
+/* Its identity follows from these. */
+static bool as_shown(const struct known_gpu *known, const struct gpu *gpu)
+{
+    return known->index == gpu->index && memcmp(&known->shown, &gpu->id, sizeof gpu->id) == 0;
+}
+
+static struct known_gpu *find_known(struct store *s, const char *identity)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (strcmp(s->gpus[i].identity, identity) == 0)
+            return &s->gpus[i];
+    return NULL;
+}
+
 int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err)
 {
-    char identity[IDENTITY_SIZE];
-    identity_text(gpu, identity);
-    struct known_gpu *known = NULL;
-    for (size_t i = 0; i < s->gpu_count && !known; i++) {
-        size_t at = (s->gpu_next + i) % s->gpu_count; /* they come in the same order, sample after sample */
-        if (strcmp(s->gpus[at].identity, identity) == 0)
-            known = &s->gpus[at];
-    }
-    if (known)
-        s->gpu_next = (size_t)(known - s->gpus) + 1;
+    /* They come in the same order, sample after sample. */
+    struct known_gpu *known = &s->gpus[s->gpu_next < s->gpu_count ? s->gpu_next : 0];
     int rc = 0;
-    if (!known)
-        rc = learn(s, gpu, identity, at_ms, &known, err);
-    if (rc == 0 && (known->index != gpu->index || memcmp(&known->shown, &gpu->id, sizeof gpu->id) != 0)) {
-        known->index = gpu->index;
-        known->shown = gpu->id;
-        rc = update(s, gpu, known, at_ms, err);
+    if (s->gpu_count == 0 || !as_shown(known, gpu)) {
+        char identity[IDENTITY_SIZE];
+        identity_text(gpu, identity);
+        known = find_known(s, identity);
+        if (!known)
+            rc = learn(s, gpu, identity, at_ms, &known, err);
+        if (rc == 0 && !as_shown(known, gpu)) {
+            known->index = gpu->index;
+            known->shown = gpu->id;
+            rc = update(s, gpu, known, at_ms, err);
+        }
     }
+    if (rc == 0)
+        s->gpu_next = (size_t)(known - s->gpus) + 1;
     if (rc == 0)
         rc = write_facts(s, gpu, known, at_ms, err);
     if (rc == 0)

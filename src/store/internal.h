@@ -194,10 +194,10 @@ struct buf;
 /* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first. */
 void store_process_rows(const struct hour_segments *segments, struct buf *sql);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
-int rollup_add(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
+int rollup_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms,
                struct error *err);
 /* A row that came after its bucket was summed up and its neighbours were deleted. */
-int rollup_add_late(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
+int rollup_add_late(struct store *s, enum series series, const struct reading *one, int64_t subject_id, int64_t at_ms,
                     struct error *err);
 /* Whether a row of that moment might be there already. */
 bool rollup_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms);

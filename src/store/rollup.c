@@ -113,20 +113,15 @@ static void add_to_hour(struct store *s, enum series series, struct running *r, 
         aggregate_join(&r->hour.row->columns[i], &s->schema.columns[series][i], &row->columns[i]);
 }
 
-static void add_values(const struct store *s, enum series series, const struct reading *values, struct bucket_row *row)
+static void add_row(const struct store *s, enum series series, const struct reading *row, struct bucket_row *to)
 {
-    row->samples++;
-    for (size_t i = 0; i < s->schema.count[series]; i++) {
-        int64_t value;
-        /* What did not fit into its column is not there. */
-        if (reading_get(values[s->schema.order[series][i]], &value) &&
-            (s->schema.columns[series][i].wide || (value <= INT32_MAX && value >= INT32_MIN)))
-            aggregate_add(&row->columns[i], &s->schema.columns[series][i], value);
-    }
+    to->samples++;
+    for (size_t i = 0; i < s->schema.count[series]; i++)
+        if (row[i].state == READING_OK)
+            aggregate_add(&to->columns[i], &s->schema.columns[series][i], row[i].value);
 }
 
-int rollup_add(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
-               struct error *err)
+int rollup_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms, struct error *err)
 {
     struct running *r = running_of(s, series, subject_id);
     int64_t bucket = bucket_of(LEVEL_MINUTE, at_ms);
@@ -138,7 +133,7 @@ int rollup_add(struct store *s, enum series series, const struct reading *values
     }
     if (!r->minute.whole)
         return 0;
-    add_values(s, series, values, r->minute.row);
+    add_row(s, series, row, r->minute.row);
     return 0;
 }
 
@@ -370,7 +365,7 @@ int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
 }
 
 /* One more row for a bucket that stands for rows which are gone: it can only be added to. */
-static int fold(struct store *s, const struct mark *m, const struct reading *values, struct bucket_row *row, struct error *err)
+static int fold(struct store *s, const struct mark *m, const struct reading *one, struct bucket_row *row, struct error *err)
 {
     *row = (struct bucket_row){0};
     int rc = prepare_reading(s, m->series, err);
@@ -378,11 +373,11 @@ static int fold(struct store *s, const struct mark *m, const struct reading *val
         rc = join_buckets(s, m->series, m->level, m->subject, m->bucket, 1, row, err);
     if (rc < 0)
         return rc;
-    add_values(s, m->series, values, row);
+    add_row(s, m->series, one, row);
     return write_bucket(s, m, row, err);
 }
 
-int rollup_add_late(struct store *s, enum series series, const struct reading *values, int64_t subject_id, int64_t at_ms,
+int rollup_add_late(struct store *s, enum series series, const struct reading *one, int64_t subject_id, int64_t at_ms,
                     struct error *err)
 {
     AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
@@ -395,11 +390,11 @@ int rollup_add_late(struct store *s, enum series series, const struct reading *v
         r->minute.whole = false;
     if (r->hour.bucket == hour.bucket)
         r->hour.whole = false;
-    int rc = fold(s, &minute, values, row, err);
+    int rc = fold(s, &minute, one, row, err);
     /* The hour follows from its minutes, as long as these are all there. */
     if (rc == 0 && hour.bucket * level_ms(LEVEL_HOUR) >= s->horizon_ms[series][LEVEL_MINUTE])
         return mark(s, series, LEVEL_HOUR, subject_id, hour.bucket, err);
-    return rc < 0 ? rc : fold(s, &hour, values, row, err);
+    return rc < 0 ? rc : fold(s, &hour, one, row, err);
 }
 
 bool rollup_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms)

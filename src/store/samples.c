@@ -11,12 +11,12 @@
 enum { SQL_MAX = 1 << 16 };
 
 /* Columns for values that appear for the first time. */
-static int make_columns(struct store *s, enum series series, const struct reading *values, struct error *err)
+static int make_columns(struct store *s, enum series series, const struct reading *readings, struct error *err)
 {
-    size_t missing[SERIES_COLUMNS_MAX], count = 0;
-    for (size_t i = 0; i < series_count(series); i++)
-        if (!s->schema.has[series][i] && values[i].state == READING_OK)
-            missing[count++] = i;
+    size_t missing[SERIES_COLUMNS_MAX], count = 0, all = series_count(series);
+    for (size_t i = s->schema.count[series]; i < all; i++)
+        if (readings[s->schema.place[series][i]].state == READING_OK)
+            missing[count++] = s->schema.order[series][i];
     if (count == 0)
         return 0;
     store_forget_columns(s); /* no statement may hold on to the tables */
@@ -46,28 +46,31 @@ static int prepare_insert(struct store *s, enum series series, struct error *err
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_sample[series], err);
 }
 
-static void bind_value(struct db_statement *q, int at, struct reading r, bool wide)
+/* The row, in the order of its columns. PostgreSQL's narrow ones hold 32 bits; no sane reading of theirs needs more. */
+static void gather(const struct schema *schema, enum series series, const struct reading *readings, struct reading *row)
 {
-    int64_t value;
-    /* PostgreSQL's narrow columns hold 32 bits; no sane reading of theirs needs more. */
-    if (!reading_get(r, &value) || (!wide && (value > INT32_MAX || value < INT32_MIN)))
-        db_bind_null(q, at);
-    else
-        db_bind_i64(q, at, value);
+    for (size_t i = 0; i < schema->count[series]; i++) {
+        row[i] = readings[schema->place[series][i]];
+        if (row[i].value != (int32_t)row[i].value && !schema->columns[series][i].wide)
+            row[i].state = READING_FAILED;
+    }
 }
 
 /* SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
-static void bind_values(struct store *s, enum series series, const struct reading *values, int at)
+static void bind_row(struct store *s, enum series series, const struct reading *row, int at)
 {
     struct db_statement *q = s->insert_sample[series];
     size_t count = s->schema.count[series], known = s->db->ops->kind == DB_SQLITE ? s->bound_count[series] : 0;
     for (size_t i = 0; i < count; i++) {
-        struct reading now = values[s->schema.order[series][i]], *last = &s->bound[series][i];
-        bool there = now.state == READING_OK;
-        if (i < known && there == (last->state == READING_OK) && (!there || now.value == last->value))
+        struct reading *last = &s->bound[series][i];
+        bool there = row[i].state == READING_OK;
+        if (i < known && there == (last->state == READING_OK) && (!there || row[i].value == last->value))
             continue;
-        *last = now;
-        bind_value(q, at + (int)i, now, s->schema.columns[series][i].wide);
+        *last = row[i];
+        if (there)
+            db_bind_i64(q, at + (int)i, row[i].value);
+        else
+            db_bind_null(q, at + (int)i);
     }
     s->bound_count[series] = count;
 }
@@ -99,9 +102,9 @@ static int find_moment(struct store *s, enum series series, int64_t subject_id, 
  * is taken. */
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err)
 {
-    struct reading values[SERIES_COLUMNS_MAX];
-    series_values(series, subject, values);
-    int rc = make_columns(s, series, values, err);
+    const struct reading *readings = series_readings(series, subject);
+    struct reading row[SERIES_COLUMNS_MAX];
+    int rc = make_columns(s, series, readings, err);
     if (rc == 0)
         rc = partition_ready(s, parted_of(series, LEVEL_RAW), at_ms, err);
     if (rc == 0)
@@ -112,7 +115,8 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     int at = 2;
     if (series == SERIES_GPU)
         db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
-    bind_values(s, series, values, at);
+    gather(&s->schema, series, readings, row);
+    bind_row(s, series, row, at);
     at += (int)s->schema.count[series];
     bool server = s->db->ops->kind == DB_POSTGRES;
     if (server)
@@ -129,6 +133,5 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     }
     if (rc < 0)
         return rc;
-    return late ? rollup_add_late(s, series, values, subject_id, at_ms, err)
-                : rollup_add(s, series, values, subject_id, at_ms, err);
+    return late ? rollup_add_late(s, series, row, subject_id, at_ms, err) : rollup_add(s, series, row, subject_id, at_ms, err);
 }

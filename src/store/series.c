@@ -62,20 +62,17 @@ int series_find(enum series series, const char *name)
 
 struct reading series_value(enum series series, const void *subject, size_t column)
 {
-    if (series == SERIES_GPU)
-        return ((const struct gpu *)subject)->metric[gpu_metrics[column]];
-    return ((const struct host *)subject)->metric[host_metrics[column]];
+    return series_readings(series, subject)[series_place(series, column)];
 }
 
-void series_values(enum series series, const void *subject, struct reading values[SERIES_COLUMNS_MAX])
+const struct reading *series_readings(enum series series, const void *subject)
 {
-    /* Once for each row of the history: no call for each column. */
-    const struct gpu *gpu = subject;
-    const struct host *host = subject;
-    for (size_t i = 0; series == SERIES_GPU && i < ARRAY_LEN(gpu_metrics); i++)
-        values[i] = gpu->metric[gpu_metrics[i]];
-    for (size_t i = 0; series != SERIES_GPU && i < ARRAY_LEN(host_metrics); i++)
-        values[i] = host->metric[host_metrics[i]];
+    return series == SERIES_GPU ? ((const struct gpu *)subject)->metric : ((const struct host *)subject)->metric;
+}
+
+size_t series_place(enum series series, size_t column)
+{
+    return series == SERIES_GPU ? (size_t)gpu_metrics[column] : (size_t)host_metrics[column];
 }
 
 const char *series_table(enum series series, enum level level)

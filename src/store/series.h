@@ -37,8 +37,9 @@ struct series_column series_column(enum series series, size_t column);
 int series_find(enum series series, const char *name);
 /* What a snapshot holds for a column; `subject` is a struct gpu or a struct host. */
 struct reading series_value(enum series series, const void *subject, size_t column);
-/* All columns at once. */
-void series_values(enum series series, const void *subject, struct reading values[SERIES_COLUMNS_MAX]);
+/* The same for who reads many of them: the readings of the subject, and which of them a column is. */
+const struct reading *series_readings(enum series series, const void *subject);
+size_t series_place(enum series series, size_t column);
 
 /* "samples", "host_minutes", ... */
 const char *series_table(enum series series, enum level level);

@@ -258,9 +258,14 @@ static int create_or_migrate(struct db *db, int64_t version, struct error *err)
 
 static void note_column(struct schema *schema, enum series series, size_t column)
 {
-    size_t at = schema->count[series]++;
+    size_t at = schema->count[series]++, *order = schema->order[series], *place = schema->place[series], was = at;
+    while (order[was] != column)
+        was++;
+    memmove(order + at + 1, order + at, (was - at) * sizeof *order);
+    memmove(place + at + 1, place + at, (was - at) * sizeof *place);
+    order[at] = column;
+    place[at] = series_place(series, column);
     schema->has[series][column] = true;
-    schema->order[series][at] = column;
     schema->columns[series][at] = series_column(series, column);
 }
 
@@ -292,8 +297,13 @@ int schema_read_columns(struct schema *schema, struct error *err)
     memset(schema->has, 0, sizeof schema->has);
     memset(schema->count, 0, sizeof schema->count);
     int rc = 0;
-    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++)
+    for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
+        for (size_t i = 0; i < series_count((enum series)series); i++) {
+            schema->order[series][i] = i;
+            schema->place[series][i] = series_place((enum series)series, i);
+        }
         rc = read_columns(schema, (enum series)series, err);
+    }
     return rc;
 }
 

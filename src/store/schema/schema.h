@@ -14,8 +14,10 @@ enum { SCHEMA_VERSION = 9 };
 struct schema {
     struct db *db;
     bool has[SERIES_COUNT][SERIES_COLUMNS_MAX];
-    size_t order[SERIES_COUNT][SERIES_COLUMNS_MAX];                 /* columns in the order in which the tables have them */
-    struct series_column columns[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* in the same order */
+    /* All columns: first those that the tables have, in their order, then the others. */
+    size_t order[SERIES_COUNT][SERIES_COLUMNS_MAX];
+    size_t place[SERIES_COUNT][SERIES_COLUMNS_MAX];                 /* of their readings in a subject's, in the same order */
+    struct series_column columns[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* of the tables alone */
     size_t count[SERIES_COUNT];
     unsigned generation; /* changes when columns come: prepared statements are out of date */
 };
