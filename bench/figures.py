@@ -78,8 +78,8 @@ def print_table(rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + f"  {row[4]}".rstrip())
 
 
-def keep(path, command, rows, left_out, gpu=""):
-    """The table as a page, with the host that it is from."""
+def keep(path, command, rows, left_out, failed, gpu=""):
+    """The table as a page, with the host that it is from, and what is not in it."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.machine())
     head = f"# whirr {VERSION}\n\nBy `{command}` on {time.strftime('%Y-%m-%d')}: {gpu + ', ' if gpu else ''}{model}, {os.cpu_count()} cores, " \
@@ -87,7 +87,9 @@ def keep(path, command, rows, left_out, gpu=""):
            "| figure | measured | goal | beside | |\n|---|---|---|---|---|\n"
     text = head + "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text + ("\nNot run: " + "; ".join(left_out) + ".\n" if left_out else ""))
+    for what, names in (("Not run", left_out), ("Failed", failed)):
+        text += f"\n{what}: {'; '.join(names)}.\n" if names else ""
+    path.write_text(text)
     print(f"kept in {path}")
 
 

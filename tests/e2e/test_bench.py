@@ -21,6 +21,22 @@ def test_the_table_has_each_figure_with_its_goal_and_judges_it(tmp_path):
     assert ["within", "1.5 ms", "at most 2", "nginx", "pass"] in [[c.strip() for c in line.split("  ") if c.strip()] for line in lines]
     assert ["too few", "3 x", "at least 4", "FAIL"] in [[c.strip() for c in line.split("  ") if c.strip()] for line in lines]
     assert done.returncode == 1 and lines[-1] == "1 of 2 figures pass"
+    bench.write_text("#!/bin/sh\nexit 3\n")
+    done = subprocess.run([ROOT / "tools/bench", tmp_path, "bench_made_up"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stdout.splitlines()[-1] == "0 of 0 figures pass; failed: bench_made_up (exit status 3)"
+
+
+def test_the_kept_table_names_what_failed_and_what_was_not_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "path", [str(ROOT / "bench"), *sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    keep = importlib.import_module("figures").keep
+    row = ("within", "1.5 ms", "at most 2", "nginx", "pass")
+    keep(tmp_path / "kept.md", "make bench", [row], ["guard (no NVIDIA GPU)"], ["many (exit status 1)", "serve (exit status 2)"])
+    assert (tmp_path / "kept.md").read_text().endswith(
+        "| within | 1.5 ms | at most 2 | nginx | pass |\n\nNot run: guard (no NVIDIA GPU).\n\nFailed: many (exit status 1); serve (exit status 2).\n")
+    keep(tmp_path / "kept.md", "make bench", [row], [], [])
+    assert (tmp_path / "kept.md").read_text().endswith("pass |\n")
+    capsys.readouterr()
 
 
 def module(name):
@@ -87,7 +103,7 @@ def test_the_figures_of_a_gpu_survive_a_peer_and_a_part_that_cannot_run(gpu_host
     assert f"not run: nvtop ({tmp_path}/nvtop is not installed)" in done.stdout
     assert "not run: disturbance (it needs 910 s, " in done.stdout and "failed: eviction (" in done.stdout.splitlines()[-1]
     kept = (tmp_path / "kept.md").read_text()
-    assert all(f"| {what} |" in kept for what in judged) and "Not run: " in kept
+    assert all(f"| {what} |" in kept for what in judged) and "Not run: " in kept and "Failed: eviction (" in kept
 
 
 def test_the_guards_own_part_of_an_eviction_is_read_off_its_log():
