@@ -146,8 +146,11 @@ void flight_ask_slots(struct engine *e)
             continue;
         if (!s->worker)
             s->worker = worker_new(e->env, s->ops, s->params, e->show_secrets, i, e->inbox);
-        if (!s->worker)
+        if (!s->worker) {
+            str_copy(s->status.message, sizeof s->status.message,
+                     STR("there is no memory or no thread for it; it will be tried again"));
             continue;
+        }
         s->busy = true;
         s->asked = now;
         worker_ask(s->worker, JOB_SAMPLE, e->flight_groups);
