@@ -7,6 +7,7 @@ FAULTS = {
     "allocations and system calls fail in turn, in the daemon": ["e2e/test_failing_calls.py::test_the_daemon_starts_samples_and_ends"],
     "allocations and system calls fail in turn, around the driver": ["e2e/test_failing_calls.py::test_so_does_the_driver"],
     "a driver call fails": ["unit: nvml_cards::one_failing_call_is_one_failed_reading"],
+    "calls of the driver fail in turn": ["unit: nvml_cards::each_call_of_the_driver_fails_in_turn_and_all_is_well_again"],
     "a driver fails in every call": ["unit: roster::a_driver_that_fails_altogether_makes_no_new_card"],
     "a driver hangs": ["contract/test_rest.py::test_a_hanging_driver_does_not_hang_the_api", "contract/test_daemon.py::test_a_driver_that_hangs_does_not_delay_the_stop",
                        "unit: engine::a_hung_source_is_given_up_and_the_others_go_on"],

@@ -95,6 +95,8 @@ static struct fake_instance *instance_of(struct fake_state *s, nvml_device d)
 
 static bool is_about(const struct fake_rule *r, const char *call, int gpu)
 {
+    if (r->call[0] >= '0' && r->call[0] <= '9') /* the n-th of all */
+        return fake_nvml_calls(NULL) == strtoul(r->call, NULL, 10);
     bool whole_card = strcmp(r->call, "*") == 0 && gpu >= 0;
     return (r->gpu < 0 || r->gpu == gpu) && (strcmp(r->call, call) == 0 || whole_card);
 }

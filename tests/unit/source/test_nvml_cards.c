@@ -145,6 +145,51 @@ static void one_failing_call_is_one_failed_reading(void **state)
     fake_machine_done(&m);
 }
 
+/* Opens, and samples both cards twice; what it says when it does not open. */
+static int live_a_little(const char *script)
+{
+    fake_machine_init(&m, "", script);
+    int rc = fake_machine_open(&m);
+    for (size_t i = 0; rc == 0 && i < 4; i++) {
+        struct gpu g = {0};
+        clock_manual_advance_ms(&m.clock, 1000);
+        nvml_source.refresh(m.source, GROUP_ALL, &m.err);
+        nvml_source.sample(m.source, i % 2, GROUP_ALL, &g);
+        gpu_done(&g);
+    }
+    return rc;
+}
+
+static void each_call_of_the_driver_fails_in_turn_and_all_is_well_again(void **state)
+{
+    (void)state;
+    static const char cards[] =
+        "gpu A\n profile h200\n process 1 compute 500\n gpm 1\n event xid 31\ngpu B\n mig 1\n instance 1g.18gb 1 0 16384 100\n";
+    static const int codes[] = {999, 15, 16, 4}; /* unknown, lost, needs a reset, not permitted */
+    assert_int_equal(live_a_little(cards), 0);
+    unsigned long calls = m.calls(NULL);
+    fake_machine_done(&m);
+    assert_true(calls > 100);
+    for (unsigned long n = 1; n <= calls; n++) {
+        char script[512];
+        snprintf(script, sizeof script, "fail %lu %d\n%s", n, codes[n % ARRAY_LEN(codes)], cards);
+        if (live_a_little(script) < 0) {
+            assert_true(m.err.text[0]);
+        } else {
+            m.script(cards);
+            for (size_t i = 0; i < 2; i++) {
+                clock_manual_advance_ms(&m.clock, 30000);
+                struct gpu g = fake_machine_sample(&m, i, GROUP_ALL);
+                if (g.state != GPU_OK || g.temp_mdegc.state != READING_OK || g.mem_used_bytes.state != READING_OK)
+                    fail_msg("after call %lu of %lu failed with %d, GPU %zu is in state %d", n, calls, codes[n % ARRAY_LEN(codes)],
+                             i, g.state);
+                gpu_done(&g);
+            }
+        }
+        fake_machine_done(&m);
+    }
+}
+
 static void a_card_without_a_handle_is_listed_by_its_address(void **state)
 {
     (void)state;
@@ -435,6 +480,7 @@ int main(void)
         TEST(a_card_that_needs_a_reset_says_so),
         TEST(a_card_that_answers_nothing_is_in_error),
         TEST(one_failing_call_is_one_failed_reading),
+        TEST(each_call_of_the_driver_fails_in_turn_and_all_is_well_again),
         TEST(a_card_without_a_handle_is_listed_by_its_address),
         TEST(a_library_that_forgot_it_was_started_is_started_again),
         TEST(sleeping_cards_are_listed_without_a_single_call),
