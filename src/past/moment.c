@@ -327,7 +327,7 @@ int store_past(struct store *s, const char *host, struct wall at, int64_t only, 
     p->column_count = store_columns(s, SERIES_GPU, p->columns);
     for (size_t i = 0; i < p->column_count; i++)
         p->metrics[i] = metric_of(series_column(SERIES_GPU, p->columns[i]).name);
-    int rc = store_gpus(s, host, note_gpu, p, err);
+    int rc = store_known_gpus(s, host, note_gpu, p, err);
     if (rc < 0)
         return rc;
     p->snapshot = snapshot_new(p->gpu_count);

@@ -37,13 +37,17 @@ static int64_t last_seen(struct db_statement *q, int stored, int minute)
     return at_ms;
 }
 
-/* host NULL: of all; gpu_id 0: all of them. Each costs a look into its minutes: a server may have thousands. */
-static int list_gpus(struct store *s, const char *host, int64_t gpu_id, store_gpu_fn *each, void *user, struct error *err)
+/* host NULL: of all; gpu_id 0: all of them. When each was last seen costs a look into all parts of the minutes: a server has many.
+ */
+static int list_gpus(struct store *s, const char *host, int64_t gpu_id, bool seen, store_gpu_fn *each, void *user,
+                     struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(2048);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    buf_text(&sql, "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, "
-                   "g.simulated, " LAST_MINUTE("minutes", "0", "g") " FROM gpus g JOIN hosts h ON h.id = g.host_id WHERE 1 = 1");
+    buf_printf(&sql,
+               "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, "
+               "g.simulated, %s FROM gpus g JOIN hosts h ON h.id = g.host_id WHERE 1 = 1",
+               seen ? LAST_MINUTE("minutes", "0", "g") : "NULL, NULL");
     if (gpu_id)
         buf_printf(&sql, " AND g.id = %lld", (long long)gpu_id);
     if (host)
@@ -75,7 +79,12 @@ static int list_gpus(struct store *s, const char *host, int64_t gpu_id, store_gp
 
 int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err)
 {
-    return list_gpus(s, host, 0, each, user, err);
+    return list_gpus(s, host, 0, true, each, user, err);
+}
+
+int store_known_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err)
+{
+    return list_gpus(s, host, 0, false, each, user, err);
 }
 
 /* All GPUs, so that rows can be joined without asking the database for each. */
@@ -143,14 +152,12 @@ int store_find_gpu(struct store *s, const char *host, const char *which, struct 
 }
 
 /* name NULL: all. */
-static int list_hosts(struct store *s, const char *name, store_host_fn *each, void *user, struct error *err)
+static int list_hosts(struct store *s, const char *name, bool seen, store_host_fn *each, void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1024);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    buf_printf(&sql,
-               "SELECT h.id, h.name, h.first_seen_ms, h.last_seen_ms, " LAST_MINUTE("host_minutes", "1",
-                                                                                    "h") " FROM hosts h%s ORDER BY h.name",
-               name ? " WHERE h.name = $1" : "");
+    buf_printf(&sql, "SELECT h.id, h.name, h.first_seen_ms, h.last_seen_ms, %s FROM hosts h%s ORDER BY h.name",
+               seen ? LAST_MINUTE("host_minutes", "1", "h") : "NULL, NULL", name ? " WHERE h.name = $1" : "");
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc == 0 && name)
         db_bind_text(q, 1, name);
@@ -168,7 +175,7 @@ static int list_hosts(struct store *s, const char *name, store_host_fn *each, vo
 
 int store_hosts(struct store *s, store_host_fn *each, void *user, struct error *err)
 {
-    return list_hosts(s, NULL, each, user, err);
+    return list_hosts(s, NULL, true, each, user, err);
 }
 
 struct host_table {
@@ -275,9 +282,10 @@ int store_rows(struct store *s, const struct store_page *page, store_row_fn *eac
     CLEANUP(owners_done) struct owners owners = {.page = page};
     AUTO_STATEMENT struct db_statement *q = NULL;
     bool one = page->gpu_id && page->series == SERIES_GPU;
-    int rc = list_gpus(s, page->host, one ? page->gpu_id : 0, remember_gpu, &owners.gpus, err);
+    int rc = list_gpus(s, page->host, one ? page->gpu_id : 0, false, remember_gpu, &owners.gpus, err);
     if (rc == 0)
-        rc = list_hosts(s, one && owners.gpus.count ? owners.gpus.list[0].host : page->host, remember_host, &owners.hosts, err);
+        rc = list_hosts(s, one && owners.gpus.count ? owners.gpus.list[0].host : page->host, false, remember_host, &owners.hosts,
+                        err);
     if (rc == 0)
         rc = prepare_page(s, &owners, &q, err);
     if (rc < 0)
