@@ -5,10 +5,12 @@
  * and the same plots with nothing but SQLite.
  *
  *   bench_store [DAYS]      30 days by default, about 1.2 GB in $TMPDIR
+ *   bench_store postgres    what a row costs in the server of $WHIRR_TEST_POSTGRES (tools/with-postgres), which is emptied
  */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +38,44 @@ static double cpu_s(void)
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- a server: the process of it that works for us ---- */
+
+static char server_url[512];
+static int backend; /* its PID; 0: there is none */
+
+static int64_t psql(const char *query)
+{
+    char command[1024], answer[64] = "";
+    snprintf(command, sizeof command, "psql -X -A -t -q -v ON_ERROR_STOP=1 '%s' -c \"%s\" 2>/dev/null", server_url, query);
+    FILE *p = popen(command, "r");
+    if (!p || (!fgets(answer, sizeof answer, p) && !feof(p)) || pclose(p) != 0) {
+        fprintf(stderr, "bench_store: psql failed: %s\n", query);
+        exit(1);
+    }
+    return strtoll(answer, NULL, 10);
+}
+
+static void empty_server(void)
+{
+    psql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+}
+
+static void find_backend(void)
+{
+    backend = (int)psql("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() LIMIT 1");
+}
+
+static double backend_s(void)
+{
+    char path[64], text[1024] = "";
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", backend);
+    AUTO_FCLOSE FILE *f = backend ? fopen(path, "r") : NULL;
+    if (f && fgets(text, sizeof text, f) && strrchr(text, ')'))
+        sscanf(strrchr(text, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
 static void judge(const char *what, double value, const char *unit, double limit, bool at_least)
@@ -259,6 +299,7 @@ static double plot_ms(struct store *s, int64_t since_ms, int64_t until_ms, int64
 static void judge_steps(const char *what, const double us[3])
 {
     printf("CPU of a row at 1x, 10x and 100x the %s: %.2f, %.2f, %.2f us\n", what, us[0], us[1], us[2]);
+    fflush(stdout);
     for (int i = 1; i < 3; i++) {
         char name[64], peer[64];
         snprintf(name, sizeof name, "CPU of a row at %s the %s", i == 1 ? "10x" : "100x", what);
@@ -296,6 +337,67 @@ static void measure_gpus(void)
             snapshot_unref(list[k]);
     }
     judge_steps("GPUs", us);
+}
+
+/* A row's CPU here and in the server. */
+static double server_row_us(struct store *s, struct snapshot **list, size_t kind_count, size_t gpus, int64_t from, int64_t samples)
+{
+    double own = cpu_s(), server = backend_s();
+    write_kinds(s, list, kind_count, from, samples);
+    own = cpu_s() - own;
+    server = backend_s() - server;
+    double rows = (double)(samples * (int64_t)gpus);
+    printf("  %6.0f rows of %3zu GPUs: %6.1f us here, %6.1f us in the server\n", rows, gpus, own * 1e6 / rows, server * 1e6 / rows);
+    fflush(stdout);
+    return (own + server) * 1e6 / rows;
+}
+
+static struct store *open_server(const struct env *env)
+{
+    struct store *s = NULL;
+    struct error err;
+    const struct store_options options = {.env = env, .url = server_url, .host = "", .limits = store_default_limits};
+    empty_server();
+    if (store_open(&options, &s, &err) != 0)
+        die(err.text);
+    find_backend();
+    return s;
+}
+
+static int measure_server(void)
+{
+    enum { GPU_KINDS = 12, ROWS = 12000 };
+    static const size_t counts[] = {1, 10, 100};
+    double us[ARRAY_LEN(counts)];
+    struct env env;
+    env_init_system(&env);
+    const char *url = getenv("WHIRR_TEST_POSTGRES");
+    if (!url || (size_t)snprintf(server_url, sizeof server_url, "%s", url) >= sizeof server_url) {
+        printf("skipped: no PostgreSQL\n");
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        struct snapshot *list[GPU_KINDS];
+        struct store *s = open_server(&env);
+        make_kinds(list, GPU_KINDS, counts[i]);
+        write_kinds(s, list, GPU_KINDS, 0, BATCH); /* what is made once */
+        us[i] = server_row_us(s, list, GPU_KINDS, counts[i], BATCH, ROWS / (int64_t)counts[i] / BATCH * BATCH);
+        store_close(s);
+        for (size_t k = 0; k < GPU_KINDS; k++)
+            snapshot_unref(list[k]);
+    }
+    judge_steps("GPUs, PostgreSQL", us);
+    struct store *s = open_server(&env);
+    make_kinds(kinds, KINDS, GPUS);
+    write_kinds(s, kinds, KINDS, 0, BATCH);
+    for (int64_t i = 0, done = BATCH, samples = BATCH; i < 3; done += samples, samples *= 10, i++)
+        us[i] = server_row_us(s, kinds, KINDS, GPUS, done, samples);
+    judge_steps("rows, PostgreSQL", us);
+    store_close(s);
+    empty_server();
+    for (size_t k = 0; k < KINDS; k++)
+        snapshot_unref(kinds[k]);
+    return failures > 0;
 }
 
 static void measure_growth(struct store *s, int64_t total)
@@ -395,6 +497,8 @@ static void measure_plot(struct store *s, const char *what, int64_t since_ms, in
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "postgres") == 0)
+        return measure_server();
     int64_t days = argc > 1 ? strtoll(argv[1], NULL, 10) : 30;
     const char *folder = getenv("TMPDIR");
     char url[320];
