@@ -158,6 +158,7 @@ struct store {
     struct db_statement *read_raw[SERIES_COUNT], *find_raw[SERIES_COUNT];
     struct db_statement *read_buckets[SERIES_COUNT][LEVEL_COUNT], *insert_bucket[SERIES_COUNT][LEVEL_COUNT],
         *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
+    int64_t delete_period_ms[SERIES_COUNT][LEVEL_COUNT]; /* of the part that it is about */
     unsigned prepared_generation;
     char path[512]; /* of an SQLite file */
     dev_t device;   /* and which one it was when it was opened; */

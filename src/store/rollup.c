@@ -165,7 +165,7 @@ static int prepare_writing(struct store *s, enum series series, enum level level
 {
     if (s->insert_bucket[series][level])
         return 0;
-    AUTO_BUF struct buf sql = BUF(SQL_MAX), remove = BUF(SQL_MAX);
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
     bool sqlite = s->db->ops->kind == DB_SQLITE;
     buf_printf(&sql, "INSERT %sINTO %s (id, samples", sqlite ? "OR REPLACE " : "", series_table(series, level));
     for (size_t i = 0; i < s->schema.count[series]; i++) {
@@ -176,11 +176,29 @@ static int prepare_writing(struct store *s, enum series series, enum level level
     for (size_t i = 0; i < 4 * s->schema.count[series]; i++)
         buf_printf(&sql, ", $%zu", i + 3);
     buf_text(&sql, ")");
-    buf_printf(&remove, "DELETE FROM %s WHERE id = $1%s", series_table(series, level), parts_with(s->db->ops->kind, level));
-    if (sql.failed || remove.failed)
-        return error_set(err, -ENOMEM, "out of memory");
-    int rc = sqlite ? 0 : db_prepare(s->db, remove.at, &s->delete_bucket[series][level], err);
-    return rc < 0 ? rc : db_prepare(s->db, sql.at, &s->insert_bucket[series][level], err);
+    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_bucket[series][level], err);
+}
+
+/* From the very part: a server plans a statement about a table with parts anew each time, to look into no more of them than it has
+ * to, which takes longer than the rest of a minute. */
+static int prepare_removing(struct store *s, enum series series, enum level level, int64_t at_ms, struct error *err)
+{
+    enum parted which = parted_of(series, level);
+    struct db_statement **q = &s->delete_bucket[series][level];
+    int64_t period_ms = parts_period(which, at_ms), old_until_ms = 0;
+    if (*q && s->delete_period_ms[series][level] == period_ms)
+        return 0;
+    char part[PART_NAME_SIZE], sql[PART_NAME_SIZE + 64];
+    int rc = parts_old_until(s->db, which, &old_until_ms, err);
+    if (rc < 0)
+        return rc;
+    parts_name(which, period_ms, part);
+    if (period_ms < old_until_ms)
+        snprintf(part, sizeof part, "%s_old", series_table(series, level));
+    snprintf(sql, sizeof sql, "DELETE FROM %s WHERE id = $1", part);
+    db_finish(q);
+    s->delete_period_ms[series][level] = period_ms;
+    return db_prepare(s->db, sql, q, err);
 }
 
 static void bind_aggregate(struct db_statement *q, int at, const struct aggregate *a, int64_t samples)
@@ -229,14 +247,16 @@ static int write_bucket(struct store *s, const struct mark *m, const struct buck
         rc = prepare_writing(s, m->series, m->level, err);
     if (rc < 0)
         return rc;
-    struct db_statement *q = s->delete_bucket[m->series][m->level]; /* NULL: the insert replaces */
-    if (q) {
-        db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
-        rc = db_put(q, err);
+    if (s->db->ops->kind == DB_POSTGRES) { /* in a file, the insert replaces */
+        rc = prepare_removing(s, m->series, m->level, m->bucket * level_ms(m->level), err);
+        if (rc == 0) {
+            db_bind_i64(s->delete_bucket[m->series][m->level], 1, bucket_key(m->subject, m->bucket));
+            rc = db_put(s->delete_bucket[m->series][m->level], err);
+        }
     }
     if (rc < 0)
         return rc;
-    q = s->insert_bucket[m->series][m->level];
+    struct db_statement *q = s->insert_bucket[m->series][m->level];
     db_bind_i64(q, 1, bucket_key(m->subject, m->bucket));
     db_bind_i64(q, 2, row->samples);
     for (size_t i = 0; i < s->schema.count[m->series]; i++)

@@ -40,14 +40,6 @@ const char *parts_between(enum db_kind kind, enum level level)
                                                                                        " < " PARAMETER("$2", "3600000");
 }
 
-const char *parts_with(enum db_kind kind, enum level level)
-{
-    if (kind == DB_SQLITE)
-        return "";
-    return level == LEVEL_MINUTE ? " AND " MINUTES_KEY " = " PARAMETER("$1", "60000")
-                                 : " AND " HOURS_KEY " = " PARAMETER("$1", "3600000");
-}
-
 void parts_among(enum db_kind kind, enum level level, const char *alias, int64_t from, int64_t to, struct buf *out)
 {
     long long ms = level_ms(level), first = from * ms / MS_PER_S, last = to * ms / MS_PER_S;

@@ -50,10 +50,9 @@ static inline enum parted parted_of(enum series series, enum level level)
     " AND " MINUTES_KEY " >= " BUCKET_TIME("CAST($1 AS BIGINT)", "60000") " AND " MINUTES_KEY \
                                                                           " < " BUCKET_TIME("CAST($2 AS BIGINT)", "60000")
 
-/* "AND ..." for a statement about buckets from key $1 up to and without key $2, or of the key $1 alone: only the parts that have
+/* "AND ..." for a statement about buckets from key $1 up to and without key $2: only the parts that have
  * them are looked at. Nothing in SQLite. */
 const char *parts_between(enum db_kind kind, enum level level);
-const char *parts_with(enum db_kind kind, enum level level);
 /* The same for a table called `alias` and buckets in numbers, from `from` up to and without `to`. */
 struct buf;
 void parts_among(enum db_kind kind, enum level level, const char *alias, int64_t from, int64_t to, struct buf *out);

@@ -483,6 +483,16 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
                                           "has_table_privilege('whirr_reader', oid, 'SELECT') AND NOT "
                                           "has_table_privilege('whirr_reader', oid, 'SELECT WITH GRANT OPTION')"),
                          1);
+        /* A minute of the old table is summed up anew in its place. */
+        psql_i64(server,
+                 "INSERT INTO pending SELECT 0, 1, MIN(id) >> 32, MIN(id) & 4294967295 FROM minutes_old; UPDATE minutes_old "
+                 "SET samples = 999 WHERE id = (SELECT MIN(id) FROM minutes_old); SELECT 1");
+        if (open_old(server, &s, &err) != 0)
+            fail_msg("%s", err.text);
+        write_next(s);
+        store_close(s);
+        assert_int_equal(psql_i64(server, "SELECT samples FROM minutes WHERE id = (SELECT MIN(id) FROM minutes_old)"), 12);
+        assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM minutes_old"), 60);
     }
 }
 
