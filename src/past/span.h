@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A span of time while it is explained: what was read of it, GPU by GPU.
+ */
+#pragma once
+
+#include "insight/why/episodes.h"
+#include "past/explain.h"
+
+enum { MINUTE_MS = 60000 };
+
+struct span {
+    struct store *s;
+    const char *host;
+    struct explained_span *told;
+    struct store_gpu gpus[GPU_MAX];
+    size_t gpu_count;
+    int64_t only_gpu;
+    bool days;                   /* so long that work which comes again and again is one thing */
+    const struct store_gpu *gpu; /* being looked at */
+    struct episode_point *points;
+    size_t count, capacity;
+    struct store_worker *workers; /* of all GPUs */
+    size_t worker_count, worker_capacity;
+};
+
+/* ---- span_course.c: the course of the GPU being looked at */
+
+int span_read_points(struct span *p, struct error *err);
+/* Of all GPUs at once: their rows lie side by side. */
+int span_read_workers(struct span *p, struct error *err);
+/* Who did most at each point. */
+void span_choose_workers(struct span *p);
+
+/* ---- span_episodes.c */
+
+/* Each at the moment that shows it best. What is not worth telling has no weight. */
+int span_explain_episodes(struct span *p, const struct episode_group *groups, struct explained_episode *ret, size_t count,
+                          struct error *err);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Explains the episodes of a GPU in a span of time, each at the moment that shows it best, and what ended it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "past/span.h"
+#include "past/usual.h"
+
+enum { MOMENTS_TRIED = 5 };
+
+static void free_course(struct usual_course **c)
+{
+    usual_course_free(*c);
+}
+
+static const struct why_part *part_of(const struct explained_moment *m, const struct store_gpu *gpu)
+{
+    for (size_t i = 0; m->why && i < m->why->gpu_count; i++)
+        if (gpu_same(&m->snapshot->gpus[i].id, &gpu->identity))
+            return &m->why->gpus[i];
+    return NULL;
+}
+
+/* Who is named as the cause, as they were known then. */
+static void name_process(struct explained_episode *e, const struct snapshot *s)
+{
+    const struct why_cause *cause = &e->part.causes[0];
+    e->pid = cause->pid;
+    str_copy(e->process, sizeof e->process, str_from(cause->process));
+    for (size_t i = 0; e->pid && i < s->gpu_count; i++) {
+        const struct process *p = s->gpus[i].index == e->gpu_index ? gpu_find_process(&s->gpus[i], e->pid) : NULL;
+        if (!p)
+            continue;
+        str_copy(e->process, sizeof e->process, str_from(p->name));
+        str_copy(e->user, sizeof e->user, str_from(p->user));
+        str_copy(e->container, sizeof e->container, str_from(p->container));
+    }
+}
+
+static void measure(struct explained_episode *e, const struct span *p, const struct episode *found)
+{
+    int64_t util = 0, utils = 0, power = 0, powers = 0, value;
+    for (size_t i = found->first; i <= found->last; i++) {
+        const struct episode_point *point = &p->points[i];
+        if (reading_get(point->util_permille, &value)) {
+            util += value;
+            utils++;
+        }
+        if (reading_get(point->power_mw, &value)) {
+            power += value;
+            powers++;
+        }
+        if (reading_get(point->temp_max_mdegc, &value))
+            e->temp_max_mdegc = reading_ok(MAX_OF(reading_or(e->temp_max_mdegc, INT64_MIN), value));
+    }
+    if (utils)
+        e->util_permille = reading_ok(util / utils);
+    if (powers)
+        e->power_mw = reading_ok(power / powers);
+}
+
+/* The moments of an episode that are asked about: its peak, and others spread over it. What shows most is what is told. */
+static int64_t moment_of(const struct span *p, const struct episode *found, int turn)
+{
+    int64_t step_ms = p->told->step_ms;
+    size_t spread = found->last - found->first;
+    size_t at = turn == 0 ? found->peak : found->first + spread * (size_t)turn / MOMENTS_TRIED;
+    return p->points[at].at_ms + (spread == 0 ? step_ms * (turn + 1) / (MOMENTS_TRIED + 1) : step_ms / 2);
+}
+
+static bool is_there(const struct snapshot *s, const struct explained_episode *e)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == e->gpu_index && gpu_find_process(&s->gpus[i], e->pid))
+            return true;
+    return false;
+}
+
+/* Of a moment about which nothing is known, nobody can tell. */
+static int is_gone(const struct span *p, const struct explained_episode *e, struct wall at, bool *ret, struct error *err)
+{
+    AUTO_FREE struct recent *recent = calloc(1, sizeof *recent);
+    struct snapshot *then = NULL;
+    enum level level;
+    if (!recent)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = store_past(p->s, p->host, at, p->gpu->id, &then, recent, &level, err);
+    *ret = rc == 0 && !is_there(then, e);
+    if (rc == 0)
+        recent_done(recent);
+    snapshot_unref(then);
+    return rc == -ENODATA ? 0 : rc;
+}
+
+/* What ended it: whoever did the work is gone, or there is less of it, or nothing is known about what came then. */
+static int find_end(const struct span *p, struct explained_episode *e, struct error *err)
+{
+    enum { FELL_LEAST = 100 };
+    int64_t step_ms = p->told->step_ms, util;
+    size_t next = 0;
+    while (next < p->count && p->points[next].at_ms < e->until.ms)
+        next++;
+    if (p->told->until.ms - e->until.ms <= 2 * step_ms) {
+        e->end = EPISODE_ONGOING;
+        return 0;
+    }
+    if (next == p->count || p->points[next].at_ms > e->until.ms + 3 * step_ms) {
+        e->end = EPISODE_END_RECORD;
+        return 0;
+    }
+    if (e->pid) {
+        bool gone;
+        int rc = is_gone(p, e, (struct wall){MIN_OF(e->until.ms + step_ms, p->told->until.ms - 1)}, &gone, err);
+        if (rc < 0)
+            return rc;
+        if (gone) {
+            e->end = EPISODE_END_PROCESS;
+            return 0;
+        }
+    }
+    if (reading_get(p->points[next].util_permille, &util) && util + FELL_LEAST < reading_or(e->util_permille, 0)) {
+        e->end = EPISODE_END_LOAD;
+        e->end_util_permille = reading_ok(util);
+    }
+    return 0;
+}
+
+static void begin_episode(const struct span *p, const struct episode_group *group, struct explained_episode *ret)
+{
+    *ret = (struct explained_episode){.gpu_id = p->gpu->id,
+                                      .gpu_index = p->gpu->index,
+                                      .simulated = p->gpu->simulated,
+                                      .since = {MAX_OF(MAX_OF(group->since_ms, p->told->since.ms), p->gpu->first_seen.ms)},
+                                      .until = {MIN_OF(group->until_ms, p->told->until.ms)},
+                                      .times = group->times};
+    ret->total_ms = MIN_OF(group->total_ms, ret->until.ms - ret->since.ms);
+    str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
+}
+
+/* An episode whose explanation is being looked for. */
+struct tried_episode {
+    struct explained_episode *episode;
+    int turn; /* the moment that showed most so far */
+};
+
+/* A moment of one of them. */
+struct tried_moment {
+    struct wall at;
+    size_t candidate;
+    int turn;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct tried_moment *left = a, *right = b;
+    if (left->at.ms != right->at.ms)
+        return left->at.ms < right->at.ms ? -1 : 1;
+    return left->candidate != right->candidate ? (left->candidate < right->candidate ? -1 : 1) : left->turn - right->turn;
+}
+
+static int try_moment(struct span *p, const struct tried_moment *tried, struct usual_course *usual, struct tried_episode *c,
+                      struct error *err)
+{
+    struct explained_episode *e = c->episode;
+    struct explained_moment m;
+    int rc = explain_moment_of(p->s, p->gpu, tried->at, usual, &m, err);
+    if (rc < 0)
+        return rc;
+    const struct why_part *part = part_of(&m, p->gpu);
+    double weight = part ? episode_weight(part, e->total_ms) : 0;
+    if (weight > e->weight || (weight > 0 && weight == e->weight && tried->turn < c->turn)) {
+        c->turn = tried->turn;
+        e->at = m.snapshot->taken_at;
+        e->part = *part;
+        e->gpu_index = part->gpu_index;
+        e->weight = weight;
+        e->pid = 0;
+        name_process(e, m.snapshot);
+    }
+    explained_moment_done(&m);
+    return 0;
+}
+
+/* Their moments in the order of time, so that what was usual by then is learned once. */
+int span_explain_episodes(struct span *p, const struct episode_group *groups, struct explained_episode *ret, size_t count,
+                          struct error *err)
+{
+    size_t n = 0;
+    CLEANUP(free_course) struct usual_course *usual = NULL;
+    AUTO_FREE struct tried_moment *all = calloc(count * MOMENTS_TRIED + 1, sizeof *all);
+    AUTO_FREE struct tried_episode *candidates = calloc(count + 1, sizeof *candidates);
+    int rc = all && candidates ? usual_course_new(p->s, p->gpu, p->gpu_count, p->told->until, &usual, err)
+                               : error_set(err, -ENOMEM, "out of memory");
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < count; i++) {
+        begin_episode(p, &groups[i], &ret[i]);
+        candidates[i].episode = &ret[i];
+        for (int turn = 0; turn < MOMENTS_TRIED; turn++)
+            all[n++] = (struct tried_moment){{MIN_OF(moment_of(p, &groups[i].shown, turn), p->told->until.ms - 1)}, i, turn};
+    }
+    qsort(all, n, sizeof *all, by_time);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = try_moment(p, &all[i], usual, &candidates[all[i].candidate], err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        measure(&ret[i], p, &groups[i].shown);
+        if (ret[i].weight > 0)
+            rc = find_end(p, &ret[i], err);
+    }
+    return rc;
+}
