@@ -3,6 +3,7 @@
 in support/."""
 import os
 import pathlib
+import signal
 import sys
 
 import pytest
@@ -17,6 +18,10 @@ from waiting import PATIENCE, eventually, throughout  # noqa: E402, F401
 
 
 def pytest_configure(config):
+    # A shell starts what runs in its background with these ignored, and they stay so for all that is started from there.
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     config.whirr_decoy = decoy.start()
 
 
