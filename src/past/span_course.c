@@ -125,14 +125,8 @@ static void take_worker(struct workers_walk *w, const struct store_worker *row)
 static int note_worker(void *user, const struct store_worker *row)
 {
     struct span *p = user;
-    if (p->worker_count == p->worker_capacity) {
-        size_t capacity = p->worker_capacity ? 2 * p->worker_capacity : 1024;
-        struct store_worker *list = realloc(p->workers, capacity * sizeof *list);
-        if (!list)
-            return -ENOMEM;
-        p->workers = list;
-        p->worker_capacity = capacity;
-    }
+    if (!ROOM_FOR_ONE(p->workers, p->worker_count, p->worker_capacity, 1024))
+        return -ENOMEM;
     p->workers[p->worker_count++] = *row;
     return 0;
 }

@@ -140,16 +140,10 @@ static void begin_episode(const struct span *p, const struct episode_group *grou
     str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
 }
 
-/* An episode whose explanation is being looked for. */
-struct tried_episode {
-    struct explained_episode *episode;
-    int turn; /* the moment that showed most so far */
-};
-
-/* A moment of one of them. */
+/* A moment that may explain an episode. */
 struct tried_moment {
     struct wall at;
-    size_t candidate;
+    size_t episode;
     int turn;
 };
 
@@ -158,21 +152,20 @@ static int by_time(const void *a, const void *b)
     const struct tried_moment *left = a, *right = b;
     if (left->at.ms != right->at.ms)
         return left->at.ms < right->at.ms ? -1 : 1;
-    return left->candidate != right->candidate ? (left->candidate < right->candidate ? -1 : 1) : left->turn - right->turn;
+    return left->episode != right->episode ? (left->episode < right->episode ? -1 : 1) : left->turn - right->turn;
 }
 
-static int try_moment(struct span *p, const struct tried_moment *tried, struct usual_course *usual, struct tried_episode *c,
-                      struct error *err)
+static int try_moment(struct span *p, const struct tried_moment *tried, struct usual_course *usual, struct explained_episode *e,
+                      int *best, struct error *err)
 {
-    struct explained_episode *e = c->episode;
     struct explained_moment m;
     int rc = explain_moment_of(p->s, p->gpu, tried->at, usual, &m, err);
     if (rc < 0)
         return rc;
     const struct why_part *part = part_of(&m, p->gpu);
     double weight = part ? episode_weight(part, e->total_ms) : 0;
-    if (weight > e->weight || (weight > 0 && weight == e->weight && tried->turn < c->turn)) {
-        c->turn = tried->turn;
+    if (weight > e->weight || (weight > 0 && weight == e->weight && tried->turn < *best)) {
+        *best = tried->turn;
         e->at = m.snapshot->taken_at;
         e->part = *part;
         e->gpu_index = part->gpu_index;
@@ -191,20 +184,19 @@ int span_explain_episodes(struct span *p, const struct episode_group *groups, st
     size_t n = 0;
     CLEANUP(free_course) struct usual_course *usual = NULL;
     AUTO_FREE struct tried_moment *all = calloc(count * MOMENTS_TRIED + 1, sizeof *all);
-    AUTO_FREE struct tried_episode *candidates = calloc(count + 1, sizeof *candidates);
-    int rc = all && candidates ? usual_course_new(p->s, p->gpu, p->gpu_count, p->told->until, &usual, err)
-                               : error_set(err, -ENOMEM, "out of memory");
+    AUTO_FREE int *best = calloc(count + 1, sizeof *best); /* the turn that showed most so far, of each episode */
+    int rc = all && best ? usual_course_new(p->s, p->gpu, p->gpu_count, p->told->until, &usual, err)
+                         : error_set(err, -ENOMEM, "out of memory");
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < count; i++) {
         begin_episode(p, &groups[i], &ret[i]);
-        candidates[i].episode = &ret[i];
         for (int turn = 0; turn < MOMENTS_TRIED; turn++)
             all[n++] = (struct tried_moment){{MIN_OF(moment_of(p, &groups[i].shown, turn), p->told->until.ms - 1)}, i, turn};
     }
     qsort(all, n, sizeof *all, by_time);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = try_moment(p, &all[i], usual, &candidates[all[i].candidate], err);
+        rc = try_moment(p, &all[i], usual, &ret[all[i].episode], &best[all[i].episode], err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         measure(&ret[i], p, &groups[i].shown);
         if (ret[i].weight > 0)
