@@ -72,6 +72,10 @@ struct gpu {
         struct property_text property[PROPERTY_COUNT];
     };
 
+    /* Bytes counted while the program watches, none left out in between. For databases that want counters: the history and people
+     * have the rates. */
+    struct reading pcie_rx_bytes, pcie_tx_bytes;
+
     enum reading_state processes_state; /* READING_OK: the list is known (it may be empty) */
     struct process *processes;
     size_t process_count, process_capacity;

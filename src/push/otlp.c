@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * OTLP as JSON or as Protocol Buffers. What OpenTelemetry has names for (hw.*) is sent under these, once; everything else under our
- * own. hw.gpu.io is not among it: it counts bytes, and drivers give the traffic of a moment.
+ * own. hw.gpu.io has only bytes that were counted: the rates of a moment, which some drivers give, are not added up to it.
  *
  *   ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2 }
  *   Resource        { repeated KeyValue attributes = 1 }
@@ -21,32 +21,46 @@
 
 enum kind { GAUGE, COUNTER, UPDOWN };
 
-/* `part`: a component of its own, whose parent is the GPU. */
+/* One of our names may be several of OpenTelemetry's, by its label `state`. */
 static const struct hw {
     const char *ours, *name, *unit;
     enum kind kind;
     double scale;
-    const char *part, *key, *value; /* an attribute that tells series of one name apart */
-    bool of_gpu;                    /* a name for all hardware: hw.type says what it is */
-    const char *share_of;           /* the value is the part of this one of ours; NULL: it is the value itself */
+    const char *type, *part; /* hw.type; a component of its own, whose parent is the GPU */
+    const char *key, *value; /* an attribute that tells series of one name apart */
+    const char *state;       /* only where our label `state` is this */
+    const char *share_of;    /* the value is the part of this one of ours; NULL: it is the value itself */
 } table[] = {
-    {"gpu_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, NULL, "hw.gpu.task", "general", false},
-    {"gpu_encoder_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, NULL, "hw.gpu.task", "encoder", false},
-    {"gpu_decoder_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, NULL, "hw.gpu.task", "decoder", false},
-    {"gpu_memory_used_bytes", "hw.gpu.memory.utilization", "1", GAUGE, 1, NULL, NULL, NULL, false, "gpu_memory_total_bytes"},
-    {"gpu_memory_used_bytes", "hw.gpu.memory.usage", "By", UPDOWN, 1, NULL, NULL, NULL, false},
-    {"gpu_memory_total_bytes", "hw.gpu.memory.limit", "By", UPDOWN, 1, NULL, NULL, NULL, false},
-    {"gpu_temperature_celsius", "hw.temperature", "Cel", GAUGE, 1, "temperature", NULL, NULL, false},
-    {"gpu_temperature_memory_celsius", "hw.temperature", "Cel", GAUGE, 1, "memory", NULL, NULL, false},
-    {"gpu_temperature_limit_celsius", "hw.temperature.limit", "Cel", GAUGE, 1, "temperature", "hw.limit_type", "high.degraded",
-     false},
-    {"gpu_fan_speed_rpm", "hw.fan.speed", "rpm", GAUGE, 1, "fan", NULL, NULL, false},
-    {"gpu_fan_speed_ratio", "hw.fan.speed_ratio", "1", GAUGE, 1, "fan", NULL, NULL, false},
-    {"gpu_power_watts", "hw.power", "W", GAUGE, 1, NULL, NULL, NULL, true},
-    {"gpu_energy_joules_total", "hw.energy", "J", COUNTER, 1, NULL, NULL, NULL, true},
-    {"gpu_ecc_corrected_total", "hw.errors", "{error}", COUNTER, 1, NULL, "error.type", "ecc_corrected", true},
-    {"gpu_ecc_uncorrected_total", "hw.errors", "{error}", COUNTER, 1, NULL, "error.type", "ecc_uncorrected", true},
-    {"gpu_up", "hw.status", "1", UPDOWN, 1, NULL, "hw.state", "ok", true},
+    {"gpu_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, "gpu", NULL, "hw.gpu.task", "general", NULL, NULL},
+    {"gpu_encoder_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, "gpu", NULL, "hw.gpu.task", "encoder", NULL, NULL},
+    {"gpu_decoder_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, "gpu", NULL, "hw.gpu.task", "decoder", NULL, NULL},
+    {"gpu_memory_used_bytes", "hw.gpu.memory.utilization", "1", GAUGE, 1, "gpu", .share_of = "gpu_memory_total_bytes"},
+    {"gpu_memory_used_bytes", "hw.gpu.memory.usage", "By", UPDOWN, 1, "gpu"},
+    {"gpu_memory_total_bytes", "hw.gpu.memory.limit", "By", UPDOWN, 1, "gpu"},
+    {"gpu_pcie_rx_bytes_total", "hw.gpu.io", "By", COUNTER, 1, "gpu", NULL, "network.io.direction", "receive", NULL, NULL},
+    {"gpu_pcie_tx_bytes_total", "hw.gpu.io", "By", COUNTER, 1, "gpu", NULL, "network.io.direction", "transmit", NULL, NULL},
+    {"gpu_temperature_celsius", "hw.temperature", "Cel", GAUGE, 1, "temperature", "temperature", "hw.sensor_location", "gpu", NULL,
+     NULL},
+    {"gpu_temperature_hotspot_celsius", "hw.temperature", "Cel", GAUGE, 1, "temperature", "hotspot", "hw.sensor_location",
+     "hotspot", NULL, NULL},
+    {"gpu_temperature_memory_celsius", "hw.temperature", "Cel", GAUGE, 1, "temperature", "memory", "hw.sensor_location", "memory",
+     NULL, NULL},
+    {"gpu_temperature_limit_celsius", "hw.temperature.limit", "Cel", GAUGE, 1, "temperature", "temperature", "hw.limit_type",
+     "high.degraded", NULL, NULL},
+    {"gpu_temperature_shutdown_celsius", "hw.temperature.limit", "Cel", GAUGE, 1, "temperature", "temperature", "hw.limit_type",
+     "high.critical", NULL, NULL},
+    {"gpu_fan_speed_rpm", "hw.fan.speed", "rpm", GAUGE, 1, "fan", "fan"},
+    {"gpu_fan_speed_ratio", "hw.fan.speed_ratio", "1", GAUGE, 1, "fan", "fan"},
+    {"gpu_voltage_volts", "hw.voltage", "V", GAUGE, 1, "voltage", "voltage"},
+    {"gpu_power_watts", "hw.power", "W", GAUGE, 1, "gpu"},
+    {"gpu_energy_joules_total", "hw.energy", "J", COUNTER, 1, "gpu"},
+    {"gpu_ecc_corrected_total", "hw.errors", "{error}", COUNTER, 1, "gpu", NULL, "error.type", "corrected", NULL, NULL},
+    {"gpu_ecc_uncorrected_total", "hw.errors", "{error}", COUNTER, 1, "gpu", NULL, "error.type", "uncorrected", NULL, NULL},
+    {"whirr_gpu_health", "hw.status", "1", UPDOWN, 1, "gpu", NULL, "hw.state", "ok", "healthy", NULL},
+    {"whirr_gpu_health", "hw.status", "1", UPDOWN, 1, "gpu", NULL, "hw.state", "degraded", "degraded", NULL},
+    {"whirr_gpu_health", "hw.status", "1", UPDOWN, 1, "gpu", NULL, "hw.state", "predicted_failure", "failing", NULL},
+    {"whirr_gpu_health", "hw.status", "1", UPDOWN, 1, "gpu", NULL, "hw.state", "failed", "lost", NULL},
+    {"host_power_watts", "hw.host.power", "W", GAUGE, 1, NULL},
 };
 
 static const struct {
@@ -61,15 +75,6 @@ static const struct {
              {"_percent", "%"},
              {"_ratio", "1"},
              {"_volts", "V"}};
-
-/* Under `as`, or under any name where it is NULL. */
-static const struct hw *find(struct str name, const char *as)
-{
-    for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (str_is(name, table[i].ours) && (!as || strcmp(table[i].name, as) == 0))
-            return &table[i];
-    return NULL;
-}
 
 /* Where it is written to: JSON, or messages of Protocol Buffers, each of which is written aside until its length is known. */
 struct otlp {
@@ -87,6 +92,19 @@ static struct str value_of(const struct push_labels *l, const char *name)
         if (str_is(l->list[i].name, name))
             return l->list[i].value;
     return (struct str){0};
+}
+
+/* Under `as`, by its labels; or under any name, whatever they are, where both are NULL. */
+static const struct hw *find(struct str name, const char *as, const struct push_labels *l)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        const struct hw *hw = &table[i];
+        if (!str_is(name, hw->ours) || (as && strcmp(hw->name, as) != 0))
+            continue;
+        if (!l || !hw->state || str_is(value_of(l, "state"), hw->state))
+            return hw;
+    }
+    return NULL;
 }
 
 static void attribute(struct otlp *w, struct str key, struct str value)
@@ -111,24 +129,24 @@ static void attribute(struct otlp *w, struct str key, struct str value)
     jw_end(j);
 }
 
-/* hw.id is the UUID, or what else tells this GPU from others. */
+/* hw.id is the UUID, or what else tells this GPU from others; of the host itself, its name. */
 static void hw_attributes(struct otlp *w, const struct hw *hw, const struct push_labels *l)
 {
-    struct str id = value_of(l, "mig_uuid"), name = value_of(l, "name");
+    struct str card = value_of(l, "uuid"), id = value_of(l, "mig_uuid"), name = value_of(l, "name"), index = value_of(l, "gpu");
     char part[192];
-    id = id.len ? id : value_of(l, "uuid");
-    id = id.len ? id : value_of(l, "gpu");
+    card = card.len ? card : index;
+    struct str parent = hw->part && id.len ? id : id.len || hw->part ? card : (struct str){0};
+    id = id.len ? id : card.len ? card : value_of(l, "host");
     snprintf(part, sizeof part, STR_FMT "/%s", STR_ARG(id), hw->part ? hw->part : "");
     attribute(w, STR("hw.id"), hw->part ? str_from(part) : id);
-    if (hw->part)
-        attribute(w, STR("hw.parent"), id);
-    if (hw->of_gpu)
-        attribute(w, STR("hw.type"), STR("gpu"));
+    if (parent.len)
+        attribute(w, STR("hw.parent"), parent);
+    if (hw->type)
+        attribute(w, STR("hw.type"), str_from(hw->type));
     if (name.len)
         attribute(w, STR("hw.name"), name);
     if (hw->key)
         attribute(w, str_from(hw->key), str_from(hw->value));
-    struct str index = value_of(l, "gpu");
     if (index.len)
         attribute(w, STR("whirr.gpu.index"), index);
 }
@@ -274,9 +292,11 @@ static void hw_metric(struct otlp *w, const struct hw *first, const struct otlp_
     bool open = false;
     for (size_t i = 0; i < lines->count; i++) {
         const struct push_line *line = &lines->list[i];
-        const struct hw *hw = find(name_of(line), first->name);
         double whole = 1;
-        if (!hw || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+        if (!find(name_of(line), first->name, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+            continue;
+        const struct hw *hw = find(name_of(line), first->name, labels);
+        if (!hw)
             continue;
         if (hw->share_of && !line->stale && (!value_beside(lines, line, hw->share_of, &whole) || whole <= 0))
             continue;
@@ -296,7 +316,7 @@ static void own_metrics(struct otlp *w, const struct otlp_lines *lines, struct p
     for (size_t i = 0; i < lines->count; i++) {
         const struct push_line *line = &lines->list[i];
         struct str name = name_of(line);
-        if (find(name, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+        if (find(name, NULL, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
             continue;
         if (!str_equal(name, open)) {
             if (open.len)

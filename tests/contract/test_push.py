@@ -402,6 +402,36 @@ def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook, protocol, k
     assert begin - 1 < int(temperature["timeUnixNano"]) / 1e9 < time.time() + 1
     names = [m["name"] for m in resource["scopeMetrics"][0]["metrics"]]
     assert len(names) > 60 and not math.isnan(power["asDouble"])
+    assert len(names) == len(set(names)), "a name is one metric"
+    assert "hw.gpu.io" not in metrics  # nothing in this GPU counts bytes: rates of a moment do not become a counter
+
+
+def test_otlp_has_all_of_the_conventions_for_gpus(start, tmp_path, hook):
+    """opentelemetry.io/docs/specs/semconv/hardware: gpu, common, temperature."""
+    hook.judge = lambda request: (200, {"Content-Type": "application/json"}, b"{}")
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), 'protocol = "otlp"'),
+              source="sim:gpus=1,scenario=training,model=h100")
+
+    def points():
+        """By name: attributes and value of each point of the newest request."""
+        metrics = json.loads(hook.requests[-1].body)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"] if hook.requests else []
+        return {m["name"]: [({a["key"]: a["value"]["stringValue"] for a in p["attributes"]}, p.get("asDouble"))
+                            for p in (m.get("gauge") or m["sum"])["dataPoints"]] for m in metrics if m["name"].startswith("hw.")}
+
+    def traffic():
+        return {a["network.io.direction"]: value for a, value in points().get("hw.gpu.io", [])}
+
+    eventually(lambda: set(traffic()) == {"receive", "transmit"} and "hw.status" in points(), explain=d.log)
+    before, sent, now = traffic(), len(hook.requests), points()
+    eventually(lambda: len(hook.requests) > sent and traffic()["receive"] > before["receive"] and traffic()["transmit"] > before["transmit"], explain=d.log)
+    uuid = d.json("/api/gpu/metrics")["gpus"][0]["uuid"]
+    assert all(a["hw.type"] == "gpu" and a["hw.id"] == uuid for name in now if name.startswith("hw.gpu.") for a, _ in now[name])
+    assert {a["hw.state"]: value for a, value in now["hw.status"]} == {"ok": 1, "degraded": 0, "predicted_failure": 0, "failed": 0}
+    assert {a["error.type"] for a, _ in now["hw.errors"]} == {"corrected", "uncorrected"}
+    assert {a["hw.sensor_location"] for a, _ in now["hw.temperature"]} == {"gpu", "memory"}
+    assert {a["hw.limit_type"] for a, _ in now["hw.temperature.limit"]} == {"high.degraded", "high.critical"}
+    assert all(a["hw.type"] == "temperature" and a["hw.parent"] == uuid for a, _ in now["hw.temperature"])
+    assert [m["sum"]["isMonotonic"] for m in json.loads(hook.requests[-1].body)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"] if m["name"] == "hw.gpu.io"] == [True]
 
 
 def test_hosts_to_scrape(start, tmp_path):

@@ -214,6 +214,18 @@ static void throttle(struct buf *out, const struct snapshot *s, const struct pro
     }
 }
 
+static void traffic(struct buf *out, const struct snapshot *s, const char *name, const char *help, bool received)
+{
+    bool headed = false;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        int64_t bytes;
+        if (!reading_get(received ? s->gpus[i].pcie_rx_bytes : s->gpus[i].pcie_tx_bytes, &bytes))
+            continue;
+        prometheus_head_once(out, &headed, name, "counter", help);
+        series(out, name, &s->gpus[i], NULL, (double)bytes);
+    }
+}
+
 /* GPUs that were here and are not in the sample any more: visible until health forgets them. Another may have their index. */
 static void gone(struct buf *out, const struct snapshot *s, const struct health *health, const char *name)
 {
@@ -381,6 +393,8 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
         prometheus_all_labels(s, &labels);
         metrics(out, s, &labels);
         throttle(out, s, &labels);
+        traffic(out, s, "gpu_pcie_rx_bytes_total", "Bytes that the GPU received over PCIe since whirr has been watching it", true);
+        traffic(out, s, "gpu_pcie_tx_bytes_total", "Bytes that the GPU sent over PCIe since whirr has been watching it", false);
         other_processes(out, s, extra);
         prometheus_processes(out, s, o, &labels);
         out->failed |= labels.text.failed;

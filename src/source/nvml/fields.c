@@ -99,6 +99,17 @@ static struct reading rate(struct nvml_counter *counter, unsigned long long valu
     return reading_ok((int64_t)((double)(value - before.value) * bytes * 1e9 / (double)ns));
 }
 
+/* Of four bytes it may have come around several times between two samples: from such a counter no total is made. */
+static void count_traffic(struct nvml_card *card, size_t i, int type, struct nvml_counter before, unsigned long long value)
+{
+    struct nvml_traffic *t = i == COUNTER_PCIE_TX ? &card->sent : i == COUNTER_PCIE_RX ? &card->received : NULL;
+    bool wide = type == NVML_VALUE_ULONG || type == NVML_VALUE_ULONGLONG || type == NVML_VALUE_LONGLONG;
+    if (!t || !wide || !before.known || value < before.value)
+        return;
+    t->counts = true;
+    t->bytes += (int64_t)(value - before.value);
+}
+
 /* Only where GPM does not give the same. */
 static size_t add_counters(struct nvml_card *card, unsigned groups, struct nvml_field_value *values, unsigned char *which,
                            size_t at)
@@ -119,6 +130,7 @@ static void take_counter(struct nvml *n, struct nvml_card *card, size_t i, const
     struct nvml_counter *counter = counter_of(card, i);
     int64_t value;
     if (v->result == NVML_OK && to_integer(v, &value)) {
+        count_traffic(card, i, v->type, *counter, (unsigned long long)value);
         out->metric[counters[i].metric] = rate(counter, (unsigned long long)value, clock_mono(n->env->clock), counters[i].bytes);
         return;
     }

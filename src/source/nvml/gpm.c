@@ -154,9 +154,28 @@ static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml
     return code;
 }
 
+/* The mean of a span times the span is what the card counted in it. */
+static void count_traffic(struct nvml_card *card, struct mono since)
+{
+    for (size_t i = 0; i < NVML_GPM_METRICS; i++) {
+        struct nvml_traffic *t = wanted[i].id == NVML_GPM_PCIE_TX   ? &card->sent
+                                 : wanted[i].id == NVML_GPM_PCIE_RX ? &card->received
+                                                                    : NULL;
+        int64_t rate;
+        if (!t || !reading_get(card->gpm.values[i], &rate))
+            continue;
+        t->counts = true;
+        t->bytes += llround((double)rate * (double)(card->gpm.taken.ns - since.ns) / NS_PER_S);
+    }
+}
+
 bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
 {
+    bool first = card->gpm.newest < 0;
+    struct mono since = card->gpm.taken;
     int code = run(n, card, NVML_NO_INSTANCE, &card->gpm, groups, out);
+    if (!first && card->gpm.taken.ns > since.ns)
+        count_traffic(card, since);
     if (nvml_is_trouble(code))
         card_fail(n, card, code);
     return !nvml_is_trouble(code);

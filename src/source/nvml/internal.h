@@ -65,6 +65,12 @@ struct nvml_counter {
     bool known, refused;
 };
 
+/* Bytes over PCIe since we watch the card: only what was counted, by the driver or by the card between two profiling samples. */
+struct nvml_traffic {
+    bool counts;
+    int64_t bytes;
+};
+
 enum nvml_process_list { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS, LIST_COUNT };
 
 struct nvml_card {
@@ -93,6 +99,7 @@ struct nvml_card {
     struct reading margin, margin_temp; /* the last answer for the margin, and the temperature with which it was asked */
 
     struct nvml_counter pcie_tx, pcie_rx, nvlink_tx, nvlink_rx;
+    struct nvml_traffic sent, received;
     struct nvml_gpm gpm;
 
     bool mig_known, mig_enabled, mig_pending, mig_refused;

@@ -122,6 +122,11 @@ static void mark_trouble(struct nvml *n, const struct nvml_card *card, struct gp
     gpu_mark_state(out, lost ? GPU_LOST : GPU_ERROR, nvml_words(&n->lib, card->trouble));
 }
 
+static struct reading counted(struct nvml_traffic t)
+{
+    return t.counts ? reading_ok(t.bytes) : reading_absent(READING_UNSUPPORTED);
+}
+
 static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
 {
     if (!mig_update(n, card, groups) || !query_run(n, card, groups, out) || !gpm_run(n, card, groups, out) ||
@@ -134,6 +139,8 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
     if ((groups & GROUP_PROCESS) && (!process_run(n, card, out) || !utilization_run(n, card, groups, out)))
         return false;
     mig_run(n, card, groups, out);
+    out->pcie_rx_bytes = counted(card->received);
+    out->pcie_tx_bytes = counted(card->sent);
     if (groups & GROUP_FAST) {
         out->xid_last = card->xid_last;
         if (out->xid_last.state == READING_UNREAD)

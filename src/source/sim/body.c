@@ -139,6 +139,7 @@ static void view(const struct body *b, const struct sim_world *w, int gpu, doubl
     v->fan = b->fan;
     v->fan_set = b->fan_set;
     v->energy_j = b->energy_j;
+    v->busy_s = b->busy_s;
     v->slowed_power_s = b->slowed_power_s;
     v->slowed_heat_s = b->slowed_heat_s;
 }
@@ -152,6 +153,7 @@ static void step(struct body *b, const struct sim_world *w, int gpu, double t, d
     double settles_c = v.ambient_c + v.power_w / g;
     b->sink_c = settles_c + (b->sink_c - settles_c) * exp(-g * dt / w->card[gpu]->capacity);
     b->energy_j += v.power_w * dt;
+    b->busy_s += v.load.util * dt;
     if (v.throttle & THROTTLE_POWER_CAP)
         b->slowed_power_s += dt;
     if (v.throttle & THROTTLE_HOT)

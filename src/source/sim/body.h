@@ -15,6 +15,7 @@ struct body {
     double fan, fan_set; /* turning, and told to; 0 to 1 */
     double clock_cap;    /* what heat leaves of the clock */
     double energy_j;
+    double busy_s; /* seconds times load */
     double slowed_power_s, slowed_heat_s;
 };
 
@@ -26,7 +27,7 @@ struct body_view {
     double fan, fan_set;
     bool busy; /* awake enough for its high clocks */
     unsigned throttle;
-    double energy_j, slowed_power_s, slowed_heat_s;
+    double energy_j, busy_s, slowed_power_s, slowed_heat_s;
     struct sim_load load;
     struct sim_share shares[SIM_JOBS_MAX];
     size_t share_count;

@@ -195,9 +195,11 @@ static void fill_links(const struct fill *f, struct gpu *g)
     if (strcmp(c->vendor, "nvidia") == 0)
         g->pcie_replays = reading_ok(0);
     if (c->abilities & CARD_GPM) {
-        double lane = 1e9 * lanes;
+        double lane = 1e9 * lanes, speed = f->world->speed;
         g->pcie_rx_bytes_per_s = whole(lane * 0.22 * v->load.util + 600e3);
         g->pcie_tx_bytes_per_s = whole(lane * 0.09 * v->load.util + 900e3);
+        g->pcie_rx_bytes = whole((1e9 * c->pcie_width * 0.22 * v->busy_s + 600e3 * f->t) / speed);
+        g->pcie_tx_bytes = whole((1e9 * c->pcie_width * 0.09 * v->busy_s + 900e3 * f->t) / speed);
     }
     if (!c->nvlinks)
         return;

@@ -564,6 +564,9 @@ EXPORT int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_f
             if (have->value < 0) {
                 v->type = NVML_VALUE_INT;
                 v->value.si = (int)have->value;
+            } else if (have->narrow) {
+                v->type = NVML_VALUE_UINT;
+                v->value.ui = (unsigned)have->value;
             } else if (have->value == (double)(unsigned long long)have->value) {
                 v->value.ull = (unsigned long long)have->value;
             } else {

@@ -84,6 +84,7 @@ struct fake_field { /* also GPM values: field = 1000 + id */
     unsigned field;
     int64_t scope; /* -1: any */
     int result;
+    bool narrow; /* given in 32 bits */
     double value;
 };
 struct fake_rule {

@@ -179,6 +179,8 @@ static void add_field(char *rest, unsigned base, int line)
         f.value = strtod(value, &end); /* NaN and infinities are welcome */
         if (*end)
             wrong(line, "a number is wanted", value);
+        const char *width = word(&rest);
+        f.narrow = width && strcmp(width, "32bit") == 0;
     }
     for (unsigned i = 0; i < state.field_count; i++)
         if (state.fields[i].gpu == f.gpu && state.fields[i].field == f.field && state.fields[i].scope == f.scope) {

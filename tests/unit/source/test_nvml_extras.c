@@ -46,6 +46,30 @@ static void profiling_values_come_with_the_second_sample(void **state)
     fake_machine_done(&m);
 }
 
+/* The mean of each span times the span, however long it was: a counter, and not a guess from moments. */
+static void bytes_over_pcie_are_those_between_profiling_samples(void **state)
+{
+    (void)state;
+    opened("", busy);
+    struct gpu g = sample_after(0, GROUP_ALL);
+    assert_absent(g.pcie_tx_bytes, READING_UNSUPPORTED);
+    gpu_done(&g);
+    g = sample_after(1000, GROUP_FAST);
+    assert_reading(g.pcie_tx_bytes, 21215314);
+    assert_reading(g.pcie_rx_bytes, 28835840);
+    gpu_done(&g);
+    g = sample_after(10, GROUP_FAST); /* too soon: nothing new was counted */
+    assert_reading(g.pcie_rx_bytes, 28835840);
+    gpu_done(&g);
+    g = sample_after(1990, GROUP_FAST);
+    assert_reading(g.pcie_rx_bytes, 3 * 28835840);
+    gpu_done(&g);
+    g = sample_after(1000, GROUP_FAST | GROUP_LEAN); /* while a game runs it is not asked, and still has its last */
+    assert_reading(g.pcie_rx_bytes, 3 * 28835840);
+    gpu_done(&g);
+    fake_machine_done(&m);
+}
+
 static void a_quick_one_shot_does_not_pay_for_profiling(void **state)
 {
     (void)state;
@@ -367,6 +391,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(profiling_values_come_with_the_second_sample),
+        TEST(bytes_over_pcie_are_those_between_profiling_samples),
         TEST(a_quick_one_shot_does_not_pay_for_profiling),
         TEST(samples_close_together_share_their_profiling_values),
         TEST(while_nobody_looks_profiling_is_asked_less_often),
