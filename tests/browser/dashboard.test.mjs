@@ -18,7 +18,7 @@ async function visit(t, url, { before: script, ...options } = {}) {
   const page = await context.newPage();
   page.setDefaultTimeout(patience);
   page.problems = [];
-  page.on("pageerror", (e) => page.problems.push(String(e.stack ?? e)));
+  page.on("pageerror", (e) => page.problems.push(e.stack || String(e)));
   page.on("console", (m) => { if (/Content Security Policy|TypeError/.test(m.text())) page.problems.push(m.text()); });
   page.on("request", (r) => { if (!/^(blob:|http:\/\/127\.0\.0\.1:)/.test(r.url())) page.problems.push(`asked elsewhere: ${r.url()}`); });
   t.after(async () => {
@@ -263,6 +263,16 @@ test("a lost connection shows, and ends", { skip }, async (t) => {
   assert.equal(await page.locator(".tile").count(), 2, "what was known stays");
   await d.start("sim:gpus=2,scenario=training");
   await state.getByText("live").waitFor();
+});
+
+test("a connection that fails while the page loads costs a moment, not half of the page", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=1,scenario=idle");
+  const page = await visit(t, "about:blank");
+  let failed = 0;
+  await page.route("**/below.js", (route) => (failed++ ? route.continue() : route.abort()));
+  await page.goto(d.url);
+  await page.locator("footer").getByText("Plain page").waitFor();
+  assert.equal(failed, 2);
 });
 
 test("acting asks for a token; a wrong one is refused, the right one acts", { skip }, async (t) => {

@@ -34,8 +34,9 @@ export function openBrowser() {
 export class Daemon {
   constructor() {
     this.folder = mkdtempSync(path.join(tmpdir(), "whirr-browser-"));
-    // Below those that the kernel gives away: while it is stopped, nobody else is given it, not even a page that tries to reach it.
-    this.port = 4096 + Math.floor(Math.random() * 6000);
+    // Below those that the kernel gives away: while it is stopped, nobody else is given it, not even a page that tries to reach it. And above the
+    // last one that browsers refuse (10080).
+    this.port = 11000 + Math.floor(Math.random() * 9000);
   }
 
   env(more = {}) {

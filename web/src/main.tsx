@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Answer } from "./answer";
 import type { Below as BelowParts } from "./below";
 import { clock, duration, watts } from "./format";
-import { sum } from "./model";
+import { backoff, sum } from "./model";
 import { painted, start, type State, useStore } from "./store";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -50,6 +50,16 @@ function Top({ s }: { s: State }) {
 
 const NONE: HealthVerdict[] = [];
 
+/** What comes after the first paint; a connection that fails just then costs a moment, not half of the page. */
+async function loadBelow(attempt = 0): Promise<typeof BelowParts> {
+  try {
+    return (await import("./below")).Below;
+  } catch {
+    await new Promise((done) => setTimeout(done, 1000 * backoff(attempt)));
+    return loadBelow(attempt + 1);
+  }
+}
+
 function App() {
   const s = useStore();
   const [picked, pick] = useState<number | null>(null);
@@ -57,7 +67,7 @@ function App() {
   const then = s.place.at != null;
   const gpus = then ? s.past?.gpus ?? [] : s.gpus ?? [];
   const [Below, setBelow] = useState<typeof BelowParts | null>(null);
-  useEffect(() => void painted().then(() => import("./below")).then((parts) => setBelow(() => parts.Below)), []);
+  useEffect(() => void painted().then(() => loadBelow()).then((parts) => setBelow(() => parts)), []);
   useEffect(() => { document.title = `whirr${s.host ? `: ${s.host}` : ""}`; }, [s.host]);
   const failed = s.sources.filter((x) => x.state !== "ok" && x.state !== "asleep" && (x.state !== "off" || !s.gpus?.length));
   return (
