@@ -3,8 +3,18 @@
  *
  *   ListPodResourcesResponse { repeated PodResources pod_resources = 1 }
  *   PodResources             { string name = 1; string namespace = 2; repeated ContainerResources containers = 3 }
- *   ContainerResources       { string name = 1; repeated ContainerDevices devices = 2 }
- *   ContainerDevices         { string resource_name = 1; repeated string device_ids = 2 }
+ *   ContainerResources       { string name = 1; repeated ContainerDevices devices = 2; repeated DynamicResource dynamic_resources =
+ * 5 } ContainerDevices         { string resource_name = 1; repeated string device_ids = 2 } DynamicResource          { repeated
+ * ClaimResource claim_resources = 4 } ClaimResource            { repeated CDIDevice cdi_devices = 1; string driver_name = 2; string
+ * device_name = 4 } CDIDevice                { string name = 1 }        before Kubernetes 1.34 there is only this:
+ * "VENDOR.com/gpu=NAME"
+ *
+ * Devices of plugins, and of drivers for dynamic resource allocation (DRA), are called
+ *
+ *   GPU-..., MIG-...                 UUID; "UUID::3" is its fourth share
+ *   0000:63:00.0, 0000-63-00-0-0x56c0  PCI address, the second with the number of the model
+ *   card1-0, gpu-1-129               file of DRM: its first share; its card and its render node
+ *   NAME0, NAME0/gi3, gpu-0, gpu-0-mig-19-0-1  number of the vendor's own device file, and a part of it
  */
 #include "daemon/kubelet.h"
 
@@ -19,6 +29,7 @@
 #include "base/file.h"
 #include "net/http.h"
 #include "net/protobuf.h"
+#include "source/sysfs/card.h"
 
 enum { FRAME = 5, ASK_WITHIN_MS = 5000 };
 
@@ -70,14 +81,70 @@ static int take_devices(struct str message, struct kubelet_device *one, struct k
     return rc;
 }
 
+/* "UID-gpu-0": some drivers make a device of their own for each claim. */
+static struct str without_claim(struct str name)
+{
+    enum { UID = 36 };
+    static const size_t dashes[] = {8, 13, 18, 23, UID};
+    if (name.len <= UID + 1)
+        return name;
+    for (size_t i = 0; i < ARRAY_LEN(dashes); i++)
+        if (name.at[dashes[i]] != '-')
+            return name;
+    return (struct str){name.at + UID + 1, name.len - UID - 1};
+}
+
+static int take_cdi(struct str name, struct kubelet_device *one, struct kubelet_devices *ret)
+{
+    struct str kind;
+    if (!str_cut(&name, '=', &kind) || !name.len)
+        return 0;
+    str_copy_clean(one->resource, sizeof one->resource, kind);
+    return is_of_gpus(one->resource) ? add_device(ret, one, without_claim(name)) : 0;
+}
+
+static int take_claim(struct str message, struct kubelet_device *one, struct kubelet_devices *ret)
+{
+    char device[sizeof one->id], name[256];
+    struct pb_field f;
+    int rc;
+    text_field(message, 2, one->resource, sizeof one->resource);
+    text_field(message, 4, device, sizeof device);
+    if (device[0])
+        return is_of_gpus(one->resource) ? add_device(ret, one, str_from(device)) : 0;
+    while ((rc = pb_next(&message, &f)) == 1) {
+        if (f.number != 1 || !f.bytes.at)
+            continue;
+        text_field(f.bytes, 1, name, sizeof name);
+        if ((rc = take_cdi(str_from(name), one, ret)) < 0)
+            break;
+    }
+    return rc;
+}
+
+static int take_claims(struct str message, struct kubelet_device *one, struct kubelet_devices *ret)
+{
+    struct pb_field f;
+    int rc;
+    while ((rc = pb_next(&message, &f)) == 1)
+        if (f.number == 4 && f.bytes.at && (rc = take_claim(f.bytes, one, ret)) < 0)
+            break;
+    return rc;
+}
+
 static int take_container(struct str message, struct kubelet_device *one, struct kubelet_devices *ret)
 {
     struct pb_field f;
     int rc;
     text_field(message, 1, one->container, sizeof one->container);
-    while ((rc = pb_next(&message, &f)) == 1)
-        if (f.number == 2 && f.bytes.at && (rc = take_devices(f.bytes, one, ret)) < 0)
+    while ((rc = pb_next(&message, &f)) == 1) {
+        if (f.number == 2 && f.bytes.at)
+            rc = take_devices(f.bytes, one, ret);
+        else if (f.number == 5 && f.bytes.at)
+            rc = take_claims(f.bytes, one, ret);
+        if (rc < 0)
             break;
+    }
     return rc;
 }
 
@@ -167,30 +234,102 @@ int kubelet_ask(const struct env *env, const _Atomic bool *cancel, struct kubele
         return error_set(err, -EIO, "the kubelet answered %d, gRPC status %s%s%s", code, status[0] ? status : "unknown",
                          message[0] ? ": " : "", message);
     int rc = kubelet_take(buf_view(&answer), ret);
-    return rc < 0 ? error_set(err, rc, "the kubelet's answer cannot be understood") : 0;
+    if (rc < 0)
+        return error_set(err, rc, "the kubelet's answer cannot be understood");
+    kubelet_find_files(env, ret);
+    return 0;
 }
 
 /* ---- which GPU ---- */
+
+/* Cuts "PREFIX12" off. */
+static bool cut_number(struct str *id, const char *prefix, int64_t *ret)
+{
+    size_t from = strlen(prefix), to = from;
+    if (!str_starts(*id, prefix))
+        return false;
+    while (to < id->len && isdigit((unsigned char)id->at[to]))
+        to++;
+    if (to == from || !str_to_i64((struct str){id->at + from, to - from}, ret))
+        return false;
+    *id = (struct str){id->at + to, id->len - to};
+    return true;
+}
+
+/* "0000-63-00-0": names of devices may have no colons. */
+static bool dashed_address(struct str id, char ret[GPU_PCI_SIZE])
+{
+    static const char form[] = "xxxx-xx-xx-x", with[] = "xxxx:xx:xx.x";
+    size_t len = sizeof form - 1;
+    if (id.len < len || (id.len > len && id.at[len] != '-'))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (form[i] == 'x' ? !isxdigit((unsigned char)id.at[i]) : id.at[i] != '-')
+            return false;
+    for (size_t i = 0; i < len; i++)
+        ret[i] = with[i] == 'x' ? (char)tolower((unsigned char)id.at[i]) : with[i];
+    ret[len] = '\0';
+    return true;
+}
+
+/* Which file of DRM the name is about: that of a card, or a render node. */
+static bool file_number(struct str id, int64_t *card, int64_t *render)
+{
+    int64_t number;
+    enum { FIRST_RENDER = 128 };
+    *card = *render = -1;
+    if (cut_number(&id, "card", card))
+        return id.len == 0 || id.at[0] == '-';
+    return cut_number(&id, "gpu-", &number) && cut_number(&id, "-", render) && id.len == 0 && *render >= FIRST_RENDER;
+}
+
+void kubelet_find_files(const struct env *env, struct kubelet_devices *d)
+{
+    AUTO_FREE struct drm_card *cards = NULL;
+    int count = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        struct kubelet_device *one = &d->list[i];
+        int64_t card, render;
+        if (dashed_address(str_from(one->id), one->pci) || !file_number(str_from(one->id), &card, &render))
+            continue;
+        if (!cards) { /* sysfs is looked at only where a name needs it */
+            cards = calloc(GPU_MAX, sizeof *cards);
+            count = cards ? drm_cards_list(env, cards, GPU_MAX) : 0;
+        }
+        char name[32];
+        snprintf(name, sizeof name, "card%lld", (long long)card);
+        for (int k = 0; k < count; k++)
+            if (card >= 0 ? strcmp(cards[k].name, name) == 0 : cards[k].render_minor == render)
+                str_copy(one->pci, sizeof one->pci, str_from(cards[k].pci_address));
+    }
+}
 
 static bool is_uuid_of(struct str id, const struct gpu *gpu)
 {
     return gpu->id.uuid[0] && str_is(id, gpu->id.uuid);
 }
 
-/* "NAME0": the number of the device file, which is the index where nothing was left out. */
-static bool is_index(struct str id, int index)
+/* The vendor's own device file, of which there is one of each number: "NAME0", "gpu-0". A part of it stands behind. */
+static bool is_file_of(struct str id, const struct gpu *gpu)
 {
     size_t letters = 0;
     int64_t number;
     while (letters < id.len && isalpha((unsigned char)id.at[letters]))
         letters++;
-    return letters && letters < id.len && str_to_i64((struct str){id.at + letters, id.len - letters}, &number) && number == index;
+    if (!letters)
+        return false;
+    letters += str_starts(id, "gpu-");
+    id = (struct str){id.at + letters, id.len - letters};
+    return cut_number(&id, "", &number) && (id.len == 0 || id.at[0] == '/' || id.at[0] == '-') &&
+           number == reading_or(gpu->device_minor, gpu->index);
 }
 
 bool kubelet_device_is(const struct kubelet_device *d, const struct gpu *gpu)
 {
     struct str id = str_from(d->id);
     const char *shared = strstr(d->id, "::"); /* "UUID::3": the fourth share */
+    if (d->pci[0])
+        return strcmp(d->pci, gpu->id.pci_address) == 0;
     if (shared)
         id.len = (size_t)(shared - d->id);
     if (is_uuid_of(id, gpu) || (gpu->id.pci_address[0] && str_is(id, gpu->id.pci_address)))
@@ -198,8 +337,6 @@ bool kubelet_device_is(const struct kubelet_device *d, const struct gpu *gpu)
     for (size_t i = 0; i < gpu->instance_count; i++)
         if (is_uuid_of(id, &gpu->instances[i]))
             return true;
-    const char *part = memchr(id.at, '/', id.len); /* "NAME0/gi3": an instance of it */
-    if (part)
-        id.len = (size_t)(part - id.at);
-    return is_index(id, gpu->index);
+    int64_t card, render;
+    return gpu->id.vendor[0] && strcasestr(d->resource, gpu->id.vendor) && !file_number(id, &card, &render) && is_file_of(id, gpu);
 }

@@ -15,8 +15,9 @@ enum { KUBELET_DEVICES_MAX = 4096, KUBELET_ANSWER_MAX = 64 << 20 };
 
 /* A device of one container. */
 struct kubelet_device {
-    char resource[64]; /* "VENDOR.com/gpu" */
-    char id[80];       /* as the device plugin calls it: UUID, PCI address, "NAME0", with more behind it where it is shared */
+    char resource[64];      /* "VENDOR.com/gpu"; of a claim the name of its driver: "gpu.VENDOR.com" */
+    char id[80];            /* as the device plugin or the driver calls it, see kubelet.c */
+    char pci[GPU_PCI_SIZE]; /* where that names a device file of DRM: the address behind it; "" otherwise */
     char space[64], pod[160], container[64];
 };
 
@@ -32,6 +33,9 @@ int kubelet_ask(const struct env *env, const _Atomic bool *cancel, struct kubele
 
 /* Pure, for the above: the body of the answer. Only resources whose names have "gpu" or "mig" in them count. -EBADMSG, -ENOMEM. */
 int kubelet_take(struct str body, struct kubelet_devices *ret);
+
+/* Finds the addresses of devices that are named by their files, for the above. */
+void kubelet_find_files(const struct env *env, struct kubelet_devices *d);
 
 /* Whether the device is this GPU, or a part of it. */
 bool kubelet_device_is(const struct kubelet_device *d, const struct gpu *gpu);

@@ -78,6 +78,12 @@ def pods(*list_of):
         2, field(1, resource) + b"".join(field(2, d) for d in devices) + field(3, b"\x0a\x00"))) + field(9, "new")) for space, pod, container, resource, devices in list_of)
 
 
+def claims(*list_of):
+    """(namespace, pod, container, driver, device, CDI name): the same for devices of resource claims (DRA)."""
+    return b"".join(field(1, field(1, pod) + field(2, space) + field(3, field(1, container) + field(5, field(2, "one-gpu") + field(3, space) + field(
+        4, field(1, field(1, cdi)) + field(2, driver) + field(3, "node-7") + field(4, device))))) for space, pod, container, driver, device, cdi in list_of)
+
+
 class Kubelet:
     def __init__(self, root):
         self.socket, self.answer = root / "var/lib/kubelet/pod-resources/kubelet.sock", root / "answer"
@@ -134,6 +140,22 @@ def test_the_kubelet_says_which_pods_have_gpus(start, kubelet):
         found = next(p for p in daemon.json("/api/processes")["processes"] if p["name"] == "vllm")
         return found["container_name"] == "ml/vllm-0/server" and "container_name" not in found["absent"]
     eventually(process, explain=daemon.log)
+
+
+def test_devices_of_claims_and_files_have_pods_too(start, kubelet):
+    """Dynamic resource allocation names a device by its address; a device plugin may name it by its file."""
+    kubelet.answer.write_bytes(claims(("ml", "vllm-0", "server", "gpu.amd.com", "0000-63-00-0-0x744c", "amd.com/gpu=0000-63-00-0-0x744c")) +
+                               pods(("ml", "idle-0", "main", "gpu.intel.com/xe", ["card0-1"])))
+    (kubelet.root / "proc/4202/environ").write_bytes(b"HOSTNAME=vllm-0\0")
+    kubelet.start()
+    daemon = start("--sysroot", kubelet.root, "--interval", "0.2", source="auto", sampled=True)
+    named = 'container="server",pod="vllm-0",namespace="ml"'
+
+    def scraped():
+        lines = daemon.get("/metrics").body.decode().splitlines()
+        return any(named in line for line in lines if line.startswith("gpu_process_memory_bytes{")) and [line for line in lines if line.startswith("gpu_pod_info{")]
+    info = eventually(scraped, explain=daemon.log)
+    assert len(info) == 2 and any('gpu="0"' in line and 'pod="idle-0"' in line for line in info) and any('gpu="1"' in line and named in line for line in info), info
 
 
 def test_a_pod_without_the_gpu_is_not_taken_for_the_one_that_has_it(start, kubelet):
