@@ -151,6 +151,20 @@ static void give_up_daemon(struct session *s, const struct error *why)
     client_close(TAKE(s->client));
 }
 
+/* A source that ran out of memory may have GPUs: to say that there are none, or only the others', would be wrong. */
+static const struct snapshot *whole(const struct snapshot *snapshot, struct error *err)
+{
+    for (size_t i = 0; i < snapshot->source_count; i++) {
+        const struct source_status *source = &snapshot->sources[i];
+        if (!source->out_of_memory)
+            continue;
+        error_set(err, -ENOMEM, "cannot read %s: %s", source->name, source->message);
+        snapshot_unref(snapshot);
+        return NULL;
+    }
+    return snapshot;
+}
+
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err)
 {
     const struct snapshot *snapshot;
@@ -166,9 +180,11 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
     if (!s->engine && open_engine(s, err))
         return NULL;
     snapshot = engine_sample(s->engine, groups, 0, ANSWER_WITHIN_MS);
-    if (!snapshot)
+    if (!snapshot && errno == ENOMEM)
+        error_set(err, -ENOMEM, "cannot sample: out of memory or file descriptors");
+    else if (!snapshot)
         error_set(err, -ETIMEDOUT, "no source answered within %d s", ANSWER_WITHIN_MS / MS_PER_S);
-    return snapshot;
+    return snapshot ? whole(snapshot, err) : NULL;
 }
 
 struct why *session_why(struct session *s, const struct snapshot *snapshot)

@@ -169,7 +169,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     } else {
         AUTO_FREE struct placement *p = placement_find(c, &fit.wish);
         if (!p)
-            return error_set(err, -ERANGE, "such a size cannot be placed");
+            return error_set(err, -errno, errno == ENOMEM ? "out of memory" : "such a size cannot be placed");
         if (fit.is_model)
             fit_doubt(fit.need, p);
         cli->status = p->verdict == PLACEMENT_FITS ? EXIT_FINE : EXIT_FAILED;

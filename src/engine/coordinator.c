@@ -206,7 +206,7 @@ static bool on_message(struct engine *e, struct message *m)
     struct ask *a = (struct ask *)m;
     if (e->waits_ended && (m->kind == MESSAGE_REQUEST || m->kind == MESSAGE_RELEASE || m->kind == MESSAGE_DESCRIBE)) {
         mailbox_close(a->mailbox);
-        free(a);
+        ask_free(e, a);
         return true;
     }
     switch (m->kind) {
@@ -224,9 +224,9 @@ static bool on_message(struct engine *e, struct message *m)
     case MESSAGE_DESCRIBE: on_describe(e, a); break;
     case MESSAGE_FORGET: forget(e, a->mailbox); break;
     case MESSAGE_END_WAITS: end_waits(e); break;
-    case MESSAGE_STOP: free(a); return false;
+    case MESSAGE_STOP: ask_free(e, a); return false;
     }
-    free(a);
+    ask_free(e, a);
     return true;
 }
 

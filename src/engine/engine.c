@@ -36,14 +36,29 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->asleep_ns = flight_asleep_ns(e->env->clock);
     e->machine = machine_new(e->env);
     e->inbox = mailbox_new(INBOX_SIZE, NULL);
-    if (!e->machine || !e->inbox || pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {
+    e->spare = calloc(1, sizeof *e->spare);
+    if (!e->machine || !e->inbox || !e->spare || pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {
         error_set(err, -ENOMEM, "cannot start the sampling thread");
         machine_free(e->machine);
         mailbox_free(e->inbox);
+        free(e->spare);
         free(e);
         return NULL;
     }
     return e;
+}
+
+/* A zeroed one; NULL: out of memory. */
+static struct ask *ask_new(struct engine *e)
+{
+    struct ask *a = calloc(1, sizeof *a);
+    return a ? a : atomic_exchange(&e->spare, NULL);
+}
+
+void ask_free(struct engine *e, struct ask *a)
+{
+    *a = (struct ask){0};
+    free(atomic_exchange(&e->spare, a));
 }
 
 static void free_message(struct message *m)
@@ -59,7 +74,7 @@ static void free_message(struct message *m)
 
 void engine_end_waits(struct engine *e)
 {
-    struct ask *a = e ? calloc(1, sizeof *a) : NULL;
+    struct ask *a = e ? ask_new(e) : NULL;
     if (!a)
         return;
     a->base.kind = MESSAGE_END_WAITS;
@@ -88,7 +103,7 @@ void engine_free(struct engine *e)
 {
     if (!e)
         return;
-    struct ask *stop = calloc(1, sizeof *stop);
+    struct ask *stop = ask_new(e);
     if (!stop)
         return;
     stop->base.kind = MESSAGE_STOP;
@@ -105,6 +120,7 @@ void engine_free(struct engine *e)
             free_message(m);
         mailbox_free(e->inbox);
     }
+    free(e->spare);
     pthread_mutex_destroy(&e->latest_lock);
     pthread_mutex_destroy(&e->annotate_lock);
     free(e);
@@ -145,29 +161,36 @@ void engine_look(struct engine *e)
 
 static bool send_ask(struct engine *e, enum message_kind kind, unsigned groups, int64_t number, struct mailbox *mailbox)
 {
-    struct ask *a = malloc(sizeof *a);
+    struct ask *a = ask_new(e);
     if (!a)
         return false;
     *a = (struct ask){{kind}, groups, number, mailbox};
     if (mailbox_offer(e->inbox, a))
         return true;
-    free(a);
+    ask_free(e, a);
     return false;
+}
+
+/* False: no answer will come. */
+static bool request(struct engine *e, unsigned groups, int64_t max_age_ms, struct mailbox *reply)
+{
+    if (send_ask(e, MESSAGE_REQUEST, groups, max_age_ms, reply))
+        return true;
+    const struct snapshot *s = engine_latest(e); /* too many ask at once: the latest will do */
+    if (s)
+        mailbox_put(reply, (void *)s);
+    return s != NULL;
 }
 
 void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struct mailbox *reply)
 {
-    if (send_ask(e, MESSAGE_REQUEST, groups, max_age_ms, reply))
-        return;
-    const struct snapshot *s = engine_latest(e); /* too many ask at once: the latest will do */
-    if (s)
-        mailbox_put(reply, (void *)s);
+    request(e, groups, max_age_ms, reply);
 }
 
 /* The coordinator may still answer into this mailbox: it is asked to forget and free it. */
 static void give_up(struct engine *e, struct mailbox *reply)
 {
-    struct ask *a = malloc(sizeof *a);
+    struct ask *a = ask_new(e);
     if (!a)
         return;
     *a = (struct ask){.base = {MESSAGE_FORGET}, .mailbox = reply};
@@ -182,16 +205,15 @@ static void drop_snapshot(void *item)
 const struct snapshot *engine_sample(struct engine *e, unsigned groups, int64_t max_age_ms, int64_t timeout_ms)
 {
     struct mailbox *reply = mailbox_new(1, drop_snapshot);
-    if (!reply)
-        return engine_latest(e);
-    engine_request(e, groups, max_age_ms, reply);
-    const struct snapshot *s = mailbox_take(reply, timeout_ms);
-    if (s) {
+    bool asked = reply && request(e, groups, max_age_ms, reply);
+    const struct snapshot *s = asked ? mailbox_take(reply, timeout_ms) : NULL;
+    if (s || !asked)
         mailbox_free(reply);
-        return s;
-    }
-    give_up(e, reply);
-    return engine_latest(e);
+    else
+        give_up(e, reply);
+    s = s ? s : engine_latest(e);
+    errno = asked ? ETIMEDOUT : ENOMEM;
+    return s;
 }
 
 int engine_subscribe(struct engine *e, struct mailbox *to)

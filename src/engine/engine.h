@@ -39,8 +39,8 @@ void engine_free(struct engine *e);
 const struct snapshot *engine_latest(struct engine *e);
 
 /* A snapshot no older than max_age_ms that has at least `groups`; waits up to timeout_ms, then gives the latest (NULL if there is
- * none yet). A negative max_age_ms takes a new one in any case. Callers at the same time share one sample. Neither stored nor sent
- * to subscribers. */
+ * none yet, with errno: ETIMEDOUT, or ENOMEM when it could not even be asked for). A negative max_age_ms takes a new one in any
+ * case. Callers at the same time share one sample. Neither stored nor sent to subscribers. */
 const struct snapshot *engine_sample(struct engine *e, unsigned groups, int64_t max_age_ms, int64_t timeout_ms);
 
 /* The same without waiting: the snapshot is put into `reply` (a mailbox of const struct snapshot *) when it is there. */

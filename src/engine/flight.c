@@ -147,8 +147,8 @@ void flight_ask_slots(struct engine *e)
         if (!s->worker)
             s->worker = worker_new(e->env, s->ops, s->params, e->show_secrets, i, e->inbox);
         if (!s->worker) {
-            str_copy(s->status.message, sizeof s->status.message,
-                     STR("there is no memory or no thread for it; it will be tried again"));
+            s->status.out_of_memory = true;
+            str_copy(s->status.message, sizeof s->status.message, STR("out of memory, threads or file descriptors"));
             continue;
         }
         s->busy = true;

@@ -45,6 +45,7 @@ struct engine {
     bool show_secrets;
     bool may_rest;
     _Atomic int64_t looked_until; /* ns; written by whoever looks */
+    _Atomic(struct ask *) spare;  /* for whoever asks without memory for it */
 
     pthread_mutex_t latest_lock; /* guards `latest` alone: a pointer that every thread may read */
     const struct snapshot *latest;
@@ -105,6 +106,10 @@ void flight_ask_slots(struct engine *e);
 void flight_end_if_done(struct engine *e);
 void flight_give_up_hung(struct engine *e);
 bool engine_anybody_busy(const struct engine *e);
+
+/* ---- engine.c ---- */
+
+void ask_free(struct engine *e, struct ask *a); /* kept as the spare one, where that is gone */
 
 /* ---- coordinator.c ---- */
 

@@ -143,6 +143,7 @@ void slot_answered(struct slot *s, struct result *r, struct mono now)
     s->known = r->known;
     result_free(s->result);
     s->result = r;
+    s->status.out_of_memory = r->rc == -ENOMEM;
     if (r->rc < 0) {
         s->status.gpu_count = 0;
         count_failure(s, now, !was_open && !r->open, r->message);

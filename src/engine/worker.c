@@ -14,6 +14,9 @@
 #include "engine/attribution.h"
 #include "host/identity.h"
 
+/* One job, and the last one, which may be put behind it. */
+enum { JOBS_MAX = 4 };
+
 struct job {
     enum job_kind kind;
     unsigned groups;
@@ -25,7 +28,9 @@ struct worker {
     char *params;
     size_t slot;
     struct mailbox *jobs, *results;
-    struct mailbox *ended; /* gets the worker itself when the thread is about to end */
+    struct mailbox *ended;     /* gets the worker itself when the thread is about to end */
+    struct job room[JOBS_MAX]; /* of the jobs under way: to ask must never fail, as somebody waits for the answer */
+    size_t asked;
     pthread_t thread;
 
     /* Of the thread alone. */
@@ -268,7 +273,6 @@ static void *run(void *argument)
             break;
         case JOB_STOP: close_source(w); break;
         }
-        free(job);
         if (kind == JOB_STOP) {
             mailbox_put(w->ended, w);
             return NULL;
@@ -295,7 +299,7 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
         return NULL;
     *w = (struct worker){.env = env, .ops = ops, .slot = slot, .results = results};
     w->params = strdup(params);
-    w->jobs = mailbox_new(8, free);
+    w->jobs = mailbox_new(JOBS_MAX, NULL);
     w->ended = mailbox_new(1, NULL);
     w->identity = identity_new(env, show_secrets);
     w->spare = calloc(1, sizeof *w->spare);
@@ -308,9 +312,7 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
 
 void worker_ask(struct worker *w, enum job_kind kind, unsigned groups)
 {
-    struct job *job = malloc(sizeof *job);
-    if (!job)
-        return;
+    struct job *job = &w->room[w->asked++ % JOBS_MAX];
     *job = (struct job){kind, groups};
     mailbox_put(w->jobs, job);
 }

@@ -29,6 +29,7 @@ struct source_status {
     uint64_t errors_total;
     uint32_t consecutive_errors;
     uint64_t init_failures_total;
+    bool out_of_memory;                /* when it was last asked: what it has is not known */
     char message[SOURCE_MESSAGE_SIZE]; /* why it is not OK, in the driver's words; "" otherwise */
 };
 

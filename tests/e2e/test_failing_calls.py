@@ -15,20 +15,26 @@ SIM = ["--direct", "--source", "sim:gpus=2"]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM.exists(), reason="whirr-failing was not built")]
 
 
-def fail_in_turn(folder, command, alive_ms=0, **env):
+def fail_in_turn(folder, command, alive_ms=0, never="does not answer", most=MOST, **env):
     # 99: the sanitizers' own end, which is no answer of a command.
     env = environment(folder, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1:exitcode=99", WHIRR_FAILING_SHOW="1", **env)
-    done = subprocess.run([PROGRAM, f"1-999999{MOST}", str(alive_ms), *map(str, command)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
+    done = subprocess.run([PROGRAM, f"1-999999{most}", str(alive_ms), *map(str, command)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, errors="replace", timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert command[0] == "doctor" or "not on this host" not in done.stdout  # that is not why there is no simulated GPU
+    assert never not in done.stdout, done.stdout[-3000:]  # "does not answer": a source that was never asked does not hang
     return int(re.search(r"(\d+) of (\d+) calls failed in turn, 0 wrong", done.stdout)[1])
 
 
-@pytest.mark.parametrize("command", [["status", *SIM], ["status", "--json", *SIM], ["why", *SIM], ["ps", *SIM], ["export", *SIM], ["health", *SIM], ["config", "default"],
+@pytest.mark.parametrize("command", [["status", *SIM], ["status", "--json", *SIM], ["why", *SIM], ["ps", *SIM], ["export", *SIM], ["health", *SIM], ["wait", "--gpu-free", "1GiB", *SIM], ["config", "default"],
                                      ["doctor", "--source", "sim"], ["help"]], ids=lambda c: " ".join(w for w in c if w not in SIM))
 def test_a_command_ends_with_a_message_or_goes_on(tmp_path, command):
-    assert fail_in_turn(tmp_path, command) > 8
+    assert fail_in_turn(tmp_path, command, most="" if command[0] == "status" else MOST) > 8  # of a status, each one
+
+
+@pytest.mark.parametrize("arguments", [["10GiB"], ["10GiB", "--count", "2"], ["30GiB", "--split", "even"]], ids=" ".join)
+def test_out_of_memory_is_no_reason_to_say_that_it_does_not_fit(tmp_path, arguments):
+    assert fail_in_turn(tmp_path, ["fit", *arguments, "--direct", "--source", "sim:gpus=2,model=rtx4090,scenario=idle"], never="It does not fit", most="") > 60
 
 
 def test_so_does_the_driver(tmp_path):

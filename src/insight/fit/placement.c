@@ -3,6 +3,7 @@
  */
 #include "insight/fit/placement.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct search {
     const struct placement_wish *wish;
     struct evictable_worker workers[CAPACITY_WORKERS_MAX]; /* those that could be evicted; most memory first */
     size_t worker_count;
-    int64_t *rooms;
+    struct split_rooms room;
 };
 
 static void list_workers(struct search *s)
@@ -60,7 +61,7 @@ static void measure(struct search *s)
     for (size_t i = 0; i < s->c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &s->c->gpus[i];
         int64_t room;
-        s->rooms[i] = -1;
+        s->room.rooms[i] = -1;
         if (!gpu->usable || (s->wish->only >= 0 && s->wish->only != gpu->index) || !reading_get(gpu->free_bytes, &room))
             continue;
         room -= gpu->reserve_bytes;
@@ -68,7 +69,7 @@ static void measure(struct search *s)
             if (s->c->holds[h].gpu_index == gpu->index && is_evicted(s, s->c->holds[h].worker))
                 room += s->c->holds[h].bytes;
         int64_t total = reading_or(gpu->total_bytes, INT64_MAX);
-        s->rooms[i] = MAX_OF(MIN_OF(room, total), 0);
+        s->room.rooms[i] = MAX_OF(MIN_OF(room, total), 0);
     }
 }
 
@@ -76,8 +77,9 @@ static void measure(struct search *s)
 static void counts(const struct search *s, size_t *from, size_t *to)
 {
     *from = s->wish->gpus > 0 ? (size_t)s->wish->gpus : 1;
-    *to = s->wish->gpus > 0 || s->wish->whole ? *from
-                                              : MIN_OF(MAX_OF(split_largest_group(s->c, s->rooms), 1), (size_t)PLACEMENT_GPUS_MAX);
+    *to = s->wish->gpus > 0 || s->wish->whole
+              ? *from
+              : MIN_OF(MAX_OF(split_largest_group(s->c, s->room.rooms), 1), (size_t)PLACEMENT_GPUS_MAX);
 }
 
 static bool find(struct search *s, struct placement *out)
@@ -86,7 +88,7 @@ static bool find(struct search *s, struct placement *out)
     measure(s);
     counts(s, &from, &to);
     for (size_t n = from; n <= to; n++)
-        if (split_try(s->c, s->wish, s->rooms, n, out)) {
+        if (split_try(s->c, s->wish, &s->room, n, out)) {
             out->copy_count = (size_t)MAX_OF(s->wish->count, 1);
             return true;
         }
@@ -132,7 +134,7 @@ static int64_t least_missing(struct search *s)
     counts(s, &from, &to);
     int64_t least = INT64_MAX;
     for (size_t n = from; n <= to; n++)
-        least = MIN_OF(least, split_shortage(s->c, s->wish, s->rooms, n));
+        least = MIN_OF(least, split_shortage(s->c, s->wish, &s->room, n));
     return least;
 }
 
@@ -144,8 +146,8 @@ static bool has_sense(const struct placement_wish *w)
            w->gpus <= PLACEMENT_GPUS_MAX && w->count >= 0 && w->count <= PLACEMENT_COPIES_MAX;
 }
 
-/* Over how many GPUs it would fit, as things are, if it can be divided; 0: over none. */
-static size_t divided(const struct search *s)
+/* Over how many GPUs it would fit, as things are, if it can be divided; 0: over none. `p` is room for that. */
+static size_t divided(const struct search *s, struct placement *p)
 {
     struct placement_wish wish = *s->wish;
     wish.whole = false;
@@ -153,18 +155,24 @@ static size_t divided(const struct search *s)
     parted.wish = &wish;
     for (size_t i = 0; i < parted.worker_count; i++)
         parted.workers[i].evicted = false;
-    AUTO_FREE struct placement *p = calloc(1, sizeof *p);
-    return p && find(&parted, p) ? p->copies[0].share_count : 0;
+    return find(&parted, p) ? p->copies[0].share_count : 0;
 }
 
 struct placement *placement_find(const struct capacity *c, const struct placement_wish *wish)
 {
     struct search s = {.c = c, .wish = wish};
-    AUTO_FREE int64_t *rooms = calloc(c->gpu_count ? c->gpu_count : 1, sizeof *rooms);
+    size_t count = c->gpu_count ? c->gpu_count : 1;
+    AUTO_FREE int64_t *rooms = calloc(count, sizeof *rooms);
+    AUTO_FREE int64_t *left = calloc(count, sizeof *left);
+    AUTO_FREE size_t *list = calloc(count, sizeof *list);
     AUTO_FREE struct placement *p = calloc(1, sizeof *p);
-    if (!rooms || !p || !has_sense(wish))
+    AUTO_FREE struct placement *parted = wish->whole ? calloc(1, sizeof *parted) : NULL;
+    bool sense = has_sense(wish);
+    if (!sense || !rooms || !left || !list || !p || (wish->whole && !parted)) {
+        errno = sense ? ENOMEM : ERANGE;
         return NULL;
-    s.rooms = rooms;
+    }
+    s.room = (struct split_rooms){rooms, left, list};
     list_workers(&s);
     if (find(&s, p) || (!wish->no_eviction && find_with_eviction(&s, p))) {
         p->verdict = PLACEMENT_FITS;
@@ -173,7 +181,7 @@ struct placement *placement_find(const struct capacity *c, const struct placemen
         p->missing_bytes = -1;
     } else {
         p->missing_bytes = least_missing(&s);
-        p->could_split = wish->whole ? divided(&s) : 0;
+        p->could_split = wish->whole ? divided(&s, parted) : 0;
     }
     placement_words(c, wish, p);
     return TAKE(p);

@@ -50,7 +50,7 @@ struct placement {
     char reason[PLACEMENT_REASON_SIZE];
 };
 
-/* NULL: out of memory, or a wish without sense (negative sizes, too many copies). Free with free(). */
+/* NULL with errno: ENOMEM, or ERANGE for a wish without sense (negative sizes, too many copies). Free with free(). */
 struct placement *placement_find(const struct capacity *c, const struct placement_wish *wish);
 
 /* ---- The reason of a placement in words. Not for others. ---- */
@@ -61,9 +61,17 @@ void placement_words(const struct capacity *c, const struct placement_wish *wish
 
 enum { BUSY_PERMILLE = 500 }; /* a GPU at work is chosen after those that rest */
 
-/* rooms: by position; -1: not to be used. Lays out all copies over `n` GPUs each and fills out->copies, or returns false. */
-bool split_try(const struct capacity *c, const struct placement_wish *wish, const int64_t *rooms, size_t n, struct placement *out);
+/* The room on each GPU by position, -1: not to be used; and as much space to work in, so that nothing here can run out of memory:
+ * "it does not fit" would be the wrong answer to that. */
+struct split_rooms {
+    int64_t *rooms, *left;
+    size_t *list;
+};
+
+/* Lays out all copies over `n` GPUs each and fills out->copies, or returns false. */
+bool split_try(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n,
+               struct placement *out);
 /* How much more room would be needed, over the best choice of GPUs; > 0. */
-int64_t split_shortage(const struct capacity *c, const struct placement_wish *wish, const int64_t *rooms, size_t n);
+int64_t split_shortage(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n);
 /* Whole cards of the same maker can share one copy; the most that any maker has. */
 size_t split_largest_group(const struct capacity *c, const int64_t *rooms);

@@ -36,7 +36,7 @@ static size_t first_of_maker(const struct capacity *c, size_t gpu)
 
 /* The maker of the first card comes first: a program is seldom made for two. Copies are spread; then GPUs at rest; then the
  * tightest room, so that the large ones stay whole for large things. */
-static bool is_better(const struct capacity *c, const int64_t *rooms, const int *taken, size_t a, size_t b)
+static bool is_better(const struct capacity *c, const int64_t *rooms, const size_t *taken, size_t a, size_t b)
 {
     if (!same_maker(c, a, b))
         return first_of_maker(c, a) < first_of_maker(c, b);
@@ -47,12 +47,13 @@ static bool is_better(const struct capacity *c, const int64_t *rooms, const int 
     return rooms[a] != rooms[b] ? rooms[a] < rooms[b] : a < b;
 }
 
-static bool try_single(const struct capacity *c, const struct placement_wish *wish, int64_t *rooms, struct placement *out)
+static bool try_single(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r,
+                       struct placement *out)
 {
-    AUTO_FREE int *taken = calloc(c->gpu_count ? c->gpu_count : 1, sizeof *taken);
-    int64_t need = wish->bytes + wish->fixed_bytes;
-    if (!taken)
-        return false;
+    int64_t need = wish->bytes + wish->fixed_bytes, *rooms = r->left;
+    size_t *taken = r->list; /* copies on each */
+    memcpy(rooms, r->rooms, c->gpu_count * sizeof *rooms);
+    memset(taken, 0, c->gpu_count * sizeof *taken);
     for (int k = 0; k < copies_of(wish); k++) {
         size_t best = c->gpu_count;
         for (size_t i = 0; i < c->gpu_count; i++)
@@ -206,18 +207,17 @@ static bool cut(const struct placement_wish *wish, const struct group *g, struct
     return fine;
 }
 
-static bool try_groups(const struct capacity *c, const struct placement_wish *wish, const int64_t *rooms, size_t n,
+static bool try_groups(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n,
                        struct placement *out)
 {
-    AUTO_FREE size_t *list = calloc(c->gpu_count, sizeof *list);
     size_t copies = (size_t)copies_of(wish);
-    for (size_t maker = 0; list && maker < c->gpu_count; maker++) {
-        if (!is_first_of_maker(c, rooms, maker) || list_of(c, rooms, maker, list) < copies * n)
+    for (size_t maker = 0; maker < c->gpu_count; maker++) {
+        if (!is_first_of_maker(c, r->rooms, maker) || list_of(c, r->rooms, maker, r->list) < copies * n)
             continue;
         size_t k = 0;
         for (; k < copies; k++) {
             struct group g;
-            group_of(wish, rooms, list + k * n, n, &g);
+            group_of(wish, r->rooms, r->list + k * n, n, &g);
             if (!cut(wish, &g, &out->copies[k]))
                 break;
         }
@@ -227,17 +227,14 @@ static bool try_groups(const struct capacity *c, const struct placement_wish *wi
     return false;
 }
 
-bool split_try(const struct capacity *c, const struct placement_wish *wish, const int64_t *rooms, size_t n, struct placement *out)
+bool split_try(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n,
+               struct placement *out)
 {
     if (c->gpu_count == 0 || n == 0 || n > PLACEMENT_GPUS_MAX)
         return false;
     if (n > 1)
-        return try_groups(c, wish, rooms, n, out);
-    AUTO_FREE int64_t *left = calloc(c->gpu_count, sizeof *left);
-    if (!left)
-        return false;
-    memcpy(left, rooms, c->gpu_count * sizeof *left);
-    return try_single(c, wish, left, out);
+        return try_groups(c, wish, r, n, out);
+    return try_single(c, wish, r, out);
 }
 
 /* ---- what is missing ---- */
@@ -272,19 +269,18 @@ static int64_t shortage_of_group(const struct placement_wish *wish, const struct
     return MAX_OF(short_by, 0);
 }
 
-int64_t split_shortage(const struct capacity *c, const struct placement_wish *wish, const int64_t *rooms, size_t n)
+int64_t split_shortage(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n)
 {
     int64_t copies = copies_of(wish), best = copies * (wish->bytes + (int64_t)n * wish->fixed_bytes);
     if (n == 1)
-        return MAX_OF(MIN_OF(shortage_single(c, wish, rooms), best), 1);
-    AUTO_FREE size_t *list = calloc(c->gpu_count ? c->gpu_count : 1, sizeof *list);
-    for (size_t maker = 0; list && maker < c->gpu_count; maker++) {
-        if (!is_first_of_maker(c, rooms, maker) || list_of(c, rooms, maker, list) < (size_t)copies * n)
+        return MAX_OF(MIN_OF(shortage_single(c, wish, r->rooms), best), 1);
+    for (size_t maker = 0; maker < c->gpu_count; maker++) {
+        if (!is_first_of_maker(c, r->rooms, maker) || list_of(c, r->rooms, maker, r->list) < (size_t)copies * n)
             continue;
         int64_t sum = 0;
         for (size_t k = 0; k < (size_t)copies; k++) {
             struct group g;
-            group_of(wish, rooms, list + k * n, n, &g);
+            group_of(wish, r->rooms, r->list + k * n, n, &g);
             sum += shortage_of_group(wish, &g);
         }
         best = MIN_OF(best, sum);

@@ -251,6 +251,15 @@ static _Noreturn void be_the_command(long n, int alive_ms, int words, int argc, 
     exit(__real_main(argc, argv));
 }
 
+/* What is said when somebody waited in vain for an answer that a failed call had kept from coming. */
+static bool waited_in_vain(int words)
+{
+    char text[1024];
+    ssize_t got = pread(words, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    return strstr(text, "answered within");
+}
+
 static const char *judge(int status, off_t words)
 {
     if (WIFSIGNALED(status))
@@ -309,6 +318,8 @@ static bool finish(struct run *r, int status, const char *command)
     char line[512] = "";
     struct stat info;
     const char *wrong = fstat(r->words, &info) == 0 ? judge(status, info.st_size) : "cannot be judged";
+    if (!wrong && waited_in_vain(r->words))
+        wrong = "waits in vain";
     if (wrong) {
         ssize_t got = pread(r->words, line, sizeof line - 1, info.st_size > 500 ? info.st_size - 500 : 0);
         line[got > 0 ? got : 0] = '\0';
