@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Many hosts in one process: pushes the text of one host under the names of many, every INTERVAL seconds, with the program's own
- * encoders. Prints for each round how long it took.
+ * encoders. Prints for each round how long it took. With an INTERVAL below 0 the rounds end now and are pushed one behind the other.
  *
  * usage: fleet_push URL TEXT_FILE HOSTS ROUNDS INTERVAL
  */
@@ -79,6 +79,8 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++) {
         struct mono start = clock_mono(&clock_system);
         struct wall at = clock_wall(&clock_system);
+        if (interval < 0)
+            at.ms -= (int64_t)((rounds - 1 - round) * -interval * 1000);
         size_t samples = 0;
         for (int host = 0; host < hosts; host++)
             if (push_host(&env, argv[1], buf_view(&text), host, at, &samples) < 0)

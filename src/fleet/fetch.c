@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,11 +15,35 @@
 
 enum { URL_SIZE = 4096 };
 
-static const char *const questions[] = {
+enum fleet_question {
+    FLEET_GPUS,
+    FLEET_UTIL,
+    FLEET_USED,
+    FLEET_TOTAL,
+    FLEET_FREE,
+    FLEET_TEMP,
+    FLEET_POWER,
+    FLEET_MOST,
+    FLEET_THROTTLE,
+    FLEET_HEALTH,
+    FLEET_SILENT,
+    FLEET_PROCESSES,
+    FLEET_QUESTIONS
+};
+
+/* Labels that nobody reads are most of an answer: without them it is a third as long. One question a name, because a database has
+ * to merge what it finds under several. */
+#define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
+
+static const char *const questions[FLEET_QUESTIONS] = {
     [FLEET_GPUS] = "gpu_up",
-    [FLEET_READINGS] = "{__name__=~\"gpu_utilization_percent|gpu_memory_used_bytes|gpu_memory_total_bytes|gpu_memory_free_bytes|"
-                       "gpu_temperature_celsius|gpu_power_watts\"}",
-    [FLEET_MOST] = "max_over_time(gpu_utilization_percent[30m])",
+    [FLEET_UTIL] = OF_A_GPU("gpu_utilization_percent"),
+    [FLEET_USED] = OF_A_GPU("gpu_memory_used_bytes"),
+    [FLEET_TOTAL] = OF_A_GPU("gpu_memory_total_bytes"),
+    [FLEET_FREE] = OF_A_GPU("gpu_memory_free_bytes"),
+    [FLEET_TEMP] = OF_A_GPU("gpu_temperature_celsius"),
+    [FLEET_POWER] = OF_A_GPU("gpu_power_watts"),
+    [FLEET_MOST] = OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"),
     /* Values in full: a database finds these in its index, and has to try a pattern on all of them. */
     [FLEET_THROTTLE] = "gpu_throttle_reason{reason=~\"software thermal slowdown|hardware thermal slowdown|hardware slowdown|power "
                        "brake|voltage regulator hot|memory hot\"} == 1",
@@ -125,18 +151,18 @@ static struct reading scaled(double value, double scale)
     return fabs(whole) < 9e18 ? reading_ok((int64_t)llround(whole)) : reading_absent(READING_FAILED);
 }
 
-static void take_reading(struct fleet_gpu *g, const char *name, double value)
+static void take_reading(struct fleet_gpu *g, enum fleet_question question, double value)
 {
-    const struct {
-        const char *name;
-        struct reading *to;
-        double scale;
-    } readings[] = {{"gpu_utilization_percent", &g->util_permille, 10}, {"gpu_memory_used_bytes", &g->used_bytes, 1},
-                    {"gpu_memory_total_bytes", &g->total_bytes, 1},     {"gpu_memory_free_bytes", &g->free_bytes, 1},
-                    {"gpu_temperature_celsius", &g->temp_mdegc, 1000},  {"gpu_power_watts", &g->power_mw, 1000}};
-    for (size_t i = 0; i < ARRAY_LEN(readings); i++)
-        if (strcmp(name, readings[i].name) == 0)
-            *readings[i].to = scaled(value, readings[i].scale);
+    switch (question) {
+    case FLEET_UTIL: g->util_permille = scaled(value, 10); return;
+    case FLEET_USED: g->used_bytes = scaled(value, 1); return;
+    case FLEET_TOTAL: g->total_bytes = scaled(value, 1); return;
+    case FLEET_FREE: g->free_bytes = scaled(value, 1); return;
+    case FLEET_TEMP: g->temp_mdegc = scaled(value, 1000); return;
+    case FLEET_POWER: g->power_mw = scaled(value, 1000); return;
+    case FLEET_MOST: g->util_most_permille = scaled(value, 10); return;
+    default: return;
+    }
 }
 
 static bool same_process(const struct fleet_process *a, const struct fleet_process *b)
@@ -210,29 +236,21 @@ void fleet_join_processes(struct fleet *f)
 
 static void take_one(struct fleet *f, enum fleet_question question, const json_t *labels, double value)
 {
-    struct fleet_gpu *g =
-        question == FLEET_GPUS || question == FLEET_SILENT || question == FLEET_PROCESSES ? NULL : find(f, labels);
+    struct fleet_gpu *g;
     switch (question) {
     case FLEET_GPUS: take_gpu(f, labels, value); return;
     case FLEET_PROCESSES: take_process(f, labels, value); return;
     case FLEET_SILENT: f->silent++; return;
-    case FLEET_READINGS:
-        if (g)
-            take_reading(g, label(labels, "__name__"), value);
-        return;
-    case FLEET_MOST:
-        if (g)
-            g->util_most_permille = scaled(value, 10);
-        return;
-    case FLEET_THROTTLE:
-        if (g)
-            copy(g->throttle, sizeof g->throttle, label(labels, "reason"));
-        return;
-    case FLEET_HEALTH:
-        if (g)
-            g->health = fleet_health_named(label(labels, "state"));
-        return;
+    default: break;
     }
+    if (!(g = find(f, labels)))
+        return;
+    if (question == FLEET_THROTTLE)
+        copy(g->throttle, sizeof g->throttle, label(labels, "reason"));
+    else if (question == FLEET_HEALTH)
+        g->health = fleet_health_named(label(labels, "state"));
+    else
+        take_reading(g, question, value);
 }
 
 static int make_room(struct fleet *f, enum fleet_question question, size_t count)
@@ -244,9 +262,8 @@ static int make_room(struct fleet *f, enum fleet_question question, size_t count
     return (question == FLEET_GPUS && !f->gpus) || (question == FLEET_PROCESSES && !f->processes) ? -ENOMEM : 0;
 }
 
-int fleet_take(struct fleet *f, enum fleet_question question, struct str answer)
+static int take(struct fleet *f, enum fleet_question question, const json_t *root)
 {
-    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
     const json_t *result = json_object_get(json_object_get(root, "data"), "result"), *one;
     size_t i;
     if (!json_is_array(result))
@@ -310,18 +327,69 @@ int fleet_misunderstood(int rc, struct error *err)
     return rc < 0 ? error_set(err, rc, "out of memory") : 0;
 }
 
-static int ask(const struct fleet_place *place, enum fleet_question question, struct fleet *f, struct error *err)
+/* A few questions at a time: a database answers most of them with one core, and meanwhile answers are read here. */
+enum { AT_A_TIME = 3 };
+
+struct asking {
+    const struct fleet_place *place;
+    size_t count;
+    _Atomic size_t next;
+    _Atomic bool given_up;
+    struct {
+        json_t *json; /* NULL: it failed, or is none */
+        struct error err;
+        int rc;
+    } of[FLEET_QUESTIONS];
+};
+
+static int ask(struct asking *a, size_t q)
 {
     AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
-    int rc = fleet_ask(place, questions[question], &answer, err);
-    return rc < 0 ? rc : fleet_misunderstood(fleet_take(f, question, buf_view(&answer)), err);
+    if (a->given_up)
+        return -ECANCELED;
+    int rc = fleet_ask(a->place, questions[q], &answer, &a->of[q].err);
+    if (rc == 0)
+        a->of[q].json = json_loadb(answer.at, answer.len, 0, NULL);
+    else
+        a->given_up = true; /* what fails for one fails for all: the others would only wait as long */
+    return rc;
+}
+
+static void *ask_next(void *arg)
+{
+    struct asking *a = arg;
+    for (size_t q; (q = atomic_fetch_add(&a->next, 1)) < a->count;)
+        a->of[q].rc = ask(a, q);
+    return NULL;
+}
+
+/* The first that failed by itself says why. */
+static int take_answers(struct asking *a, struct fleet *f, struct error *err)
+{
+    int rc = 0;
+    for (size_t q = 0; q < a->count; q++)
+        if (a->of[q].rc < 0 && (rc == 0 || rc == -ECANCELED)) {
+            rc = a->of[q].rc;
+            *err = a->of[q].err;
+        }
+    for (size_t q = 0; q < a->count && rc == 0; q++)
+        rc = fleet_misunderstood(take(f, (enum fleet_question)q, a->of[q].json), err);
+    return rc;
 }
 
 static int fetch(const struct fleet_place *place, bool processes, struct fleet *f, struct error *err)
 {
-    int rc = 0;
-    for (enum fleet_question q = FLEET_GPUS; q <= (processes ? FLEET_PROCESSES : FLEET_SILENT) && rc == 0; q++)
-        rc = ask(place, q, f, err);
+    struct asking a = {.place = place, .count = processes ? FLEET_QUESTIONS : FLEET_PROCESSES};
+    pthread_t threads[AT_A_TIME - 1];
+    size_t started = 0;
+    while (started < ARRAY_LEN(threads) && pthread_create(&threads[started], NULL, ask_next, &a) == 0)
+        started++;
+    ask_next(&a);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    int rc = take_answers(&a, f, err);
+    for (size_t q = 0; q < a.count; q++)
+        json_decref(a.of[q].json);
     return rc;
 }
 

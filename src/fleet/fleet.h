@@ -68,9 +68,6 @@ int fleet_bill_fetch_sql(const struct fleet_place *place, struct fleet_bill *bil
 int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err);
 void fleet_done(struct fleet *f);
 
-/* Pure, for fleet_fetch and tests: takes the answer to one of the questions. -EBADMSG: it cannot be understood. */
-enum fleet_question { FLEET_GPUS, FLEET_READINGS, FLEET_MOST, FLEET_THROTTLE, FLEET_HEALTH, FLEET_SILENT, FLEET_PROCESSES };
-int fleet_take(struct fleet *f, enum fleet_question question, struct str answer);
 /* GPUs, and processes, that were added in any order. */
 int fleet_index(struct fleet *f);
 void fleet_join_processes(struct fleet *f);
