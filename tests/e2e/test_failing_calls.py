@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+import recorded
 from isolation import BUILD, environment
 
 PROGRAM = BUILD / "tests" / "fakes" / "faults" / "whirr-failing"
@@ -41,6 +42,11 @@ def test_so_does_the_driver(tmp_path):
     (tmp_path / "script").write_text("gpu NVIDIA H200\n  profile h200\n  process 1 compute 500\n")
     assert fail_in_turn(tmp_path, ["status", "--direct", "--source", "nvml"], WHIRR_FAKE_NVML=str(tmp_path / "script"),
                         WHIRR_NVML_LIBRARY=str(BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so")) > 12
+
+
+@pytest.mark.parametrize("machine", ["rx7900xtx-rdna3", "mi300x-kfd-cpx", "arc-a380-xe", "arc-a380-i915"])
+def test_so_do_drivers_that_are_files(tmp_path, machine):
+    assert fail_in_turn(tmp_path, ["status", "--full", "--json", "--sysroot", recorded.expand(machine, tmp_path / "machine")]) > 12
 
 
 def test_the_daemon_starts_samples_and_ends(tmp_path):

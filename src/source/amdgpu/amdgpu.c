@@ -48,8 +48,9 @@ static int update_cards(struct amdgpu *s)
     if (rc < 0)
         return rc;
     rc = kfd_read(&s->kfd, s->env);
-    if (rc < 0)
+    if (rc < 0 && rc != -EIO)
         return rc;
+    s->cards.unread |= rc == -EIO;
     AUTO_FREE struct drm_card *known = calloc(GPU_MAX, sizeof *known);
     size_t count = known ? kfd_cards(&s->kfd, known, GPU_MAX) : 0;
     for (size_t i = 0; i < s->cards.count; i++)
@@ -94,7 +95,7 @@ static int amdgpu_open(const struct env *env, const char *params, struct source 
 }
 
 /* "amd-<unique id of the chip>"; older chips have none. */
-static void read_uuid(const struct amdgpu *s, const struct drm_card *card, char uuid[GPU_UUID_SIZE])
+static void read_uuid(struct amdgpu *s, const struct drm_card *card, char uuid[GPU_UUID_SIZE])
 {
     struct attrs device;
     char text[64];
@@ -104,6 +105,7 @@ static void read_uuid(const struct amdgpu *s, const struct drm_card *card, char 
         snprintf(uuid, GPU_UUID_SIZE, "amd-%s", text);
     else if (node && node->unique_id)
         snprintf(uuid, GPU_UUID_SIZE, "amd-%016llx", (unsigned long long)node->unique_id);
+    s->cards.unread |= device.unread;
 }
 
 static int amdgpu_list(struct source *source, struct gpu_id *ids, size_t max)

@@ -41,12 +41,13 @@ static void parse_properties(struct str text, struct properties *ret)
             take_property(ret, name, value);
 }
 
-static struct reading memory_of(const struct attrs *node)
+static struct reading memory_of(struct attrs *node)
 {
     struct attrs bank;
     char text[1024];
     attrs_init(&bank, node->env, "%s/mem_banks/0", node->path);
     ssize_t len = attrs_text(&bank, "properties", text, sizeof text);
+    node->unread |= bank.unread;
     struct str rest = {text, len > 0 ? (size_t)len : 0}, line, name, number;
     int64_t bytes;
     while (str_cut(&rest, '\n', &line))
@@ -57,14 +58,12 @@ static struct reading memory_of(const struct attrs *node)
 }
 
 /* False: a CPU, or somebody else's device. */
-static bool read_node(const struct env *env, const char *number, struct kfd_node *ret, unsigned *function)
+static bool read_node(struct attrs *node, struct kfd_node *ret, unsigned *function)
 {
-    struct attrs node;
     char text[4096];
     struct properties p;
     int64_t gpu_id;
-    attrs_init(&node, env, TOPOLOGY "/%s", number);
-    ssize_t len = attrs_text(&node, "properties", text, sizeof text);
+    ssize_t len = attrs_text(node, "properties", text, sizeof text);
     if (len <= 0)
         return false;
     parse_properties((struct str){text, (size_t)len}, &p);
@@ -74,9 +73,9 @@ static bool read_node(const struct env *env, const char *number, struct kfd_node
         (struct kfd_node){.device = (uint32_t)p.device_id, .unique_id = p.unique_id, .gfx_version = (int64_t)p.gfx_target_version};
     if (p.simd_per_cu > 0)
         ret->compute_units = (int64_t)(p.simd_count / p.simd_per_cu);
-    if (attrs_number(&node, "gpu_id", &gpu_id) == 0 && gpu_id > 0 && gpu_id <= UINT32_MAX)
+    if (attrs_number(node, "gpu_id", &gpu_id) == 0 && gpu_id > 0 && gpu_id <= UINT32_MAX)
         ret->gpu_id = (uint32_t)gpu_id;
-    ret->memory_bytes = memory_of(&node);
+    ret->memory_bytes = memory_of(node);
     *function = p.location_id & 7;
     snprintf(ret->card, sizeof ret->card, "%04x:%02x:%02x.%x", (unsigned)p.domain, (unsigned)p.location_id >> 8,
              (unsigned)p.location_id >> 3 & 31, *function);
@@ -109,27 +108,46 @@ static int is_number(const struct dirent *entry)
     return entry->d_name[0] && strspn(entry->d_name, "0123456789") == strlen(entry->d_name) && strlen(entry->d_name) < 8;
 }
 
-int kfd_read(struct kfd *k, const struct env *env)
+/* -ENOMEM, or -EIO when something that is there could not be read: half a topology would make cards of partitions. */
+static int read_nodes(struct kfd *k, const struct env *env, struct dirent **entries, int count)
 {
-    kfd_done(k);
-    char path[PATH_SIZE];
-    struct dirent **entries;
-    if (env_path(env, path, TOPOLOGY) < 0)
-        return -ENAMETOOLONG;
-    int found = scandir(path, &entries, is_number, compare_numbers);
-    if (found < 0)
-        return errno == ENOENT ? 0 : -errno;
-    k->nodes = calloc(MIN_OF(MAX_OF(found, 1), KFD_NODES_MAX), sizeof *k->nodes);
-    for (int i = 0; i < found; i++) {
+    bool unread = false;
+    k->nodes = calloc((size_t)MIN_OF(MAX_OF(count, 1), KFD_NODES_MAX), sizeof *k->nodes);
+    for (int i = 0; k->nodes && i < count && k->count < KFD_NODES_MAX; i++) {
         unsigned function;
-        if (k->nodes && k->count < KFD_NODES_MAX && read_node(env, entries[i]->d_name, &k->nodes[k->count], &function)) {
+        struct attrs node;
+        attrs_init(&node, env, TOPOLOGY "/%s", entries[i]->d_name);
+        if (read_node(&node, &k->nodes[k->count], &function)) {
             join_partition(k, &k->nodes[k->count], function);
             k->count++;
         }
-        free(entries[i]);
+        unread |= node.unread;
     }
-    free(entries);
-    return k->nodes ? 0 : -ENOMEM;
+    return !k->nodes ? -ENOMEM : unread ? -EIO : 0;
+}
+
+int kfd_read(struct kfd *k, const struct env *env)
+{
+    char path[PATH_SIZE];
+    struct dirent **entries;
+    struct kfd fresh = {0};
+    if (env_path(env, path, TOPOLOGY) < 0)
+        return -ENAMETOOLONG;
+    int found = scandir(path, &entries, is_number, compare_numbers);
+    if (found < 0 && errno != ENOENT)
+        return -errno;
+    int rc = found < 0 ? 0 : read_nodes(&fresh, env, entries, found);
+    for (int i = 0; i < found; i++)
+        free(entries[i]);
+    if (found >= 0)
+        free(entries);
+    if (rc == 0) {
+        kfd_done(k);
+        *k = fresh;
+        return 0;
+    }
+    kfd_done(&fresh);
+    return rc;
 }
 
 void kfd_done(struct kfd *k)

@@ -26,7 +26,8 @@ struct kfd {
     size_t count;
 };
 
-/* Reads the topology; 0 nodes where there is none. */
+/* Reads the topology; 0 nodes where there is none. -EIO: some of it could not be read, and k is as it was before; or another
+ * -errno. */
 int kfd_read(struct kfd *k, const struct env *env);
 void kfd_done(struct kfd *k);
 

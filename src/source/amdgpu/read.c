@@ -13,7 +13,6 @@ static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
 {
     if (strcmp(c->hwmon, hwmon->path) == 0 && c->hwmon[0])
         return;
-    memcpy(c->hwmon, hwmon->path, sizeof c->hwmon);
     c->edge = hwmon_channel(hwmon, "temp", "edge");
     c->junction = hwmon_channel(hwmon, "temp", "junction");
     c->memory = hwmon_channel(hwmon, "temp", "mem");
@@ -21,6 +20,11 @@ static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
     c->vddnb = hwmon_channel(hwmon, "in", "vddnb");
     c->sclk = hwmon_channel(hwmon, "freq", "sclk");
     c->mclk = hwmon_channel(hwmon, "freq", "mclk");
+    if (hwmon->unread) { /* without all labels, one sensor would be taken for another: the next sample looks again */
+        *c = (struct amdgpu_channels){"", -1, -1, -1, -1, -1, -1, -1};
+        return;
+    }
+    memcpy(c->hwmon, hwmon->path, sizeof c->hwmon);
     if (c->edge < 0 && c->junction < 0 && c->memory < 0)
         c->edge = 1; /* the old radeon driver has one sensor and no labels */
     if (c->sclk < 0)
@@ -37,7 +41,7 @@ void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const st
     find_channels(&r->hwmon, &memory->channels);
     ssize_t size = attrs_bytes(&r->device, "gpu_metrics", r->blob, sizeof r->blob);
     r->has_metrics = size > 0 && gpu_metrics_decode(r->blob, (size_t)size, card->device, &r->metrics);
-    if (memory->kind_known)
+    if (memory->kind_known || r->device.unread || r->hwmon.unread)
         return;
     /* Only graphics on the processor's die have a north bridge voltage, or a table of format 2 or 3. */
     memory->is_apu = r->has_metrics ? gpu_metrics_is_apu(&r->metrics) : memory->channels.vddnb >= 0;

@@ -127,8 +127,8 @@ static bool is_kernel_thread(const struct procs *p, int32_t pid)
     return flags & 0x00200000;
 }
 
-/* Looks through the descriptors of one process now. */
-static void procs_walk(struct procs *p, struct proc *proc, struct mono now)
+/* Looks through the descriptors of one process now. False: that failed, and says nothing about the process. */
+static bool procs_walk(struct procs *p, struct proc *proc, struct mono now)
 {
     char name[32];
     snprintf(name, sizeof name, "%d/fd", proc->pid);
@@ -137,6 +137,8 @@ static void procs_walk(struct procs *p, struct proc *proc, struct mono now)
     size_t count = 0;
     bool hidden = dir == -EACCES || dir == -EPERM;
     p->walks++;
+    if (dir < 0 && !hidden && dir != -ENOENT && dir != -ESRCH)
+        return false;
     if (dir >= 0)
         read_fd_names(p, dir, proc, &fds, &count);
     if (hidden && !proc->hidden)
@@ -146,6 +148,7 @@ static void procs_walk(struct procs *p, struct proc *proc, struct mono now)
     proc->fds = fds;
     proc->fd_count = count;
     proc->walked = now;
+    return true;
 }
 
 /* The size of PID/fd is the number of open descriptors since Linux 6.2. In a recorded tree the time of the last change is better.
@@ -176,9 +179,8 @@ static void update_one(struct procs *p, struct proc *proc, struct mono now)
     else if (mark != proc->mark)
         due = true;
     if (!proc->known || due)
-        procs_walk(p, proc, now);
+        proc->known = procs_walk(p, proc, now);
     proc->mark = mark;
-    proc->known = true;
 }
 
 struct pid_inode {
@@ -270,6 +272,8 @@ bool proc_is_broker(const struct procs *p, struct proc *proc)
     snprintf(name, sizeof name, "%d/comm", proc->pid);
     ssize_t len = file_read_at(p->dir, name, text, sizeof text);
     struct str comm = str_trim((struct str){text, len > 0 ? (size_t)len : 0});
+    if (len < 0)
+        return false;
     proc->broker = 0;
     for (size_t i = 0; i < ARRAY_LEN(brokers); i++)
         if (str_is(comm, brokers[i]))

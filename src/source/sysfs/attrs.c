@@ -27,6 +27,7 @@ static ssize_t note(struct attrs *a, ssize_t got)
         a->refused = true;
     if (got == -ENODEV || got == -ENXIO)
         a->gone = true;
+    a->unread |= got < 0 && got != -ENOENT;
     return got;
 }
 

@@ -14,6 +14,7 @@ struct attrs {
     char path[PATH_SIZE - ATTR_NAME_SIZE]; /* as on the real machine, without the sysroot */
     bool refused;                          /* a read gave EPERM: asleep on newer kernels */
     bool gone;                             /* a read gave ENODEV: unplugged or unbound in mid-read */
+    bool unread;                           /* a read of something that is there failed */
 };
 
 /* -ENAMETOOLONG, and an empty path in which nothing is found. */

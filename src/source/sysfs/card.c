@@ -10,6 +10,9 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 
+/* So often a card is looked at again that could not be read as a whole. */
+enum { LOOKS_AGAIN = 5 };
+
 /* "card12" and nothing else: "card1-DP-1" is a connector, "renderD128" another face of the same card. */
 static bool number_behind(const char *name, const char *prefix, int *ret)
 {
@@ -80,11 +83,18 @@ static void take_uevent_line(struct str line, struct drm_card *card)
         str_copy_clean(card->compatible, sizeof card->compatible, (struct str){value.at + 9, value.len - 9});
 }
 
-static int read_hex_attr(struct attrs *device, const char *name, uint32_t *ret)
+/* What is not there is not there; anything else may be otherwise the next time. */
+static void note_unread(struct drm_card *card, ssize_t len)
+{
+    card->unread |= len < 0 && len != -ENOENT;
+}
+
+static int read_hex_attr(struct drm_card *card, struct attrs *device, const char *name, uint32_t *ret)
 {
     char text[32];
     uint64_t value;
     ssize_t len = attrs_text(device, name, text, sizeof text);
+    note_unread(card, len);
     if (len < 0 || !str_to_u64((struct str){text, (size_t)len}, &value) || value > UINT32_MAX)
         return -1;
     *ret = (uint32_t)value;
@@ -117,12 +127,13 @@ static int find_render_minor(struct attrs *device)
     return -1;
 }
 
-static int card_minor(const struct env *env, const char *name, int fallback)
+static int card_minor(const struct env *env, struct drm_card *card, int fallback)
 {
-    struct attrs card;
+    struct attrs own;
     char text[32];
-    attrs_init(&card, env, "/sys/class/drm/%s", name);
-    ssize_t len = attrs_text(&card, "dev", text, sizeof text);
+    drm_card_attrs(card, env, &own);
+    ssize_t len = attrs_text(&own, "dev", text, sizeof text);
+    note_unread(card, len);
     struct str rest = {text, len > 0 ? (size_t)len : 0}, major;
     int64_t minor;
     if (len > 0 && str_cut(&rest, ':', &major) && str_to_i64(rest, &minor) && minor >= 0 && minor < 1 << 20)
@@ -150,13 +161,13 @@ int drm_card_read(const struct env *env, const char *name, struct drm_card *ret)
         take_link(&device, "driver", card.driver, sizeof card.driver);
     lower(card.pci_address);
     if (!card.vendor) {
-        read_hex_attr(&device, "vendor", &card.vendor);
-        read_hex_attr(&device, "device", &card.device);
+        read_hex_attr(&card, &device, "vendor", &card.vendor);
+        read_hex_attr(&card, &device, "device", &card.device);
     }
     uint32_t revision;
-    if (read_hex_attr(&device, "revision", &revision) == 0 && revision <= 0xff)
+    if (read_hex_attr(&card, &device, "revision", &revision) == 0 && revision <= 0xff)
         card.revision = (int)revision;
-    card.card_minor = card_minor(env, name, number);
+    card.card_minor = card_minor(env, &card, number);
     card.render_minor = find_render_minor(&device);
     *ret = card;
     return 0;
@@ -169,7 +180,8 @@ static int compare_cards(const void *a, const void *b)
     return order ? order : x->card_minor - y->card_minor;
 }
 
-int drm_cards_list(const struct env *env, struct drm_card *cards, size_t max)
+/* `nameless`: those of which nothing could be read are listed, too, with their name alone. */
+static int list_cards(const struct env *env, struct drm_card *cards, size_t max, bool nameless)
 {
     AUTO_DIR DIR *dir = dir_open(env, "/sys/class/drm");
     if (!dir)
@@ -177,11 +189,24 @@ int drm_cards_list(const struct env *env, struct drm_card *cards, size_t max)
     size_t count = 0;
     struct dirent *entry;
     int number;
-    while (count < max && (entry = readdir(dir)))
-        if (number_behind(entry->d_name, "card", &number) && drm_card_read(env, entry->d_name, &cards[count]) == 0)
-            count++;
+    while (count < max && (entry = readdir(dir))) {
+        if (!number_behind(entry->d_name, "card", &number))
+            continue;
+        int rc = drm_card_read(env, entry->d_name, &cards[count]);
+        if (rc < 0 && nameless && rc != -ENOENT) {
+            cards[count] = (struct drm_card){.unread = true};
+            str_copy(cards[count].name, sizeof cards[count].name, str_from(entry->d_name));
+            rc = 0;
+        }
+        count += rc == 0;
+    }
     qsort(cards, count, sizeof cards[0], compare_cards);
     return (int)count;
+}
+
+int drm_cards_list(const struct env *env, struct drm_card *cards, size_t max)
+{
+    return list_cards(env, cards, max, false);
 }
 
 uint64_t drm_cards_signature(const struct env *env)
@@ -241,6 +266,13 @@ int card_list_add(struct card_list *list, const struct drm_card *card)
     return (int)list->count++;
 }
 
+/* A card that could not be read this time, and is still where it was. */
+static void keep_unread(struct card_list *list, const struct drm_card *card)
+{
+    for (size_t i = 0; i < list->count; i++)
+        list->slots[i].present |= strcmp(list->slots[i].card.name, card->name) == 0;
+}
+
 static int place(struct card_list *list, const struct drm_card *card)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -259,13 +291,19 @@ int card_list_update(struct card_list *list, const struct env *env, bool (*wante
         return -ENOMEM;
     /* Taken before the look, so that a card which comes during it is seen by the next card_list_changed(). */
     uint64_t signature = drm_cards_signature(env);
-    int count = drm_cards_list(env, cards, GPU_MAX);
+    int count = list_cards(env, cards, GPU_MAX, true);
     if (count < 0 && count != -ENOENT)
         return count;
+    list->unread = false;
     for (size_t i = 0; i < list->count; i++)
         list->slots[i].present = list->slots[i].card.name[0] == '\0';
     for (int i = 0; i < count; i++) {
-        int at = wanted(&cards[i]) ? place(list, &cards[i]) : 0;
+        int at = 0;
+        list->unread |= cards[i].unread;
+        if (!cards[i].driver[0])
+            keep_unread(list, &cards[i]);
+        else if (wanted(&cards[i]))
+            at = place(list, &cards[i]);
         if (at < 0)
             return at;
     }
@@ -273,9 +311,12 @@ int card_list_update(struct card_list *list, const struct env *env, bool (*wante
     return (int)list->count;
 }
 
-bool card_list_changed(const struct card_list *list, const struct env *env)
+bool card_list_changed(struct card_list *list, const struct env *env)
 {
-    return drm_cards_signature(env) != list->signature;
+    bool changed = drm_cards_signature(env) != list->signature;
+    if (changed || !list->unread)
+        list->looks_left = LOOKS_AGAIN;
+    return changed || (list->unread && list->looks_left-- > 0);
 }
 
 void card_list_done(struct card_list *list)

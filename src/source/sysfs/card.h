@@ -18,6 +18,7 @@ struct drm_card {
     uint32_t vendor, device, subvendor, subdevice; /* 0 unknown */
     int revision;                                  /* -1 unknown */
     int card_minor, render_minor;                  /* -1 unknown */
+    bool unread;                                   /* some of it is there and could not be read this time */
 };
 
 /* Fills one card from /sys/class/drm/NAME. -ENOENT or another -errno when it cannot be identified. */
@@ -45,13 +46,15 @@ struct card_list {
     struct card_slot *slots;
     size_t count;
     uint64_t signature;
+    bool unread;    /* something that is there could not be read when it was last looked at */
+    int looks_left; /* until that is taken for granted */
 };
 
 /* Looks again. `wanted` chooses the cards of a source. Returns the number of places, or -errno. */
 int card_list_update(struct card_list *list, const struct env *env, bool (*wanted)(const struct drm_card *));
 /* Puts a card that drm_cards_list does not know at the end; its place, or -errno. */
 int card_list_add(struct card_list *list, const struct drm_card *card);
-bool card_list_changed(const struct card_list *list, const struct env *env);
+bool card_list_changed(struct card_list *list, const struct env *env);
 void card_list_done(struct card_list *list);
 
 /* Vendor and device numbers, subsystem, driver and its version (that of the kernel, unless the module has one of its own). */

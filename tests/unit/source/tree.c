@@ -109,6 +109,16 @@ static const struct fault *fault_of_fd[FDS];
 static size_t given[FDS];
 static char *opens[OPENS];
 static size_t open_count;
+static size_t call_count, failing_call; /* opens and reads */
+static int failing_error;
+
+static bool call_fails(void)
+{
+    bool fails = ++call_count == failing_call;
+    if (fails)
+        errno = failing_error;
+    return fails;
+}
 
 static bool ends_with(const char *path, const char *suffix)
 {
@@ -119,6 +129,8 @@ static int faulty_openat(int dir, const char *path, int flags)
 {
     if (open_count < OPENS)
         opens[open_count++] = strdup(path);
+    if (call_fails())
+        return -1;
     const struct fault *found = NULL;
     for (size_t i = 0; i < fault_count; i++) {
         struct fault *f = &faults[i];
@@ -147,6 +159,8 @@ static int faulty_openat(int dir, const char *path, int flags)
 static ssize_t faulty_read(int fd, void *to, size_t size)
 {
     const struct fault *f = fd < FDS ? fault_of_fd[fd] : NULL;
+    if (call_fails())
+        return -1;
     if (f && f->kind == FAULT_READ) {
         errno = f->error;
         return -1;
@@ -193,6 +207,19 @@ void fault_before_open(const char *suffix, void (*action)(void *), void *context
     f->context = context;
 }
 
+void fault_call(size_t n, int error)
+{
+    call_count = 0;
+    failing_call = n;
+    failing_error = error;
+    file_calls_replace(&faulty_calls);
+}
+
+size_t fault_calls(void)
+{
+    return call_count;
+}
+
 void watch_opens(void)
 {
     file_calls_replace(&faulty_calls);
@@ -202,7 +229,7 @@ void fault_clear(void)
 {
     file_calls_replace(NULL);
     memset(fault_of_fd, 0, sizeof fault_of_fd);
-    fault_count = 0;
+    fault_count = failing_call = 0;
     for (size_t i = 0; i < open_count; i++)
         free(opens[i]);
     open_count = 0;

@@ -37,6 +37,9 @@ void fault_open(const char *suffix, int error);
 void fault_short(const char *suffix, size_t length);
 /* Called once, just before a path that ends with `suffix` is opened. */
 void fault_before_open(const char *suffix, void (*action)(void *), void *context);
+/* The n-th open or read from now on fails with `error`; 0: none does. fault_calls says how many there were. */
+void fault_call(size_t n, int error);
+size_t fault_calls(void);
 void fault_clear(void);
 /* How often paths that end with `suffix` were opened since fault_clear (which also starts the watch). */
 size_t opened(const char *suffix);
