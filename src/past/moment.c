@@ -23,9 +23,10 @@ struct past_moment {
     enum metric metrics[SERIES_COLUMNS_MAX]; /* of the columns */
     size_t column_count;
     enum level level;
-    /* The GPU being filled. */
-    size_t gpu;
-    int64_t rows, newest_ms, before_ms; /* its rows so far, the newest and the one before it */
+    struct moment_rows {
+        int64_t count, newest_ms, before_ms; /* so far, the newest and the one before it */
+    } rows[GPU_MAX];
+    size_t gpu; /* the one being filled */
     struct {
         int64_t id;
         int32_t pid;
@@ -96,15 +97,29 @@ static void set_column(struct past_moment *p, struct recent_point *point, size_t
 
 static void note_row(struct past_moment *p, struct wall at)
 {
-    p->rows++;
-    p->before_ms = p->newest_ms;
-    p->newest_ms = at.ms;
+    struct moment_rows *r = &p->rows[p->gpu];
+    r->count++;
+    r->before_ms = r->newest_ms;
+    r->newest_ms = at.ms;
+}
+
+/* Makes it the one that is filled. Rows, and facts, of one moment are in the order of their GPUs, more often than not. */
+static bool turn_to(struct past_moment *p, int64_t gpu_id)
+{
+    for (size_t i = 0; i < p->gpu_count; i++) {
+        p->gpu = p->gpu + 1 < p->gpu_count ? p->gpu + 1 : 0;
+        if (p->gpus[p->gpu].id == gpu_id)
+            return true;
+    }
+    return false;
 }
 
 /* Each row is the state of the card then; the last one stays. */
 static int take_row(void *user, const struct store_row *row)
 {
     struct past_moment *p = user;
+    if (!turn_to(p, row->gpu->id))
+        return 0;
     struct gpu *gpu = &p->snapshot->gpus[p->gpu];
     struct recent_point *point = add_recent(p, row->at);
     for (size_t i = 0; i < p->column_count; i++)
@@ -152,52 +167,63 @@ static int fill_from_means(struct past_moment *p, int64_t at_ms, int64_t *ret_st
         plot.column_count = fill.count;
         rc = store_series(p->s, &plot, take_means, &fill, err);
     }
-    if (p->rows)
+    if (p->rows[p->gpu].count)
         p->level = MAX_OF(p->level, level);
     return rc;
 }
 
 /* Whether the newest row can speak for the moment: not when samples that should have followed it are missing. */
-static bool is_near(const struct past_moment *p, int64_t at_ms, int64_t step_ms)
+static bool is_near(const struct moment_rows *r, int64_t at_ms, int64_t step_ms)
 {
-    int64_t usual = p->rows > 1 ? p->newest_ms - p->before_ms : 0;
-    return p->rows > 0 && at_ms - p->newest_ms <= step_ms + MAX_OF(3 * usual, (int64_t)NEAR_LEAST_MS);
+    int64_t usual = r->count > 1 ? r->newest_ms - r->before_ms : 0;
+    return r->count > 0 && at_ms - r->newest_ms <= step_ms + MAX_OF(3 * usual, (int64_t)NEAR_LEAST_MS);
 }
 
-static int fill_gpu(struct past_moment *p, int64_t at_ms, bool *ret_there, struct error *err)
+/* Of all GPUs in one question: a server takes longer to take one than to answer it. */
+static int fill_from_samples(struct past_moment *p, const char *host, int64_t at_ms, struct error *err)
 {
-    const struct store_gpu *known = &p->gpus[p->gpu];
-    struct gpu *gpu = &p->snapshot->gpus[p->gpu];
-    gpu->id = known->identity;
-    gpu->index = known->index;
-    gpu->simulated = known->simulated;
-    p->rows = p->newest_ms = p->before_ms = 0;
-    const struct store_page page = {.since_ms = at_ms - LOOK_BACK_MS,
+    const struct store_page page = {.host = host,
+                                    .since_ms = at_ms - LOOK_BACK_MS,
                                     .until_ms = at_ms + 1,
                                     .gpu_index = -1,
-                                    .gpu_id = known->id,
                                     .limit = SIZE_MAX,
                                     .columns = p->columns,
                                     .column_count = p->column_count};
+    for (size_t i = 0; i < p->gpu_count; i++) {
+        struct gpu *gpu = &p->snapshot->gpus[i];
+        gpu->id = p->gpus[i].identity;
+        gpu->index = p->gpus[i].index;
+        gpu->simulated = p->gpus[i].simulated;
+    }
+    return store_rows(p->s, &page, take_row, p, err);
+}
+
+/* What is left to say about one whose samples were read. */
+static int finish_gpu(struct past_moment *p, int64_t at_ms, bool *ret_there, struct error *err)
+{
+    struct moment_rows *r = &p->rows[p->gpu];
     int64_t step_ms = 0;
-    int rc = store_rows(p->s, &page, take_row, p, err);
+    int rc = 0;
     /* While samples are kept, none means that there was nothing: a mean of the rest of the minute cannot speak for it. */
-    if (rc == 0 && p->rows == 0 && at_ms < store_horizon(p->s, SERIES_GPU, LEVEL_RAW))
+    if (r->count == 0 && at_ms < store_horizon(p->s, SERIES_GPU, LEVEL_RAW))
         rc = fill_from_means(p, at_ms, &step_ms, err);
-    *ret_there = rc == 0 && is_near(p, at_ms, step_ms);
+    *ret_there = rc == 0 && is_near(r, at_ms, step_ms);
     if (!*ret_there) {
         p->recent->gpus[p->gpu].count = 0;
         return rc;
     }
     /* A mean is of the time up to its end, or up to the moment itself. */
-    p->newest_ms = step_ms ? MIN_OF(at_ms, p->newest_ms + step_ms - 1) : p->newest_ms;
-    p->snapshot->taken_at = (struct wall){MAX_OF(p->snapshot->taken_at.ms, p->newest_ms)};
+    r->newest_ms = step_ms ? MIN_OF(at_ms, r->newest_ms + step_ms - 1) : r->newest_ms;
+    p->snapshot->taken_at = (struct wall){MAX_OF(p->snapshot->taken_at.ms, r->newest_ms)};
     return rc;
 }
 
-static int take_fact(void *user, const char *key, const char *value)
+static int take_fact(void *user, int64_t gpu_id, const char *key, const char *value)
 {
-    struct gpu *gpu = user;
+    struct past_moment *p = user;
+    if (!turn_to(p, gpu_id))
+        return 0;
+    struct gpu *gpu = &p->snapshot->gpus[p->gpu];
     double number;
     enum metric metric = metric_from_json(key);
     enum reading_state list;
@@ -215,11 +241,11 @@ static int take_fact(void *user, const char *key, const char *value)
 }
 
 /* What seldom changes, as it was then: limits, driver, ... */
-static int fill_facts(struct past_moment *p, int64_t at_ms, struct error *err)
+static int fill_facts(struct past_moment *p, const char *host, int64_t at_ms, struct error *err)
 {
-    struct gpu *gpu = &p->snapshot->gpus[p->gpu];
-    gpu->processes_state = READING_OK; /* of histories that do not say */
-    return store_facts(p->s, p->gpus[p->gpu].id, at_ms, take_fact, gpu, err);
+    for (size_t i = 0; i < p->gpu_count; i++)
+        p->snapshot->gpus[i].processes_state = READING_OK; /* of histories that do not say */
+    return store_facts(p->s, host, at_ms, take_fact, p, err);
 }
 
 static void take_running(struct past_moment *p, const struct store_life *life)
@@ -238,10 +264,11 @@ static void take_running(struct past_moment *p, const struct store_life *life)
 static int take_life(void *user, const struct store_life *life)
 {
     struct past_moment *p = user;
-    int64_t slack_ms = p->level == LEVEL_RAW ? 0 : p->newest_ms % MINUTE_MS; /* of a mean: anybody in that minute */
-    if (life->first_seen.ms > p->newest_ms)
+    int64_t newest_ms = p->rows[p->gpu].newest_ms;
+    int64_t slack_ms = p->level == LEVEL_RAW ? 0 : newest_ms % MINUTE_MS; /* of a mean: anybody in that minute */
+    if (life->first_seen.ms > newest_ms)
         return 0;
-    if (life->last_seen.ms >= p->newest_ms - slack_ms)
+    if (life->last_seen.ms >= newest_ms - slack_ms)
         take_running(p, life);
     else if (p->recent->ended_count < RECENT_ENDED)
         p->recent->ended[p->recent->ended_count++] = (struct recent_process){.gpu_index = p->snapshot->gpus[p->gpu].index,
@@ -269,7 +296,7 @@ static int refine(void *user, const struct store_life *life)
 
 static int fill_processes(struct past_moment *p, struct error *err)
 {
-    int64_t at_ms = p->newest_ms;
+    int64_t at_ms = p->rows[p->gpu].newest_ms;
     p->running_count = 0;
     struct store_span span = {
         .gpu_id = p->gpus[p->gpu].id, .since_ms = at_ms - LOOK_BACK_MS, .until_ms = at_ms + 1, .limit = LIVES_AT_ONCE};
@@ -300,14 +327,14 @@ static void drop_unknown_gpus(struct snapshot *s, struct recent *recent)
     s->gpu_count = recent->gpu_count = kept;
 }
 
-static int fill(struct past_moment *p, int64_t at_ms, struct error *err)
+static int fill(struct past_moment *p, const char *host, int64_t at_ms, struct error *err)
 {
-    int rc = 0;
+    int rc = fill_from_samples(p, host, at_ms, err);
+    if (rc == 0)
+        rc = fill_facts(p, host, at_ms, err);
     for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
         bool there;
-        rc = fill_gpu(p, at_ms, &there, err);
-        if (rc == 0 && there)
-            rc = fill_facts(p, at_ms, err);
+        rc = finish_gpu(p, at_ms, &there, err);
         if (rc == 0 && there && (!p->only || p->only == p->gpus[p->gpu].id))
             rc = fill_processes(p, err);
     }
@@ -337,7 +364,7 @@ int store_past(struct store *s, const char *host, struct wall at, int64_t only, 
         rc = error_set(err, -ENOMEM, "out of memory");
     if (rc == 0) {
         str_copy(p->snapshot->host.name, sizeof p->snapshot->host.name, str_from(host ? host : ""));
-        rc = fill(p, at.ms, err);
+        rc = fill(p, host, at.ms, err);
     }
     if (rc == 0)
         drop_unknown_gpus(p->snapshot, recent);

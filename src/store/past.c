@@ -82,19 +82,22 @@ int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before
     return 0;
 }
 
-int store_facts(struct store *s, int64_t gpu_id, int64_t until_ms, store_fact_fn *each, void *user, struct error *err)
+int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db, "SELECT key, value FROM facts WHERE gpu_id = $1 AND since_ms <= $2 ORDER BY since_ms", &q, err);
+    int rc = db_prepare(s->db,
+                        "SELECT f.key, f.value, f.gpu_id FROM hosts h JOIN gpus g ON g.host_id = h.id JOIN facts f ON f.gpu_id = "
+                        "g.id WHERE h.name = $1 AND f.since_ms <= $2 ORDER BY f.since_ms",
+                        &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, gpu_id);
+    db_bind_text(q, 1, host);
     db_bind_i64(q, 2, until_ms);
     while ((rc = db_step(q, err)) == 1) {
         char key[64], value[GPU_TEXT_SIZE];
         str_copy(key, sizeof key, db_text(q, 0));
         str_copy(value, sizeof value, db_text(q, 1));
-        rc = each(user, key, value);
+        rc = each(user, db_i64(q, 2), key, value);
         if (rc)
             return MIN_OF(rc, 0);
     }

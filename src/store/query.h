@@ -192,11 +192,11 @@ int store_find_host(struct store *s, const char *name, struct store_host *ret, s
 /* The sample of a host next to a moment: before it, or at it and after. From the level that still has one; 0: none. */
 int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err);
 
-/* What seldom changes (limits, driver, ...), as it was set up to that time, oldest first. */
+/* What seldom changes (limits, driver, ...) of the GPUs of a host, as it was set up to that time, oldest first. */
 #define FACT_STATE "state"
 #define FACT_PROCESSES "processes"
-typedef int store_fact_fn(void *user, const char *key, const char *value);
-int store_facts(struct store *s, int64_t gpu_id, int64_t until_ms, store_fact_fn *each, void *user, struct error *err);
+typedef int store_fact_fn(void *user, int64_t gpu_id, const char *key, const char *value);
+int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_fn *each, void *user, struct error *err);
 
 /* Who took part in each step of a GPU, those with most first; one GPU after the other. */
 struct store_worker {

@@ -187,10 +187,8 @@ void baseline_learn(struct baseline_learner *l, const struct baseline_row *row)
     if (limit_changes(l, row))
         return;
     struct day *day = day_of(l, row->at);
-    if (row->minutes == 1) {
-        int hour = (int)((row->at.ms + l->zone_ms) / HOUR_MS % 24);
-        add(&day->util[hour], row->util_permille, row->minutes);
-    }
+    /* Where local time is off by half an hour, an hour counts for the one in which it begins. */
+    add(&day->util[(row->at.ms + l->zone_ms) / HOUR_MS % 24], row->util_permille, row->minutes);
     if (is_idle(l, row)) {
         add(&day->idle_power, row->power_mw, row->minutes);
         add(&day->idle_temp, row->temp_mdegc, row->minutes);

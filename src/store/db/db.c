@@ -5,21 +5,60 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 
 enum { SQL_MAX = 1 << 18 };
 
+static void drop(struct db_statement *s)
+{
+    char *sql = s->sql;
+    s->db->ops->finish(s);
+    free(sql);
+}
+
 void db_close(struct db *db)
 {
-    if (db)
-        db->ops->close(db);
+    if (!db)
+        return;
+    while (db->spare_count)
+        drop(db->spare[--db->spare_count]);
+    db->ops->close(db);
+}
+
+/* Reading, planning and dropping a statement costs a server more than most answers do. */
+int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
+{
+    for (size_t i = db->spare_count; i-- > 0;)
+        if (strcmp(db->spare[i]->sql, sql) == 0) {
+            *ret = db->spare[i];
+            memmove(&db->spare[i], &db->spare[i + 1], (--db->spare_count - i) * sizeof db->spare[0]);
+            return 0;
+        }
+    int rc = db->ops->prepare(db, sql, ret, err);
+    if (rc == 0 && db->keeps)
+        (*ret)->sql = strdup(sql);
+    return rc;
+}
+
+static void keep(struct db *db, struct db_statement *s)
+{
+    db->ops->recycle(s);
+    if (db->spare_count == DB_SPARE_MAX) {
+        drop(db->spare[0]);
+        memmove(&db->spare[0], &db->spare[1], --db->spare_count * sizeof db->spare[0]);
+    }
+    db->spare[db->spare_count++] = s;
 }
 
 void db_finish(struct db_statement **s)
 {
-    if (*s)
-        (*s)->db->ops->finish(*s);
+    if (*s && (*s)->sql && !(*s)->failed)
+        keep((*s)->db, *s);
+    else if (*s)
+        drop(*s);
     *s = NULL;
 }
 

@@ -26,6 +26,7 @@ struct db_ops {
     int (*begin)(struct db *db, struct error *err);
     int (*prepare)(struct db *db, const char *sql, struct db_statement **ret, struct error *err);
     void (*finish)(struct db_statement *s);
+    void (*recycle)(struct db_statement *s); /* as if it had just been prepared */
     void (*bind_null)(struct db_statement *s, int at);
     void (*bind_i64)(struct db_statement *s, int at, int64_t value);
     void (*bind_text)(struct db_statement *s, int at, struct str text); /* must stay until the statement ran */
@@ -43,21 +44,28 @@ struct db_ops {
 };
 
 /* The table of a database whose functions have the names of the fields. */
-#define DB_OPS(which)                                                                                                           \
-    {                                                                                                                           \
-        .kind = (which), .exec = exec, .begin = begin, .prepare = prepare, .finish = finish, .bind_null = bind_null,            \
-        .bind_i64 = bind_i64, .bind_text = bind_text, .put = put, .step = step, .reset = reset, .is_null = is_null, .i64 = i64, \
-        .text = text, .changes = changes, .close = close_db,                                                                    \
+#define DB_OPS(which)                                                                                                   \
+    {                                                                                                                   \
+        .kind = (which), .exec = exec, .begin = begin, .prepare = prepare, .finish = finish, .recycle = recycle,        \
+        .bind_null = bind_null, .bind_i64 = bind_i64, .bind_text = bind_text, .put = put, .step = step, .reset = reset, \
+        .is_null = is_null, .i64 = i64, .text = text, .changes = changes, .close = close_db,                            \
     }
+
+enum { DB_SPARE_MAX = 32 };
 
 struct db {
     const struct db_ops *ops;
+    bool keeps; /* statements that are finished, for whoever asks the same again: a reader does, with other numbers */
+    struct db_statement *spare[DB_SPARE_MAX]; /* the one finished last at the end */
+    size_t spare_count;
     bool takes_time;            /* the transaction at hand may: see db_take_time */
     const _Atomic bool *cancel; /* becomes true: nobody waits for the answer any more; NULL: never */
 };
 
 struct db_statement {
     struct db *db;
+    char *sql;   /* to find it by; NULL: it is not kept */
+    bool failed; /* the server may not take it again: types of columns have changed */
 };
 
 /* A file, created with its folder's permissions when it is not there; read_only neither creates nor changes. */
@@ -81,10 +89,7 @@ void db_rollback(struct db *db);
 /* The transaction may take long (a migration): a server is waited for, up to an hour. */
 int db_take_time(struct db *db, struct error *err);
 
-static inline int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
-{
-    return db->ops->prepare(db, sql, ret, err);
-}
+int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err);
 void db_finish(struct db_statement **s); /* and sets it to NULL */
 #define AUTO_STATEMENT __attribute__((cleanup(db_finish)))
 
@@ -114,7 +119,9 @@ static inline int db_put(struct db_statement *s, struct error *err)
 }
 static inline int db_step(struct db_statement *s, struct error *err)
 {
-    return s->db->ops->step(s, err);
+    int rc = s->db->ops->step(s, err);
+    s->failed |= rc < 0;
+    return rc;
 }
 static inline void db_reset(struct db_statement *s)
 {

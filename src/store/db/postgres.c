@@ -359,6 +359,13 @@ static void reset(struct db_statement *base)
     s->result = NULL;
 }
 
+static void recycle(struct db_statement *base)
+{
+    struct pg_statement *s = stmt(base);
+    reset(base);
+    memset(s->values, 0, (size_t)s->parameters * sizeof s->values[0]);
+}
+
 /* Runs the statement and keeps its rows. Where limits hold for a transaction, there has to be one. */
 static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
 {
@@ -469,6 +476,7 @@ int db_open_postgres(const struct env *env, const char *url, bool read_only, str
     char text_of_url[2048];
     connection_text(url, text_of_url, sizeof text_of_url);
     db->db.ops = &postgres_ops;
+    db->db.keeps = read_only;
     db->read_only = read_only;
     db->patience_ms = read_only ? READER_PATIENCE_MS : WRITER_PATIENCE_MS;
     db->conn = pq.connectdb(text_of_url);

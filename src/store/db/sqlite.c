@@ -126,6 +126,13 @@ static void bind_text(struct db_statement *s, int at, struct str text)
     sqlite.bind_text(stmt_of(s), at, text.at, (int)text.len, SQLITE_STATIC);
 }
 
+static void recycle(struct db_statement *s)
+{
+    sqlite.reset(stmt_of(s));
+    for (int at = 1; at < TRACKED_MAX; at++)
+        bind_null(s, at);
+}
+
 static int step(struct db_statement *s, struct error *err)
 {
     int code = sqlite.step(stmt_of(s));
@@ -209,6 +216,7 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     if (!db)
         return error_set(err, -ENOMEM, "out of memory");
     db->db.ops = &sqlite_ops;
+    db->db.keeps = read_only;
     if (!read_only)
         keep_private(path);
     int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);

@@ -65,11 +65,59 @@ static void a_moment_of_the_past_comes_back_as_a_snapshot(void **state)
     sim_history_close(&h);
 }
 
+static const struct db_ops *counted_ops;
+static int questions;
+
+static void count_question(struct db_statement *s)
+{
+    questions++;
+    counted_ops->recycle(s);
+}
+
+/* Questions for a moment of one GPU of so many. */
+static int questions_about(const char *params, const char *file)
+{
+    struct sim_history h;
+    struct error err = {0};
+    struct recent recent;
+    enum level level;
+    struct store *reader = NULL;
+    struct snapshot *past = NULL;
+    sim_history_open(&h, params);
+    struct store *s = open_store(file);
+    write_samples(s, &h, 30);
+    assert_int_equal(store_open_read_only(&test_env, store_url(file), &reader, &err), 0);
+    struct db_ops ops = *reader->db->ops;
+    counted_ops = reader->db->ops;
+    ops.recycle = count_question;
+    reader->db->ops = &ops;
+    questions = 0;
+    assert_int_equal(store_past(reader, "box", (struct wall){h.clock.today.ms - 10000}, 1, &past, &recent, &level, &err), 0);
+    reader->db->ops = counted_ops;
+    snapshot_unref(past);
+    recent_done(&recent);
+    store_close(reader);
+    store_close(s);
+    sim_history_close(&h);
+    return questions;
+}
+
+/* A year has hundreds of moments to explain, and a server takes longer to take a question than to answer it. */
+static void more_gpus_are_no_more_questions(void **state)
+{
+    (void)state;
+    int of_one = questions_about("gpus=1,scenario=training", "one.db"),
+        of_many = questions_about("gpus=8,scenario=training", "many.db");
+    assert_int_equal(of_one, of_many);
+    assert_in_range(of_many, 1, 8);
+}
+
 int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(a_moment_of_the_past_comes_back_as_a_snapshot),
+        TEST(more_gpus_are_no_more_questions),
     };
     int failed = RUN_TESTS(tests);
     remove_store_folder();

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "insight/why/rest.h"
@@ -220,12 +221,95 @@ static void moment_after_moment_is_learned_like_each_alone(void **state)
     store_close(s);
 }
 
+/* A day of work: idle at night, a job of four hours at each of two powers, an evening of half an hour's turns. Values are never
+ * quite the same, and each day is a little warmer or cooler than the one before. */
+static void set_course(struct gpu *g, int64_t minute)
+{
+    int64_t hour = minute / 60 % 24, day = minute / 1440, noise = minute * 7919 % 41 - 20;
+    bool works = (hour >= 8 && hour < 16) || (hour >= 18 && hour < 21 && minute % 60 < 30);
+    int64_t power_w = !works ? 22 : hour < 12 ? 210 : 380;
+    g->power_mw = reading_ok(power_w * 1000 * (1000 + noise) / 1000);
+    g->util_permille = reading_ok(works ? 930 + noise : 0);
+    g->temp_mdegc = reading_ok(30000 + power_w * 100 + day % 5 * 400 + noise * 20);
+    g->fan_permille = reading_ok(works ? 300 + power_w + day % 3 * 4 + noise / 4 : 0);
+    g->clock_graphics_khz = reading_ok(works ? 2500000 : 210000);
+    g->clock_memory_khz = reading_ok(works ? 10501000 : 405000);
+}
+
+static int64_t write_course(struct store *s, int days)
+{
+    enum { BATCH = 240 };
+    struct stretch plain = {.power_w = 0};
+    struct snapshot *batch[BATCH];
+    struct error err = {0};
+    int64_t begin = START_S / 86400 * 86400000LL;
+    for (int64_t minute = 0; minute < days * 1440LL; minute += BATCH) {
+        for (int i = 0; i < BATCH; i++) {
+            batch[i] = moment(begin + (minute + i) * MINUTE, &plain);
+            set_course(&batch[i]->gpus[0], minute + i);
+        }
+        if (store_write(s, (const struct snapshot *const *)batch, BATCH, NULL, 0, &err) < 0)
+            fail_msg("%s", err.text);
+        for (int i = 0; i < BATCH; i++)
+            snapshot_unref(batch[i]);
+    }
+    return begin + days * 1440LL * MINUTE;
+}
+
+/* Within a share of the value, in permille, or so many units. */
+static void assert_near(const char *what, size_t at, const struct baseline_band *a, const struct baseline_band *b, int64_t permille,
+                        int64_t least)
+{
+    const int64_t values[][2] = {{a->low, b->low}, {a->typical, b->typical}, {a->high, b->high}};
+    if (a->days != b->days)
+        fail_msg("%s %zu: %d days from minutes, %d from hours", what, at, a->days, b->days);
+    for (size_t i = 0; i < ARRAY_LEN(values); i++)
+        if (llabs(values[i][0] - values[i][1]) > MAX_OF(values[i][0] * permille / 1000, least))
+            fail_msg("%s %zu: %lld from minutes, %lld from hours", what, at, (long long)values[i][0], (long long)values[i][1]);
+}
+
+/* Of old times only hours are kept, and of a year they are read instead of minutes. What is usual must not depend on it: a degree,
+ * 1% of the fan, 2% of the idle power and of utilization. */
+static void hours_teach_what_minutes_do(void **state)
+{
+    (void)state;
+    enum { DAYS = 2 * BASELINE_DAYS_NEEDED };
+    struct store *s = open_store("hours.db");
+    struct error err = {0};
+    struct baselines *by_minutes = NULL, *by_hours = NULL;
+    setenv("TZ", "UTC", 1); /* no midnight in the middle of a job */
+    tzset();
+    struct wall end = {write_course(s, DAYS)};
+    assert_int_equal(past_usual(s, "box", end, &by_minutes, &err), 0);
+    s->horizon_ms[SERIES_GPU][LEVEL_MINUTE] = s->horizon_ms[SERIES_GPU][LEVEL_RAW] = end.ms;
+    assert_int_equal(past_usual(s, "box", end, &by_hours, &err), 0);
+    const struct baseline *m = &by_minutes->list[0], *h = &by_hours->list[0];
+    int bins = 0;
+    for (size_t i = 0; i < BASELINE_BINS; i++) {
+        assert_near("temperature", i, &m->temp_mdegc[i], &h->temp_mdegc[i], 0, 1000);
+        assert_near("fan", i, &m->fan_permille[i], &h->fan_permille[i], 0, 10);
+        bins += h->temp_mdegc[i].days >= BASELINE_DAYS_NEEDED;
+    }
+    assert_int_equal(bins, 3); /* idle, and both powers */
+    assert_near("idle power", 0, &m->idle_power_mw, &h->idle_power_mw, 20, 0);
+    assert_near("idle temperature", 0, &m->idle_temp_mdegc, &h->idle_temp_mdegc, 0, 1000);
+    assert_true(h->idle_power_mw.typical > 20000);
+    for (size_t i = 0; i < ARRAY_LEN(h->util_permille); i++)
+        assert_near("utilization at", i, &m->util_permille[i], &h->util_permille[i], 20, 5);
+    assert_int_equal(m->start, h->start);
+    assert_int_equal(m->days, h->days);
+    free(by_minutes);
+    free(by_hours);
+    store_close(s);
+}
+
 int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(what_a_process_added_when_it_came_is_measured),
         TEST(moment_after_moment_is_learned_like_each_alone),
+        TEST(hours_teach_what_minutes_do),
         TEST(one_that_adds_nothing_is_said_to),
         TEST(what_cannot_be_told_apart_has_no_watts),
         TEST(a_clock_that_was_never_lower_has_no_watts),

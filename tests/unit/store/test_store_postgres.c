@@ -6,6 +6,7 @@
 #include "own_database.h"
 #include "past/explain.h"
 #include "sim_history.h"
+#include "store/internal.h"
 #include "store/query.h"
 
 static const char *server;
@@ -329,6 +330,44 @@ static void it_answers_like_sqlite(void **state)
     sim_history_close(&twin);
 }
 
+/* A session has only so many statements, and they are there again for the next question. */
+static void a_reader_keeps_its_statements(void **state)
+{
+    NEEDS_EMPTY_SERVER();
+    static const char count[] = "SELECT COUNT(*) FROM pg_prepared_statements";
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_server("alpha"), *reader = NULL;
+    struct db_statement *q = NULL;
+    struct error err = {0};
+    int64_t before = 0, after = 0;
+    write_samples(s, &h, 1);
+    assert_int_equal(store_open_read_only(&test_env, server, &reader, &err), 0);
+    for (int i = 0; i < 2 * DB_SPARE_MAX; i++) {
+        char sql[32];
+        snprintf(sql, sizeof sql, "SELECT %d + $1", i);
+        assert_int_equal(db_prepare(reader->db, sql, &q, &err), 0);
+        db_bind_i64(q, 1, 1000);
+        assert_int_equal(db_step(q, &err), 1);
+        assert_int_equal(db_i64(q, 0), 1000 + i);
+        db_finish(&q);
+    }
+    assert_int_equal(db_query_i64(reader->db, count, 0, &before, &err), 0);
+    assert_in_range(before, DB_SPARE_MAX, DB_SPARE_MAX + 1);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(db_prepare(reader->db, "SELECT 63 + $1", &q, &err), 0);
+        db_bind_i64(q, 1, i);
+        assert_int_equal(db_step(q, &err), 1);
+        assert_int_equal(db_i64(q, 0), 63 + i);
+        db_finish(&q);
+    }
+    assert_int_equal(db_query_i64(reader->db, count, 0, &after, &err), 0);
+    assert_in_range(after, DB_SPARE_MAX, DB_SPARE_MAX + 1);
+    store_close(reader);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 /* One step of cleaning up after the other, at a time that was seen to come. */
 static void clean_all(struct store *s, struct wall now)
 {
@@ -642,6 +681,7 @@ int main(void)
         TEST(many_hosts_share_one_database),
         TEST(summaries_are_exact_over_restarts_and_clock_steps),
         TEST(it_answers_like_sqlite),
+        TEST(a_reader_keeps_its_statements),
         TEST(days_go_as_whole_tables),
         TEST(one_host_does_not_delete_the_days_of_another),
         TEST(one_host_a_minute_cleans_up_for_all),

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "sql.h"
+#include "store/internal.h"
 #include "store/query.h"
 
 enum { DAY_SAMPLES = 17280 };
@@ -245,10 +246,62 @@ static void a_card_is_found_by_index_uuid_or_place(void **state)
     sim_history_close(&h);
 }
 
+/* Whoever reads asks the same with other numbers, hundreds of times. */
+static void a_statement_is_kept_for_the_next_question(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("kept.db"), *reader = NULL;
+    struct db_statement *q = NULL, *other = NULL;
+    struct error err = {0};
+    write_samples(s, &h, 1);
+    assert_int_equal(store_open_read_only(&test_env, store_url("kept.db"), &reader, &err), 0);
+    assert_int_equal(db_prepare(reader->db, "SELECT $1", &q, &err), 0);
+    db_bind_i64(q, 1, 7);
+    assert_int_equal(db_step(q, &err), 1);
+    assert_int_equal(db_i64(q, 0), 7);
+    const struct db_statement *first = q;
+    /* One that is in use is nobody else's. */
+    assert_int_equal(db_prepare(reader->db, "SELECT $1", &other, &err), 0);
+    assert_ptr_not_equal(other, first);
+    db_finish(&other);
+    db_finish(&q);
+    assert_int_equal(db_prepare(reader->db, "SELECT $1", &q, &err), 0);
+    assert_ptr_equal(q, first);
+    /* Nothing is left of what was asked before. */
+    assert_int_equal(db_step(q, &err), 1);
+    assert_true(db_is_null(q, 0));
+    db_finish(&q);
+    /* As many as are worth it, those of last. */
+    for (int i = 0; i < 2 * DB_SPARE_MAX; i++) {
+        char sql[32];
+        snprintf(sql, sizeof sql, "SELECT %d", i);
+        assert_int_equal(db_prepare(reader->db, sql, &q, &err), 0);
+        db_finish(&q);
+    }
+    assert_int_equal(reader->db->spare_count, DB_SPARE_MAX);
+    /* One that failed may fail for ever. */
+    assert_int_equal(db_prepare(reader->db, "SELECT abs(-9223372036854775807 - 1)", &q, &err), 0);
+    first = q;
+    assert_true(db_step(q, &err) < 0);
+    db_finish(&q);
+    for (size_t i = 0; i < reader->db->spare_count; i++)
+        assert_ptr_not_equal(reader->db->spare[i], first);
+    /* The writer has its own. */
+    assert_int_equal(db_prepare(s->db, "SELECT 1", &q, &err), 0);
+    db_finish(&q);
+    assert_int_equal(s->db->spare_count, 0);
+    store_close(reader);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
+        TEST(a_statement_is_kept_for_the_next_question),
         TEST(pages_are_stable_while_rows_are_added),
         TEST(a_plot_says_the_same_from_every_level),
         TEST(any_range_has_at_most_a_few_thousand_points),
