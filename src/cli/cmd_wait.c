@@ -69,6 +69,34 @@ static bool has_room(const struct wait *w, const struct gpu *gpu)
     return free_bytes >= w->free_bytes;
 }
 
+/* The GPU with the most memory, where that is less than what is waited for: then no time is long enough. NULL: it could come, as
+ * far as is known. */
+static const struct gpu *too_small(const struct wait *w, const struct snapshot *s, int only)
+{
+    const struct gpu *largest = NULL;
+    for (size_t i = 0; i < s->gpu_count && w->free_bytes; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        int64_t total;
+        if (only != ALL_GPUS && only != (int)i)
+            continue;
+        if (!reading_get(gpu->mem_total_bytes, &total) || total >= w->free_bytes)
+            return NULL;
+        if (!largest || total > largest->mem_total_bytes.value)
+            largest = gpu;
+    }
+    return largest;
+}
+
+static int say_too_small(const struct wait *w, const struct gpu *largest, bool one)
+{
+    char wanted[WORDS_SIZE], total[WORDS_SIZE];
+    words_bytes(w->free_bytes, wanted);
+    words_bytes(largest->mem_total_bytes.value, total);
+    if (one)
+        return cli_fail("GPU %d can't have %s free: it has %s", largest->index, wanted, total);
+    return cli_fail("no GPU can have %s free: the largest, GPU %d, has %s", wanted, largest->index, total);
+}
+
 /* Whether it has held long enough for this GPU. What is not known does not hold. */
 static bool holds(struct wait *w, const struct snapshot *s, const struct gpu *gpu, struct mono now)
 {
@@ -127,6 +155,9 @@ static int watch(struct wait *w, struct session *session, int64_t timeout_ms, in
         int found = look(w, s, only);
         if (found >= 0)
             return tell(w, found);
+        const struct gpu *largest = too_small(w, s, only);
+        if (largest)
+            return say_too_small(w, largest, only != ALL_GPUS || s->gpu_count == 1);
         int64_t waited_ms = mono_since_ms(clock_mono(&clock_system), begin);
         if (timeout_ms >= 0 && waited_ms >= timeout_ms)
             return cli_fail("timed out after %s", words_duration(timeout_ms, text));
@@ -184,7 +215,8 @@ static const struct example examples[] = {
 };
 
 const struct command command_wait = {
-    .exits = "0 the condition holds; 1 timed out, no GPU, or it failed; 2 wrong usage or configuration.",
+    .exits =
+        "0 the condition holds; 1 timed out, no GPU (or none with so much memory), or it failed; 2 wrong usage or configuration.",
     .name = "wait",
     .group = HELP_ACT,
     .summary = "Wait until GPUs are idle, cool, or have room",

@@ -100,7 +100,14 @@ def test_room_prints_the_gpu(sim):
     assert sim("idle", "wait", "--gpu-free", "1GiB", "--timeout", "10s", gpus=2).out == "0\n"
     assert sim("idle", "wait", "--gpu-free", "1GiB", "--gpu", "1", gpus=2).out == "1\n"
     assert sim("idle", "wait", "--gpu-free", "1GiB", "--json", gpus=2).json() == {"gpu_index": 0}
-    assert sim("idle", "wait", "--gpu-free", "9TiB", "--timeout", "300ms").code == 1
+    assert sim("training", "wait", "--gpu-free", "23GiB", "--timeout", "300ms").err == "whirr: timed out after 300ms\n"
+
+
+def test_room_that_no_gpu_can_ever_have_is_not_waited_for(sim):
+    one = sim("idle", "wait", "--gpu-free", "25GiB")
+    assert (one.code, one.err) == (1, "whirr: GPU 0 can't have 25.0 GiB free: it has 24.0 GiB\n")
+    some = sim("idle", "wait", "--gpu-free", "9TiB", gpus=2)
+    assert some.code == 1 and some.err.startswith("whirr: no GPU can have 9.0 TiB free: the largest, GPU ")
 
 
 @pytest.mark.parametrize("wrong", [[], ["--until", "utilisation <"], ["--gpu-free", "lots"], ["--until", "power > 5C"],

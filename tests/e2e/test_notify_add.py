@@ -95,9 +95,9 @@ def test_wrong_usage_and_missing_values_are_named(whirr, tmp_path):
         done = add(whirr, path, *args)
         assert done.code == 2 and word in done.err, done.err
     wrong = add(whirr, path, "x", "ntfy", "--url", "https://ntfy.sh", "--no-test")
-    assert wrong.code == 1 and "topic" in wrong.err and not path.exists()
+    assert wrong.code == 2 and "topic" in wrong.err and not path.exists()
     hours = add(whirr, path, "x", "ntfy", "--url", "https://ntfy.sh/t", "--no-test", "--quiet", "late")
-    assert hours.code == 1 and "quiet hours" in hours.err and not path.exists()
+    assert hours.code == 2 and "quiet hours" in hours.err and not path.exists()
 
 
 def test_on_a_terminal_it_asks_and_does_not_show_secrets(target, tmp_path):

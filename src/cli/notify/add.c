@@ -159,6 +159,14 @@ void notify_table(struct buf *out, const char *name, const char *type, const str
 
 /* ---- the file ---- */
 
+static const struct config_problem *first_error(const struct config_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        if (!problems->list[i].warning)
+            return &problems->list[i];
+    return NULL;
+}
+
 static int load_trial(const struct env *env, const char *path, struct str text, struct config **ret, struct error *err)
 {
     static const char *const none[] = {NULL};
@@ -170,6 +178,9 @@ static int load_trial(const struct env *env, const char *path, struct str text, 
         rc = error_set(err, -ENOMEM, "out of memory");
     if (rc == 0)
         rc = config_load(&(struct config_inputs){.env = env, .file = trial, .environment = none}, ret, problems);
+    const struct config_problem *first = rc < 0 && problems ? first_error(problems) : NULL;
+    if (first)
+        error_set(err, rc, "%s", first->text);
     unlink(trial);
     free(problems);
     return rc;
@@ -221,6 +232,12 @@ static const char *reload_command(void)
     return geteuid() == 0 ? "systemctl reload whirr" : "systemctl --user reload whirr";
 }
 
+/* What was given is wrong, or the configuration that it would be added to; anything else is a failure. */
+static int refuse(const struct cli *cli, const struct error *err)
+{
+    return err->code == -EINVAL ? cli_usage(cli, "nothing was added: %s", err->text) : cli_fail("nothing was added: %s", err->text);
+}
+
 /* One message, before anything is written for good. */
 static int try_it(struct cli *cli, const struct config *config, const char *name)
 {
@@ -231,7 +248,7 @@ static int try_it(struct cli *cli, const struct config *config, const char *name
     if (!c)
         return cli_fail("nothing was added: [notify.%s] cannot be read back", name);
     if (notifier_check(c, &err) < 0)
-        return cli_fail("nothing was added: %s", err.text);
+        return refuse(cli, &err);
     if (options_has(&cli->options, "no-test"))
         return EXIT_FINE;
     notify_example(&cli->env, false, "info", config->server.dashboard_url, &example);
@@ -293,7 +310,7 @@ int notify_add(struct cli *cli, const char *name, const char *type)
     notify_table(&table, name, type, s);
     if (notify_insert(&cli->env, &text, path, name, table.at ? table.at : "", &err) < 0 ||
         load_trial(&cli->env, path, buf_view(&text), &config, &err) < 0)
-        return cli_fail("nothing was added: %s", err.text);
+        return refuse(cli, &err);
     status = try_it(cli, config, name);
     config_free(config);
     return status == EXIT_FINE

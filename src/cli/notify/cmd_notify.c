@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr notify: who hears of alerts, whether a message arrives; who is added and removed is in add.c.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,8 @@ static int test(struct cli *cli, const struct config *config, const char *name)
         if (strcmp(c->entry.name, name) != 0)
             continue;
         if (notifier_check(c, &err) < 0)
-            return cli_fail("notifier '%s' is not set up correctly: %s", name, err.text);
+            return err.code == -EINVAL ? cli_usage(cli, "notifier '%s' is not set up correctly: %s", name, err.text)
+                                       : cli_fail("%s", err.text);
         struct alert_notice example;
         struct notifier_result result;
         notify_example(&cli->env, options_has(&cli->options, "resolved"), severity, config->server.dashboard_url, &example);
