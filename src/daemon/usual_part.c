@@ -39,7 +39,8 @@ static void lesson_unref(struct lesson *l)
     free(l);
 }
 
-/* In a reader's thread. */
+/* In a reader's thread. A history without this host has nothing to teach; asking again soon would only open it again, which costs
+ * more than minutes of sampling. */
 static void learn(struct store *s, const struct error *none, void *arg)
 {
     struct lesson *l = arg;
@@ -47,9 +48,14 @@ static void learn(struct store *s, const struct error *none, void *arg)
     struct baselines *learned = NULL;
     char host[HOST_NAME_SIZE];
     (void)none;
-    if (s && told_host(s, l->host, NULL, host, &err) == 0 && past_usual(s, host, l->until, &learned, &err) == 0)
+    int rc = s ? told_host(s, l->host, NULL, host, &err) : -EIO;
+    if (s && (rc == -ENOENT || rc == -ENODATA))
+        learned = calloc(1, sizeof *learned);
+    else if (rc == 0)
+        rc = past_usual(s, host, l->until, &learned, &err);
+    if (learned)
         atomic_store(&l->learned, learned);
-    else if (s && err.code != -ENOENT && err.code != -ENODATA)
+    else if (s && rc != -ENOENT && rc != -ENODATA)
         log_warn("what is usual for the GPUs cannot be learned from the history", LOG_TEXT("error", err.text));
     atomic_store(&l->over, true);
     lesson_unref(l);

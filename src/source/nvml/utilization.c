@@ -13,7 +13,7 @@ enum {
     LOOK_BACK_US = 2000000, /* asked from further back, the driver answers with long averages */
     HOLD_MS = 2000,         /* a process without a new sample for so long does nothing */
     UNSEEN_MS = 1800,       /* while nobody looks: a little less than LOOK_BACK_US, so that nothing is missed */
-    IDLE_MS = 9500,         /* the same on a GPU that does nothing */
+    IDLE_MS = 29500,        /* the same on a GPU that does nothing: as soon as it does something, UNSEEN_MS holds */
     FUTURE_US = 60000000,   /* beyond a clock that was set back: nonsense */
     FIRST_ROWS = 256,
 };

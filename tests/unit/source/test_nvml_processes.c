@@ -228,7 +228,7 @@ static void a_first_look_at_an_idle_gpu_does_not_ask_who_does_what(void **state)
     end(&g);
 }
 
-/* Somebody who looks has every sample asked for; nobody has it every two seconds, and on an idle GPU every ten. */
+/* Somebody who looks has every sample asked for; nobody has it every two seconds, and on an idle GPU every thirty. */
 static void while_nobody_looks_the_driver_is_asked_less_often(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void while_nobody_looks_the_driver_is_asked_less_often(void **state)
     clock_manual_advance_ms(&m.clock, 5000);
     g = fake_machine_sample(&m, 0, UNSEEN);
     before = m.calls(call);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 29; i++) {
         gpu_done(&g);
         clock_manual_advance_ms(&m.clock, 1000);
         g = fake_machine_sample(&m, 0, UNSEEN);
@@ -269,6 +269,11 @@ static void while_nobody_looks_the_driver_is_asked_less_often(void **state)
     clock_manual_advance_ms(&m.clock, 1000);
     g = fake_machine_sample(&m, 0, UNSEEN);
     assert_int_equal(m.calls(call), before + 1);
+    gpu_done(&g);
+    m.script("gpu X\n gpu_util 30\n process 5 compute 1\n process 6 compute 1\n"); /* it begins at once */
+    clock_manual_advance_ms(&m.clock, 2000);
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    assert_int_equal(m.calls(call), before + 2);
     end(&g);
 }
 
