@@ -40,7 +40,8 @@ struct fleet {
     size_t gpu_count;
     struct fleet_process *processes;
     size_t process_count;
-    size_t silent; /* hosts that do not answer their scrape */
+    size_t silent;                  /* hosts that do not answer their scrape */
+    size_t with_bits, with_reasons; /* GPUs that say why they throttle in one series, and in one for each reason */
     uint32_t *slots;
     size_t slot_count;
 };
@@ -71,6 +72,8 @@ void fleet_done(struct fleet *f);
 /* GPUs, and processes, that were added in any order. */
 int fleet_index(struct fleet *f);
 void fleet_join_processes(struct fleet *f);
+/* Why a GPU throttles, of the reasons that are trouble. */
+void fleet_take_throttle(struct fleet_gpu *g, struct reading bits);
 /* After the last answer. */
 void fleet_judge(struct fleet *f);
 

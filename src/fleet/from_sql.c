@@ -35,15 +35,6 @@ static void write_index(char gpu[16], int index)
 }
 
 /* Heat and brakes: a power limit that is reached is no trouble. */
-static void write_throttle(struct fleet_gpu *g, struct reading bits)
-{
-    const int64_t troubles = THROTTLE_HOT | THROTTLE_HW_SLOWDOWN | THROTTLE_POWER_BRAKE;
-    int64_t now = reading_or(bits, 0) & troubles;
-    for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
-        if (now & (1LL << bit))
-            copy(g->throttle, sizeof g->throttle, throttle_name(bit));
-}
-
 static int take_gpu(void *user, const struct everywhere_gpu *from)
 {
     struct fleet *f = user;
@@ -64,7 +55,7 @@ static int take_gpu(void *user, const struct everywhere_gpu *from)
     write_index(g->gpu, from->index);
     copy(g->uuid, sizeof g->uuid, from->uuid);
     copy(g->name, sizeof g->name, from->name);
-    write_throttle(g, from->throttle_bits);
+    fleet_take_throttle(g, from->throttle_bits);
     g->health = fleet_health_named(from->health);
     if (g->health)
         copy(g->health_reason, sizeof g->health_reason, from->health_reason);

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 def exposition(now):
-    """What 300 hosts of 4 GPUs would say: gpu17 has lost one, gpu42 throttles, gpu99 is held but idle, gpu200 has room for 60 GiB."""
+    """What 300 hosts of 4 GPUs would say: gpu17 has lost one, gpu42 throttles on two, of which one is told as whirr before 0.2 did, gpu99 is held but idle, gpu200 has room for 60 GiB."""
     lines = {}
 
     def add(name, labels, value):
@@ -49,6 +49,8 @@ def exposition(now):
             add("gpu_temperature_celsius", labels, 60 + gpu)
             add("gpu_power_watts", labels, 400)
             add("gpu_throttle_reason", dict(labels, reason="software thermal slowdown"), 1 if host == 42 and gpu == 1 else 0)
+            if host >= 50 or (host, gpu) == (42, 2):
+                add("gpu_throttle_bits", labels, 4 + 32 if host == 42 else 4)
             user = "alice" if host % 3 else "bob"
             process = dict(labels, process="python3", user=user, container="train", namespace="ml", pod=f"train-{host}", hpc_job=4000 + host % 2)
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)
@@ -79,9 +81,9 @@ def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
     assert lines[0].startswith("300 hosts, 1200 GPUs, ") and "479.6 kW" in lines[0]
-    assert lines[0].endswith(": 1 lost, 1 throttling, 4 held but idle, 1 host not answering")
+    assert lines[0].endswith(": 1 lost, 2 throttling, 4 held but idle, 1 host not answering")
     assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
-    assert lines[3].split()[0] == "gpu42" and "GPU 1 is throttling (software t" in lines[3]
+    assert lines[3].split()[0] == "gpu42" and "2 GPUs are throttling (software" in lines[3]
     assert lines[4].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[4]
     assert "and 260 more hosts; --all shows them" in lines[-1]
     assert all(len(line) <= 120 for line in lines)
