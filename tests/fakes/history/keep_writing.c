@@ -16,7 +16,8 @@
 
 #define BEGIN_MS 1772323200000LL
 
-enum { STEP_MS = 5000, WAIT_MS = 3000, PACE_US = 5000 };
+/* As patient as the tests: once the fate of a sample is not known, nothing is said to be done any more. */
+enum { STEP_MS = 5000, WAIT_MS = 60000, PACE_US = 5000 };
 
 static void tell(const char *what, long long number)
 {
