@@ -45,7 +45,7 @@ static const char *const questions[FLEET_QUESTIONS] = {
     [FLEET_TEMP] = OF_A_GPU("gpu_temperature_celsius"),
     [FLEET_POWER] = OF_A_GPU("gpu_power_watts"),
     [FLEET_MOST] = OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"),
-    [FLEET_THROTTLE] = OF_A_GPU("gpu_throttle_bits"),
+    [FLEET_THROTTLE] = OF_A_GPU("gpu_throttle_mask"),
     [FLEET_HEALTH] = "whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1",
     [FLEET_SILENT] = "up{job=~\".*whirr.*\"} == 0",
     [FLEET_REASONS] = "count(" OF_A_GPU("gpu_throttle_reason{reason=\"software thermal slowdown\"}") ")",
@@ -53,7 +53,7 @@ static const char *const questions[FLEET_QUESTIONS] = {
                         "\"(unattributed)\"}",
 };
 
-/* Of hosts whose whirr has no gpu_throttle_bits yet. It is the dearest question, because each reason is a series. Values in full: a
+/* Of hosts whose whirr has no gpu_throttle_mask yet. It is the dearest question, because each reason is a series. Values in full: a
  * database finds these in its index, and has to try a pattern on all of them. */
 static const char old_reasons[] = "gpu_throttle_reason{reason=~\"software thermal slowdown|hardware thermal slowdown|hardware "
                                   "slowdown|power brake|voltage regulator hot|memory hot\"} == 1";

@@ -50,7 +50,7 @@ def exposition(now):
             add("gpu_power_watts", labels, 400)
             add("gpu_throttle_reason", dict(labels, reason="software thermal slowdown"), 1 if host == 42 and gpu == 1 else 0)
             if host >= 50 or (host, gpu) == (42, 2):
-                add("gpu_throttle_bits", labels, 4 + 32 if host == 42 else 4)
+                add("gpu_throttle_mask", labels, 4 + 32 if host == 42 else 4)
             user = "alice" if host % 3 else "bob"
             process = dict(labels, process="python3", user=user, container="train", namespace="ml", pod=f"train-{host}", hpc_job=4000 + host % 2)
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)

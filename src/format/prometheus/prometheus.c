@@ -212,11 +212,11 @@ static void throttle(struct buf *out, const struct snapshot *s, const struct pro
             buf_text(out, bits & (1 << b) ? "} 1\n" : "} 0\n");
         }
     }
-    prometheus_head(out, "gpu_throttle_bits", "gauge", "All reasons for which the clocks are lowered, as one number: a bit each");
+    prometheus_head(out, "gpu_throttle_mask", "gauge", "All reasons for which the clocks are lowered, as one number: a bit each");
     for (size_t i = 0; i < s->gpu_count; i++) {
         int64_t bits;
         if (reading_get(s->gpus[i].throttle_bits, &bits))
-            fast_series(out, "gpu_throttle_bits", prometheus_labels_of(labels, i), (double)bits);
+            fast_series(out, "gpu_throttle_mask", prometheus_labels_of(labels, i), (double)bits);
     }
 }
 
