@@ -127,6 +127,9 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
     /* Hours only where a step is made of them. */
     if (w->step_ms % HOUR_MS)
         segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
+    /* Of hours alone, SQLite would read all of them once for each process; of two kinds of rows it makes an index. */
+    if (segments.count == 1)
+        segments.list[segments.count++] = (struct hour_segment){to, to, false};
     buf_text(&sql, workers_sql);
     store_process_rows(&segments, &sql);
     buf_text(&sql, w->by_program ? workers_by_program : workers_each);

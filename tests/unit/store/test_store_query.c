@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "sql.h"
 #include "store/internal.h"
 #include "store/query.h"
@@ -297,11 +298,49 @@ static void a_statement_is_kept_for_the_next_question(void **state)
     sim_history_close(&h);
 }
 
+static int skip_worker(void *user, const struct store_worker *worker)
+{
+    (void)user, (void)worker;
+    return 0;
+}
+
+/* Of months that begin and end with an hour, hours were read once for each process: half a minute for three months. */
+static void hours_are_not_read_once_for_each_process(void **state)
+{
+    (void)state;
+    enum { HOUR = 3600000 };
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_store("workers.db"), *reader = NULL;
+    struct error err = {0};
+    write_samples(s, &h, 10);
+    assert_int_equal(store_open_read_only(&test_env, store_url("workers.db"), &reader, &err), 0);
+    int64_t until = h.clock.today.ms / HOUR * HOUR;
+    const struct store_workers query = {
+        .host = "box", .since_ms = until - 100 * 24LL * HOUR, .until_ms = until, .step_ms = 2 * HOUR, .by_program = true};
+    assert_int_equal(store_workers(reader, &query, skip_worker, NULL, &err), 0);
+    /* What was asked last is kept last. */
+    struct db_statement *plan = NULL;
+    AUTO_BUF struct buf sql = BUF(1 << 16);
+    buf_printf(&sql, "EXPLAIN QUERY PLAN %s", reader->db->spare[reader->db->spare_count - 1]->sql);
+    assert_non_null(strstr(sql.at, "process_hours"));
+    assert_int_equal(db_prepare(reader->db, sql.at, &plan, &err), 0);
+    bool indexed = false;
+    while (db_step(plan, &err) == 1)
+        indexed |= str_contains(db_text(plan, 3), "USING AUTOMATIC");
+    assert_true(indexed);
+    db_finish(&plan);
+    store_close(reader);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(a_statement_is_kept_for_the_next_question),
+        TEST(hours_are_not_read_once_for_each_process),
         TEST(pages_are_stable_while_rows_are_added),
         TEST(a_plot_says_the_same_from_every_level),
         TEST(any_range_has_at_most_a_few_thousand_points),
