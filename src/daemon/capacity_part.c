@@ -3,6 +3,7 @@
  * fit. The history is asked once, in the store's thread; its answer comes through a mailbox that is
  * looked into with each sample.
  */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -144,8 +145,11 @@ static struct capacity_past *gather(struct store *s, const struct capacity_quest
 static void answer_past(struct store *s, const struct error *err, void *arg)
 {
     struct capacity_question *q = arg;
-    (void)err;
-    struct capacity_past *past = s ? gather(s, q) : NULL;
+    struct capacity_past *past = NULL;
+    if (s)
+        past = gather(s, q);
+    else if (err->code == -ENOENT) /* nothing was ever stored: that is all there is to know */
+        past = calloc(1, sizeof *past);
     if (past)
         mailbox_put(q->box->mailbox, past);
     box_unref(q->box);

@@ -47,11 +47,10 @@ static void learn(struct store *s, const struct error *none, void *arg)
     struct error err = {0};
     struct baselines *learned = NULL;
     char host[HOST_NAME_SIZE];
-    (void)none;
-    int rc = s ? told_host(s, l->host, NULL, host, &err) : -EIO;
-    if (s && (rc == -ENOENT || rc == -ENODATA))
+    int rc = s ? told_host(s, l->host, NULL, host, &err) : none->code;
+    if (rc == -ENOENT || rc == -ENODATA)
         learned = calloc(1, sizeof *learned);
-    else if (rc == 0)
+    else if (s && rc == 0)
         rc = past_usual(s, host, l->until, &learned, &err);
     if (learned)
         atomic_store(&l->learned, learned);
