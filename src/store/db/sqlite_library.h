@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SQLite, loaded when a history is first opened: linking 1,700 symbols of it would slow down the start of every command that has
- * no use for them. Knows nothing of statements and rows.
+ * no use for them. A program that has to run where there is no SQLite, or an old one, has it inside (-Dsqlite=linked). Knows
+ * nothing of statements and rows.
  */
 #pragma once
 
@@ -10,9 +11,10 @@
 
 #define SQLITE_FUNCTIONS(X)                                                                                                    \
     X(open_v2)                                                                                                                 \
-    X(close_v2) X(exec) X(prepare_v3) X(finalize) X(bind_null) X(bind_int64) X(bind_text) X(step) X(reset) X(column_type)      \
-        X(column_int64) X(column_text) X(column_bytes) X(changes) X(system_errno) X(errmsg) X(config) X(extended_result_codes) \
-            X(busy_timeout)
+    X(close_v2)                                                                                                                \
+    X(exec) X(prepare_v3) X(finalize) X(bind_null) X(bind_int64) X(bind_text) X(step) X(reset) X(column_type) X(column_int64)  \
+        X(column_text) X(column_bytes) X(changes) X(system_errno) X(errmsg) X(config) X(extended_result_codes) X(busy_timeout) \
+            X(libversion) X(libversion_number)
 
 struct sqlite_library {
 #define DECLARE(name) typeof(sqlite3_##name) *name;
