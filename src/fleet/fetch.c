@@ -27,7 +27,6 @@ enum fleet_question {
     FLEET_THROTTLE,
     FLEET_HEALTH,
     FLEET_SILENT,
-    FLEET_REASONS,
     FLEET_PROCESSES,
     FLEET_QUESTIONS
 };
@@ -48,15 +47,9 @@ static const char *const questions[FLEET_QUESTIONS] = {
     [FLEET_THROTTLE] = OF_A_GPU("gpu_throttle_mask"),
     [FLEET_HEALTH] = "whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1",
     [FLEET_SILENT] = "up{job=~\".*whirr.*\"} == 0",
-    [FLEET_REASONS] = "count(" OF_A_GPU("gpu_throttle_reason{reason=\"software thermal slowdown\"}") ")",
     [FLEET_PROCESSES] = "{__name__=~\"gpu_process_memory_bytes|gpu_process_utilization_percent|gpu_process_power_watts\",process!="
                         "\"(unattributed)\"}",
 };
-
-/* Of hosts whose whirr has no gpu_throttle_mask yet. It is the dearest question, because each reason is a series. Values in full: a
- * database finds these in its index, and has to try a pattern on all of them. */
-static const char old_reasons[] = "gpu_throttle_reason{reason=~\"software thermal slowdown|hardware thermal slowdown|hardware "
-                                  "slowdown|power brake|voltage regulator hot|memory hot\"} == 1";
 
 static void cleanup_json(json_t **json)
 {
@@ -172,6 +165,7 @@ static void take_reading(struct fleet_gpu *g, enum fleet_question question, doub
 
 void fleet_take_throttle(struct fleet_gpu *g, struct reading bits)
 {
+    /* Heat and brakes: a power limit that is reached is no trouble. */
     const int64_t troubles = THROTTLE_HOT | THROTTLE_HW_SLOWDOWN | THROTTLE_POWER_BRAKE;
     int64_t now = reading_or(bits, 0) & troubles;
     for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
@@ -255,15 +249,13 @@ static void take_one(struct fleet *f, enum fleet_question question, const json_t
     case FLEET_GPUS: take_gpu(f, labels, value); return;
     case FLEET_PROCESSES: take_process(f, labels, value); return;
     case FLEET_SILENT: f->silent++; return;
-    case FLEET_REASONS: f->with_reasons = (size_t)fmax(value, 0); return;
     default: break;
     }
     if (!(g = find(f, labels)))
         return;
-    if (question == FLEET_THROTTLE) {
+    if (question == FLEET_THROTTLE)
         fleet_take_throttle(g, scaled(value, 1));
-        f->with_bits++;
-    } else if (question == FLEET_HEALTH)
+    else if (question == FLEET_HEALTH)
         g->health = fleet_health_named(label(labels, "state"));
     else
         take_reading(g, question, value);
@@ -393,24 +385,6 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
     return rc;
 }
 
-static int ask_old_reasons(const struct fleet_place *place, struct fleet *f, struct error *err)
-{
-    AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
-    int rc = fleet_ask(place, old_reasons, &answer, err);
-    if (rc < 0)
-        return rc;
-    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
-    const json_t *one;
-    size_t i;
-    json_array_foreach(json_object_get(json_object_get(root, "data"), "result"), i, one)
-    {
-        struct fleet_gpu *g = find(f, json_object_get(one, "metric"));
-        if (g)
-            copy(g->throttle, sizeof g->throttle, label(json_object_get(one, "metric"), "reason"));
-    }
-    return 0;
-}
-
 static int fetch(const struct fleet_place *place, bool processes, struct fleet *f, struct error *err)
 {
     struct asking a = {.place = place, .count = processes ? FLEET_QUESTIONS : FLEET_PROCESSES};
@@ -424,7 +398,7 @@ static int fetch(const struct fleet_place *place, bool processes, struct fleet *
     int rc = take_answers(&a, f, err);
     for (size_t q = 0; q < a.count; q++)
         json_decref(a.of[q].json);
-    return rc == 0 && f->with_reasons > f->with_bits ? ask_old_reasons(place, f, err) : rc;
+    return rc;
 }
 
 int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)

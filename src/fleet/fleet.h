@@ -40,8 +40,7 @@ struct fleet {
     size_t gpu_count;
     struct fleet_process *processes;
     size_t process_count;
-    size_t silent;                  /* hosts that do not answer their scrape */
-    size_t with_bits, with_reasons; /* GPUs that say why they throttle in one series, and in one for each reason */
+    size_t silent; /* hosts that do not answer their scrape */
     uint32_t *slots;
     size_t slot_count;
 };

@@ -34,7 +34,6 @@ static void write_index(char gpu[16], int index)
         snprintf(gpu, 16, "%d", index);
 }
 
-/* Heat and brakes: a power limit that is reached is no trouble. */
 static int take_gpu(void *user, const struct everywhere_gpu *from)
 {
     struct fleet *f = user;

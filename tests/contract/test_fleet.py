@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 def exposition(now):
-    """What 300 hosts of 4 GPUs would say: gpu17 has lost one, gpu42 throttles on two, of which one is told as whirr before 0.2 did, gpu99 is held but idle, gpu200 has room for 60 GiB."""
+    """What 300 hosts of 4 GPUs would say: gpu17 has lost one, gpu42 throttles on two, gpu99 is held but idle, gpu200 has room for 60 GiB."""
     lines = {}
 
     def add(name, labels, value):
@@ -48,9 +48,7 @@ def exposition(now):
             add("gpu_memory_free_bytes", labels, (80 - used) * GIB)
             add("gpu_temperature_celsius", labels, 60 + gpu)
             add("gpu_power_watts", labels, 400)
-            add("gpu_throttle_reason", dict(labels, reason="software thermal slowdown"), 1 if host == 42 and gpu == 1 else 0)
-            if host >= 50 or (host, gpu) == (42, 2):
-                add("gpu_throttle_mask", labels, 4 + 32 if host == 42 else 4)
+            add("gpu_throttle_mask", labels, 4 + 32 if host == 42 and gpu in (1, 2) else 4)
             user = "alice" if host % 3 else "bob"
             process = dict(labels, process="python3", user=user, container="train", namespace="ml", pod=f"train-{host}", hpc_job=4000 + host % 2)
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)
