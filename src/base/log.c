@@ -102,6 +102,21 @@ static void write_text(struct buf *line, enum log_level level, const char *messa
     }
 }
 
+/* Piece by piece: the reason why something ends must be heard of when memory is what is missing. */
+static void put_without_memory(FILE *to, enum log_level level, const char *message, const struct log_field *fields)
+{
+    fprintf(to, "%s: %s", level_names[level], message);
+    for (const struct log_field *f = fields; f->key; f++) {
+        fprintf(to, " %s=", f->key);
+        if (!f->text)
+            fprintf(to, "%lld", (long long)f->number);
+        for (const char *c = f->text; c && *c; c++)
+            fputc(*c == '\n' || *c == '\r' ? ' ' : *c, to);
+    }
+    fputc('\n', to);
+    fflush(to);
+}
+
 void log_write(enum log_level level, const char *message, const struct log_field *fields)
 {
     if ((int)level < least_level)
@@ -111,13 +126,19 @@ void log_write(enum log_level level, const char *message, const struct log_field
         write_json(&line, level, message, fields);
     else
         write_text(&line, level, message, fields);
+    buf_char(&line, '\n');
+    FILE *to = output ? output : stderr;
+    if (line.failed) {
+        put_without_memory(to, level, message, fields);
+        return;
+    }
+    line.at[--line.len] = '\0'; /* there is room for the end of the line */
     /* A text line stays one line whatever a driver's message holds. */
     for (size_t i = 0; i < line.len; i++)
         if (line.at[i] == '\n' || line.at[i] == '\r')
             line.at[i] = ' ';
     if (line_format == LOG_FORMAT_JOURNAL && log_journal(level, line.at, message, fields))
         return;
-    FILE *to = output ? output : stderr;
     if (line_format == LOG_FORMAT_JOURNAL) /* it reads priorities in front of lines, too */
         fputs(journal_prefix[level], to);
     buf_char(&line, '\n');

@@ -244,6 +244,8 @@ static int64_t wait_ms(const struct engine *e)
             wait = MIN_OF(wait, e->hung_after_ms - mono_since_ms(now, e->slots[i].asked) + 1);
     if (e->released)
         wait = MIN_OF(wait, mono_since_ms(e->released_until, now) + 1);
+    if (e->waiter_count && !e->flying) /* there was no memory for a snapshot */
+        wait = MIN_OF(wait, POLL_MS);
     return MAX_OF(wait, 1);
 }
 

@@ -49,6 +49,16 @@ def test_so_do_drivers_that_are_files(tmp_path, machine):
     assert fail_in_turn(tmp_path, ["status", "--full", "--json", "--sysroot", recorded.expand(machine, tmp_path / "machine")]) > 12
 
 
+@pytest.mark.parametrize("command", [["status", *SIM], ["fit", "10GiB", *SIM]], ids=lambda c: c[0])
+def test_memory_that_is_out_for_a_while_is_said(tmp_path, command):
+    assert fail_in_turn(tmp_path, command, WHIRR_FAILING_IN_A_ROW="40") > 8
+
+
+def test_memory_that_is_out_for_a_while_ends_no_daemon_without_a_word(tmp_path):
+    assert fail_in_turn(tmp_path, ["serve", "--source", "sim:gpus=2", "--interval", "0.1", "--listen", "127.0.0.1:0"], alive_ms=500,
+                        WHIRR_SERVER_SOCKET=None, WHIRR_FAILING_IN_A_ROW="300") > 12
+
+
 def test_the_daemon_starts_samples_and_ends(tmp_path):
     """Told to end after a few samples; one that could not start has said why."""
     assert fail_in_turn(tmp_path, ["serve", "--source", "sim:gpus=2", "--interval", "0.1", "--listen", "127.0.0.1:0"], alive_ms=500,

@@ -6,6 +6,8 @@ FAULTS = {
     "allocations and system calls fail in turn, in commands": ["e2e/test_failing_calls.py::test_a_command_ends_with_a_message_or_goes_on"],
     "allocations and system calls fail in turn, in the daemon": ["e2e/test_failing_calls.py::test_the_daemon_starts_samples_and_ends"],
     "allocations and system calls fail in turn, around the driver": ["e2e/test_failing_calls.py::test_so_does_the_driver"],
+    "memory is out for a while": ["e2e/test_failing_calls.py::test_memory_that_is_out_for_a_while_is_said",
+                                  "e2e/test_failing_calls.py::test_memory_that_is_out_for_a_while_ends_no_daemon_without_a_word"],
     "a driver call fails": ["unit: nvml_cards::one_failing_call_is_one_failed_reading"],
     "calls of the driver fail in turn": ["unit: nvml_cards::each_call_of_the_driver_fails_in_turn_and_all_is_well_again"],
     "reads of the files of AMD's and Intel's drivers fail in turn": ["unit: failing_files::each_read_of_amdgpu_fails_in_turn_and_all_is_well_again",

@@ -4,7 +4,7 @@
  * end with a message or go on; a crash, a hang or an end without a word is reported.
  *
  *   whirr-failing FROM-TO[/MOST] ALIVE_MS COMMAND...   MOST: no more than so many of them, spread evenly; ALIVE_MS: a command that
- * does not end by itself is told to after so long, 0: it ends
+ * does not end by itself is told to after so long, 0: it ends. WHIRR_FAILING_IN_A_ROW=N: of N calls from there on, all allocations.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -46,9 +46,15 @@ struct seen {
 
 static struct seen *seen;
 
-static bool due(const char *name)
+/* Memory that is out for a while: so many calls from the n-th on, those of them that are allocations. */
+static long in_a_row = 1;
+
+static bool due(const char *name, int error)
 {
-    if (!seen || atomic_load(&seen->at) == 0 || atomic_fetch_add(&seen->calls, 1) + 1 != atomic_load(&seen->at))
+    if (!seen || atomic_load(&seen->at) == 0)
+        return false;
+    long call = atomic_fetch_add(&seen->calls, 1) + 1, at = atomic_load(&seen->at);
+    if (call < at || call - at >= in_a_row || (in_a_row > 1 && error != ENOMEM))
         return false;
     size_t length = strlen(name);
     length = length < sizeof seen->name ? length : sizeof seen->name - 1;
@@ -62,7 +68,7 @@ static bool due(const char *name)
     type __wrap_##name parameters;                    \
     type __wrap_##name parameters                     \
     {                                                 \
-        if (due(#name)) {                             \
+        if (due(#name, error)) {                      \
             errno = error;                            \
             return bad;                               \
         }                                             \
@@ -138,10 +144,10 @@ FAIL(int, evbuffer_add, ENOMEM, -1, (struct evbuffer *buffer, const void *from, 
 /* SQLite is loaded when it is needed: its functions are replaced then. */
 static struct sqlite_library real_sqlite;
 
-#define FAIL_SQLITE(name, bad, parameters, ...)                             \
-    static int failing_##name parameters                                    \
-    {                                                                       \
-        return due("sqlite3_" #name) ? bad : real_sqlite.name(__VA_ARGS__); \
+#define FAIL_SQLITE(name, bad, parameters, ...)                                  \
+    static int failing_##name parameters                                         \
+    {                                                                            \
+        return due("sqlite3_" #name, EIO) ? bad : real_sqlite.name(__VA_ARGS__); \
     }
 /* clang-format off */
 FAIL_SQLITE(open_v2, SQLITE_CANTOPEN, (const char *path, sqlite3 **db, int flags, const char *vfs), path, db, flags, vfs)
@@ -173,7 +179,7 @@ int __wrap_open64(const char *path, int flags, ...)
     va_start(more, flags);
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
     va_end(more);
-    if (due("open64")) {
+    if (due("open64", EMFILE)) {
         errno = EMFILE;
         return -1;
     }
@@ -188,7 +194,7 @@ int __wrap_openat64(int folder, const char *path, int flags, ...)
     va_start(more, flags);
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
     va_end(more);
-    if (due("openat64")) {
+    if (due("openat64", EMFILE)) {
         errno = EMFILE;
         return -1;
     }
@@ -365,6 +371,8 @@ int __wrap_main(int argc, char **argv)
     if (argc < 4 || sscanf(argv[1], "%ld-%ld/%ld", &from, &to, &most) < 2)
         return 2;
     int alive_ms = (int)strtol(argv[2], NULL, 10);
+    const char *row = getenv("WHIRR_FAILING_IN_A_ROW");
+    in_a_row = row ? strtol(row, NULL, 10) : 1;
     argv += 2;
     argc -= 2;
     argv[0] = (char *)"whirr";
