@@ -3,11 +3,14 @@
  *
  *   ListPodResourcesResponse { repeated PodResources pod_resources = 1 }
  *   PodResources             { string name = 1; string namespace = 2; repeated ContainerResources containers = 3 }
- *   ContainerResources       { string name = 1; repeated ContainerDevices devices = 2; repeated DynamicResource dynamic_resources =
- * 5 } ContainerDevices         { string resource_name = 1; repeated string device_ids = 2 } DynamicResource          { repeated
- * ClaimResource claim_resources = 4 } ClaimResource            { repeated CDIDevice cdi_devices = 1; string driver_name = 2; string
- * device_name = 4 } CDIDevice                { string name = 1 }        before Kubernetes 1.34 there is only this:
- * "VENDOR.com/gpu=NAME"
+ *   ContainerResources       { string name = 1; repeated ContainerDevices devices = 2;
+ *                              repeated DynamicResource dynamic_resources = 5 }
+ *   ContainerDevices         { string resource_name = 1; repeated string device_ids = 2 }
+ *   DynamicResource          { repeated ClaimResource claim_resources = 4 }
+ *   ClaimResource            { repeated CDIDevice cdi_devices = 1; string driver_name = 2; string device_name = 4 }
+ *   CDIDevice                { string name = 1 }
+ *
+ * Before Kubernetes 1.34 a claim has no device_name, only the name of a CDI device: "VENDOR.com/gpu=NAME".
  *
  * Devices of plugins, and of drivers for dynamic resource allocation (DRA), are called
  *
