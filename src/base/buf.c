@@ -15,7 +15,7 @@ void buf_done(struct buf *b)
     *b = (struct buf){.max = b->max};
 }
 
-static bool make_room(struct buf *b, size_t more)
+bool buf_reserve(struct buf *b, size_t more)
 {
     if (b->failed)
         return false;
@@ -39,7 +39,7 @@ static bool make_room(struct buf *b, size_t more)
 
 void buf_add(struct buf *b, const char *bytes, size_t len)
 {
-    if (!make_room(b, len))
+    if (!buf_reserve(b, len))
         return;
     if (len)
         memcpy(b->at + b->len, bytes, len);
@@ -69,7 +69,7 @@ void buf_vprintf(struct buf *b, const char *format, va_list args)
     int need = vsnprintf(NULL, 0, format, args);
     if (need < 0)
         b->failed = true;
-    else if (make_room(b, (size_t)need)) {
+    else if (buf_reserve(b, (size_t)need)) {
         vsnprintf(b->at + b->len, (size_t)need + 1, format, again);
         b->len += (size_t)need;
     }

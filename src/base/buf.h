@@ -22,6 +22,8 @@ struct buf {
 void buf_done(struct buf *b);
 #define AUTO_BUF __attribute__((cleanup(buf_done)))
 
+/* Room for so many more bytes: adding them will not fail. */
+bool buf_reserve(struct buf *b, size_t more);
 void buf_add(struct buf *b, const char *bytes, size_t len);
 void buf_str(struct buf *b, struct str s);
 void buf_text(struct buf *b, const char *text);

@@ -126,13 +126,11 @@ void log_write(enum log_level level, const char *message, const struct log_field
         write_json(&line, level, message, fields);
     else
         write_text(&line, level, message, fields);
-    buf_char(&line, '\n');
     FILE *to = output ? output : stderr;
-    if (line.failed) {
+    if (!buf_reserve(&line, 1)) { /* for the end of the line */
         put_without_memory(to, level, message, fields);
         return;
     }
-    line.at[--line.len] = '\0'; /* there is room for the end of the line */
     /* A text line stays one line whatever a driver's message holds. */
     for (size_t i = 0; i < line.len; i++)
         if (line.at[i] == '\n' || line.at[i] == '\r')
