@@ -106,6 +106,10 @@ class Guard:
         time.sleep(seconds)
         assert self.steps() == before, "the worker went on while it was paused"
 
+    def let_it_look(self):
+        """The guard samples the GPU while the worker has it alone; it does not say when."""
+        time.sleep(self.options.interval + 1)
+
     def goes_on(self, seconds=30):
         before, begin = self.steps(), time.monotonic()
         while self.steps() < before + 3:
@@ -151,7 +155,7 @@ def story(g, worker_is_child, argv):
         g.wait_line(g.work_log, "ready")
         guard = g.guard("attach", "--method", "checkpoint", "--name", "worker", worker.pid)
     g.until("running", 20)
-    time.sleep(g.options.interval + 1)
+    g.let_it_look()
     size, begin = claim_size(g), time.monotonic()
     claimant = g.claim(size, 4)
     allocated = float(g.wait_line(claimant.log, "allocated").split()[1])
@@ -220,13 +224,13 @@ def case_short(tools, options):
         g.wait_line(g.work_log, "ready")
         g.guard("attach", "--method", "checkpoint", "--name", "worker", worker.pid)
         g.until("running", 20)
-        time.sleep(g.options.interval + 1)
+        g.let_it_look()
         claimant = g.claim(claim_size(g), 60)
         g.wait_line(claimant.log, "allocated")
         g.until("paused", 20)
         assert g.whirr("guard", "resume", "worker").returncode == 0
         g.until("reserving", 20)
-        time.sleep(3)
+        g.no_steps_for(3)
         assert g.status()["state"] == "reserving", g.status()
         claimant.terminate()
         claimant.wait(30)
@@ -269,7 +273,7 @@ def case_killed(tools, options):
         for step, delay in (("lock", 0.0), ("checkpoint", 0.5), ("restore", 0.1), ("unlock", 0.0)):
             guard = g.guard("attach", "--method", "checkpoint", "--name", "worker", worker.pid)
             g.until("running", 60)
-            time.sleep(g.options.interval + 1)
+            g.let_it_look()
             # Long enough to be seen: an interval and the second look.
             claimant = g.claim(1024, g.options.interval + (2 if step in ("restore", "unlock") else 6))
             kill_at(g, guard, step, delay)

@@ -102,6 +102,17 @@ int card_attach(struct nvml *n, struct nvml_card *card)
     return NVML_OK;
 }
 
+void card_count_traffic(struct nvml_card *card, enum metric rate, int64_t bytes)
+{
+    struct nvml_traffic *t = rate == METRIC_pcie_tx_bytes_per_s   ? &card->sent
+                             : rate == METRIC_pcie_rx_bytes_per_s ? &card->received
+                                                                  : NULL;
+    if (!t)
+        return;
+    t->counts = true;
+    t->bytes += bytes;
+}
+
 void card_fail(struct nvml *n, struct nvml_card *card, int code)
 {
     if (code == NVML_UNINITIALIZED)

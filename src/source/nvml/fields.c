@@ -100,14 +100,11 @@ static struct reading rate(struct nvml_counter *counter, unsigned long long valu
 }
 
 /* Of four bytes it may have come around several times between two samples: from such a counter no total is made. */
-static void count_traffic(struct nvml_card *card, size_t i, int type, struct nvml_counter before, unsigned long long value)
+static void count(struct nvml_card *card, size_t i, int type, struct nvml_counter before, unsigned long long value)
 {
-    struct nvml_traffic *t = i == COUNTER_PCIE_TX ? &card->sent : i == COUNTER_PCIE_RX ? &card->received : NULL;
     bool wide = type == NVML_VALUE_ULONG || type == NVML_VALUE_ULONGLONG || type == NVML_VALUE_LONGLONG;
-    if (!t || !wide || !before.known || value < before.value)
-        return;
-    t->counts = true;
-    t->bytes += (int64_t)(value - before.value);
+    if (wide && before.known && value >= before.value)
+        card_count_traffic(card, counters[i].metric, (int64_t)(value - before.value) * counters[i].bytes);
 }
 
 /* Only where GPM does not give the same. */
@@ -130,7 +127,7 @@ static void take_counter(struct nvml *n, struct nvml_card *card, size_t i, const
     struct nvml_counter *counter = counter_of(card, i);
     int64_t value;
     if (v->result == NVML_OK && to_integer(v, &value)) {
-        count_traffic(card, i, v->type, *counter, (unsigned long long)value);
+        count(card, i, v->type, *counter, (unsigned long long)value);
         out->metric[counters[i].metric] = rate(counter, (unsigned long long)value, clock_mono(n->env->clock), counters[i].bytes);
         return;
     }

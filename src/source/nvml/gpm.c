@@ -155,18 +155,13 @@ static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml
 }
 
 /* The mean of a span times the span is what the card counted in it. */
-static void count_traffic(struct nvml_card *card, struct mono since)
+static void count(struct nvml_card *card, struct mono since)
 {
-    for (size_t i = 0; i < NVML_GPM_METRICS; i++) {
-        struct nvml_traffic *t = wanted[i].id == NVML_GPM_PCIE_TX   ? &card->sent
-                                 : wanted[i].id == NVML_GPM_PCIE_RX ? &card->received
-                                                                    : NULL;
-        int64_t rate;
-        if (!t || !reading_get(card->gpm.values[i], &rate))
-            continue;
-        t->counts = true;
-        t->bytes += llround((double)rate * (double)(card->gpm.taken.ns - since.ns) / NS_PER_S);
-    }
+    double seconds = (double)(card->gpm.taken.ns - since.ns) / NS_PER_S;
+    int64_t rate;
+    for (size_t i = 0; i < NVML_GPM_METRICS; i++)
+        if (reading_get(card->gpm.values[i], &rate))
+            card_count_traffic(card, wanted[i].metric, llround((double)rate * seconds));
 }
 
 bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
@@ -175,7 +170,7 @@ bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu
     struct mono since = card->gpm.taken;
     int code = run(n, card, NVML_NO_INSTANCE, &card->gpm, groups, out);
     if (!first && card->gpm.taken.ns > since.ns)
-        count_traffic(card, since);
+        count(card, since);
     if (nvml_is_trouble(code))
         card_fail(n, card, code);
     return !nvml_is_trouble(code);

@@ -170,6 +170,8 @@ void card_detach(struct nvml *n, struct nvml_card *card); /* forgets handle and 
 int card_attach(struct nvml *n, struct nvml_card *card);  /* NVML return code; fills the identity */
 void card_forget_refusals(struct nvml_card *card);
 void card_fail(struct nvml *n, struct nvml_card *card, int code);
+/* Bytes counted since the last time, if the metric is the rate of a direction of PCIe. */
+void card_count_traffic(struct nvml_card *card, enum metric rate, int64_t bytes);
 
 /* sleep.c */
 void sleep_driver_version(const struct env *env, char *version, size_t size); /* without NVML */
