@@ -104,15 +104,15 @@ int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_
     return rc;
 }
 
-/* $1: minutes of a step, $2: the host; the rows of minutes, or hours, between the two parts. All GPUs in one go: whoever asks for
- * one after the other reads everything each time. */
+/* $1: minutes of a step, $2: the host; m: the rows of minutes, or hours. All GPUs in one go: whoever asks for one after the other
+ * reads everything each time. */
 static const char workers_sql[] =
-    "SELECT w.gpu_id, m.minute / $1 AS step, w.worker, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), "
-    "SUM(m.memory_sum_bytes) AS memory, SUM(m.samples) FROM ";
-static const char workers_each[] = " AS m JOIN (SELECT p.id, p.gpu_id, p.id AS worker FROM processes p";
+    " SELECT w.gpu_id, m.minute / $1 AS step, w.worker, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), "
+    "SUM(m.memory_sum_bytes) AS memory, SUM(m.samples) FROM m JOIN ";
+static const char workers_each[] = "(SELECT p.id, p.gpu_id, p.id AS worker FROM processes p";
 /* The same program of the same user is the same worker, whatever its number: that of its first life. */
 static const char workers_by_program[] =
-    " AS m JOIN (SELECT p.id, p.gpu_id, MIN(p.id) OVER (PARTITION BY p.gpu_id, COALESCE(p.name, ''), COALESCE(p.user_name, '')) AS "
+    "(SELECT p.id, p.gpu_id, MIN(p.id) OVER (PARTITION BY p.gpu_id, COALESCE(p.name, ''), COALESCE(p.user_name, '')) AS "
     "worker FROM processes p";
 static const char workers_end[] = ") AS w ON w.id = m.process_id GROUP BY 1, 2, 3 ORDER BY 1, 2, sm DESC, memory DESC";
 
@@ -127,11 +127,10 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
     /* Hours only where a step is made of them. */
     if (w->step_ms % HOUR_MS)
         segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
-    /* Of hours alone, SQLite would read all of them once for each process; of two kinds of rows it makes an index. */
-    if (segments.count == 1)
-        segments.list[segments.count++] = (struct hour_segment){to, to, false};
-    buf_text(&sql, workers_sql);
+    /* SQLite would read the rows once for each process, unless it has them in a table of its own and makes an index for that. */
+    buf_printf(&sql, "WITH m AS %s ", s->db->ops->kind == DB_SQLITE ? "MATERIALIZED" : "NOT MATERIALIZED");
     store_process_rows(&segments, &sql);
+    buf_text(&sql, workers_sql);
     buf_text(&sql, w->by_program ? workers_by_program : workers_each);
     buf_text(&sql, " JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id AND h.name = $2");
     if (w->gpu_id)

@@ -46,11 +46,16 @@ static bool take_own(void)
 }
 #endif
 
+static bool take_from_library(struct error *why)
+{
+    void *library = library_load("libsqlite3.so.0", why);
+    return library && library_symbols(library, symbols, ARRAY_LEN(symbols), why) == 0;
+}
+
 static int look_up(struct error *err)
 {
     struct error why = {0};
-    void *library = take_own() ? &sqlite : library_load("libsqlite3.so.0", &why);
-    if (!library || (library != &sqlite && library_symbols(library, symbols, ARRAY_LEN(symbols), &why) < 0))
+    if (!take_own() && !take_from_library(&why))
         return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later (Debian: libsqlite3-0): %s", why.text);
     if (sqlite.libversion_number() < OLDEST)
         return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later; this host has %s", sqlite.libversion());
