@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Many hosts in one process: pushes the text of one host under the names of many, every INTERVAL seconds, with the program's own
- * encoders. Prints for each round how long it took. With an INTERVAL below 0 the rounds end now and are pushed one behind the other.
+ * encoders. Prints for each round how long it took. With an INTERVAL below 0 the rounds end now and are pushed one behind the
+ * other.
  *
  * usage: fleet_push URL TEXT_FILE HOSTS ROUNDS INTERVAL
  */

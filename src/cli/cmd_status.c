@@ -86,7 +86,8 @@ static const struct example examples[] = {
 const struct command command_status = {
     .name = "status",
     .summary = "Show all GPUs at a glance",
-    .details = "A verdict, then one row per GPU; a mark shows where something is unusual. A reading that the hardware, the driver or your permissions do not provide is shown as a dash, "
+    .details = "A verdict, then one row per GPU; a mark shows where something is unusual. A reading that the hardware, the driver "
+               "or your permissions do not provide is shown as a dash, "
                "and as null in JSON, where `absent` has the reason.",
     .options = options,
     .option_count = ARRAY_LEN(options),

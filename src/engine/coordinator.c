@@ -258,9 +258,9 @@ static void end_release(struct engine *e)
     e->next_periodic = engine_now(e);
 }
 
-void *coordinator_run(void *argument)
+void *coordinator_run(void *engine)
 {
-    struct engine *e = argument;
+    struct engine *e = engine;
     for (;;) {
         struct message *m = mailbox_take(e->inbox, wait_ms(e));
         if (m && !on_message(e, m))

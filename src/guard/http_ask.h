@@ -11,7 +11,7 @@ enum { HTTP_LOOK_TIMEOUT_MS = 5000 };
 
 /* A request with "{id}", "{name}" and "{extra}" replaced from the item (NULL: none). 2xx is 0. A server that refuses (4xx) is
  * -EACCES, everything else an error of its own, with the server's words. The answer's JSON goes to *ret (NULL: not wanted). */
-int http_ask(struct method_context *c, const struct server_request *request, const struct journal_item *item, int64_t timeout_ms,
+int http_ask(struct method_context *c, const struct server_request *asked, const struct journal_item *item, int64_t timeout_ms,
              json_t **ret, struct error *err);
 
 /* What is loaded now, into the entry's items; each id once. */

@@ -22,9 +22,9 @@ enum {
     MEMORY_HALF = BACKLOG_MEMORY_MAX / 2,
 };
 
-void service_drop_order(void *item)
+void service_drop_order(void *order)
 {
-    struct order *o = item;
+    struct order *o = order;
     free(o->event);
     free(o);
 }
@@ -224,9 +224,9 @@ static bool is_over(struct store_service *v)
     return v->busy ? v->late && v->backlog.queue : backlog_count(&v->backlog) == 0 || !may_try(v);
 }
 
-void *service_keeper(void *arg)
+void *service_keeper(void *service)
 {
-    struct store_service *v = arg;
+    struct store_service *v = service;
     open_queue(v);
     do {
         take_answers(v);

@@ -212,9 +212,9 @@ static void give_memory_back(struct store_service *v)
     store_give_memory_back(v->store);
 }
 
-void *service_writer(void *arg)
+void *service_writer(void *service)
 {
-    struct store_service *v = arg;
+    struct store_service *v = service;
     for (struct work *w; (w = mailbox_take(v->works, -1)) != NULL;) {
         do_work(v, w);
         mailbox_put(v->answers, w);

@@ -9,13 +9,12 @@
 
 #include "base/error.h"
 
-#define CURSES_FUNCTIONS(X)                                                                                                  \
-    X(newterm)                                                                                                               \
-    X(endwin)                                                                                                                \
-    X(wrefresh)                                                                                                              \
-    X(wget_wch)                                                                                                              \
-    X(cbreak) X(noecho) X(nonl) X(keypad) X(nodelay) X(curs_set) X(define_key) X(set_escdelay) X(mousemask) X(mouseinterval) \
-        X(getmouse) X(has_colors) X(start_color) X(use_env) X(use_tioctl) X(clearok) X(resize_term) X(tparm)
+/* clang-format off */
+#define CURSES_FUNCTIONS(X) \
+    X(newterm) X(endwin) X(wrefresh) X(wget_wch) X(cbreak) X(noecho) X(nonl) X(keypad) X(nodelay) X(curs_set) X(define_key) \
+    X(set_escdelay) X(mousemask) X(mouseinterval) X(getmouse) X(has_colors) X(start_color) X(use_env) X(use_tioctl) X(clearok) \
+    X(resize_term) X(tparm)
+/* clang-format on */
 
 struct curses_library {
 #define DECLARE(name) typeof(name) *name;

@@ -22,7 +22,7 @@ int screen_load(struct error *err);
  * xterm with 16 million colors, whatever its description knows. After this the terminal is restored whatever ends the program. */
 int screen_open(bool utf8, bool color, bool direct, const char *theme, bool mouse);
 void screen_close(void);
-void screen_theme(const char *theme);
+void screen_theme(const char *name);
 void screen_size(int *width, int *height);
 /* Writes what differs from the last time. */
 void screen_show(const struct canvas *c);

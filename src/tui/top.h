@@ -100,7 +100,7 @@ struct top_wish {
 };
 
 enum {
-    TOP_WISHES = 96, /* more than there are tags: a signal for each */
+    TOP_WISHES = 96,      /* more than there are tags: a signal for each */
     TOP_INPUT_SIZE = 240, /* the path of a model is typed, too */
     TOP_NOTE_SIZE = 200,
     TOP_KEPT = 240,      /* samples kept to go back to without a daemon */

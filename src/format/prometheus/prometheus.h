@@ -67,7 +67,7 @@ struct prometheus_alias {
 };
 /* name="value" with the value escaped; a comma goes in front unless it is the first. */
 void prometheus_label(struct buf *out, bool first, const char *name, const char *value);
-void prometheus_label_str(struct buf *out, bool first, const char *name, struct str value);
+void prometheus_label_str(struct buf *out, bool first, const char *name, struct str s);
 /* A space, the number, and the end of the line. */
 void prometheus_value(struct buf *out, double value);
 

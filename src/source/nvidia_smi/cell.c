@@ -114,7 +114,7 @@ static struct reading read_number(struct str cell, enum cell_kind kind)
         value > (double)numbers[kind].most)
         return reading_absent(READING_FAILED);
     if (kind == CELL_MILLIVOLT && value == 0)
-        return reading_absent(READING_UNSUPPORTED); /* what cards say that do not measure it */
+        return reading_absent(READING_UNSUPPORTED);                    /* what cards say that do not measure it */
     bool counted = numbers[kind].scale == 1 && kind != CELL_MILLIVOLT; /* larger than a double is exact */
     if (counted ? !str_to_i64(number, &scaled) : !str_to_scaled(number, numbers[kind].scale, &scaled))
         return reading_absent(READING_FAILED);

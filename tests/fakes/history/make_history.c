@@ -3,7 +3,8 @@
  *
  *   make_history URL MINUTES [PARAMETERS [INTERVAL_S [SKIP_FROM SKIP_TO]]]
  *
- * The history ends now, or at MAKE_HISTORY_END (seconds since 1970), so that two of them can be the same. Between the minutes SKIP_FROM and SKIP_TO nothing is stored, as if the daemon had not run.
+ * The history ends now, or at MAKE_HISTORY_END (seconds since 1970), so that two of them can be the same. Between the minutes
+ * SKIP_FROM and SKIP_TO nothing is stored, as if the daemon had not run.
  */
 #include "box.h"
 #include "store/store.h"

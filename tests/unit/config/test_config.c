@@ -106,13 +106,11 @@ static void mistakes_name_the_place_what_is_allowed_and_the_nearest_key(void **s
                    "2:14: bad value of server.max_age_ms: expected a whole number from 0 to 60000");
     assert_refused("[server]\nmax_age_ms = 70000\n",
                    "2:14: bad value of server.max_age_ms: expected a whole number from 0 to 60000");
-    assert_refused("[sampling]\ninterval_seconds = 0\n",
-                   "2:20: bad value of sampling.interval_seconds: expected a number above 0");
+    assert_refused("[sampling]\ninterval_seconds = 0\n", "2:20: bad value of sampling.interval_seconds: expected a number above 0");
     assert_refused("[sampling]\ninterval_seconds = nan\n",
                    "2:20: bad value of sampling.interval_seconds: expected a number above 0");
-    assert_refused(
-        "[log]\nlevel = \"waning\"\n",
-        "2:9: bad value of log.level: expected \"debug\", \"info\", \"warning\" or \"error\", did you mean 'warning'?");
+    assert_refused("[log]\nlevel = \"waning\"\n",
+                   "2:9: bad value of log.level: expected \"debug\", \"info\", \"warning\" or \"error\", did you mean 'warning'?");
     assert_refused("[worker]\nclear_for = 30\n",
                    "2:13: bad value of worker.clear_for: expected a duration like \"250ms\", \"30s\", \"5m\", "
                    "\"1h30m\" or \"7d\" from 0s to 1d");

@@ -54,7 +54,8 @@ static void a_driver_that_fails_altogether_makes_no_new_card(void **state)
 {
     (void)state;
     struct roster r = {0};
-    struct gpu_id a = id("nvidia", "0000:01:00.0", "GPU-a"), b = id("nvidia", "0000:02:00.0", "GPU-b"), nameless = {.vendor = "nvidia"};
+    struct gpu_id a = id("nvidia", "0000:01:00.0", "GPU-a"), b = id("nvidia", "0000:02:00.0", "GPU-b"),
+                  nameless = {.vendor = "nvidia"};
     roster_begin(&r);
     assert_int_equal(roster_place(&r, &a, 0, 0), 0);
     assert_int_equal(roster_place(&r, &nameless, 0, 1), 1); /* fails from the start: it is named later */

@@ -4,11 +4,11 @@
 #include "base/cleanup.h"
 #include "host/identity.h"
 
+#include "sysroot.h"
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "sysroot.h"
 
 enum { ARGS = 32 };
 

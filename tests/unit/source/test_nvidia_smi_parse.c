@@ -109,7 +109,7 @@ static void the_contract_names_the_first_columns(void **state)
 {
     (void)state;
     static const char *const names[COLUMNS_ALWAYS] = {"index",       "name",         "temperature.gpu", "power.draw",
-                                                           "memory.used", "memory.total", "utilization.gpu", "utilization.memory"};
+                                                      "memory.used", "memory.total", "utilization.gpu", "utilization.memory"};
     for (size_t i = 0; i < COLUMNS_ALWAYS; i++)
         assert_string_equal(smi_columns[i].name, names[i]);
 }
