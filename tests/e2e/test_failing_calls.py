@@ -2,6 +2,7 @@
 """Every allocation and system call of the main commands fails in turn: each ends with a message or goes on; none crashes, hangs or ends without
 a word. tests/fakes/faults/fail.c does it. WHIRR_FAILING_CALLS=all tries every call instead of some spread evenly."""
 import os
+import pathlib
 import re
 import subprocess
 
@@ -47,6 +48,14 @@ def test_so_does_the_driver(tmp_path):
 @pytest.mark.parametrize("machine", ["rx7900xtx-rdna3", "mi300x-kfd-cpx", "arc-a380-xe", "arc-a380-i915"])
 def test_so_do_drivers_that_are_files(tmp_path, machine):
     assert fail_in_turn(tmp_path, ["status", "--full", "--json", "--sysroot", recorded.expand(machine, tmp_path / "machine")]) > 12
+
+
+def test_so_does_a_driver_that_is_a_program(tmp_path):
+    answer = pathlib.Path(recorded.expand("mi100-rocm-smi", tmp_path / "machine"), "rocm-smi", "rocm602.json")
+    program = tmp_path / "rocm-smi"
+    program.write_text(f"#!/bin/sh\nexec cat '{answer}'\n")
+    program.chmod(0o755)
+    assert fail_in_turn(tmp_path, ["status", "--direct", "--source", "rocm-smi"], never=" 3 GPUs", most="", WHIRR_ROCM_SMI=str(program)) > 60  # it lists four
 
 
 @pytest.mark.parametrize("command", [["status", *SIM], ["fit", "10GiB", *SIM]], ids=lambda c: c[0])

@@ -10,9 +10,10 @@
 struct rocm_cards {
     struct gpu *cards; /* id, metrics and properties */
     size_t count;
+    bool no_memory; /* for one of them */
 };
 
-/* `rocm-smi ... --json`: one object a card, values mostly strings. 0 or -EBADMSG. */
+/* `rocm-smi ... --json`: one object a card, values mostly strings. 0, -EBADMSG, -ENODEV or -ENOMEM. */
 int rocm_smi_parse(struct str text, struct rocm_cards *ret, struct error *err);
 /* `amd-smi static --json` makes the list of cards, `amd-smi metric --json` fills it in. */
 int amd_smi_parse_static(struct str text, struct rocm_cards *ret, struct error *err);

@@ -125,7 +125,19 @@ int amd_smi_parse_static(struct str text, struct rocm_cards *ret, struct error *
         read_static(card, g);
     }
     json_decref(root);
-    return ret->count ? 0 : error_set(err, -ENODEV, "it lists no GPU");
+    return rocm_cards_check(ret, err);
+}
+
+static const json_t *card_of(const json_t *list, int index)
+{
+    size_t i;
+    json_t *card;
+    json_array_foreach((json_t *)list, i, card)
+    {
+        if (reading_or(rocm_number(json_object_get(card, "gpu"), 1), (int64_t)i) == index)
+            return card;
+    }
+    return NULL;
 }
 
 int amd_smi_parse_metric(struct str text, struct rocm_cards *cards, struct error *err)
@@ -133,14 +145,12 @@ int amd_smi_parse_metric(struct str text, struct rocm_cards *cards, struct error
     json_t *root = rocm_load(text, err);
     if (!root)
         return -EBADMSG;
-    size_t i;
-    json_t *card;
-    json_array_foreach((json_t *)list_of(root), i, card)
-    {
-        int64_t index = reading_or(rocm_number(json_object_get(card, "gpu"), 1), (int64_t)i);
-        for (size_t g = 0; g < cards->count; g++)
-            if (cards->cards[g].index == index)
-                read_metric(card, &cards->cards[g]);
+    for (size_t g = 0; g < cards->count; g++) {
+        const json_t *card = card_of(list_of(root), cards->cards[g].index);
+        if (card)
+            read_metric(card, &cards->cards[g]);
+        else
+            gpu_mark_state(&cards->cards[g], GPU_ERROR, "amd-smi metric does not list this GPU");
     }
     json_decref(root);
     return 0;

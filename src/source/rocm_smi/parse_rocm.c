@@ -166,5 +166,5 @@ int rocm_smi_parse(struct str text, struct rocm_cards *ret, struct error *err)
     if (ret->count == 1 && json_is_object(system))
         read_processes(system, &ret->cards[0]);
     json_decref(root);
-    return ret->count ? 0 : error_set(err, -ENODEV, "it lists no GPU");
+    return rocm_cards_check(ret, err);
 }

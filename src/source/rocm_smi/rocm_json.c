@@ -37,11 +37,20 @@ struct gpu *rocm_add(struct rocm_cards *c)
     if (c->count == GPU_MAX)
         return NULL;
     struct gpu *more = realloc(c->cards, (c->count + 1) * sizeof *more);
-    if (!more)
+    if (!more) {
+        c->no_memory = true;
         return NULL;
+    }
     c->cards = more;
     c->cards[c->count] = (struct gpu){.id = {.vendor = "amd"}};
     return &c->cards[c->count++];
+}
+
+int rocm_cards_check(const struct rocm_cards *c, struct error *err)
+{
+    if (c->no_memory)
+        return error_set(err, -ENOMEM, "out of memory");
+    return c->count ? 0 : error_set(err, -ENODEV, "it lists no GPU");
 }
 
 const char *rocm_text(const json_t *value)

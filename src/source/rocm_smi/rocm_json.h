@@ -9,8 +9,10 @@
 
 /* The document, behind warnings that the programs print before it. NULL and err. */
 json_t *rocm_load(struct str text, struct error *err);
-/* A zeroed card at the end; NULL when full. */
+/* A zeroed card at the end; NULL when full, or without memory. */
 struct gpu *rocm_add(struct rocm_cards *c);
+/* 0 when all cards are there; fewer than there are would be taken for lost ones. */
+int rocm_cards_check(const struct rocm_cards *c, struct error *err);
 /* "1.5", 1.5 or {"value": 1.5, "unit": ...} times scale; "N/A" and the like are UNSUPPORTED. */
 struct reading rocm_number(const json_t *value, int64_t scale);
 /* Text of a string that says something; NULL for "N/A", "", "unknown". */

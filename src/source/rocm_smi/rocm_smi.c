@@ -17,6 +17,7 @@ struct rocm_smi {
     const char *program;
     bool is_amd_smi;
     struct mono asked;
+    struct error failure;       /* of the last run; its code is 0 when it did not fail */
     struct gpu_id ids[GPU_MAX]; /* as listed: cards keep their places */
     size_t count;
     bool more; /* a card that was not listed yet appeared */
@@ -109,11 +110,12 @@ static bool is_listed(const struct rocm_smi *s, const struct gpu_id *id)
 static int ask(struct rocm_smi *s, struct error *err)
 {
     struct rocm_cards cards = {0};
-    int rc = s->is_amd_smi ? ask_amd_smi(s, &cards, err) : ask_rocm_smi(s, &cards, err);
+    int rc = s->is_amd_smi ? ask_amd_smi(s, &cards, &s->failure) : ask_rocm_smi(s, &cards, &s->failure);
     s->asked = clock_mono(s->env->clock);
+    s->failure.code = rc;
     if (rc < 0) {
         rocm_cards_done(&cards);
-        return rc;
+        return error_set(err, rc, "%s", s->failure.text);
     }
     rocm_cards_done(&s->now);
     s->now = cards;
@@ -151,14 +153,16 @@ static int rocm_open(const struct env *env, const char *params, struct source **
     s->source.ops = &rocm_smi_source;
     s->env = env;
     int rc = -ENOENT;
-    for (size_t i = 0; i < ARRAY_LEN(programs) && rc == -ENOENT; i++) {
+    for (size_t i = 0; i < (env->rocm_smi ? 1 : ARRAY_LEN(programs)) && rc == -ENOENT; i++) {
         s->program = env->rocm_smi ? env->rocm_smi : programs[i];
         s->is_amd_smi = names_amd_smi(s->program);
         rc = ask(s, err);
     }
     if (rc < 0) {
         rocm_close(&s->source);
-        return rc == -ENOENT ? error_set(err, -ENODEV, "neither rocm-smi nor amd-smi is installed") : rc;
+        if (rc == -ENOENT && !env->rocm_smi)
+            error_set(err, rc, "neither rocm-smi nor amd-smi is installed");
+        return rc == -ENOENT ? -ENODEV : rc;
     }
     *ret = &s->source;
     return 0;
@@ -184,9 +188,11 @@ static bool rocm_changed(struct source *source)
 static int rocm_refresh(struct source *source, unsigned groups, struct error *err)
 {
     struct rocm_smi *s = (struct rocm_smi *)source;
-    if (!(groups & GROUP_ALL) || mono_since_ms(clock_mono(s->env->clock), s->asked) < FRESH_MS)
+    if (!(groups & GROUP_ALL))
         return 0;
-    return ask(s, err);
+    if (mono_since_ms(clock_mono(s->env->clock), s->asked) >= FRESH_MS)
+        return ask(s, err);
+    return s->failure.code < 0 ? error_set(err, s->failure.code, "%s", s->failure.text) : 0;
 }
 
 static void rocm_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)

@@ -2,6 +2,7 @@
 #include "source/source.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -201,7 +202,12 @@ static void missing_programs_and_bad_output_are_said_in_words(void **state)
     fake_init(&f);
     f.only = "none";
     assert_int_equal(rocm_smi_source.open(&f.env, "", &source, &err), -ENODEV);
-    assert_non_null(strstr(err.text, "rocm-smi"));
+    assert_string_equal(err.text, "neither rocm-smi nor amd-smi is installed");
+    f.env.rocm_smi = "/opt/rocm/bin/rocm-smi";
+    f.runs = 0;
+    assert_int_equal(rocm_smi_source.open(&f.env, "", &source, &err), -ENODEV);
+    assert_string_equal(err.text, "cannot run '/opt/rocm/bin/rocm-smi'");
+    assert_int_equal(f.runs, 1);
     static const char *const bad[] = {
         "", "{", "[]", "{}", "null", "{\"card0\": 5}", "{\"card0\": {}}", "\x80\xff", "{\"card0\": {\"PCI Bus\": \"07\"}}"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -216,13 +222,159 @@ static void missing_programs_and_bad_output_are_said_in_words(void **state)
     assert_int_equal(f.runs, 0);
 }
 
+/* How a run of the program can fail. */
+static const struct fault {
+    const char *what;
+    int rc;
+    enum { SAYS_NOTHING, SAYS_HALF, SAYS_TOO_MUCH, LISTS_ONE, SAYS_OTHERWISE } output;
+    const char *otherwise;
+} faults[] = {
+    {"it is gone", -ENOENT, SAYS_NOTHING, NULL},
+    {"it may not be run", -EACCES, SAYS_NOTHING, NULL},
+    {"there is no descriptor", -EMFILE, SAYS_NOTHING, NULL},
+    {"there is no process", -EAGAIN, SAYS_NOTHING, NULL},
+    {"it hangs", -ETIMEDOUT, SAYS_NOTHING, NULL},
+    {"it fails", 1, SAYS_NOTHING, NULL},
+    {"it crashes", 128 + SIGSEGV, SAYS_HALF, NULL},
+    {"it says nothing", 0, SAYS_NOTHING, NULL},
+    {"it does not end its output", 0, SAYS_TOO_MUCH, NULL},
+    {"it says why", 1, SAYS_OTHERWISE, "Traceback (most recent call last):\nOSError: /dev/kfd\n"},
+    {"it lists nothing", 0, SAYS_OTHERWISE, "{}"},
+    {"its list is empty", 0, SAYS_OTHERWISE, "[]"},
+    {"it lists one GPU less", 0, LISTS_ONE, NULL},
+};
+
+/* Two GPUs, whose power in watts is the time in milliseconds: nobody can take an old answer for a new one. */
+struct program {
+    struct fake fake;
+    const char *name;
+    int fails; /* this run does; 0: none */
+    const struct fault *fault;
+};
+
+static void answer(const struct program *p, const char *option, int count, struct buf *out)
+{
+    static const char *const pci[] = {"0000:07:00.0", "0000:0a:00.0"};
+    long long now_ms = (long long)(clock_mono(p->fake.env.clock).ns / NS_PER_MS);
+    bool amd_smi = strcmp(p->name, "amd-smi") == 0;
+    for (int i = 0; i < count; i++) {
+        buf_text(out, i ? ", " : amd_smi ? "[" : "{");
+        if (strcmp(option, "static") == 0)
+            buf_printf(out, "{\"gpu\": %d, \"bus\": {\"bdf\": \"%s\"}}", i, pci[i]);
+        else if (strcmp(option, "metric") == 0)
+            buf_printf(out, "{\"gpu\": %d, \"power\": {\"socket_power\": %lld}}", i, now_ms);
+        else
+            buf_printf(out, "\"card%d\": {\"PCI Bus\": \"%s\", \"Current Socket Power (W)\": \"%lld\"}", i, pci[i], now_ms);
+    }
+    buf_text(out, amd_smi ? "]" : "}");
+}
+
+static int program_launch(const struct env *env, const struct launch *launch, struct error *err)
+{
+    struct program *p = env->user;
+    const char *option = launch->argv[1];
+    if (strcmp(launch->argv[0], p->name) != 0)
+        return error_set(err, -ENOENT, "cannot run '%s'", launch->argv[0]);
+    const struct fault *fault = ++p->fake.runs == p->fails ? p->fault : NULL;
+    if (fault && fault->rc < 0)
+        return error_set(err, fault->rc, "cannot run '%s'", launch->argv[0]);
+    if (!p->fake.knows_names && strcmp(option, "--showid") == 0)
+        return 2;
+    if (!fault || fault->output == LISTS_ONE)
+        answer(p, option, fault ? 1 : 2, launch->out);
+    else if (fault->output == SAYS_HALF)
+        buf_text(launch->out, "{\"card0\": {\"PCI Bus\": \"0000:07");
+    else if (fault->output == SAYS_OTHERWISE)
+        buf_text(launch->out, fault->otherwise);
+    else if (fault->output == SAYS_TOO_MUCH)
+        launch->out->failed = true;
+    return fault ? fault->rc : 0;
+}
+
+/* After half a second: why the source can't be read, or what each GPU says; never an old answer, nor none without a word. */
+static bool look(struct program *p, struct source *source)
+{
+    struct error err = {0};
+    clock_manual_advance_ms(&p->fake.clock, 500);
+    if (rocm_smi_source.refresh(source, GROUP_ALL, &err) < 0) {
+        if (!err.text[0])
+            fail_msg("%s: when %s in run %d, it does not say so", p->name, p->fault->what, p->fails);
+        return false;
+    }
+    bool all = true;
+    int64_t now_ms = clock_mono(p->fake.env.clock).ns / NS_PER_MS, then_ms;
+    for (size_t i = 0; i < 2; i++) {
+        struct gpu gpu = {0};
+        rocm_smi_source.sample(source, i, GROUP_ALL, &gpu);
+        if (gpu.state == GPU_OK && !reading_get(gpu.power_mw, &then_ms))
+            fail_msg("%s: when %s in run %d, GPU %zu has no power, and no reason", p->name, p->fault->what, p->fails, i);
+        if (gpu.state == GPU_OK && now_ms - then_ms / 1000 > 1000)
+            fail_msg("%s: when %s in run %d, GPU %zu shows what was %lld ms ago", p->name, p->fault->what, p->fails, i,
+                     (long long)(now_ms - then_ms / 1000));
+        assert_true(gpu.state == GPU_OK || gpu.error_message[0]);
+        all = all && gpu.state == GPU_OK;
+        gpu_done(&gpu);
+    }
+    return all;
+}
+
+/* Opens it, and looks for three seconds, in which one run may fail; then the next second must be fine. */
+static void live(struct program *p)
+{
+    struct source *source = NULL;
+    struct error err = {0};
+    struct gpu_id ids[4];
+    p->fake.runs = 0;
+    clock_manual_init(&p->fake.clock, (struct wall){1790000000000});
+    if (rocm_smi_source.open(&p->fake.env, "", &source, &err) < 0) {
+        assert_true(err.text[0] && p->fails);
+        return;
+    }
+    rocm_smi_source.list(source, ids, 4);
+    for (int i = 0; i < 6; i++)
+        look(p, source);
+    int runs = p->fake.runs;
+    clock_manual_advance_ms(&p->fake.clock, 1000);
+    for (int i = 0; i < 2; i++) {
+        if (rocm_smi_source.changed(source)) /* a GPU that was left out when it began */
+            assert_int_equal(rocm_smi_source.list(source, ids, 4), 2);
+        if (!look(p, source) && i == 1)
+            fail_msg("%s: after a run in which %s (%d of %d), not all is well again", p->name, p->fault->what, p->fails, runs);
+    }
+    rocm_smi_source.close(source);
+    p->fake.runs = runs;
+}
+
+static void fail_each_run(const char *name, bool knows_names)
+{
+    struct program p = {.name = name, .fault = &faults[0]};
+    fake_init(&p.fake);
+    p.fake.knows_names = knows_names;
+    p.fake.env.launch = program_launch;
+    p.fake.env.user = &p;
+    live(&p);
+    int runs = p.fake.runs;
+    assert_true(runs >= 4);
+    for (p.fails = 1; p.fails <= runs; p.fails++)
+        for (p.fault = faults; p.fault < faults + ARRAY_LEN(faults); p.fault++)
+            live(&p);
+}
+
+static void each_run_of_the_program_fails_in_turn_and_all_is_well_again(void **state)
+{
+    (void)state;
+    fail_each_run("rocm-smi", true);
+    fail_each_run("rocm-smi", false);
+    fail_each_run("amd-smi", true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_recorded_release_reads_as_its_text_says),     TEST(amd_smi_is_asked_where_rocm_smi_is_missing),
         TEST(an_older_release_is_asked_for_everything),          TEST(processes_are_told_where_there_is_one_card),
         TEST(graphics_on_the_die_counts_what_it_borrows),        TEST(it_runs_at_most_once_a_second_and_failures_count),
-        TEST(missing_programs_and_bad_output_are_said_in_words),
+        TEST(missing_programs_and_bad_output_are_said_in_words), TEST(each_run_of_the_program_fails_in_turn_and_all_is_well_again),
     };
     return RUN_TESTS(tests);
 }
