@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
+#include "fleet/vector.h"
 #include "format/table/grid.h"
 
 enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MOST = 1000 };
@@ -29,11 +29,6 @@ static void write_question(const struct fleet_bill *bill, char *text, size_t siz
                  fleet_by_words[bill->by].label, span_s, step_s, step_s);
 }
 
-static void cleanup_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 static int most_first(const void *a, const void *b)
 {
     const struct fleet_energy *x = a, *y = b;
@@ -42,18 +37,12 @@ static int most_first(const void *a, const void *b)
     return strverscmp(x->name, y->name);
 }
 
-static const char *label(const json_t *labels, const char *name)
-{
-    const char *text = json_string_value(json_object_get(labels, name));
-    return text ? text : "";
-}
-
-static void take_name(const json_t *labels, enum fleet_by by, struct fleet_energy *e)
+static void take_name(const struct vector_row *row, enum fleet_by by, struct fleet_energy *e)
 {
     if (by == FLEET_BY_POD)
-        fleet_pod_name(label(labels, "namespace"), label(labels, "pod"), e->name, sizeof e->name);
+        fleet_pod_name(vector_label(row, "namespace"), vector_label(row, "pod"), e->name, sizeof e->name);
     else
-        str_copy_clean(e->name, sizeof e->name, str_from(label(labels, fleet_by_words[by].label)));
+        str_copy_clean(e->name, sizeof e->name, str_from(vector_label(row, fleet_by_words[by].label)));
 }
 
 void fleet_bill_sort(struct fleet_bill *bill)
@@ -62,27 +51,29 @@ void fleet_bill_sort(struct fleet_bill *bill)
         qsort(bill->list, bill->count, sizeof *bill->list, most_first);
 }
 
-int fleet_bill_take(struct fleet_bill *bill, struct str answer)
+struct bill_taking {
+    struct fleet_bill *bill;
+    size_t capacity;
+};
+
+static int take_row(void *user, const struct vector_row *row)
 {
-    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
-    const json_t *result = json_object_get(json_object_get(root, "data"), "result"), *one;
-    size_t i;
-    if (!json_is_array(result))
-        return -EBADMSG;
-    bill->list = calloc(json_array_size(result) + 1, sizeof *bill->list);
-    if (!bill->list)
+    struct bill_taking *t = user;
+    if (!ROOM_FOR_ONE(t->bill->list, t->bill->count, t->capacity, 64))
         return -ENOMEM;
-    json_array_foreach(result, i, one)
-    {
-        const char *text = json_string_value(json_array_get(json_object_get(one, "value"), 1));
-        struct fleet_energy *e = &bill->list[bill->count];
-        if (!text || !str_to_double(str_from(text), &e->joules))
-            continue;
-        take_name(json_object_get(one, "metric"), bill->by, e);
-        bill->count++;
-    }
-    fleet_bill_sort(bill);
+    struct fleet_energy *e = &t->bill->list[t->bill->count++];
+    *e = (struct fleet_energy){.joules = row->value};
+    take_name(row, t->bill->by, e);
     return 0;
+}
+
+static int take(struct fleet_bill *bill, struct buf *answer)
+{
+    struct bill_taking t = {.bill = bill};
+    int rc = vector_read(answer, take_row, &t);
+    if (rc == 0)
+        fleet_bill_sort(bill);
+    return rc;
 }
 
 int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, struct error *err)
@@ -93,7 +84,7 @@ int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, s
         return fleet_bill_fetch_sql(place, bill, err);
     write_question(bill, question, sizeof question);
     int rc = fleet_ask(place, question, &answer, err);
-    return rc < 0 ? rc : fleet_misunderstood(fleet_bill_take(bill, buf_view(&answer)), err);
+    return rc < 0 ? rc : fleet_misunderstood(take(bill, &answer), err);
 }
 
 void fleet_bill_done(struct fleet_bill *bill)

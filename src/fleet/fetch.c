@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "fleet/fleet.h"
+#include "fleet/vector.h"
 #include "net/http.h"
 
 enum { URL_SIZE = 4096 };
@@ -56,17 +57,11 @@ static void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-static const char *label(const json_t *labels, const char *name)
-{
-    const char *text = json_string_value(json_object_get(labels, name));
-    return text ? text : "";
-}
-
 /* Where nobody set `host`, the target's address has to do. */
-static const char *host_of(const json_t *labels)
+static const char *host_of(const struct vector_row *row)
 {
-    const char *host = label(labels, "host");
-    return host[0] ? host : label(labels, "instance");
+    const char *host = vector_label(row, "host");
+    return host[0] ? host : vector_label(row, "instance");
 }
 
 static uint64_t mix(uint64_t h, const char *text)
@@ -81,11 +76,11 @@ static uint64_t hash(const char *host, const char *gpu, const char *uuid)
     return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
 }
 
-static struct fleet_gpu *find(const struct fleet *f, const json_t *labels)
+static struct fleet_gpu *find(const struct fleet *f, const struct vector_row *row)
 {
     char host[HOST_NAME_SIZE];
-    str_copy_clean(host, sizeof host, str_from(host_of(labels)));
-    const char *gpu = label(labels, "gpu"), *uuid = label(labels, "uuid");
+    str_copy_clean(host, sizeof host, str_from(host_of(row)));
+    const char *gpu = vector_label(row, "gpu"), *uuid = vector_label(row, "uuid");
     if (!f->slot_count)
         return NULL;
     for (size_t s = hash(host, gpu, uuid) & (f->slot_count - 1); f->slots[s]; s = (s + 1) & (f->slot_count - 1)) {
@@ -133,14 +128,25 @@ static void copy(char *to, size_t size, const char *text)
     str_copy_clean(to, size, str_from(text));
 }
 
-static void take_gpu(struct fleet *f, const json_t *labels, double value)
+/* What an answer is taken into. */
+struct taking {
+    struct fleet *fleet;
+    enum fleet_question question;
+    size_t capacity; /* of its list */
+};
+
+static int take_gpu(struct taking *t, const struct vector_row *row)
 {
+    struct fleet *f = t->fleet;
+    if (!ROOM_FOR_ONE(f->gpus, f->gpu_count, t->capacity, 64))
+        return -ENOMEM;
     struct fleet_gpu *g = &f->gpus[f->gpu_count++];
-    copy(g->host, sizeof g->host, host_of(labels));
-    copy(g->gpu, sizeof g->gpu, label(labels, "gpu"));
-    copy(g->uuid, sizeof g->uuid, label(labels, "uuid"));
-    copy(g->name, sizeof g->name, label(labels, "name"));
-    g->up = value != 0;
+    *g = (struct fleet_gpu){.up = row->value != 0};
+    copy(g->host, sizeof g->host, host_of(row));
+    copy(g->gpu, sizeof g->gpu, vector_label(row, "gpu"));
+    copy(g->uuid, sizeof g->uuid, vector_label(row, "uuid"));
+    copy(g->name, sizeof g->name, vector_label(row, "name"));
+    return 0;
 }
 
 static struct reading scaled(double value, double scale)
@@ -188,23 +194,28 @@ void fleet_pod_name(const char *space, const char *pod, char *to, size_t size)
 }
 
 /* The three figures of a group come in three series: they are put together when all are there. */
-static void take_process(struct fleet *f, const json_t *labels, double value)
+static int take_process(struct taking *t, const struct vector_row *row)
 {
+    struct fleet *f = t->fleet;
+    if (!ROOM_FOR_ONE(f->processes, f->process_count, t->capacity, 64))
+        return -ENOMEM;
     struct fleet_process *p = &f->processes[f->process_count++];
-    const char *name = label(labels, "__name__"), *pod = label(labels, "pod");
-    copy(p->host, sizeof p->host, host_of(labels));
-    copy(p->gpu, sizeof p->gpu, label(labels, "gpu"));
-    copy(p->process, sizeof p->process, label(labels, "process"));
-    copy(p->user, sizeof p->user, label(labels, "user"));
-    copy(p->container, sizeof p->container, pod[0] ? pod : label(labels, "container"));
-    fleet_pod_name(label(labels, "namespace"), pod, p->pod, sizeof p->pod);
-    copy(p->job, sizeof p->job, label(labels, "hpc_job"));
+    const char *name = vector_label(row, "__name__"), *pod = vector_label(row, "pod");
+    *p = (struct fleet_process){0};
+    copy(p->host, sizeof p->host, host_of(row));
+    copy(p->gpu, sizeof p->gpu, vector_label(row, "gpu"));
+    copy(p->process, sizeof p->process, vector_label(row, "process"));
+    copy(p->user, sizeof p->user, vector_label(row, "user"));
+    copy(p->container, sizeof p->container, pod[0] ? pod : vector_label(row, "container"));
+    fleet_pod_name(vector_label(row, "namespace"), pod, p->pod, sizeof p->pod);
+    copy(p->job, sizeof p->job, vector_label(row, "hpc_job"));
     if (strcmp(name, "gpu_process_memory_bytes") == 0)
-        p->mem_bytes = scaled(value, 1);
+        p->mem_bytes = scaled(row->value, 1);
     else if (strcmp(name, "gpu_process_power_watts") == 0)
-        p->power_mw = scaled(value, 1000);
+        p->power_mw = scaled(row->value, 1000);
     else
-        p->util_permille = scaled(value, 10);
+        p->util_permille = scaled(row->value, 10);
+    return 0;
 }
 
 static int by_process(const void *a, const void *b)
@@ -242,51 +253,35 @@ void fleet_join_processes(struct fleet *f)
     f->process_count = kept;
 }
 
-static void take_one(struct fleet *f, enum fleet_question question, const json_t *labels, double value)
+static int take_row(void *user, const struct vector_row *row)
 {
+    struct taking *t = user;
     struct fleet_gpu *g;
-    switch (question) {
-    case FLEET_GPUS: take_gpu(f, labels, value); return;
-    case FLEET_PROCESSES: take_process(f, labels, value); return;
-    case FLEET_SILENT: f->silent++; return;
+    if (vector_label(row, "mig_uuid")[0])
+        return 0; /* of a GPU that counts as a whole */
+    switch (t->question) {
+    case FLEET_GPUS: return take_gpu(t, row);
+    case FLEET_PROCESSES: return take_process(t, row);
+    case FLEET_SILENT: t->fleet->silent++; return 0;
     default: break;
     }
-    if (!(g = find(f, labels)))
-        return;
-    if (question == FLEET_THROTTLE)
-        fleet_take_throttle(g, scaled(value, 1));
-    else if (question == FLEET_HEALTH)
-        g->health = fleet_health_named(label(labels, "state"));
+    if (!(g = find(t->fleet, row)))
+        return 0;
+    if (t->question == FLEET_THROTTLE)
+        fleet_take_throttle(g, scaled(row->value, 1));
+    else if (t->question == FLEET_HEALTH)
+        g->health = fleet_health_named(vector_label(row, "state"));
     else
-        take_reading(g, question, value);
+        take_reading(g, t->question, row->value);
+    return 0;
 }
 
-static int make_room(struct fleet *f, enum fleet_question question, size_t count)
+static int take(struct fleet *f, enum fleet_question question, struct buf *answer)
 {
-    if (question == FLEET_GPUS)
-        f->gpus = calloc(count + 1, sizeof *f->gpus);
-    if (question == FLEET_PROCESSES)
-        f->processes = calloc(count + 1, sizeof *f->processes);
-    return (question == FLEET_GPUS && !f->gpus) || (question == FLEET_PROCESSES && !f->processes) ? -ENOMEM : 0;
-}
-
-static int take(struct fleet *f, enum fleet_question question, const json_t *root)
-{
-    const json_t *result = json_object_get(json_object_get(root, "data"), "result"), *one;
-    size_t i;
-    if (!json_is_array(result))
-        return -EBADMSG;
-    int rc = make_room(f, question, json_array_size(result));
+    struct taking t = {.fleet = f, .question = question};
+    int rc = vector_read(answer, take_row, &t);
     if (rc < 0)
         return rc;
-    json_array_foreach(result, i, one)
-    {
-        const char *text = json_string_value(json_array_get(json_object_get(one, "value"), 1));
-        double value;
-        bool part = label(json_object_get(one, "metric"), "mig_uuid")[0]; /* of a GPU that counts as a whole */
-        if (text && !part && str_to_double(str_from(text), &value))
-            take_one(f, question, json_object_get(one, "metric"), value);
-    }
     if (question == FLEET_PROCESSES)
         fleet_join_processes(f);
     return question == FLEET_GPUS ? fleet_index(f) : 0;
@@ -335,7 +330,7 @@ int fleet_misunderstood(int rc, struct error *err)
     return rc < 0 ? error_set(err, rc, "out of memory") : 0;
 }
 
-/* A few questions at a time: a database answers most of them with one core, and meanwhile answers are read here. */
+/* A few questions at a time: a database answers most of them with one core. */
 enum { AT_A_TIME = 3 };
 
 struct asking {
@@ -344,7 +339,7 @@ struct asking {
     _Atomic size_t next;
     _Atomic bool given_up;
     struct {
-        json_t *json; /* NULL: it failed, or is none */
+        struct buf answer;
         struct error err;
         int rc;
     } of[FLEET_QUESTIONS];
@@ -352,13 +347,11 @@ struct asking {
 
 static int ask(struct asking *a, size_t q)
 {
-    AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
     if (a->given_up)
         return -ECANCELED;
-    int rc = fleet_ask(a->place, questions[q], &answer, &a->of[q].err);
-    if (rc == 0)
-        a->of[q].json = json_loadb(answer.at, answer.len, 0, NULL);
-    else
+    a->of[q].answer = BUF(FLEET_ANSWER_MAX);
+    int rc = fleet_ask(a->place, questions[q], &a->of[q].answer, &a->of[q].err);
+    if (rc < 0)
         a->given_up = true; /* what fails for one fails for all: the others would only wait as long */
     return rc;
 }
@@ -381,7 +374,7 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
             *err = a->of[q].err;
         }
     for (size_t q = 0; q < a->count && rc == 0; q++)
-        rc = fleet_misunderstood(take(f, (enum fleet_question)q, a->of[q].json), err);
+        rc = fleet_misunderstood(take(f, (enum fleet_question)q, &a->of[q].answer), err);
     return rc;
 }
 
@@ -397,7 +390,7 @@ static int fetch(const struct fleet_place *place, bool processes, struct fleet *
         pthread_join(threads[i], NULL);
     int rc = take_answers(&a, f, err);
     for (size_t q = 0; q < a.count; q++)
-        json_decref(a.of[q].json);
+        buf_done(&a.of[q].answer);
     return rc;
 }
 

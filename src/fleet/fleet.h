@@ -133,8 +133,6 @@ struct fleet_bill {
     const char *currency;
 };
 int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, struct error *err);
-/* Pure, for the above: takes the answer. */
-int fleet_bill_take(struct fleet_bill *bill, struct str answer);
 void fleet_bill_sort(struct fleet_bill *bill);
 void fleet_bill_done(struct fleet_bill *bill);
 void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all);
