@@ -150,7 +150,9 @@ struct store {
     int64_t rolled_bucket;              /* the minute in which rollup_pending ran last */
     bool rollup_left;                   /* and did not come to the end */
     int64_t partition_ms[PARTED_COUNT]; /* the period whose part is known to be there; PostgreSQL only */
-    bool over_size;                     /* being cleaned because the file was too large */
+    char (*parts)[PART_NAME_SIZE];      /* of minutes and hours, by name: those that readers may read by themselves */
+    size_t part_count, part_capacity;
+    bool over_size; /* being cleaned because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
     struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* what it has bound already, */
@@ -220,6 +222,12 @@ void partition_forget(struct store *s);
 /* The oldest part, when all of it is before the period of the cut: its name, or "". */
 int partition_oldest(struct store *s, enum parted which, int64_t cut_ms, char name[PART_NAME_SIZE], struct error *err);
 int partition_drop(struct store *s, const char *name, struct error *err);
+/* For readers: which parts of minutes and hours there are; not to be relied on any more. */
+int partition_load(struct store *s, struct error *err);
+void partition_unload(struct store *s);
+/* Whether the part that rows are in from that moment on is known, and its name; until when that holds, at most *to_ms. Of what is
+ * in no known part, the table itself is to be asked. */
+bool partition_find(const struct store *s, enum parted which, int64_t from_ms, int64_t *to_ms, char name[PART_NAME_SIZE]);
 /* samples.c: a row of a GPU or host, with the columns that it needs. */
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
 /* events.c */

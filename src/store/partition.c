@@ -3,6 +3,8 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "store/internal.h"
@@ -80,4 +82,57 @@ int partition_drop(struct store *s, const char *name, struct error *err)
     int rc = schema_lock(s->db, err);
     partition_forget(s);
     return rc < 0 ? rc : db_execf(s->db, err, "DROP TABLE IF EXISTS %s", name);
+}
+
+int partition_load(struct store *s, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    partition_unload(s);
+    if (s->db->ops->kind != DB_POSTGRES)
+        return 0;
+    /* Whoever may read a table need not be allowed to read its parts by their names. */
+    int rc =
+        db_prepare(s->db,
+                   "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN "
+                   "(to_regclass('minutes'), to_regclass('hours'), to_regclass('host_minutes'), to_regclass('host_hours')) "
+                   "AND pg_table_is_visible(c.oid) AND has_table_privilege(c.oid, 'SELECT') ORDER BY c.relname::text COLLATE \"C\"",
+                   &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        if (!ROOM_FOR_ONE(s->parts, s->part_count, s->part_capacity, 64))
+            return error_set(err, -ENOMEM, "out of memory");
+        str_copy(s->parts[s->part_count++], PART_NAME_SIZE, db_text(q, 0));
+        rc = 0;
+    }
+    return rc;
+}
+
+void partition_unload(struct store *s)
+{
+    s->part_count = 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static bool is_known(const struct store *s, const char *name)
+{
+    return s->part_count && bsearch(name, s->parts, s->part_count, PART_NAME_SIZE, by_name);
+}
+
+bool partition_find(const struct store *s, enum parted which, int64_t from_ms, int64_t *to_ms, char name[PART_NAME_SIZE])
+{
+    int64_t length_ms = parted_tables[which].days * DAY_MS, end_ms = parts_period(which, from_ms) + length_ms;
+    if (s->part_count == 0)
+        return false;
+    parts_name(which, end_ms - length_ms, name);
+    bool known = is_known(s, name);
+    for (char next[PART_NAME_SIZE]; !known && end_ms < *to_ms; end_ms += length_ms) {
+        parts_name(which, end_ms, next);
+        if (is_known(s, next))
+            break;
+    }
+    *to_ms = MIN_OF(*to_ms, end_ms);
+    return known;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -76,6 +77,7 @@ struct drawing {
     store_point_fn *each;
     void *user;
     struct db_statement *rows[LEVEL_COUNT];
+    char table[LEVEL_COUNT][PART_NAME_SIZE]; /* that they are read from */
 };
 
 static int emit(struct drawing *d)
@@ -106,10 +108,13 @@ static int join(struct drawing *d, int64_t at_ms, const struct aggregate *values
     return 0;
 }
 
-static int prepare_rows(struct drawing *d, enum level level, struct error *err)
+static int prepare_rows(struct drawing *d, enum level level, const char *table, struct error *err)
 {
-    if (d->rows[level])
+    bool part = strcmp(table, series_table(d->plot->series, level)) != 0;
+    if (d->rows[level] && strcmp(table, d->table[level]) == 0)
         return 0;
+    db_finish(&d->rows[level]);
+    str_copy(d->table[level], PART_NAME_SIZE, str_from(table));
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     const struct raw_words *words = raw_words(d->s->db->ops->kind, d->plot->series);
     buf_printf(&sql, "SELECT %s", level == LEVEL_RAW ? words->ms : "id, samples");
@@ -122,17 +127,17 @@ static int prepare_rows(struct drawing *d, enum level level, struct error *err)
         else
             buf_printf(&sql, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
     }
-    buf_printf(&sql, " FROM %s WHERE ", series_table(d->plot->series, level));
+    buf_printf(&sql, " FROM %s WHERE ", table);
     if (level == LEVEL_RAW)
         buf_printf(&sql, "%s AND %s = $3 ORDER BY %s", words->span, words->subject, words->time);
     else
-        buf_printf(&sql, "id >= $1 AND id < $2%s ORDER BY id", parts_between(d->s->db->ops->kind, level));
+        buf_printf(&sql, "id >= $1 AND id < $2%s ORDER BY id", part ? "" : parts_between(d->s->db->ops->kind, level));
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(d->s->db, sql.at, &d->rows[level], err);
 }
 
 static int draw_raw(struct drawing *d, int64_t from_ms, int64_t to_ms, struct error *err)
 {
-    int rc = prepare_rows(d, LEVEL_RAW, err);
+    int rc = prepare_rows(d, LEVEL_RAW, series_table(d->plot->series, LEVEL_RAW), err);
     if (rc < 0)
         return rc;
     struct db_statement *q = d->rows[LEVEL_RAW];
@@ -192,12 +197,9 @@ static int draw_from_below(struct drawing *d, enum level level, int64_t bucket, 
     return draw_buckets(d, LEVEL_MINUTE, bucket * MINUTES_AN_HOUR, (bucket + 1) * MINUTES_AN_HOUR, err);
 }
 
-/* Stored rows from `from` on, up to and without `to`. */
-static int draw_stored(struct drawing *d, enum level level, int64_t from, int64_t to, struct error *err)
+static int draw_table(struct drawing *d, enum level level, const char *table, int64_t from, int64_t to, struct error *err)
 {
-    if (from >= to)
-        return 0;
-    int rc = prepare_rows(d, level, err);
+    int rc = prepare_rows(d, level, table, err);
     if (rc < 0)
         return rc;
     struct db_statement *q = d->rows[level];
@@ -212,6 +214,26 @@ static int draw_stored(struct drawing *d, enum level level, int64_t from, int64_
         if (rc != 0) {
             db_reset(q);
             return rc;
+        }
+    }
+    return rc;
+}
+
+/* Stored rows from `from` on, up to and without `to`: from the parts themselves, one after the other. A server plans a statement
+ * about one table in a tenth of the time, and about all of them it would compute the time of each row. */
+static int draw_stored(struct drawing *d, enum level level, int64_t from, int64_t to, struct error *err)
+{
+    int rc = 0;
+    for (int64_t end; rc == 0 && from < to; from = end) {
+        char part[PART_NAME_SIZE];
+        const char *all = series_table(d->plot->series, level);
+        int64_t end_ms = to * level_ms(level);
+        bool known = partition_find(d->s, parted_of(d->plot->series, level), from * level_ms(level), &end_ms, part);
+        end = end_ms / level_ms(level);
+        rc = draw_table(d, level, known ? part : all, from, end, err);
+        if (rc == -ESTALE && known) { /* dropped a moment ago */
+            partition_unload(d->s);
+            rc = draw_table(d, level, all, from, end, err);
         }
     }
     return rc;

@@ -72,8 +72,8 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
         rc = read_only ? schema_open_read_only(&s->schema, s->db, err) : schema_open(&s->schema, s->db, err);
     if (rc == 0)
         rc = load_horizons(s, err);
-    if (rc == 0 && !read_only)
-        rc = retention_open(s, err);
+    if (rc == 0)
+        rc = read_only ? partition_load(s, err) : retention_open(s, err);
     if (rc < 0) {
         store_close(s);
         return rc;
@@ -107,7 +107,9 @@ int store_open_read_only(const struct env *env, const char *url, struct store **
 int store_refresh(struct store *s, struct error *err)
 {
     int rc = schema_open_read_only(&s->schema, s->db, err);
-    return rc < 0 ? rc : load_horizons(s, err);
+    if (rc == 0)
+        rc = load_horizons(s, err);
+    return rc < 0 ? rc : partition_load(s, err);
 }
 
 void store_set_cancel(struct store *s, const _Atomic bool *cancel)
@@ -141,6 +143,7 @@ void store_close(struct store *s)
     forget_gpus(s);
     free(s->gpus);
     free(s->lives);
+    free(s->parts);
     free(s);
 }
 

@@ -77,8 +77,8 @@ static int code_of(const char *state)
         const char *prefix;
         int code;
     } codes[] = {
-        {"08", -ENOTCONN}, {"57P", -ENOTCONN}, {"53100", -ENOSPC}, {"53", -EBUSY},      {"55P03", -EBUSY},
-        {"40", -EBUSY},    {"28", -EACCES},    {"42501", -EACCES}, {"XX001", -EUCLEAN}, {"25006", -EROFS},
+        {"08", -ENOTCONN}, {"57P", -ENOTCONN}, {"53100", -ENOSPC},  {"53", -EBUSY},    {"55P03", -EBUSY},  {"40", -EBUSY},
+        {"28", -EACCES},   {"42501", -EACCES}, {"XX001", -EUCLEAN}, {"25006", -EROFS}, {"42P01", -ESTALE},
     };
     for (size_t i = 0; state && i < ARRAY_LEN(codes); i++)
         if (strncmp(state, codes[i].prefix, strlen(codes[i].prefix)) == 0)

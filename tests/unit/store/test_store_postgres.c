@@ -626,6 +626,56 @@ static void a_question_about_a_week_looks_at_no_other(void **state)
     sim_history_close(&h);
 }
 
+static int points_of_minutes(struct store *s, struct wall since, struct wall until)
+{
+    struct error err = {0};
+    int points = 0;
+    size_t column = (size_t)series_find(SERIES_GPU, "power_mw");
+    const struct store_plot plot = {.series = SERIES_GPU,
+                                    .subject = 1,
+                                    .since_ms = since.ms,
+                                    .until_ms = until.ms,
+                                    .step_ms = 60000,
+                                    .columns = &column,
+                                    .column_count = 1};
+    if (store_series(s, &plot, count_point, &points, &err) < 0)
+        fail_msg("%s", err.text);
+    return points;
+}
+
+static void a_reader_asks_each_week_by_its_name_until_it_is_dropped(void **state)
+{
+    NEEDS_EMPTY_SERVER();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_server("alpha"), *reader = NULL;
+    struct error err = {0};
+    struct wall since = h.clock.today; /* a Sunday */
+    h.interval_ms = 30000;
+    write_samples(s, &h, 10);
+    clock_manual_advance_ms(&h.clock, 2 * 86400000LL);
+    write_samples(s, &h, 20);
+    assert_int_equal(store_open_read_only(&test_env, server, &reader, &err), 0);
+    int all = points_of_minutes(s, since, h.clock.today);
+    assert_int_equal(all, 15);
+    assert_int_equal(points_of_minutes(reader, since, h.clock.today), all);
+    int64_t named = 0;
+    assert_int_equal(db_query_i64(reader->db,
+                                  "SELECT COUNT(*) FROM pg_prepared_statements WHERE statement ~ '^SELECT id, samples.* FROM "
+                                  "minutes_2026_(02_23|03_02) '",
+                                  0, &named, &err),
+                     0);
+    assert_int_equal(named, 2);
+    char answer[64];
+    psql("DROP TABLE minutes_2026_02_23", answer, sizeof answer);
+    assert_int_equal(points_of_minutes(reader, since, h.clock.today), 10);
+    assert_int_equal(store_refresh(reader, &err), 0);
+    assert_int_equal(points_of_minutes(reader, since, h.clock.today), 10);
+    store_close(reader);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static void after_the_clock_was_set_back_no_row_is_dropped_for_its_moment(void **state)
 {
     NEEDS_EMPTY_SERVER();
@@ -689,6 +739,7 @@ int main(void)
         TEST(numbers_of_hosts_and_gpus_do_not_run_out),
         TEST(whoever_reads_does_not_keep_others_from_writing),
         TEST(a_question_about_a_week_looks_at_no_other),
+        TEST(a_reader_asks_each_week_by_its_name_until_it_is_dropped),
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
         TEST(views_are_made_when_tables_change_and_not_at_a_start),
         TEST(a_server_that_is_away_is_told_apart),
