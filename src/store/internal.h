@@ -36,8 +36,10 @@ struct running_bucket {
 };
 
 struct running {
-    struct running_bucket minute; /* is marked pending */
+    struct running_bucket minute;
     struct running_bucket hour;
+    bool marked;         /* the minute is, as pending, in the database; at the latest when the transaction ends */
+    int64_t hour_marked; /* the newest hour that is; -1: none */
     int64_t hour_minute; /* the last minute that was added to the hour */
     int64_t last_ms;     /* of the row before */
 };
@@ -57,12 +59,13 @@ struct known_gpu {
     struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text */
     struct property_text properties[PROPERTY_COUNT];
     int state, processes_state; /* as last written; -1: not yet */
+    int64_t seen_ms;            /* to be noted at the end of the transaction; 0: it is */
     struct running running;
     struct energy_meter meter;
     struct energy_share energy;
 };
 
-/* What a process, or a card, has to its account in one minute and is not written yet. Written at the end of each transaction. */
+/* What a process has to its account, in one minute or in all, and is not written yet. Written at the end of each transaction. */
 struct life_share {
     int64_t minute, last_ms, samples;
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
@@ -73,9 +76,10 @@ struct life {
     int64_t gpu_id;
     int32_t pid;
     int64_t start_key;
-    bool seen;  /* in the snapshot at hand */
-    bool named; /* the name of its container is stored */
-    struct life_share share;
+    bool seen;               /* in the snapshot at hand */
+    bool named;              /* the name of its container is stored */
+    struct life_share share; /* of the minute */
+    struct life_share whole; /* of those before it in this transaction */
 };
 
 /* What this host knows of the time, and what the database keeps; retention.c. */
@@ -145,10 +149,13 @@ struct store {
     uint64_t rejected;
     int64_t last_moment_ms;             /* of the snapshot written last */
     int64_t marked_hour;                /* the newest that hours_mark has marked; */
-    int64_t hours_looked;               /* and the minute in which hours_rollup ran last */
+    int64_t hours_looked;               /* the minute in which hours_rollup ran last, */
+    int64_t hours_done;                 /* and the hour before which it left nothing; 0: not known */
     int64_t seen_minute;                /* in which the host and its GPUs were last noted as seen */
+    int64_t seen_ms;                    /* of the host: as that of a GPU */
     int64_t rolled_bucket;              /* the minute in which rollup_pending ran last */
     bool rollup_left;                   /* and did not come to the end */
+    int64_t marks_hour;                 /* in which it last read the marks; 0: there may be others than of the running minutes */
     int64_t partition_ms[PARTED_COUNT]; /* the period whose part is known to be there; PostgreSQL only */
     char (*parts)[PART_NAME_SIZE];      /* of minutes and hours, by name: those that readers may read by themselves */
     size_t part_count, part_capacity;
@@ -197,6 +204,8 @@ struct buf;
 /* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first. */
 void store_process_rows(const struct hour_segments *segments, struct buf *sql);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
+/* Marks the running minutes that are not yet: before a transaction ends. */
+int rollup_mark(struct store *s, struct error *err);
 int rollup_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms,
                struct error *err);
 /* A row that came after its bucket was summed up and its neighbours were deleted. */

@@ -136,9 +136,10 @@ static int name_life(struct store *s, struct life *life, const struct process *p
     return db_put(q, err);
 }
 
+/* What it did in all, at the end of a transaction and of its life. */
 static int put_life(struct store *s, const struct life *life, struct error *err)
 {
-    const struct life_share *share = &life->share;
+    const struct life_share *share = &life->whole;
     struct db_statement *q = store_statement(s, ST_LIFE_UPDATE, err);
     if (!q)
         return -EIO;
@@ -162,14 +163,34 @@ static int put_minute(struct store *s, const struct life *life, struct error *er
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
 
-static int flush_life(struct store *s, struct life *life, struct error *err)
+static void add_up(struct life_share *whole, const struct life_share *share)
+{
+    whole->last_ms = share->last_ms;
+    whole->samples += share->samples;
+    whole->memory_max = MAX_OF(whole->memory_max, share->memory_max);
+    whole->memory_sum += share->memory_sum;
+    whole->memory_count += share->memory_count;
+    whole->sm_sum += share->sm_sum;
+    whole->sm_count += share->sm_count;
+    whole->energy_mj += share->energy_mj;
+}
+
+static int flush_minute(struct store *s, struct life *life, struct error *err)
 {
     if (life->share.samples == 0)
         return 0;
-    int rc = put_life(s, life, err);
-    if (rc == 0)
-        rc = put_minute(s, life, err);
+    int rc = put_minute(s, life, err);
+    add_up(&life->whole, &life->share);
     life->share = (struct life_share){0};
+    return rc;
+}
+
+static int flush_life(struct store *s, struct life *life, struct error *err)
+{
+    int rc = flush_minute(s, life, err);
+    if (rc == 0 && life->whole.samples)
+        rc = put_life(s, life, err);
+    life->whole = (struct life_share){0};
     return rc;
 }
 
@@ -209,7 +230,7 @@ static int add_share(struct store *s, struct life *life, const struct process *p
     struct life_share *share = &life->share;
     int64_t value;
     if (share->samples && share->minute != at_ms / MINUTE_MS) {
-        int rc = flush_life(s, life, err);
+        int rc = flush_minute(s, life, err);
         if (rc < 0)
             return rc;
     }

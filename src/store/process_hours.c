@@ -42,6 +42,8 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
     int rc = db_put(q, err);
     if (rc == 0)
         s->marked_hour = hour;
+    if (hour < s->hours_done)
+        s->hours_done = 0;
     return rc;
 }
 
@@ -103,7 +105,7 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
 {
     int64_t marks[HOURS_A_WRITE][2], minute = now_ms / MINUTE_MS, hour = (now_ms - SETTLED_MS) / HOUR_MS;
     size_t count = 0;
-    if (s->hours_looked == minute)
+    if (s->hours_looked == minute || s->hours_done == hour)
         return 0;
     struct db_statement *q = store_statement(s, ST_HOURS_MARKS, err);
     if (!q)
@@ -121,8 +123,10 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
         rc = days_begin(s, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = sum_up(s, marks[i][0], marks[i][1], err);
-    if (rc == 0)
+    if (rc == 0) {
         s->hours_looked = minute;
+        s->hours_done = count < HOURS_A_WRITE ? hour : 0;
+    }
     return rc;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Samples to minutes, minutes to hours. A bucket into which a row came is marked pending in the same transaction; when it is no
  * longer the current one, it is computed anew from everything below it, and the mark goes, again in one transaction. So a
- * bucket is right whatever happens: a restart finds the marks, a late row or a clock that was set back marks again.
+ * bucket is right whatever happens: a restart finds the marks, a late row or a clock that was set back marks again. A minute that
+ * begins and ends in one transaction needs no mark.
  *
  *   row of 10:31:07 ─▶ pending(minute 10:31) ─▶ at 10:32 minutes(10:31) := samples, pending(hour 10) ─▶ at 11:00 hours(10)
  *
@@ -25,7 +26,7 @@ struct mark {
 
 void running_init(struct running *r)
 {
-    *r = (struct running){.minute = {.bucket = -1, .newest = -1}, .hour = {.bucket = -1, .newest = -1}};
+    *r = (struct running){.minute = {.bucket = -1, .newest = -1}, .hour = {.bucket = -1, .newest = -1}, .hour_marked = -1};
 }
 
 void running_done(struct running *r)
@@ -85,14 +86,44 @@ static void begin(struct running_bucket *r, int64_t bucket)
     r->newest = MAX_OF(r->newest, bucket);
 }
 
+static int mark_minute(struct store *s, enum series series, int64_t subject, struct running *r, struct error *err)
+{
+    if (r->marked || r->minute.bucket < 0)
+        return 0;
+    r->marked = true;
+    return mark(s, series, LEVEL_MINUTE, subject, r->minute.bucket, err);
+}
+
+int rollup_mark(struct store *s, struct error *err)
+{
+    int rc = mark_minute(s, SERIES_HOST, s->host_id, &s->host_running, err);
+    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++)
+        rc = mark_minute(s, SERIES_GPU, s->gpus[i].id, &s->gpus[i].running, err);
+    return rc;
+}
+
+/* A server's marks may be taken away by another host. */
+static int mark_hour(struct store *s, enum series series, int64_t subject, int64_t hour, struct running *r, struct error *err)
+{
+    if (r && r->hour_marked == hour && s->db->ops->kind == DB_SQLITE)
+        return 0;
+    if (r)
+        r->hour_marked = hour;
+    return mark(s, series, LEVEL_HOUR, subject, hour, err);
+}
+
 static int begin_minute(struct store *s, enum series series, int64_t subject, int64_t bucket, struct running *r, struct error *err)
 {
     int rc = r->minute.newest < 0 ? find_newest(s, series, subject, r, err) : 0;
-    if (rc == 0)
-        rc = mark(s, series, LEVEL_MINUTE, subject, bucket, err);
-    if (rc == 0)
-        begin(&r->minute, bucket);
-    return rc;
+    if (rc == 0 && r->minute.bucket >= 0) { /* one before it is left behind */
+        s->marks_hour = 0;
+        rc = mark_minute(s, series, subject, r, err);
+    }
+    if (rc < 0)
+        return rc;
+    r->marked = false;
+    begin(&r->minute, bucket);
+    return 0;
 }
 
 /* A minute that was summed up goes into its hour, once. */
@@ -322,25 +353,35 @@ static int compute(struct store *s, const struct mark *m, struct running *r, str
                                     : join_buckets(s, m->series, LEVEL_MINUTE, m->subject, m->bucket * minutes, minutes, row, err);
 }
 
-static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
+static int take_mark(struct store *s, const struct mark *m, struct error *err)
 {
-    struct running *r = running_of(s, m->series, m->subject);
-    int rc = compute(s, m, r, row, err);
-    if (rc == 0 && row->samples)
-        rc = write_bucket(s, m, row, err);
-    struct db_statement *q = rc == 0 ? store_statement(s, ST_PENDING_DONE, err) : NULL;
+    struct db_statement *q = store_statement(s, ST_PENDING_DONE, err);
     if (!q)
-        return rc < 0 ? rc : -EIO;
+        return -EIO;
     db_bind_i64(q, 1, m->series);
     db_bind_i64(q, 2, m->level);
     db_bind_i64(q, 3, m->subject);
     db_bind_i64(q, 4, m->bucket);
-    rc = db_put(q, err);
-    if (rc < 0 || m->level != LEVEL_MINUTE || !row->samples)
+    return db_put(q, err);
+}
+
+static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
+{
+    struct running *r = running_of(s, m->series, m->subject);
+    bool minute = m->level == LEVEL_MINUTE;
+    bool marked = !r || !minute || r->minute.bucket != m->bucket || r->marked;
+    if (r && !minute && r->hour_marked == m->bucket)
+        r->hour_marked = -1;
+    int rc = compute(s, m, r, row, err);
+    if (rc == 0 && row->samples)
+        rc = write_bucket(s, m, row, err);
+    if (rc == 0 && marked)
+        rc = take_mark(s, m, err);
+    if (rc < 0 || !minute || !row->samples)
         return rc;
     if (r)
         add_to_hour(s, m->series, r, m->bucket, row);
-    return mark(s, m->series, LEVEL_HOUR, m->subject, m->bucket * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR), err);
+    return mark_hour(s, m->series, m->subject, m->bucket * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR), r, err);
 }
 
 /* The marks of one level whose bucket is not the current one, of this host and its GPUs. */
@@ -361,16 +402,25 @@ static int load_marks(struct store *s, enum level level, int64_t now_ms, struct 
     return rc;
 }
 
-int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
+/* The running minutes that are over. */
+static int roll_up_running(struct store *s, int64_t now_bucket, struct bucket_row *row, struct error *err)
 {
-    int64_t now_bucket = bucket_of(LEVEL_MINUTE, now_ms);
-    if (s->rolled_bucket == now_bucket && !s->rollup_left)
-        return 0;
-    AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
+    struct mark host = {SERIES_HOST, LEVEL_MINUTE, s->host_id, s->host_running.minute.bucket};
+    int rc = host.bucket >= 0 && host.bucket != now_bucket ? roll_up(s, &host, row, err) : 0;
+    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++) {
+        struct mark gpu = {SERIES_GPU, LEVEL_MINUTE, s->gpus[i].id, s->gpus[i].running.minute.bucket};
+        if (gpu.bucket >= 0 && gpu.bucket != now_bucket)
+            rc = roll_up(s, &gpu, row, err);
+    }
+    return rc;
+}
+
+static int roll_up_marked(struct store *s, int64_t now_ms, struct bucket_row *row, struct error *err)
+{
     AUTO_FREE struct mark *marks = malloc(ROLLUP_BUCKETS_A_WRITE * sizeof *marks);
-    if (!row || !marks)
+    if (!marks)
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = 0;
+    int rc = rollup_mark(s, err);
     s->rollup_left = false;
     for (int level = LEVEL_MINUTE; rc == 0 && level < LEVEL_COUNT; level++) {
         size_t count;
@@ -379,6 +429,21 @@ int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
             rc = roll_up(s, &marks[i], row, err);
         s->rollup_left |= count == ROLLUP_BUCKETS_A_WRITE;
     }
+    s->marks_hour = s->rollup_left ? 0 : bucket_of(LEVEL_HOUR, now_ms);
+    return rc;
+}
+
+int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
+{
+    int64_t now_bucket = bucket_of(LEVEL_MINUTE, now_ms);
+    if (s->rolled_bucket == now_bucket && !s->rollup_left)
+        return 0;
+    AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
+    if (!row)
+        return error_set(err, -ENOMEM, "out of memory");
+    /* Within the hour nobody else marks what is this host's. */
+    int rc = s->marks_hour == bucket_of(LEVEL_HOUR, now_ms) ? roll_up_running(s, now_bucket, row, err)
+                                                            : roll_up_marked(s, now_ms, row, err);
     if (rc == 0)
         s->rolled_bucket = now_bucket;
     return rc;
@@ -410,6 +475,7 @@ int rollup_add_late(struct store *s, enum series series, const struct reading *o
         r->minute.whole = false;
     if (r->hour.bucket == hour.bucket)
         r->hour.whole = false;
+    s->marks_hour = 0;
     int rc = fold(s, &minute, one, row, err);
     /* The hour follows from its minutes, as long as these are all there. */
     if (rc == 0 && hour.bucket * level_ms(LEVEL_HOUR) >= s->horizon_ms[series][LEVEL_MINUTE])

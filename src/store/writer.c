@@ -170,9 +170,9 @@ static void forget(struct store *s)
     s->life_count = 0;
     s->lives_loaded = false;
     s->source_count = 0;
-    s->rolled_bucket = 0;
-    s->marked_hour = s->hours_looked = 0;
-    s->seen_minute = 0;
+    s->rolled_bucket = s->marks_hour = 0;
+    s->marked_hour = s->hours_looked = s->hours_done = 0;
+    s->seen_minute = s->seen_ms = 0;
     partition_forget(s);
     store_forget_columns(s);
     struct error err;
@@ -197,14 +197,44 @@ static int ask_host(struct store *s, enum statement which, int64_t at_ms, int64_
     return rc;
 }
 
+static int note_seen(struct store *s, enum statement which, int64_t id, int64_t *at_ms, struct error *err)
+{
+    if (*at_ms == 0)
+        return 0;
+    struct db_statement *q = store_statement(s, which, err);
+    if (!q)
+        return -EIO;
+    db_bind_i64(q, 1, *at_ms);
+    db_bind_i64(q, 2, id);
+    *at_ms = 0;
+    return db_put(q, err);
+}
+
+/* What is written once in a transaction, however many snapshots it has. */
+static int settle(struct store *s, struct error *err)
+{
+    int rc = note_seen(s, ST_HOST_SEEN, s->host_id, &s->seen_ms, err);
+    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++) {
+        struct known_gpu *known = &s->gpus[i];
+        if (known->seen_ms)
+            rc = latest_note(s, known->id, known->seen_ms, err);
+        if (rc == 0)
+            rc = note_seen(s, ST_GPU_SEEN, known->id, &known->seen_ms, err);
+    }
+    return rc < 0 ? rc : rollup_mark(s, err);
+}
+
 static int know_host(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
     if (s->host_id && (s->host_given || strcmp(s->host_name, snapshot->host.name) == 0))
         return 0;
+    int rc = settle(s, err); /* of the host that it was called until now */
+    if (rc < 0)
+        return rc;
     if (!s->host_given)
         str_copy(s->host_name, sizeof s->host_name, str_from(snapshot->host.name));
     int64_t id = 0;
-    int rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
+    rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
     if (rc == 0) {
         rc = schema_lock(s->db, err); /* one new number at a time; somebody may have added the name meanwhile */
         if (rc == 0)
@@ -217,19 +247,10 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
     if (id > subject_max(s->db->ops->kind))
         return error_set(err, -EOVERFLOW, "more than %lld hosts in one database", (long long)subject_max(s->db->ops->kind));
     s->host_id = id;
-    s->seen_minute = 0;
+    s->seen_minute = s->rolled_bucket = s->marks_hour = 0;
+    running_done(&s->host_running);
     forget_gpus(s); /* their numbers are the host's own */
     return 0;
-}
-
-static int note_seen(struct store *s, enum statement which, int64_t id, int64_t at_ms, struct error *err)
-{
-    struct db_statement *q = store_statement(s, which, err);
-    if (!q)
-        return -EIO;
-    db_bind_i64(q, 1, at_ms);
-    db_bind_i64(q, 2, id);
-    return db_put(q, err);
 }
 
 /* The moment of a snapshot. A server does not say whether its key was taken: two that come within a millisecond are told apart
@@ -254,10 +275,8 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
     }
     bool seen = s->seen_minute != bucket_of(LEVEL_MINUTE, at_ms);
     if (seen)
-        rc = note_seen(s, ST_HOST_SEEN, s->host_id, at_ms, err);
+        s->seen_ms = at_ms;
     s->seen_minute = bucket_of(LEVEL_MINUTE, at_ms);
-    if (rc < 0)
-        return rc;
     /* First what is over, while it is still in memory. */
     rc = rollup_pending(s, at_ms, err);
     if (rc == 0 && !s->rollup_left)
@@ -271,9 +290,7 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
         if (rc == 0)
             rc = write_sample(s, SERIES_GPU, gpu, known->id, at_ms, err);
         if (rc == 0 && seen)
-            rc = note_seen(s, ST_GPU_SEEN, known->id, at_ms, err);
-        if (rc == 0 && seen)
-            rc = latest_note(s, known->id, at_ms, err);
+            known->seen_ms = at_ms;
         if (rc == 0)
             rc = lives_write(s, snapshot, gpu, known, err);
     }
@@ -333,6 +350,8 @@ static int write_part(struct store *s, const struct store_part *part, struct err
     }
     if (rc == 0)
         rc = lives_flush(s, err);
+    if (rc == 0)
+        rc = settle(s, err);
     return rc == 0 && part->run ? leave_number(s, part, at_ms, err) : rc;
 }
 

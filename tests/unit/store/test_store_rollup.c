@@ -69,6 +69,54 @@ static void minutes_and_hours_are_what_the_samples_say(void **state)
     sim_history_close(&h);
 }
 
+/* Snapshots so many at a time, the last ones alone: a process that ends, an hour that is over, the minute at the end. */
+static void write_in_batches(const char *name, size_t at_once)
+{
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=mixed");
+    struct store *s = open_store(name);
+    for (int i = 0; i < 2 * 720 + 240;) {
+        struct snapshot *batch[60];
+        size_t count = 0;
+        for (; count < at_once; count++, i++) {
+            batch[count] = sim_history_next(&h);
+            if (i / 7 % 5 == 4)
+                batch[count]->gpus[0].process_count = 0;
+        }
+        struct error err;
+        assert_int_equal(store_write(s, (const struct snapshot *const *)batch, count, NULL, 0, &err), 0);
+        for (size_t k = 0; k < count; k++)
+            snapshot_unref(batch[k]);
+    }
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void many_samples_in_one_transaction_leave_behind_what_one_by_one_does(void **state)
+{
+    (void)state;
+    static const char *const tables[] = {"hosts",         "gpus",       "samples",     "minutes",   "hours",
+                                         "host_minutes",  "host_hours", "pending",     "processes", "process_minutes",
+                                         "process_hours", "energy",     "energy_hours"};
+    write_in_batches("one.db", 1);
+    write_in_batches("many.db", 60);
+    assert_true(sql_i64("one.db", "SELECT COUNT(*) FROM processes WHERE ended = 1 AND samples > 0") > 0);
+    sql_run("one.db", "CREATE TABLE differs (name TEXT, rows INTEGER)");
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        char query[1024];
+        snprintf(
+            query, sizeof query,
+            "ATTACH '%s/many.db' AS many; INSERT INTO differs SELECT '%s', COUNT(*) FROM (SELECT * FROM (SELECT * FROM main.%s "
+            "EXCEPT SELECT * FROM many.%s) UNION ALL SELECT * FROM (SELECT * FROM many.%s EXCEPT SELECT * FROM main.%s))",
+            store_folder, tables[i], tables[i], tables[i], tables[i], tables[i]);
+        sql_run("one.db", query);
+    }
+    char which[200];
+    sql_text("one.db", "SELECT group_concat(name) FROM differs WHERE rows > 0", which, sizeof which);
+    assert_string_equal(which, "");
+    assert_exact("many.db");
+}
+
 /* Whoever opens the database has all views in memory: the daemon keeps them as long as it runs. */
 static void views_take_little_memory(void **state)
 {
@@ -533,6 +581,7 @@ int main(void)
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(minutes_and_hours_are_what_the_samples_say),
+        TEST(many_samples_in_one_transaction_leave_behind_what_one_by_one_does),
         TEST(views_take_little_memory),
         TEST(views_of_an_earlier_program_are_made_anew),
         TEST(restarts_clock_steps_and_late_rows_change_nothing),
