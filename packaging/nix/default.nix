@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# nix-build packaging/nix, in an unpacked release (web/dist is ready there).
+# nix-build packaging/nix, in an unpacked release (web/dist is ready there). `make release-check` evaluates it, but doesn't build it.
 { pkgs ? import <nixpkgs> { } }:
 pkgs.stdenv.mkDerivation {
   pname = "whirr";
