@@ -302,7 +302,7 @@ static bool look(struct program *p, struct source *source)
         return false;
     }
     bool all = true;
-    int64_t now_ms = clock_mono(p->fake.env.clock).ns / NS_PER_MS, then_ms;
+    int64_t now_ms = clock_mono(p->fake.env.clock).ns / NS_PER_MS, then_ms = 0;
     for (size_t i = 0; i < 2; i++) {
         struct gpu gpu = {0};
         rocm_smi_source.sample(source, i, GROUP_ALL, &gpu);
