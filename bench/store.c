@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The history's figures, on eight simulated cards that show everything an H100 does, one sample every 5 s: rows a second into
- * SQLite, bytes a stored value, how the file grows, how long plots take on 30 days, what a day's rollup and clean-up cost; what a
+ * SQLite, bytes a stored value, how the file grows, how long plots take on a year, what a day's rollup and clean-up cost; what a
  * row costs at 1, 10 and 100 times the rows, and the GPUs. Beside them the floor on the same machine in the same run: the same rows
  * and the same plots with nothing but SQLite.
  *
@@ -495,6 +495,21 @@ static void measure_plot(struct store *s, const char *what, int64_t since_ms, in
     printf("  %lld points; one bare statement over the same %s: %.2f ms, ratio %.1f\n", (long long)points, table, bare, ms / bare);
 }
 
+/* The hours that are there, again and again before them, until they are those of a year. */
+static void make_year(int64_t days)
+{
+    sqlite3 *db = open_bare(store_path);
+    char sql[256];
+    snprintf(sql, sizeof sql, "UPDATE earlier SET id = id - %lld; INSERT OR IGNORE INTO hours SELECT * FROM earlier",
+             (long long)days * 24);
+    int code = sqlite3_exec(db, "BEGIN; CREATE TEMP TABLE earlier AS SELECT * FROM hours", NULL, NULL, NULL);
+    for (int64_t made = days; code == SQLITE_OK && made < 365; made += days)
+        code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (code != SQLITE_OK || sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        die(sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "postgres") == 0)
@@ -521,6 +536,8 @@ int main(int argc, char **argv)
     measure_gpus();
     measure_plot(s, "one metric of one GPU over a day", end_ms - DAY_MS, end_ms, 2);
     measure_plot(s, "one metric of one GPU over 30 days", BEGIN_MS, end_ms, 5);
+    make_year(days);
+    measure_plot(s, "one metric of one GPU over a year", end_ms - 365 * DAY_MS, end_ms, 20);
     measure_rollup(s, total);
     measure_cleaning(s, end_ms);
     store_close(s);
