@@ -308,15 +308,17 @@ static void judge_steps(const char *what, const double us[3])
     }
 }
 
-/* As many rows from 1, 10 and 100 GPUs. */
+/* As many rows from 1, 10 and 100 GPUs, in turns; the best of three: neighbors and caches make one more expensive, never cheaper.
+ */
 static void measure_gpus(void)
 {
-    enum { GPU_KINDS = 12, ROWS = 96000 };
+    enum { GPU_KINDS = 12, ROWS = 96000, ROUNDS = 3 };
     static const size_t counts[] = {1, 10, 100};
     double us[ARRAY_LEN(counts)];
     struct env env;
     env_init_system(&env);
-    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+    for (size_t turn = 0; turn < ROUNDS * ARRAY_LEN(counts); turn++) {
+        size_t i = turn % ARRAY_LEN(counts);
         struct snapshot *list[GPU_KINDS];
         struct store *s = NULL;
         struct error err;
@@ -330,7 +332,8 @@ static void measure_gpus(void)
         write_kinds(s, list, GPU_KINDS, 0, BATCH); /* what is made once */
         double before = cpu_s();
         write_kinds(s, list, GPU_KINDS, BATCH, samples);
-        us[i] = (cpu_s() - before) * 1e6 / (double)(samples * (int64_t)counts[i]);
+        double row_us = (cpu_s() - before) * 1e6 / (double)(samples * (int64_t)counts[i]);
+        us[i] = turn < ARRAY_LEN(counts) ? row_us : MIN_OF(us[i], row_us);
         store_close(s);
         remove_files(gpus_path);
         for (size_t k = 0; k < GPU_KINDS; k++)
