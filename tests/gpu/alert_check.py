@@ -17,7 +17,8 @@ import tempfile
 import threading
 import time
 
-QUIET = {"high_gpu_usage", "idle_process", "gpu_power_limited"}  # somebody may be at work
+# Somebody may be at work, and health_check.py makes an XID, which stays in the kernel log.
+QUIET = {"high_gpu_usage", "idle_process", "gpu_power_limited", "xid_error"}
 told = []
 
 
