@@ -207,6 +207,50 @@ static void restarts_clock_steps_and_late_rows_change_nothing(void **state)
     }
 }
 
+/* Three minutes, the sixth sample of them late, one by one or in one transaction. */
+static void write_with_a_late_one(struct store *s, struct sim_history *h, int64_t minutes_late, size_t at_once)
+{
+    struct snapshot *list[36];
+    struct error err;
+    for (size_t i = 0; i < ARRAY_LEN(list); i++)
+        list[i] = sim_history_next(h);
+    list[5]->taken_at.ms -= minutes_late * 60000 - 1;
+    for (size_t i = 0; i < ARRAY_LEN(list); i += at_once)
+        assert_int_equal(store_write(s, (const struct snapshot *const *)list + i, at_once, NULL, 0, &err), 0);
+    for (size_t i = 0; i < ARRAY_LEN(list); i++)
+        snapshot_unref(list[i]);
+}
+
+/* In the middle of an hour, when nothing else is to be summed up. */
+static void late_rows_are_in_their_minute_and_hour_before_the_next_hour(void **state)
+{
+    (void)state;
+    static const int64_t minutes_late[] = {5, 90};
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_store("late.db");
+    for (int i = 0; i < 130 * 12; i++) {
+        AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+        write_one(s, snapshot);
+    }
+    for (size_t i = 0; i < 2 * ARRAY_LEN(minutes_late); i++) {
+        write_with_a_late_one(s, &h, minutes_late[i / 2], i % 2 ? 36 : 1);
+        write_with_a_late_one(s, &h, 0, 1);
+        assert_int_equal(
+            sql_i64("late.db",
+                    "SELECT COUNT(*) FROM pending WHERE (level = 1 AND bucket < (SELECT MAX(id >> 14) / 60000 FROM samples)) OR "
+                    "(level = 2 AND bucket < (SELECT MAX(id >> 14) / 3600000 FROM samples))"),
+            0);
+        assert_exact("late.db");
+        assert_int_equal(sql_i64("late.db", "SELECT SUM(samples) FROM process_hours"),
+                         sql_i64("late.db",
+                                 "SELECT SUM(samples) FROM process_minutes WHERE minute / 60 < (SELECT MAX(id >> 14) / 3600000 "
+                                 "FROM samples)"));
+    }
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static void what_the_last_run_left_undone_is_done_after_the_start(void **state)
 {
     (void)state;
@@ -585,6 +629,7 @@ int main(void)
         TEST(views_take_little_memory),
         TEST(views_of_an_earlier_program_are_made_anew),
         TEST(restarts_clock_steps_and_late_rows_change_nothing),
+        TEST(late_rows_are_in_their_minute_and_hour_before_the_next_hour),
         TEST(what_the_last_run_left_undone_is_done_after_the_start),
         TEST(old_rows_go_in_small_steps_and_late_ones_are_added_to_the_summaries),
         TEST(a_leap_of_the_clock_deletes_nothing_and_what_comes_after_it_is_kept),
