@@ -37,16 +37,22 @@ static void taken(const volatile void *block, size_t bytes)
         theirs[at] = block;
 }
 
+static void *(*next_dlopen)(const char *, int);
+
 /* Before the one of the sanitizer, which it calls. */
 void *dlopen(const char *name, int flags)
 {
-    void *(*next)(const char *, int);
-    void *found = dlsym(RTLD_NEXT, "dlopen");
-    memcpy(&next, &found, sizeof next);
     loads = true;
-    void *library = next(name, flags);
+    void *library = next_dlopen(name, flags);
     loads = false;
     return library;
+}
+
+/* Before anything else: in a program whose calls fail in turn, this one is not to be among them. */
+static void find_next(void)
+{
+    void *found = dlsym(RTLD_NEXT, "dlopen");
+    memcpy(&next_dlopen, &found, sizeof next_dlopen);
 }
 
 static void freed(const volatile void *block)
@@ -57,6 +63,7 @@ static void freed(const volatile void *block)
 static void before_libraries(void)
 {
     free(malloc(1)); /* the sanitizer begins with the first */
+    find_next();
     __sanitizer_install_malloc_and_free_hooks(taken, freed);
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
