@@ -23,6 +23,11 @@ def figure(what, value, unit, goal, peer="", at_least=False):
     return value >= goal if at_least else value <= goal
 
 
+def note(what, value, unit):
+    """What is worth knowing beside the figures, and promised nowhere."""
+    print(f"{what:<72} {value:12,.3f} {unit}", flush=True)
+
+
 def row_of(line):
     """A row of the table, or None for any other line."""
     if not line.startswith("figure\t"):
