@@ -221,6 +221,12 @@ test("charts: processes, throttling, events, another GPU, another time, PNG and 
   for (const metric of ["utilization_percent", "memory_used_mb", "power_watts"]) await chart(metric).locator(".u-legend").getByText("python3").waitFor();
   assert.match(await chart("temperature_celsius").locator("figcaption").innerText(), /thermal throttling/);
   await chart("temperature_celsius").locator(".u-legend .u-value").getByText(/^\d+ °C$/).first().waitFor(); // the last ones, without a pointer
+  const drawn = await page.evaluate(() => performance.getEntriesByName("charts", "measure")[0].startTime);
+  await page.locator("#time select").selectOption("21600"); // as many points as there are minutes
+  await page.waitForFunction((before) => performance.getEntriesByName("charts", "measure").some((m) => m.startTime > before), drawn);
+  const [, hours, minutes] = /^(\d+):(\d+)/.exec(await chart("temperature_celsius").locator(".u-legend .u-value").first().innerText());
+  assert.ok((Date.now() / 60e3 - new Date().getTimezoneOffset() - hours * 60 - minutes) % 1440 < 5, `${hours}:${minutes} is not the last one`);
+  await page.locator("#time select").selectOption("3600");
 
   await chart("temperature_celsius").scrollIntoViewIfNeeded();
   // Its start is stored with the first samples.

@@ -120,8 +120,9 @@ function save(u: uPlot, metric: Metric): void {
   });
 }
 
-/** Where nobody points, the legend shows what came last. */
+/** Where nobody points, the legend shows what came last; the plot itself does nothing about it, neither at first nor with new data. */
 function showLast(u: uPlot): void {
+  if ((u.cursor.left ?? -1) >= 0) return;
   const [times, ...columns] = u.data;
   let last = times.length - 1;
   while (last > 0 && columns.every((c) => c[last] == null)) last--;
@@ -158,7 +159,7 @@ export const Chart = memo(function Chart(props: ChartProps) {
         drawClear: [(v) => behind(v, now.current.l, now.current.mark)],
         draw: [(v) => marks(v, now.current.events)],
         setCursor: [(v) => {
-          if ((v.cursor.left ?? -1) < 0) showLast(v);
+          showLast(v);
           const text = said(v, now.current.events), pre = tip.current!;
           pre.hidden = !text;
           if (text) { pre.textContent = text; pre.style.left = `${Math.max(0, Math.min(place.clientWidth - pre.offsetWidth, (v.cursor.left ?? 0) - 20))}px`; }
@@ -166,6 +167,7 @@ export const Chart = memo(function Chart(props: ChartProps) {
       },
     }, [l.times, ...l.data], place);
     plot.current = u;
+    showLast(u);
     const watch = new ResizeObserver(() => { if (u.width !== place.clientWidth) u.setSize({ width: place.clientWidth, height: HEIGHT }); });
     watch.observe(place);
     return () => { watch.disconnect(); u.destroy(); plot.current = null; };
@@ -173,8 +175,10 @@ export const Chart = memo(function Chart(props: ChartProps) {
   const drawn = useRef<unknown>(null);
   useEffect(() => { // new data of the same things
     if (plot.current && drawn.current) {
-      if (drawn.current !== history || props.layers) plot.current.setData([l.times, ...l.data]);
-      else plot.current.redraw(false);
+      if (drawn.current !== history || props.layers) {
+        plot.current.setData([l.times, ...l.data]);
+        showLast(plot.current);
+      } else plot.current.redraw(false);
     }
     drawn.current = history;
   }, [history, props.layers, props.other, events]);

@@ -46,7 +46,7 @@ export function Charts({ s, gpus, span, picked, pick }: { s: State; gpus: Gpu[];
     const dark = matchMedia("(prefers-color-scheme: dark)"), turn = () => setTheme((n) => n + 1);
     dark.addEventListener("change", turn);
     return () => { watch.disconnect(); dark.removeEventListener("change", turn); };
-  }, [gpus.length > 0]);
+  }, [gpus.length > 0 && s.history]); // without, there is no box yet
   const { query, seconds } = rangeOf(s, span);
   const one = picked ?? (gpus.length === 1 ? gpus[0]!.index : null);
   const [kind, value] = compare.split(/:(.*)/s) as [string, string?], beside = kind === "gpu" && one != null && Number(value) !== one ? Number(value) : null;
@@ -64,6 +64,7 @@ export function Charts({ s, gpus, span, picked, pick }: { s: State; gpus: Gpu[];
           by ? processes(one!, query, stop.signal).catch(() => null) : null,
           past ? get<History>(`/api/history?metric=${NAMES}&gpu=${which}&since=${then(h.since)}&until=${then(h.until)}&points=600`, stop.signal).catch(() => null) : null,
         ]);
+        if (stop.signal.aborted) return; // of something else, by now
         setLayers(parts?.length ? parts : null);
         setBefore(other && { label: start ? `from ${clock(start)}` : `${duration(ago)} earlier`, history: shifted(other, back) });
         performance.mark("charts");
