@@ -22,7 +22,7 @@
 #include "net/http_message.h"
 #include "source/replay/reader.h"
 
-enum { INPUT_MAX = 256 * 1024, ANSWER_MAX = 64 << 20, PIECE_TIMEOUT_MS = 60000 };
+enum { INPUT_MAX = 256 * 1024, RECEIVED_MAX = 64 * 1024, ANSWER_MAX = 64 << 20, PIECE_TIMEOUT_MS = 60000 };
 
 struct client {
     int fd;
@@ -171,12 +171,15 @@ static int send_all(int fd, struct str bytes, struct mono until)
 /* More bytes behind what is there: how many, 0 at the end. */
 static ssize_t receive(int fd, struct buf *to, struct mono until)
 {
-    char piece[65536];
+    /* Right into it: so much on the stack would touch each of its pages (-fstack-clash-protection), most of them for nothing. */
+    if (!buf_reserve(to, RECEIVED_MAX))
+        return -E2BIG;
     for (;;) {
-        ssize_t n = recv(fd, piece, sizeof piece, 0);
+        ssize_t n = recv(fd, to->at + to->len, RECEIVED_MAX, 0);
         if (n >= 0) {
-            buf_add(to, piece, (size_t)n);
-            return to->failed ? -E2BIG : n;
+            to->len += (size_t)n;
+            to->at[to->len] = '\0';
+            return n;
         }
         if (errno == EAGAIN) {
             int result = wait_for(fd, POLLIN, until);

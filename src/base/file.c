@@ -109,7 +109,7 @@ int file_read_all(const struct env *env, const char *path, struct buf *out)
     AUTO_CLOSE int fd = open_read(env, path);
     if (fd < 0)
         return fd;
-    char chunk[16384];
+    char chunk[4096]; /* a page: most files are smaller, and a large one is rarely read */
     size_t before = out->len;
     for (;;) {
         ssize_t got = calls->read(fd, chunk, sizeof chunk);

@@ -80,6 +80,21 @@ static void an_answer_is_its_status_and_body(void **state)
     assert_memory_equal(body.at, "hello", 5);
 }
 
+static void a_long_answer_is_whole(void **state)
+{
+    (void)state;
+    enum { LENGTH = 300000 };
+    AUTO_BUF struct buf answer = BUF(LENGTH + 100), body = BUF(LENGTH);
+    struct error err = {0};
+    buf_printf(&answer, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", LENGTH);
+    size_t head = answer.len;
+    for (int i = 0; i < LENGTH; i++)
+        buf_char(&answer, (char)('a' + i % 23));
+    assert_int_equal(ask(answer.at, &body, &err), 200);
+    assert_int_equal(body.len, LENGTH);
+    assert_memory_equal(body.at, answer.at + head, LENGTH);
+}
+
 static void what_is_no_answer_is_an_error_that_names_the_daemon(void **state)
 {
     (void)state;
@@ -194,6 +209,7 @@ int main(void)
     setenv("WHIRR_SYSTEM_ROOT", folder, 1);
     const struct CMUnitTest tests[] = {
         TEST(an_answer_is_its_status_and_body),
+        TEST(a_long_answer_is_whole),
         TEST(what_is_no_answer_is_an_error_that_names_the_daemon),
         TEST(chunks_are_put_together_and_a_broken_end_is_noticed),
         TEST(the_message_of_a_refusal_is_found),
