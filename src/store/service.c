@@ -60,24 +60,50 @@ static int open_for_reading(struct store_service *v, struct store **store, struc
     return rc;
 }
 
-/* A connection that nobody needs is not kept: a server has only so many, and each has memory of its own. */
-static struct store_job *next_job(struct store_service *v, struct store **store)
+/* Whether nobody will miss this reader; it is over then. */
+static bool may_end(struct store_reader *r)
 {
-    struct store_job *job = mailbox_take(v->jobs, *store ? READER_IDLE_MS : -1);
-    if (!job && *store && !mailbox_closed(v->jobs)) {
+    struct store_service *v = r->service;
+    pthread_mutex_lock(&v->lock);
+    bool may = v->jobs_open < v->readers_run;
+    if (may) {
+        r->state = READER_OVER;
+        v->readers_run--;
+    }
+    pthread_mutex_unlock(&v->lock);
+    return may;
+}
+
+/* What nobody needs is not kept. A server has only so many connections, and each has memory of its own; so has a thread: the
+ * allocator holds on to what it freed, which after reading a schema is some hundred KB. */
+static struct store_job *next_job(struct store_reader *r, struct store **store)
+{
+    struct mailbox *jobs = r->service->jobs;
+    struct store_job *job = mailbox_take(jobs, READER_IDLE_MS);
+    while (!job && !mailbox_closed(jobs)) {
         store_close(*store);
         *store = NULL;
-        job = mailbox_take(v->jobs, -1);
+        if (may_end(r))
+            return NULL;
+        job = mailbox_take(jobs, READER_IDLE_MS);
     }
     return job;
 }
 
+static void job_done(struct store_service *v)
+{
+    pthread_mutex_lock(&v->lock);
+    v->jobs_open--;
+    pthread_mutex_unlock(&v->lock);
+}
+
 static void *run_reader(void *arg)
 {
-    struct store_service *v = arg;
+    struct store_reader *r = arg;
+    struct store_service *v = r->service;
     struct store *store = NULL;
     unsigned epoch = 0;
-    for (struct store_job *job; (job = next_job(v, &store)) != NULL;) {
+    for (struct store_job *job; (job = next_job(r, &store)) != NULL;) {
         struct error err = {0};
         unsigned now = atomic_load(&v->epoch);
         if (store && now != epoch) {
@@ -92,22 +118,42 @@ static void *run_reader(void *arg)
         epoch = now;
         job->run(store, &err, job->arg);
         free(job);
-        atomic_fetch_sub(&v->jobs_open, 1);
+        job_done(v);
     }
     store_close(store);
     service_release(v);
     return NULL;
 }
 
-static bool add_reader(struct store_service *v)
+static void add_reader(struct store_service *v)
 {
+    struct store_reader *r = v->readers;
+    while (r->state == READER_RUNS)
+        r++;
+    if (r->state == READER_OVER)
+        pthread_join(r->thread, NULL);
+    r->service = v;
+    r->state = READER_NONE;
     atomic_fetch_add(&v->users, 1);
-    if (pthread_create(&v->readers[v->reader_count], NULL, run_reader, v) != 0) {
+    if (pthread_create(&r->thread, NULL, run_reader, r) != 0) {
         atomic_fetch_sub(&v->users, 1);
-        return false;
+        return;
     }
-    v->reader_count++;
-    return true;
+    r->state = READER_RUNS;
+    v->readers_run++;
+}
+
+/* One more job; whether somebody will take it. One more reader is only for speed when there is another, which gets to the job in
+ * the end. */
+static bool count_job(struct store_service *v)
+{
+    pthread_mutex_lock(&v->lock);
+    if (v->jobs_open >= v->readers_run && v->readers_run < READERS_MAX)
+        add_reader(v);
+    bool good = v->readers_run > 0;
+    v->jobs_open += good;
+    pthread_mutex_unlock(&v->lock);
+    return good;
 }
 
 bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg)
@@ -116,16 +162,13 @@ bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg)
     if (!j)
         return false;
     *j = (struct store_job){job, arg};
-    bool all_busy = atomic_fetch_add(&v->jobs_open, 1) >= (int)v->reader_count;
-    if (!mailbox_offer(v->jobs, j)) {
-        atomic_fetch_sub(&v->jobs_open, 1);
-        free(j);
-        return false;
-    }
-    /* One more is only for speed: without it, the others get to the job in the end. */
-    if (all_busy && v->reader_count < READERS_MAX)
-        add_reader(v);
-    return true;
+    bool counted = count_job(v);
+    if (counted && mailbox_offer(v->jobs, j))
+        return true;
+    if (counted)
+        job_done(v);
+    free(j);
+    return false;
 }
 
 /* A job that is dropped still owns its argument: it is told that there is no store. */
@@ -172,7 +215,7 @@ struct store_service *store_service_new(const struct store_service_options *opti
     bool good = v->inbox && v->orders && v->jobs && v->works && v->answers;
     v->writer_runs = good && pthread_create(&v->writer, NULL, service_writer, v) == 0;
     v->keeper_runs = v->writer_runs && pthread_create(&v->keeper, NULL, service_keeper, v) == 0;
-    if (v->keeper_runs && add_reader(v))
+    if (v->keeper_runs)
         return v;
     error_set(err, -EAGAIN, "no memory or threads for the history database");
     atomic_fetch_sub(&v->users, !v->writer_runs + !v->keeper_runs);
@@ -206,8 +249,13 @@ void store_service_free(struct store_service *v, int64_t timeout_ms)
     /* What a writer that hangs had in hand, the keeper has put on disk. */
     if (v->writer_runs)
         join(v->writer, atomic_load(&v->gave_up) ? 0 : until_ms);
-    for (size_t i = 0; i < v->reader_count; i++)
-        join(v->readers[i], until_ms);
+    for (size_t i = 0; i < READERS_MAX; i++) {
+        pthread_mutex_lock(&v->lock);
+        bool there = v->readers[i].state != READER_NONE;
+        pthread_mutex_unlock(&v->lock);
+        if (there)
+            join(v->readers[i].thread, until_ms);
+    }
     service_release(v);
 }
 

@@ -35,6 +35,13 @@ struct work {
     char notice[NOTICE_SIZE]; /* "": none; something that health should tell although all is well again */
 };
 
+/* A thread that answers questions. It ends when there are none for a while. */
+struct store_reader {
+    struct store_service *service;
+    pthread_t thread;
+    enum { READER_NONE, READER_RUNS, READER_OVER } state; /* over: still to be joined */
+};
+
 struct store_service {
     struct store_service_options options;
     char *url, *queue_path; /* the latter "": none */
@@ -43,15 +50,15 @@ struct store_service {
     struct mailbox *works, *answers; /* to the writer and back */
     pthread_t keeper, writer;
     bool keeper_runs, writer_runs;
-    pthread_t readers[READERS_MAX];
-    size_t reader_count;    /* the owner's */
-    _Atomic int jobs_open;  /* asked and not answered yet */
     _Atomic unsigned epoch; /* changes when the file is another one */
     _Atomic int users;      /* threads and the owner: the last one frees */
     _Atomic bool gave_up;   /* the keeper did not wait for the writer any longer */
 
-    pthread_mutex_t lock; /* guards `status` alone */
+    pthread_mutex_t lock; /* guards these: */
     struct store_status status;
+    struct store_reader readers[READERS_MAX];
+    size_t readers_run;
+    size_t jobs_open; /* asked and not answered yet */
 
     /* The keeper's own. */
     struct backlog backlog;

@@ -283,6 +283,39 @@ static void a_long_question_does_not_keep_others_waiting(void **state)
     sim_history_close(&h);
 }
 
+static int thread_count(void)
+{
+    int count = 0;
+    char line[256];
+    AUTO_FCLOSE FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "Threads: %d", &count);
+    return count;
+}
+
+static void a_reader_that_nobody_needs_ends_and_the_next_question_is_answered(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct heard heard = {0};
+    struct store_service *v = start("idle.db", &heard);
+    mailbox_put(store_service_inbox(v), sim_history_next(&h));
+    wait_for(v, STORE_OK, 1);
+    int without = thread_count();
+    struct mailbox *answers = mailbox_new(4, free);
+    for (int i = 0; i < 2; i++) {
+        assert_true(store_service_ask(v, count_rows, answers));
+        AUTO_FREE int64_t *answer = mailbox_take(answers, 30000);
+        assert_true(answer && *answer > 0);
+        assert_int_equal(thread_count(), without + 1);
+        assert_true(EVENTUALLY(thread_count() == without));
+    }
+    store_service_free(v, 30000);
+    mailbox_free(answers);
+    sim_history_close(&h);
+}
+
 static void a_file_that_somebody_removes_is_made_anew(void **state)
 {
     (void)state;
@@ -347,6 +380,7 @@ int main(void)
         TEST(a_damaged_file_is_moved_aside_at_the_start_and_later),
         TEST(questions_are_answered_beside_the_writer),
         TEST(a_long_question_does_not_keep_others_waiting),
+        TEST(a_reader_that_nobody_needs_ends_and_the_next_question_is_answered),
         TEST(a_file_that_somebody_removes_is_made_anew),
         TEST(more_samples_than_fit_push_out_the_oldest),
     };
