@@ -178,6 +178,8 @@ struct store {
 struct db_statement *store_statement(struct store *s, enum statement which, struct error *err);
 /* Drops what depends on the columns. */
 void store_forget_columns(struct store *s);
+/* Those of minutes and hours, each of which may take 200 KB, and those that did not run since the last time. */
+void store_drop_idle(struct store *s);
 
 int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err);
 int lives_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,

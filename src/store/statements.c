@@ -90,17 +90,34 @@ struct db_statement *store_statement(struct store *s, enum statement which, stru
     return s->statements[which];
 }
 
+static void finish_buckets(struct store *s, enum series series)
+{
+    db_finish(&s->read_raw[series]);
+    db_finish(&s->find_raw[series]);
+    for (int level = 0; level < LEVEL_COUNT; level++) {
+        db_finish(&s->read_buckets[series][level]);
+        db_finish(&s->insert_bucket[series][level]);
+        db_finish(&s->delete_bucket[series][level]);
+    }
+}
+
 void store_forget_columns(struct store *s)
 {
     for (int series = 0; series < SERIES_COUNT; series++) {
         db_finish(&s->insert_sample[series]);
-        db_finish(&s->read_raw[series]);
-        db_finish(&s->find_raw[series]);
-        for (int level = 0; level < LEVEL_COUNT; level++) {
-            db_finish(&s->read_buckets[series][level]);
-            db_finish(&s->insert_bucket[series][level]);
-            db_finish(&s->delete_bucket[series][level]);
-        }
+        finish_buckets(s, (enum series)series);
     }
     s->prepared_generation = s->schema.generation;
+}
+
+void store_drop_idle(struct store *s)
+{
+    for (int series = 0; series < SERIES_COUNT; series++)
+        finish_buckets(s, (enum series)series);
+    for (size_t i = 0; i < ST_COUNT; i++) {
+        if (s->statements[i] && !s->statements[i]->used)
+            db_finish(&s->statements[i]);
+        else if (s->statements[i])
+            s->statements[i]->used = false;
+    }
 }

@@ -119,8 +119,10 @@ void store_set_cancel(struct store *s, const _Atomic bool *cancel)
 
 void store_give_memory_back(struct store *s)
 {
-    if (s->db->ops->kind == DB_SQLITE)
-        db_exec(s->db, "PRAGMA shrink_memory", NULL);
+    if (s->db->ops->kind != DB_SQLITE)
+        return;
+    store_drop_idle(s);
+    db_exec(s->db, "PRAGMA shrink_memory", NULL);
 }
 
 static void forget_gpus(struct store *s)

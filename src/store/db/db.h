@@ -66,6 +66,7 @@ struct db_statement {
     struct db *db;
     char *sql;   /* to find it by; NULL: it is not kept */
     bool failed; /* the server may not take it again: types of columns have changed */
+    bool used;   /* it ran; whoever drops statements that nobody needs sets it back */
 };
 
 /* A file, created with its folder's permissions when it is not there; read_only neither creates nor changes. */
@@ -115,11 +116,13 @@ static inline void db_bind_word(struct db_statement *s, int at, const char *text
 }
 static inline int db_put(struct db_statement *s, struct error *err)
 {
+    s->used = true;
     return s->db->ops->put(s, err);
 }
 static inline int db_step(struct db_statement *s, struct error *err)
 {
     int rc = s->db->ops->step(s, err);
+    s->used = true;
     s->failed |= rc < 0;
     return rc;
 }

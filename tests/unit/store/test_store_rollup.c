@@ -70,7 +70,7 @@ static void minutes_and_hours_are_what_the_samples_say(void **state)
 }
 
 /* Snapshots so many at a time, the last ones alone: a process that ends, an hour that is over, the minute at the end. */
-static void write_in_batches(const char *name, size_t at_once)
+static void write_in_batches(const char *name, size_t at_once, bool give_back)
 {
     struct sim_history h;
     sim_history_open(&h, "gpus=2,scenario=mixed");
@@ -87,34 +87,95 @@ static void write_in_batches(const char *name, size_t at_once)
         assert_int_equal(store_write(s, (const struct snapshot *const *)batch, count, NULL, 0, &err), 0);
         for (size_t k = 0; k < count; k++)
             snapshot_unref(batch[k]);
+        if (give_back && i % 4 == 0)
+            store_give_memory_back(s);
     }
     store_close(s);
     sim_history_close(&h);
 }
 
-static void many_samples_in_one_transaction_leave_behind_what_one_by_one_does(void **state)
+static void assert_same_rows(const char *one, const char *other)
 {
-    (void)state;
     static const char *const tables[] = {"hosts",         "gpus",       "samples",     "minutes",   "hours",
                                          "host_minutes",  "host_hours", "pending",     "processes", "process_minutes",
                                          "process_hours", "energy",     "energy_hours"};
-    write_in_batches("one.db", 1);
-    write_in_batches("many.db", 60);
-    assert_true(sql_i64("one.db", "SELECT COUNT(*) FROM processes WHERE ended = 1 AND samples > 0") > 0);
-    sql_run("one.db", "CREATE TABLE differs (name TEXT, rows INTEGER)");
+    sql_run(one, "DROP TABLE IF EXISTS differs; CREATE TABLE differs (name TEXT, rows INTEGER)");
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         char query[1024];
         snprintf(
             query, sizeof query,
-            "ATTACH '%s/many.db' AS many; INSERT INTO differs SELECT '%s', COUNT(*) FROM (SELECT * FROM (SELECT * FROM main.%s "
-            "EXCEPT SELECT * FROM many.%s) UNION ALL SELECT * FROM (SELECT * FROM many.%s EXCEPT SELECT * FROM main.%s))",
-            store_folder, tables[i], tables[i], tables[i], tables[i], tables[i]);
-        sql_run("one.db", query);
+            "ATTACH '%s/%s' AS other; INSERT INTO differs SELECT '%s', COUNT(*) FROM (SELECT * FROM (SELECT * FROM main.%s "
+            "EXCEPT SELECT * FROM other.%s) UNION ALL SELECT * FROM (SELECT * FROM other.%s EXCEPT SELECT * FROM main.%s))",
+            store_folder, other, tables[i], tables[i], tables[i], tables[i], tables[i]);
+        sql_run(one, query);
     }
     char which[200];
-    sql_text("one.db", "SELECT group_concat(name) FROM differs WHERE rows > 0", which, sizeof which);
+    sql_text(one, "SELECT group_concat(name) FROM differs WHERE rows > 0", which, sizeof which);
     assert_string_equal(which, "");
+}
+
+static void many_samples_in_one_transaction_leave_behind_what_one_by_one_does(void **state)
+{
+    (void)state;
+    write_in_batches("one.db", 1, false);
+    write_in_batches("many.db", 60, false);
+    assert_true(sql_i64("one.db", "SELECT COUNT(*) FROM processes WHERE ended = 1 AND samples > 0") > 0);
+    assert_same_rows("one.db", "many.db");
     assert_exact("many.db");
+}
+
+static sqlite3 *opened_last;
+
+static int note_opened(sqlite3 *db, char **message, const void *unused)
+{
+    (void)message, (void)unused;
+    opened_last = db;
+    return SQLITE_OK;
+}
+
+static int statement_bytes(sqlite3 *db)
+{
+    int bytes = 0, highest;
+    assert_int_equal(sqlite3_db_status(db, SQLITE_DBSTATUS_STMT_USED, &bytes, &highest, 0), SQLITE_OK);
+    return bytes;
+}
+
+/* After a restart, the first hour is read back; that takes statements with hundreds of columns. */
+static void what_is_seldom_needed_is_not_kept_in_memory(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    sqlite3_auto_extension((void (*)(void))note_opened);
+    for (int run = 0; run < 2; run++) {
+        struct store *s = open_store("seldom.db");
+        sqlite3 *db = opened_last;
+        for (int i = 0; i < 720; i++) {
+            AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+            write_one(s, snapshot);
+        }
+        if (run == 1) {
+            assert_true(statement_bytes(db) > 200000);
+            store_give_memory_back(s); /* what just ran is kept until the next time */
+            AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
+            write_one(s, snapshot);
+            store_give_memory_back(s);
+            if (statement_bytes(db) > 80000)
+                fail_msg("%d bytes", statement_bytes(db));
+        }
+        store_close(s);
+    }
+    sqlite3_cancel_auto_extension((void (*)(void))note_opened);
+    assert_exact("seldom.db");
+    sim_history_close(&h);
+}
+
+static void giving_memory_back_changes_nothing_that_is_stored(void **state)
+{
+    (void)state;
+    write_in_batches("kept.db", 1, false);
+    write_in_batches("given.db", 1, true);
+    assert_same_rows("kept.db", "given.db");
 }
 
 /* Whoever opens the database has all views in memory: the daemon keeps them as long as it runs. */
@@ -626,6 +687,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(minutes_and_hours_are_what_the_samples_say),
         TEST(many_samples_in_one_transaction_leave_behind_what_one_by_one_does),
+        TEST(what_is_seldom_needed_is_not_kept_in_memory),
+        TEST(giving_memory_back_changes_nothing_that_is_stored),
         TEST(views_take_little_memory),
         TEST(views_of_an_earlier_program_are_made_anew),
         TEST(restarts_clock_steps_and_late_rows_change_nothing),
