@@ -369,7 +369,8 @@ static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row
 {
     struct running *r = running_of(s, m->series, m->subject);
     bool minute = m->level == LEVEL_MINUTE;
-    bool marked = !r || !minute || r->minute.bucket != m->bucket || r->marked;
+    /* A minute that began here and was not there before may have no mark yet. */
+    bool marked = !r || !minute || r->minute.bucket != m->bucket || r->marked || !r->minute.whole;
     if (r && !minute && r->hour_marked == m->bucket)
         r->hour_marked = -1;
     int rc = compute(s, m, r, row, err);

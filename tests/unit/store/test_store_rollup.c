@@ -102,11 +102,10 @@ static void assert_same_rows(const char *one, const char *other)
     sql_run(one, "DROP TABLE IF EXISTS differs; CREATE TABLE differs (name TEXT, rows INTEGER)");
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         char query[1024];
-        snprintf(
-            query, sizeof query,
-            "ATTACH '%s/%s' AS other; INSERT INTO differs SELECT '%s', COUNT(*) FROM (SELECT * FROM (SELECT * FROM main.%s "
-            "EXCEPT SELECT * FROM other.%s) UNION ALL SELECT * FROM (SELECT * FROM other.%s EXCEPT SELECT * FROM main.%s))",
-            store_folder, other, tables[i], tables[i], tables[i], tables[i], tables[i]);
+        snprintf(query, sizeof query,
+                 "ATTACH '%s/%s' AS other; INSERT INTO differs SELECT '%s', COUNT(*) FROM (SELECT * FROM (SELECT * FROM main.%s "
+                 "EXCEPT SELECT * FROM other.%s) UNION ALL SELECT * FROM (SELECT * FROM other.%s EXCEPT SELECT * FROM main.%s))",
+                 store_folder, other, tables[i], tables[i], tables[i], tables[i], tables[i]);
         sql_run(one, query);
     }
     char which[200];
@@ -283,6 +282,37 @@ static void write_with_a_late_one(struct store *s, struct sim_history *h, int64_
 }
 
 /* In the middle of an hour, when nothing else is to be summed up. */
+/* Two snapshots of one moment, the last of its minute: the second one is stored in the minute after it. */
+static void leave_a_minute(const char *name, int64_t then_on_ms)
+{
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_store(name);
+    write_samples(s, &h, 5 * 12);
+    struct snapshot *batch[] = {sim_history_next(&h), sim_history_next(&h)};
+    struct error err;
+    for (size_t i = 0; i < ARRAY_LEN(batch); i++)
+        batch[i]->taken_at.ms = HISTORY_BEGIN.ms + 6 * 60000 - 1;
+    assert_int_equal(store_write(s, (const struct snapshot *const *)batch, ARRAY_LEN(batch), NULL, 0, &err), 0);
+    for (size_t i = 0; i < ARRAY_LEN(batch); i++)
+        snapshot_unref(batch[i]);
+    assert_int_equal(sql_i64(name, "SELECT COUNT(*) FROM samples WHERE (id >> 14) % 60000 = 0"), 6);
+    h.clock.today.ms += then_on_ms;
+    write_samples(s, &h, 3 * 12);
+    assert_int_equal(
+        sql_i64(name, "SELECT COUNT(*) FROM pending WHERE level = 1 AND bucket < (SELECT MAX(id >> 14) / 60000 FROM samples)"), 0);
+    assert_exact(name);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+static void a_minute_that_is_left_within_a_transaction_is_summed_up_like_any_other(void **state)
+{
+    (void)state;
+    leave_a_minute("left.db", 60000);
+    leave_a_minute("back.db", 0); /* into which more rows come then */
+}
+
 static void late_rows_are_in_their_minute_and_hour_before_the_next_hour(void **state)
 {
     (void)state;
@@ -692,6 +722,7 @@ int main(void)
         TEST(views_take_little_memory),
         TEST(views_of_an_earlier_program_are_made_anew),
         TEST(restarts_clock_steps_and_late_rows_change_nothing),
+        TEST(a_minute_that_is_left_within_a_transaction_is_summed_up_like_any_other),
         TEST(late_rows_are_in_their_minute_and_hour_before_the_next_hour),
         TEST(what_the_last_run_left_undone_is_done_after_the_start),
         TEST(old_rows_go_in_small_steps_and_late_ones_are_added_to_the_summaries),
