@@ -44,6 +44,13 @@ struct running {
     int64_t last_ms;     /* of the row before */
 };
 
+/* A bucket that has rows below it which are not summed up yet: a row of the table pending. */
+struct mark {
+    enum series series;
+    enum level level;
+    int64_t subject, bucket;
+};
+
 struct energy_share {
     int64_t minute, energy_mj, attributed_mj;
     enum energy_evidence evidence;
@@ -206,20 +213,33 @@ struct buf;
 /* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first. */
 void store_process_rows(const struct hour_segments *segments, struct buf *sql);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
-/* Marks the running minutes that are not yet: before a transaction ends. */
-int rollup_mark(struct store *s, struct error *err);
-int rollup_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms,
-               struct error *err);
 /* A row that came after its bucket was summed up and its neighbours were deleted. */
 int rollup_add_late(struct store *s, enum series series, const struct reading *one, int64_t subject_id, int64_t at_ms,
                     struct error *err);
-/* Whether a row of that moment might be there already. */
-bool rollup_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms);
 /* Sums up what is still marked before `bucket`, whoever wrote it. 1: some, and there may be more. */
 int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err);
+void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
+/* running.c */
 void running_init(struct running *r);
 void running_done(struct running *r);
-void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
+struct running *running_of(struct store *s, enum series series, int64_t subject); /* NULL: nothing of it came yet */
+int running_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms,
+                struct error *err);
+void bucket_add_row(const struct store *s, enum series series, const struct reading *row, struct bucket_row *to);
+/* Whether a row of that moment might be there already. */
+bool running_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms);
+/* A minute that was summed up goes into its hour, once. */
+void running_add_to_hour(struct store *s, enum series series, struct running *r, int64_t minute, const struct bucket_row *row);
+/* The bucket runs no longer: what comes to it later must be summed up with what is stored. Whether `row` is all there is of it. */
+bool running_take(struct running *r, const struct mark *m, struct bucket_row *row);
+/* A row went into the database and not through memory. */
+void running_pass_by(struct running *r, const struct mark *m);
+/* Marks the running minutes that are not yet: before a transaction ends. */
+int running_mark(struct store *s, struct error *err);
+int running_mark_bucket(struct store *s, const struct mark *m, struct error *err);
+int running_mark_hour(struct store *s, enum series series, int64_t subject, int64_t hour, struct running *r, struct error *err);
+bool running_may_be_marked(const struct running *r, const struct mark *m);
+int running_unmark(struct store *s, const struct mark *m, struct running *r, struct error *err);
 struct buf;
 struct store_span;
 void store_which_lives(const struct store_span *span, int first, struct buf *sql);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples to minutes, minutes to hours. A bucket into which a row came is marked pending in the same transaction; when it is no
- * longer the current one, it is computed anew from everything below it, and the mark goes, again in one transaction. So a
+ * Samples to minutes, minutes to hours. A bucket into which a row came is marked pending in the same transaction (running.c); when
+ * it is no longer the current one, it is computed anew from everything below it, and the mark goes, again in one transaction. So a
  * bucket is right whatever happens: a restart finds the marks, a late row or a clock that was set back marks again. A minute that
  * begins and ends in one transaction needs no mark.
  *
@@ -17,156 +17,6 @@
 #include "store/internal.h"
 
 enum { SQL_MAX = 1 << 17 };
-
-struct mark {
-    enum series series;
-    enum level level;
-    int64_t subject, bucket;
-};
-
-void running_init(struct running *r)
-{
-    *r = (struct running){.minute = {.bucket = -1, .newest = -1}, .hour = {.bucket = -1, .newest = -1}, .hour_marked = -1};
-}
-
-void running_done(struct running *r)
-{
-    free(r->minute.row);
-    free(r->hour.row);
-    running_init(r);
-}
-
-static struct running *running_of(struct store *s, enum series series, int64_t subject)
-{
-    if (series == SERIES_HOST)
-        return &s->host_running;
-    for (size_t i = 0; i < s->gpu_count; i++) { /* the one that was just identified first */
-        size_t at = (s->gpu_next + s->gpu_count - 1 + i) % s->gpu_count;
-        if (s->gpus[at].id == subject)
-            return &s->gpus[at].running;
-    }
-    return NULL;
-}
-
-static int mark(struct store *s, enum series series, enum level level, int64_t subject, int64_t bucket, struct error *err)
-{
-    struct db_statement *q = store_statement(s, ST_PENDING, err);
-    if (!q)
-        return -EIO;
-    db_bind_i64(q, 1, series);
-    db_bind_i64(q, 2, level);
-    db_bind_i64(q, 3, subject);
-    db_bind_i64(q, 4, bucket);
-    return db_put(q, err);
-}
-
-/* The newest bucket that had rows before this program came. */
-static int find_newest(struct store *s, enum series series, int64_t subject, struct running *r, struct error *err)
-{
-    char sql[256];
-    /* Rows not summed up yet are marked, so both together know every bucket. */
-    snprintf(sql, sizeof sql,
-             "SELECT MAX(bucket) FROM (SELECT MAX(id) & 4294967295 AS bucket FROM %s WHERE id >= %lld AND id < %lld UNION ALL "
-             "SELECT MAX(bucket) FROM pending WHERE series = %d AND level = %d AND subject = %lld) AS known",
-             series_table(series, LEVEL_MINUTE), (long long)bucket_key(subject, 0), (long long)bucket_key(subject + 1, 0), series,
-             LEVEL_MINUTE, (long long)subject);
-    int rc = db_query_i64(s->db, sql, 0, &r->minute.newest, err);
-    r->hour.newest = r->minute.newest * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR);
-    return rc;
-}
-
-static void begin(struct running_bucket *r, int64_t bucket)
-{
-    if (!r->row)
-        r->row = malloc(sizeof *r->row);
-    r->whole = r->row && bucket > r->newest;
-    if (r->whole)
-        *r->row = (struct bucket_row){0};
-    r->bucket = bucket;
-    r->newest = MAX_OF(r->newest, bucket);
-}
-
-static int mark_minute(struct store *s, enum series series, int64_t subject, struct running *r, struct error *err)
-{
-    if (r->marked || r->minute.bucket < 0)
-        return 0;
-    r->marked = true;
-    return mark(s, series, LEVEL_MINUTE, subject, r->minute.bucket, err);
-}
-
-int rollup_mark(struct store *s, struct error *err)
-{
-    int rc = mark_minute(s, SERIES_HOST, s->host_id, &s->host_running, err);
-    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++)
-        rc = mark_minute(s, SERIES_GPU, s->gpus[i].id, &s->gpus[i].running, err);
-    return rc;
-}
-
-/* A server's marks may be taken away by another host. */
-static int mark_hour(struct store *s, enum series series, int64_t subject, int64_t hour, struct running *r, struct error *err)
-{
-    if (r && r->hour_marked == hour && s->db->ops->kind == DB_SQLITE)
-        return 0;
-    if (r)
-        r->hour_marked = hour;
-    return mark(s, series, LEVEL_HOUR, subject, hour, err);
-}
-
-static int begin_minute(struct store *s, enum series series, int64_t subject, int64_t bucket, struct running *r, struct error *err)
-{
-    int rc = r->minute.newest < 0 ? find_newest(s, series, subject, r, err) : 0;
-    if (rc == 0 && r->minute.bucket >= 0) { /* one before it is left behind */
-        s->marks_hour = 0;
-        rc = mark_minute(s, series, subject, r, err);
-    }
-    if (rc < 0)
-        return rc;
-    r->marked = false;
-    begin(&r->minute, bucket);
-    return 0;
-}
-
-/* A minute that was summed up goes into its hour, once. */
-static void add_to_hour(struct store *s, enum series series, struct running *r, int64_t minute, const struct bucket_row *row)
-{
-    int64_t hour = minute * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR);
-    if (r->hour.newest < 0)
-        return; /* left over from the last run: what else the hour has is not known */
-    if (hour != r->hour.bucket)
-        begin(&r->hour, hour);
-    else if (minute <= r->hour_minute)
-        r->hour.whole = false; /* it was there before, in another form */
-    r->hour_minute = minute;
-    if (!r->hour.whole)
-        return;
-    r->hour.row->samples += row->samples;
-    for (size_t i = 0; i < s->schema.count[series]; i++)
-        aggregate_join(&r->hour.row->columns[i], &s->schema.columns[series][i], &row->columns[i]);
-}
-
-static void add_row(const struct store *s, enum series series, const struct reading *row, struct bucket_row *to)
-{
-    to->samples++;
-    for (size_t i = 0; i < s->schema.count[series]; i++)
-        if (row[i].state == READING_OK)
-            aggregate_add(&to->columns[i], &s->schema.columns[series][i], row[i].value);
-}
-
-int rollup_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms, struct error *err)
-{
-    struct running *r = running_of(s, series, subject_id);
-    int64_t bucket = bucket_of(LEVEL_MINUTE, at_ms);
-    r->last_ms = at_ms;
-    if (r->minute.bucket != bucket) {
-        int rc = begin_minute(s, series, subject_id, bucket, r, err);
-        if (rc < 0)
-            return rc;
-    }
-    if (!r->minute.whole)
-        return 0;
-    add_row(s, series, row, r->minute.row);
-    return 0;
-}
 
 static int prepare_reading(struct store *s, enum series series, struct error *err)
 {
@@ -335,16 +185,9 @@ static int join_buckets(struct store *s, enum series series, enum level level, i
 
 static int compute(struct store *s, const struct mark *m, struct running *r, struct bucket_row *row, struct error *err)
 {
-    struct running_bucket *in_memory = !r ? NULL : m->level == LEVEL_MINUTE ? &r->minute : &r->hour;
     const int64_t minutes = level_ms(LEVEL_HOUR) / level_ms(LEVEL_MINUTE);
-    if (in_memory && in_memory->bucket == m->bucket) {
-        /* What comes to it later must be summed up with what is stored. */
-        in_memory->bucket = -1;
-        if (in_memory->whole) {
-            *row = *in_memory->row;
-            return 0;
-        }
-    }
+    if (r && running_take(r, m, row))
+        return 0;
     *row = (struct bucket_row){0};
     int rc = prepare_reading(s, m->series, err);
     if (rc < 0)
@@ -353,36 +196,20 @@ static int compute(struct store *s, const struct mark *m, struct running *r, str
                                     : join_buckets(s, m->series, LEVEL_MINUTE, m->subject, m->bucket * minutes, minutes, row, err);
 }
 
-static int take_mark(struct store *s, const struct mark *m, struct error *err)
-{
-    struct db_statement *q = store_statement(s, ST_PENDING_DONE, err);
-    if (!q)
-        return -EIO;
-    db_bind_i64(q, 1, m->series);
-    db_bind_i64(q, 2, m->level);
-    db_bind_i64(q, 3, m->subject);
-    db_bind_i64(q, 4, m->bucket);
-    return db_put(q, err);
-}
-
 static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
 {
     struct running *r = running_of(s, m->series, m->subject);
-    bool minute = m->level == LEVEL_MINUTE;
-    /* A minute that began here and was not there before may have no mark yet. */
-    bool marked = !r || !minute || r->minute.bucket != m->bucket || r->marked || !r->minute.whole;
-    if (r && !minute && r->hour_marked == m->bucket)
-        r->hour_marked = -1;
+    bool marked = !r || running_may_be_marked(r, m);
     int rc = compute(s, m, r, row, err);
     if (rc == 0 && row->samples)
         rc = write_bucket(s, m, row, err);
     if (rc == 0 && marked)
-        rc = take_mark(s, m, err);
-    if (rc < 0 || !minute || !row->samples)
+        rc = running_unmark(s, m, r, err);
+    if (rc < 0 || m->level != LEVEL_MINUTE || !row->samples)
         return rc;
     if (r)
-        add_to_hour(s, m->series, r, m->bucket, row);
-    return mark_hour(s, m->series, m->subject, m->bucket * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR), r, err);
+        running_add_to_hour(s, m->series, r, m->bucket, row);
+    return running_mark_hour(s, m->series, m->subject, m->bucket * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR), r, err);
 }
 
 /* The marks of one level whose bucket is not the current one, of this host and its GPUs. */
@@ -421,7 +248,7 @@ static int roll_up_marked(struct store *s, int64_t now_ms, struct bucket_row *ro
     AUTO_FREE struct mark *marks = malloc(ROLLUP_BUCKETS_A_WRITE * sizeof *marks);
     if (!marks)
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = rollup_mark(s, err);
+    int rc = running_mark(s, err);
     s->rollup_left = false;
     for (int level = LEVEL_MINUTE; rc == 0 && level < LEVEL_COUNT; level++) {
         size_t count;
@@ -459,7 +286,7 @@ static int fold(struct store *s, const struct mark *m, const struct reading *one
         rc = join_buckets(s, m->series, m->level, m->subject, m->bucket, 1, row, err);
     if (rc < 0)
         return rc;
-    add_row(s, m->series, one, row);
+    bucket_add_row(s, m->series, one, row);
     return write_bucket(s, m, row, err);
 }
 
@@ -472,24 +299,14 @@ int rollup_add_late(struct store *s, enum series series, const struct reading *o
     struct running *r = running_of(s, series, subject_id);
     struct mark minute = {series, LEVEL_MINUTE, subject_id, bucket_of(LEVEL_MINUTE, at_ms)};
     struct mark hour = {series, LEVEL_HOUR, subject_id, bucket_of(LEVEL_HOUR, at_ms)};
-    if (r->minute.bucket == minute.bucket)
-        r->minute.whole = false;
-    if (r->hour.bucket == hour.bucket)
-        r->hour.whole = false;
+    running_pass_by(r, &minute);
+    running_pass_by(r, &hour);
     s->marks_hour = 0;
     int rc = fold(s, &minute, one, row, err);
     /* The hour follows from its minutes, as long as these are all there. */
     if (rc == 0 && hour.bucket * level_ms(LEVEL_HOUR) >= s->horizon_ms[series][LEVEL_MINUTE])
-        return mark(s, series, LEVEL_HOUR, subject_id, hour.bucket, err);
+        return running_mark_bucket(s, &hour, err);
     return rc < 0 ? rc : fold(s, &hour, one, row, err);
-}
-
-bool rollup_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms)
-{
-    const struct running *r = running_of(s, series, subject_id);
-    int64_t bucket = bucket_of(LEVEL_MINUTE, at_ms);
-    return r->minute.newest < 0 || bucket < r->minute.newest || (bucket == r->minute.newest && !r->minute.whole) ||
-           (bucket == r->minute.bucket && at_ms <= r->last_ms);
 }
 
 int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err)

@@ -122,7 +122,7 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     if (server)
         db_bind_i64(q, at, subject_id);
     bool late = at_ms < s->horizon_ms[series][LEVEL_RAW];
-    if (server && (late || rollup_may_collide(s, series, subject_id, at_ms)))
+    if (server && (late || running_may_collide(s, series, subject_id, at_ms)))
         rc = find_moment(s, series, subject_id, &at_ms, err);
     int64_t wanted_ms = at_ms;
     while (rc == 0) {
@@ -133,5 +133,5 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     }
     if (rc < 0)
         return rc;
-    return late ? rollup_add_late(s, series, row, subject_id, at_ms, err) : rollup_add(s, series, row, subject_id, at_ms, err);
+    return late ? rollup_add_late(s, series, row, subject_id, at_ms, err) : running_add(s, series, row, subject_id, at_ms, err);
 }

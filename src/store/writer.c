@@ -223,7 +223,7 @@ static int settle(struct store *s, struct error *err)
         if (rc == 0)
             rc = note_seen(s, ST_GPU_SEEN, known->id, &known->seen_ms, err);
     }
-    return rc < 0 ? rc : rollup_mark(s, err);
+    return rc < 0 ? rc : running_mark(s, err);
 }
 
 static int know_host(struct store *s, const struct snapshot *snapshot, struct error *err)
