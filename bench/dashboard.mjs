@@ -43,7 +43,7 @@ const fresh = async (options) => (await browser.newContext({ viewport: { width: 
 /** What all processes of the browser have taken so far. */
 const cpuSeconds = async (cdp) => (await cdp.send("SystemInfo.getProcessInfo")).processInfo.reduce((sum, p) => sum + p.cpuTime, 0);
 
-/** Done when Chromium has nothing more to do. A new window loads pages of its own (what drops down from the address line is one), for half a second. */
+/** Done when Chromium has nothing more to do: a new window keeps it busy for a while, with pages of its own even. */
 async function rest() {
   const cdp = await browser.newBrowserCDPSession();
   for (let quiet = 0, before = await cpuSeconds(cdp), end = Date.now() + 30000; quiet < 3; ) {

@@ -22,12 +22,18 @@ export const missing = !program ? "no chromium (tools/deps test)" : !existsSync(
 
 export const patience = 90000; // milliseconds: a busy machine is slow, and nothing waits so long when all is well
 
+// What Playwright turns off (`disabledFeatures` in it), as this argument replaces its own; and two pages behind the address line that Chromium loads in each
+// new window, which takes a second of CPU.
+const OFF = ["AutoDeElevate", "AvoidUnnecessaryBeforeUnloadCheckSync", "BoundaryEventDispatchTracksNodeRemoval", "DestroyProfileOnBrowserClose", "DialMediaRouteProvider",
+             "GlobalMediaControls", "HttpsUpgrades", "LensOverlay", "MediaRouter", "OptimizationHints", "PaintHolding", "RenderDocument", "ThirdPartyStoragePartitioning", "Translate",
+             "WebUIOmniboxPopup", "WebUIOmniboxAimPopup"];
+
 export function openBrowser() {
   return chromium.launch({
     timeout: patience,
     executablePath: program,
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-           "--disable-dev-shm-usage"],
+           "--disable-dev-shm-usage", `--disable-features=${OFF.join()}`],
   });
 }
 
