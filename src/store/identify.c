@@ -155,7 +155,7 @@ static int write_numbers(struct store *s, const struct gpu *gpu, struct known_gp
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(static_metrics); i++) {
         enum metric m = static_metrics[i];
-        struct reading now = gpu->metric[m], *last = &known->facts[m];
+        struct reading now = gpu->metric[m], *last = &known->facts[i];
         if (now.state != READING_OK || (last->state == READING_OK && last->value == now.value))
             continue;
         *last = now;

@@ -63,7 +63,7 @@ struct known_gpu {
     int index;
     struct gpu_id shown;                                /* as last written */
     uint64_t facts_hash[METRIC_COUNT + PROPERTY_COUNT]; /* of the values last written; 0 none yet */
-    struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text */
+    struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text; side by side */
     struct property_text properties[PROPERTY_COUNT];
     int state, processes_state; /* as last written; -1: not yet */
     int64_t seen_ms;            /* to be noted at the end of the transaction; 0: it is */

@@ -196,9 +196,8 @@ static int compute(struct store *s, const struct mark *m, struct running *r, str
                                     : join_buckets(s, m->series, LEVEL_MINUTE, m->subject, m->bucket * minutes, minutes, row, err);
 }
 
-static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
+static int roll_up(struct store *s, const struct mark *m, struct running *r, struct bucket_row *row, struct error *err)
 {
-    struct running *r = running_of(s, m->series, m->subject);
     bool marked = !r || running_may_be_marked(r, m);
     int rc = compute(s, m, r, row, err);
     if (rc == 0 && row->samples)
@@ -210,6 +209,11 @@ static int roll_up(struct store *s, const struct mark *m, struct bucket_row *row
     if (r)
         running_add_to_hour(s, m->series, r, m->bucket, row);
     return running_mark_hour(s, m->series, m->subject, m->bucket * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR), r, err);
+}
+
+static int roll_up_mark(struct store *s, const struct mark *m, struct bucket_row *row, struct error *err)
+{
+    return roll_up(s, m, running_of(s, m->series, m->subject), row, err);
 }
 
 /* The marks of one level whose bucket is not the current one, of this host and its GPUs. */
@@ -234,11 +238,11 @@ static int load_marks(struct store *s, enum level level, int64_t now_ms, struct 
 static int roll_up_running(struct store *s, int64_t now_bucket, struct bucket_row *row, struct error *err)
 {
     struct mark host = {SERIES_HOST, LEVEL_MINUTE, s->host_id, s->host_running.minute.bucket};
-    int rc = host.bucket >= 0 && host.bucket != now_bucket ? roll_up(s, &host, row, err) : 0;
+    int rc = host.bucket >= 0 && host.bucket != now_bucket ? roll_up(s, &host, &s->host_running, row, err) : 0;
     for (size_t i = 0; rc == 0 && i < s->gpu_count; i++) {
         struct mark gpu = {SERIES_GPU, LEVEL_MINUTE, s->gpus[i].id, s->gpus[i].running.minute.bucket};
         if (gpu.bucket >= 0 && gpu.bucket != now_bucket)
-            rc = roll_up(s, &gpu, row, err);
+            rc = roll_up(s, &gpu, &s->gpus[i].running, row, err);
     }
     return rc;
 }
@@ -254,7 +258,7 @@ static int roll_up_marked(struct store *s, int64_t now_ms, struct bucket_row *ro
         size_t count;
         rc = load_marks(s, (enum level)level, now_ms, marks, ROLLUP_BUCKETS_A_WRITE, &count, err);
         for (size_t i = 0; rc == 0 && i < count; i++)
-            rc = roll_up(s, &marks[i], row, err);
+            rc = roll_up_mark(s, &marks[i], row, err);
         s->rollup_left |= count == ROLLUP_BUCKETS_A_WRITE;
     }
     s->marks_hour = s->rollup_left ? 0 : bucket_of(LEVEL_HOUR, now_ms);
@@ -327,6 +331,6 @@ int rollup_overdue(struct store *s, enum series series, enum level level, int64_
     while ((rc = db_step(q, err)) == 1)
         marks[count++] = (struct mark){series, level, db_i64(q, 0), db_i64(q, 1)};
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = roll_up(s, &marks[i], row, err);
+        rc = roll_up_mark(s, &marks[i], row, err);
     return rc < 0 ? rc : count > 0;
 }

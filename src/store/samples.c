@@ -46,29 +46,26 @@ static int prepare_insert(struct store *s, enum series series, struct error *err
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_sample[series], err);
 }
 
-/* The row, in the order of its columns. PostgreSQL's narrow ones hold 32 bits; no sane reading of theirs needs more. */
-static void gather(const struct schema *schema, enum series series, const struct reading *readings, struct reading *row)
-{
-    for (size_t i = 0; i < schema->count[series]; i++) {
-        row[i] = readings[schema->place[series][i]];
-        if (row[i].value != (int32_t)row[i].value && !schema->columns[series][i].wide)
-            row[i].state = READING_FAILED;
-    }
-}
-
-/* SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
-static void bind_row(struct store *s, enum series series, const struct reading *row, int at)
+/* The row, in the order of its columns, and bound to the statement. PostgreSQL's narrow columns hold 32 bits; no sane reading of
+ * theirs needs more. SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
+static void bind_row(struct store *s, enum series series, const struct reading *readings, struct reading *row, int at)
 {
     struct db_statement *q = s->insert_sample[series];
+    const struct series_column *columns = s->schema.columns[series];
+    const size_t *place = s->schema.place[series];
+    struct reading *last = s->bound[series];
     size_t count = s->schema.count[series], known = s->db->ops->kind == DB_SQLITE ? s->bound_count[series] : 0;
     for (size_t i = 0; i < count; i++) {
-        struct reading *last = &s->bound[series][i];
-        bool there = row[i].state == READING_OK;
-        if (i < known && there == (last->state == READING_OK) && (!there || row[i].value == last->value))
+        struct reading now = readings[place[i]];
+        if (now.value != (int32_t)now.value && !columns[i].wide)
+            now.state = READING_FAILED;
+        row[i] = now;
+        bool there = now.state == READING_OK;
+        if (i < known && there == (last[i].state == READING_OK) && (!there || now.value == last[i].value))
             continue;
-        *last = row[i];
+        last[i] = now;
         if (there)
-            db_bind_i64(q, at + (int)i, row[i].value);
+            db_bind_i64(q, at + (int)i, now.value);
         else
             db_bind_null(q, at + (int)i);
     }
@@ -115,8 +112,7 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     int at = 2;
     if (series == SERIES_GPU)
         db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
-    gather(&s->schema, series, readings, row);
-    bind_row(s, series, row, at);
+    bind_row(s, series, readings, row, at);
     at += (int)s->schema.count[series];
     bool server = s->db->ops->kind == DB_POSTGRES;
     if (server)
