@@ -585,6 +585,23 @@ static int count_point(void *user, const struct store_point *point)
     return 0;
 }
 
+static int points_of_minutes(struct store *s, struct wall since, struct wall until)
+{
+    struct error err = {0};
+    int points = 0;
+    size_t column = (size_t)series_find(SERIES_GPU, "power_mw");
+    const struct store_plot plot = {.series = SERIES_GPU,
+                                    .subject = 1,
+                                    .since_ms = since.ms,
+                                    .until_ms = until.ms,
+                                    .step_ms = 60000,
+                                    .columns = &column,
+                                    .column_count = 1};
+    if (store_series(s, &plot, count_point, &points, &err) < 0)
+        fail_msg("%s", err.text);
+    return points;
+}
+
 /* Somebody has the part of another week to himself: whoever would look into it would have to wait. */
 static void a_question_about_a_week_looks_at_no_other(void **state)
 {
@@ -602,19 +619,9 @@ static void a_question_about_a_week_looks_at_no_other(void **state)
     assert_true(EVENTUALLY(psql_i64("SELECT COUNT(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IN "
                                     "('minutes_2026_02_23'::regclass, 'minutes_2026_03_09'::regclass)") == 2));
     struct error err = {0};
-    int points = 0;
-    size_t column = (size_t)series_find(SERIES_GPU, "power_mw");
-    const struct store_plot plot = {.series = SERIES_GPU,
-                                    .subject = 1,
-                                    .since_ms = begin.ms,
-                                    .until_ms = begin.ms + 3600000,
-                                    .step_ms = 60000,
-                                    .columns = &column,
-                                    .column_count = 1};
     struct store_energy energy = {0};
-    int rc = store_series(s, &plot, count_point, &points, &err);
-    if (rc == 0)
-        rc = store_energy(s, 1, begin.ms, begin.ms + 1800000, &energy, &err);
+    int points = points_of_minutes(s, begin, (struct wall){begin.ms + 3600000});
+    int rc = store_energy(s, 1, begin.ms, begin.ms + 1800000, &energy, &err);
     if (rc == 0)
         write_samples(s, &h, 2 * 60 * 2); /* minutes and hours are summed up */
     fputs("COMMIT;\n", other);
@@ -624,23 +631,6 @@ static void a_question_about_a_week_looks_at_no_other(void **state)
     assert_true(points >= 60 && energy.energy_mj > 0);
     store_close(s);
     sim_history_close(&h);
-}
-
-static int points_of_minutes(struct store *s, struct wall since, struct wall until)
-{
-    struct error err = {0};
-    int points = 0;
-    size_t column = (size_t)series_find(SERIES_GPU, "power_mw");
-    const struct store_plot plot = {.series = SERIES_GPU,
-                                    .subject = 1,
-                                    .since_ms = since.ms,
-                                    .until_ms = until.ms,
-                                    .step_ms = 60000,
-                                    .columns = &column,
-                                    .column_count = 1};
-    if (store_series(s, &plot, count_point, &points, &err) < 0)
-        fail_msg("%s", err.text);
-    return points;
 }
 
 static void a_reader_asks_each_week_by_its_name_until_it_is_dropped(void **state)
@@ -671,6 +661,42 @@ static void a_reader_asks_each_week_by_its_name_until_it_is_dropped(void **state
     assert_int_equal(points_of_minutes(reader, since, h.clock.today), 10);
     assert_int_equal(store_refresh(reader, &err), 0);
     assert_int_equal(points_of_minutes(reader, since, h.clock.today), 10);
+    store_close(reader);
+    store_close(s);
+    sim_history_close(&h);
+}
+
+/* Of all tables but the parts of others. Roles are the server's, and may be there from an earlier run. */
+static const char parents_only_role[] =
+    "DO $$ BEGIN CREATE ROLE parents_only LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;"
+    "GRANT USAGE ON SCHEMA public TO parents_only;"
+    "DO $$ DECLARE t record; BEGIN FOR t IN SELECT oid::regclass AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace "
+    "AND relkind IN ('r', 'p') AND NOT relispartition LOOP EXECUTE 'GRANT SELECT ON ' || t.name || ' TO parents_only'; END LOOP; "
+    "END $$;";
+
+static void whoever_may_read_no_part_is_answered_by_the_whole_table(void **state)
+{
+    NEEDS_EMPTY_SERVER();
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_server("alpha"), *reader = NULL;
+    struct error err = {0};
+    struct wall since = h.clock.today; /* a Sunday: two weeks, two parts */
+    h.interval_ms = 30000;
+    write_samples(s, &h, 10);
+    clock_manual_advance_ms(&h.clock, 2 * 86400000LL);
+    write_samples(s, &h, 20);
+    char answer[64], url[512];
+    psql(parents_only_role, answer, sizeof answer);
+    assert_int_equal(psql_i64("SELECT COUNT(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND "
+                              "has_table_privilege('parents_only', oid, 'SELECT')"),
+                     0);
+    const char *rest = strchr(server, '@');
+    assert_non_null(rest);
+    snprintf(url, sizeof url, "postgresql://parents_only%s", rest);
+    if (store_open_read_only(&test_env, url, &reader, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(points_of_minutes(reader, since, h.clock.today), 15);
     store_close(reader);
     store_close(s);
     sim_history_close(&h);
@@ -740,6 +766,7 @@ int main(void)
         TEST(whoever_reads_does_not_keep_others_from_writing),
         TEST(a_question_about_a_week_looks_at_no_other),
         TEST(a_reader_asks_each_week_by_its_name_until_it_is_dropped),
+        TEST(whoever_may_read_no_part_is_answered_by_the_whole_table),
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
         TEST(views_are_made_when_tables_change_and_not_at_a_start),
         TEST(a_server_that_is_away_is_told_apart),
