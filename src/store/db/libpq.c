@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds libpq and the functions in it.
+ * Finds libpq and the functions in it; numbers.
  */
 #include "store/db/libpq.h"
 
@@ -34,6 +34,7 @@ static const struct library_symbol symbols[] = {
     {"PQgetvalue", &pq.getvalue},
     {"PQgetisnull", &pq.getisnull},
     {"PQgetlength", &pq.getlength},
+    {"PQftype", &pq.ftype},
     {"PQclear", &pq.clear},
     {"PQenterPipelineMode", &pq.enter_pipeline},
     {"PQexitPipelineMode", &pq.exit_pipeline},
@@ -56,4 +57,46 @@ int libpq_load(const struct env *env, struct error *err)
     int rc = loaded ? 0 : -ENOSYS;
     pthread_mutex_unlock(&pq_lock);
     return rc;
+}
+
+/* Types by their numbers, which are fixed for all time. */
+enum { TYPE_INT8 = 20, TYPE_INT2 = 21, TYPE_INT4 = 23, TYPE_NUMERIC = 1700 };
+enum { NUMERIC_HEAD = 4, NUMERIC_NEGATIVE = 0x4000, NUMERIC_BASE = 10000 };
+
+static int64_t big_endian(struct str value)
+{
+    /* The first byte has the sign. */
+    int64_t number = value.len ? (signed char)value.at[0] : 0;
+    for (size_t i = 1; i < value.len; i++)
+        number = (int64_t)((uint64_t)number << 8 | (unsigned char)value.at[i]);
+    return number;
+}
+
+/* Four words (how many digits, the power of the first, sign, scale), then digits of base 10,000: what sums of 64-bit columns are.
+ */
+static int64_t numeric(struct str value)
+{
+    int64_t words[NUMERIC_HEAD] = {0}, number = 0;
+    for (size_t i = 0; i < NUMERIC_HEAD && 2 * i + 2 <= value.len; i++)
+        words[i] = big_endian((struct str){value.at + 2 * i, 2});
+    for (int64_t i = 0; i <= words[1]; i++) {
+        size_t at = 2 * (NUMERIC_HEAD + (size_t)i);
+        /* Zeros at the end are left out. */
+        int64_t digit = i < words[0] && at + 2 <= value.len ? big_endian((struct str){value.at + at, 2}) : 0;
+        if (__builtin_mul_overflow(number, NUMERIC_BASE, &number) || __builtin_add_overflow(number, digit, &number))
+            return 0;
+    }
+    return words[2] == NUMERIC_NEGATIVE ? -number : number;
+}
+
+int64_t libpq_number(unsigned type, struct str value)
+{
+    int64_t number = 0;
+    switch (type) {
+    case TYPE_INT8:
+    case TYPE_INT4:
+    case TYPE_INT2: return big_endian(value);
+    case TYPE_NUMERIC: return numeric(value);
+    default: return str_to_i64(value, &number) ? number : 0;
+    }
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * libpq, loaded when it is first needed: what of it postgres.c calls. Knows nothing of statements and rows.
+ * libpq, loaded when it is first needed: what of it postgres.c calls, and how a server writes numbers. Knows nothing of statements
+ * and rows.
  */
 #pragma once
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/str.h"
 
 /* As libpq-fe.h declares them; the numbers are part of its stable interface. */
 typedef struct pg_conn PGconn;
@@ -36,6 +38,7 @@ struct libpq {
     char *(*getvalue)(const PGresult *, int, int);
     int (*getisnull)(const PGresult *, int, int);
     int (*getlength)(const PGresult *, int, int);
+    unsigned (*ftype)(const PGresult *, int);
     void (*clear)(PGresult *);
     int (*enter_pipeline)(PGconn *);
     int (*exit_pipeline)(PGconn *);
@@ -46,6 +49,10 @@ struct libpq {
 };
 /* Filled by libpq_load. */
 extern struct libpq pq;
+
+/* A value of a column in the server's own form, which both sides read and write in half the time that digits take. Whatever is no
+ * number is taken as digits; 0: there are none, or it has more than 64 bits. */
+int64_t libpq_number(unsigned type, struct str value);
 
 /* Tried again at each call until it works: the library may be installed while the daemon runs. */
 int libpq_load(const struct env *env, struct error *err);

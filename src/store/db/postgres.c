@@ -27,6 +27,7 @@ enum {
     WRITER_PATIENCE_MS = 65000,
     LONG_PATIENCE_MS = 3600000,
     CANCEL_LOOK_MS = 250,
+    BINARY = 1, /* the form that results come in: libpq_number */
 };
 
 struct pg_db {
@@ -225,14 +226,19 @@ static int exec(struct db *base, const char *sql, struct error *err)
 /* Time limits are the session's own, or, where there is none, the transaction's. Compiling a statement takes the server longer than
  * running any of ours: it judges them by the rows it expects, not by those an index finds. For the same reason a writer would
  * go through the index by time (brin, which needs a bitmap) beside the key for each GPU, where the time is there to choose a part.
+ * A year of processes, or a week of minutes, is sorted without a file, where the server would allow less for it.
  */
+#define ROOM_TO_SORT(local) \
+    "SELECT set_config('work_mem', '32MB', " local ") WHERE pg_size_bytes(current_setting('work_mem')) < 33554432"
+
 static const char *limits(const struct pg_db *db)
 {
     if (!db->pooled)
-        return db->read_only ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'; SET jit = off"
-                             : "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET enable_bitmapscan = off";
+        return db->read_only
+                   ? "SET default_transaction_read_only = on; SET statement_timeout = '30s'; SET jit = off; " ROOM_TO_SORT("false")
+                   : "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET enable_bitmapscan = off";
     return db->read_only
-               ? "BEGIN READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off"
+               ? "BEGIN READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off; " ROOM_TO_SORT("true")
                : "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s'; SET LOCAL enable_bitmapscan = off";
 }
 
@@ -247,9 +253,9 @@ static bool send(struct pg_db *db, const struct pg_statement *s)
         return false;
     /* Rows of one table often follow each other: the server need not read their statement again. */
     if (!db->pooled || db->parsed == s)
-        return pq.send_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, 0) != 0;
+        return pq.send_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, BINARY) != 0;
     db->parsed = s;
-    return pq.send_params(db->conn, s->sql, s->parameters, NULL, s->values, NULL, NULL, 0) != 0;
+    return pq.send_params(db->conn, s->sql, s->parameters, NULL, s->values, NULL, NULL, BINARY) != 0;
 }
 
 static int count_parameters(const char *sql)
@@ -404,19 +410,15 @@ static bool is_null(struct db_statement *base, int column)
     return pq.getisnull(s->result, s->row, column) != 0;
 }
 
-static int64_t i64(struct db_statement *base, int column)
-{
-    struct pg_statement *s = stmt(base);
-    int64_t value = 0;
-    /* Sums of 64-bit columns come as numeric: "123", never with a fraction. */
-    str_to_i64((struct str){pq.getvalue(s->result, s->row, column), (size_t)pq.getlength(s->result, s->row, column)}, &value);
-    return value;
-}
-
 static struct str text(struct db_statement *base, int column)
 {
     struct pg_statement *s = stmt(base);
     return (struct str){pq.getvalue(s->result, s->row, column), (size_t)pq.getlength(s->result, s->row, column)};
+}
+
+static int64_t i64(struct db_statement *base, int column)
+{
+    return libpq_number(pq.ftype(stmt(base)->result, column), text(base, column));
 }
 
 static int64_t changes(struct db *db)
