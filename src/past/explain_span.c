@@ -101,9 +101,8 @@ static int tell_gpu(struct span *p, struct error *err)
 {
     struct explained_span *told = p->told;
     size_t count, left_out;
-    int rc = span_read_points(p, err);
-    if (rc < 0 || p->count == 0)
-        return rc;
+    if (p->count == 0)
+        return 0;
     told->gpu_count++;
     span_choose_workers(p);
     AUTO_FREE struct episode *found = calloc(FOUND_MAX, sizeof *found);
@@ -231,13 +230,18 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
         rc = plan(p, err);
     if (rc == 0)
         rc = span_read_workers(p, err);
+    if (rc == 0)
+        rc = span_read_points(p, err);
     for (size_t i = 0; rc == 0 && i < p->gpu_count; i++) {
         p->gpu = &p->gpus[i];
+        p->points = p->read[i].list;
+        p->count = p->read[i].count;
         rc = tell_gpu(p, err);
     }
     if (rc == 0)
         rc = gaps_within(s, host, ret, err);
-    free(p->points);
+    for (size_t i = 0; i < p->gpu_count; i++)
+        free(p->read[i].list);
     free(p->workers);
     if (rc < 0) {
         explained_span_done(ret);

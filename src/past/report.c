@@ -27,15 +27,18 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-static int read_energy(struct store *s, struct report_gpu *gpu, const struct report *r, struct error *err)
+static int read_energy(struct store *s, struct report *r, struct error *err)
 {
-    struct store_energy energy;
-    int rc = store_energy(s, gpu->id, r->since.ms, r->until.ms, &energy, err);
-    if (rc == 0) {
-        gpu->energy_mj = energy.energy_mj;
-        gpu->attributed_mj = energy.attributed_mj;
-        gpu->counter_mj = energy.counter_mj;
-        gpu->integrated_mj = gpu->energy_mj - gpu->counter_mj;
+    struct store_energy energy[GPU_MAX];
+    int64_t ids[GPU_MAX];
+    for (size_t i = 0; i < r->gpu_count; i++)
+        ids[i] = r->gpus[i].id;
+    int rc = store_energy_of(s, ids, r->gpu_count, r->since.ms, r->until.ms, energy, err);
+    for (size_t i = 0; rc == 0 && i < r->gpu_count; i++) {
+        r->gpus[i].energy_mj = energy[i].energy_mj;
+        r->gpus[i].attributed_mj = energy[i].attributed_mj;
+        r->gpus[i].counter_mj = energy[i].counter_mj;
+        r->gpus[i].integrated_mj = energy[i].energy_mj - energy[i].counter_mj;
     }
     return rc;
 }
@@ -77,11 +80,10 @@ int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall s
     *ret = (struct report){.since = since, .until = until, .hot_mdegc = hot_mdegc};
     struct gpu_list list = {ret, gpu_id};
     int rc = store_gpus(s, host, note_gpu, &list, err);
-    for (size_t i = 0; rc == 0 && i < ret->gpu_count; i++) {
-        rc = read_energy(s, &ret->gpus[i], ret, err);
-        if (rc == 0)
-            rc = report_card(s, &ret->gpus[i], ret, err);
-    }
+    if (rc == 0)
+        rc = read_energy(s, ret, err);
+    if (rc == 0)
+        rc = report_cards(s, ret, err);
     drop_absent(ret);
     if (rc == 0)
         rc = report_processes(s, host, gpu_id, ret, err);

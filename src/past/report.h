@@ -99,5 +99,5 @@ enum { MINUTE_MS = 60000 };
 
 /* Fills groups and held. */
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
-/* Hours, load and hot spells of one card. */
-int report_card(struct store *s, struct report_gpu *gpu, struct report *r, struct error *err);
+/* Hours, load and hot spells. */
+int report_cards(struct store *s, struct report *r, struct error *err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One card's hours, load and hot spells, from its minutes.
+ * The cards' hours, load and hot spells, from their minutes.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -13,71 +15,90 @@ enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
 
 static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits", "power_mw"};
 enum { COL_UTIL, COL_TEMP, COL_THROTTLE, COL_POWER, COL_COUNT };
+static const unsigned char wanted[COL_COUNT] = {[COL_TEMP] = WANTS_MAX};
+
+/* The longest. */
+struct hot_spells {
+    struct report_hot list[REPORT_HOT_MAX];
+    size_t count;
+};
 
 struct card_course {
-    struct store *s;
     struct report_gpu *gpu;
-    struct report *report;
-    int64_t step_ms;
+    const struct report *report;
     int64_t from_ms;         /* nothing is known from before */
     int64_t utils, util_sum; /* weighed by steps */
     struct report_hot spell; /* the one that lasts; until.ms 0: none */
     double slowed_ms;
+    struct hot_spells spells;
 };
 
-/* Into the list of the longest. */
+/* All cards, in the order of the report. */
+struct card_courses {
+    struct card_course *list;
+    size_t count, last; /* whose point came last */
+    int64_t step_ms;
+};
+
+static int64_t length_ms(const struct report_hot *spell)
+{
+    return spell->until.ms - spell->since.ms;
+}
+
+/* Into a list of the longest. */
+static void keep_spell(const struct report_hot *spell, struct report_hot list[REPORT_HOT_MAX], size_t *count)
+{
+    size_t least = 0;
+    if (*count < REPORT_HOT_MAX) {
+        list[(*count)++] = *spell;
+        return;
+    }
+    for (size_t i = 1; i < *count; i++)
+        if (length_ms(&list[i]) < length_ms(&list[least]))
+            least = i;
+    if (length_ms(&list[least]) < length_ms(spell))
+        list[least] = *spell;
+}
+
 static void end_spell(struct card_course *c)
 {
-    struct report *r = c->report;
     struct report_hot *spell = &c->spell;
     if (!spell->until.ms)
         return;
-    int64_t lasted = spell->until.ms - spell->since.ms;
+    int64_t lasted = length_ms(spell);
     spell->slowed = lasted > 0 ? MIN_OF(c->slowed_ms / (double)lasted, 1.0) : 0;
-    size_t at = r->hot_count;
-    if (at == REPORT_HOT_MAX) {
-        for (size_t i = at = 0; i < r->hot_count; i++)
-            if (r->hot[i].until.ms - r->hot[i].since.ms < r->hot[at].until.ms - r->hot[at].since.ms)
-                at = i;
-        if (r->hot[at].until.ms - r->hot[at].since.ms >= lasted)
-            at = REPORT_HOT_MAX;
-    } else {
-        r->hot_count++;
-    }
-    if (at < REPORT_HOT_MAX)
-        r->hot[at] = *spell;
+    keep_spell(spell, c->spells.list, &c->spells.count);
     *spell = (struct report_hot){0};
     c->slowed_ms = 0;
 }
 
 /* How much of a step was asked about: its edges may lie outside. */
-static int64_t known_ms(const struct card_course *c, const struct store_point *point)
+static int64_t known_ms(const struct card_course *c, const struct store_point *point, int64_t step_ms)
 {
-    return MAX_OF(MIN_OF(point->at.ms + c->step_ms, c->report->until.ms) - MAX_OF(point->at.ms, c->from_ms), (int64_t)0);
+    return MAX_OF(MIN_OF(point->at.ms + step_ms, c->report->until.ms) - MAX_OF(point->at.ms, c->from_ms), (int64_t)0);
 }
 
-static void note_heat(struct card_course *c, const struct store_point *point)
+static void note_heat(struct card_course *c, const struct store_point *point, int64_t step_ms)
 {
     const struct aggregate *temp = &point->values[COL_TEMP], *throttle = &point->values[COL_THROTTLE];
     struct report_hot *spell = &c->spell;
-    if (spell->until.ms && point->at.ms - spell->until.ms > SPELL_GAP_STEPS * c->step_ms)
+    if (spell->until.ms && point->at.ms - spell->until.ms > SPELL_GAP_STEPS * step_ms)
         end_spell(c);
     if (!temp->count || temp->max < c->report->hot_mdegc)
         return;
     if (!spell->until.ms)
         *spell = (struct report_hot){.gpu_index = c->gpu->index, .since = {MAX_OF(point->at.ms, c->from_ms)}};
-    spell->until = (struct wall){MIN_OF(point->at.ms + c->step_ms, c->report->until.ms)};
-    spell->resolution_ms = MAX_OF(spell->resolution_ms, c->step_ms);
+    spell->until = (struct wall){MIN_OF(point->at.ms + step_ms, c->report->until.ms)};
+    spell->resolution_ms = MAX_OF(spell->resolution_ms, step_ms);
     spell->temp_max_mdegc = MAX_OF(spell->temp_max_mdegc, temp->max);
     if (throttle->count)
-        c->slowed_ms += (double)throttle->sum / (double)throttle->count * (double)known_ms(c, point);
+        c->slowed_ms += (double)throttle->sum / (double)throttle->count * (double)known_ms(c, point, step_ms);
 }
 
-static int note_step(void *user, const struct store_point *point)
+static void note_step(struct card_course *c, const struct store_point *point, int64_t step_ms)
 {
-    struct card_course *c = user;
     const struct aggregate *util = &point->values[COL_UTIL], *temp = &point->values[COL_TEMP];
-    double hours = (double)known_ms(c, point) / 3600000;
+    double hours = (double)known_ms(c, point, step_ms) / 3600000;
     c->gpu->hours += hours;
     if (util->count) {
         int64_t mean = util->sum / util->count;
@@ -88,12 +109,21 @@ static int note_step(void *user, const struct store_point *point)
         const struct aggregate *power = &point->values[COL_POWER];
         if (mean < PROCESS_IDLE_MOST && power->count) {
             c->gpu->idle_hours += hours;
-            c->gpu->idle_mj += power->sum / power->count * known_ms(c, point) / 1000;
+            c->gpu->idle_mj += power->sum / power->count * known_ms(c, point, step_ms) / 1000;
         }
     }
     if (temp->count)
         c->gpu->temp_max_mdegc = reading_ok(MAX_OF(reading_or(c->gpu->temp_max_mdegc, INT64_MIN), temp->max));
-    note_heat(c, point);
+    note_heat(c, point, step_ms);
+}
+
+/* Points of one card follow each other. */
+static int take_point(void *user, const struct store_point *point)
+{
+    struct card_courses *all = user;
+    for (size_t i = 0; i < all->count && all->list[all->last].gpu->id != point->subject; i++)
+        all->last = (all->last + 1) % all->count;
+    note_step(&all->list[all->last], point, all->step_ms);
     return 0;
 }
 
@@ -113,34 +143,63 @@ static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_i
     return store_lives(s, &span, see_life, spell, err);
 }
 
-int report_card(struct store *s, struct report_gpu *gpu, struct report *r, struct error *err)
+static int read_points(struct store *s, const struct report *r, struct card_courses *all, struct error *err)
 {
     size_t columns[COL_COUNT];
-    struct card_course c = {.s = s, .gpu = gpu, .report = r, .from_ms = MAX_OF(r->since.ms, gpu->first_seen.ms)};
+    int64_t subjects[GPU_MAX];
     int rc = 0;
     for (size_t i = 0; i < COL_COUNT; i++)
         columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
+    for (size_t i = 0; i < all->count; i++)
+        subjects[i] = all->list[i].gpu->id;
     /* Pieces end on whole hours, so that no step is counted in two of them. */
     for (int64_t from = r->since.ms; rc == 0 && from < r->until.ms;) {
         bool by_hours = from < r->until.ms - MINUTES_MOST_MS;
         int64_t to = MIN_OF((from / 3600000) * 3600000 + (by_hours ? 12 : 1) * (int64_t)PIECE_MS, r->until.ms);
         struct store_plot plot = {.series = SERIES_GPU,
-                                  .subject = gpu->id,
+                                  .subjects = subjects,
+                                  .subject_count = all->count,
                                   .since_ms = from,
                                   .until_ms = to,
                                   .step_ms = level_ms(by_hours ? LEVEL_HOUR : LEVEL_MINUTE),
                                   .columns = columns,
-                                  .column_count = COL_COUNT};
+                                  .column_count = COL_COUNT,
+                                  .wanted = wanted};
         enum level level;
-        store_plan(s, &plot, &c.step_ms, &level);
-        rc = store_series(s, &plot, note_step, &c, err);
+        store_plan(s, &plot, &all->step_ms, &level);
+        rc = store_series(s, &plot, take_point, all, err);
         from = to;
     }
-    end_spell(&c);
-    if (c.utils)
-        gpu->util_permille = reading_ok(c.util_sum / c.utils);
-    for (size_t i = 0; rc == 0 && i < r->hot_count; i++)
-        if (r->hot[i].gpu_index == gpu->index && !r->hot[i].process[0])
-            rc = find_culprit(s, &r->hot[i], gpu->id, err);
     return rc;
+}
+
+/* The longest of all cards, and who was on them then. */
+static int take_spells(struct store *s, struct report *r, struct card_courses *all, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = 0; k < all->list[i].spells.count; k++)
+            keep_spell(&all->list[i].spells.list[k], r->hot, &r->hot_count);
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = 0; rc == 0 && k < r->hot_count; k++)
+            if (r->hot[k].gpu_index == all->list[i].gpu->index && !r->hot[k].process[0])
+                rc = find_culprit(s, &r->hot[k], all->list[i].gpu->id, err);
+    return rc;
+}
+
+int report_cards(struct store *s, struct report *r, struct error *err)
+{
+    struct card_courses all = {.count = r->gpu_count};
+    AUTO_FREE struct card_course *list = all.list = calloc(all.count + 1, sizeof *list);
+    if (!list)
+        return error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < all.count; i++)
+        list[i] = (struct card_course){.gpu = &r->gpus[i], .report = r, .from_ms = MAX_OF(r->since.ms, r->gpus[i].first_seen.ms)};
+    int rc = all.count ? read_points(s, r, &all, err) : 0;
+    for (size_t i = 0; i < all.count; i++) {
+        end_spell(&list[i]);
+        if (list[i].utils)
+            r->gpus[i].util_permille = reading_ok(list[i].util_sum / list[i].utils);
+    }
+    return rc < 0 ? rc : take_spells(s, r, &all, err);
 }

@@ -15,20 +15,25 @@ struct span {
     struct store_gpu gpus[GPU_MAX];
     size_t gpu_count;
     int64_t only_gpu;
-    bool days;                   /* so long that work which comes again and again is one thing */
-    const struct store_gpu *gpu; /* being looked at */
+    bool days; /* so long that work which comes again and again is one thing */
+    struct span_points {
+        struct episode_point *list;
+        size_t count, capacity;
+    } read[GPU_MAX]; /* of each GPU */
+    size_t last;     /* whose point came last */
+    /* The one being looked at: */
+    const struct store_gpu *gpu;
     struct episode_point *points;
-    size_t count, capacity;
+    size_t count;
     struct store_worker *workers; /* of all GPUs */
     size_t worker_count, worker_capacity;
 };
 
-/* ---- span_course.c: the course of the GPU being looked at */
+/* ---- span_course.c: the courses of GPUs. Of all at once: their rows lie side by side. */
 
 int span_read_points(struct span *p, struct error *err);
-/* Of all GPUs at once: their rows lie side by side. */
 int span_read_workers(struct span *p, struct error *err);
-/* Who did most at each point. */
+/* Who did most at each point of the GPU being looked at. */
 void span_choose_workers(struct span *p);
 
 /* ---- span_episodes.c */

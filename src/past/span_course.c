@@ -14,19 +14,28 @@ static const char *const column_names[] = {"util_permille", "encoder_permille", 
                                            "temp_mdegc",    "power_mw",         "throttle_bits"};
 enum { COL_UTIL, COL_ENCODER, COL_DECODER, COL_FAN, COL_USED, COL_TOTAL, COL_TEMP, COL_POWER, COL_THROTTLE, COL_COUNT };
 _Static_assert(ARRAY_LEN(column_names) == COL_COUNT, "one name for each column");
+static const unsigned char wanted[COL_COUNT] = {[COL_TOTAL] = WANTS_MAX, [COL_TEMP] = WANTS_MAX, [COL_THROTTLE] = WANTS_MAX};
 
 static struct reading mean(const struct aggregate *a)
 {
     return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
 }
 
+/* Points of one GPU follow each other. */
+static struct span_points *points_of(struct span *p, int64_t gpu_id)
+{
+    for (size_t i = 0; i < p->gpu_count && p->gpus[p->last].id != gpu_id; i++)
+        p->last = (p->last + 1) % p->gpu_count;
+    return &p->read[p->last];
+}
+
 static int note_point(void *user, const struct store_point *point)
 {
-    struct span *p = user;
+    struct span_points *of = points_of(user, point->subject);
     const struct aggregate *v = point->values;
-    if (!ROOM_FOR_ONE(p->points, p->count, p->capacity, 512))
+    if (!ROOM_FOR_ONE(of->list, of->count, of->capacity, 512))
         return -ENOMEM;
-    struct episode_point *to = &p->points[p->count++];
+    struct episode_point *to = &of->list[of->count++];
     *to = (struct episode_point){.at_ms = point->at.ms,
                                  .util_permille = mean(&v[COL_UTIL]),
                                  .fan_permille = mean(&v[COL_FAN]),
@@ -47,16 +56,20 @@ static int note_point(void *user, const struct store_point *point)
 int span_read_points(struct span *p, struct error *err)
 {
     size_t columns[COL_COUNT];
+    int64_t subjects[GPU_MAX];
     for (size_t i = 0; i < COL_COUNT; i++)
         columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
+    for (size_t i = 0; i < p->gpu_count; i++)
+        subjects[i] = p->gpus[i].id;
     const struct store_plot plot = {.series = SERIES_GPU,
-                                    .subject = p->gpu->id,
+                                    .subjects = subjects,
+                                    .subject_count = p->gpu_count,
                                     .since_ms = p->told->since.ms,
                                     .until_ms = p->told->until.ms,
                                     .step_ms = p->told->step_ms,
                                     .columns = columns,
-                                    .column_count = COL_COUNT};
-    p->count = 0;
+                                    .column_count = COL_COUNT,
+                                    .wanted = wanted};
     int rc = store_series(p->s, &plot, note_point, p, err);
     return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
 }

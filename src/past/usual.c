@@ -5,13 +5,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 
 enum { DAY_MS = 86400000, MINUTE_MS = 60000, HOUR_MS = 3600000, REACH_DAYS = 400 };
 /* So many points of one question stay below QUERY_POINTS_MAX. */
-enum { PIECE_DAYS = 6 };
+enum { POINTS_MOST = 6 * 1440 };
+/* GPUs that are learned about side by side: each takes memory meanwhile. */
+enum { AT_ONCE = 8 };
 /* As many minutes as are read in a moment, whatever is kept: three months of one GPU, the days that are needed twice over of eight.
  * Work that is steady for hours, as that of many GPUs is, shows in hours just as well. */
 enum { MINUTES_MOST = 90 * 1440, MINUTES_DAYS_LEAST = 2 * BASELINE_DAYS_NEEDED };
@@ -25,29 +28,31 @@ static const char *const column_names[COLUMNS] = {[POWER] = "power_mw",
                                                   [CLOCK_GRAPHICS] = "clock_graphics_khz",
                                                   [CLOCK_MEMORY] = "clock_memory_khz"};
 
-struct learning {
-    struct store *s;
-    size_t columns[COLUMNS];
-    struct baseline_learner *learner;
-    int minutes; /* that a point stands for */
-    int64_t host_id;
-    size_t air_column;
-    struct air {
-        int64_t at_ms, mdegc;
-    } * air; /* around the host, of the piece in hand, oldest first */
-    size_t air_count, air_next;
-    struct error *err;
-};
+static const unsigned char wanted[COLUMNS] = {[POWER] = WANTS_MIN | WANTS_MAX};
 
 /* One GPU. */
 struct usual_course {
-    struct learning learning;
+    struct store *s;
+    struct baseline_learner *learner;
     struct store_gpu gpu;
-    int64_t zone_ms;
+    int64_t host_id, zone_ms;
     int64_t learned_ms;   /* up to here */
     int64_t minutes_from; /* from hours up to here, then from minutes */
+    size_t air_next;
     int64_t concluded_ms;
     struct baselines *known; /* of this GPU alone */
+};
+
+/* GPUs of one host that have come equally far, while more is read about them. */
+struct learning {
+    struct usual_course *list;
+    size_t count, last; /* whose point came last */
+    int minutes;        /* that a point stands for */
+    struct air {
+        int64_t at_ms, mdegc;
+    } * air; /* around the host, of the piece in hand, oldest first; NULL: not known */
+    size_t air_count;
+    struct error *err;
 };
 
 static struct reading mean(const struct aggregate *a)
@@ -55,7 +60,7 @@ static struct reading mean(const struct aggregate *a)
     return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
 }
 
-enum { AIR_MAX = PIECE_DAYS * 1440 + 2 };
+enum { AIR_MAX = POINTS_MOST + 2 };
 
 static int take_air(void *user, const struct store_point *point)
 {
@@ -67,11 +72,11 @@ static int take_air(void *user, const struct store_point *point)
 }
 
 /* Points of both come in the order of time, at the same steps. */
-static struct reading air_at(struct learning *l, int64_t at_ms)
+static struct reading air_at(const struct learning *l, struct usual_course *c, int64_t at_ms)
 {
-    while (l->air_next < l->air_count && l->air[l->air_next].at_ms < at_ms)
-        l->air_next++;
-    return l->air_next < l->air_count && l->air[l->air_next].at_ms == at_ms ? reading_ok(l->air[l->air_next].mdegc)
+    while (c->air_next < l->air_count && l->air[c->air_next].at_ms < at_ms)
+        c->air_next++;
+    return c->air_next < l->air_count && l->air[c->air_next].at_ms == at_ms ? reading_ok(l->air[c->air_next].mdegc)
                                                                             : reading_absent(READING_UNREAD);
 }
 
@@ -79,6 +84,9 @@ static int take_point(void *user, const struct store_point *point)
 {
     struct learning *l = user;
     const struct aggregate *v = point->values;
+    for (size_t i = 0; i < l->count && l->list[l->last].gpu.id != point->subject; i++)
+        l->last = (l->last + 1) % l->count;
+    struct usual_course *c = &l->list[l->last];
     const struct baseline_row row = {.at = point->at,
                                      .minutes = l->minutes,
                                      .power_mw = mean(&v[POWER]),
@@ -90,36 +98,53 @@ static int take_point(void *user, const struct store_point *point)
                                      .util_permille = mean(&v[UTIL]),
                                      .clock_graphics_khz = mean(&v[CLOCK_GRAPHICS]),
                                      .clock_memory_khz = mean(&v[CLOCK_MEMORY]),
-                                     .ambient_mdegc = air_at(l, point->at.ms)};
-    baseline_learn(l->learner, &row);
+                                     .ambient_mdegc = air_at(l, c, point->at.ms)};
+    baseline_learn(c->learner, &row);
     return 0;
 }
 
 static int read_air(struct learning *l, const struct store_plot *of)
 {
-    struct store_plot air = *of;
-    air.series = SERIES_HOST;
-    air.subject = l->host_id;
-    air.columns = &l->air_column;
-    air.column_count = 1;
-    l->air_count = l->air_next = 0;
-    return store_has(l->s, SERIES_HOST, l->air_column) ? store_series(l->s, &air, take_air, l, l->err) : 0;
+    size_t column = (size_t)series_find(SERIES_HOST, "ambient_temp_mdegc");
+    struct store_plot plot = *of;
+    plot.series = SERIES_HOST;
+    plot.subjects = NULL;
+    plot.subject = l->list[0].host_id;
+    plot.columns = &column;
+    plot.column_count = 1;
+    plot.wanted = NULL;
+    l->air_count = 0;
+    for (size_t i = 0; i < l->count; i++)
+        l->list[i].air_next = 0;
+    if (!store_has(l->list[0].s, SERIES_HOST, column))
+        return 0;
+    l->air = l->air ? l->air : calloc(AIR_MAX, sizeof *l->air);
+    return l->air ? store_series(l->list[0].s, &plot, take_air, l, l->err) : error_set(l->err, -ENOMEM, "out of memory");
 }
 
-static int learn_span(struct learning *l, int64_t gpu_id, int64_t since_ms, int64_t until_ms, int64_t step_ms)
+static int learn_span(struct learning *l, int64_t since_ms, int64_t until_ms, int64_t step_ms)
 {
+    const int64_t piece_ms = POINTS_MOST * step_ms;
+    int64_t subjects[AT_ONCE];
+    size_t columns[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++)
+        columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
+    for (size_t i = 0; i < l->count; i++)
+        subjects[i] = l->list[i].gpu.id;
     l->minutes = (int)(step_ms / MINUTE_MS);
-    for (int64_t at = since_ms; at < until_ms; at += PIECE_DAYS * (int64_t)DAY_MS) {
+    for (int64_t at = since_ms; at < until_ms; at += piece_ms) {
         const struct store_plot plot = {.series = SERIES_GPU,
-                                        .subject = gpu_id,
+                                        .subjects = subjects,
+                                        .subject_count = l->count,
                                         .since_ms = at,
-                                        .until_ms = MIN_OF(at + PIECE_DAYS * (int64_t)DAY_MS, until_ms),
+                                        .until_ms = MIN_OF(at + piece_ms, until_ms),
                                         .step_ms = step_ms,
-                                        .columns = l->columns,
-                                        .column_count = COLUMNS};
+                                        .columns = columns,
+                                        .column_count = COLUMNS,
+                                        .wanted = wanted};
         int rc = read_air(l, &plot);
         if (rc == 0)
-            rc = store_series(l->s, &plot, take_point, l, l->err);
+            rc = store_series(l->list[0].s, &plot, take_point, l, l->err);
         if (rc < 0)
             return rc;
     }
@@ -134,25 +159,32 @@ static int64_t first_minute(const struct store *s, struct wall until, size_t gpu
     return (from + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
 }
 
-/* Up to there, from where it has come. */
-static int learn_until(struct usual_course *c, int64_t until_ms)
+static void have_learned(struct learning *l, int64_t until_ms)
 {
-    struct learning *l = &c->learning;
-    int64_t hours_until = MIN_OF(until_ms / HOUR_MS * HOUR_MS, c->minutes_from);
-    int rc = learn_span(l, c->gpu.id, c->learned_ms, hours_until, HOUR_MS);
-    c->learned_ms = MAX_OF(c->learned_ms, hours_until);
-    if (rc < 0 || until_ms <= c->minutes_from)
-        return rc;
-    rc = learn_span(l, c->gpu.id, c->learned_ms, until_ms, MINUTE_MS);
-    c->learned_ms = MAX_OF(c->learned_ms, (until_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS);
+    for (size_t i = 0; i < l->count; i++)
+        l->list[i].learned_ms = MAX_OF(l->list[i].learned_ms, until_ms);
+}
+
+/* Up to there, from where they have come. */
+static int learn_until(struct usual_course *list, size_t count, int64_t until_ms, struct error *err)
+{
+    struct learning l = {.list = list, .count = count, .err = err};
+    int64_t hours_until = MIN_OF(until_ms / HOUR_MS * HOUR_MS, list->minutes_from);
+    int rc = learn_span(&l, list->learned_ms, hours_until, HOUR_MS);
+    have_learned(&l, hours_until);
+    if (rc == 0 && until_ms > list->minutes_from) {
+        rc = learn_span(&l, list->learned_ms, until_ms, MINUTE_MS);
+        have_learned(&l, (until_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS);
+    }
+    free(l.air);
     return rc;
 }
 
 static int conclude(struct usual_course *c, struct wall at, struct baseline *ret, struct error *err)
 {
-    baseline_conclude(c->learning.learner, ret);
+    baseline_conclude(c->learner, ret);
     ret->id = c->gpu.identity;
-    return past_idle_steps(c->learning.s, c->gpu.id, at, ret, err);
+    return past_idle_steps(c->s, c->gpu.id, at, ret, err);
 }
 
 static int64_t zone_at(struct wall at)
@@ -166,27 +198,16 @@ static int begin(struct usual_course *c, struct store *s, const struct store_gpu
                  struct error *err)
 {
     struct store_host known = {0};
-    struct learning *l = &c->learning;
-    *c = (struct usual_course){.learning = {.s = s, .err = err}, .gpu = *gpu, .zone_ms = zone_at(until)};
-    for (size_t i = 0; i < COLUMNS; i++)
-        l->columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
-    l->air_column = (size_t)series_find(SERIES_HOST, "ambient_temp_mdegc");
-    l->air = calloc(AIR_MAX, sizeof *l->air);
-    l->learner = baseline_learner_new(c->zone_ms);
-    if (!l->air || !l->learner)
+    *c = (struct usual_course){.s = s, .gpu = *gpu, .zone_ms = zone_at(until)};
+    c->learner = baseline_learner_new(c->zone_ms);
+    if (!c->learner)
         return error_set(err, -ENOMEM, "out of memory");
     /* Whole hours, so that no row is learned twice. */
     c->learned_ms = MAX_OF(gpu->first_seen.ms, until.ms - REACH_DAYS * (int64_t)DAY_MS) / HOUR_MS * HOUR_MS;
     c->minutes_from = MAX_OF(first_minute(s, until, gpus), c->learned_ms);
     int rc = store_find_host(s, gpu->host, &known, err);
-    l->host_id = known.id;
+    c->host_id = known.id;
     return rc;
-}
-
-static void done(struct usual_course *c)
-{
-    free(c->learning.air);
-    baseline_learner_free(c->learning.learner);
 }
 
 /* ---- moments of a long time, one after the other ---- */
@@ -216,8 +237,7 @@ int usual_course_at(struct usual_course *c, struct wall at, const struct baselin
     *ret = c->known;
     if (c->known->count && at.ms < c->concluded_ms + DAY_MS)
         return 0;
-    c->learning.err = err;
-    rc = learn_until(c, at.ms);
+    rc = learn_until(c, 1, at.ms, err);
     if (rc == 0)
         rc = conclude(c, at, &c->known->list[0], err);
     c->known->count = 1;
@@ -229,7 +249,7 @@ void usual_course_free(struct usual_course *c)
 {
     if (!c)
         return;
-    done(c);
+    baseline_learner_free(c->learner);
     free(c->known);
     free(c);
 }
@@ -250,6 +270,30 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
+/* Of a group that is read at once; `from` is behind them afterwards. */
+static int conclude_group(struct store *s, const struct usual_gpus *gpus, size_t *from, struct baselines *all, struct error *err)
+{
+    struct usual_course list[AT_ONCE];
+    size_t count = 0;
+    int rc = 0;
+    for (bool with = true; rc == 0 && with && count < AT_ONCE && *from < gpus->count;) {
+        rc = begin(&list[count], s, &gpus->list[*from], gpus->count, gpus->until, err);
+        with = rc < 0 || (strcmp(list[count].gpu.host, list[0].gpu.host) == 0 && list[count].learned_ms == list[0].learned_ms);
+        if (!with)
+            baseline_learner_free(list[count].learner);
+        *from += with;
+        count += with;
+    }
+    if (rc == 0)
+        rc = learn_until(list, count, gpus->until.ms, err);
+    for (size_t i = 0; i < count; i++) {
+        if (rc == 0)
+            rc = conclude(&list[i], gpus->until, &all->list[all->count++], err);
+        baseline_learner_free(list[i].learner);
+    }
+    return rc;
+}
+
 int past_usual(struct store *s, const char *host, struct wall until, struct baselines **ret, struct error *err)
 {
     AUTO_FREE struct baselines *all = calloc(1, sizeof *all);
@@ -259,15 +303,8 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
     all->zone_ms = zone_at(until);
     gpus->until = until;
     int rc = store_gpus(s, host, note_gpu, gpus, err);
-    for (size_t i = 0; rc == 0 && i < gpus->count; i++) {
-        struct usual_course c;
-        rc = begin(&c, s, &gpus->list[i], gpus->count, until, err);
-        if (rc == 0)
-            rc = learn_until(&c, until.ms);
-        if (rc == 0)
-            rc = conclude(&c, until, &all->list[all->count++], err);
-        done(&c);
-    }
+    for (size_t next = 0; rc == 0 && next < gpus->count;)
+        rc = conclude_group(s, gpus, &next, all, err);
     if (rc < 0)
         return rc;
     *ret = TAKE(all);

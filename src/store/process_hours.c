@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -217,38 +218,61 @@ void store_process_rows(const struct hour_segments *segments, struct buf *sql)
     buf_char(sql, ')');
 }
 
-/* One subject's sums, from hours or minutes. */
-static int add_energy(struct store *s, const struct hour_segment *g, int64_t gpu_id, struct store_energy *ret, struct error *err)
+struct energy_of {
+    const int64_t *gpu_ids;
+    size_t count;
+    struct store_energy *ret;
+};
+
+static void take_energy(const struct energy_of *of, struct db_statement *q)
+{
+    for (size_t i = 0; i < of->count; i++) {
+        if (of->gpu_ids[i] != db_i64(q, 0))
+            continue;
+        of->ret[i].energy_mj += db_i64(q, 1);
+        of->ret[i].attributed_mj += db_i64(q, 2);
+        of->ret[i].counter_mj += db_i64(q, 3);
+    }
+}
+
+/* Their sums, from hours or minutes. */
+static int add_energy(struct store *s, const struct hour_segment *g, const struct energy_of *of, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(s->db,
-                        g->hours ? "SELECT COALESCE(SUM(energy_mj), 0), COALESCE(SUM(attributed_mj), 0), "
-                                   "COALESCE(SUM(counter_mj), 0) FROM energy_hours WHERE hour >= $1 AND hour < $2 AND gpu_id = $3"
-                                 : "SELECT COALESCE(SUM(energy_mj), 0), COALESCE(SUM(attributed_mj), 0), "
-                                   "COALESCE(SUM(CASE WHEN counted <> 0 THEN energy_mj ELSE 0 END), 0) FROM energy "
-                                   "WHERE minute >= $1 AND minute < $2 AND gpu_id = $3",
-                        &q, err);
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    buf_text(&sql, g->hours
+                       ? "SELECT gpu_id, SUM(energy_mj), SUM(attributed_mj), SUM(counter_mj) FROM energy_hours WHERE hour >= $1 "
+                         "AND hour < $2"
+                       : "SELECT gpu_id, SUM(energy_mj), SUM(attributed_mj), SUM(CASE WHEN counted <> 0 THEN energy_mj ELSE 0 "
+                         "END) FROM energy WHERE minute >= $1 AND minute < $2");
+    for (size_t i = 0; i < of->count; i++)
+        buf_printf(&sql, "%s%lld", i ? ", " : " AND gpu_id IN (", (long long)of->gpu_ids[i]);
+    buf_text(&sql, ") GROUP BY gpu_id");
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, g->hours ? g->from / MINUTES_AN_HOUR : g->from);
     db_bind_i64(q, 2, g->hours ? g->to / MINUTES_AN_HOUR : g->to);
-    db_bind_i64(q, 3, gpu_id);
-    rc = db_step(q, err);
-    if (rc == 1) {
-        ret->energy_mj += db_i64(q, 0);
-        ret->attributed_mj += db_i64(q, 1);
-        ret->counter_mj += db_i64(q, 2);
-        db_reset(q);
-    }
-    return rc < 0 ? rc : 0;
+    while ((rc = db_step(q, err)) == 1)
+        take_energy(of, q);
+    return rc;
+}
+
+int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64_t since_ms, int64_t until_ms,
+                    struct store_energy *ret, struct error *err)
+{
+    struct hour_segments segments;
+    memset(ret, 0, count * sizeof *ret);
+    if (count == 0)
+        return 0;
+    const struct energy_of of = {gpu_ids, count, ret};
+    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
+    for (size_t i = 0; rc == 0 && i < segments.count; i++)
+        rc = add_energy(s, &segments.list[i], &of, err);
+    return rc;
 }
 
 int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err)
 {
-    struct hour_segments segments;
-    *ret = (struct store_energy){0};
-    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
-    for (size_t i = 0; rc == 0 && i < segments.count; i++)
-        rc = add_energy(s, &segments.list[i], gpu_id, ret, err);
-    return rc;
+    return store_energy_of(s, &gpu_id, 1, since_ms, until_ms, ret, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plots: which level answers, and one subject's buckets joined to steps.
+ * Plots: which level answers, and the buckets of a subject, or of several, joined to steps.
  */
 #include "store/query.h"
 
@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "store/internal.h"
 
-enum { SQL_MAX = 1 << 16, MINUTES_AN_HOUR = 60, PENDING_MAX = 4096 };
+enum { SQL_MAX = 1 << 16, MINUTES_AN_HOUR = 60, PENDING_MAX = 4096, KEY_BUCKET_BITS = 32, SUBJECTS_AT_ONCE = 64 };
 
 /* Steps that people read well on an axis. Half an hour is left out: an hour is read from sixty times fewer rows. */
 static const int64_t ladder_ms[] = {1000,   2000,    5000,    10000,    15000,    30000,    60000,    120000,    300000,    600000,
@@ -64,6 +64,20 @@ void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_ste
     *ret_level = level;
 }
 
+/* What is drawn of one subject. */
+struct course {
+    int64_t subject;
+    int64_t current; /* step being filled; -1: none */
+    bool filled;
+    struct aggregate values[QUERY_COLUMNS_MAX];
+};
+
+/* Those that are read by one statement. */
+struct courses {
+    struct course *list;
+    size_t count;
+};
+
 /* A plot while it is drawn. */
 struct drawing {
     struct store *s;
@@ -71,50 +85,67 @@ struct drawing {
     struct series_column columns[QUERY_COLUMNS_MAX];
     bool known[QUERY_COLUMNS_MAX]; /* the database has the column at all */
     int64_t step_ms;
-    int64_t current; /* step being filled; -1: none */
-    bool filled;
-    struct aggregate values[QUERY_COLUMNS_MAX];
     store_point_fn *each;
     void *user;
     struct db_statement *rows[LEVEL_COUNT];
     char table[LEVEL_COUNT][PART_NAME_SIZE]; /* that they are read from */
+    size_t subjects[LEVEL_COUNT];            /* how many they are about */
 };
 
-static int emit(struct drawing *d)
+static int emit(struct drawing *d, struct course *c)
 {
     int rc = 0;
-    if (d->filled) {
-        struct store_point point = {.at = {d->current * d->step_ms}, .values = d->values};
+    if (c->filled) {
+        struct store_point point = {.at = {c->current * d->step_ms}, .subject = c->subject, .values = c->values};
         rc = d->each(d->user, &point);
     }
-    d->filled = false;
+    c->filled = false;
     for (size_t i = 0; i < d->plot->column_count; i++)
-        d->values[i] = (struct aggregate){0};
+        c->values[i] = (struct aggregate){0};
     return rc;
 }
 
-static int join(struct drawing *d, int64_t at_ms, const struct aggregate *values)
+static int join(struct drawing *d, struct course *c, int64_t at_ms, const struct aggregate *values)
 {
     int64_t step = at_ms / d->step_ms;
-    if (step != d->current) {
-        int rc = emit(d);
+    if (step != c->current) {
+        int rc = emit(d, c);
         if (rc != 0)
             return rc;
-        d->current = step;
+        c->current = step;
     }
-    d->filled = true;
+    c->filled = true;
     for (size_t i = 0; i < d->plot->column_count; i++)
-        aggregate_join(&d->values[i], &d->columns[i], &values[i]);
+        aggregate_join(&c->values[i], &d->columns[i], &values[i]);
     return 0;
 }
 
-static int prepare_rows(struct drawing *d, enum level level, const char *table, struct error *err)
+/* For rollup_read_aggregate. */
+static void write_aggregate(const char *name, unsigned wanted, struct buf *sql)
+{
+    buf_printf(sql, ", %s_sum, ", name);
+    buf_printf(sql, wanted & WANTS_MIN ? "%s_min, " : "NULL, ", name);
+    buf_printf(sql, wanted & WANTS_MAX ? "%s_max, " : "NULL, ", name);
+    buf_printf(sql, "%s_count", name);
+}
+
+/* Keys from $1 up to and without $2, or from $3 up to and without $4, ... */
+static void write_key_ranges(size_t count, struct buf *sql)
+{
+    buf_char(sql, '(');
+    for (size_t i = 0; i < count; i++)
+        buf_printf(sql, "%s(id >= $%zu AND id < $%zu)", i ? " OR " : "", 2 * i + 1, 2 * i + 2);
+    buf_char(sql, ')');
+}
+
+static int prepare_rows(struct drawing *d, size_t subjects, enum level level, const char *table, struct error *err)
 {
     bool part = strcmp(table, series_table(d->plot->series, level)) != 0;
-    if (d->rows[level] && strcmp(table, d->table[level]) == 0)
+    if (d->rows[level] && d->subjects[level] == subjects && strcmp(table, d->table[level]) == 0)
         return 0;
     db_finish(&d->rows[level]);
     str_copy(d->table[level], PART_NAME_SIZE, str_from(table));
+    d->subjects[level] = subjects;
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     const struct raw_words *words = raw_words(d->s->db->ops->kind, d->plot->series);
     buf_printf(&sql, "SELECT %s", level == LEVEL_RAW ? words->ms : "id, samples");
@@ -125,31 +156,33 @@ static int prepare_rows(struct drawing *d, enum level level, const char *table, 
         else if (level == LEVEL_RAW)
             buf_printf(&sql, ", %s", name);
         else
-            buf_printf(&sql, ", %s_sum, %s_min, %s_max, %s_count", name, name, name, name);
+            write_aggregate(name, d->plot->wanted ? d->plot->wanted[i] : WANTS_MIN | WANTS_MAX, &sql);
     }
     buf_printf(&sql, " FROM %s WHERE ", table);
-    if (level == LEVEL_RAW)
+    if (level == LEVEL_RAW) {
         buf_printf(&sql, "%s AND %s = $3 ORDER BY %s", words->span, words->subject, words->time);
-    else
-        buf_printf(&sql, "id >= $1 AND id < $2%s ORDER BY id", part ? "" : parts_between(d->s->db->ops->kind, level));
+    } else {
+        write_key_ranges(subjects, &sql);
+        buf_printf(&sql, "%s ORDER BY id", part ? "" : parts_between(d->s->db->ops->kind, level));
+    }
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(d->s->db, sql.at, &d->rows[level], err);
 }
 
-static int draw_raw(struct drawing *d, int64_t from_ms, int64_t to_ms, struct error *err)
+static int draw_raw(struct drawing *d, struct course *c, int64_t from_ms, int64_t to_ms, struct error *err)
 {
-    int rc = prepare_rows(d, LEVEL_RAW, series_table(d->plot->series, LEVEL_RAW), err);
+    int rc = prepare_rows(d, 1, LEVEL_RAW, series_table(d->plot->series, LEVEL_RAW), err);
     if (rc < 0)
         return rc;
     struct db_statement *q = d->rows[LEVEL_RAW];
     db_bind_i64(q, 1, raw_parameter(from_ms));
     db_bind_i64(q, 2, raw_parameter(to_ms));
-    db_bind_i64(q, 3, d->plot->subject);
+    db_bind_i64(q, 3, c->subject);
     while ((rc = db_step(q, err)) == 1) {
         struct aggregate values[QUERY_COLUMNS_MAX] = {0};
         for (size_t i = 0; i < d->plot->column_count; i++)
             if (!db_is_null(q, 1 + (int)i))
                 aggregate_add(&values[i], &d->columns[i], db_i64(q, 1 + (int)i));
-        rc = join(d, db_i64(q, 0), values);
+        rc = join(d, c, db_i64(q, 0), values);
         if (rc != 0) {
             db_reset(q);
             return rc;
@@ -158,24 +191,28 @@ static int draw_raw(struct drawing *d, int64_t from_ms, int64_t to_ms, struct er
     return rc;
 }
 
-/* Buckets of a level that are not, or not rightly, in their table: those pending, and those above a pending one. */
-static int load_pending(struct drawing *d, enum level level, int64_t from, int64_t to, int64_t *buckets, size_t *count,
-                        struct error *err)
+/* Buckets of a level that are not, or not rightly, in their table: those pending of anybody, and those above a pending one. */
+static int load_pending(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, int64_t *buckets,
+                        size_t *count, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
+    AUTO_BUF struct buf who = BUF(SQL_MAX), sql = BUF(SQL_MAX);
     int64_t factor = level_ms(level) / level_ms(LEVEL_MINUTE);
     *count = 0;
-    int rc = db_prepare(
-        d->s->db,
-        "SELECT DISTINCT bucket / $1 AS b FROM pending WHERE series = $2 AND level = 1 AND subject = $3 AND bucket >= $4 "
-        "AND bucket < $5 UNION SELECT bucket FROM pending WHERE series = $2 AND level = $6 AND subject = $3 "
-        "AND bucket >= $7 AND bucket < $8 ORDER BY 1 LIMIT $9",
-        &q, err);
+    for (size_t i = 0; of.count > 1 && i < of.count; i++)
+        buf_printf(&who, ", %lld", (long long)of.list[i].subject);
+    const char *others = who.at ? who.at : "";
+    buf_printf(&sql,
+               "SELECT DISTINCT bucket / $1 AS b FROM pending WHERE series = $2 AND level = 1 AND subject IN ($3%s) AND bucket >= "
+               "$4 AND bucket < $5 UNION SELECT bucket FROM pending WHERE series = $2 AND level = $6 AND subject IN ($3%s) AND "
+               "bucket >= $7 AND bucket < $8 ORDER BY 1 LIMIT $9",
+               others, others);
+    int rc = sql.failed || who.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(d->s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, factor);
     db_bind_i64(q, 2, d->plot->series);
-    db_bind_i64(q, 3, d->plot->subject);
+    db_bind_i64(q, 3, of.list[0].subject);
     db_bind_i64(q, 4, from * factor);
     db_bind_i64(q, 5, to * factor);
     db_bind_i64(q, 6, level);
@@ -187,30 +224,50 @@ static int load_pending(struct drawing *d, enum level level, int64_t from, int64
     return rc;
 }
 
-static int draw_buckets(struct drawing *d, enum level level, int64_t from, int64_t to, struct error *err);
+static int draw_buckets(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, struct error *err);
 
-/* A bucket from the level below. */
-static int draw_from_below(struct drawing *d, enum level level, int64_t bucket, struct error *err)
+/* A bucket from the level below, of each by itself: it may be pending of one of them alone. */
+static int draw_from_below(struct drawing *d, struct courses of, enum level level, int64_t bucket, struct error *err)
 {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && of.count > 1 && i < of.count; i++)
+        rc = draw_buckets(d, (struct courses){&of.list[i], 1}, level, bucket, bucket + 1, err);
+    if (of.count > 1)
+        return rc;
     if (level == LEVEL_MINUTE)
-        return draw_raw(d, bucket * level_ms(LEVEL_MINUTE), (bucket + 1) * level_ms(LEVEL_MINUTE), err);
-    return draw_buckets(d, LEVEL_MINUTE, bucket * MINUTES_AN_HOUR, (bucket + 1) * MINUTES_AN_HOUR, err);
+        return draw_raw(d, of.list, bucket * level_ms(LEVEL_MINUTE), (bucket + 1) * level_ms(LEVEL_MINUTE), err);
+    return draw_buckets(d, of, LEVEL_MINUTE, bucket * MINUTES_AN_HOUR, (bucket + 1) * MINUTES_AN_HOUR, err);
 }
 
-static int draw_table(struct drawing *d, enum level level, const char *table, int64_t from, int64_t to, struct error *err)
+/* Rows come in the order of their keys: those of one subject after those of the other. */
+static struct course *course_of(struct courses of, struct course *last, int64_t key)
 {
-    int rc = prepare_rows(d, level, table, err);
+    int64_t subject = key >> KEY_BUCKET_BITS;
+    for (size_t i = 0; last->subject != subject && i < of.count; i++)
+        if (of.list[i].subject == subject)
+            last = &of.list[i];
+    return last;
+}
+
+static int draw_table(struct drawing *d, struct courses of, enum level level, const char *table, int64_t from, int64_t to,
+                      struct error *err)
+{
+    int rc = prepare_rows(d, of.count, level, table, err);
     if (rc < 0)
         return rc;
     struct db_statement *q = d->rows[level];
-    db_bind_i64(q, 1, bucket_key(d->plot->subject, from));
-    db_bind_i64(q, 2, bucket_key(d->plot->subject, to));
+    struct course *c = of.list;
+    for (size_t i = 0; i < of.count; i++) {
+        db_bind_i64(q, 2 * (int)i + 1, bucket_key(of.list[i].subject, from));
+        db_bind_i64(q, 2 * (int)i + 2, bucket_key(of.list[i].subject, to));
+    }
     while ((rc = db_step(q, err)) == 1) {
-        struct aggregate values[QUERY_COLUMNS_MAX] = {0};
-        int64_t bucket = db_i64(q, 0) & 0xffffffff, samples = db_i64(q, 1);
+        struct aggregate values[QUERY_COLUMNS_MAX];
+        int64_t key = db_i64(q, 0), samples = db_i64(q, 1);
+        c = course_of(of, c, key);
         for (size_t i = 0; i < d->plot->column_count; i++)
             rollup_read_aggregate(q, 2 + 4 * (int)i, samples, &values[i]);
-        rc = join(d, bucket * level_ms(level), values);
+        rc = join(d, c, (key & 0xffffffff) * level_ms(level), values);
         if (rc != 0) {
             db_reset(q);
             return rc;
@@ -221,7 +278,7 @@ static int draw_table(struct drawing *d, enum level level, const char *table, in
 
 /* Stored rows from `from` on, up to and without `to`: from the parts themselves, one after the other. A server plans a statement
  * about one table in a tenth of the time, and about all of them it would compute the time of each row. */
-static int draw_stored(struct drawing *d, enum level level, int64_t from, int64_t to, struct error *err)
+static int draw_stored(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, struct error *err)
 {
     int rc = 0;
     for (int64_t end; rc == 0 && from < to; from = end) {
@@ -230,48 +287,74 @@ static int draw_stored(struct drawing *d, enum level level, int64_t from, int64_
         int64_t end_ms = to * level_ms(level);
         bool known = partition_find(d->s, parted_of(d->plot->series, level), from * level_ms(level), &end_ms, part);
         end = end_ms / level_ms(level);
-        rc = draw_table(d, level, known ? part : all, from, end, err);
+        rc = draw_table(d, of, level, known ? part : all, from, end, err);
         if (rc == -ESTALE && known) { /* dropped a moment ago */
             partition_unload(d->s);
-            rc = draw_table(d, level, all, from, end, err);
+            rc = draw_table(d, of, level, all, from, end, err);
         }
     }
     return rc;
 }
 
-static int draw_buckets(struct drawing *d, enum level level, int64_t from, int64_t to, struct error *err)
+static int draw_buckets(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, struct error *err)
 {
     AUTO_FREE int64_t *pending = malloc(PENDING_MAX * sizeof *pending);
     if (!pending)
         return error_set(err, -ENOMEM, "out of memory");
     size_t count;
-    int rc = load_pending(d, level, from, to, pending, &count, err);
+    int rc = load_pending(d, of, level, from, to, pending, &count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        rc = draw_stored(d, level, from, pending[i], err);
+        rc = draw_stored(d, of, level, from, pending[i], err);
         if (rc == 0)
-            rc = draw_from_below(d, level, pending[i], err);
+            rc = draw_from_below(d, of, level, pending[i], err);
         from = pending[i] + 1;
     }
-    return rc != 0 ? rc : draw_stored(d, level, from, to, err);
+    return rc != 0 ? rc : draw_stored(d, of, level, from, to, err);
+}
+
+static int draw(struct drawing *d, struct courses of, enum level level, struct error *err)
+{
+    const struct store_plot *plot = d->plot;
+    int64_t bucket_ms = level_ms(level);
+    if (level == LEVEL_RAW)
+        return draw_raw(d, of.list, plot->since_ms, plot->until_ms, err);
+    /* Whole buckets: the first may begin before `since`. */
+    return draw_buckets(d, of, level, plot->since_ms / bucket_ms, (plot->until_ms + bucket_ms - 1) / bucket_ms, err);
+}
+
+/* A server has rows of one minute side by side, and finds those of all subjects by reading them once. In a file, those of one
+ * subject are side by side. */
+static int draw_all(struct drawing *d, struct courses all, enum level level, struct error *err)
+{
+    size_t at_once = d->s->db->ops->kind == DB_POSTGRES && level != LEVEL_RAW ? SUBJECTS_AT_ONCE : 1;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < all.count; i += at_once)
+        rc = draw(d, (struct courses){all.list + i, MIN_OF(at_once, all.count - i)}, level, err);
+    for (size_t i = 0; rc == 0 && i < all.count; i++)
+        rc = emit(d, &all.list[i]);
+    return rc;
 }
 
 int store_series(struct store *s, const struct store_plot *plot, store_point_fn *each, void *user, struct error *err)
 {
     if (plot->column_count == 0 || plot->column_count > QUERY_COLUMNS_MAX)
         return error_set(err, -EINVAL, "1 to %d metrics can be asked for at once", QUERY_COLUMNS_MAX);
-    struct drawing d = {.s = s, .plot = plot, .current = -1, .each = each, .user = user};
+    struct drawing d = {.s = s, .plot = plot, .each = each, .user = user};
+    size_t count = plot->subjects ? plot->subject_count : 1;
+    AUTO_FREE struct course *courses = calloc(count + 1, sizeof *courses);
+    if (!courses)
+        return error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        courses[i].subject = plot->subjects ? plot->subjects[i] : plot->subject;
+        courses[i].current = -1;
+    }
     enum level level;
     store_plan(s, plot, &d.step_ms, &level);
     for (size_t i = 0; i < plot->column_count; i++) {
         d.columns[i] = series_column(plot->series, plot->columns[i]);
         d.known[i] = s->schema.has[plot->series][plot->columns[i]];
     }
-    /* Whole buckets: the first may begin before `since`. */
-    int64_t bucket_ms = level_ms(level);
-    int64_t from = plot->since_ms / bucket_ms, to = (plot->until_ms + bucket_ms - 1) / bucket_ms;
-    int rc = level == LEVEL_RAW ? draw_raw(&d, plot->since_ms, plot->until_ms, err) : draw_buckets(&d, level, from, to, err);
-    if (rc == 0)
-        rc = emit(&d);
+    int rc = draw_all(&d, (struct courses){courses, count}, level, err);
     for (int i = 0; i < LEVEL_COUNT; i++)
         db_finish(&d.rows[i]);
     return rc < 0 ? rc : 0;

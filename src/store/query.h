@@ -73,18 +73,25 @@ int store_rows(struct store *s, const struct store_page *page, store_row_fn *eac
 
 /* One point of a plot. */
 struct store_point {
-    struct wall at;                 /* beginning of the step */
+    struct wall at; /* beginning of the step */
+    int64_t subject;
     const struct aggregate *values; /* in the order of the columns; count 0 where nothing was known */
 };
 
+/* What is asked for beside the sum and the count of a column; the other of the two is then its mean. */
+enum { WANTS_MIN = 1, WANTS_MAX = 2 };
+
 struct store_plot {
     enum series series;
-    int64_t subject; /* number of the GPU or host */
+    int64_t subject;         /* number of the GPU or host */
+    const int64_t *subjects; /* instead of it: several of one kind */
+    size_t subject_count;
     int64_t since_ms, until_ms;
     int64_t step_ms; /* 0: chosen so that there are at most `points` */
     size_t points;   /* 0: QUERY_POINTS_DEFAULT */
     const size_t *columns;
     size_t column_count;
+    const unsigned char *wanted; /* of each column: WANTS_MIN, WANTS_MAX; NULL: both */
 };
 
 /* The step and the level that a plot is answered from. An own step is rounded up to what the levels that still reach back to
@@ -92,7 +99,7 @@ struct store_plot {
 void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_step_ms, enum level *ret_level);
 
 typedef int store_point_fn(void *user, const struct store_point *point);
-/* Steps without any row are left out. */
+/* Steps without any row are left out. Those of one subject come in the order of time; of several, they come mixed. */
 int store_series(struct store *s, const struct store_plot *plot, store_point_fn *each, void *user, struct error *err);
 
 /* One life of a process on a GPU. Sums are of its whole life, or of the part within the time that was asked for. */
@@ -161,6 +168,9 @@ int store_process_series(struct store *s, const struct store_process_plot *plot,
 struct store_energy {
     int64_t energy_mj, attributed_mj, counter_mj;
 };
+/* Of each in `ret`. */
+int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64_t since_ms, int64_t until_ms,
+                    struct store_energy *ret, struct error *err);
 int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err);
 
 struct store_event_row {
