@@ -242,7 +242,7 @@ bool running_may_be_marked(const struct running *r, const struct mark *m);
 int running_unmark(struct store *s, const struct mark *m, struct running *r, struct error *err);
 struct buf;
 struct store_span;
-void store_which_lives(const struct store_span *span, int first, struct buf *sql);
+void store_which_lives(enum db_kind kind, const struct store_span *span, int first, struct buf *sql);
 void store_bind_lives(struct db_statement *q, const struct store_span *span, int first);
 /* PostgreSQL: the part of that moment is there. */
 int partition_ready(struct store *s, enum parted which, int64_t at_ms, struct error *err);
@@ -253,12 +253,17 @@ void partition_forget(struct store *s);
 /* The oldest part, when all of it is before the period of the cut: its name, or "". */
 int partition_oldest(struct store *s, enum parted which, int64_t cut_ms, char name[PART_NAME_SIZE], struct error *err);
 int partition_drop(struct store *s, const char *name, struct error *err);
-/* For readers: which parts of minutes and hours there are; not to be relied on any more. */
+/* For readers: which parts of samples, minutes and hours there are. */
 int partition_load(struct store *s, struct error *err);
-void partition_unload(struct store *s);
+/* Whether a statement failed for asking a part by its name: it was dropped a moment ago, or whoever may read the table may not read
+ * its parts. Then none is known any more, and the same can be asked of the table itself. */
+bool partition_lost(struct store *s, int rc);
 /* Whether the part that rows are in from that moment on is known, and its name; until when that holds, at most *to_ms. Of what is
  * in no known part, the table itself is to be asked. */
 bool partition_find(const struct store *s, enum parted which, int64_t from_ms, int64_t *to_ms, char name[PART_NAME_SIZE]);
+/* The newest parts that are known, the newest first: those of weeks to come, this one, and the one before. */
+enum { PARTS_RECENT = 3 };
+size_t partition_newest(const struct store *s, enum parted which, const char *names[PARTS_RECENT]);
 /* samples.c: a row of a GPU or host, with the columns that it needs. */
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
 /* events.c */

@@ -9,7 +9,7 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 14, MINUTE_MS = 60000 };
+enum { SQL_MAX = 1 << 14, MINUTE_MS = 60000, DAY_MS = 86400000 };
 
 static void copy_column(struct db_statement *q, int column, char *to, size_t size)
 {
@@ -65,12 +65,21 @@ static const char life_columns[] =
     "SELECT p.id, p.gpu_id, g.gpu_index, p.pid, p.start_key, p.started_at_ms, p.name, p.user_name, p.command,"
     " p.container, p.model, p.type, p.first_seen_ms, p.last_seen_ms, p.ended";
 
-/* Conditions on p (processes), g (gpus) and h (hosts); texts are parameters from `first` on. */
-void store_which_lives(const struct store_span *span, int first, struct buf *sql)
+/* Whoever had a minute in the time was there around it, even if the clock was set by hours in between: a server finds the few by
+ * the index of their GPU. */
+static void write_around(const struct store_span *span, struct buf *sql)
 {
-    /* Within a time, its rows are few and those of a GPU are many: their index is left alone. */
+    buf_printf(sql, " AND p.last_seen_ms >= %lld AND p.first_seen_ms < %lld", (long long)(span->since_ms - DAY_MS),
+               (long long)(span->until_ms + DAY_MS));
+}
+
+/* Conditions on p (processes), g (gpus) and h (hosts); texts are parameters from `first` on. */
+void store_which_lives(enum db_kind kind, const struct store_span *span, int first, struct buf *sql)
+{
+    /* Within a time, its rows are few and those of a GPU are many: their index is left alone in a file. */
+    bool by_time = span->within && kind == DB_SQLITE;
     if (span->gpu_id)
-        buf_printf(sql, " AND %s = %lld", span->within ? "+p.gpu_id" : "p.gpu_id", (long long)span->gpu_id);
+        buf_printf(sql, " AND %s = %lld", by_time ? "+p.gpu_id" : "p.gpu_id", (long long)span->gpu_id);
     if (span->life)
         buf_printf(sql, " AND p.id = %lld", (long long)span->life);
     if (span->pid)
@@ -122,7 +131,9 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
                        "p.gpu_id JOIN hosts h ON "
                        "h.id = g.host_id"
                        " WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
-    store_which_lives(span, 3, &sql);
+    store_which_lives(s->db->ops->kind, span, 3, &sql);
+    if (span->within && span->gpu_id && s->db->ops->kind == DB_POSTGRES)
+        write_around(span, &sql);
     if (span->within)
         buf_text(&sql, " GROUP BY p.id, g.gpu_index, h.name, g.uuid");
     buf_printf(&sql, " ORDER BY %s LIMIT %zu", span->in_order ? "p.id" : "energy DESC, p.id",

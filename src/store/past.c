@@ -162,33 +162,49 @@ static int64_t or_unknown(struct db_statement *q, int column)
     return db_is_null(q, column) ? -1 : db_i64(q, column);
 }
 
+struct gpu_numbers {
+    struct buf *sql;
+    size_t count;
+};
+
+static int write_number(void *user, const struct store_gpu *gpu)
+{
+    struct gpu_numbers *n = user;
+    buf_printf(n->sql, "%s%lld", n->count++ ? ", " : "", (long long)gpu->id);
+    return 0;
+}
+
 /* A server has the processes of many hosts, and finds those of one by their index. A file has one host: there it is the time that
  * leaves little to look at. */
-static void write_of_host(const struct store *s, struct buf *sql)
+static int write_of_host(struct store *s, const char *host, struct buf *sql, struct error *err)
 {
-    buf_printf(sql, " AND %sp.gpu_id IN (SELECT o.id FROM gpus o JOIN hosts h ON h.id = o.host_id WHERE h.name = $3)",
-               s->db->ops->kind == DB_SQLITE ? "+" : "");
+    struct gpu_numbers numbers = {sql, 0};
+    buf_printf(sql, " AND %sp.gpu_id IN (", s->db->ops->kind == DB_SQLITE ? "+" : "");
+    int rc = store_known_gpus(s, host, write_number, &numbers, err);
+    buf_text(sql, numbers.count ? ")" : "-1)");
+    return rc;
 }
 
 int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
                           void *user, struct error *err)
 {
-    AUTO_BUF struct buf sql = BUF(4096);
+    AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql,
              "SELECT m.minute, m.process_id, p.gpu_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
              "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
              " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
     buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2");
-    write_of_host(s, &sql);
+    int rc = write_of_host(s, host, &sql, err);
+    if (rc < 0)
+        return rc;
     buf_text(&sql, " ORDER BY m.minute, m.process_id");
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, from_minute);
     db_bind_i64(q, 2, to_minute);
-    db_bind_text(q, 3, host);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_minute row = {.minute = db_i64(q, 0),
                                                  .process = db_i64(q, 1),
@@ -213,19 +229,20 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
 int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
                         void *user, struct error *err)
 {
-    AUTO_BUF struct buf sql = BUF(2048);
+    AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql, "SELECT m.hour, m.process_id, p.gpu_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
                    "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = "
                    "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
-    write_of_host(s, &sql);
+    int rc = write_of_host(s, host, &sql, err);
+    if (rc < 0)
+        return rc;
     buf_text(&sql, " ORDER BY m.hour, p.gpu_id, m.process_id");
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, from_hour);
     db_bind_i64(q, 2, to_hour);
-    db_bind_text(q, 3, host);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_hour row = {.hour = db_i64(q, 0),
                                                .process = db_i64(q, 1),

@@ -52,7 +52,7 @@ static int which_lives(struct store *s, const struct store_process_plot *plot, s
     AUTO_STATEMENT struct db_statement *q = NULL;
     buf_text(&sql, "SELECT p.id FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id "
                    "WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
-    store_which_lives(&plot->lives, 3, &sql);
+    store_which_lives(s->db->ops->kind, &plot->lives, 3, &sql);
     buf_printf(&sql, " LIMIT %d", LIVES_LOOKED_UP + 1);
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
@@ -78,7 +78,7 @@ int store_process_series(struct store *s, const struct store_process_plot *plot,
     buf_text(&sql, one_minute);
     if (count <= LIVES_LOOKED_UP)
         buf_printf(&sql, " AND m.process_id IN (%s)", lives.at);
-    store_which_lives(&plot->lives, 3, &sql);
+    store_which_lives(s->db->ops->kind, &plot->lives, 3, &sql);
     buf_text(&sql, " GROUP BY m.minute ORDER BY m.minute");
     rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)

@@ -65,7 +65,7 @@ void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_ste
 }
 
 /* What is drawn of one subject. */
-struct course {
+struct plot_course {
     int64_t subject;
     int64_t current; /* step being filled; -1: none */
     bool filled;
@@ -73,8 +73,8 @@ struct course {
 };
 
 /* Those that are read by one statement. */
-struct courses {
-    struct course *list;
+struct plot_courses {
+    struct plot_course *list;
     size_t count;
 };
 
@@ -92,7 +92,7 @@ struct drawing {
     size_t subjects[LEVEL_COUNT];            /* how many they are about */
 };
 
-static int emit(struct drawing *d, struct course *c)
+static int emit(struct drawing *d, struct plot_course *c)
 {
     int rc = 0;
     if (c->filled) {
@@ -105,7 +105,7 @@ static int emit(struct drawing *d, struct course *c)
     return rc;
 }
 
-static int join(struct drawing *d, struct course *c, int64_t at_ms, const struct aggregate *values)
+static int join(struct drawing *d, struct plot_course *c, int64_t at_ms, const struct aggregate *values)
 {
     int64_t step = at_ms / d->step_ms;
     if (step != c->current) {
@@ -120,13 +120,42 @@ static int join(struct drawing *d, struct course *c, int64_t at_ms, const struct
     return 0;
 }
 
-/* For rollup_read_aggregate. */
+static unsigned wanted(const struct drawing *d, size_t column)
+{
+    return d->plot->wanted ? d->plot->wanted[column] : WANTS_MIN | WANTS_MAX;
+}
+
+/* For read_aggregate. */
 static void write_aggregate(const char *name, unsigned wanted, struct buf *sql)
 {
-    buf_printf(sql, ", %s_sum, ", name);
-    buf_printf(sql, wanted & WANTS_MIN ? "%s_min, " : "NULL, ", name);
-    buf_printf(sql, wanted & WANTS_MAX ? "%s_max, " : "NULL, ", name);
-    buf_printf(sql, "%s_count", name);
+    buf_printf(sql, ", %s_sum, %s_count", name, name);
+    if (wanted & WANTS_MIN)
+        buf_printf(sql, ", %s_min", name);
+    if (wanted & WANTS_MAX)
+        buf_printf(sql, ", %s_max", name);
+}
+
+static int64_t column_or(struct db_statement *q, int column, int64_t fallback)
+{
+    return db_is_null(q, column) ? fallback : db_i64(q, column);
+}
+
+/* What is NULL is as rollup_read_aggregate has it. Moves `column` behind it. */
+static void read_aggregate(struct db_statement *q, unsigned wanted, int64_t samples, int *column, struct aggregate *ret)
+{
+    int sum = *column;
+    bool known = !db_is_null(q, sum);
+    *ret = (struct aggregate){0};
+    *column += 2 + ((wanted & WANTS_MIN) != 0) + ((wanted & WANTS_MAX) != 0);
+    if (!known)
+        return;
+    ret->sum = db_i64(q, sum);
+    ret->count = column_or(q, sum + 1, samples);
+    ret->min = ret->max = ret->count ? ret->sum / ret->count : 0;
+    if (wanted & WANTS_MAX)
+        ret->max = column_or(q, *column - 1, ret->max);
+    if (wanted & WANTS_MIN)
+        ret->min = column_or(q, sum + 2, ret->min);
 }
 
 /* Keys from $1 up to and without $2, or from $3 up to and without $4, ... */
@@ -152,11 +181,11 @@ static int prepare_rows(struct drawing *d, size_t subjects, enum level level, co
     for (size_t i = 0; i < d->plot->column_count; i++) {
         const char *name = d->columns[i].name;
         if (!d->known[i])
-            buf_text(&sql, level == LEVEL_RAW ? ", NULL" : ", NULL, NULL, NULL, NULL");
+            buf_text(&sql, level == LEVEL_RAW ? ", NULL" : "");
         else if (level == LEVEL_RAW)
             buf_printf(&sql, ", %s", name);
         else
-            write_aggregate(name, d->plot->wanted ? d->plot->wanted[i] : WANTS_MIN | WANTS_MAX, &sql);
+            write_aggregate(name, wanted(d, i), &sql);
     }
     buf_printf(&sql, " FROM %s WHERE ", table);
     if (level == LEVEL_RAW) {
@@ -168,12 +197,14 @@ static int prepare_rows(struct drawing *d, size_t subjects, enum level level, co
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(d->s->db, sql.at, &d->rows[level], err);
 }
 
-static int draw_raw(struct drawing *d, struct course *c, int64_t from_ms, int64_t to_ms, struct error *err)
+static int draw_samples(struct drawing *d, void *of, enum level level, const char *table, int64_t from_ms, int64_t to_ms,
+                        struct error *err)
 {
-    int rc = prepare_rows(d, 1, LEVEL_RAW, series_table(d->plot->series, LEVEL_RAW), err);
+    struct plot_course *c = of;
+    int rc = prepare_rows(d, 1, level, table, err);
     if (rc < 0)
         return rc;
-    struct db_statement *q = d->rows[LEVEL_RAW];
+    struct db_statement *q = d->rows[level];
     db_bind_i64(q, 1, raw_parameter(from_ms));
     db_bind_i64(q, 2, raw_parameter(to_ms));
     db_bind_i64(q, 3, c->subject);
@@ -191,8 +222,34 @@ static int draw_raw(struct drawing *d, struct course *c, int64_t from_ms, int64_
     return rc;
 }
 
+/* Rows of a level from a moment on, from the part that has them: draws them and says until when that was. A server plans a
+ * statement about one table in a tenth of the time, and about all parts of minutes it would compute the time of each row. */
+typedef int draw_fn(struct drawing *d, void *of, enum level level, const char *table, int64_t from_ms, int64_t to_ms,
+                    struct error *err);
+
+static int draw_parts(struct drawing *d, draw_fn *draw, void *of, enum level level, int64_t from_ms, int64_t to_ms,
+                      struct error *err)
+{
+    int rc = 0;
+    for (int64_t end_ms; rc == 0 && from_ms < to_ms; from_ms = end_ms) {
+        char part[PART_NAME_SIZE];
+        const char *all = series_table(d->plot->series, level);
+        end_ms = to_ms;
+        bool known = partition_find(d->s, parted_of(d->plot->series, level), from_ms, &end_ms, part);
+        rc = draw(d, of, level, known ? part : all, from_ms, end_ms, err);
+        if (known && partition_lost(d->s, rc))
+            rc = draw(d, of, level, all, from_ms, end_ms, err);
+    }
+    return rc;
+}
+
+static int draw_raw(struct drawing *d, struct plot_course *c, int64_t from_ms, int64_t to_ms, struct error *err)
+{
+    return draw_parts(d, draw_samples, c, LEVEL_RAW, from_ms, to_ms, err);
+}
+
 /* Buckets of a level that are not, or not rightly, in their table: those pending of anybody, and those above a pending one. */
-static int load_pending(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, int64_t *buckets,
+static int load_pending(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, int64_t *buckets,
                         size_t *count, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -224,14 +281,14 @@ static int load_pending(struct drawing *d, struct courses of, enum level level, 
     return rc;
 }
 
-static int draw_buckets(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, struct error *err);
+static int draw_buckets(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, struct error *err);
 
 /* A bucket from the level below, of each by itself: it may be pending of one of them alone. */
-static int draw_from_below(struct drawing *d, struct courses of, enum level level, int64_t bucket, struct error *err)
+static int draw_from_below(struct drawing *d, struct plot_courses of, enum level level, int64_t bucket, struct error *err)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && of.count > 1 && i < of.count; i++)
-        rc = draw_buckets(d, (struct courses){&of.list[i], 1}, level, bucket, bucket + 1, err);
+        rc = draw_buckets(d, (struct plot_courses){&of.list[i], 1}, level, bucket, bucket + 1, err);
     if (of.count > 1)
         return rc;
     if (level == LEVEL_MINUTE)
@@ -240,7 +297,7 @@ static int draw_from_below(struct drawing *d, struct courses of, enum level leve
 }
 
 /* Rows come in the order of their keys: those of one subject after those of the other. */
-static struct course *course_of(struct courses of, struct course *last, int64_t key)
+static struct plot_course *course_of(struct plot_courses of, struct plot_course *last, int64_t key)
 {
     int64_t subject = key >> KEY_BUCKET_BITS;
     for (size_t i = 0; last->subject != subject && i < of.count; i++)
@@ -249,14 +306,16 @@ static struct course *course_of(struct courses of, struct course *last, int64_t 
     return last;
 }
 
-static int draw_table(struct drawing *d, struct courses of, enum level level, const char *table, int64_t from, int64_t to,
+static int draw_table(struct drawing *d, void *all, enum level level, const char *table, int64_t from_ms, int64_t to_ms,
                       struct error *err)
 {
+    struct plot_courses of = *(struct plot_courses *)all;
+    int64_t from = from_ms / level_ms(level), to = to_ms / level_ms(level);
     int rc = prepare_rows(d, of.count, level, table, err);
     if (rc < 0)
         return rc;
     struct db_statement *q = d->rows[level];
-    struct course *c = of.list;
+    struct plot_course *c = of.list;
     for (size_t i = 0; i < of.count; i++) {
         db_bind_i64(q, 2 * (int)i + 1, bucket_key(of.list[i].subject, from));
         db_bind_i64(q, 2 * (int)i + 2, bucket_key(of.list[i].subject, to));
@@ -265,8 +324,12 @@ static int draw_table(struct drawing *d, struct courses of, enum level level, co
         struct aggregate values[QUERY_COLUMNS_MAX];
         int64_t key = db_i64(q, 0), samples = db_i64(q, 1);
         c = course_of(of, c, key);
+        int column = 2;
         for (size_t i = 0; i < d->plot->column_count; i++)
-            rollup_read_aggregate(q, 2 + 4 * (int)i, samples, &values[i]);
+            if (d->known[i])
+                read_aggregate(q, wanted(d, i), samples, &column, &values[i]);
+            else
+                values[i] = (struct aggregate){0};
         rc = join(d, c, (key & 0xffffffff) * level_ms(level), values);
         if (rc != 0) {
             db_reset(q);
@@ -276,27 +339,13 @@ static int draw_table(struct drawing *d, struct courses of, enum level level, co
     return rc;
 }
 
-/* Stored rows from `from` on, up to and without `to`: from the parts themselves, one after the other. A server plans a statement
- * about one table in a tenth of the time, and about all of them it would compute the time of each row. */
-static int draw_stored(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, struct error *err)
+/* Stored rows from `from` on, up to and without `to`. */
+static int draw_stored(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, struct error *err)
 {
-    int rc = 0;
-    for (int64_t end; rc == 0 && from < to; from = end) {
-        char part[PART_NAME_SIZE];
-        const char *all = series_table(d->plot->series, level);
-        int64_t end_ms = to * level_ms(level);
-        bool known = partition_find(d->s, parted_of(d->plot->series, level), from * level_ms(level), &end_ms, part);
-        end = end_ms / level_ms(level);
-        rc = draw_table(d, of, level, known ? part : all, from, end, err);
-        if (rc == -ESTALE && known) { /* dropped a moment ago */
-            partition_unload(d->s);
-            rc = draw_table(d, of, level, all, from, end, err);
-        }
-    }
-    return rc;
+    return draw_parts(d, draw_table, &of, level, from * level_ms(level), to * level_ms(level), err);
 }
 
-static int draw_buckets(struct drawing *d, struct courses of, enum level level, int64_t from, int64_t to, struct error *err)
+static int draw_buckets(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, struct error *err)
 {
     AUTO_FREE int64_t *pending = malloc(PENDING_MAX * sizeof *pending);
     if (!pending)
@@ -312,7 +361,7 @@ static int draw_buckets(struct drawing *d, struct courses of, enum level level, 
     return rc != 0 ? rc : draw_stored(d, of, level, from, to, err);
 }
 
-static int draw(struct drawing *d, struct courses of, enum level level, struct error *err)
+static int draw(struct drawing *d, struct plot_courses of, enum level level, struct error *err)
 {
     const struct store_plot *plot = d->plot;
     int64_t bucket_ms = level_ms(level);
@@ -324,12 +373,12 @@ static int draw(struct drawing *d, struct courses of, enum level level, struct e
 
 /* A server has rows of one minute side by side, and finds those of all subjects by reading them once. In a file, those of one
  * subject are side by side. */
-static int draw_all(struct drawing *d, struct courses all, enum level level, struct error *err)
+static int draw_all(struct drawing *d, struct plot_courses all, enum level level, struct error *err)
 {
     size_t at_once = d->s->db->ops->kind == DB_POSTGRES && level != LEVEL_RAW ? SUBJECTS_AT_ONCE : 1;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < all.count; i += at_once)
-        rc = draw(d, (struct courses){all.list + i, MIN_OF(at_once, all.count - i)}, level, err);
+        rc = draw(d, (struct plot_courses){all.list + i, MIN_OF(at_once, all.count - i)}, level, err);
     for (size_t i = 0; rc == 0 && i < all.count; i++)
         rc = emit(d, &all.list[i]);
     return rc;
@@ -341,7 +390,7 @@ int store_series(struct store *s, const struct store_plot *plot, store_point_fn 
         return error_set(err, -EINVAL, "1 to %d metrics can be asked for at once", QUERY_COLUMNS_MAX);
     struct drawing d = {.s = s, .plot = plot, .each = each, .user = user};
     size_t count = plot->subjects ? plot->subject_count : 1;
-    AUTO_FREE struct course *courses = calloc(count + 1, sizeof *courses);
+    AUTO_FREE struct plot_course *courses = calloc(count + 1, sizeof *courses);
     if (!courses)
         return error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
@@ -354,7 +403,7 @@ int store_series(struct store *s, const struct store_plot *plot, store_point_fn 
         d.columns[i] = series_column(plot->series, plot->columns[i]);
         d.known[i] = s->schema.has[plot->series][plot->columns[i]];
     }
-    int rc = draw_all(&d, (struct courses){courses, count}, level, err);
+    int rc = draw_all(&d, (struct plot_courses){courses, count}, level, err);
     for (int i = 0; i < LEVEL_COUNT; i++)
         db_finish(&d.rows[i]);
     return rc < 0 ? rc : 0;

@@ -112,9 +112,12 @@ void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, 
         return;
     ret->sum = db_i64(q, column);
     ret->count = db_is_null(q, column + 3) ? samples : db_i64(q, column + 3);
-    int64_t mean = ret->count ? ret->sum / ret->count : 0;
-    ret->min = db_is_null(q, column + 1) ? mean : db_i64(q, column + 1);
-    ret->max = db_is_null(q, column + 2) ? mean : db_i64(q, column + 2);
+    if (db_is_null(q, column + 1)) {
+        ret->min = ret->max = ret->count ? ret->sum / ret->count : 0;
+    } else {
+        ret->min = db_i64(q, column + 1);
+        ret->max = db_i64(q, column + 2);
+    }
 }
 
 /* Also where no row is expected: another host may have summed up what this one seemed to have left behind. */

@@ -10,7 +10,7 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 16, MINUTE_MS = 60000, HOSTS_MAX = 4096 };
+enum { SQL_MAX = 1 << 16, MINUTE_MS = 60000, DAY_MS = 86400000, HOSTS_MAX = 4096 };
 
 static void copy_column(struct db_statement *q, int column, char *to, size_t size)
 {
@@ -23,9 +23,64 @@ static struct reading read_column(struct db_statement *q, int column)
 }
 
 /* The tables say when a GPU or host was last looked up; the rows say more: its last minute, summed up or not. */
-#define LAST_MINUTE(table, series, subject)                                                                                        \
-    "(SELECT MAX(m.id) FROM " table " m WHERE m.id >= " subject ".id * 4294967296 AND m.id < (" subject ".id + 1) * 4294967296), " \
-    "(SELECT MAX(p.bucket) FROM pending p WHERE p.series = " series " AND p.level = 1 AND p.subject = " subject ".id)"
+static void write_last_stored(const char *table, char subject, struct buf *sql)
+{
+    buf_printf(sql, "(SELECT MAX(m.id) FROM %s m WHERE m.id >= %c.id * 4294967296 AND m.id < (%c.id + 1) * 4294967296)", table,
+               subject, subject);
+}
+
+/* Which of them are looked into: a server takes long to plan a look into all parts. */
+struct minutes_of {
+    enum series series;
+    const char *parts[PARTS_RECENT];
+    size_t count; /* 0: all */
+};
+
+static char letter_of(enum series series)
+{
+    return series == SERIES_GPU ? 'g' : 'h';
+}
+
+static void write_last_minute(const struct minutes_of *of, struct buf *sql)
+{
+    buf_text(sql, of->count ? "COALESCE(" : "");
+    for (size_t i = 0; i < MAX_OF(of->count, (size_t)1); i++) {
+        buf_text(sql, i ? ", " : "");
+        write_last_stored(of->count ? of->parts[i] : series_table(of->series, LEVEL_MINUTE), letter_of(of->series), sql);
+    }
+    buf_text(sql, of->count ? ")" : "");
+}
+
+static void write_last_seen(const struct minutes_of *of, struct buf *sql)
+{
+    write_last_minute(of, sql);
+    buf_printf(sql, ", (SELECT MAX(p.bucket) FROM pending p WHERE p.series = %d AND p.level = 1 AND p.subject = %c.id)", of->series,
+               letter_of(of->series));
+}
+
+/* The newest parts, if everybody who is asked about has a minute in them. */
+static int find_minutes(struct store *s, const char *host, enum series series, struct minutes_of *ret, struct error *err)
+{
+    AUTO_BUF struct buf sql = BUF(2048);
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    *ret = (struct minutes_of){.series = series};
+    ret->count = partition_newest(s, parted_of(series, LEVEL_MINUTE), ret->parts);
+    if (ret->count == 0)
+        return 0;
+    buf_text(&sql, series == SERIES_GPU ? "SELECT 1 FROM gpus g JOIN hosts h ON h.id = g.host_id WHERE "
+                                        : "SELECT 1 FROM hosts h WHERE ");
+    write_last_minute(ret, &sql);
+    buf_printf(&sql, " IS NULL%s LIMIT 1", host ? " AND h.name = $1" : "");
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    if (rc == 0 && host)
+        db_bind_text(q, 1, host);
+    if (rc == 0)
+        rc = db_step(q, err);
+    bool lost = partition_lost(s, rc);
+    if (rc == 1 || lost)
+        ret->count = 0;
+    return lost ? 0 : MIN_OF(rc, 0);
+}
 
 static int64_t last_seen(struct db_statement *q, int stored, int minute)
 {
@@ -44,16 +99,22 @@ static int list_gpus(struct store *s, const char *host, int64_t gpu_id, bool see
 {
     AUTO_BUF struct buf sql = BUF(2048);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    buf_printf(&sql,
-               "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, "
-               "g.simulated, %s FROM gpus g JOIN hosts h ON h.id = g.host_id WHERE 1 = 1",
-               seen ? LAST_MINUTE("minutes", "0", "g") : "NULL, NULL");
+    struct minutes_of minutes;
+    int rc = seen ? find_minutes(s, host, SERIES_GPU, &minutes, err) : 0;
+    if (rc < 0)
+        return rc;
+    buf_text(&sql, "SELECT g.id, g.gpu_index, g.uuid, g.pci_address, g.name, g.vendor, h.name, g.first_seen_ms, g.last_seen_ms, "
+                   "g.simulated, ");
+    if (seen)
+        write_last_seen(&minutes, &sql);
+    buf_text(&sql, seen ? " FROM gpus g JOIN hosts h ON h.id = g.host_id WHERE 1 = 1"
+                        : "NULL, NULL FROM gpus g JOIN hosts h ON h.id = g.host_id WHERE 1 = 1");
     if (gpu_id)
         buf_printf(&sql, " AND g.id = %lld", (long long)gpu_id);
     if (host)
         buf_text(&sql, " AND h.name = $1");
     buf_text(&sql, " ORDER BY h.name, g.gpu_index, g.last_seen_ms DESC");
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
     if (host)
@@ -154,11 +215,17 @@ int store_find_gpu(struct store *s, const char *host, const char *which, struct 
 /* name NULL: all. */
 static int list_hosts(struct store *s, const char *name, bool seen, store_host_fn *each, void *user, struct error *err)
 {
-    AUTO_BUF struct buf sql = BUF(1024);
+    AUTO_BUF struct buf sql = BUF(2048);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    buf_printf(&sql, "SELECT h.id, h.name, h.first_seen_ms, h.last_seen_ms, %s FROM hosts h%s ORDER BY h.name",
-               seen ? LAST_MINUTE("host_minutes", "1", "h") : "NULL, NULL", name ? " WHERE h.name = $1" : "");
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    struct minutes_of minutes;
+    int rc = seen ? find_minutes(s, name, SERIES_HOST, &minutes, err) : 0;
+    if (rc < 0)
+        return rc;
+    buf_text(&sql, "SELECT h.id, h.name, h.first_seen_ms, h.last_seen_ms, ");
+    if (seen)
+        write_last_seen(&minutes, &sql);
+    buf_printf(&sql, "%s FROM hosts h%s ORDER BY h.name", seen ? "" : "NULL, NULL", name ? " WHERE h.name = $1" : "");
+    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc == 0 && name)
         db_bind_text(q, 1, name);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
@@ -225,8 +292,18 @@ static void list_owners(const struct owners *o, const struct raw_words *words, s
     buf_text(sql, count ? ")" : "-1)");
 }
 
+/* The day's own table, where the page is of one day; else that of all. */
+static void find_table(const struct store *s, const struct store_page *page, char table[PART_NAME_SIZE])
+{
+    int64_t until_ms = page->until_ms;
+    if (page->until_ms / DAY_MS - page->since_ms / DAY_MS > 1 ||
+        !partition_find(s, parted_of(page->series, LEVEL_RAW), page->since_ms, &until_ms, table) || until_ms < page->until_ms)
+        str_copy(table, PART_NAME_SIZE, str_from(series_table(page->series, LEVEL_RAW)));
+}
+
 static int prepare_page(struct store *s, const struct owners *owners, struct db_statement **ret, struct error *err)
 {
+    char table[PART_NAME_SIZE];
     const struct store_page *page = owners->page;
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     const struct raw_words *words = raw_words(s->db->ops->kind, page->series);
@@ -234,8 +311,8 @@ static int prepare_page(struct store *s, const struct owners *owners, struct db_
     for (size_t i = 0; i < page->column_count; i++)
         buf_printf(&sql, ", %s",
                    s->schema.has[page->series][page->columns[i]] ? series_column(page->series, page->columns[i]).name : "NULL");
-    buf_printf(&sql, " FROM %s WHERE %s AND (%s > $3 OR %s > $4)", series_table(page->series, LEVEL_RAW), words->span, words->ms,
-               words->subject);
+    find_table(s, page, table);
+    buf_printf(&sql, " FROM %s WHERE %s AND (%s > $3 OR %s > $4)", table, words->span, words->ms, words->subject);
     if (page->gpu_index >= 0 && page->series == SERIES_GPU)
         buf_printf(&sql, " AND gpu_index = %d", page->gpu_index);
     if (page->gpu_id)
@@ -275,10 +352,8 @@ static bool find_owner(const struct owners *o, int64_t subject, struct store_row
     return row->host != NULL;
 }
 
-int store_rows(struct store *s, const struct store_page *page, store_row_fn *each, void *user, struct error *err)
+static int read_page(struct store *s, const struct store_page *page, store_row_fn *each, void *user, struct error *err)
 {
-    if (page->column_count > SERIES_COLUMNS_MAX)
-        return error_set(err, -EINVAL, "too many metrics");
     CLEANUP(owners_done) struct owners owners = {.page = page};
     AUTO_STATEMENT struct db_statement *q = NULL;
     bool one = page->gpu_id && page->series == SERIES_GPU;
@@ -313,4 +388,12 @@ int store_rows(struct store *s, const struct store_page *page, store_row_fn *eac
     }
     db_reset(q);
     return rc < 0 ? rc : 0;
+}
+
+int store_rows(struct store *s, const struct store_page *page, store_row_fn *each, void *user, struct error *err)
+{
+    if (page->column_count > SERIES_COLUMNS_MAX)
+        return error_set(err, -EINVAL, "too many metrics");
+    int rc = read_page(s, page, each, user, err);
+    return partition_lost(s, rc) ? read_page(s, page, each, user, err) : rc;
 }

@@ -696,7 +696,21 @@ static void whoever_may_read_no_part_is_answered_by_the_whole_table(void **state
     snprintf(url, sizeof url, "postgresql://parents_only%s", rest);
     if (store_open_read_only(&test_env, url, &reader, &err) != 0)
         fail_msg("%s", err.text);
+    assert_int_equal(reader->part_count, 0);
     assert_int_equal(points_of_minutes(reader, since, h.clock.today), 15);
+    /* Rights on one part do not speak for the others. */
+    psql("GRANT SELECT ON minutes_2026_03_09 TO parents_only", answer, sizeof answer);
+    assert_int_equal(store_refresh(reader, &err), 0);
+    assert_true(reader->part_count > 0);
+    assert_int_equal(points_of_minutes(reader, since, h.clock.today), 15);
+    assert_int_equal(store_refresh(reader, &err), 0);
+    int rows = 0;
+    size_t column = (size_t)series_find(SERIES_GPU, "power_mw");
+    const struct store_page page = {
+        .since_ms = since.ms, .until_ms = since.ms + 3600000, .gpu_index = -1, .limit = 100, .columns = &column, .column_count = 1};
+    if (store_rows(reader, &page, count_row, &rows, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(rows, 10);
     store_close(reader);
     store_close(s);
     sim_history_close(&h);
