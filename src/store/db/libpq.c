@@ -3,8 +3,10 @@
  */
 #include "store/db/libpq.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -65,11 +67,17 @@ enum { NUMERIC_HEAD = 4, NUMERIC_NEGATIVE = 0x4000, NUMERIC_BASE = 10000 };
 
 static int64_t big_endian(struct str value)
 {
-    /* The first byte has the sign. */
-    int64_t number = value.len ? (signed char)value.at[0] : 0;
-    for (size_t i = 1; i < value.len; i++)
-        number = (int64_t)((uint64_t)number << 8 | (unsigned char)value.at[i]);
-    return number;
+    uint64_t wide;
+    uint32_t narrow;
+    if (value.len == sizeof wide) {
+        memcpy(&wide, value.at, sizeof wide);
+        return (int64_t)be64toh(wide);
+    }
+    if (value.len == sizeof narrow) {
+        memcpy(&narrow, value.at, sizeof narrow);
+        return (int32_t)be32toh(narrow);
+    }
+    return value.len == 2 ? (int16_t)((unsigned char)value.at[0] << 8 | (unsigned char)value.at[1]) : 0;
 }
 
 /* Four words (how many digits, the power of the first, sign, scale), then digits of base 10,000: what sums of 64-bit columns are.
