@@ -2,6 +2,7 @@
 """What benches start and look at: ports for servers, and what the kernel says of a process."""
 import pathlib
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -9,14 +10,8 @@ from ports import free_port  # noqa: E402, F401 (for the benches)
 
 
 def cpu_seconds(pid):
-    """Of all threads that live, in steps of nanoseconds: ticks of 10 ms are too coarse for a minute of nearly nothing."""
-    total = 0
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        try:
-            total += int((task / "schedstat").read_text().split()[0])
-        except (FileNotFoundError, ProcessLookupError):  # it has just ended
-            pass
-    return total / 1e9
+    """Of all threads, also those that have ended, in nanoseconds: ticks of 10 ms are too coarse for a minute of nearly nothing."""
+    return time.clock_gettime(~pid << 3 | 2)  # clock_getcpuclockid(3)
 
 
 def memory_kib(pid, key="VmRSS"):
