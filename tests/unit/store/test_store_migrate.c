@@ -56,8 +56,10 @@
              "CREATE TABLE energy_hours (hour @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT "   \
              "NOT NULL, counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;@BY_TIME"
 #define TABLES_5 TABLES_4 "ALTER TABLE processes ADD COLUMN container_name TEXT; ALTER TABLE processes ADD COLUMN job TEXT;"
+#define TABLES_9 TABLES_5 "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);"
 static const char *const tables_of[] = {
-    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5, [6] = TABLES_5, [7] = TABLES_5, [8] = TABLES_5,
+    [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5,
+    [6] = TABLES_5, [7] = TABLES_5, [8] = TABLES_5, [9] = TABLES_9,
 };
 /* What version 6 made of a server's tables of version 5, and of the rows that are in them by then. */
 #define BRIN_6(table, time) \
@@ -415,6 +417,10 @@ static int open_old(const char *server, struct store **ret, struct error *err)
     return store_open(&options, ret, err);
 }
 
+#define BY_HOST                                                                                                        \
+    "SELECT COUNT(*) FROM pg_indexes WHERE (tablename, indexname) IN (('process_hours', 'process_hours_by_process'), " \
+    "('energy_hours', 'energy_hours_by_gpu'))"
+
 /* Roles are the server's, and may be there from an earlier database. */
 #define READER "DO $$ BEGIN CREATE ROLE whirr_reader; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;"
 
@@ -462,6 +468,8 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM minutes_old"), 60);
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_index WHERE indrelid = 'process_minutes_old'::regclass"), 3);
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM pg_constraint WHERE conname LIKE '%until'"), 0);
+        /* One host's rows are found without those of the others. */
+        assert_int_equal(psql_i64(server, BY_HOST), 2);
         /* What a fleet asks for is there. */
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM gpu_latest WHERE health = 'degraded' AND health_reason = 'dust'"),
                          1);
@@ -494,6 +502,21 @@ static void every_earlier_database_of_a_server_is_brought_up_to_date(void **stat
         assert_int_equal(psql_i64(server, "SELECT samples FROM minutes WHERE id = (SELECT MIN(id) FROM minutes_old)"), 12);
         assert_int_equal(psql_i64(server, "SELECT COUNT(*) FROM minutes_old"), 60);
     }
+}
+
+static void a_new_database_of_a_server_finds_one_host_without_the_others(void **state)
+{
+    (void)state;
+    const char *server = own_database("whirr_migrate");
+    if (!server)
+        SKIP("no PostgreSQL (tools/with-postgres starts one)");
+    psql_i64(server, "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; SELECT 1");
+    struct store *s = NULL;
+    struct error err = {0};
+    if (open_old(server, &s, &err) != 0)
+        fail_msg("%s", err.text);
+    store_close(s);
+    assert_int_equal(psql_i64(server, BY_HOST), 2);
 }
 
 /* The text of the error says which, and nothing was changed. Without the view, what was begun is brought to its end. */
@@ -557,6 +580,7 @@ int main(void)
         TEST(a_migrated_file_has_the_tables_and_indexes_of_a_new_one),
         TEST(a_migration_that_fails_leaves_everything_as_it_was),
         TEST(every_earlier_database_of_a_server_is_brought_up_to_date),
+        TEST(a_new_database_of_a_server_finds_one_host_without_the_others),
         TEST(a_view_that_is_in_the_way_is_named),
         TEST(a_migration_that_was_begun_long_ago_is_begun_anew),
     };
