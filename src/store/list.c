@@ -9,7 +9,7 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 14, MINUTE_MS = 60000, DAY_MS = 86400000 };
+enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, DAY_MS = 86400000 };
 
 static void copy_column(struct db_statement *q, int column, char *to, size_t size)
 {
@@ -106,7 +106,7 @@ static int within(struct store *s, const struct store_span *span, struct buf *sq
     int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH,
                                  &segments, err);
     if (rc == 0)
-        store_process_rows(&segments, sql);
+        store_process_rows(s, &segments, span->host ? "$3" : NULL, sql); /* the first of store_which_lives */
     return rc;
 }
 

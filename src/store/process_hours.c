@@ -199,8 +199,13 @@ int store_hour_segments(struct store *s, int64_t from, int64_t to, int64_t worth
     return rc;
 }
 
-void store_process_rows(const struct hour_segments *segments, struct buf *sql)
+void store_process_rows(const struct store *s, const struct hour_segments *segments, const char *host, struct buf *sql)
 {
+    /* Within each, or a server would read those of all hosts first. */
+    static const char of_host[] = " AND process_id IN (SELECT p.id FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
+                                  "h.id = g.host_id AND h.name = ";
+    const bool narrow = host && s->db->ops->kind == DB_POSTGRES;
+    const char *filter = narrow ? of_host : "", *name = narrow ? host : "", *end = narrow ? ")" : "";
     static const char rest[] = "process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, "
                                "energy_mj";
     buf_char(sql, '(');
@@ -209,11 +214,12 @@ void store_process_rows(const struct hour_segments *segments, struct buf *sql)
     for (size_t i = 0; i < segments->count; i++) {
         const struct hour_segment *g = &segments->list[i];
         if (g->hours)
-            buf_printf(sql, "%sSELECT hour * 60 AS minute, %s FROM process_hours WHERE hour >= %lld AND hour < %lld",
-                       i ? " UNION ALL " : "", rest, (long long)g->from / MINUTES_AN_HOUR, (long long)g->to / MINUTES_AN_HOUR);
+            buf_printf(sql, "%sSELECT hour * 60 AS minute, %s FROM process_hours WHERE hour >= %lld AND hour < %lld%s%s%s",
+                       i ? " UNION ALL " : "", rest, (long long)g->from / MINUTES_AN_HOUR, (long long)g->to / MINUTES_AN_HOUR,
+                       filter, name, end);
         else
-            buf_printf(sql, "%sSELECT minute, %s FROM process_minutes WHERE minute >= %lld AND minute < %lld",
-                       i ? " UNION ALL " : "", rest, (long long)g->from, (long long)g->to);
+            buf_printf(sql, "%sSELECT minute, %s FROM process_minutes WHERE minute >= %lld AND minute < %lld%s%s%s",
+                       i ? " UNION ALL " : "", rest, (long long)g->from, (long long)g->to, filter, name, end);
     }
     buf_char(sql, ')');
 }

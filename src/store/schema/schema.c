@@ -242,7 +242,7 @@ static int index_hosts(struct db *db, struct error *err)
 {
     return db_exec(db,
                    "CREATE INDEX IF NOT EXISTS process_hours_by_process ON process_hours (process_id, hour);"
-                   "CREATE INDEX energy_hours_by_gpu ON energy_hours (gpu_id, hour)",
+                   "CREATE INDEX IF NOT EXISTS energy_hours_by_gpu ON energy_hours (gpu_id, hour)",
                    err);
 }
 
