@@ -106,7 +106,7 @@ static int within(struct store *s, const struct store_span *span, struct buf *sq
     int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH,
                                  &segments, err);
     if (rc == 0)
-        store_process_rows(s, &segments, span->host ? "$3" : NULL, sql); /* the first of store_which_lives */
+        rc = store_process_rows(s, &segments, span->host ? "$3" : NULL, sql, err); /* the first of store_which_lives */
     return rc;
 }
 

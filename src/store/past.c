@@ -129,7 +129,8 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
         segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
     /* SQLite would read the rows once for each process, unless it has them in a table of its own and makes an index for that. */
     buf_printf(&sql, "WITH m AS %s ", s->db->ops->kind == DB_SQLITE ? "MATERIALIZED" : "NOT MATERIALIZED");
-    store_process_rows(s, &segments, "$2", &sql);
+    if ((rc = store_process_rows(s, &segments, "$2", &sql, err)) < 0)
+        return rc;
     buf_text(&sql, workers_sql);
     buf_text(&sql, w->by_program ? workers_by_program : workers_each);
     buf_text(&sql, " JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id AND h.name = $2");

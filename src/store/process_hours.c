@@ -199,12 +199,18 @@ int store_hour_segments(struct store *s, int64_t from, int64_t to, int64_t worth
     return rc;
 }
 
-void store_process_rows(const struct store *s, const struct hour_segments *segments, const char *host, struct buf *sql)
+int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, struct buf *sql, struct error *err)
 {
-    /* Within each, or a server would read those of all hosts first. */
     static const char of_host[] = " AND process_id IN (SELECT p.id FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
                                   "h.id = g.host_id AND h.name = ";
-    const bool narrow = host && s->db->ops->kind == DB_POSTGRES;
+    int64_t hosts = 0;
+    int rc = host && s->db->ops->kind == DB_POSTGRES
+                 ? db_query_i64(s->db, "SELECT COUNT(*) FROM (SELECT 1 FROM hosts LIMIT 2) AS t", 0, &hosts, err)
+                 : 0;
+    if (rc < 0)
+        return rc;
+    /* Within each, or a server would read the rows of all hosts first. Of the only one it would look at each row twice. */
+    const bool narrow = hosts > 1;
     const char *filter = narrow ? of_host : "", *name = narrow ? host : "", *end = narrow ? ")" : "";
     static const char rest[] = "process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, "
                                "energy_mj";
@@ -222,6 +228,7 @@ void store_process_rows(const struct store *s, const struct hour_segments *segme
                        i ? " UNION ALL " : "", rest, (long long)g->from, (long long)g->to, filter, name, end);
     }
     buf_char(sql, ')');
+    return 0;
 }
 
 struct energy_of {
