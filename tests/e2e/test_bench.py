@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench` and `bench/gpu` end in one table."""
-import importlib.machinery
-import importlib.util
+import importlib
 import re
 import subprocess
 import sys
 
 import pytest
 from isolation import BUILD, ROOT, WHIRR, environment
+from scripts import module
 
 
 def test_the_table_has_each_figure_with_its_goal_and_judges_it(tmp_path):
@@ -39,23 +39,8 @@ def test_the_kept_table_names_what_failed_and_what_was_not_run(tmp_path, monkeyp
     capsys.readouterr()
 
 
-def module(name):
-    """A bench, as a module."""
-    path = str(ROOT / "bench")
-    sys.path.insert(0, path)
-    try:
-        spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, f"{path}/{name}"))
-        loaded = importlib.util.module_from_spec(spec)
-        with pytest.MonkeyPatch.context() as m:
-            m.setattr(sys, "dont_write_bytecode", True)
-            spec.loader.exec_module(loaded)
-        return loaded
-    finally:
-        sys.path.remove(path)
-
-
 def test_a_watcher_is_judged_by_what_nobody_beside_nobody_differs_by(capsys):
-    disturbance = module("disturbance")
+    disturbance = module(ROOT / "bench/disturbance")
     calm, rough = [1.0, 1.001] * 8, [1.0, 1.3] * 8
     assert disturbance.noise(calm) < 1.002 and 1.2 < disturbance.noise(rough) <= 1.3
     assert disturbance.judge("whirr serve", "p99", [1.04] * 8, calm, 1.05)[1]
@@ -67,7 +52,7 @@ def test_a_watcher_is_judged_by_what_nobody_beside_nobody_differs_by(capsys):
 
 
 def test_nobody_and_each_watcher_take_turns():
-    turns = module("disturbance").turns
+    turns = module(ROOT / "bench/disturbance").turns
     rounds = [turns(["a", "b", "c", "d"], i) for i in range(4)]
     assert rounds[0] == ["nobody", "a", "b", "nobody", "c", "d"] and rounds[1] == ["nobody", "b", "c", "nobody", "d", "a"]
     assert {order[1] for order in rounds} == {"a", "b", "c", "d"}, "each is first once"
@@ -107,7 +92,7 @@ def test_the_figures_of_a_gpu_survive_a_peer_and_a_part_that_cannot_run(gpu_host
 
 
 def test_the_guards_own_part_of_an_eviction_is_read_off_its_log():
-    added_ms = module("guard").added_ms
+    added_ms = module(ROOT / "bench/guard").added_ms
     log = """2026-11-15T18:26:58.800Z warning gives its GPU up: sleep (pid 7) holds 29.3 GiB on GPU 0 worker=w0 state=draining
 2026-11-15T18:26:58.832Z info    taking it off the GPU through checkpoint worker=w0 state=evicting
 2026-11-15T18:26:58.998Z info    the method was carried out worker=w0 method=checkpoint ms=162 mib=16000

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs in Python whose names don't end in .py, as modules."""
+import importlib.machinery
+import importlib.util
+import sys
+
+
+def module(path):
+    """What it defines, without running it; it finds the modules beside it."""
+    was, sys.path, sys.dont_write_bytecode = (sys.path, sys.dont_write_bytecode), [str(path.parent), *sys.path], True
+    try:
+        spec = importlib.util.spec_from_loader(path.name, importlib.machinery.SourceFileLoader(path.name, str(path)))
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+        return loaded
+    finally:
+        sys.path, sys.dont_write_bytecode = was
