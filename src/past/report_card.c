@@ -36,7 +36,7 @@ struct card_course {
 /* All cards, in the order of the report. */
 struct card_courses {
     struct card_course *list;
-    size_t count, last; /* whose point came last */
+    size_t count;
     int64_t step_ms;
 };
 
@@ -117,13 +117,10 @@ static void note_step(struct card_course *c, const struct store_point *point, in
     note_heat(c, point, step_ms);
 }
 
-/* Points of one card follow each other. */
 static int take_point(void *user, const struct store_point *point)
 {
     struct card_courses *all = user;
-    for (size_t i = 0; i < all->count && all->list[all->last].gpu->id != point->subject; i++)
-        all->last = (all->last + 1) % all->count;
-    note_step(&all->list[all->last], point, all->step_ms);
+    note_step(&all->list[point->place], point, all->step_ms);
     return 0;
 }
 

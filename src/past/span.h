@@ -20,7 +20,6 @@ struct span {
         struct episode_point *list;
         size_t count, capacity;
     } read[GPU_MAX]; /* of each GPU */
-    size_t last;     /* whose point came last */
     /* The one being looked at: */
     const struct store_gpu *gpu;
     struct episode_point *points;

@@ -21,17 +21,10 @@ static struct reading mean(const struct aggregate *a)
     return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
 }
 
-/* Points of one GPU follow each other. */
-static struct span_points *points_of(struct span *p, int64_t gpu_id)
-{
-    for (size_t i = 0; i < p->gpu_count && p->gpus[p->last].id != gpu_id; i++)
-        p->last = (p->last + 1) % p->gpu_count;
-    return &p->read[p->last];
-}
-
 static int note_point(void *user, const struct store_point *point)
 {
-    struct span_points *of = points_of(user, point->subject);
+    struct span *p = user;
+    struct span_points *of = &p->read[point->place];
     const struct aggregate *v = point->values;
     if (!ROOM_FOR_ONE(of->list, of->count, of->capacity, 512))
         return -ENOMEM;

@@ -46,8 +46,8 @@ struct usual_course {
 /* GPUs of one host that have come equally far, while more is read about them. */
 struct learning {
     struct usual_course *list;
-    size_t count, last; /* whose point came last */
-    int minutes;        /* that a point stands for */
+    size_t count;
+    int minutes; /* that a point stands for */
     struct air {
         int64_t at_ms, mdegc;
     } * air; /* around the host, of the piece in hand, oldest first; NULL: not known */
@@ -84,9 +84,7 @@ static int take_point(void *user, const struct store_point *point)
 {
     struct learning *l = user;
     const struct aggregate *v = point->values;
-    for (size_t i = 0; i < l->count && l->list[l->last].gpu.id != point->subject; i++)
-        l->last = (l->last + 1) % l->count;
-    struct usual_course *c = &l->list[l->last];
+    struct usual_course *c = &l->list[point->place];
     const struct baseline_row row = {.at = point->at,
                                      .minutes = l->minutes,
                                      .power_mw = mean(&v[POWER]),

@@ -82,6 +82,7 @@ struct plot_courses {
 struct drawing {
     struct store *s;
     const struct store_plot *plot;
+    const struct plot_course *courses; /* of all subjects, in their order */
     struct series_column columns[QUERY_COLUMNS_MAX];
     bool known[QUERY_COLUMNS_MAX]; /* the database has the column at all */
     int64_t step_ms;
@@ -96,7 +97,7 @@ static int emit(struct drawing *d, struct plot_course *c)
 {
     int rc = 0;
     if (c->filled) {
-        struct store_point point = {.at = {c->current * d->step_ms}, .subject = c->subject, .values = c->values};
+        struct store_point point = {.at = {c->current * d->step_ms}, .place = (size_t)(c - d->courses), .values = c->values};
         rc = d->each(d->user, &point);
     }
     c->filled = false;
@@ -393,6 +394,7 @@ int store_series(struct store *s, const struct store_plot *plot, store_point_fn 
     AUTO_FREE struct plot_course *courses = calloc(count + 1, sizeof *courses);
     if (!courses)
         return error_set(err, -ENOMEM, "out of memory");
+    d.courses = courses;
     for (size_t i = 0; i < count; i++) {
         courses[i].subject = plot->subjects ? plot->subjects[i] : plot->subject;
         courses[i].current = -1;

@@ -73,8 +73,8 @@ int store_rows(struct store *s, const struct store_page *page, store_row_fn *eac
 
 /* One point of a plot. */
 struct store_point {
-    struct wall at; /* beginning of the step */
-    int64_t subject;
+    struct wall at;                 /* beginning of the step */
+    size_t place;                   /* of its subject among those of the plot */
     const struct aggregate *values; /* in the order of the columns; count 0 where nothing was known */
 };
 

@@ -10,7 +10,8 @@ enum { GPUS = 3, POINTS_MAX = 20000 };
 
 struct drawn {
     struct drawn_point {
-        int64_t subject, at_ms;
+        size_t place;
+        int64_t at_ms;
         struct aggregate power, util;
     } list[POINTS_MAX];
     size_t count;
@@ -20,7 +21,7 @@ static int note_point(void *user, const struct store_point *point)
 {
     struct drawn *d = user;
     assert_true(d->count < POINTS_MAX);
-    d->list[d->count++] = (struct drawn_point){point->subject, point->at.ms, point->values[0], point->values[1]};
+    d->list[d->count++] = (struct drawn_point){point->place, point->at.ms, point->values[0], point->values[1]};
     return 0;
 }
 
@@ -52,14 +53,16 @@ static void assert_same(struct store *s, int64_t until_ms, int64_t step_ms)
     static const int64_t subjects[GPUS] = {3, 1, 2};
     size_t points = 0;
     draw(s, subjects, GPUS, until_ms, step_ms, &all);
-    for (int64_t subject = 1; subject <= GPUS; subject++) {
+    for (size_t place = 0; place < GPUS; place++) {
         size_t next = 0;
-        draw(s, &subject, 1, until_ms, step_ms, &one);
+        draw(s, &subjects[place], 1, until_ms, step_ms, &one);
         assert_true(one.count > 0);
         points += one.count;
         for (size_t i = 0; i < all.count; i++)
-            if (all.list[i].subject == subject)
+            if (all.list[i].place == place) {
+                one.list[next].place = place;
                 assert_memory_equal(&all.list[i], &one.list[next++], sizeof one.list[0]);
+            }
         assert_int_equal(next, one.count);
     }
     assert_int_equal(all.count, points);
