@@ -17,16 +17,16 @@
 enum { WEEK = 7, QUARTER = 13 * WEEK, SETTLED_DAYS = 2, SQL_MAX = 1 << 16 };
 
 const struct parted_table parted_tables[PARTED_COUNT] = {
-    [PARTED_SAMPLES] = {"samples", "recorded_at", 0, 1, 3, false, ""},
-    [PARTED_HOST_SAMPLES] = {"host_samples", "recorded_at", 0, 1, 3, false, ""},
-    [PARTED_MINUTES] = {"minutes", MINUTES_KEY, 0, WEEK, 1, true, ""},
-    [PARTED_HOST_MINUTES] = {"host_minutes", MINUTES_KEY, 0, WEEK, 1, true, ""},
-    [PARTED_HOURS] = {"hours", HOURS_KEY, 0, QUARTER, 1, true, ""},
-    [PARTED_HOST_HOURS] = {"host_hours", HOURS_KEY, 0, QUARTER, 1, true, ""},
-    [PARTED_PROCESS_MINUTES] = {"process_minutes", "minute", 60000, WEEK, 1, false, "minute, process_id"},
-    [PARTED_ENERGY] = {"energy", "minute", 60000, WEEK, 1, false, "minute, gpu_id"},
-    [PARTED_PROCESS_HOURS] = {"process_hours", "hour", 3600000, QUARTER, 1, false, "hour, process_id"},
-    [PARTED_ENERGY_HOURS] = {"energy_hours", "hour", 3600000, QUARTER, 1, false, "hour, gpu_id"},
+    [PARTED_SAMPLES] = {"samples", "recorded_at", 0, 1, 3, false, "", "gpu"},
+    [PARTED_HOST_SAMPLES] = {"host_samples", "recorded_at", 0, 1, 3, false, "", "host"},
+    [PARTED_MINUTES] = {"minutes", MINUTES_KEY, 0, WEEK, 1, true, "", NULL},
+    [PARTED_HOST_MINUTES] = {"host_minutes", MINUTES_KEY, 0, WEEK, 1, true, "", NULL},
+    [PARTED_HOURS] = {"hours", HOURS_KEY, 0, QUARTER, 1, true, "", NULL},
+    [PARTED_HOST_HOURS] = {"host_hours", HOURS_KEY, 0, QUARTER, 1, true, "", NULL},
+    [PARTED_PROCESS_MINUTES] = {"process_minutes", "minute", 60000, WEEK, 1, false, "minute, process_id", "process"},
+    [PARTED_ENERGY] = {"energy", "minute", 60000, WEEK, 1, false, "minute, gpu_id", NULL},
+    [PARTED_PROCESS_HOURS] = {"process_hours", "hour", 3600000, QUARTER, 1, false, "hour, process_id", "process"},
+    [PARTED_ENERGY_HOURS] = {"energy_hours", "hour", 3600000, QUARTER, 1, false, "hour, gpu_id", "gpu"},
 };
 
 #define PARAMETER(n, ms) BUCKET_TIME("CAST(" n " AS BIGINT)", ms)
@@ -265,11 +265,8 @@ static int make_parent(struct db *db, enum parted which, struct error *err)
                             "(autosummarize = on)",
                             n, n, t->key, (long long)t->unit_ms)
                  : db_execf(db, err, "CREATE INDEX %s_by_time ON %s USING brin (%s) WITH (autosummarize = on)", n, n, t->key);
-    if (rc == 0 && which == PARTED_PROCESS_MINUTES)
-        rc = db_exec(db,
-                     "ALTER INDEX process_minutes_by_process RENAME TO process_minutes_old_by_process;"
-                     "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute)",
-                     err);
+    if (rc == 0 && t->by)
+        rc = db_execf(db, err, "ALTER INDEX IF EXISTS %s_by_%s RENAME TO %s_old_by_%s", n, t->by, n, t->by);
     char old[PART_NAME_SIZE];
     snprintf(old, sizeof old, "%s_old", n);
     return rc < 0 ? rc : parts_copy_rights(db, old, n, err);
@@ -308,5 +305,14 @@ int parts_take_over(struct db *db, bool fresh, struct error *err)
                              err);
     for (int which = PARTED_MINUTES; rc == 0 && which < PARTED_COUNT; which++)
         rc = take_over(db, (enum parted)which, fresh, err);
+    return rc;
+}
+
+int parts_index(struct db *db, struct error *err)
+{
+    int rc = 0;
+    for (const struct parted_table *t = parted_tables; rc == 0 && t < parted_tables + PARTED_COUNT; t++)
+        if (t->by)
+            rc = db_execf(db, err, "CREATE INDEX IF NOT EXISTS %s_by_%s ON %s (%s_id, %s)", t->name, t->by, t->name, t->by, t->key);
     return rc;
 }

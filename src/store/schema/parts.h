@@ -32,7 +32,8 @@ struct parted_table {
     int days;          /* that a part has */
     int ahead;         /* parts that are made before they are needed */
     bool own_keys;     /* each part has a primary key of its own, its id */
-    const char *index; /* for parts_take_over: what the table has an index on, "" nothing */
+    const char *index; /* for parts_take_over: its primary key, "" none */
+    const char *by;    /* whose rows of all time an index finds: "gpu" is samples_by_gpu, on gpu_id and the key; NULL none */
 };
 extern const struct parted_table parted_tables[PARTED_COUNT];
 
@@ -75,5 +76,7 @@ int parts_old_until(struct db *db, enum parted which, int64_t *ret_ms, struct er
  * transaction. May be ended at any moment, and done again. */
 int parts_look_through(struct db *db, struct error *err);
 /* Makes all tables but those of samples parted ones, in the transaction of a migration. What they held is in parts afterwards,
- * without being copied; fresh: they hold nothing. */
+ * without being copied; fresh: they hold nothing. Indexes of `by` are left to parts_index. */
 int parts_take_over(struct db *db, bool fresh, struct error *err);
+/* The indexes of `by`, where they are not there yet, in new databases as in old ones. */
+int parts_index(struct db *db, struct error *err);

@@ -89,7 +89,7 @@ static const char *const migrations[] = {
     "@FLEET",
     /* Who was on a GPU at a moment long ago is found without looking at everybody who came later. */
     "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);",
-    /* A server's hours of one host are found without those of the others; see index_hosts. */
+    /* A server's hours of one host are found without those of the others; see parts_index. */
     "",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
@@ -166,10 +166,8 @@ static int move_samples(struct db *db, enum series series, struct error *err)
     int rc = db_execf(db, err,
                       "ALTER TABLE %s RENAME TO %s_by_id; ALTER TABLE %s_by_id RENAME CONSTRAINT %s_pkey TO %s_by_id_pkey;"
                       "CREATE TABLE %s (recorded_at TIMESTAMPTZ NOT NULL, %s INTEGER NOT NULL, LIKE %s_by_id, PRIMARY KEY "
-                      "(recorded_at, %s)) PARTITION BY RANGE (recorded_at);"
-                      "CREATE INDEX %s_by_%s ON %s (%s, recorded_at)",
-                      table, table, table, table, table, table, subject, table, subject, table,
-                      series == SERIES_GPU ? "gpu" : "host", table, subject);
+                      "(recorded_at, %s)) PARTITION BY RANGE (recorded_at)",
+                      table, table, table, table, table, table, subject, table, subject);
     snprintf(sql, sizeof sql, "SELECT DISTINCT (id >> 14) / 86400000 FROM %s_by_id ORDER BY 1", table);
     if (rc == 0)
         rc = db_prepare(db, sql, &days, err);
@@ -236,16 +234,6 @@ static int set_version(struct db *db, int version, struct error *err)
                     version);
 }
 
-/* After tables have become parts: their indexes are those of the new tables. Version 9 made the first one, but not in new
- * databases. */
-static int index_hosts(struct db *db, struct error *err)
-{
-    return db_exec(db,
-                   "CREATE INDEX IF NOT EXISTS process_hours_by_process ON process_hours (process_id, hour);"
-                   "CREATE INDEX IF NOT EXISTS energy_hours_by_gpu ON energy_hours (gpu_id, hour)",
-                   err);
-}
-
 static int create_or_migrate(struct db *db, int64_t version, struct error *err)
 {
     int rc = db_take_time(db, err);
@@ -261,7 +249,7 @@ static int create_or_migrate(struct db *db, int64_t version, struct error *err)
     if (rc == 0 && version < 7 && db->ops->kind == DB_POSTGRES)
         rc = parts_take_over(db, version == 0, err);
     if (rc == 0 && db->ops->kind == DB_POSTGRES)
-        rc = index_hosts(db, err);
+        rc = parts_index(db, err);
     static const char *const fleet[] = {"gpu_latest", "energy_days", "process_days"};
     for (size_t i = 0; rc == 0 && version > 0 && version < 8 && db->ops->kind == DB_POSTGRES && i < ARRAY_LEN(fleet); i++)
         rc = parts_copy_rights(db, "energy_hours", fleet[i], err);
