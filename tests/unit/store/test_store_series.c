@@ -121,19 +121,24 @@ static void energy_of_several_gpus_is_that_of_each(void **state)
 {
     (void)state;
     static const int64_t ids[GPUS + 1] = {2, 77, 3, 1};
-    struct store_energy all[GPUS + 1], one;
+    struct store_energy all[2][GPUS + 1], one;
     struct sim_history h;
     struct error err = {0};
     sim_history_open(&h, "gpus=3,scenario=multi-user");
     h.interval_ms = 20000;
     struct store *s = open_store("energy.db");
     write_samples(s, &h, 3 * 70);
-    assert_int_equal(store_energy_of(s, ids, ARRAY_LEN(ids), HISTORY_BEGIN.ms, h.clock.today.ms, all, &err), 0);
-    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-        assert_int_equal(store_energy(s, ids[i], HISTORY_BEGIN.ms, h.clock.today.ms, &one, &err), 0);
-        assert_memory_equal(&all[i], &one, sizeof one);
-        assert_int_equal(one.energy_mj > 0, ids[i] <= GPUS);
+    /* Of a short time it comes from minutes, of a long one that of the first hour from its sum. Nothing was used later. */
+    const int64_t ends_ms[2] = {h.clock.today.ms, HISTORY_BEGIN.ms + 20 * 86400000LL};
+    for (size_t end = 0; end < ARRAY_LEN(ends_ms); end++) {
+        assert_int_equal(store_energy_of(s, ids, ARRAY_LEN(ids), HISTORY_BEGIN.ms, ends_ms[end], all[end], &err), 0);
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+            assert_int_equal(store_energy(s, ids[i], HISTORY_BEGIN.ms, ends_ms[end], &one, &err), 0);
+            assert_memory_equal(&all[end][i], &one, sizeof one);
+            assert_int_equal(one.energy_mj > 0, ids[i] <= GPUS);
+        }
     }
+    assert_memory_equal(all[1], all[0], sizeof all[0]);
     store_close(s);
     sim_history_close(&h);
 }
