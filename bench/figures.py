@@ -6,11 +6,20 @@ import platform
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VERSION = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]
+
+
+def usage(text, least):
+    """For a bench that is given no options: --help, or fewer than `least` arguments, shows its own text instead of measuring."""
+    asked = sys.argv[1:2] in (["--help"], ["-h"])
+    if asked or len(sys.argv) <= least:
+        print(text.strip(), file=sys.stdout if asked else sys.stderr)
+        sys.exit(0 if asked else 2)
 
 
 def figure_line(what, value, unit, goal, peer="", at_least=False):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench` and `bench/gpu` end in one table."""
+"""Each bench can start; `make bench` and `bench/gpu` end in one table."""
 import importlib
 import re
 import subprocess
@@ -8,6 +8,24 @@ import sys
 import pytest
 from isolation import BUILD, ROOT, WHIRR, environment
 from scripts import module
+
+SCRIPTS = sorted(path.name for path in (ROOT / "bench").iterdir() if path.is_file() and re.match(rb"#!.*python3\n", path.read_bytes()))
+
+
+def start(name, *arguments):
+    return subprocess.run([ROOT / "bench" / name, *arguments], env=environment(PYTHONDONTWRITEBYTECODE="1"), capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_bench_finds_what_it_needs_and_says_how_it_is_used(name):
+    done = start(name, "--help")
+    assert done.returncode == 0 and done.stderr == "" and re.search(rf"^usage: (bench/)?{name} ", done.stdout, re.M), done.stdout + done.stderr
+
+
+def test_without_what_it_is_to_measure_it_says_so_too():
+    assert len(SCRIPTS) >= 13
+    done = start("many")
+    assert done.returncode == 2 and done.stdout == "" and "\nusage: bench/many PATH_OF_WHIRR" in done.stderr
 
 
 def test_the_table_has_each_figure_with_its_goal_and_judges_it(tmp_path):
