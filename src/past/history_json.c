@@ -249,40 +249,59 @@ static int answer_series(struct store *s, const struct history_question *q, stru
 
 /* ---- lists ---- */
 
-struct remainder {
+enum { REMAINDERS_AT_ONCE = 64 };
+
+struct remainders {
     struct store *store;
     const struct history_question *question;
     int64_t gpu_id; /* 0: all */
     struct json_writer *j;
     struct error *err;
+    struct store_gpu gpus[REMAINDERS_AT_ONCE]; /* that are asked about next */
+    size_t count;
 };
 
-static int add_remainder(void *user, const struct store_gpu *gpu)
+static int write_some(struct remainders *r)
 {
-    struct remainder *r = user;
-    struct store_energy energy = {0};
+    struct store_energy energy[REMAINDERS_AT_ONCE];
+    int64_t ids[REMAINDERS_AT_ONCE];
+    for (size_t i = 0; i < r->count; i++)
+        ids[i] = r->gpus[i].id;
+    int rc = store_energy_of(r->store, ids, r->count, r->question->since_ms, r->question->until_ms, energy, r->err);
+    for (size_t i = 0; rc == 0 && i < r->count; i++) {
+        const struct store_gpu *gpu = &r->gpus[i];
+        if (energy[i].energy_mj == 0)
+            continue;
+        jw_object(r->j);
+        jw_key_text(r->j, "host", gpu->host);
+        jw_key_int(r->j, "gpu_index", gpu->index);
+        json_words(r->j, "gpu_uuid", gpu->identity.uuid);
+        jw_key_number(r->j, "energy_joules", (double)(energy[i].energy_mj - energy[i].attributed_mj) * 1e-3);
+        jw_end(r->j);
+    }
+    r->count = 0;
+    return rc;
+}
+
+static int add_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct remainders *r = user;
     if (r->gpu_id && r->gpu_id != gpu->id)
         return 0;
-    int rc = store_energy(r->store, gpu->id, r->question->since_ms, r->question->until_ms, &energy, r->err);
-    if (rc < 0 || energy.energy_mj == 0)
-        return rc;
-    jw_object(r->j);
-    jw_key_text(r->j, "host", gpu->host);
-    jw_key_int(r->j, "gpu_index", gpu->index);
-    json_words(r->j, "gpu_uuid", gpu->identity.uuid);
-    jw_key_number(r->j, "energy_joules", (double)(energy.energy_mj - energy.attributed_mj) * 1e-3);
-    jw_end(r->j);
-    return 0;
+    r->gpus[r->count++] = *gpu;
+    return r->count == REMAINDERS_AT_ONCE ? write_some(r) : 0;
 }
 
 /* What the GPUs used and no process explains: with it, the list adds up to the GPUs. Only where all of it was asked for. */
 static int write_remainders(struct store *s, const struct history_question *q, const struct history_list *list, struct error *err)
 {
-    struct remainder r = {s, q, list->gpu_id, list->j, err};
+    struct remainders r = {.store = s, .question = q, .gpu_id = list->gpu_id, .j = list->j, .err = err};
     int rc = 0;
     jw_key_array(list->j, "not_attributed");
     if (!q->pid && !q->process[0] && !q->life && history_list_within(s, q))
-        rc = store_gpus(s, list->host, add_remainder, &r, err);
+        rc = store_gpus(s, list->host, add_gpu, &r, err);
+    if (rc == 0)
+        rc = write_some(&r);
     jw_end(list->j);
     return rc;
 }

@@ -284,8 +284,3 @@ int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64
         rc = add_energy(s, &segments.list[i], &of, err);
     return rc;
 }
-
-int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err)
-{
-    return store_energy_of(s, &gpu_id, 1, since_ms, until_ms, ret, err);
-}

@@ -171,7 +171,6 @@ struct store_energy {
 /* Of each in `ret`. */
 int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64_t since_ms, int64_t until_ms,
                     struct store_energy *ret, struct error *err);
-int store_energy(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, struct store_energy *ret, struct error *err);
 
 struct store_event_row {
     int64_t cursor;

@@ -285,7 +285,7 @@ static void check_content(struct store *s)
     assert_int_equal(store_process_series(s, &process, take_memory, &f, &err), 0);
     assert_true(f.process_memory == 1073741824);
     struct store_energy energy;
-    assert_int_equal(store_energy(s, 1, since, until, &energy, &err), 0);
+    assert_int_equal(store_energy_of(s, &(int64_t){1}, 1, since, until, &energy, &err), 0);
     assert_int_equal(energy.energy_mj, 100000);
     assert_int_equal(store_horizon(s, SERIES_GPU, LEVEL_RAW), 1772000000000);
 }

@@ -655,7 +655,7 @@ static void a_question_about_a_week_looks_at_no_other(void **state)
     struct error err = {0};
     struct store_energy energy = {0};
     int points = points_of_minutes(s, begin, (struct wall){begin.ms + 3600000});
-    int rc = store_energy(s, 1, begin.ms, begin.ms + 1800000, &energy, &err);
+    int rc = store_energy_of(s, &(int64_t){1}, 1, begin.ms, begin.ms + 1800000, &energy, &err);
     if (rc == 0)
         write_samples(s, &h, 2 * 60 * 2); /* minutes and hours are summed up */
     fputs("COMMIT;\n", other);

@@ -183,7 +183,7 @@ static void who_used_the_card_at_a_moment(void **state)
     assert_int_equal(store_lives(s, &span, see_life, &none, &err), 0);
     assert_int_equal(none.count, 0);
     struct store_energy energy;
-    assert_int_equal(store_energy(s, 1, HISTORY_BEGIN.ms, h.clock.today.ms, &energy, &err), 0);
+    assert_int_equal(store_energy_of(s, &(int64_t){1}, 1, HISTORY_BEGIN.ms, h.clock.today.ms, &energy, &err), 0);
     assert_true(energy.energy_mj > 0 && energy.counter_mj > 0);
     store_close(s);
     sim_history_close(&h);

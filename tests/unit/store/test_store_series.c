@@ -133,7 +133,7 @@ static void energy_of_several_gpus_is_that_of_each(void **state)
     for (size_t end = 0; end < ARRAY_LEN(ends_ms); end++) {
         assert_int_equal(store_energy_of(s, ids, ARRAY_LEN(ids), HISTORY_BEGIN.ms, ends_ms[end], all[end], &err), 0);
         for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-            assert_int_equal(store_energy(s, ids[i], HISTORY_BEGIN.ms, ends_ms[end], &one, &err), 0);
+            assert_int_equal(store_energy_of(s, &ids[i], 1, HISTORY_BEGIN.ms, ends_ms[end], &one, &err), 0);
             assert_memory_equal(&all[end][i], &one, sizeof one);
             assert_int_equal(one.energy_mj > 0, ids[i] <= GPUS);
         }
