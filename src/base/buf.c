@@ -29,7 +29,7 @@ bool buf_reserve(struct buf *b, size_t more)
     size_t capacity = MAX_OF(need, MAX_OF((size_t)256, b->capacity * 2));
     char *at = realloc(b->at, capacity);
     if (!at) {
-        b->failed = true;
+        b->failed = b->no_memory = true;
         return false;
     }
     b->at = at;

@@ -15,6 +15,7 @@ struct buf {
     size_t capacity;
     size_t max;
     bool failed;
+    bool no_memory; /* that is why it failed */
 };
 
 #define BUF(maximum) ((struct buf){.max = (maximum)})
