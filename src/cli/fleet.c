@@ -63,6 +63,14 @@ static int render_bill(struct cli *cli, const struct fleet_place *place, struct 
     return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
+/* JSON has all of a GPU. */
+static unsigned wants(const struct cli *cli)
+{
+    if (asked == FLEET_PS)
+        return FLEET_WANT_PROCESSES;
+    return cli->json ? FLEET_WANT_GPUS : asked == FLEET_FIT ? FLEET_WANT_ROOM : FLEET_WANT_HOSTS;
+}
+
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     (void)session;
@@ -71,7 +79,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         .env = &cli->env, .url = options_value(&cli->options, "fleet", ""), .timeout_ms = FLEET_TIMEOUT_MS};
     if (asked == FLEET_REPORT)
         return render_bill(cli, &place, out, err);
-    int rc = fleet_fetch(&place, asked == FLEET_PS, &f, err);
+    int rc = fleet_fetch(&place, wants(cli), &f, err);
     if (rc < 0)
         return rc;
     if (!(cli->json ? write_json(cli, &f, out) : write_table(cli, &f, out)))

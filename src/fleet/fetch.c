@@ -28,28 +28,36 @@ enum fleet_question {
     FLEET_THROTTLE,
     FLEET_HEALTH,
     FLEET_SILENT,
-    FLEET_PROCESSES,
+    FLEET_PROCESS_MEMORY,
+    FLEET_PROCESS_UTIL,
+    FLEET_PROCESS_POWER,
     FLEET_QUESTIONS
 };
 
 /* Labels that nobody reads are most of an answer: without them it is a third as long. One question a name, because a database has
  * to merge what it finds under several. */
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
+#define OF_A_PROCESS(series) \
+    "sum by (host,instance,gpu,mig_uuid,process,user,container,namespace,pod,hpc_job) (" series "{process!=\"(unattributed)\"})"
 
-static const char *const questions[FLEET_QUESTIONS] = {
-    [FLEET_GPUS] = "gpu_up",
-    [FLEET_UTIL] = OF_A_GPU("gpu_utilization_percent"),
-    [FLEET_USED] = OF_A_GPU("gpu_memory_used_bytes"),
-    [FLEET_TOTAL] = OF_A_GPU("gpu_memory_total_bytes"),
-    [FLEET_FREE] = OF_A_GPU("gpu_memory_free_bytes"),
-    [FLEET_TEMP] = OF_A_GPU("gpu_temperature_celsius"),
-    [FLEET_POWER] = OF_A_GPU("gpu_power_watts"),
-    [FLEET_MOST] = OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"),
-    [FLEET_THROTTLE] = OF_A_GPU("gpu_throttle_mask"),
-    [FLEET_HEALTH] = "whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1",
-    [FLEET_SILENT] = "up{job=~\".*whirr.*\"} == 0",
-    [FLEET_PROCESSES] = "{__name__=~\"gpu_process_memory_bytes|gpu_process_utilization_percent|gpu_process_power_watts\",process!="
-                        "\"(unattributed)\"}",
+static const struct {
+    const char *query;
+    unsigned wants; /* any of these needs its answer */
+} questions[FLEET_QUESTIONS] = {
+    [FLEET_GPUS] = {"gpu_up", FLEET_WANT_HOSTS | FLEET_WANT_ROOM},
+    [FLEET_UTIL] = {OF_A_GPU("gpu_utilization_percent"), FLEET_WANT_HOSTS | FLEET_WANT_ROOM},
+    [FLEET_USED] = {OF_A_GPU("gpu_memory_used_bytes"), FLEET_WANT_HOSTS},
+    [FLEET_TOTAL] = {OF_A_GPU("gpu_memory_total_bytes"), FLEET_WANT_HOSTS},
+    [FLEET_FREE] = {OF_A_GPU("gpu_memory_free_bytes"), FLEET_WANT_ROOM},
+    [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
+    [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
+    [FLEET_MOST] = {OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"), FLEET_WANT_HOSTS},
+    [FLEET_THROTTLE] = {OF_A_GPU("gpu_throttle_mask"), FLEET_WANT_HOSTS},
+    [FLEET_HEALTH] = {"whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1", FLEET_WANT_HOSTS | FLEET_WANT_ROOM},
+    [FLEET_SILENT] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},
+    [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
+    [FLEET_PROCESS_UTIL] = {OF_A_PROCESS("gpu_process_utilization_percent"), FLEET_WANT_PROCESSES},
+    [FLEET_PROCESS_POWER] = {OF_A_PROCESS("gpu_process_power_watts"), FLEET_WANT_PROCESSES},
 };
 
 static void cleanup_json(json_t **json)
@@ -132,13 +140,13 @@ static void copy(char *to, size_t size, const char *text)
 struct taking {
     struct fleet *fleet;
     enum fleet_question question;
-    size_t capacity; /* of its list */
+    size_t gpu_capacity, process_capacity;
 };
 
 static int take_gpu(struct taking *t, const struct vector_row *row)
 {
     struct fleet *f = t->fleet;
-    if (!ROOM_FOR_ONE(f->gpus, f->gpu_count, t->capacity, 64))
+    if (!ROOM_FOR_ONE(f->gpus, f->gpu_count, t->gpu_capacity, 64))
         return -ENOMEM;
     struct fleet_gpu *g = &f->gpus[f->gpu_count++];
     *g = (struct fleet_gpu){.up = row->value != 0};
@@ -197,10 +205,10 @@ void fleet_pod_name(const char *space, const char *pod, char *to, size_t size)
 static int take_process(struct taking *t, const struct vector_row *row)
 {
     struct fleet *f = t->fleet;
-    if (!ROOM_FOR_ONE(f->processes, f->process_count, t->capacity, 64))
+    if (!ROOM_FOR_ONE(f->processes, f->process_count, t->process_capacity, 64))
         return -ENOMEM;
     struct fleet_process *p = &f->processes[f->process_count++];
-    const char *name = vector_label(row, "__name__"), *pod = vector_label(row, "pod");
+    const char *pod = vector_label(row, "pod");
     *p = (struct fleet_process){0};
     copy(p->host, sizeof p->host, host_of(row));
     copy(p->gpu, sizeof p->gpu, vector_label(row, "gpu"));
@@ -209,12 +217,11 @@ static int take_process(struct taking *t, const struct vector_row *row)
     copy(p->container, sizeof p->container, pod[0] ? pod : vector_label(row, "container"));
     fleet_pod_name(vector_label(row, "namespace"), pod, p->pod, sizeof p->pod);
     copy(p->job, sizeof p->job, vector_label(row, "hpc_job"));
-    if (strcmp(name, "gpu_process_memory_bytes") == 0)
-        p->mem_bytes = scaled(row->value, 1);
-    else if (strcmp(name, "gpu_process_power_watts") == 0)
-        p->power_mw = scaled(row->value, 1000);
-    else
-        p->util_permille = scaled(row->value, 10);
+    switch (t->question) {
+    case FLEET_PROCESS_MEMORY: p->mem_bytes = scaled(row->value, 1); break;
+    case FLEET_PROCESS_UTIL: p->util_permille = scaled(row->value, 10); break;
+    default: p->power_mw = scaled(row->value, 1000); break;
+    }
     return 0;
 }
 
@@ -261,7 +268,9 @@ static int take_row(void *user, const struct vector_row *row)
         return 0; /* of a GPU that counts as a whole */
     switch (t->question) {
     case FLEET_GPUS: return take_gpu(t, row);
-    case FLEET_PROCESSES: return take_process(t, row);
+    case FLEET_PROCESS_MEMORY:
+    case FLEET_PROCESS_UTIL:
+    case FLEET_PROCESS_POWER: return take_process(t, row);
     case FLEET_SILENT: t->fleet->silent++; return 0;
     default: break;
     }
@@ -274,17 +283,6 @@ static int take_row(void *user, const struct vector_row *row)
     else
         take_reading(g, t->question, row->value);
     return 0;
-}
-
-static int take(struct fleet *f, enum fleet_question question, struct buf *answer)
-{
-    struct taking t = {.fleet = f, .question = question};
-    int rc = vector_read(answer, take_row, &t);
-    if (rc < 0)
-        return rc;
-    if (question == FLEET_PROCESSES)
-        fleet_join_processes(f);
-    return question == FLEET_GPUS ? fleet_index(f) : 0;
 }
 
 /* What the database says of a question that it cannot answer. */
@@ -335,6 +333,7 @@ enum { AT_A_TIME = 3 };
 
 struct asking {
     const struct fleet_place *place;
+    enum fleet_question asked[FLEET_QUESTIONS];
     size_t count;
     _Atomic size_t next;
     _Atomic bool given_up;
@@ -350,7 +349,7 @@ static int ask(struct asking *a, size_t q)
     if (a->given_up)
         return -ECANCELED;
     a->of[q].answer = BUF(FLEET_ANSWER_MAX);
-    int rc = fleet_ask(a->place, questions[q], &a->of[q].answer, &a->of[q].err);
+    int rc = fleet_ask(a->place, questions[a->asked[q]].query, &a->of[q].answer, &a->of[q].err);
     if (rc < 0)
         a->given_up = true; /* what fails for one fails for all: the others would only wait as long */
     return rc;
@@ -373,14 +372,25 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
             rc = a->of[q].rc;
             *err = a->of[q].err;
         }
-    for (size_t q = 0; q < a->count && rc == 0; q++)
-        rc = fleet_misunderstood(take(f, (enum fleet_question)q, &a->of[q].answer), err);
+    struct taking t = {.fleet = f};
+    for (size_t q = 0; q < a->count && rc == 0; q++) {
+        t.question = a->asked[q];
+        rc = vector_read(&a->of[q].answer, take_row, &t);
+        if (rc == 0 && t.question == FLEET_GPUS)
+            rc = fleet_index(f);
+        rc = fleet_misunderstood(rc, err);
+    }
+    if (rc == 0)
+        fleet_join_processes(f);
     return rc;
 }
 
-static int fetch(const struct fleet_place *place, bool processes, struct fleet *f, struct error *err)
+static int fetch(const struct fleet_place *place, unsigned wants, struct fleet *f, struct error *err)
 {
-    struct asking a = {.place = place, .count = processes ? FLEET_QUESTIONS : FLEET_PROCESSES};
+    struct asking a = {.place = place};
+    for (size_t q = 0; q < FLEET_QUESTIONS; q++)
+        if (questions[q].wants & wants)
+            a.asked[a.count++] = (enum fleet_question)q;
     pthread_t threads[AT_A_TIME - 1];
     size_t started = 0;
     while (started < ARRAY_LEN(threads) && pthread_create(&threads[started], NULL, ask_next, &a) == 0)
@@ -394,10 +404,10 @@ static int fetch(const struct fleet_place *place, bool processes, struct fleet *
     return rc;
 }
 
-int fleet_fetch(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)
+int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *ret, struct error *err)
 {
     *ret = (struct fleet){0};
-    int rc = fleet_is_sql(place) ? fleet_fetch_sql(place, processes, ret, err) : fetch(place, processes, ret, err);
+    int rc = fleet_is_sql(place) ? fleet_fetch_sql(place, wants, ret, err) : fetch(place, wants, ret, err);
     if (rc == 0)
         fleet_judge(ret);
     else

@@ -100,17 +100,17 @@ static int said(int rc, struct error *err)
     return rc == -ENOMEM && !err->text[0] ? error_set(err, rc, "out of memory") : rc;
 }
 
-int fleet_fetch_sql(const struct fleet_place *place, bool processes, struct fleet *ret, struct error *err)
+int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct fleet *ret, struct error *err)
 {
     CLEANUP(close_store) struct store *s = NULL;
     int rc = open_place(place, &s, err);
-    if (rc == 0)
+    if (rc == 0 && wants & FLEET_WANT_GPUS)
         rc = everywhere_gpus(s, take_gpu, ret, err);
     if (rc == 0)
         rc = fleet_index(ret);
-    if (rc == 0)
+    if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = everywhere_silent(s, &ret->silent, err);
-    if (rc == 0 && processes)
+    if (rc == 0 && wants & FLEET_WANT_PROCESSES)
         rc = everywhere_processes(s, take_process, ret, err);
     if (rc == 0)
         fleet_join_processes(ret);

@@ -64,7 +64,7 @@ static void *run(void *arg)
     struct fleet_look *l = arg;
     struct fleet f;
     const struct fleet_place place = {.env = l->env, .url = l->url, .timeout_ms = TIMEOUT_MS, .cancel = &l->cancel};
-    if (fleet_fetch(&place, true, &f, &l->err) == 0) {
+    if (fleet_fetch(&place, FLEET_WANT_ALL, &f, &l->err) == 0) {
         struct json_writer j = JSON_WRITER(&l->body);
         jw_object(&j);
         jw_key(&j, "status");

@@ -48,7 +48,7 @@ static void *ask_again_and_again(void *user)
     while (!mailbox_closed(fetcher->ends)) {
         struct answer *a = calloc(1, sizeof *a);
         if (a) {
-            if (fleet_fetch(&place, true, &a->fleet, &a->err) < 0 && !a->err.code)
+            if (fleet_fetch(&place, FLEET_WANT_ALL, &a->fleet, &a->err) < 0 && !a->err.code)
                 error_set(&a->err, -EIO, "the fleet's database did not answer");
             a->at = clock_wall(fetcher->env.clock);
             mailbox_put(fetcher->answers, a);

@@ -55,12 +55,12 @@ static void a_question_that_nobody_waits_for_is_given_up(void **state)
     start(&s);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", s.port);
     const struct fleet_place place = {.env = &env, .url = url, .timeout_ms = 3600000, .cancel = &s.cancel};
-    assert_int_equal(fleet_fetch(&place, true, &f, &err), -ECANCELED);
+    assert_int_equal(fleet_fetch(&place, FLEET_WANT_ALL, &f, &err), -ECANCELED);
     pthread_join(s.thread, NULL);
     close(s.listener);
 
     const struct fleet_place later = {.env = &env, .url = "postgresql://127.0.0.1:1/x", .timeout_ms = 3600000, .cancel = &s.cancel};
-    assert_int_equal(fleet_fetch(&later, true, &f, &err), -ECANCELED);
+    assert_int_equal(fleet_fetch(&later, FLEET_WANT_ALL, &f, &err), -ECANCELED);
 }
 
 /* Asleep, without rights, or of a kind that has none: what is not known is not 0. */
