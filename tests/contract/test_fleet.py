@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 def exposition(now):
-    """What 300 hosts of 4 GPUs would say: gpu17 has lost one, gpu42 throttles on two, gpu99 is held but idle, gpu200 has room for 60 GiB."""
+    """What 300 hosts of 4 GPUs would say: gpu17 has lost one and another fails, gpu42 throttles on two, gpu99 is held but idle, gpu200 has room for 60 GiB."""
     lines = {}
 
     def add(name, labels, value):
@@ -49,6 +49,8 @@ def exposition(now):
             add("gpu_temperature_celsius", labels, 60 + gpu)
             add("gpu_power_watts", labels, 400)
             add("gpu_throttle_mask", labels, 4 + 32 if host == 42 and gpu in (1, 2) else 4)
+            for state in ("healthy", "degraded", "failing", "lost"):
+                add("whirr_gpu_health", dict(labels, state=state), int(state == ("failing" if (host, gpu) == (17, 0) else "healthy")))
             user = "alice" if host % 3 else "bob"
             process = dict(labels, process="python3", user=user, container="train", namespace="ml", pod=f"train-{host}", hpc_job=4000 + host % 2)
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)
@@ -78,10 +80,11 @@ def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
     done = ask("status", "--fleet", fleet.url)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
-    assert lines[0].startswith("300 hosts, 1200 GPUs, ") and "479.6 kW" in lines[0]
-    assert lines[0].endswith(": 1 lost, 2 throttling, 4 held but idle, 1 host not answering")
+    assert lines[0].startswith("300 hosts, 1200 GPUs, 79% utilized, ") and "479.6 kW" in lines[0]
+    assert lines[0].endswith(": 1 lost, 1 failing, 2 throttling, 4 held but idle, 1 host not answering")
     assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
     assert lines[3].split()[0] == "gpu42" and "2 GPUs are throttling (software" in lines[3]
+    assert lines[3].split()[1:7] == ["4", "62%", "280/320", "63", "°C", "1600"], lines[1:4]
     assert lines[4].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[4]
     assert "and 260 more hosts; --all shows them" in lines[-1]
     assert all(len(line) <= 120 for line in lines)
@@ -94,23 +97,28 @@ def test_why_names_only_what_is_unusual(fleet, ask):
     lines = ask("why", "--fleet", fleet.url).stdout.splitlines()
     assert len(lines) == 4 and lines[1].startswith("gpu17: GPU 3 is lost") and lines[1].endswith("whirr --host gpu17 why")
     found = json.loads(ask("why", "--fleet", fleet.url, "--json").stdout)
-    assert [h["host"] for h in found["hosts"]] == ["gpu17", "gpu42", "gpu99"] and found["hosts"][0]["gpus"][0]["up"] is False
+    assert [h["host"] for h in found["hosts"]] == ["gpu17", "gpu42", "gpu99"] and [g["up"] for g in found["hosts"][0]["gpus"]] == [True, False]
 
 
 def test_where_do_60_gib_fit(fleet, ask):
     done = ask("fit", "60GiB", "--fleet", fleet.url)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0] == "60.0 GiB fits on 4 GPUs:", done
-    assert lines[2].split()[:2] == ["gpu200", "0"] and "70.0" in lines[2]
+    assert lines[2].split()[:4] == ["gpu200", "0", "70.0", "60%"], lines
+    assert ask("fit", "10GiB", "--fleet", fleet.url).stdout.startswith("10.0 GiB fits on 1198 GPUs:")  # not on the lost one, nor the failing one
     no = ask("fit", "79GiB", "--fleet", fleet.url)
     assert no.returncode == 1 and "fits nowhere" in no.stdout and "of gpu200" in no.stdout
     found = json.loads(ask("fit", "60GiB", "--fleet", fleet.url, "--json").stdout)
     assert found["fits"] and {g["host"] for g in found["gpus"]} == {"gpu200"} and len(found["gpus"]) == 4
+    assert {k: v for k, v in found["gpus"][0].items() if k not in ("uuid", "name")} == {
+        "host": "gpu200", "gpu_index": 0, "up": True, "trouble": "fine", "utilization_percent": 60, "utilization_most_percent": 60, "memory_used_mb": 10 * 1024,
+        "memory_total_mb": 80 * 1024, "memory_free_mb": 70 * 1024, "temperature_celsius": 60, "power_watts": 400, "throttle_reason": None, "health_reason": None}
 
 
 def test_who_has_the_memory(fleet, ask):
     lines = ask("ps", "--fleet", fleet.url).stdout.splitlines()
-    assert len(lines) <= 42 and "python3" in lines[1] and "(unattributed)" not in "".join(lines)
+    assert len(lines) <= 42 and lines[1].split() == ["gpu0", "0", "bob", "69.0", "50%", "300", "python3", "train-0"], lines[:2]
+    assert "(unattributed)" not in "".join(lines)
     users = json.loads(ask("ps", "--fleet", fleet.url, "--by", "user", "--json").stdout)["users"]
     assert [u["user"] for u in users] == ["alice", "bob"]
     assert users[0]["memory_mb"] == (69 * 799 - 60 * 4) * 1024 and users[0]["power_watts"] == 300 * 799  # one GPU is lost
