@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
+#include "past/aside.h"
 #include "past/span.h"
 
 enum {
@@ -214,6 +215,62 @@ static void say_span(struct explained_span *t)
 
 /* ---- the whole ---- */
 
+/* Who worked, and what the GPUs did, side by side. */
+static int read_all(struct span *p, struct error *err)
+{
+    struct aside workers;
+    struct error later;
+    aside_begin(&workers, p->s, span_read_workers, p);
+    int rc = span_read_points(p, err);
+    int workers_rc = aside_end(&workers, rc < 0 ? &later : err);
+    return rc < 0 ? rc : workers_rc;
+}
+
+struct span_share {
+    struct span span;
+    size_t from, to; /* GPUs */
+};
+
+static int tell_share(struct store *s, void *user, struct error *err)
+{
+    struct span_share *share = user;
+    struct span *p = &share->span;
+    int rc = 0;
+    p->s = s;
+    for (size_t i = share->from; rc == 0 && i < share->to; i++) {
+        p->gpu = &p->gpus[i];
+        p->points = p->read[i].list;
+        p->count = p->read[i].count;
+        rc = tell_gpu(p, err);
+    }
+    return rc;
+}
+
+/* Two connections have half of the GPUs each. */
+static int tell_all(struct span *p, struct error *err)
+{
+    size_t middle = p->gpu_count > 1 && aside_is_faster(p->s) ? p->gpu_count / 2 : p->gpu_count;
+    AUTO_FREE struct span_share *shares = calloc(2, sizeof *shares);
+    AUTO_FREE struct explained_episode *episodes = calloc(EXPLAIN_EPISODES_MAX, sizeof *episodes);
+    if (!shares || !episodes)
+        return error_set(err, -ENOMEM, "out of memory");
+    struct explained_span *told = p->told, rest = *told;
+    struct aside aside;
+    struct error later;
+    rest.episodes = episodes;
+    shares[0] = (struct span_share){*p, 0, middle};
+    shares[1] = (struct span_share){*p, middle, p->gpu_count};
+    shares[1].span.told = &rest;
+    aside_begin(&aside, p->s, tell_share, &shares[1]);
+    int rc = tell_share(p->s, &shares[0], err);
+    int rest_rc = aside_end(&aside, rc < 0 ? &later : err);
+    for (size_t i = 0; i < rest.episode_count; i++)
+        keep(told, &rest.episodes[i]);
+    told->gpu_count += rest.gpu_count;
+    told->left_out += rest.left_out;
+    return rc < 0 ? rc : rest_rc;
+}
+
 int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,
                  struct explained_span *ret, struct error *err)
 {
@@ -229,15 +286,9 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
     if (rc == 0)
         rc = plan(p, err);
     if (rc == 0)
-        rc = span_read_workers(p, err);
+        rc = read_all(p, err);
     if (rc == 0)
-        rc = span_read_points(p, err);
-    for (size_t i = 0; rc == 0 && i < p->gpu_count; i++) {
-        p->gpu = &p->gpus[i];
-        p->points = p->read[i].list;
-        p->count = p->read[i].count;
-        rc = tell_gpu(p, err);
-    }
+        rc = tell_all(p, err);
     if (rc == 0)
         rc = gaps_within(s, host, ret, err);
     for (size_t i = 0; i < p->gpu_count; i++)

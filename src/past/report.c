@@ -74,6 +74,22 @@ static int by_length(const void *a, const void *b)
     return (l < r) - (l > r);
 }
 
+static int read_cards(struct store *s, void *report, struct error *err)
+{
+    return report_cards(s, report, err);
+}
+
+/* The cards and the processes, side by side. */
+static int read_parts(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err)
+{
+    struct aside cards;
+    struct error later;
+    aside_begin(&cards, s, read_cards, r);
+    int rc = report_processes(s, host, gpu_id, r, &cards, err);
+    int cards_rc = aside_end(&cards, rc < 0 ? &later : err);
+    return rc < 0 ? rc : cards_rc;
+}
+
 int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, int64_t hot_mdegc,
                 struct report *ret, struct error *err)
 {
@@ -83,10 +99,8 @@ int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall s
     if (rc == 0)
         rc = read_energy(s, ret, err);
     if (rc == 0)
-        rc = report_cards(s, ret, err);
+        rc = read_parts(s, host, gpu_id, ret, err);
     drop_absent(ret);
-    if (rc == 0)
-        rc = report_processes(s, host, gpu_id, ret, err);
     if (rc == 0)
         rc = read_gaps(s, host, ret, err);
     qsort(ret->hot, ret->hot_count, sizeof ret->hot[0], by_length);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "past/aside.h"
 #include "past/explain.h"
 
 enum {
@@ -97,7 +98,7 @@ void report_command(const struct process *p, char name[REPORT_NAME_SIZE]);
 
 enum { MINUTE_MS = 60000 };
 
-/* Fills groups and held. */
-int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
+/* Fills groups and held, the latter when the cards are known. */
+int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct aside *cards, struct error *err);
 /* Hours, load and hot spells. */
 int report_cards(struct store *s, struct report *r, struct error *err);

@@ -361,7 +361,7 @@ static int find_horizon(struct store *s, struct report *r, struct error *err)
     return 0;
 }
 
-int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err)
+int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct aside *cards, struct error *err)
 {
     struct report_work w = {.report = r, .only = gpu_id};
     struct member others = {0};
@@ -379,6 +379,8 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
         rc = read_time(s, host, &w, &others, err);
     if (rc == 0)
         rc = take_groups(&w);
+    if (rc == 0)
+        rc = aside_end(cards, err);
     if (rc == 0) {
         take_held(&w);
         rc = find_horizon(s, r, err);

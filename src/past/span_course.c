@@ -137,15 +137,16 @@ static int note_worker(void *user, const struct store_worker *row)
     return 0;
 }
 
-int span_read_workers(struct span *p, struct error *err)
+int span_read_workers(struct store *s, void *span, struct error *err)
 {
+    struct span *p = span;
     const struct store_workers query = {.host = p->host,
                                         .gpu_id = p->only_gpu,
                                         .since_ms = p->told->since.ms,
                                         .until_ms = p->told->until.ms,
                                         .step_ms = MAX_OF(p->told->step_ms, (int64_t)MINUTE_MS),
                                         .by_program = p->days};
-    int rc = store_workers(p->s, &query, note_worker, p, err);
+    int rc = store_workers(s, &query, note_worker, p, err);
     return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
 }
 

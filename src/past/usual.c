@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "past/aside.h"
 
 enum { DAY_MS = 86400000, MINUTE_MS = 60000, HOUR_MS = 3600000, REACH_DAYS = 400 };
 /* So many points of one question stay below QUERY_POINTS_MAX. */
@@ -269,12 +270,13 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
 }
 
 /* Of a group that is read at once; `from` is behind them afterwards. */
-static int conclude_group(struct store *s, const struct usual_gpus *gpus, size_t *from, struct baselines *all, struct error *err)
+static int conclude_group(struct store *s, const struct usual_gpus *gpus, size_t *from, size_t to, struct baselines *all,
+                          struct error *err)
 {
     struct usual_course list[AT_ONCE];
     size_t count = 0;
     int rc = 0;
-    for (bool with = true; rc == 0 && with && count < AT_ONCE && *from < gpus->count;) {
+    for (bool with = true; rc == 0 && with && count < AT_ONCE && *from < to;) {
         rc = begin(&list[count], s, &gpus->list[*from], gpus->count, gpus->until, err);
         with = rc < 0 || (strcmp(list[count].gpu.host, list[0].gpu.host) == 0 && list[count].learned_ms == list[0].learned_ms);
         if (!with)
@@ -292,6 +294,39 @@ static int conclude_group(struct store *s, const struct usual_gpus *gpus, size_t
     return rc;
 }
 
+struct usual_share {
+    const struct usual_gpus *gpus;
+    size_t from, to;
+    struct baselines *all;
+};
+
+static int conclude_share(struct store *s, void *user, struct error *err)
+{
+    struct usual_share *share = user;
+    int rc = 0;
+    while (rc == 0 && share->from < share->to)
+        rc = conclude_group(s, share->gpus, &share->from, share->to, share->all, err);
+    return rc;
+}
+
+/* Two connections have half of the GPUs each. */
+static int conclude_halves(struct store *s, const struct usual_gpus *gpus, struct baselines *all, struct error *err)
+{
+    size_t middle = (gpus->count + 1) / 2;
+    struct usual_share first = {gpus, 0, middle, all}, second = {gpus, middle, gpus->count, calloc(1, sizeof *all)};
+    AUTO_FREE struct baselines *rest = second.all;
+    struct aside aside;
+    if (!rest)
+        return error_set(err, -ENOMEM, "out of memory");
+    aside_begin(&aside, s, conclude_share, &second);
+    int rc = conclude_share(s, &first, err);
+    struct error later;
+    int rest_rc = aside_end(&aside, rc < 0 ? &later : err);
+    for (size_t i = 0; i < rest->count; i++)
+        all->list[all->count++] = rest->list[i];
+    return rc < 0 ? rc : rest_rc;
+}
+
 int past_usual(struct store *s, const char *host, struct wall until, struct baselines **ret, struct error *err)
 {
     AUTO_FREE struct baselines *all = calloc(1, sizeof *all);
@@ -301,8 +336,10 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
     all->zone_ms = zone_at(until);
     gpus->until = until;
     int rc = store_gpus(s, host, note_gpu, gpus, err);
-    for (size_t next = 0; rc == 0 && next < gpus->count;)
-        rc = conclude_group(s, gpus, &next, all, err);
+    if (rc == 0 && gpus->count > 1 && aside_is_faster(s))
+        rc = conclude_halves(s, gpus, all, err);
+    else if (rc == 0)
+        rc = conclude_share(s, &(struct usual_share){gpus, 0, gpus->count, all}, err);
     if (rc < 0)
         return rc;
     *ret = TAKE(all);

@@ -38,6 +38,9 @@ struct store_options {
 int store_open(const struct store_options *options, struct store **ret, struct error *err);
 /* For queries only: nothing is created, changed or cleaned. -ENOENT when there is no history yet. */
 int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err);
+bool store_is_server(const struct store *s);
+/* Another reader of the same server, for the time of the first; -ENOTSUP of a file. */
+int store_open_again(const struct store *s, struct store **ret, struct error *err);
 /* A reader learns what the writer has added since: columns, horizons. */
 int store_refresh(struct store *s, struct error *err);
 void store_close(struct store *s); /* NULL is fine */

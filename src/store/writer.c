@@ -30,6 +30,8 @@ static int open_database(const struct env *env, const char *url, bool read_only,
     }
     if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0) {
         int rc = db_open_postgres(env, url, read_only, &s->db, err);
+        s->env = env;
+        s->url = strdup(url);
         return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL (is it running, and is the URL right?)") : 0;
     }
     return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
@@ -104,6 +106,21 @@ int store_open_read_only(const struct env *env, const char *url, struct store **
     return open_store(env, url, true, ret, err);
 }
 
+bool store_is_server(const struct store *s)
+{
+    return s->db->ops->kind == DB_POSTGRES;
+}
+
+int store_open_again(const struct store *s, struct store **ret, struct error *err)
+{
+    if (!s->url)
+        return error_set(err, -ENOTSUP, "no server");
+    int rc = store_open_read_only(s->env, s->url, ret, err);
+    if (rc == 0)
+        store_set_cancel(*ret, s->db->cancel);
+    return rc;
+}
+
 int store_refresh(struct store *s, struct error *err)
 {
     int rc = schema_open_read_only(&s->schema, s->db, err);
@@ -146,6 +163,7 @@ void store_close(struct store *s)
     free(s->gpus);
     free(s->lives);
     free(s->parts);
+    free(s->url);
     free(s);
 }
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "insight/why/rest.h"
 #include "store/internal.h"
+#include "store/own_database.h"
 #include "store/sim_history.h"
 
 enum { MINUTE = 60000, START_S = 1800000000 };
@@ -303,6 +304,45 @@ static void hours_teach_what_minutes_do(void **state)
     store_close(s);
 }
 
+static struct baselines *learned_of(const char *url)
+{
+    struct sim_history h;
+    struct store *s = NULL;
+    struct error err = {0};
+    struct baselines *usual = NULL;
+    const struct store_options options = {.env = &test_env, .url = url, .host = "box", .limits = store_default_limits};
+    sim_history_open(&h, "gpus=5,scenario=multi-user");
+    h.interval_ms = 600000;
+    if (store_open(&options, &s, &err) != 0)
+        fail_msg("%s", err.text);
+    write_samples(s, &h, 3 * 144);
+    if (past_usual(s, "box", h.clock.today, &usual, &err) < 0)
+        fail_msg("%s", err.text);
+    store_close(s);
+    sim_history_close(&h);
+    return usual;
+}
+
+/* A server is asked by two connections at once, of which each learns about some of the GPUs. */
+static void a_server_teaches_what_a_file_does(void **state)
+{
+    (void)state;
+    const char *server = own_database("whirr_usual");
+    if (!server)
+        SKIP("no PostgreSQL (tools/with-postgres starts one)");
+    struct baselines *file = learned_of(store_url("learned.db")), *there = learned_of(server);
+    assert_int_equal(file->count, 5);
+    assert_int_equal(there->count, file->count);
+    for (size_t i = 0; i < file->count; i++) {
+        assert_string_equal(there->list[i].id.uuid, file->list[i].id.uuid);
+        assert_true(file->list[i].days > 0);
+        assert_same(&there->list[i], &file->list[i]);
+        assert_memory_equal(there->list[i].util_permille, file->list[i].util_permille, sizeof file->list[i].util_permille);
+    }
+    free(file);
+    free(there);
+}
+
 int main(void)
 {
     make_store_folder();
@@ -310,6 +350,7 @@ int main(void)
         TEST(what_a_process_added_when_it_came_is_measured),
         TEST(moment_after_moment_is_learned_like_each_alone),
         TEST(hours_teach_what_minutes_do),
+        TEST(a_server_teaches_what_a_file_does),
         TEST(one_that_adds_nothing_is_said_to),
         TEST(what_cannot_be_told_apart_has_no_watts),
         TEST(a_clock_that_was_never_lower_has_no_watts),

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Work on a connection of its own, in a thread that ends with it.
+ */
+#include "past/aside.h"
+
+static void *run(void *arg)
+{
+    struct aside *a = arg;
+    struct store *own = NULL;
+    if (store_open_again(a->first, &own, &a->err) < 0)
+        return NULL;
+    a->rc = a->run(own, a->user, &a->err);
+    a->done = true;
+    store_close(own);
+    return NULL;
+}
+
+bool aside_is_faster(const struct store *s)
+{
+    return store_is_server(s);
+}
+
+void aside_begin(struct aside *a, struct store *s, aside_fn *work, void *user)
+{
+    *a = (struct aside){.run = work, .user = user, .first = s};
+    a->started = aside_is_faster(s) && pthread_create(&a->thread, NULL, run, a) == 0;
+}
+
+int aside_end(struct aside *a, struct error *err)
+{
+    if (a->started)
+        pthread_join(a->thread, NULL);
+    a->started = false;
+    if (!a->done) {
+        a->err = (struct error){0};
+        a->rc = a->run(a->first, a->user, &a->err);
+        a->done = true;
+    }
+    if (a->rc < 0)
+        *err = a->err;
+    return a->rc;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A second connection to a server, while the first goes on: half of a long answer each. A file is read by one alone, as is a server
+ * that has no connection left: then the work is done when its end is asked for.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "store/query.h"
+
+/* 0 or -errno with a sentence. */
+typedef int aside_fn(struct store *s, void *user, struct error *err);
+
+struct aside {
+    aside_fn *run;
+    void *user;
+    struct store *first;
+    pthread_t thread;
+    bool started, done;
+    int rc;
+    struct error err;
+};
+
+/* Whether two of them are worth more than one. */
+bool aside_is_faster(const struct store *s);
+void aside_begin(struct aside *a, struct store *s, aside_fn *run, void *user);
+/* What it returned. To be called at least once; while it works, `user` is its own. */
+int aside_end(struct aside *a, struct error *err);
