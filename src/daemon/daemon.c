@@ -18,6 +18,7 @@
 #include "config/places.h"
 #include "daemon/confine.h"
 #include "daemon/history_part.h"
+#include "daemon/memory.h"
 #include "daemon/part.h"
 #include "engine/engine.h"
 #include "serve/http/server.h"
@@ -44,7 +45,7 @@ struct daemon {
     int lock; /* of the state folder; -1: none */
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
-    struct mono trimmed; /* when unused memory was given back last */
+    struct memory memory;
     bool failed, wrong_usage;
 };
 
@@ -132,18 +133,6 @@ static void check_required(struct daemon *d, const struct snapshot *s)
     server_stop(d->host.server);
 }
 
-/* What the start, a burst of requests or a long question to the history leaves in the allocator goes back to the system. */
-static void give_memory_back(struct daemon *d, const struct snapshot *s)
-{
-    enum { EVERY_MS = 20000 };
-    if (mono_since_ms(s->taken, d->trimmed) < EVERY_MS)
-        return;
-    d->trimmed = s->taken;
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
-
 static void on_sample(void *user, const struct snapshot *s)
 {
     static struct alert_facts facts; /* large */
@@ -154,7 +143,7 @@ static void on_sample(void *user, const struct snapshot *s)
             d->host.parts[i].ops->sampled(d->host.parts[i].self, s, &facts);
     check_required(d, s);
     d->seen_sample = true;
-    give_memory_back(d, s);
+    memory_give_back(&d->memory, s->taken);
     size_t clients = server_clients(d->host.server);
     sd_notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
 }

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the start, a burst of requests or a long question to the history leaves behind: in the allocator, and in pages of files.
+ */
+#include "daemon/memory.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/env.h"
+#include "base/file.h"
+
+enum { TRIM_EVERY_MS = 20000, DROP_EVERY_MS = 3600000 };
+
+/* Breakpoints are in pages that look like those of the file. */
+static bool is_traced(void)
+{
+    struct env env;
+    char text[4096];
+    env_init_system(&env);
+    return file_read_head(&env, "/proc/self/status", text, sizeof text) > 0 && !strstr(text, "\nTracerPid:\t0\n");
+}
+
+/* Segments that may be written to, and what was relocated in them, are left alone. */
+static int drop_object(struct dl_phdr_info *object, size_t size, void *bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)size;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || p->p_flags & PF_W)
+            continue;
+        uintptr_t from = (object->dlpi_addr + p->p_vaddr + page - 1) / page * page;
+        uintptr_t to = (object->dlpi_addr + p->p_vaddr + p->p_memsz) / page * page;
+        if (from < to && madvise((void *)from, to - from, MADV_DONTNEED) == 0)
+            *(size_t *)bytes += to - from;
+    }
+    return 0;
+}
+
+size_t memory_drop_files(void)
+{
+    size_t bytes = 0;
+    if (!is_traced())
+        dl_iterate_phdr(drop_object, &bytes);
+    return bytes;
+}
+
+void memory_give_back(struct memory *m, struct mono now)
+{
+    if (mono_since_ms(now, m->trimmed) < TRIM_EVERY_MS)
+        return;
+    bool first = !m->trimmed.ns; /* the start is not over yet */
+    m->trimmed = now;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    if (first || (m->dropped.ns && mono_since_ms(now, m->dropped) < DROP_EVERY_MS))
+        return;
+    m->dropped = now;
+    memory_drop_files();
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory that goes back to the system while the daemon runs.
+ */
+#include "daemon/memory.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "test.h"
+
+/* Pointers, which the loader has written into a segment that nobody may write to any more. */
+static const char *const relocated[] = {"one", "two", "three"};
+
+static long pages_of_files_kb(void)
+{
+    char line[256];
+    long kb = -1;
+    AUTO_FCLOSE FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "RssFile: %ld", &kb);
+    return kb;
+}
+
+static int touch_object(struct dl_phdr_info *object, size_t size, void *sum)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)size;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+        const volatile unsigned char *at = (const volatile unsigned char *)(object->dlpi_addr + p->p_vaddr);
+        for (size_t k = 0; p->p_type == PT_LOAD && !(p->p_flags & PF_W) && k < p->p_memsz; k += page)
+            *(unsigned *)sum += at[k];
+    }
+    return 0;
+}
+
+static void pages_that_only_the_loading_needed_are_dropped(void **state)
+{
+    (void)state;
+    unsigned before = 0, after = 0;
+    dl_iterate_phdr(touch_object, &before);
+    long all = pages_of_files_kb();
+    assert_true(all > 0);
+    if (!memory_drop_files())
+        SKIP("somebody traces this program");
+    long left = pages_of_files_kb();
+    if (left > all / 2)
+        fail_msg("%ld kB of %ld kB are left", left, all);
+    assert_string_equal(relocated[2], "three");
+    dl_iterate_phdr(touch_object, &after);
+    assert_int_equal(after, before); /* all of it comes back */
+}
+
+static void the_start_is_over_when_they_are_and_then_it_is_done_every_hour(void **state)
+{
+    (void)state;
+    struct memory m = {0};
+    struct mono at = {1000 * NS_PER_S};
+    memory_give_back(&m, at);
+    assert_int_equal(m.dropped.ns, 0);
+    at.ns += 19 * NS_PER_S;
+    memory_give_back(&m, at);
+    assert_int_equal(m.dropped.ns, 0);
+    at.ns += NS_PER_S;
+    memory_give_back(&m, at);
+    assert_int_equal(m.dropped.ns, at.ns);
+    int64_t first = at.ns;
+    for (int i = 0; i < 179; i++) {
+        at.ns += 20 * NS_PER_S;
+        memory_give_back(&m, at);
+        assert_int_equal(m.trimmed.ns, at.ns);
+        assert_int_equal(m.dropped.ns, first);
+    }
+    at.ns += 20 * NS_PER_S;
+    memory_give_back(&m, at);
+    assert_int_equal(m.dropped.ns, first + 3600 * NS_PER_S);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(pages_that_only_the_loading_needed_are_dropped),
+        TEST(the_start_is_over_when_they_are_and_then_it_is_done_every_hour),
+    };
+    return RUN_TESTS(tests);
+}
