@@ -37,24 +37,18 @@ static void answer_waiters(struct engine *e, const struct snapshot *s)
     e->waiter_count = left;
 }
 
-/* Of this machine, unless everything that is read comes from another one (a recording). */
-static void sample_host(struct engine *e, struct host *out)
+/* This machine, unless everything that was read comes from another one (a recording). */
+static const struct host *host_of(const struct engine *e)
 {
     const struct slot *elsewhere = NULL;
-    enum { GLANCE_MS = 4500 };
-    if (e->flight_groups & GROUP_GLANCE)
-        machine_glance(e->machine, GLANCE_MS, out);
-    else
-        machine_sample(e->machine, out); /* in any case: its rates are taken between two calls */
     for (size_t i = 0; i < e->slot_count; i++) {
         if (!e->slots[i].open)
             continue;
         if (!e->slots[i].ops->host)
-            return;
+            return &e->flight_host;
         elsewhere = &e->slots[i];
     }
-    if (elsewhere)
-        *out = elsewhere->host;
+    return elsewhere ? &elsewhere->host : &e->flight_host;
 }
 
 /* An event is found once. Where that was in a sample for a request, subscribers still hear of it, with the next one of theirs. */
@@ -105,7 +99,7 @@ static void publish(struct engine *e)
     s->sequence = ++e->sequence;
     s->taken = engine_now(e);
     s->interval_s = (double)e->interval_ms / MS_PER_S;
-    sample_host(e, &s->host);
+    s->host = *host_of(e);
     carry_events(e, s);
     annotate(e, s);
     judge(e, s);
@@ -157,6 +151,16 @@ void flight_ask_slots(struct engine *e)
     }
 }
 
+/* Of this machine, also where a recording is shown: its rates are taken between two calls. */
+static void sample_machine(struct engine *e)
+{
+    enum { GLANCE_MS = 4500 };
+    if (e->flight_groups & GROUP_GLANCE)
+        machine_glance(e->machine, GLANCE_MS, &e->flight_host);
+    else
+        machine_sample(e->machine, &e->flight_host);
+}
+
 void flight_start(struct engine *e, unsigned groups, bool periodic)
 {
     for (size_t i = 0; i < e->waiter_count; i++)
@@ -166,6 +170,7 @@ void flight_start(struct engine *e, unsigned groups, bool periodic)
     e->flight_groups = groups;
     e->flight_start = engine_now(e);
     flight_ask_slots(e);
+    sample_machine(e); /* while they answer */
     flight_end_if_done(e);
 }
 

@@ -73,6 +73,7 @@ struct engine {
     bool flying, flight_periodic;
     unsigned flight_groups;
     struct mono flight_start;
+    struct host flight_host;
     struct waiter waiters[WAITERS_MAX];
     size_t waiter_count;
     struct mailbox *subscribers[SUBSCRIBERS_MAX];
