@@ -33,8 +33,9 @@ struct card_course {
     struct hot_spells spells;
 };
 
-/* All cards, in the order of the report. */
+/* Some cards, in the order of the report. */
 struct card_courses {
+    const struct report *report;
     struct card_course *list;
     size_t count;
     int64_t step_ms;
@@ -140,8 +141,10 @@ static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_i
     return store_lives(s, &span, see_life, spell, err);
 }
 
-static int read_points(struct store *s, const struct report *r, struct card_courses *all, struct error *err)
+static int read_points(struct store *s, void *courses, struct error *err)
 {
+    struct card_courses *all = courses;
+    const struct report *r = all->report;
     size_t columns[COL_COUNT];
     int64_t subjects[GPU_MAX];
     int rc = 0;
@@ -149,6 +152,8 @@ static int read_points(struct store *s, const struct report *r, struct card_cour
         columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
     for (size_t i = 0; i < all->count; i++)
         subjects[i] = all->list[i].gpu->id;
+    if (!all->count)
+        return 0;
     /* Pieces end on whole hours, so that no step is counted in two of them. */
     for (int64_t from = r->since.ms; rc == 0 && from < r->until.ms;) {
         bool by_hours = from < r->until.ms - MINUTES_MOST_MS;
@@ -184,15 +189,39 @@ static int take_spells(struct store *s, struct report *r, struct card_courses *a
     return rc;
 }
 
+/* So many minutes that a connection more is worth its start. */
+static bool are_many(const struct card_courses *all)
+{
+    const int64_t many_ms = 14LL * 86400 * 1000;
+    int64_t span_ms = all->report->until.ms - all->report->since.ms;
+    return all->count > 1 && span_ms > many_ms && span_ms <= MINUTES_MOST_MS;
+}
+
+/* Two connections have half of the cards each. */
+static int read_halves(struct store *s, const struct card_courses *all, struct error *err)
+{
+    size_t middle = aside_is_faster(s) && are_many(all) ? all->count / 2 : all->count;
+    struct card_courses first = {all->report, all->list, middle, 0};
+    struct card_courses second = {all->report, all->list + middle, all->count - middle, 0};
+    struct aside aside;
+    struct error later;
+    if (!second.count)
+        return read_points(s, &first, err);
+    aside_begin(&aside, s, read_points, &second);
+    int rc = read_points(s, &first, err);
+    int second_rc = aside_end(&aside, rc < 0 ? &later : err);
+    return rc < 0 ? rc : second_rc;
+}
+
 int report_cards(struct store *s, struct report *r, struct error *err)
 {
-    struct card_courses all = {.count = r->gpu_count};
+    struct card_courses all = {.report = r, .count = r->gpu_count};
     AUTO_FREE struct card_course *list = all.list = calloc(all.count + 1, sizeof *list);
     if (!list)
         return error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; i < all.count; i++)
         list[i] = (struct card_course){.gpu = &r->gpus[i], .report = r, .from_ms = MAX_OF(r->since.ms, r->gpus[i].first_seen.ms)};
-    int rc = all.count ? read_points(s, r, &all, err) : 0;
+    int rc = read_halves(s, &all, err);
     for (size_t i = 0; i < all.count; i++) {
         end_spell(&list[i]);
         if (list[i].utils)

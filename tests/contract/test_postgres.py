@@ -493,7 +493,7 @@ def test_the_past_is_told_from_a_server(tmp_path):
         return json.loads(done.stdout)
 
     asked = (("why", "--at", ago(100)), ("why", "--since", ago(180), "--until", ago(0)), ("why", "--since", ago(3 * 1440), "--until", ago(0)),
-             ("report", "--since", ago(1440), "--until", ago(0), "--price", "0.3"))
+             ("report", "--since", ago(1440), "--until", ago(0), "--price", "0.3"), ("report", "--since", ago(20 * 1440), "--until", ago(0)))
     for args in asked:
         there, here = ask(URL, *args), ask(file, *args)
         for key in ("episodes", "gpus", "users", "containers", "commands", "idle_memory", "hot_spells", "processes"):
