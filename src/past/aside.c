@@ -40,3 +40,13 @@ int aside_end(struct aside *a, struct error *err)
         *err = a->err;
     return a->rc;
 }
+
+int aside_both(struct store *s, aside_fn *first, void *first_user, aside_fn *second, void *second_user, struct error *err)
+{
+    struct aside aside;
+    struct error unheard;
+    aside_begin(&aside, s, second, second_user);
+    int rc = first(s, first_user, err);
+    int second_rc = aside_end(&aside, rc < 0 ? &unheard : err);
+    return rc < 0 ? rc : second_rc;
+}

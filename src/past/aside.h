@@ -26,3 +26,5 @@ bool aside_is_faster(const struct store *s);
 void aside_begin(struct aside *a, struct store *s, aside_fn *run, void *user);
 /* What it returned. To be called at least once; while it works, `user` is its own. */
 int aside_end(struct aside *a, struct error *err);
+/* The first here and the second aside; the first that fails says why. */
+int aside_both(struct store *s, aside_fn *first, void *first_user, aside_fn *second, void *second_user, struct error *err);

@@ -215,17 +215,6 @@ static void say_span(struct explained_span *t)
 
 /* ---- the whole ---- */
 
-/* Who worked, and what the GPUs did, side by side. */
-static int read_all(struct span *p, struct error *err)
-{
-    struct aside workers;
-    struct error later;
-    aside_begin(&workers, p->s, span_read_workers, p);
-    int rc = span_read_points(p, err);
-    int workers_rc = aside_end(&workers, rc < 0 ? &later : err);
-    return rc < 0 ? rc : workers_rc;
-}
-
 struct span_share {
     struct span span;
     size_t from, to; /* GPUs */
@@ -255,20 +244,16 @@ static int tell_all(struct span *p, struct error *err)
     if (!shares || !episodes)
         return error_set(err, -ENOMEM, "out of memory");
     struct explained_span *told = p->told, rest = *told;
-    struct aside aside;
-    struct error later;
     rest.episodes = episodes;
     shares[0] = (struct span_share){*p, 0, middle};
     shares[1] = (struct span_share){*p, middle, p->gpu_count};
     shares[1].span.told = &rest;
-    aside_begin(&aside, p->s, tell_share, &shares[1]);
-    int rc = tell_share(p->s, &shares[0], err);
-    int rest_rc = aside_end(&aside, rc < 0 ? &later : err);
+    int rc = aside_both(p->s, tell_share, &shares[0], tell_share, &shares[1], err);
     for (size_t i = 0; i < rest.episode_count; i++)
         keep(told, &rest.episodes[i]);
     told->gpu_count += rest.gpu_count;
     told->left_out += rest.left_out;
-    return rc < 0 ? rc : rest_rc;
+    return rc;
 }
 
 int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,
@@ -286,7 +271,7 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
     if (rc == 0)
         rc = plan(p, err);
     if (rc == 0)
-        rc = read_all(p, err);
+        rc = aside_both(s, span_read_points, p, span_read_workers, p, err); /* what the GPUs did, and who worked */
     if (rc == 0)
         rc = tell_all(p, err);
     if (rc == 0)

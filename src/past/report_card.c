@@ -203,14 +203,7 @@ static int read_halves(struct store *s, const struct card_courses *all, struct e
     size_t middle = aside_is_faster(s) && are_many(all) ? all->count / 2 : all->count;
     struct card_courses first = {all->report, all->list, middle, 0};
     struct card_courses second = {all->report, all->list + middle, all->count - middle, 0};
-    struct aside aside;
-    struct error later;
-    if (!second.count)
-        return read_points(s, &first, err);
-    aside_begin(&aside, s, read_points, &second);
-    int rc = read_points(s, &first, err);
-    int second_rc = aside_end(&aside, rc < 0 ? &later : err);
-    return rc < 0 ? rc : second_rc;
+    return second.count ? aside_both(s, read_points, &first, read_points, &second, err) : read_points(s, &first, err);
 }
 
 int report_cards(struct store *s, struct report *r, struct error *err)

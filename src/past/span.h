@@ -30,7 +30,7 @@ struct span {
 
 /* ---- span_course.c: the courses of GPUs. Of all at once: their rows lie side by side. */
 
-int span_read_points(struct span *p, struct error *err);
+int span_read_points(struct store *s, void *span, struct error *err);
 int span_read_workers(struct store *s, void *span, struct error *err);
 /* Who did most at each point of the GPU being looked at. */
 void span_choose_workers(struct span *p);

@@ -46,8 +46,9 @@ static int note_point(void *user, const struct store_point *point)
     return 0;
 }
 
-int span_read_points(struct span *p, struct error *err)
+int span_read_points(struct store *s, void *span, struct error *err)
 {
+    struct span *p = span;
     size_t columns[COL_COUNT];
     int64_t subjects[GPU_MAX];
     for (size_t i = 0; i < COL_COUNT; i++)
@@ -63,7 +64,7 @@ int span_read_points(struct span *p, struct error *err)
                                     .columns = columns,
                                     .column_count = COL_COUNT,
                                     .wanted = wanted};
-    int rc = store_series(p->s, &plot, note_point, p, err);
+    int rc = store_series(s, &plot, note_point, p, err);
     return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
 }
 

@@ -315,16 +315,12 @@ static int conclude_halves(struct store *s, const struct usual_gpus *gpus, struc
     size_t middle = (gpus->count + 1) / 2;
     struct usual_share first = {gpus, 0, middle, all}, second = {gpus, middle, gpus->count, calloc(1, sizeof *all)};
     AUTO_FREE struct baselines *rest = second.all;
-    struct aside aside;
     if (!rest)
         return error_set(err, -ENOMEM, "out of memory");
-    aside_begin(&aside, s, conclude_share, &second);
-    int rc = conclude_share(s, &first, err);
-    struct error later;
-    int rest_rc = aside_end(&aside, rc < 0 ? &later : err);
+    int rc = aside_both(s, conclude_share, &first, conclude_share, &second, err);
     for (size_t i = 0; i < rest->count; i++)
         all->list[all->count++] = rest->list[i];
-    return rc < 0 ? rc : rest_rc;
+    return rc;
 }
 
 int past_usual(struct store *s, const char *host, struct wall until, struct baselines **ret, struct error *err)
