@@ -111,8 +111,9 @@ static void read_cores(struct machine *m, struct str stat, struct host *out)
             most = MAX_OF(most, permille);
         *was = now;
     }
+    /* The kernel rounds each line for itself: over a short time, that of all may be a tick ahead of every core's. */
     if (most >= 0)
-        out->cpu_core_max_permille = reading_ok(most);
+        out->cpu_core_max_permille = reading_ok(MAX_OF(most, reading_or(out->cpu_permille, 0)));
     else if (!before)
         out->cpu_core_max_permille = reading_absent(any ? READING_PENDING : READING_UNSUPPORTED);
 }

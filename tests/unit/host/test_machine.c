@@ -257,6 +257,24 @@ static void the_busiest_core_and_waiting_are_told_apart_from_the_mean(void **sta
     machine_free(m);
 }
 
+/* 59 of 60 ticks, 29 of 30 of each core. */
+static void no_mean_is_above_the_busiest_core(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_write(&s, "/proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 50 0 0 450 0 0 0 0\ncpu1 50 0 0 450 0 0 0 0\nintr 1\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 300);
+    sysroot_write(&s, "/proc/stat", "cpu  159 0 0 901 0 0 0 0 0 0\ncpu0 79 0 0 451 0 0 0 0\ncpu1 79 0 0 451 0 0 0 0\nintr 1\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 983);
+    assert_int_equal(h.cpu_core_max_permille.value, 983);
+    machine_free(m);
+}
+
 static void pressure_is_the_kernels_own_average(void **state)
 {
     (void)state;
@@ -526,6 +544,7 @@ int main(void)
         TEST(without_hardware_all_but_loopback_count),
         TEST(disks_are_told_by_name_without_sysfs),
         TEST(the_busiest_core_and_waiting_are_told_apart_from_the_mean),
+        TEST(no_mean_is_above_the_busiest_core),
         TEST(pressure_is_the_kernels_own_average),
         TEST(the_busiest_disk_counts_not_the_sum_of_all),
         TEST(without_swap_nothing_is_swapped),
