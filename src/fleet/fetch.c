@@ -44,8 +44,8 @@ static const struct {
     const char *query;
     unsigned wants; /* any of these needs its answer */
 } questions[FLEET_QUESTIONS] = {
-    [FLEET_GPUS] = {"gpu_up", FLEET_WANT_HOSTS | FLEET_WANT_ROOM},
-    [FLEET_UTIL] = {OF_A_GPU("gpu_utilization_percent"), FLEET_WANT_HOSTS | FLEET_WANT_ROOM},
+    [FLEET_GPUS] = {"gpu_up", FLEET_WANT_GPUS},
+    [FLEET_UTIL] = {OF_A_GPU("gpu_utilization_percent"), FLEET_WANT_GPUS},
     [FLEET_USED] = {OF_A_GPU("gpu_memory_used_bytes"), FLEET_WANT_HOSTS},
     [FLEET_TOTAL] = {OF_A_GPU("gpu_memory_total_bytes"), FLEET_WANT_HOSTS},
     [FLEET_FREE] = {OF_A_GPU("gpu_memory_free_bytes"), FLEET_WANT_ROOM},
@@ -53,7 +53,7 @@ static const struct {
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
     [FLEET_MOST] = {OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"), FLEET_WANT_HOSTS},
     [FLEET_THROTTLE] = {OF_A_GPU("gpu_throttle_mask"), FLEET_WANT_HOSTS},
-    [FLEET_HEALTH] = {"whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1", FLEET_WANT_HOSTS | FLEET_WANT_ROOM},
+    [FLEET_HEALTH] = {"whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1", FLEET_WANT_GPUS},
     [FLEET_SILENT] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},
     [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_UTIL] = {OF_A_PROCESS("gpu_process_utilization_percent"), FLEET_WANT_PROCESSES},
