@@ -235,15 +235,22 @@ static void disks_are_told_by_name_without_sysfs(void **state)
     machine_free(m);
 }
 
+/* A machine of two cores, each busy for a tenth of its time. */
+static struct machine *two_cores_sampled_once(struct sysroot *s, struct host *h)
+{
+    set_up(s);
+    sysroot_write(s, "/proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 50 0 0 450 0 0 0 0\ncpu1 50 0 0 450 0 0 0 0\nintr 1\n");
+    struct machine *m = machine_new(&s->env);
+    machine_sample(m, h);
+    return m;
+}
+
 static void the_busiest_core_and_waiting_are_told_apart_from_the_mean(void **state)
 {
     (void)state;
     AUTO_SYSROOT struct sysroot s;
-    set_up(&s);
-    sysroot_write(&s, "/proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 50 0 0 450 0 0 0 0\ncpu1 50 0 0 450 0 0 0 0\nintr 1\n");
-    struct machine *m = machine_new(&s.env);
     struct host h;
-    machine_sample(m, &h);
+    struct machine *m = two_cores_sampled_once(&s, &h);
     assert_int_equal(h.cpu_core_max_permille.state, READING_PENDING);
     clock_manual_advance_ms(&s.clock, 1000);
     /* One thread at full speed, the other core waits for a disk and loses time to the hypervisor. */
@@ -262,11 +269,8 @@ static void no_mean_is_above_the_busiest_core(void **state)
 {
     (void)state;
     AUTO_SYSROOT struct sysroot s;
-    set_up(&s);
-    sysroot_write(&s, "/proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 50 0 0 450 0 0 0 0\ncpu1 50 0 0 450 0 0 0 0\nintr 1\n");
-    struct machine *m = machine_new(&s.env);
     struct host h;
-    machine_sample(m, &h);
+    struct machine *m = two_cores_sampled_once(&s, &h);
     clock_manual_advance_ms(&s.clock, 300);
     sysroot_write(&s, "/proc/stat", "cpu  159 0 0 901 0 0 0 0 0 0\ncpu0 79 0 0 451 0 0 0 0\ncpu1 79 0 0 451 0 0 0 0\nintr 1\n");
     machine_sample(m, &h);
