@@ -143,7 +143,7 @@ static void on_sample(void *user, const struct snapshot *s)
             d->host.parts[i].ops->sampled(d->host.parts[i].self, s, &facts);
     check_required(d, s);
     d->seen_sample = true;
-    memory_give_back(&d->memory, s->taken);
+    memory_give_back(&d->memory, d->options->env, s->taken);
     size_t clients = server_clients(d->host.server);
     sd_notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
 }

@@ -10,18 +10,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/env.h"
 #include "base/file.h"
 
 enum { TRIM_EVERY_MS = 20000, DROP_EVERY_MS = 3600000 };
 
 /* Breakpoints are in pages that look like those of the file. */
-static bool is_traced(void)
+static bool is_traced(const struct env *env)
 {
-    struct env env;
     char text[4096];
-    env_init_system(&env);
-    return file_read_head(&env, "/proc/self/status", text, sizeof text) > 0 && !strstr(text, "\nTracerPid:\t0\n");
+    return file_read_head(env, "/proc/self/status", text, sizeof text) > 0 && !strstr(text, "\nTracerPid:\t0\n");
 }
 
 /* Segments that may be written to, and what was relocated in them, are left alone. */
@@ -41,15 +38,15 @@ static int drop_object(struct dl_phdr_info *object, size_t size, void *bytes)
     return 0;
 }
 
-size_t memory_drop_files(void)
+size_t memory_drop_files(const struct env *env)
 {
     size_t bytes = 0;
-    if (!is_traced())
+    if (!is_traced(env))
         dl_iterate_phdr(drop_object, &bytes);
     return bytes;
 }
 
-void memory_give_back(struct memory *m, struct mono now)
+void memory_give_back(struct memory *m, const struct env *env, struct mono now)
 {
     if (mono_since_ms(now, m->trimmed) < TRIM_EVERY_MS)
         return;
@@ -61,5 +58,5 @@ void memory_give_back(struct memory *m, struct mono now)
     if (first || (m->dropped.ns && mono_since_ms(now, m->dropped) < DROP_EVERY_MS))
         return;
     m->dropped = now;
-    memory_drop_files();
+    memory_drop_files(env);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "test.h"
+#include "sysroot.h"
 
 /* Pointers, which the loader has written into a segment that nobody may write to any more. */
 static const char *const relocated[] = {"one", "two", "three"};
@@ -41,11 +41,13 @@ __attribute__((no_sanitize("address"))) static int touch_object(struct dl_phdr_i
 static void pages_that_only_the_loading_needed_are_dropped(void **state)
 {
     (void)state;
+    struct env env;
     unsigned before = 0, after = 0;
+    env_init_system(&env);
     dl_iterate_phdr(touch_object, &before);
     long all = pages_of_files_kb();
     assert_true(all > 0);
-    if (!memory_drop_files())
+    if (!memory_drop_files(&env))
         SKIP("somebody traces this program");
     long left = pages_of_files_kb();
     if (left > all / 2)
@@ -55,28 +57,41 @@ static void pages_that_only_the_loading_needed_are_dropped(void **state)
     assert_int_equal(after, before); /* all of it comes back */
 }
 
+static void where_somebody_traces_the_program_its_pages_stay(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    sysroot_write(&s, "/proc/self/status", "Name:\twhirr\nTracerPid:\t4711\nUid:\t0\n");
+    assert_int_equal(memory_drop_files(&s.env), 0);
+    sysroot_write(&s, "/proc/self/status", "Name:\twhirr\nTracerPid:\t0\nUid:\t0\n");
+    assert_true(memory_drop_files(&s.env) > 0);
+}
+
 static void the_start_is_over_when_they_are_and_then_it_is_done_every_hour(void **state)
 {
     (void)state;
+    struct env env;
     struct memory m = {0};
     struct mono at = {1000 * NS_PER_S};
-    memory_give_back(&m, at);
+    env_init_system(&env);
+    memory_give_back(&m, &env, at);
     assert_int_equal(m.dropped.ns, 0);
     at.ns += 19 * NS_PER_S;
-    memory_give_back(&m, at);
+    memory_give_back(&m, &env, at);
     assert_int_equal(m.dropped.ns, 0);
     at.ns += NS_PER_S;
-    memory_give_back(&m, at);
+    memory_give_back(&m, &env, at);
     assert_int_equal(m.dropped.ns, at.ns);
     int64_t first = at.ns;
     for (int i = 0; i < 179; i++) {
         at.ns += 20 * NS_PER_S;
-        memory_give_back(&m, at);
+        memory_give_back(&m, &env, at);
         assert_int_equal(m.trimmed.ns, at.ns);
         assert_int_equal(m.dropped.ns, first);
     }
     at.ns += 20 * NS_PER_S;
-    memory_give_back(&m, at);
+    memory_give_back(&m, &env, at);
     assert_int_equal(m.dropped.ns, first + 3600 * NS_PER_S);
 }
 
@@ -84,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(pages_that_only_the_loading_needed_are_dropped),
+        TEST(where_somebody_traces_the_program_its_pages_stay),
         TEST(the_start_is_over_when_they_are_and_then_it_is_done_every_hour),
     };
     return RUN_TESTS(tests);
