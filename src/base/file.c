@@ -117,14 +117,14 @@ int file_read_all(const struct env *env, const char *path, struct buf *out)
             continue;
         if (got < 0)
             return -errno;
-        if (got == 0 && !out->failed)
-            was_read(env, READ_FILE, path, out->at ? out->at + before : "", out->len - before);
-        if (got == 0)
-            return out->failed ? -EFBIG : 0;
         buf_add(out, chunk, (size_t)got);
         if (out->failed)
-            return -EFBIG;
+            return out->no_memory ? -ENOMEM : -EFBIG;
+        if (got == 0)
+            break;
     }
+    was_read(env, READ_FILE, path, buf_view(out).at + before, out->len - before);
+    return 0;
 }
 
 int file_read_i64(const struct env *env, const char *path, int64_t *ret)

@@ -196,6 +196,10 @@ void loader_read_file(struct loader *l, const struct env *env, const char *path,
     int rc = file_read_all(env, path, &text);
     if ((rc == -ENOENT || rc == -ENOTDIR) && !must_exist)
         return;
+    if (rc == -ENOMEM) {
+        l->out_of_memory = true;
+        return;
+    }
     if (rc < 0) {
         /* A hardened service cannot look into homes: no reason not to start. */
         problem_add(l->problems, rc == -EACCES && !must_exist, &origin, "cannot be read: %s",

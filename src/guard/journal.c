@@ -91,8 +91,9 @@ int journal_write(const struct journal *j, const struct journal_entry *entry, st
         return 0;
     AUTO_BUF struct buf text = BUF(JOURNAL_BYTES_MAX);
     write_entry(&text, entry);
-    int rc = text.failed ? -EFBIG : keep_write(j->path, buf_view(&text), NULL);
-    return rc == 0 ? 0 : error_set(err, rc, "cannot write the guard's journal '%s': %s", j->path, strerror(-rc));
+    int rc = text.no_memory ? -ENOMEM : text.failed ? -EFBIG : keep_write(j->path, buf_view(&text), NULL);
+    const char *why = rc == -ENOMEM ? "out of memory" : strerror(-rc);
+    return rc == 0 ? 0 : error_set(err, rc, "cannot write the guard's journal '%s': %s", j->path, why);
 }
 
 static size_t read_texts(const json_t *list, void *to, size_t size, size_t max)

@@ -63,6 +63,16 @@ def test_so_does_nvidia_smi(tmp_path):
     assert fail_in_turn(tmp_path, ["status", "--direct", "--source", "nvidia-smi"], never="writes more than", most="", WHIRR_NVIDIA_SMI=str(ROOT / "tests/fakes/nvidia-smi")) > 60
 
 
+def test_a_configuration_for_which_there_is_no_memory_is_not_called_too_large(tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text("[sampling]\ninterval_seconds = 2.0\n" + "# words\n" * 2000)
+    # What a check finds is its answer, on stdout: fail.c takes that for no word.
+    done = subprocess.run([PROGRAM, "1-999999", "0", "config", "check", "--config", file], env=environment(tmp_path, WHIRR_FAILING_SHOW="1"), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=600)
+    assert "error: out of memory" in done.stdout and "error: cannot be read: Too many open files" in done.stdout
+    assert "larger than" not in done.stdout
+
+
 @pytest.mark.parametrize("command", [["status", *SIM], ["fit", "10GiB", *SIM]], ids=lambda c: c[0])
 def test_memory_that_is_out_for_a_while_is_said(tmp_path, command):
     assert fail_in_turn(tmp_path, command, WHIRR_FAILING_IN_A_ROW="40") > 8

@@ -60,6 +60,16 @@ static void a_file_that_is_not_there_or_too_long_says_so(void **state)
     assert_int_equal(keep_read(in_folder("a"), &text, &err), -EFBIG);
 }
 
+static void a_file_for_which_there_is_no_memory_is_not_called_too_long(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct buf text = {.max = 100, .failed = true, .no_memory = true};
+    assert_int_equal(keep_write(in_folder("a"), STR("short"), &err), 0);
+    assert_int_equal(keep_read(in_folder("a"), &text, &err), -ENOMEM);
+    assert_non_null(strstr(err.text, "out of memory"));
+}
+
 static void a_write_that_cannot_succeed_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -87,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_kept_is_read_back_and_only_its_owner_may, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_file_that_is_not_there_or_too_long_says_so, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_file_for_which_there_is_no_memory_is_not_called_too_long, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_write_that_cannot_succeed_leaves_nothing_behind, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_moved_aside_over_the_one_before, make_folder, remove_folder),
     };
