@@ -188,6 +188,7 @@ int show(struct cli *cli, render_fn *render)
     int status = read_watch(cli, &again, &every_ms);
     if (status != EXIT_FINE)
         return status;
+    cli->env.one_look = !again;
     struct session *session = session_open(cli, &err);
     if (!session && cli->failure_status) {
         cli_fail("%s", err.text);

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole way from a (fake) NVIDIA driver to the text."""
 import json
+import os
 import subprocess
 
+import pytest
 import shapes
 
 TWO = """
@@ -73,3 +75,12 @@ def test_denied_processes_are_null_with_a_reason(nvml):
 def test_text_shows_a_dash_for_what_is_absent(nvml):
     out = nvml(TWO, "status").out
     assert "–" in out and "71 °C" in out and "280/450" in out and "POWER W" in out
+
+
+@pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="this kernel has no huge pages for programs")
+@pytest.mark.parametrize("command, huge", [(["status"], True), (["why"], True), (["record", "FILE", "--duration", "0.2", "--interval", "0.1"], False)])
+def test_one_look_starts_in_huge_pages(nvml, tmp_path, command, huge):
+    """What runs on keeps to small ones, and so to the memory that is really used."""
+    flags = tmp_path / "flags"
+    assert nvml(TWO, *(str(tmp_path / "r") if word == "FILE" else word for word in command), WHIRR_FAKE_NVML_MEMORY=str(flags)).code == 0
+    assert ("hg" in flags.read_text().split()) is huge
