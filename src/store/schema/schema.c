@@ -59,7 +59,7 @@ static const char tables_1[] =
     "CREATE INDEX events_by_time ON events (at_ms);";
 
 /* migrations[i] leads from version i + 1 to i + 2; a new database goes the same way. A new version adds one here, and the tables of
- * the one before to test_store_migrate.c, which starts from each. */
+ * the one before to old_versions.h of the tests, which start from each. */
 static const char *const migrations[] = {
     /* The minutes of one process are found without reading those of all. */
     "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);",
