@@ -23,6 +23,7 @@ enum { KILLED_WITHIN_MS = 2000 };
 struct pipe_end {
     int fd;
     struct buf *to; /* NULL: read and forget */
+    int error;      /* why the rest could not be read; 0: all was */
 };
 
 /* What is still to be written to the program. */
@@ -43,6 +44,7 @@ static void drain(struct pipe_end *end)
     }
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
+    end->error = got < 0 ? errno : 0;
     close(end->fd);
     end->fd = -1;
 }
@@ -214,6 +216,9 @@ static int converse(const struct launch *launch, pid_t pid, struct pipe_in in, s
     if (!finished)
         return error_set(err, -ETIMEDOUT, "'%s' did not finish within %lld ms and was killed", launch->argv[0],
                          (long long)launch->timeout_ms);
+    for (int i = 0; i < 2; i++)
+        if (ends[i].error && ends[i].to)
+            return error_set(err, -ends[i].error, "cannot read what '%s' printed: %s", launch->argv[0], strerror(ends[i].error));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
