@@ -99,6 +99,8 @@ void grid_write(struct buf *out, const struct page *page, const struct grid *g)
 {
     int widths[GRID_COLUMNS_MAX];
     size_t rows = g->cell_count / g->column_count, last = 0;
+    if (g->failed)
+        out->failed = out->no_memory = true;
     measure(g, page, widths);
     if (page->width && total(g, widths) > page->width)
         squeeze(g, page, widths);

@@ -29,5 +29,5 @@ void grid_done(struct grid *g);
 
 /* Cells are added row by row, from left to right. */
 void grid_add(struct grid *g, enum ink ink, const char *text);
-/* Leaves out columns in which no row has anything but the dash, except those of rank 0. */
+/* Leaves out columns in which no row has anything but the dash, except those of rank 0. Where cells are missing, `out` fails. */
 void grid_write(struct buf *out, const struct page *page, const struct grid *g);

@@ -100,6 +100,8 @@ void page_cell(struct buf *out, const struct page *page, enum ink ink, enum alig
     AUTO_BUF struct buf fitted = BUF(4096);
     int used = page_fit(&fitted, page, str_from(text), width);
     int blanks = MAX_OF(width - used, 0);
+    if (fitted.no_memory) /* a blank cell would look like one of which nothing is known */
+        out->failed = out->no_memory = true;
     if (align == RIGHT)
         buf_printf(out, "%*s", blanks, "");
     begin_ink(out, page, ink);

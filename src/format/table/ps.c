@@ -128,8 +128,6 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
             if (process_rows_remainder(rows, s, i) && s->gpus[i].not_attributed_mw.value >= REMAINDER_SHOWN_MW)
                 add_remainder(&g, page, &s->gpus[i]);
         grid_write(out, page, &g);
-        if (g.failed)
-            out->failed = true;
     } else if (rows->unknown < s->gpu_count) {
         page_wrap(out, page, INK_PLAIN, "No processes.", 0, 0);
     }
