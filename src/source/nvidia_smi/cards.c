@@ -20,9 +20,13 @@ struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id)
 
 static struct smi_known_card *add(struct smi *s, const struct gpu_id *id, int index)
 {
-    struct smi_known_card *more = s->count < GPU_MAX ? realloc(s->cards, (s->count + 1) * sizeof *more) : NULL;
-    if (!more)
+    if (s->count == GPU_MAX)
         return NULL;
+    struct smi_known_card *more = realloc(s->cards, (s->count + 1) * sizeof *more);
+    if (!more) {
+        s->no_memory = true;
+        return NULL;
+    }
     s->cards = more;
     struct smi_known_card *card = &more[s->count++];
     *card = (struct smi_known_card){.id = *id, .index = index};
@@ -101,13 +105,13 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
 }
 
 /* Words behind a state; the message of a lost card stays while it is left alone. */
-static void lose(struct smi_known_card *card, const char *message)
+static void set_state(struct smi_known_card *card, enum gpu_state gpu_state, const char *message)
 {
     if (card->now.state == GPU_LOST)
         return;
     gpu_done(&card->now);
     card->now = (struct gpu){0};
-    gpu_mark_state(&card->now, GPU_LOST, message);
+    gpu_mark_state(&card->now, gpu_state, message);
 }
 
 static bool in_report(const struct smi_report *r, const struct smi_known_card *card)
@@ -148,6 +152,7 @@ void smi_cards_update(struct smi *s, struct smi_report *r)
     for (size_t i = 0; i < all.count; i++)
         all.at[i] = r->cards[i].gpu.id.uuid;
     s->hidden = 0;
+    s->no_memory = false;
     for (size_t i = 0; i < r->count; i++) {
         struct smi_known_card *card = find_or_add(s, &r->cards[i], &all);
         if (!card)
@@ -156,7 +161,7 @@ void smi_cards_update(struct smi *s, struct smi_report *r)
         card->index = r->cards[i].index >= 0 ? r->cards[i].index : card->index;
         card->listed = true;
         if (r->cards[i].gpu.state == GPU_LOST) {
-            lose(card, r->cards[i].gpu.error_message);
+            set_state(card, GPU_LOST, r->cards[i].gpu.error_message);
             continue;
         }
         gpu_done(&card->now);
@@ -170,7 +175,7 @@ void smi_cards_update(struct smi *s, struct smi_report *r)
     for (size_t i = 0; i < s->count; i++) {
         struct smi_known_card *card = &s->cards[i];
         if (card->listed && may_ask(s, card) && !in_report(r, card))
-            lose(card, "nvidia-smi no longer lists this GPU");
+            set_state(card, r->nameless ? GPU_ERROR : GPU_LOST, r->nameless ? NAMELESS : "nvidia-smi no longer lists this GPU");
     }
 }
 

@@ -72,28 +72,39 @@ static size_t position(const struct smi_field *const *columns, size_t count, enu
     return count;
 }
 
-/* A row is known by what identifies its card; an error message has as many commas only by accident, and no number in front. */
-static bool is_row(const struct str *cells, size_t cell_count, const struct smi_field *const *columns, size_t count)
+/* What a line says of its card. */
+struct smi_row {
+    bool is_row, nameless; /* nameless: a card's, but nobody knows which */
+    char uuid[GPU_UUID_SIZE], pci[GPU_PCI_SIZE];
+};
+
+/* A row is known by what identifies its card; an error message has as many commas only by accident, and no number in front. The
+ * number may be missing ("[Unknown Error]"): it is not what a card is told by, unless nothing else was asked for. */
+static struct smi_row identify(const struct str *cells, size_t cell_count, const struct smi_field *const *columns, size_t count)
 {
     size_t index = position(columns, count, FIELD_INDEX), uuid = position(columns, count, FIELD_UUID);
+    size_t pci = position(columns, count, FIELD_PCI);
+    struct smi_row row = {0};
+    enum reading_state why;
     int64_t number;
     if (cell_count != count)
-        return false;
-    if (index < count)
-        return str_to_i64(cells[index], &number);
-    return uuid < count && str_starts(cells[uuid], "GPU-");
+        return row;
+    if (uuid < count)
+        cell_text(cells[uuid], CELL_TEXT, row.uuid, sizeof row.uuid, &why);
+    if (pci < count)
+        smi_pci_address(cells[pci], row.pci);
+    bool numbered = index < count && str_to_i64(cells[index], &number);
+    bool no_number = index < count && (!cells[index].len || cells[index].at[0] == '[');
+    bool told = row.pci[0] || (numbered ? row.uuid[0] != '\0' : str_starts(str_from(row.uuid), "GPU-"));
+    row.is_row = told || numbered || no_number;
+    row.nameless = !told && (no_number || uuid < count || pci < count);
+    return row;
 }
 
-static void read_row(struct smi_report *r, const struct str *cells, const struct smi_field *const *columns, size_t count)
+static void read_row(struct smi_report *r, const struct smi_row *row, const struct str *cells,
+                     const struct smi_field *const *columns, size_t count)
 {
-    size_t uuid_at = position(columns, count, FIELD_UUID), pci_at = position(columns, count, FIELD_PCI);
-    char uuid[GPU_UUID_SIZE] = "", pci[GPU_PCI_SIZE] = "";
-    enum reading_state why;
-    if (uuid_at < count)
-        cell_text(cells[uuid_at], CELL_TEXT, uuid, sizeof uuid, &why);
-    if (pci_at < count)
-        smi_pci_address(cells[pci_at], pci);
-    struct smi_card *card = smi_report_card(r, uuid, pci);
+    struct smi_card *card = smi_report_card(r, row->uuid, row->pci);
     if (!card)
         return;
     enum cell_trouble trouble = TROUBLE_NONE;
@@ -116,10 +127,14 @@ size_t smi_read_csv(struct smi_report *r, struct str text, const struct smi_fiel
     struct str cells[CELLS_MAX + 1], line;
     size_t rows = 0, name = position(columns, count, FIELD_NAME);
     while (next_line(&text, &line)) {
-        if (!is_row(cells, split(line, cells, count, name), columns, count))
+        struct smi_row row = identify(cells, split(line, cells, count, name), columns, count);
+        if (!row.is_row)
             continue;
-        read_row(r, cells, columns, count);
         rows++;
+        if (row.nameless)
+            r->nameless++;
+        else
+            read_row(r, &row, cells, columns, count);
     }
     return rows;
 }

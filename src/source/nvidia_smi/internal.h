@@ -26,6 +26,9 @@ struct smi_known_card {
     bool listed;            /* nvidia-smi has ever spoken of it */
 };
 
+/* What is said of a card that may be the one of such a row. */
+#define NAMELESS "nvidia-smi lists a GPU without its UUID and PCI address; it is asked again"
+
 /* How the driver spells a column. */
 enum spelling { SPELLING_UNKNOWN, SPELLING_NEW, SPELLING_OLD };
 
@@ -39,8 +42,9 @@ struct smi {
     bool changed;
     struct smi_known_card *cards;
     size_t count;
-    size_t awake;  /* in sysfs, whether nvidia-smi has spoken of them or not */
-    size_t hidden; /* by NVIDIA_VISIBLE_DEVICES */
+    size_t awake;   /* in sysfs, whether nvidia-smi has spoken of them or not */
+    size_t hidden;  /* by NVIDIA_VISIBLE_DEVICES */
+    bool no_memory; /* for one that is new */
     struct driver_info driver;
     struct mono queried_at; /* ns 0: never */
     unsigned queried_groups;

@@ -121,7 +121,8 @@ void smi_merge_sample(const struct smi *s, const struct smi_known_card *card, un
     merge_instances(card, groups, out);
     if (all_failed(out)) {
         gpu_done(out);
-        gpu_mark_state(out, GPU_ERROR, "nvidia-smi reports an error for every value of this GPU");
+        gpu_mark_state(out, GPU_ERROR,
+                       told->error_message[0] ? told->error_message : "nvidia-smi reports an error for every value of this GPU");
         return;
     }
     out->state = told->state;

@@ -75,6 +75,8 @@ static int query(struct smi *s, unsigned groups, struct error *err)
         if (r.cards[i].gpu.driver_version.state == READING_OK)
             str_copy(s->driver.driver_version, sizeof s->driver.driver_version, str_from(r.cards[i].gpu.driver_version.value));
     smi_cards_update(s, &r);
+    if (s->no_memory)
+        return error_set(err, -ENOMEM, "out of memory");
     s->queried_at = clock_mono(s->env->clock);
     s->queried_groups = groups;
     return 0;

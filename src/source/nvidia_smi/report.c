@@ -42,8 +42,10 @@ struct smi_card *smi_report_card(struct smi_report *r, const char *uuid, const c
     if (r->count >= GPU_MAX)
         return NULL;
     struct smi_card *more = realloc(r->cards, (r->count + 1) * sizeof *more);
-    if (!more)
+    if (!more) {
+        r->no_memory = true;
         return NULL;
+    }
     r->cards = more;
     struct smi_card *card = &more[r->count++];
     *card = (struct smi_card){.index = -1};

@@ -27,13 +27,15 @@ struct smi_card {
 struct smi_report {
     struct smi_card *cards;
     size_t count;
+    size_t nameless; /* rows that do not say which card they are about */
+    bool no_memory;  /* for one of the cards */
     struct driver_info driver;
 };
 
 void smi_report_done(struct smi_report *r);
 #define AUTO_REPORT __attribute__((cleanup(smi_report_done)))
 
-/* The card of a UUID or PCI address (either may be ""), or a new one. NULL when there are too many. */
+/* The card of a UUID or PCI address (either may be ""), or a new one. NULL when there are too many, or no memory. */
 struct smi_card *smi_report_card(struct smi_report *r, const char *uuid, const char *pci_address);
 /* "00000000:43:00.0", "0000:05:00.0" -> "0000:43:00.0"; false when it is no address. */
 bool smi_pci_address(struct str text, char to[GPU_PCI_SIZE]);
@@ -44,7 +46,7 @@ void smi_apply(struct smi_card *card, const struct smi_field *field, struct str 
 void smi_finish(struct smi_card *card, enum cell_trouble trouble, struct str words);
 
 /* --query-gpu with these columns (NULL: one that is not ours). A line of headers, where there is one, is left out. Returns the
- * number of rows that were read; lines that are no rows are left to smi_lost_cards(). */
+ * number of rows that there are, with those that are no card's; lines that are no rows are left to smi_lost_cards(). */
 size_t smi_read_csv(struct smi_report *r, struct str text, const struct smi_field *const *columns, size_t count);
 /* The columns of a line of headers; returns how many. */
 size_t smi_read_header(struct str line, const struct smi_field **columns, size_t max);

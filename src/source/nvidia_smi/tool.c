@@ -166,6 +166,10 @@ int smi_tool_query(struct smi *s, unsigned groups, struct smi_report *r, struct 
         if (smi_unknown_column(text, &column) && drop_column(s, column))
             continue;
         size_t rows = smi_read_csv(r, text, columns, count), lost = smi_lost_cards(r, text);
+        if (r->no_memory)
+            return error_set(err, -ENOMEM, "out of memory");
+        if (rows && r->nameless == rows && lost == 0)
+            return error_set(err, -EIO, NAMELESS);
         if (rows == 0 && lost && !left_out && leave_out_lost(s, r)) {
             left_out = true;
             continue;

@@ -267,6 +267,32 @@ static void a_card_that_is_lost_in_its_row_stays_listed(void **state)
     tear_down(&m);
 }
 
+static void a_row_that_does_not_say_which_card_it_is_about_is_said_and_makes_no_new_card(void **state)
+{
+    (void)state;
+    struct machine m;
+    set_up(&m, "ok");
+    assert_int_equal(open_source(&m), 0);
+    for (int i = 0; i < 2; i++) {
+        setenv("FAKE_SMI_MODE", "nameless", 1);
+        refresh(&m, GROUP_FAST);
+        struct gpu good = sample(&m, 0, GROUP_FAST), unsaid = sample(&m, 1, GROUP_FAST);
+        assert_int_equal(good.state, GPU_OK);
+        assert_int_equal(unsaid.state, GPU_ERROR);
+        assert_non_null(strstr(unsaid.error_message, "without its UUID and PCI address"));
+        gpu_done(&good);
+        gpu_done(&unsaid);
+        setenv("FAKE_SMI_MODE", "unnumbered", 1);
+        refresh(&m, GROUP_FAST);
+        struct gpu back = sample(&m, 1, GROUP_FAST);
+        assert_int_equal(back.state, GPU_OK);
+        assert_int_equal(back.temp_mdegc.value, 41000);
+        gpu_done(&back);
+    }
+    assert_int_equal(count_cards(&m), 2);
+    tear_down(&m);
+}
+
 static void a_lost_card_that_hides_the_others_is_left_out(void **state)
 {
     (void)state;
@@ -522,6 +548,7 @@ int main(void)
         TEST(ancient_drivers_are_read_through_xml),
         TEST(without_xml_the_query_is_enough),
         TEST(a_card_that_is_lost_in_its_row_stays_listed),
+        TEST(a_row_that_does_not_say_which_card_it_is_about_is_said_and_makes_no_new_card),
         TEST(a_lost_card_that_hides_the_others_is_left_out),
         TEST(a_card_lost_from_the_beginning_is_found_in_sysfs),
         TEST(a_card_that_vanishes_is_lost_and_a_new_one_is_announced),

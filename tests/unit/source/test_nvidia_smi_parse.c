@@ -160,8 +160,38 @@ static void lines_that_are_no_rows_are_left_out(void **state)
                  "No devices were found\n"
                  "WARNING: infoROM is corrupted at gpu 0000:01:00.0\n"
                  "0, short row\n"
-                 "x, NVIDIA, 40, 1, 2, 3, 4, 5, GPU-a, 00000000:01:00.0\n");
+                 "x, NVIDIA, 40, 1, 2, 3, 4, 5, y, z\n");
     assert_int_equal(r.count, 0);
+    assert_int_equal(r.nameless, 0);
+}
+
+static void a_row_without_its_number_is_the_cards_that_its_uuid_or_address_names(void **state)
+{
+    (void)state;
+    AUTO_REPORT struct smi_report r = read_csv("[Unknown Error], NVIDIA A, 40, 1, 2, 3, 4, 5, GPU-a, 00000000:01:00.0\n"
+                                               ", NVIDIA B, 41, 1, 2, 3, 4, 5, GPU-b, [Unknown Error]\n"
+                                               "[Not Supported], NVIDIA C, 42, 1, 2, 3, 4, 5, [N/A], 00000000:03:00.0\n");
+    assert_int_equal(r.count, 3);
+    assert_int_equal(r.nameless, 0);
+    for (size_t i = 0; i < r.count; i++) {
+        assert_int_equal(r.cards[i].index, -1);
+        assert_int_equal(r.cards[i].gpu.temp_mdegc.value, 40000 + 1000 * (int64_t)i);
+    }
+    assert_string_equal(r.cards[1].gpu.id.uuid, "GPU-b");
+    assert_string_equal(r.cards[2].gpu.id.pci_address, "0000:03:00.0");
+}
+
+static void a_row_that_names_no_card_is_no_cards(void **state)
+{
+    (void)state;
+    AUTO_REPORT struct smi_report r =
+        read_csv("0, NVIDIA A, 40, 1, 2, 3, 4, 5, [Unknown Error], [Unknown Error]\n"
+                 "[Unknown Error], [Unknown Error], 40, 1, 2, 3, 4, 5, [Unknown Error], [Unknown Error]\n"
+                 ", , 41, 1, 2, 3, 4, 5, , \n"
+                 "1, NVIDIA B, 41, 1, 2, 3, 4, 5, GPU-b, 00000000:02:00.0\n");
+    assert_int_equal(r.count, 1);
+    assert_int_equal(r.nameless, 3);
+    assert_string_equal(r.cards[0].gpu.id.uuid, "GPU-b");
 }
 
 static void a_lost_card_does_not_hide_the_others(void **state)
@@ -446,6 +476,8 @@ int main(void)
         TEST(rows_become_cards),
         TEST(commas_in_names_do_not_shift_the_columns),
         TEST(lines_that_are_no_rows_are_left_out),
+        TEST(a_row_without_its_number_is_the_cards_that_its_uuid_or_address_names),
+        TEST(a_row_that_names_no_card_is_no_cards),
         TEST(a_lost_card_does_not_hide_the_others),
         TEST(a_handle_that_cannot_be_had_is_a_lost_card),
         TEST(processes_go_to_their_cards),
