@@ -163,20 +163,39 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
     return true;
 }
 
+/* NULL with *rc: -EBADMSG when it is no JSON, else why it cannot be read now. */
+static json_t *load(const struct journal *j, int *rc, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(JOURNAL_BYTES_MAX);
+    json_error_t said;
+    *rc = keep_read(j->path, &text, err);
+    if (*rc < 0) {
+        *rc = *rc == -EFBIG ? -EBADMSG : *rc;
+        return NULL;
+    }
+    json_t *root = json_loadb(buf_view(&text).at, text.len, JSON_REJECT_DUPLICATES, &said);
+    if (!root && json_error_code(&said) == json_error_out_of_memory)
+        *rc = error_set(err, -ENOMEM, "cannot read '%s': out of memory", j->path);
+    else if (!root)
+        *rc = -EBADMSG;
+    return root;
+}
+
 int journal_read(const struct journal *j, struct journal_entry *entry, struct error *err)
 {
     *entry = (struct journal_entry){0};
-    if (!j->path[0] || access(j->path, F_OK) < 0)
+    if (!j->path[0])
         return -ENOENT;
-    json_error_t said;
-    json_t *root = json_load_file(j->path, JSON_REJECT_DUPLICATES, &said);
-    bool good = root && read_entry(root, entry);
+    int rc;
+    json_t *root = load(j, &rc, err);
+    if (root && !read_entry(root, entry))
+        rc = -EBADMSG;
     json_decref(root);
-    if (good)
-        return 0;
-    char aside[sizeof j->path + 16];
-    snprintf(aside, sizeof aside, "%s.damaged", j->path);
-    rename(j->path, aside);
+    if (rc != -EBADMSG)
+        return rc;
     *entry = (struct journal_entry){0};
-    return error_set(err, -EBADMSG, "the guard's journal '%s' cannot be read and was moved to '%s'", j->path, aside);
+    struct error why;
+    if (keep_aside(j->path, &why) < 0)
+        return error_set(err, -EBADMSG, "the guard's journal '%s' is damaged; %s", j->path, why.text);
+    return error_set(err, -EBADMSG, "the guard's journal '%s' cannot be read and was moved to '%s.damaged'", j->path, j->path);
 }

@@ -55,5 +55,5 @@ struct journal {
 int journal_open(struct journal *j, const char *dir, const char *name, struct error *err);
 /* On disk when it returns 0. */
 int journal_write(const struct journal *j, const struct journal_entry *entry, struct error *err);
-/* -ENOENT: nothing was under way. -EBADMSG: damaged; moved aside. */
+/* -ENOENT: nothing was under way. -EBADMSG: damaged; moved aside. Others: it cannot be read now, and is as it was. */
 int journal_read(const struct journal *j, struct journal_entry *entry, struct error *err);

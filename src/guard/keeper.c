@@ -221,7 +221,8 @@ static void *run(void *argument)
 {
     struct keeper *k = argument;
     open_gamemode(k);
-    keeper_reconcile(k);
+    while (!keeper_reconcile(k) && !k->ending)
+        hear(k, mailbox_take(k->wishes, k->spec->interval_ms));
     int64_t wait_ms = 0;
     for (;;) {
         struct mono begin = clock_mono(k->env->clock);
@@ -248,7 +249,10 @@ static int start_child(struct keeper *k, const char *const *command, struct erro
     struct journal_entry before;
     k->has_child = true;
     k->child = (struct child){.argv = command};
-    if (journal_read(&k->journal, &before, NULL) == 0) {
+    int rc = journal_read(&k->journal, &before, err);
+    if (rc < 0 && rc != -ENOENT && rc != -EBADMSG)
+        return rc; /* it may run already */
+    if (rc == 0) {
         if (before.leader.pid && target_alive(k->env, before.leader)) {
             k->child.pid = before.leader.pid;
             k->child.start_key = before.leader.start_key;

@@ -96,7 +96,8 @@ void keeper_notice(struct keeper *k, const struct event *e);
 
 /* keeper_act.c */
 void keeper_act(struct keeper *k, enum guard_action action);
-void keeper_reconcile(struct keeper *k);
+/* What an earlier guard left behind. False: that cannot be told now. */
+bool keeper_reconcile(struct keeper *k);
 bool keeper_undo_all(struct keeper *k); /* through the methods that acted, last first */
 bool keeper_acted_through(const struct keeper *k, const char *method);
 struct method_context keeper_context(struct keeper *k);

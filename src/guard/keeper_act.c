@@ -309,18 +309,20 @@ static void go_on_draining(struct keeper *k)
     keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING, "an earlier guard had begun to take it off the GPU; going on");
 }
 
-void keeper_reconcile(struct keeper *k)
+bool keeper_reconcile(struct keeper *k)
 {
     struct error err = {0};
     struct mono now = clock_mono(k->env->clock);
     guard_restore(&k->policy, GUARD_RUNNING, now);
     if (k->spec->dry_run)
-        return;
+        return true;
     struct claim_identity leader =
         k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : (struct claim_identity){0};
     int rc = journal_read(&k->journal, &k->entry, &err);
-    if (rc == -EBADMSG)
-        keeper_problem(k, "%s", err.text);
+    if (rc < 0 && rc != -ENOENT)
+        keeper_problem(k, "%s%s", err.text, rc == -EBADMSG ? "" : "; until its journal can be read, the worker is left as it is");
+    if (rc < 0 && rc != -ENOENT && rc != -EBADMSG)
+        return false;
     if (k->has_child)
         k->entry.leader = leader;
     if (k->entry.pid_count)
@@ -338,4 +340,5 @@ void keeper_reconcile(struct keeper *k)
         go_on_draining(k);
     }
     write_journal(k);
+    return true;
 }

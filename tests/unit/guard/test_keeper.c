@@ -123,6 +123,16 @@ static struct guard_spec *spec_of(int pid, const char *more)
     return spec;
 }
 
+static void begin(struct machine *m, int workers, const char *more)
+{
+    static char folder[128];
+    snprintf(folder, sizeof folder, "%s/guard", m->root.path);
+    m->guard = guard_new(
+        &(struct guard_options){.env = &m->root.env, .state_dir = folder, .sample = sample, .event = on_event, .user = m}, NULL);
+    for (int i = 0; i < workers; i++)
+        assert_int_equal(guard_add(m->guard, spec_of(FIRST + i, more), NULL, NULL), 0);
+}
+
 static void start(struct machine *m, int workers, const char *more)
 {
     *m = (struct machine){.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -135,12 +145,7 @@ static void start(struct machine *m, int workers, const char *more)
     for (int i = 0; i < WORKERS; i++)
         add_process(&m->root, FIRST + i);
     add_process(&m->root, CLAIMANT);
-    static char folder[128];
-    snprintf(folder, sizeof folder, "%s/guard", m->root.path);
-    m->guard = guard_new(
-        &(struct guard_options){.env = &m->root.env, .state_dir = folder, .sample = sample, .event = on_event, .user = m}, NULL);
-    for (int i = 0; i < workers; i++)
-        assert_int_equal(guard_add(m->guard, spec_of(FIRST + i, more), NULL, NULL), 0);
+    begin(m, workers, more);
 }
 
 static void stop(struct machine *m)
@@ -309,6 +314,45 @@ static void a_worker_that_is_let_go_gets_its_memory_back(void **state)
     assert_int_equal(m.state[0], 0);
 }
 
+static bool says_that_the_journal_is_unreadable(struct machine *m)
+{
+    struct guard_status list[WORKERS];
+    return guard_list(m->guard, list, WORKERS) && strstr(list[0].problem, "until its journal can be read");
+}
+
+static bool is_held(struct machine *m)
+{
+    struct guard_status list[WORKERS];
+    return guard_list(m->guard, list, WORKERS) && list[0].state == GUARD_PAUSED && list[0].held;
+}
+
+static void a_journal_that_cannot_be_read_now_is_waited_for(void **state)
+{
+    (void)state;
+    struct machine m;
+    char journal[160], aside[176];
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    guard_wish(m.guard, "100", WISH_HOLD);
+    assert_true(EVENTUALLY(is_held(&m)));
+    snprintf(journal, sizeof journal, "%s/guard/100.journal", m.root.path);
+    snprintf(aside, sizeof aside, "%s.aside", journal);
+    guard_free(TAKE(m.guard)); /* and leaves it off the GPU, as somebody wished */
+    assert_int_equal(m.state[0], 2);
+    assert_int_equal(rename(journal, aside), 0);
+    assert_int_equal(symlink("100.journal", journal), 0); /* to itself: it is there, and nobody can open it */
+    begin(&m, WORKERS, "");
+    assert_true(EVENTUALLY(says_that_the_journal_is_unreadable(&m)));
+    wait_looks(&m, 5); /* those of the other worker */
+    assert_int_equal(m.state[0], 2);
+    assert_int_equal(rename(aside, journal), 0);
+    assert_true(EVENTUALLY(is_held(&m)));
+    assert_int_equal(m.state[0], 2);
+    guard_wish(m.guard, "100", WISH_RESUME);
+    wait_for(&m, GUARD_RUNNING);
+    stop(&m);
+}
+
 static void told_to_end_in_a_slow_call_it_ends_with_the_call(void **state)
 {
     (void)state;
@@ -325,10 +369,15 @@ static void told_to_end_in_a_slow_call_it_ends_with_the_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_worker_goes_through_every_state_and_back),          TEST(two_workers_never_restore_at_the_same_time),
-        TEST(a_worker_that_loads_later_is_no_claim_on_the_others), TEST(without_samples_nothing_is_done),
-        TEST(people_programs_and_settings_from_many_threads),      TEST(an_event_of_somebody_elses_sample_pauses_where_it_should),
-        TEST(a_worker_that_is_let_go_gets_its_memory_back),        TEST(told_to_end_in_a_slow_call_it_ends_with_the_call),
+        TEST(a_journal_that_cannot_be_read_now_is_waited_for),
+        TEST(a_worker_goes_through_every_state_and_back),
+        TEST(two_workers_never_restore_at_the_same_time),
+        TEST(a_worker_that_loads_later_is_no_claim_on_the_others),
+        TEST(without_samples_nothing_is_done),
+        TEST(people_programs_and_settings_from_many_threads),
+        TEST(an_event_of_somebody_elses_sample_pauses_where_it_should),
+        TEST(a_worker_that_is_let_go_gets_its_memory_back),
+        TEST(told_to_end_in_a_slow_call_it_ends_with_the_call),
     };
     return RUN_TESTS(tests);
 }
