@@ -86,6 +86,9 @@ FAIL(ssize_t, write, ENOSPC, -1, (int fd, const void *from, size_t size), fd, fr
 FAIL(ssize_t, pwrite64, ENOSPC, -1, (int fd, const void *from, size_t size, off_t at), fd, from, size, at)
 FAIL(FILE *, fopen64, EMFILE, NULL, (const char *path, const char *mode), path, mode)
 FAIL(FILE *, fdopen, ENOMEM, NULL, (int fd, const char *mode), fd, mode)
+/* What a fortified program calls in place of open and openat. */
+FAIL(int, __open64_2, EMFILE, -1, (const char *path, int flags), path, flags)
+FAIL(int, __openat64_2, EMFILE, -1, (int folder, const char *path, int flags), folder, path, flags)
 FAIL(DIR *, opendir, EMFILE, NULL, (const char *path), path)
 FAIL(int, stat64, EIO, -1, (const char *path, void *to), path, to)
 FAIL(int, fstat64, EIO, -1, (int fd, void *to), fd, to)
