@@ -3,6 +3,7 @@
  */
 #include "base/buf.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,20 @@ void buf_printf(struct buf *b, const char *format, ...)
     va_start(args, format);
     buf_vprintf(b, format, args);
     va_end(args);
+}
+
+int buf_check(const struct buf *b, struct error *err, const char *too_long, ...)
+{
+    char words[sizeof err->text];
+    if (!b->failed)
+        return 0;
+    if (b->no_memory)
+        return error_set(err, -ENOMEM, "out of memory");
+    va_list args;
+    va_start(args, too_long);
+    vsnprintf(words, sizeof words, too_long, args);
+    va_end(args);
+    return error_set(err, -EFBIG, "%s", words);
 }
 
 char *buf_take(struct buf *b)

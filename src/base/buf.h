@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "base/str.h"
 
 struct buf {
@@ -35,6 +36,9 @@ void buf_percent(struct buf *b, const char *text);
 /* For Pango, Slack and the like, which take &, < and > for their own marks. */
 void buf_markup(struct buf *b, struct str text);
 void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+/* 0, or why it failed: -ENOMEM "out of memory", or -EFBIG with these words. */
+int buf_check(const struct buf *b, struct error *err, const char *too_long, ...) __attribute__((format(printf, 3, 4)));
 
 static inline struct str buf_view(const struct buf *b)
 {

@@ -72,10 +72,8 @@ int keep_read(const char *path, struct buf *text, struct error *err)
         if (got == 0)
             return 0;
         buf_add(text, chunk, (size_t)got);
-        if (text->no_memory)
-            return error_set(err, -ENOMEM, "cannot read '%s': out of memory", path);
         if (text->failed)
-            return error_set(err, -EFBIG, "'%s' is longer than %zu bytes", path, text->max);
+            return buf_check(text, err, "'%s' is longer than %zu bytes", path, text->max);
     }
 }
 

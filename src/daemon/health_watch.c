@@ -189,6 +189,6 @@ int health_watch_save(struct health_watch *w, const char *path, struct error *er
 {
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
     health_write(w->history, w->boot, w->read, clock_wall(w->env->clock), &text);
-    return text.failed ? error_set(err, -EFBIG, "the health records of the GPUs are too large")
-                       : keep_write(path, buf_view(&text), err);
+    int rc = buf_check(&text, err, "the health records of the GPUs are too large");
+    return rc < 0 ? rc : keep_write(path, buf_view(&text), err);
 }

@@ -314,7 +314,7 @@ static int fill(struct bundle *b, struct caught *caught, struct error *err)
         b->left_out += machine_write(&b->out, buf_view(&b->about), b->entries, b->entry_count);
     else
         write_archive(b);
-    return b->out.failed ? error_set(err, -EFBIG, "the bundle does not fit into %d MiB", ARCHIVE_MAX >> 20) : 0;
+    return buf_check(&b->out, err, "the bundle does not fit into %d MiB", ARCHIVE_MAX >> 20);
 }
 
 static int save(const struct bundle *b, const char *path, struct error *err)

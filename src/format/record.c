@@ -57,14 +57,22 @@ static int write_all(struct recorder *r, struct str bytes, struct error *err)
     return error_set(err, code, "cannot write to '%s': %s", r->path, strerror(-code));
 }
 
+#define TOO_BIG "a sample is too big for a recording"
+
+static void add_frame(struct buf *out, enum frame_type type, const struct buf *payload)
+{
+    out->failed |= payload->failed;
+    out->no_memory |= payload->no_memory;
+    if (!payload->failed)
+        frame_build(out, type, buf_view(payload));
+}
+
 static int write_frame(struct recorder *r, enum frame_type type, struct buf *payload, struct error *err)
 {
     AUTO_BUF struct buf frame = BUF(FRAME_MAX + FRAME_OVERHEAD_MAX);
-    if (!payload->failed)
-        frame_build(&frame, type, buf_view(payload));
-    if (payload->failed || frame.failed)
-        return error_set(err, -EFBIG, "a sample is too big for a recording");
-    return write_all(r, buf_view(&frame), err);
+    add_frame(&frame, type, payload);
+    int rc = buf_check(&frame, err, TOO_BIG);
+    return rc < 0 ? rc : write_all(r, buf_view(&frame), err);
 }
 
 static int begin(struct recorder *r, struct error *err)
@@ -131,14 +139,6 @@ static struct snapshot *copy(const struct snapshot *s)
     return own;
 }
 
-static void add_frame(struct buf *out, enum frame_type type, const struct buf *payload)
-{
-    if (payload->failed)
-        out->failed = true;
-    else
-        frame_build(out, type, buf_view(payload));
-}
-
 int record_one(struct buf *out, const struct snapshot *s, struct error *err)
 {
     struct snapshot *own = copy(s);
@@ -151,7 +151,7 @@ int record_one(struct buf *out, const struct snapshot *s, struct error *err)
     buf_text(out, RECORDING_MAGIC);
     add_frame(out, FRAME_SCHEMA, &schema);
     add_frame(out, FRAME_KEY, &payload);
-    return out->failed ? error_set(err, -EFBIG, "a sample is too big for a recording") : 0;
+    return buf_check(out, err, TOO_BIG);
 }
 
 int recorder_add(struct recorder *r, const struct snapshot *s, struct error *err)

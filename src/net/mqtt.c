@@ -262,10 +262,11 @@ int mqtt_publish(struct mqtt *m, const struct mqtt_message *list, size_t count, 
         buf_str(&body, list[i].payload);
         put_packet(&packets, PACKET_PUBLISH_QOS1 | (list[i].retain ? 1 : 0), buf_view(&body));
         packets.failed |= body.failed;
+        packets.no_memory |= body.no_memory;
     }
-    if (packets.failed)
-        return error_set(err, -EFBIG, "the message is longer than %d bytes", PACKET_MAX);
-    int rc = send_all(m, buf_view(&packets), err);
+    int rc = buf_check(&packets, err, "the message is longer than %d bytes", PACKET_MAX);
+    if (rc == 0)
+        rc = send_all(m, buf_view(&packets), err);
     for (size_t acknowledged = 0; rc == 0 && acknowledged < count;) {
         uint8_t kind = 0, answer[ANSWER_MAX];
         size_t len = 0;

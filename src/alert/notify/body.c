@@ -322,7 +322,5 @@ int notify_message(const struct notify_address *a, const struct notice_group *gr
     case CONFIG_NOTIFY_DESKTOP:
     case CONFIG_NOTIFY_MQTT: break; /* no body: see send.c */
     }
-    if (rc == 0 && ret->body.failed)
-        rc = error_set(err, -EFBIG, "the message is longer than %d bytes", NOTIFY_BODY_MAX);
-    return rc;
+    return rc < 0 ? rc : buf_check(&ret->body, err, "the message is longer than %d bytes", NOTIFY_BODY_MAX);
 }

@@ -262,6 +262,13 @@ static void show_on_desktop(const struct env *env, struct notify_target *t, cons
     str_copy(a->error, sizeof a->error, str_from(rc < 0 ? err.text : ""));
 }
 
+/* There may be memory later; what is wrong with a template stays wrong. */
+static void not_written(const struct error *why, struct notify_attempt *ret)
+{
+    ret->result = why->code == -ENOMEM ? OUTBOX_FAILED : OUTBOX_REFUSED;
+    str_copy(ret->error, sizeof ret->error, str_from(why->text));
+}
+
 /* Those that have no body of their own: their text comes from the template, or from the notices. */
 static void attempt_open(const struct env *env, struct notify_target *t, const struct notice_group *group,
                          const _Atomic bool *cancel, struct notify_attempt *ret)
@@ -270,7 +277,7 @@ static void attempt_open(const struct env *env, struct notify_target *t, const s
     struct error err = {0};
     bool templated = t->template_text[0] != '\0';
     if (templated && template_render(t->template_text, group, &own, &err) < 0) {
-        str_copy(ret->error, sizeof ret->error, str_from(err.text));
+        not_written(&err, ret);
         return;
     }
     const char *text = templated ? (own.at ? own.at : "") : NULL;
@@ -293,7 +300,7 @@ void notify_attempt(const struct env *env, struct notify_target *target, const s
     }
     notify_target_address(target, &address);
     if (notify_message(&address, group, now, &message, &err) < 0)
-        str_copy(ret->error, sizeof ret->error, str_from(err.text));
+        not_written(&err, ret);
     else if (target->type == CONFIG_NOTIFY_COMMAND)
         run(env, target, &message, cancel, ret);
     else if (target->type == CONFIG_NOTIFY_EMAIL)

@@ -170,7 +170,7 @@ int template_render(const char *text, const struct notice_group *group, struct b
         text = close + 2;
     }
     buf_text(out, text);
-    return out->failed ? error_set(err, -EFBIG, "the message is longer than %zu bytes", out->max) : 0;
+    return buf_check(out, err, "the message is longer than %zu bytes", out->max);
 }
 
 int template_check(const char *text, struct error *err)

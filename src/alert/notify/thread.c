@@ -131,7 +131,9 @@ static void save(struct notifier *n)
     AUTO_BUF struct buf text = BUF(OUTBOX_FILE_MAX);
     struct error err = {0};
     outbox_write(o, n->name, &text);
-    int rc = text.failed ? error_set(&err, -EFBIG, "it is too large") : keep_write(n->path, buf_view(&text), &err);
+    int rc = buf_check(&text, &err, "it is too large");
+    if (rc == 0)
+        rc = keep_write(n->path, buf_view(&text), &err);
     if (rc < 0 && !n->keeping_fails)
         say(n, LOG_WARNING, "notifier %s: its queue will not survive a restart: %s", n->name, err.text);
     n->keeping_fails = rc < 0;

@@ -313,8 +313,8 @@ static int make_plan(struct cli *cli, const struct answers *a, struct plan *p, s
         edit_set(&text, "server", "listen", "[\"0.0.0.0:9447\"]");
     set_guard(&text, a);
     rc = set_notify(&cli->env, &text, path, a, err);
-    if (rc == 0 && text.failed)
-        rc = error_set(err, -EFBIG, "'%s' is too long", path);
+    if (rc == 0)
+        rc = buf_check(&text, err, "'%s' is too long", path);
     if (rc == 0)
         rc = plan_add_file(p, path, buf_view(&text), true, err);
     if (rc == 0 && network)

@@ -49,10 +49,8 @@ static int run(struct smi *s, const char *const *args, bool of_cards, struct buf
         return error_set(err, rc, "nvidia-smi did not finish within 5 s and was killed; it is asked again");
     if (rc == -ENOENT || rc == -EACCES)
         return error_set(err, -ENODEV, "the program '%s' is not installed", s->env->nvidia_smi);
-    if (rc >= 0 && out->no_memory)
-        return error_set(err, -ENOMEM, "there is not enough memory for what nvidia-smi wrote");
     if (rc >= 0 && out->failed)
-        return error_set(err, -EFBIG, "nvidia-smi writes more than %d MiB", OUTPUT_MAX >> 20);
+        return buf_check(out, err, "nvidia-smi writes more than %d MiB", OUTPUT_MAX >> 20);
     /* Messages come on either output; what is no row or element is told by its words. */
     if (noise.len && !noise.failed) {
         buf_char(out, '\n');

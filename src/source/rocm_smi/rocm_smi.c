@@ -37,10 +37,8 @@ static int run(const struct rocm_smi *s, const char *const *argv, struct buf *ou
     int rc = s->env->launch(s->env, &launch, err);
     if (rc < 0)
         return rc;
-    if (out->no_memory)
-        return error_set(err, -ENOMEM, "there is not enough memory for what '%s' printed", argv[0]);
     if (out->failed)
-        return error_set(err, -EFBIG, "'%s' printed more than %d bytes", argv[0], OUTPUT_MAX);
+        return buf_check(out, err, "'%s' printed more than %d bytes", argv[0], OUTPUT_MAX);
     if (rc != 0 && out->len == 0) {
         struct str line, rest = str_trim(buf_view(&said));
         return error_set(err, -EIO, "'%s' failed with status %d%s" STR_FMT, argv[0], rc, rest.len ? ": " : "",
