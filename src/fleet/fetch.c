@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * PromQL over HTTP: the questions, and the reading of the answers.
  */
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -37,6 +38,9 @@ enum fleet_question {
 /* Labels that nobody reads are most of an answer: without them it is a third as long. One question a name, because a database has
  * to merge what it finds under several. */
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
+/* Those with none of the reasons that are trouble are left out; the lowest of these is THROTTLE_HW_SLOWDOWN. */
+#define THROTTLED "gpu_throttle_mask >= 8"
+static_assert(THROTTLE_HW_SLOWDOWN == 8, "as in the question");
 #define OF_A_PROCESS(series) \
     "sum by (host,instance,gpu,mig_uuid,process,user,container,namespace,pod,hpc_job) (" series "{process!=\"(unattributed)\"})"
 
@@ -52,7 +56,7 @@ static const struct {
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
     [FLEET_MOST] = {OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"), FLEET_WANT_HOSTS},
-    [FLEET_THROTTLE] = {OF_A_GPU("gpu_throttle_mask"), FLEET_WANT_HOSTS},
+    [FLEET_THROTTLE] = {OF_A_GPU(THROTTLED), FLEET_WANT_HOSTS},
     [FLEET_HEALTH] = {"whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1", FLEET_WANT_GPUS},
     [FLEET_SILENT] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},
     [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
