@@ -3,6 +3,10 @@
  */
 #include "past/aside.h"
 
+#include <unistd.h>
+
+enum { LARGE_FILE = 256 << 20 };
+
 static void *run(void *arg)
 {
     struct aside *a = arg;
@@ -17,7 +21,7 @@ static void *run(void *arg)
 
 bool aside_is_faster(const struct store *s)
 {
-    return store_is_server(s);
+    return store_is_server(s) || (store_file_bytes(s) >= LARGE_FILE && sysconf(_SC_NPROCESSORS_ONLN) > 1);
 }
 
 void aside_begin(struct aside *a, struct store *s, aside_fn *work, void *user)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A second connection to a server, while the first goes on: half of a long answer each. A file is read by one alone, as is a server
- * that has no connection left: then the work is done when its end is asked for.
+ * A second connection to a server or a large file, while the first goes on: half of a long answer each. A small file is read by
+ * one alone, as is a server that has no connection left: then the work is done when its end is asked for.
  */
 #pragma once
 

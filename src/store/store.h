@@ -39,7 +39,9 @@ int store_open(const struct store_options *options, struct store **ret, struct e
 /* For queries only: nothing is created, changed or cleaned. -ENOENT when there is no history yet. */
 int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err);
 bool store_is_server(const struct store *s);
-/* Another reader of the same server, for the time of the first; -ENOTSUP of a file. */
+/* How large the file was when it was opened; 0: a server. */
+int64_t store_file_bytes(const struct store *s);
+/* Another reader of the same database, for the time of the first. */
 int store_open_again(const struct store *s, struct store **ret, struct error *err);
 /* A reader learns what the writer has added since: columns, horizons. */
 int store_refresh(struct store *s, struct error *err);

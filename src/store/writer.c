@@ -21,6 +21,8 @@ const struct store_limits store_default_limits = {
 
 static int open_database(const struct env *env, const char *url, bool read_only, struct store *s, struct error *err)
 {
+    s->env = env;
+    s->url = strdup(url);
     if (strncmp(url, "sqlite:", 7) == 0) {
         if (strlen(url + 7) >= sizeof s->path)
             return error_set(err, -ENAMETOOLONG, "the path of the history database is longer than %zu bytes", sizeof s->path - 1);
@@ -30,8 +32,6 @@ static int open_database(const struct env *env, const char *url, bool read_only,
     }
     if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0) {
         int rc = db_open_postgres(env, url, read_only, &s->db, err);
-        s->env = env;
-        s->url = strdup(url);
         return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL (is it running, and is the URL right?)") : 0;
     }
     return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
@@ -44,6 +44,7 @@ static void note_file(struct store *s)
     if (s->path[0] && stat(s->path, &file) == 0) {
         s->device = file.st_dev;
         s->inode = file.st_ino;
+        s->file_bytes = file.st_size;
     }
 }
 
@@ -111,10 +112,15 @@ bool store_is_server(const struct store *s)
     return s->db->ops->kind == DB_POSTGRES;
 }
 
+int64_t store_file_bytes(const struct store *s)
+{
+    return s->file_bytes;
+}
+
 int store_open_again(const struct store *s, struct store **ret, struct error *err)
 {
     if (!s->url)
-        return error_set(err, -ENOTSUP, "no server");
+        return error_set(err, -ENOMEM, "out of memory");
     int rc = store_open_read_only(s->env, s->url, ret, err);
     if (rc == 0)
         store_set_cancel(*ret, s->db->cancel);

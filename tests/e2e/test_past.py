@@ -107,6 +107,22 @@ def test_equal_work_is_one_entry_and_the_short_form_stays_short(whirr, tmp_path,
     assert every.count(" was busy: ") == max(gpus, 4), every
 
 
+def test_a_large_file_is_read_by_two_and_says_the_same(whirr, tmp_path):
+    """Nothing is behind the end of what SQLite uses of it: that makes it large, and no different."""
+    if not MAKER.exists():
+        pytest.skip("make_history was not built")
+    path = tmp_path / "past.db"
+    subprocess.run([MAKER, f"sqlite:{path}", "595", "scenario=night", "20"], check=True, timeout=600,
+                   env={**environment(), "MAKE_HISTORY_END": "1772357700"})
+    span = ["--since", "2026-03-01T00:00:30Z", "--until", "2026-03-01T09:30:00Z", "--json", "--store", f"sqlite:{path}"]
+    questions = [["why"], ["report"], ["report", "--by", "user"], ["history", "--processes"]]
+    small = [whirr(*question, *span).json() for question in questions]
+    assert small[0]["episodes"] and small[1]["gpus"]
+    with open(path, "r+b") as file:
+        file.truncate(300 << 20)
+    assert [whirr(*question, *span).json() for question in questions] == small
+
+
 def test_a_time_that_begins_before_the_history_says_so(why):
     out = why("--since", "-30d").out.replace("\n", " ")
     assert "The history begins" in out and "Nothing is known about" in out
