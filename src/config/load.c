@@ -144,11 +144,22 @@ static void apply_text(struct loader *l, const char *key, const char *value, enu
         problem_add(l->problems, false, &origin, "bad value '%s' of %s: %s", s->flags & SECRET ? "..." : value, key, why);
 }
 
+/* Most environments have none of our variables: the name of every setting need not be made and looked for. */
+static bool has_ours(const struct config_inputs *inputs)
+{
+    for (const char *const *e = inputs->environment; e && *e; e++)
+        if (strncmp(*e, "WHIRR_", 6) == 0)
+            return true;
+    return false;
+}
+
 static void read_environment(struct loader *l)
 {
     const char *interval = variable(l->inputs, "GPU_POLL_INTERVAL_SECONDS");
     if (interval)
         apply_text(l, "sampling.interval_seconds", interval, CONFIG_FROM_ENVIRONMENT, "GPU_POLL_INTERVAL_SECONDS");
+    if (!has_ours(l->inputs))
+        return;
     for (size_t i = 0; i < config_section_count; i++) {
         const struct section *section = &config_sections[i];
         for (size_t k = 0; k < section->count && section->kind == SECTION_PLAIN; k++) {
