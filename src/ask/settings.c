@@ -45,7 +45,7 @@ static int load(const struct cli *cli, const struct config_flag *flags, size_t f
     const struct config_inputs inputs = {
         .env = &cli->env,
         .file = options_value(&cli->options, "config", NULL),
-        .environment = (const char *const *)environ,
+        .environment = env_variables(),
         .flags = all,
         .flag_count = count,
         .forgiving = forgiving,

@@ -6,14 +6,59 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- whose environment it is ---- */
+
+static bool is_trusted(void)
+{
+    return getauxval(AT_SECURE) == 0;
+}
+
+const char *env_variable(const char *name)
+{
+    return is_trusted() ? getenv(name) : NULL;
+}
+
+const char *const *env_variables(void)
+{
+    static const char *const none[] = {NULL};
+    return is_trusted() ? (const char *const *)environ : none;
+}
+
+/* Capabilities that were not inherited by way of the ambient set: a file gave them. */
+static bool has_file_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    if (syscall(SYS_capget, &header, data))
+        return true;
+    for (unsigned cap = 0; cap < 32 * _LINUX_CAPABILITY_U32S_3; cap++)
+        if ((data[cap / 32].permitted & (1U << cap % 32)) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) != 1)
+            return true;
+    return false;
+}
+
+const char *env_gained(void)
+{
+    if (getuid() != geteuid())
+        return "setuid";
+    if (getgid() != getegid())
+        return "setgid";
+    /* A change of the security module's domain sets AT_SECURE, too, and gives nothing. */
+    return !is_trusted() && getuid() != 0 && has_file_capabilities() ? "file capabilities" : NULL;
+}
 
 static const char *env_or(const char *name, const char *fallback)
 {
-    const char *value = getenv(name);
+    const char *value = env_variable(name);
     return value && value[0] ? value : fallback;
 }
 
@@ -84,7 +129,7 @@ void env_init_system(struct env *env)
         .rocm_smi = env_or("WHIRR_ROCM_SMI", NULL),
         .visible_devices = getenv("NVIDIA_VISIBLE_DEVICES"),
         .node_name = getenv("NODE_NAME"),
-        .own_pids = getenv("WHIRR_OWN_PIDS") != NULL,
+        .own_pids = env_variable("WHIRR_OWN_PIDS") != NULL,
         .self_program = env_or("WHIRR_SELF", "/proc/self/exe"),
         .clock = &clock_system,
         .launch = launch_program,

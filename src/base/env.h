@@ -54,6 +54,15 @@ struct env {
     void *user; /* for the functions above, where they are not the system's own */
 };
 
+/* A variable that names code or a path; NULL: not set, or not to be believed. Where the kernel marks a program as one that may have
+ * privileges its caller lacks (AT_SECURE: setuid, file capabilities, another domain), its environment is the caller's to choose,
+ * and no such variable is. */
+const char *env_variable(const char *name);
+/* All variables, NULL-terminated, under the same rule. */
+const char *const *env_variables(void);
+/* By what this program got privileges that its caller lacks: "setuid", "setgid", "file capabilities"; NULL: it did not. */
+const char *env_gained(void);
+
 /* The real machine, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI, WHIRR_ROCM_SMI, WHIRR_OWN_PIDS and
  * NVIDIA_VISIBLE_DEVICES taken from the environment. */
 void env_init_system(struct env *env);

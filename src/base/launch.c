@@ -63,18 +63,14 @@ static void feed(struct pipe_in *in)
     in->fd = -1;
 }
 
-/* Whether posix_spawnp would find it. Looking first spares a process for each program that is not installed. */
-static bool is_there(const char *program)
+/* Where a program is that has no path of its own. Looking first spares a process for each program that is not installed. */
+static bool find_program(const char *program, char whole[PATH_MAX])
 {
-    const char *path = strchr(program, '/') ? NULL : getenv("PATH");
-    if (!path)
-        return true; /* a path of its own, or the system's default: the kernel tells */
-    struct str rest = str_from(path), folder;
+    const char *path = env_variable("PATH");
+    struct str rest = str_from(path ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), folder;
     while (str_cut(&rest, ':', &folder)) {
-        char whole[PATH_MAX];
-        int length =
-            snprintf(whole, sizeof whole, "%.*s/%s", folder.len ? (int)folder.len : 1, folder.len ? folder.at : ".", program);
-        if (length < (int)sizeof whole && access(whole, X_OK) == 0)
+        int length = snprintf(whole, PATH_MAX, "%.*s/%s", folder.len ? (int)folder.len : 1, folder.len ? folder.at : ".", program);
+        if (length < PATH_MAX && access(whole, X_OK) == 0)
             return true;
     }
     return false;
@@ -82,7 +78,9 @@ static bool is_there(const char *program)
 
 static int spawn(const struct launch *launch, int in, int out, int err_fd, pid_t *ret)
 {
-    if (!is_there(launch->argv[0]))
+    char found[PATH_MAX];
+    bool placed = strchr(launch->argv[0], '/');
+    if (!placed && !find_program(launch->argv[0], found))
         return -ENOENT;
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -103,7 +101,7 @@ static int spawn(const struct launch *launch, int in, int out, int err_fd, pid_t
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
-    int rc = posix_spawnp(ret, launch->argv[0], &files, &attributes, (char *const *)launch->argv, environ);
+    int rc = posix_spawn(ret, placed ? launch->argv[0] : found, &files, &attributes, (char *const *)launch->argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return -rc;

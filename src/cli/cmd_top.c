@@ -17,7 +17,7 @@ enum { INTERVAL_MS = 1000, INTERVAL_LEAST_MS = 100, HEIGHT_UNKNOWN = 24 };
 
 static void prefs_place(char *path, size_t size)
 {
-    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *config = env_variable("XDG_CONFIG_HOME"), *home = env_variable("HOME");
     path[0] = '\0';
     if (config && config[0] == '/')
         snprintf(path, size, "%s/whirr/top.toml", config);

@@ -133,10 +133,23 @@ static int run(struct cli *cli, bool named)
     return status;
 }
 
+/* The libraries of drivers, and the drivers' programs, are loaded from where the host has them: whirr can't vouch for all they do
+ * with privileges that its caller lacks. */
+static int refuse_gained(const char *by)
+{
+    bool file = strcmp(by, "file capabilities") == 0;
+    return cli_fail("refusing to run with privileges from %s: every user of this host could use them\n"
+                    "Take them away (sudo %s /path/to/whirr) and run the system service instead: sudo whirr setup --service system",
+                    by, file ? "setcap -r" : "chmod ug-s");
+}
+
 int main(int argc, char **argv)
 {
     static struct cli cli; /* static: a thread that hangs in a driver is left behind, and uses its environment until the end */
     struct error err = {0};
+    const char *gained = env_gained();
+    if (gained)
+        return refuse_gained(gained);
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE */
     int word = find_command_word(argc, argv);
     bool named = word < argc;

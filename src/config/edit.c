@@ -18,8 +18,8 @@
 
 bool edit_place(const char *named, char path[PLACE_SIZE])
 {
-    const char *file = named && named[0] ? named : getenv("WHIRR_CONFIG");
-    const char *root = getenv(CONFIG_SYSTEM_ROOT), *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *file = named && named[0] ? named : env_variable("WHIRR_CONFIG");
+    const char *root = env_variable(CONFIG_SYSTEM_ROOT), *base = env_variable("XDG_CONFIG_HOME"), *home = env_variable("HOME");
     int len = -1;
     if (file && file[0])
         len = snprintf(path, PLACE_SIZE, "%s", file);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "config/config.h"
 
 #define SYSTEM_STATE "/var/lib/whirr"
@@ -24,7 +25,7 @@ static bool join(char path[PLACE_SIZE], const char *folder, const char *name)
 /* A path of the system, below WHIRR_SYSTEM_ROOT where that is set. */
 static bool join_system(char path[PLACE_SIZE], const char *name)
 {
-    const char *root = getenv(CONFIG_SYSTEM_ROOT);
+    const char *root = env_variable(CONFIG_SYSTEM_ROOT);
     return join(path, root && root[0] ? root : name, root && root[0] ? name : "");
 }
 
@@ -53,15 +54,15 @@ static bool make_public(char path[PLACE_SIZE])
 
 int place_state(char path[PLACE_SIZE], struct error *err)
 {
-    bool found = join(path, getenv("STATE_DIRECTORY"), "");
+    bool found = join(path, env_variable("STATE_DIRECTORY"), "");
     if (found && strchr(path, ':')) /* systemd lists several with colons; the first is ours */
         *strchr(path, ':') = '\0';
     if (!found)
-        found = join(path, getenv("XDG_STATE_HOME"), "/whirr");
+        found = join(path, env_variable("XDG_STATE_HOME"), "/whirr");
     if (!found && geteuid() == 0)
         found = join_system(path, SYSTEM_STATE);
     if (!found)
-        found = join(path, getenv("HOME"), "/.local/state/whirr");
+        found = join(path, env_variable("HOME"), "/.local/state/whirr");
     if (!found)
         return error_set(err, -ENOENT, "no state directory: neither XDG_STATE_HOME nor HOME is set");
     return make_folders(path, err);
@@ -89,7 +90,7 @@ int place_lock(char path[PLACE_SIZE], struct error *err)
 /* Is the system's place ours? A login of root has a session, and its daemon is the system's all the same. */
 static bool is_system(void)
 {
-    const char *session = getenv("XDG_RUNTIME_DIR");
+    const char *session = env_variable("XDG_RUNTIME_DIR");
     return geteuid() == 0 && (!session || session[0] != '/' || strncmp(session, "/run/user/", 10) == 0);
 }
 
@@ -101,12 +102,12 @@ bool place_system_socket(char path[PLACE_SIZE])
 /* Of this user, or of the service that we are part of. */
 static bool own_socket(char path[PLACE_SIZE])
 {
-    if (join(path, getenv("RUNTIME_DIRECTORY"), "")) {
+    if (join(path, env_variable("RUNTIME_DIRECTORY"), "")) {
         path[strcspn(path, ":")] = '\0'; /* systemd lists several with colons; the first is ours */
         size_t len = strlen(path);
         return snprintf(path + len, PLACE_SIZE - len, "/whirr.sock") < (int)(PLACE_SIZE - len);
     }
-    return is_system() ? place_system_socket(path) : join(path, getenv("XDG_RUNTIME_DIR"), "/whirr.sock");
+    return is_system() ? place_system_socket(path) : join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr.sock");
 }
 
 bool place_to_act(const char *configured, char path[PLACE_SIZE])
@@ -173,17 +174,17 @@ void store_place_text(const char *url, char *text, size_t size)
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
-    if (join(path, getenv("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
+    if (join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
         return 0;
     if (is_system() && join_system(path, SYSTEM_RUNTIME) && make_public(path))
         return 0;
-    if (!is_system() && join(path, getenv("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
+    if (!is_system() && join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
         return 0;
     return place_state(path, err); /* no session: a user from su or cron */
 }
 
 void place_typed(char *path, size_t size, const char *typed)
 {
-    const char *home = typed[0] == '~' && typed[1] == '/' ? getenv("HOME") : NULL;
+    const char *home = typed[0] == '~' && typed[1] == '/' ? env_variable("HOME") : NULL;
     snprintf(path, size, "%s%s", home ? home : "", home ? typed + 1 : typed);
 }

@@ -30,7 +30,6 @@ static void permissions(struct json_writer *j, const struct doctor_facts *f)
 {
     jw_key_object(j, "permissions");
     jw_key_bool(j, "root", f->root);
-    jw_key_bool(j, "cap_perfmon", f->cap_perfmon);
     jw_key_bool(j, "cap_sys_ptrace", f->cap_ptrace);
     jw_key_int(j, "hidepid", f->hidepid);
     jw_key_array(j, "device_files");

@@ -105,8 +105,7 @@ static void text_rights(struct buf *out, const struct page *page, const struct d
     char text[160];
     title(out, page, "Permissions");
     pair(out, page, INK_PLAIN, "user", f->root ? "root" : "not root");
-    snprintf(text, sizeof text, "CAP_PERFMON %s, CAP_SYS_PTRACE %s", f->cap_perfmon ? "yes" : "no", f->cap_ptrace ? "yes" : "no");
-    pair(out, page, INK_PLAIN, "capabilities", text);
+    pair(out, page, INK_PLAIN, "CAP_SYS_PTRACE", f->cap_ptrace ? "yes" : "no");
     pair(out, page, f->hidepid ? INK_WARN : INK_PLAIN, "/proc", f->hidepid ? "hides processes of others" : "shows all processes");
     for (size_t i = 0; i < f->node_count; i++) {
         const struct doctor_node *node = &f->nodes[i];

@@ -41,9 +41,8 @@ struct doctor_facts {
     struct doctor_card cards[DOCTOR_CARDS_MAX];
     size_t node_count;
     struct doctor_node nodes[DOCTOR_NODES_MAX];
-    bool root, cap_perfmon, cap_ptrace;
+    bool root, cap_ptrace;
     int hidepid;               /* of /proc; 0: processes of others can be seen */
-    int64_t perf_paranoid;     /* -1000: unknown */
     char container[32];        /* "docker", ...; "" none was recognised */
     bool own_pid_namespace;    /* pids of the host are not ours */
     char visible_devices[128]; /* NVIDIA_VISIBLE_DEVICES; "" unset */

@@ -195,23 +195,16 @@ static void gpus(struct patient *p)
             found(p, USEFUL, "Reset the GPU or reboot.", "GPU %d is waiting for a reset to retire bad memory.", gpu->index);
     }
     if (hidden || denied)
-        found(p, USEFUL,
-              "Run whirr as root, or grant it the capability: `sudo setcap cap_sys_ptrace,cap_perfmon=ep $(command -v whirr)`.",
+        found(p, USEFUL, "Run whirr as root, or let the system service show them to all: `sudo whirr setup --service system`.",
               "Processes of other users are hidden on %zu GPUs.", denied ? denied : (size_t)1);
 }
 
 static void rights(struct patient *p)
 {
     const struct doctor_facts *f = p->facts;
-    bool intel = false;
-    for (size_t i = 0; i < p->s->gpu_count; i++)
-        intel |= strcmp(p->s->gpus[i].id.vendor, "intel") == 0;
     if (f->hidepid && !f->root && !f->cap_ptrace)
         found(p, USEFUL, "Join the group that the mount option gid= of /proc names, or run whirr as root.",
               "/proc is mounted with hidepid=%d: processes of other users have no names.", f->hidepid);
-    if (intel && !f->root && !f->cap_perfmon && f->perf_paranoid > 0)
-        found(p, USEFUL, "`sudo setcap cap_perfmon=ep $(command -v whirr)`.",
-              "Counters of Intel GPUs need CAP_PERFMON (kernel.perf_event_paranoid is %lld).", (long long)f->perf_paranoid);
     if (f->own_pid_namespace && p->s->gpu_count && !p->s->gpus[0].simulated)
         found(p, NOTE, "Start the container with `--pid=host` to see all names.",
               "This is a separate PID namespace%s%s: processes outside of it have no names.", f->container[0] ? " in " : "",

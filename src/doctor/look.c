@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "doctor/doctor.h"
 
-enum { CAP_SYS_PTRACE_BIT = 19, CAP_PERFMON_BIT = 38 };
+enum { CAP_SYS_PTRACE_BIT = 19 };
 
 /* One line of a small file, trimmed; "" when there is none. */
 static void read_line(const struct env *env, char *text, size_t size, const char *path)
@@ -30,8 +30,6 @@ static void look_at_kernel(const struct env *env, struct doctor_facts *f)
         str_copy(f->machine, sizeof f->machine, str_from(name.machine));
     read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
     f->nouveau_loaded = file_exists(env, "/sys/module/nouveau");
-    int64_t paranoid;
-    f->perf_paranoid = file_read_i64(env, "/proc/sys/kernel/perf_event_paranoid", &paranoid) == 0 ? paranoid : -1000;
 }
 
 /* ---- the PCI bus ---- */
@@ -159,10 +157,8 @@ static void look_at_rights(const struct env *env, struct doctor_facts *f)
         char hex[32] = "0x";
         uint64_t bits;
         str_copy(hex + 2, sizeof hex - 2, str_trim((struct str){line.at + 7, line.len - 7}));
-        if (str_to_u64(str_from(hex), &bits)) {
-            f->cap_perfmon = bits & (1ULL << CAP_PERFMON_BIT);
+        if (str_to_u64(str_from(hex), &bits))
             f->cap_ptrace = bits & (1ULL << CAP_SYS_PTRACE_BIT);
-        }
     }
 }
 

@@ -6,7 +6,7 @@ import pytest
 from isolation import ROOT
 
 FOLDER = ROOT / "packaging" / "container"
-COMPOSE = {"nvidia": ["driver: nvidia", "utility"], "amd": ["/dev/kfd", "/dev/dri", "group_add"], "intel": ["/dev/dri", "PERFMON", "group_add"]}
+COMPOSE = {"nvidia": ["driver: nvidia", "utility"], "amd": ["/dev/kfd", "/dev/dri", "group_add"], "intel": ["/dev/dri", "group_add"]}
 
 
 def test_the_image_runs_without_rights_and_says_whether_it_is_well():

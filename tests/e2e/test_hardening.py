@@ -5,10 +5,13 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import struct
 import subprocess
+import tempfile
 
 import pytest
-from conftest import BUILD, WHIRR, Starter
+from conftest import BUILD, ROOT, WHIRR, Starter, environment, run_whirr
 
 
 def readelf(option, path):
@@ -64,6 +67,50 @@ def test_every_file_is_compiled_with_what_cannot_be_seen_in_the_program():
         pytest.skip("not a build directory")
     ours = [entry["command"] for entry in json.loads(file.read_text()) if "/src/" in entry["file"] and entry["file"].endswith(".c")]
     assert len(ours) > 100 and not [command for command in ours if "-fstack-clash-protection" not in command]
+
+
+CAP_SYS_PTRACE = 1 << 19
+
+
+@pytest.fixture
+def copy():
+    """Of the program, where every user may run it."""
+    with tempfile.TemporaryDirectory(prefix="whirr-copy-") as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(shutil.copy(WHIRR, folder))
+
+
+def run_as_nobody(program, *args, **env):
+    env = environment(**env)
+    return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(program), *args], env=env, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program privileges")
+@pytest.mark.parametrize("how", ["file capabilities", "setuid", "setgid"])
+def test_a_program_with_privileges_that_its_caller_lacks_refuses_to_run(copy, tmp_path, how):
+    library = tmp_path / "planted.so"
+    assert run_as_nobody(copy, "--version").returncode == 0
+    if how == "file capabilities":
+        try:
+            os.setxattr(copy, "security.capability", struct.pack("<5I", 0x02000001, CAP_SYS_PTRACE, 0, 0, 0))
+        except OSError as e:
+            pytest.skip(f"the file system has no file capabilities: {e}")
+    else:
+        os.chmod(copy, 0o4755 if how == "setuid" else 0o2755)
+    if os.statvfs(copy).f_flag & os.ST_NOSUID:
+        pytest.skip("the file system is mounted nosuid")
+    for command in [["--version"], ["status"], ["doctor"], ["serve"]]:
+        done = run_as_nobody(copy, *command, WHIRR_NVML_LIBRARY=str(library))
+        assert done.returncode == 1 and not done.stdout, done
+        assert done.stderr.startswith(f"whirr: refusing to run with privileges from {how}") and "system service" in done.stderr
+    assert run_whirr("--version").returncode == 0
+
+
+def test_nothing_advises_to_give_the_program_privileges():
+    """In a message, a page or a recipe; only how to take them away is said."""
+    given = re.compile(r"setcap (?!-r)|chmod [^\s]*\+s|PERFMON")
+    where = [p for folder in ("src", "docs", "packaging", "python") for p in (ROOT / folder).rglob("*") if p.is_file()] + [ROOT / "README.md"]
+    assert not [str(p) for p in where if given.search(p.read_text(errors="replace"))]
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ static const char unit_text[] =
     "[Service]\nType=notify\nExecStart=%s serve\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n"
     "RestartSec=2\nWatchdogSec=30\nTimeoutStopSec=60\nUMask=0077\nLimitNOFILE=65536\n%s\n"
     "[Install]\nWantedBy=%s\n";
-static const char system_unit[] = "StateDirectory=whirr\nRuntimeDirectory=whirr\nCapabilityBoundingSet=CAP_SYS_PTRACE CAP_PERFMON "
+static const char system_unit[] = "StateDirectory=whirr\nRuntimeDirectory=whirr\nCapabilityBoundingSet=CAP_SYS_PTRACE "
                                   "CAP_SYSLOG\nNoNewPrivileges=yes\nProtectSystem=strict\nProtectHome=read-only\nPrivateTmp=yes\n";
 
 /* A unit of a package is there already: then none is written. */
@@ -62,7 +62,7 @@ static bool is_startable(const char *path)
 static int add_unit(struct plan *p, const char *root, bool user, struct error *err)
 {
     char path[PLACE_SIZE], program[PLACE_SIZE / 2] = "/usr/bin/whirr";
-    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *base = env_variable("XDG_CONFIG_HOME"), *home = env_variable("HOME");
     if (unit_is_there(root, user))
         return 0;
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -111,7 +111,7 @@ static void add_systemctl(struct plan *p, bool user, const char *root, const cha
 
 int plan_add_service(struct plan *p, const char *kind, struct error *err)
 {
-    const char *set = getenv(CONFIG_SYSTEM_ROOT), *root = set ? set : "";
+    const char *set = env_variable(CONFIG_SYSTEM_ROOT), *root = set ? set : "";
     bool user = strcmp(kind, "user") == 0;
     if (strcmp(kind, "no") == 0)
         return 0;
