@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a model server says of its speed in its own metrics. Pure functions of text.
+ * Where a model server may be asked for its speed, and what its answers say. Pure functions of text.
+ *
+ * A question can do harm: foreign bytes on a port of a worker (TCPStore, NCCL) have ended jobs, and some pages wake a model, load
+ * it or empty a counter. So only the port that the command line of the server itself names is asked, and only pages without side
+ * effects.
  */
 #pragma once
 
@@ -13,7 +17,12 @@ enum model_server { SERVER_UNKNOWN, SERVER_VLLM, SERVER_LLAMA_CPP, SERVER_SGLANG
 /* Which server a process on a GPU belongs to, by its name or title. */
 enum model_server model_server_of(const struct process *p);
 
-enum { SLOTS_MAX = 64 };
+/* The process with this command line is the front of such a server, which answers HTTP without TLS: its port. False for workers,
+ * for other programs, and for a llama-server that unloads its model when idle: each look at its slots would wake it or keep it
+ * awake. */
+bool model_server_port(enum model_server kind, const struct str *args, size_t count, uint16_t *port);
+
+enum { SLOTS_MAX = 64, RANKS_MAX = 256 };
 
 /* What was seen last; zeroed before the first. */
 struct server_speed {
@@ -25,8 +34,11 @@ struct server_speed {
     } slots[SLOTS_MAX]; /* of llama.cpp */
 };
 
-/* Tokens that it generated a second since the last text, in 1/1000; PENDING for the first, UNSUPPORTED where the text has none. */
+/* Tokens that it generated a second since the last text, in 1/1000; PENDING for the first, UNSUPPORTED where the text has none that
+ * move while a request runs. Counters that move only when it ends would be 0 and then a peak that never was. */
 struct reading model_server_speed(struct server_speed *s, struct str metrics, struct mono now);
-/* The same from llama.cpp's /slots, which it has without --metrics: what each slot has decoded of its task. The end of a task
- * between two looks is missed, so that it is a little less than it was. */
+/* What llama.cpp's /props says: READING_OK where its slots may be looked at, ASLEEP, or UNSUPPORTED for a router of models. */
+enum reading_state model_server_awake(struct str props);
+/* The speed from llama.cpp's /slots: what each slot has decoded of its task. The end of a task between two looks is missed, so
+ * that it is a little less than it was. */
 struct reading model_server_slots(struct server_speed *s, struct str slots, struct mono now);

@@ -7,16 +7,18 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "daemon/asker.h"
 #include "daemon/model_server.h"
 #include "daemon/part.h"
 #include "host/listens.h"
+#include "host/procfs.h"
 #include "net/http.h"
 
 enum {
     SERVERS_MAX = 64,
-    PORTS_MAX = 8,
     PARENTS_MAX = 4,
+    CMDLINE_MAX = 128 * 1024,
     EVERY_MS = 5000,
     ASK_WITHIN_MS = 1000,
     METRICS_MAX = 8 << 20,
@@ -28,10 +30,10 @@ enum {
 struct served {
     int32_t pid;
     int64_t start_key;
-    int32_t server; /* the process that listens; 0: not found */
-    uint16_t port;  /* 0: none of its ports has counters */
-    bool slots;     /* asked for those instead of metrics */
-    bool llama_cpp;
+    enum model_server kind;
+    int32_t server; /* the process that answers; 0: not found */
+    uint16_t port;  /* which its command line names; 0: not found, or it says nothing of tokens */
+    char address[LISTEN_ADDRESS_SIZE];
     int wait, tried; /* rounds until it is looked for again, and how often it was */
     struct server_speed speed;
     struct reading tokens_milli;
@@ -67,11 +69,12 @@ static void find_served(struct tokens_part *t, const struct snapshot *s)
     for (size_t g = 0; g < s->gpu_count; g++)
         for (size_t k = 0; k < s->gpus[g].process_count && !s->gpus[g].simulated; k++) {
             const struct process *p = &s->gpus[g].processes[k];
-            struct served *e = p->visible && model_server_of(p) != SERVER_UNKNOWN ? entry_for(t, p) : NULL;
+            enum model_server kind = p->visible ? model_server_of(p) : SERVER_UNKNOWN;
+            struct served *e = kind != SERVER_UNKNOWN ? entry_for(t, p) : NULL;
             if (!e)
                 continue;
             e->there = true;
-            e->llama_cpp = model_server_of(p) == SERVER_LLAMA_CPP;
+            e->kind = kind;
         }
     size_t kept = 0;
     for (size_t i = 0; i < t->own_count; i++)
@@ -80,30 +83,30 @@ static void find_served(struct tokens_part *t, const struct snapshot *s)
     t->own_count = kept;
 }
 
-static struct reading ask_page(struct tokens_part *t, struct served *e, uint16_t port, bool slots)
+static bool ask_page(struct tokens_part *t, const struct served *e, const char *page, struct buf *answer)
 {
-    char url[64];
+    char url[96];
     struct error err = {0};
-    AUTO_BUF struct buf answer = BUF(METRICS_MAX);
-    snprintf(url, sizeof url, "http://127.0.0.1:%u/%s", port, slots ? "slots" : "metrics");
+    snprintf(url, sizeof url, "http://%s:%u/%s", e->address, e->port, page);
     const struct http_request request = {
         .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->asker.stop};
-    if (http_call(t->env, &request, &answer, &err) != 200)
-        return reading_absent(READING_UNSUPPORTED);
-    return (slots ? model_server_slots : model_server_speed)(&e->speed, buf_view(&answer), clock_mono(&clock_system));
+    return http_call(t->env, &request, answer, &err) == 200;
 }
 
-/* The page that it has is asked from then on. */
-static struct reading ask_port(struct tokens_part *t, struct served *e, uint16_t port)
+/* llama.cpp answers /props also when its model sleeps, and a look at its slots would wake that. */
+static struct reading ask_speed(struct tokens_part *t, struct served *e)
 {
-    if (e->port)
-        return ask_page(t, e, port, e->slots);
-    e->slots = false;
-    struct reading r = ask_page(t, e, port, false);
-    if (r.state != READING_UNSUPPORTED || !e->llama_cpp)
-        return r;
-    e->slots = true;
-    return ask_page(t, e, port, true);
+    AUTO_BUF struct buf answer = BUF(METRICS_MAX);
+    bool slots = e->kind == SERVER_LLAMA_CPP;
+    if (slots) {
+        AUTO_BUF struct buf props = BUF(METRICS_MAX);
+        enum reading_state awake = ask_page(t, e, "props", &props) ? model_server_awake(buf_view(&props)) : READING_UNSUPPORTED;
+        if (awake != READING_OK)
+            return reading_absent(awake);
+    }
+    if (!ask_page(t, e, slots ? "slots" : "metrics", &answer))
+        return reading_absent(READING_UNSUPPORTED);
+    return (slots ? model_server_slots : model_server_speed)(&e->speed, buf_view(&answer), clock_mono(&clock_system));
 }
 
 /* Workers of one server share its speed: the first of them has it. */
@@ -115,24 +118,38 @@ static bool is_taken(const struct tokens_part *t, const struct served *e, int32_
     return false;
 }
 
-/* The process on the GPU is often a child of the one that listens. */
+/* The port that a process is to answer on by its command line, if it listens there. Its other ports are never asked. */
+static bool find_front(struct tokens_part *t, struct served *e, int32_t pid)
+{
+    char path[64];
+    struct str args[ARGUMENTS_MAX];
+    AUTO_BUF struct buf text = BUF(CMDLINE_MAX);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    if (file_read_all(t->env, path, &text) < 0)
+        return false;
+    size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
+    if (model_server_port(e->kind, args, count, &e->port) && process_listens(t->env, pid, e->port, e->address))
+        return true;
+    e->port = 0;
+    return false;
+}
+
+/* The process on the GPU is often a child of the one that answers. */
 static void find_server(struct tokens_part *t, struct served *e)
 {
     int32_t pid = e->pid;
     e->wait = e->tried++ < SOON ? 0 : AGAIN; /* it may be starting */
     e->tokens_milli = reading_absent(READING_UNSUPPORTED);
     for (int up = 0; up < PARENTS_MAX && pid > 1; up++, pid = process_parent(t->env, pid)) {
-        uint16_t ports[PORTS_MAX];
-        size_t count = process_listens(t->env, pid, ports, PORTS_MAX);
-        for (size_t i = 0; i < count && !is_taken(t, e, pid); i++) {
-            struct reading r = ask_port(t, e, ports[i]);
-            if (r.state == READING_UNSUPPORTED)
-                continue;
-            e->server = pid;
-            e->port = ports[i];
-            e->tokens_milli = r;
+        if (is_taken(t, e, pid))
             return;
-        }
+        if (!find_front(t, e, pid))
+            continue;
+        e->server = pid;
+        e->tokens_milli = ask_speed(t, e);
+        if (e->tokens_milli.state == READING_UNSUPPORTED)
+            e->port = 0;
+        return;
     }
 }
 
@@ -141,7 +158,8 @@ static void ask_all(struct tokens_part *t)
     for (size_t i = 0; i < t->own_count && !t->asker.stop; i++) {
         struct served *e = &t->own[i];
         if (e->port) {
-            e->tokens_milli = ask_port(t, e, e->port);
+            /* Looked up each time: a port that was given up may be a worker's by now. */
+            e->tokens_milli = find_front(t, e, e->server) ? ask_speed(t, e) : reading_absent(READING_UNSUPPORTED);
             if (e->tokens_milli.state == READING_UNSUPPORTED)
                 e->port = 0; /* gone, or another one now */
         } else if (e->wait-- <= 0) {

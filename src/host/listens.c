@@ -11,15 +11,28 @@
 #include "base/str.h"
 #include "host/procfs.h"
 
-enum { INODES_MAX = 512, FDS_MAX = 8192, TABLE_MAX = 4 << 20, LISTENING = 0x0a };
+enum { INODES_MAX = 512, FDS_MAX = 8192, TABLE_MAX = 4 << 20, LISTENING = 0x0a, STAT_SIZE = 2048 };
+
+static bool read_stat(const struct env *env, int32_t pid, char text[STAT_SIZE], struct proc_stat *ret)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    ssize_t n = file_read_head(env, path, text, STAT_SIZE);
+    return n > 0 && proc_stat_parse((struct str){text, (size_t)n}, ret);
+}
 
 int32_t process_parent(const struct env *env, int32_t pid)
 {
-    char path[64], text[2048];
+    char text[STAT_SIZE];
     struct proc_stat stat;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    ssize_t n = file_read_head(env, path, text, sizeof text);
-    return n > 0 && proc_stat_parse((struct str){text, (size_t)n}, &stat) ? (int32_t)stat.parent : 0;
+    return read_stat(env, pid, text, &stat) ? (int32_t)stat.parent : 0;
+}
+
+static bool is_stopped(const struct env *env, int32_t pid)
+{
+    char text[STAT_SIZE];
+    struct proc_stat stat;
+    return !read_stat(env, pid, text, &stat) || stat.state == 'T' || stat.state == 't';
 }
 
 static bool same_network(const struct env *env, int32_t pid)
@@ -50,65 +63,69 @@ static size_t list_sockets(const struct env *env, int32_t pid, uint64_t *inodes)
     return count;
 }
 
-/* "0100007F:1F90": loopback or any address, as the kernel writes them on a little-endian machine. */
-static bool read_local(struct str word, uint16_t *port)
+/* "0100007F:1F90": loopback or any address, as the kernel writes them on a little-endian machine, and what reaches it. */
+static bool read_local(struct str word, uint16_t *port, char reached[LISTEN_ADDRESS_SIZE])
 {
     struct str address;
     int64_t number;
+    unsigned bytes[4];
     if (!str_cut(&word, ':', &address) || !str_to_cursor(word, &number) || number <= 0 || number > 65535)
         return false;
     *port = (uint16_t)number;
     bool any = address.len > 0;
     for (size_t i = 0; i < address.len; i++)
         any &= address.at[i] == '0';
-    bool four = address.len == 8 && str_ends(address, "7F");
-    bool six = str_is(address, "00000000000000000000000001000000") ||
-               (address.len == 32 && str_starts(address, "0000000000000000FFFF0000") && str_ends(address, "7F"));
-    return any || four || six;
+    bool six = address.len == 32, mapped = six && str_starts(address, "0000000000000000FFFF0000");
+    if (any || str_is(address, "00000000000000000000000001000000")) {
+        snprintf(reached, LISTEN_ADDRESS_SIZE, six ? "[::1]" : "127.0.0.1");
+        return true;
+    }
+    char last[9];
+    str_copy(last, sizeof last, mapped ? (struct str){address.at + 24, 8} : address);
+    if ((six && !mapped) || sscanf(last, "%2x%2x%2x%2x", &bytes[3], &bytes[2], &bytes[1], &bytes[0]) != 4 || bytes[0] != 127)
+        return false;
+    snprintf(reached, LISTEN_ADDRESS_SIZE, "127.%u.%u.%u", bytes[1] & 255, bytes[2] & 255, bytes[3] & 255);
+    return true;
 }
 
 /* "  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 31337 1 ..." */
-static bool read_line(struct str line, uint16_t *port, uint64_t *inode)
+static bool read_line(struct str line, uint16_t *port, uint64_t *inode, char reached[LISTEN_ADDRESS_SIZE])
 {
     struct str word[10];
     int64_t state;
     for (size_t i = 0; i < ARRAY_LEN(word); i++)
         if (!str_word(&line, &word[i]))
             return false;
-    return str_to_cursor(word[3], &state) && state == LISTENING && str_to_u64(word[9], inode) && read_local(word[1], port);
+    return str_to_cursor(word[3], &state) && state == LISTENING && str_to_u64(word[9], inode) && read_local(word[1], port, reached);
 }
 
-static size_t match(const struct env *env, int32_t pid, const char *table, const uint64_t *inodes, size_t inode_count,
-                    uint16_t *ports, size_t count, size_t max)
+static bool is_listed(const struct env *env, int32_t pid, const char *table, const uint64_t *inodes, size_t count, uint16_t wanted,
+                      char address[LISTEN_ADDRESS_SIZE])
 {
-    char path[64];
+    char path[64], reached[LISTEN_ADDRESS_SIZE];
     AUTO_BUF struct buf text = BUF(TABLE_MAX);
     snprintf(path, sizeof path, "/proc/%d/net/%s", pid, table);
     if (file_read_all(env, path, &text) < 0)
-        return count;
+        return false;
     struct str rest = buf_view(&text), line;
-    while (count < max && str_cut(&rest, '\n', &line)) {
+    while (str_cut(&rest, '\n', &line)) {
         uint16_t port;
         uint64_t inode;
-        if (!read_line(line, &port, &inode))
+        if (!read_line(line, &port, &inode, reached) || port != wanted)
             continue;
-        bool own = false, known = false;
-        for (size_t i = 0; i < inode_count; i++)
-            own |= inodes[i] == inode;
         for (size_t i = 0; i < count; i++)
-            known |= ports[i] == port;
-        if (own && !known)
-            ports[count++] = port;
+            if (inodes[i] == inode) {
+                str_copy(address, LISTEN_ADDRESS_SIZE, str_from(reached));
+                return true;
+            }
     }
-    return count;
+    return false;
 }
 
-size_t process_listens(const struct env *env, int32_t pid, uint16_t *ports, size_t max)
+bool process_listens(const struct env *env, int32_t pid, uint16_t port, char address[LISTEN_ADDRESS_SIZE])
 {
     uint64_t inodes[INODES_MAX];
-    if (!same_network(env, pid))
-        return 0;
-    size_t sockets = list_sockets(env, pid, inodes);
-    size_t count = sockets ? match(env, pid, "tcp", inodes, sockets, ports, 0, max) : 0;
-    return sockets ? match(env, pid, "tcp6", inodes, sockets, ports, count, max) : 0;
+    size_t sockets = same_network(env, pid) && !is_stopped(env, pid) ? list_sockets(env, pid, inodes) : 0;
+    return sockets && (is_listed(env, pid, "tcp", inodes, sockets, port, address) ||
+                       is_listed(env, pid, "tcp6", inodes, sockets, port, address));
 }

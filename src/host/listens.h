@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * On which TCP ports a process listens, where this host's loopback reaches them.
+ * Whether a process listens on a TCP port, and at which address this host's loopback reaches it.
  */
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/env.h"
 
-/* How many, at most `max`. None: it listens nowhere, only on another address, in a network of its own, or may not be looked at.
- * A port is counted only if the process itself holds the socket: another server on a usual port is not taken for it. */
-size_t process_listens(const struct env *env, int32_t pid, uint16_t *ports, size_t max);
+enum { LISTEN_ADDRESS_SIZE = 24 };
+
+/* "127.0.0.1", "[::1]". False: it does not listen there, only on an address of the network or in a network of its own, may not be
+ * looked at, or is stopped: connections would pile up in front of it. It counts only if the process itself holds the socket:
+ * another server on a usual port, or on another loopback address with the same port, is not taken for it. */
+bool process_listens(const struct env *env, int32_t pid, uint16_t port, char address[LISTEN_ADDRESS_SIZE]);
 /* Its parent; 0 unknown. */
 int32_t process_parent(const struct env *env, int32_t pid);

@@ -30,6 +30,7 @@ bool proc_stat_parse(struct str text, struct proc_stat *ret)
             return false;
         bool good = true;
         switch (field) {
+        case FIELD_STATE: stat.state = word.at[0]; break;
         case FIELD_PARENT: good = str_to_i64(word, &stat.parent); break;
         case FIELD_GROUP: good = str_to_i64(word, &stat.group); break;
         case FIELD_FLAGS: good = str_to_u64(word, &stat.flags); break;

@@ -14,6 +14,7 @@ enum { ARGUMENTS_MAX = 512 };
 /* The fields of /proc/PID/stat that identify a process or change with every sample. */
 struct proc_stat {
     struct str comm;       /* points into the text; may hold blanks, parentheses and line ends */
+    char state;            /* 'R', 'S', 'T' where it is stopped, ... */
     int64_t parent, group; /* pids of the parent and of the process group's leader */
     uint64_t flags;
     int64_t cpu_ticks;   /* user and system */

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that takes the part of a model server or of one of its workers, and reports each touch.
+
+What it does stands as JSON in TRIPWIRES: "log" (a line for each touch: the path of a request, or "wire" and the bytes that came), "ready"
+(where it writes the PID of its innermost child when everything listens), "port" and "pages" (path: body; {tokens} counts 200 a second), "wires"
+(how many ports it opens that speak another protocol, as those of a process group do) and "child" ("argv" and a plan of its own). Ends when its
+stdin does, and its children with it.
+"""
+import http.server
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+PLAN = json.loads(os.environ["TRIPWIRES"])
+BEGUN = time.monotonic()
+
+
+def note(line):
+    with open(PLAN["log"], "a") as log:
+        log.write(line + "\n")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        note(self.path)
+        page = PLAN["pages"].get(self.path)
+        self.send_response(404 if page is None else 200)
+        self.end_headers()
+        self.wfile.write((page or "not found").replace("{tokens}", str(int((time.monotonic() - BEGUN) * 200))).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def watch(wire):
+    while True:
+        connection, _ = wire.accept()
+        note("wire")
+        with connection:
+            while data := connection.recv(4096):
+                note(f"wire {data!r}")
+
+
+def open_wires(count):
+    for i in range(count):
+        wire = socket.socket(socket.AF_INET6 if i % 2 else socket.AF_INET)
+        wire.bind(("::1" if i % 2 else "127.0.0.1", 0))
+        wire.listen(8)
+        threading.Thread(target=watch, args=(wire,), daemon=True).start()
+
+
+def main():
+    open_wires(PLAN.get("wires", 0))
+    if PLAN.get("port"):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", PLAN["port"]), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    inner = str(os.getpid())
+    if "child" in PLAN:
+        plan = dict(PLAN["child"], log=PLAN["log"], ready=PLAN["ready"] + ".child")
+        child = subprocess.Popen(plan.pop("argv"), executable=sys.executable, stdin=subprocess.PIPE, env=dict(os.environ, TRIPWIRES=json.dumps(plan)))
+        while not os.path.exists(plan["ready"]) and child.poll() is None:
+            time.sleep(0.01)
+        with open(plan["ready"]) as ready:
+            inner = ready.read()
+    with open(PLAN["ready"] + ".new", "w") as ready:
+        ready.write(inner)
+    os.rename(PLAN["ready"] + ".new", PLAN["ready"])
+    sys.stdin.read()
+
+
+main()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model servers that report each touch: tests/fakes/servers/tripwires.py under the names and command lines of the real ones."""
+import json
+import os
+import subprocess
+import sys
+
+from isolation import ROOT
+from ports import free_port
+from waiting import PATIENCE, eventually
+
+PROGRAM = ROOT / "tests" / "fakes" / "servers" / "tripwires.py"
+VLLM = '# TYPE vllm:generation_tokens_total counter\nvllm:generation_tokens_total{engine="0",model_name="Qwen/Qwen3-8B"} {tokens}.0\n'
+# Its own counter moves when a request ends; the other one while it runs.
+SGLANG = 'sglang:generation_tokens_total{model_name="m"} 7.0\nsglang:realtime_tokens_total{mode="decode",model_name="m",tp_rank="0"} {tokens}.0\n'
+PROPS = '{"total_slots": 1, "model_path": "/m/x.gguf", "is_sleeping": false}'
+SLOTS = '[{"id": 0, "id_task": 3, "n_ctx": 4096, "is_processing": true, "next_token": [{"has_next_token": true, "n_remain": -1, "n_decoded": {tokens}}]}]'
+
+
+class Servers:
+    def __init__(self, folder):
+        self.folder, self.running = folder, []
+
+    def __call__(self, name, *args, pages=None, wires=0, child=None, port=True):
+        """Starts a program of this name; the PID that is on the GPU, and what it was asked. PORT among the arguments is its port."""
+        place = self.folder / f"server-{len(self.running)}"
+        place.mkdir()
+        path, log = place / name, place / "log"
+        log.write_text("")
+        path.write_text(f"#!{sys.executable}\n" + PROGRAM.read_text())
+        path.chmod(0o755)
+        plan = {"log": str(log), "ready": str(place / "ready"), "pages": pages or {}, "wires": wires, "port": free_port() if port else None}
+        if child:
+            plan["child"] = dict(child, argv=[child["argv"][0], str(path), *child["argv"][1:]])
+        given = [str(plan["port"]) if a == "PORT" else a for a in args]
+        self.running.append(subprocess.Popen([str(path), *given], stdin=subprocess.PIPE, env=dict(os.environ, TRIPWIRES=json.dumps(plan))))
+        pid = eventually(lambda: (place / "ready").exists() and (place / "ready").read_text())
+        return int(pid), lambda: log.read_text().splitlines()
+
+    def stop(self):
+        for process in self.running:
+            process.stdin.close()
+            process.wait(PATIENCE)
+
+
+def worker(title, wires=4):
+    """A process on the GPU that is a child of the server: its ports speak the protocols of its process group."""
+    return {"argv": [title], "wires": wires}
+
+
+def script(*pids):
+    """A fake GPU on which these processes are."""
+    return "gpu NVIDIA GeForce RTX 4090\n  gpu_util 60\n  used 9000\n" + "".join(f"  process {pid} compute 500 20 10\n" for pid in pids)
