@@ -62,14 +62,15 @@ const char *draw_gpu_name(const struct gpu *gpu)
 static void clock_text(const struct top *t, char text[64])
 {
     char at[MOMENT_TEXT_SIZE] = "";
-    struct wall shown = {t->cursor_ms ? t->cursor_ms : t->now.ms};
+    bool past = t->cursor_ms && top_tab_has_past(t->tab);
+    struct wall shown = {past ? t->cursor_ms : t->now.ms};
     time_t seconds = (time_t)(shown.ms / MS_PER_S);
     struct tm local;
     if (t->now.ms - shown.ms >= SECONDS_SHOWN_MS)
         moment_format(shown, t->now, at);
     else if (t->live && localtime_r(&seconds, &local))
         strftime(at, sizeof at, "%H:%M:%S", &local);
-    snprintf(text, 64, "%s%s", t->waiting ? "looking up " : t->cursor_ms ? "PAST " : t->paused ? "PAUSED " : "", at);
+    snprintf(text, 64, "%s%s", past && t->waiting ? "looking up " : past ? "PAST " : t->paused ? "PAUSED " : "", at);
 }
 
 static void draw_header(struct top *t, struct canvas *c)
@@ -95,8 +96,9 @@ static void draw_header(struct top *t, struct canvas *c)
         x += width + 2;
         top_zone(t, ZONE_TAB, from, 0, width + 2, 1, all ? i : (i + 1) % tabs);
     }
-    canvas_right(c, x, 0, c->width - 1 - x, t->cursor_ms ? TINT_WARN : t->paused ? TINT_WARN : TINT_DIM, clock);
-    if (t->cursor_ms)
+    bool past = t->cursor_ms && top_tab_has_past(t->tab);
+    canvas_right(c, x, 0, c->width - 1 - x, past || t->paused ? TINT_WARN : TINT_DIM, clock);
+    if (past)
         canvas_flag(c, right, 0, c->width - 1 - right, CELL_BOLD);
 }
 
@@ -117,8 +119,9 @@ static enum tint worst(const struct snapshot *s)
 
 static const char *headline(const struct top *t, enum tint *tint)
 {
-    const struct why *why = top_shown_why(t);
-    const struct snapshot *s = top_shown(t);
+    bool past = top_tab_has_past(t->tab);
+    const struct why *why = past ? top_shown_why(t) : t->why;
+    const struct snapshot *s = past ? top_shown(t) : t->live;
     *tint = worst(s);
     if (!s) {
         *tint = t->trouble[0] ? TINT_BAD : TINT_DIM;
@@ -255,7 +258,7 @@ static void draw_mark(struct canvas *c, const struct top *t, const struct top_ma
     canvas_text(c, 3, y, c->width - 4, TINT_STRONG, text);
 }
 
-static void draw_bottom(struct top *t, struct canvas *c, int y)
+void draw_bottom(struct top *t, struct canvas *c, int y)
 {
     if (t->mode == MODE_FILTER)
         draw_prompt(c, y, "Filter:", t->filter, "Enter keeps it, Esc clears it");
@@ -280,6 +283,12 @@ void draw_frame(struct top *t, struct canvas *c)
     t->zone_count = 0;
     const struct snapshot *s = top_shown(t);
     draw_header(t, c);
+    if (t->missing.at_ms && top_tab_has_past(t->tab)) {
+        draw_missing(t, c);
+        if (t->mode >= MODE_HELP)
+            draw_dialog(t, c);
+        return;
+    }
     int lines = s && s->gpu_count <= 4 && c->height >= 20 ? 2 : 1;
     if (c->height >= 40)
         lines = 3;

@@ -14,6 +14,9 @@ void draw_frame(struct top *t, struct canvas *c);
 int draw_gpus(struct top *t, struct canvas *c, int y, int height);
 void draw_processes(struct top *t, struct canvas *c, int y, int height);
 void draw_tab(struct top *t, struct canvas *c, int y, int height);
+/* Instead of all of them: that the cursor's moment is not stored. */
+void draw_missing(struct top *t, struct canvas *c);
+void draw_bottom(struct top *t, struct canvas *c, int y);
 void draw_dialog(struct top *t, struct canvas *c);
 void draw_details(struct top *t, struct canvas *c);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/moment.h"
 #include "base/words.h"
 #include "format/json/json.h"
 #include "tui/draw.h"
@@ -103,6 +104,15 @@ static void draw_text(struct sheet *s, const char *text)
         str_copy(copy, sizeof copy, line);
         canvas_text(s->c, 1, s->y + row, s->c->width - 2, indent >= 4 ? TINT_DIM : TINT_PLAIN, copy);
     }
+}
+
+/* The cursor stands in the past, and this view is not about it. */
+static void put_now(struct sheet *s)
+{
+    char text[128], at[MOMENT_TEXT_SIZE];
+    moment_format((struct wall){s->t->cursor_ms}, s->t->now, at);
+    snprintf(text, sizeof text, "This is now. Overview and Why show %s.", at);
+    put(s, 1, TINT_WARN, text);
 }
 
 /* What is said of a worker behind its state, the most important first. */
@@ -248,6 +258,8 @@ void draw_tab(struct top *t, struct canvas *c, int y, int height)
     } else if (t->tab == TAB_HOSTS) {
         draw_hosts(&s);
     } else {
+        if (t->cursor_ms)
+            put_now(&s);
         if (t->tab == TAB_GUARD)
             draw_workers(&s);
         if (t->panes[t->tab])

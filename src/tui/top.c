@@ -42,16 +42,17 @@ static void drop_trails(struct trail **trails, size_t count)
     free(TAKE(*trails));
 }
 
-static void drop_past(struct top *t)
+void top_drop_past(struct top *t)
 {
     t->row_count = 0; /* they point into it */
     snapshot_unref(TAKE(t->past));
     why_free(TAKE(t->past_why));
+    t->missing = (struct top_missing){0};
 }
 
 void top_done(struct top *t)
 {
-    drop_past(t);
+    top_drop_past(t);
     drop_trails(&t->trails, t->trail_count);
     drop_trails(&t->far, t->trail_count);
     for (size_t i = 0; i < t->kept_count; i++)
@@ -118,12 +119,12 @@ struct top_wish top_next_wish(struct top *t)
 
 const struct snapshot *top_shown(const struct top *t)
 {
-    return t->cursor_ms && t->past ? t->past : t->live;
+    return t->missing.at_ms ? NULL : t->cursor_ms && t->past ? t->past : t->live;
 }
 
 const struct why *top_shown_why(const struct top *t)
 {
-    return t->cursor_ms && t->past ? t->past_why : t->why;
+    return t->missing.at_ms ? NULL : t->cursor_ms && t->past ? t->past_why : t->why;
 }
 
 /* The GPU that the headline is about is the one whose own answer begins it. */
@@ -295,12 +296,29 @@ void top_moment(struct top *t, int64_t at_ms, const struct snapshot *s, struct w
         return;
     }
     t->waiting = false;
-    drop_past(t);
+    top_drop_past(t);
     t->past = s;
     t->past_why = why;
     if (note[0])
         top_note(t, false, note);
     top_make_rows(t);
+}
+
+void top_miss(struct top *t, const struct top_missing *missing)
+{
+    if (missing->at_ms != t->cursor_ms)
+        return;
+    t->waiting = false;
+    top_drop_past(t);
+    t->missing = *missing;
+    if (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL) /* about a process that is not on screen any more */
+        t->mode = MODE_MAIN;
+    top_make_rows(t);
+}
+
+bool top_tab_has_past(enum top_tab tab)
+{
+    return tab == TAB_OVERVIEW || tab == TAB_WHY;
 }
 
 void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms)

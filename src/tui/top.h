@@ -179,6 +179,14 @@ struct top_worker {
     bool held;
 };
 
+/* Why the cursor's moment can't be shown. */
+struct top_missing {
+    int64_t at_ms;              /* the moment; 0: nothing is missing */
+    int64_t since_ms, until_ms; /* the last stored moment before it and the first one after it; 0: none */
+    bool unanswered;            /* it may be stored: the daemon did not say */
+    char text[TOP_NOTE_SIZE];   /* what is known about it */
+};
+
 /* What is kept between runs. */
 struct top_settings {
     char theme[16];
@@ -207,6 +215,7 @@ struct top {
     bool waiting;      /* for the answer about the cursor's moment */
     const struct snapshot *live, *past;
     struct why *why, *past_why;
+    struct top_missing missing; /* the answer about the cursor's moment was that there is none */
     struct trail *trails, *far; /* up to now; around a moment that is further back than the window */
     size_t trail_count;
     int64_t far_until_ms; /* the end of `far` on screen; 0: the plots end now */
@@ -283,8 +292,13 @@ void top_resize(struct top *t, int width, int height);
 /* Takes the reference and the explanation (which may be NULL: the one before stays). */
 void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool daemon);
 void top_trouble(struct top *t, const char *text);
-/* The moment that was asked for; `s` may be NULL: nothing is known of it, and `note` says so. Takes both. */
+/* The moment that was asked for. Takes both. */
 void top_moment(struct top *t, int64_t at_ms, const struct snapshot *s, struct why *why, const char *note);
+void top_drop_past(struct top *t);
+/* It can't be shown: nothing is, until another moment is chosen. */
+void top_miss(struct top *t, const struct top_missing *missing);
+/* Views that follow the cursor into the past; the others are about now. */
+bool top_tab_has_past(enum top_tab tab);
 /* Older points of a GPU: up to now, or around `until_ms`. */
 void top_series(struct top *t, size_t gpu, int64_t until_ms, const struct trail_point *points, size_t count);
 void top_mark(struct top *t, const struct top_mark *mark);
@@ -303,7 +317,7 @@ struct top_wish *top_want(struct top *t, enum wish_kind kind);
 /* The next wish, WISH_NOTHING when there is none. */
 struct top_wish top_next_wish(struct top *t);
 
-/* What is on screen: the live sample, or the moment of the cursor. NULL before the first. */
+/* What is on screen: the live sample, or the moment of the cursor. NULL before the first, and where that moment is missing. */
 const struct snapshot *top_shown(const struct top *t);
 const struct why *top_shown_why(const struct top *t);
 /* The explanation of the chosen GPU, or of the one that matters most; NULL without one. */

@@ -187,6 +187,36 @@ def test_with_a_daemon_the_past_is_there_from_the_first_frame(terminal, tmp_path
         daemon.stop()
 
 
+def test_a_moment_that_is_not_stored_shows_nothing_of_now(terminal, tmp_path):
+    folder = tmp_path / "daemon"
+    folder.mkdir()
+    daemon = Daemon(folder, ["--source", "sim:scenario=training,gpus=2", "--interval", "0.2", "--store", f"sqlite:{folder}/h.db"], {})
+    now = ("train.py", r"\d+ W", r"\d+%", "COMMAND")
+    try:
+        daemon.wait_stored(5)
+        t = terminal(f"--socket {daemon.sock} top")
+        t.wait("train.py")
+        t.keys("g")
+        t.type("-3h")
+        t.keys("Enter")
+        t.wait_all("PAST", r"\d\d:\d\d:\d\d is not stored\.", "The history begins at", "the first moment after", gone=now)
+        for key in ("j", "2", "?", "Escape", "1", "Left"):  # other keys change nothing about that
+            t.keys(key)
+            t.wait_all("PAST|Keys", "is not stored|Keys", gone=now)
+        t.keys("4")  # what is about now says so
+        t.wait_all("This is now", "healthy", gone=("PAST",))
+        t.keys("1", ")")
+        t.wait_all("PAST", "train.py", gone=("is not stored",))
+        t.keys("(")  # the start of the daemon, before its first sample
+        t.wait_all("PAST", "is not stored", gone=now)
+        t.keys("n")
+        t.wait_all("train.py", gone=("PAST", "is not stored"))
+        t.keys("q")
+        assert t.ended() == 0
+    finally:
+        daemon.stop()
+
+
 def test_a_daemon_that_is_restarted_is_asked_again(terminal, tmp_path):
     folder = tmp_path / "daemon"
     folder.mkdir()

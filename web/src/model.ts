@@ -205,6 +205,11 @@ export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number):
   });
 }
 
+/** What is shown of a moment: nothing of now, where nothing was stored then. */
+export function pastAt(now: { gpus: Gpu[] | null; health: HealthVerdict[] }, history: History, why: Why, events: PastEvent[], at: number): { gpus: Gpu[]; health: HealthVerdict[] } {
+  return why.gap ? { gpus: [], health: [] } : { gpus: gpusAt(now.gpus ?? [], history, why, at / 1000), health: healthAt(now.health, events, at) };
+}
+
 /** How long a worker stays as it is, as far as that can be known; "" where it can't. */
 export function timeLeft(w: Worker, now: number): string {
   const inTime = (ms: number) => (ms > 0 ? `in ${duration(ms / 1000)}` : "soon");

@@ -2,7 +2,7 @@
 // The state of the page and everything that changes it. Parts of the page look at it and are drawn again when it changes.
 import { useEffect, useState } from "preact/hooks";
 import { connect, get, type Link, Refused } from "./live";
-import { gpusAt, healthAt, merge, type Place, readPlace, THEN, writePlace } from "./model";
+import { merge, pastAt, type Place, readPlace, THEN, writePlace } from "./model";
 import type { Alerts, Forecast, Gpu, HealthVerdict, History, Life, Metrics, Notifier, PastEvent, Report, SourceStatus, Summary, Why, WhySpan, Worker } from "./types";
 
 export interface State {
@@ -159,14 +159,14 @@ async function load(): Promise<void> {
   set({ busy: true });
   try {
     if (place.at != null) {
-      const at = new Date(place.at).toISOString(), second = place.at / 1000;
+      const at = new Date(place.at).toISOString();
       const around = `since=${new Date(place.at - 3600e3).toISOString()}&until=${new Date(Math.min(Date.now(), place.at + 30e3)).toISOString()}`;
       const [why, history, changes] = await Promise.all([
         get<Why>(`/api/why?at=${at}`, mine.signal),
         get<History>(`/api/history?metric=${THEN.join()},power_limit_watts,memory_total_mb&${around}&points=240`, mine.signal),
         get<{ events: PastEvent[] }>("/api/history/events?kind=health&since=-400d&limit=2000", mine.signal).catch(() => ({ events: [] })),
       ]);
-      set({ past: { why, hour: history, gpus: gpusAt(state.gpus ?? [], history, why, second), health: healthAt(state.health, changes.events, place.at) }, span: null, busy: false, error: null });
+      set({ past: { why, hour: history, ...pastAt(state, history, why, changes.events, place.at) }, span: null, busy: false, error: null });
     } else {
       const range = `since=${new Date(place.from!).toISOString()}&until=${new Date(place.to!).toISOString()}`;
       const [why, report, events] = await Promise.all([

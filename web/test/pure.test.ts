@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, tied, utcZone, watts, wattsOf } from "../src/format";
-import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
+import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, pastAt, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
 import { type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText } from "../src/hosts";
 import { axis, grid, onto, pace, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
@@ -133,6 +133,15 @@ test("a moment of the past shows what was stored, of the GPU that was there", ()
   assert.equal(gpusAt([gpu()], history, why(""), 3000)[0]!.state, "not stored");
   assert.equal(nearest([1, 3, 5], 4), 1);
   assert.equal(nearest([], 4), null);
+});
+
+test("of a moment that was not stored nothing is claimed", () => {
+  const history = { since: "", until: "", step_seconds: 1, series: [{ gpu_index: 0, gpu_uuid: "GPU-1", gpu_name: "RTX", times: [1000], metrics: [{ name: "utilization_percent", mean: [20] }] }] } as unknown as History;
+  const now = { gpus: [gpu()], health: [{ gpu_index: 0, gpu_name: "RTX", state: "healthy", reason: "", action: "", since: null }] };
+  const stored = pastAt(now, history, why(""), [], 1000e3);
+  assert.equal(stored.gpus[0]!.utilization_percent, 20);
+  assert.equal(stored.health.length, 1);
+  assert.deepEqual(pastAt(now, history, why("", { gpus: [], gap: { since: null, until: null, text: "Nothing was ever stored." } }), [], 1000e3), { gpus: [], health: [] });
 });
 
 test("lives of processes become lines, and who did nothing is marked", () => {

@@ -204,6 +204,15 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     return s;
 }
 
+void answer_missing(const json_t *why, int64_t at_ms, struct top_missing *ret)
+{
+    const json_t *gap = json_object_get(why, "gap");
+    *ret = (struct top_missing){.at_ms = at_ms, .unanswered = !why};
+    ret->since_ms = json_moment(gap, "since").ms;
+    ret->until_ms = json_moment(gap, "until").ms;
+    str_copy(ret->text, sizeof ret->text, str_from(why ? json_text(gap, "text") : "The daemon's history did not answer."));
+}
+
 /* ---- a life ---- */
 
 void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct top_details *d)

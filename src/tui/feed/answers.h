@@ -17,6 +17,8 @@ void answer_marks(const json_t *events, struct news *n);
 /* A snapshot of that moment: the GPUs of `live` with what the history and the processes of then say. NULL: nothing is known of it,
  * or memory is out. */
 struct snapshot *answer_moment(const struct snapshot *live, const json_t *history, const json_t *processes, struct wall at);
+/* The body of /api/why about a moment that there is no snapshot of; NULL: it was not answered. */
+void answer_missing(const json_t *why, int64_t at_ms, struct top_missing *ret);
 
 /* The bodies of /api/gpu/health and /api/forecast, either may be NULL; one badge for each GPU of the snapshot. */
 void answer_badges(const json_t *health, const json_t *forecast, const struct snapshot *s, struct top_badge *badges);

@@ -27,7 +27,12 @@ void news_take(struct news *n, struct top *t)
     switch (n->kind) {
     case NEWS_SAMPLE: top_sample(t, TAKE(n->snapshot), TAKE(n->why), n->daemon); break;
     case NEWS_TROUBLE: top_trouble(t, n->text ? n->text : ""); break;
-    case NEWS_MOMENT: top_moment(t, n->number, TAKE(n->snapshot), TAKE(n->why), n->text ? n->text : ""); break;
+    case NEWS_MOMENT:
+        if (n->snapshot)
+            top_moment(t, n->number, TAKE(n->snapshot), TAKE(n->why), "");
+        else
+            top_miss(t, &n->missing);
+        break;
     case NEWS_NOTE: top_note(t, n->bad, n->text ? n->text : ""); break;
     case NEWS_PANE:
         if (n->number == TAB_GUARD) {

@@ -39,6 +39,7 @@ struct news {
     int32_t pid;              /* that has been idle since `number`, on that GPU */
     int gpu_index;
     struct top_details details;
+    struct top_missing missing; /* a moment without a snapshot */
     char *text;
 };
 struct news *news_new(enum news_kind kind); /* NULL: out of memory */

@@ -16,7 +16,8 @@ enum {
     SERIES_POINTS_MANY = 160, /* of each of more than 8 GPUs */
     IDLE_ASKED = 32,
     LIFE_POINTS = 240,
-    BEFORE_MS = 60000, /* how far back the last sample before a moment may be */
+    BEFORE_MS = 60000,  /* how far back the last sample before a moment may be */
+    SELDOM_MS = 600000, /* where samples are taken that seldom */
 };
 
 #define LIFE_MOST_MS (30 * 86400 * (int64_t)MS_PER_S)
@@ -85,6 +86,16 @@ void feed_ask_series(struct feed *f, const struct top_wish *w)
     }
 }
 
+/* NULL: not known. */
+static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t before_ms, const json_t *processes)
+{
+    json_t *history = get_history(f, at_ms - before_ms, at_ms + 1);
+    struct snapshot *s = history ? answer_moment(f->last, history, processes, (struct wall){at_ms}) : NULL;
+    json_decref(history);
+    return s;
+}
+
+/* Whether the moment is stored is for the daemon's explanation to say: everything else shows what goes with it. */
 void feed_ask_moment(struct feed *f, const struct top_wish *w)
 {
     struct news *n = f->last ? news_new(NEWS_MOMENT) : NULL;
@@ -94,18 +105,19 @@ void feed_ask_moment(struct feed *f, const struct top_wish *w)
     n->number = w->number;
     wall_format((struct wall){w->number}, at);
     wall_format((struct wall){w->number - 6000}, since);
-    json_t *history = get_history(f, w->number - BEFORE_MS, w->number + 1);
     snprintf(target, sizeof target, "/api/history/processes?since=%s&until=%s&limit=500", since, at);
     json_t *processes = feed_get(f, target);
     snprintf(target, sizeof target, "/api/why?at=%s", at);
     json_t *why = feed_get(f, target);
-    n->snapshot = history ? answer_moment(f->last, history, processes, (struct wall){w->number}) : NULL;
-    if (n->snapshot && why)
+    if (why && !json_is_object(json_object_get(why, "gap"))) {
+        n->snapshot = snapshot_at(f, w->number, BEFORE_MS, processes);
+        if (!n->snapshot)
+            n->snapshot = snapshot_at(f, w->number, SELDOM_MS, processes);
+    }
+    if (n->snapshot)
         n->why = why_from_json(why, n->snapshot);
-    const char *answer = json_string_value(json_object_get(why, "answer"));
-    if (!n->snapshot)
-        n->text = strdup(answer ? answer : "Nothing was stored for that moment.");
-    json_decref(history);
+    else
+        answer_missing(why, w->number, &n->missing);
     json_decref(processes);
     json_decref(why);
     mailbox_put(f->news, n);

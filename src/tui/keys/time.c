@@ -9,9 +9,7 @@ void top_go_live(struct top *t)
 {
     t->cursor_ms = t->far_until_ms = 0;
     t->waiting = false;
-    t->row_count = 0;
-    snapshot_unref(TAKE(t->past));
-    why_free(TAKE(t->past_why));
+    top_drop_past(t);
     top_make_rows(t);
 }
 
@@ -76,8 +74,22 @@ void top_step(struct top *t, int64_t steps)
     top_go_to(t, (t->cursor_ms ? t->cursor_ms : t->now.ms) + steps * by);
 }
 
+/* Where the cursor's moment is not stored: the nearest one that is. */
+static void leave_gap(struct top *t, int by)
+{
+    int64_t to = by < 0 ? t->missing.since_ms : t->missing.until_ms;
+    if (to)
+        top_go_to(t, to);
+    else
+        top_note(t, false, by < 0 ? "Nothing earlier is stored." : "Nothing later is stored.");
+}
+
 void top_go_to_event(struct top *t, int by)
 {
+    if (t->missing.at_ms) {
+        leave_gap(t, by);
+        return;
+    }
     int64_t from = t->cursor_ms ? t->cursor_ms : t->now.ms;
     const struct top_mark *found = NULL;
     for (size_t i = 0; i < t->mark_count; i++) {

@@ -255,6 +255,39 @@ static void test_with_a_daemon_a_moment_is_asked_for(void **state)
     close_view(&v);
 }
 
+static void test_a_moment_that_is_not_stored_is_empty_until_another_is_chosen(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 80, 24, true);
+    v.top.daemon = true;
+    keys(&v, "g-2h");
+    top_key(&v.top, TOP_KEY_ENTER);
+    int64_t at = find_wish(&v, WISH_AT).number;
+    struct top_missing missing = {at, at - 5000, at + 5000, false, "whirr was not running."};
+    top_miss(&v.top, &missing);
+    sample(&v);
+    v.top.daemon = true;
+    assert_shows(&v, "is not stored.");
+    assert_shows(&v, "whirr was not running.");
+    assert_hides(&v, "train.py");
+    keys(&v, "d x/"); /* nothing is there to look at or to signal */
+    top_key(&v.top, TOP_KEY_ESCAPE);
+    assert_shows(&v, "is not stored.");
+    keys(&v, "(");
+    assert_int_equal(find_wish(&v, WISH_AT).number, at - 5000);
+    assert_shows(&v, "looking up");
+    assert_hides(&v, "train.py");
+    missing = (struct top_missing){.at_ms = at - 5000, .unanswered = true, .text = "The daemon's history did not answer."};
+    top_miss(&v.top, &missing);
+    assert_shows(&v, "can't be looked up.");
+    keys(&v, ")");
+    assert_shows(&v, "Nothing later is stored.");
+    top_key(&v.top, TOP_KEY_ESCAPE);
+    assert_ptr_equal(top_shown(&v.top), v.top.live);
+    close_view(&v);
+}
+
 static void test_signals_need_rights_and_a_confirmation(void **state)
 {
     (void)state;
@@ -645,6 +678,7 @@ int main(void)
         TEST(test_enter_shows_evidence_and_enter_goes_back),
         TEST(test_left_goes_into_the_past_and_n_comes_back),
         TEST(test_with_a_daemon_a_moment_is_asked_for),
+        TEST(test_a_moment_that_is_not_stored_is_empty_until_another_is_chosen),
         TEST(test_signals_need_rights_and_a_confirmation),
         TEST(test_every_tagged_process_is_signaled),
         TEST(test_the_wheel_over_a_plot_turns_time),
