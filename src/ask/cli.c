@@ -34,7 +34,7 @@ int cli_usage(const struct cli *cli, const char *format, ...)
     else
         fputs("\nTry `whirr --help`.\n", stderr);
     va_end(args);
-    return EXIT_USAGE;
+    return cli && cli->failure_status ? cli->failure_status : EXIT_USAGE;
 }
 
 void pause_ms(int64_t ms)

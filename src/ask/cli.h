@@ -26,7 +26,7 @@ struct cli {
     bool among_hosts;   /* one of several: nothing may be asked on the terminal */
     bool direct;        /* this command samples by itself in any case */
     int status;         /* of an answer that was shown: check plugins have their own codes */
-    int failure_status; /* of one that could not be; 0: EXIT_FAILED */
+    int failure_status; /* of one that could not be; 0: EXIT_FAILED, or EXIT_USAGE */
 };
 
 /* Messages to stderr, with "whirr: " in front; they return the exit status. */

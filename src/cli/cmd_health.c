@@ -15,18 +15,6 @@ static void cleanup_health(struct health **health)
     health_free(*health);
 }
 
-/* What is not known is no finding: only check plugins have a code for it. */
-static int worst(const struct health *health, int only)
-{
-    int status = EXIT_FINE;
-    for (size_t i = 0; i < health->count; i++) {
-        const struct health_verdict *v = &health->verdicts[i];
-        if (v->state != HEALTH_UNKNOWN && (only == HEALTH_ALL || only == v->gpu_index))
-            status = MAX_OF(status, health_exit_code(v->state));
-    }
-    return status;
-}
-
 static void write_answer(struct cli *cli, const struct health *health, const struct health_basis *basis, int only, struct buf *out)
 {
     if (cli->json) {
@@ -34,12 +22,11 @@ static void write_answer(struct cli *cli, const struct health *health, const str
         json_health(&j, health, basis, only);
         buf_char(out, '\n');
     } else if (options_has(&cli->options, "nagios")) {
-        cli->status = nagios_health(out, health, basis, only);
-        return;
+        nagios_health(out, health, basis, only);
     } else {
         table_health(out, &cli->page, health, basis, only);
     }
-    cli->status = worst(health, only);
+    cli->status = health_status(health, only);
 }
 
 /* The index of the GPU that --gpu names; HEALTH_ALL without. */
@@ -96,13 +83,11 @@ static int run(struct cli *cli)
         return cli_usage(cli, "--json and --nagios can't be combined");
     if (plugin && options_has(&cli->options, "watch"))
         return cli_usage(cli, "--nagios and --watch can't be combined");
-    cli->failure_status = plugin ? health_exit_code(HEALTH_UNKNOWN) : 0;
     return show(cli, render);
 }
 
 static const struct option_spec options[] = {
-    {.name = "nagios",
-     .help = "Print one line for Nagios, Icinga and the like; exit status 0 OK, 1 warning, 2 critical, 3 unknown"},
+    {.name = "nagios", .help = "Print one line with performance data for Nagios, Icinga and the like"},
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };
 
@@ -113,8 +98,9 @@ static const struct example examples[] = {
 };
 
 const struct command command_health = {
-    .exits = "0 healthy, asleep or unknown; 1 degraded, or the check failed; 2 failing or lost, or wrong usage or configuration. "
-             "With --nagios: 0 OK, 1 warning, 2 critical, 3 unknown.",
+    .exits = "as of monitoring plugins: 0 healthy or asleep; 1 degraded; 2 failing or lost; 3 nothing could be judged (no GPU, no "
+             "driver, no answer, wrong usage or configuration).",
+    .failure_status = 3,
     .name = "health",
     .group = HELP_EXPLAIN,
     .summary = "Check the health of the GPUs: state, reason, what to do",

@@ -20,6 +20,7 @@ struct command {
     const char *summary;   /* one line that starts with a verb, no period */
     const char *details;   /* paragraphs for `help -v` and the man page; NULL: the summary says it all */
     const char *exits;     /* what its exit status means; NULL: COMMAND_EXITS */
+    int failure_status;    /* where there is no answer, whatever the reason; 0: 1 it failed, 2 wrong usage or configuration */
     const char *arguments; /* "FILE", "[COMMAND]"; NULL: none */
     size_t arguments_min, arguments_max;
     const struct option_spec *options;

@@ -238,6 +238,17 @@ static void put_blocks(struct buf *out, const struct cli *cli, const struct host
     }
 }
 
+/* Where no answer has a status of its own, it is worse than a good one, and hides no bad one. */
+static int worse_of(const struct cli *cli, int a, int b)
+{
+    int none = cli->failure_status;
+    if (none && (a == none || b == none)) {
+        int other = a == none ? b : a;
+        return other == EXIT_FINE ? none : other;
+    }
+    return MAX_OF(a, b);
+}
+
 static int ask_all(struct cli *cli, struct session *none, struct buf *out, struct error *err)
 {
     (void)none;
@@ -255,7 +266,8 @@ static int ask_all(struct cli *cli, struct session *none, struct buf *out, struc
     listen_to_all(replies, h.count);
     for (size_t i = 0; i < h.count; i++) {
         finish(&replies[i]);
-        worst = MAX_OF(worst, is_answer(&replies[i]) ? replies[i].status : EXIT_FAILED);
+        int status = is_answer(&replies[i]) ? replies[i].status : cli->failure_status ? cli->failure_status : EXIT_FAILED;
+        worst = worse_of(cli, worst, status);
     }
     if (cli->json)
         rc = put_json(out, replies, h.count, err);

@@ -127,7 +127,9 @@ static int run(struct cli *cli, bool named)
     int status = setup_world(cli);
     if (status == EXIT_FINE && !command->alone)
         status = settings_open(cli);
-    if (status == EXIT_FINE)
+    if (status != EXIT_FINE)
+        status = command->failure_status ? command->failure_status : status;
+    else
         status = options_has(&cli->options, "asked-host") ? run_elsewhere(cli) : command->run(cli);
     config_free(TAKE(cli->settings));
     return status;
@@ -157,6 +159,7 @@ int main(int argc, char **argv)
     cli.name = cli.command ? cli.command->name : NULL;
     if (!cli.command)
         return unknown_command(argv[word]);
+    cli.failure_status = cli.command->failure_status;
     /* In front of the command --host is the one to ask; behind it a command may have one of its own. */
     struct option_table tables[] = {host_option, {cli.command->options, cli.command->option_count}, global_options};
     int result = options_parse(&cli.options, tables, ARRAY_LEN(tables), word, argv, &err);

@@ -141,6 +141,11 @@ static int leave(const struct cli *cli, struct session *session, int status)
 #endif
 }
 
+static int failed(const struct cli *cli, int status)
+{
+    return status == EXIT_FAILED && cli->failure_status ? cli->failure_status : status;
+}
+
 /* Once, or with --watch until the end. `session` is closed or left to the kernel. */
 static int show_with(struct cli *cli, struct session *session, render_fn *render, bool again, int64_t every_ms)
 {
@@ -149,15 +154,13 @@ static int show_with(struct cli *cli, struct session *session, render_fn *render
         AUTO_BUF struct buf frame = BUF(FRAME_MAX);
         cli->page.now = clock_wall(cli->env.clock);
         int status = render(cli, session, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame);
-        if (status == EXIT_FAILED && cli->failure_status)
-            status = cli->failure_status;
-        return leave(cli, session, status == EXIT_FINE ? cli->status : status);
+        return leave(cli, session, status == EXIT_FINE ? cli->status : failed(cli, status));
     }
     if (session)
         session_set_max_age(session, every_ms / 2);
     int status = watch(cli, session, render, every_ms);
     session_close(session);
-    return status;
+    return failed(cli, status);
 }
 
 static int read_watch(struct cli *cli, bool *again, int64_t *every_ms)
@@ -190,11 +193,7 @@ int show(struct cli *cli, render_fn *render)
         return status;
     cli->env.one_look = !again;
     struct session *session = session_open(cli, &err);
-    if (!session && cli->failure_status) {
-        cli_fail("%s", err.text);
-        return cli->failure_status;
-    }
     if (!session)
-        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : failed(cli, cli_fail("%s", err.text));
     return show_with(cli, session, render, again, every_ms);
 }

@@ -122,24 +122,86 @@ static void text_rights(struct buf *out, const struct page *page, const struct d
 
 /* ---- GPUs ---- */
 
+/* "ecc_volatile_corrected": "ecc". */
+static size_t first_word(const char *name)
+{
+    return strcspn(name, "_");
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    return first_word(a) == first_word(b) && strncmp(a, b, first_word(a)) == 0;
+}
+
+/* Metrics that begin alike are one entry, "ecc_* (12)". Returns how many are not named: those that are like no other. */
+static size_t name_absent(struct buf *names, const struct gpu *gpu, enum reading_state why)
+{
+    size_t unnamed = 0;
+    for (size_t at = 0; at < METRIC_COUNT; at++) {
+        const char *name = metric_table[at].json;
+        size_t count = 0;
+        bool first = true;
+        for (size_t i = 0; i < METRIC_COUNT; i++)
+            if (gpu->metric[i].state == why && same_word(metric_table[i].json, name)) {
+                first = first && i >= at;
+                count++;
+            }
+        if (gpu->metric[at].state != why || !first)
+            continue;
+        if (count > 1)
+            buf_printf(names, "%.*s_* (%zu) ", (int)first_word(name), name, count);
+        else
+            unnamed++;
+    }
+    return unnamed;
+}
+
+enum { ABSENT_NAMED = 6 };
+
+/* A few by name; many by what they begin with. -v has all names. */
 static void text_absent(struct buf *out, const struct page *page, const struct gpu *gpu, enum reading_state why)
 {
     AUTO_BUF struct buf names = BUF(16384);
+    size_t count = 0, unnamed = 0;
     for (size_t i = 0; i < METRIC_COUNT; i++)
+        count += gpu->metric[i].state == why;
+    bool all = page->verbose || count <= ABSENT_NAMED;
+    for (size_t i = 0; all && i < METRIC_COUNT; i++)
         if (gpu->metric[i].state == why)
             buf_printf(&names, "%s ", metric_table[i].json);
     if (gpu->processes_state == why)
         buf_text(&names, "processes ");
+    if (!all)
+        unnamed = name_absent(&names, gpu, why);
+    if (unnamed)
+        buf_printf(&names, "and %zu more; all names: whirr doctor -v", unnamed);
     if (names.len && !names.failed)
         pair(out, page, INK_FAINT, reading_state_name(why), names.at);
 }
 
+/* Whether what was said of that one is true of this one, too. */
+static bool alike(const struct gpu *a, const struct gpu *b)
+{
+    if (a->state != b->state || a->error_message[0] || b->error_message[0] || a->processes_state != b->processes_state ||
+        a->simulated != b->simulated || strcmp(a->id.name, b->id.name) != 0 || strcmp(a->source, b->source) != 0)
+        return false;
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (a->metric[i].state != b->metric[i].state)
+            return false;
+    return true;
+}
+
 static void text_gpus(struct buf *out, const struct page *page, const struct snapshot *s)
 {
-    for (size_t i = 0; i < s->gpu_count; i++) {
+    for (size_t i = 0, next; i < s->gpu_count; i = next) {
         const struct gpu *gpu = &s->gpus[i];
-        char text[GPU_NAME_SIZE + 64];
-        snprintf(text, sizeof text, "GPU %d %s (%s)%s", gpu->index, gpu->id.name, gpu->source, gpu->simulated ? ", SIMULATED" : "");
+        char text[GPU_NAME_SIZE + 64], last[16] = "";
+        for (next = i + 1; next < s->gpu_count && alike(gpu, &s->gpus[next]);)
+            next++;
+        if (next > i + 1)
+            snprintf(last, sizeof last, "-%d", s->gpus[next - 1].index);
+        snprintf(text, sizeof text, "GPU%s %d%s %s (%s)%s", last[0] ? "s" : "", gpu->index, last, gpu->id.name, gpu->source,
+                 gpu->simulated ? ", SIMULATED" : "");
         title(out, page, text);
         snprintf(text, sizeof text, "%s%s", gpu_state_name(gpu->state), gpu->state == GPU_ASLEEP ? ": left alone" : "");
         pair(out, page, gpu->state == GPU_OK ? INK_GOOD : gpu->state == GPU_ASLEEP ? INK_FAINT : INK_BAD, "state", text);

@@ -169,6 +169,32 @@ static void cards_of_others(struct patient *p)
     }
 }
 
+static bool reports_nothing(const struct gpu *gpu)
+{
+    return gpu->state == GPU_OK && gpu->util_permille.state != READING_OK && gpu->mem_used_bytes.state != READING_OK &&
+           gpu->temp_mdegc.state != READING_OK && gpu->power_mw.state != READING_OK;
+}
+
+/* Other commands send people here for what a GPU does not report. */
+static void silent_gpus(struct patient *p)
+{
+    size_t unlisted = 0, last = 0;
+    for (size_t i = 0; i < p->s->gpu_count; i++) {
+        const struct gpu *gpu = &p->s->gpus[i];
+        if (reports_nothing(gpu))
+            found(p, USEFUL, "Update its driver, or use its vendor's: this one doesn't report them.",
+                  "GPU %d (%s) reports no utilization, memory, temperature or power through %s.", gpu->index, gpu->id.name,
+                  gpu->source);
+        if (gpu->state == GPU_OK && gpu->processes_state != READING_OK && gpu->processes_state != READING_DENIED) {
+            unlisted++;
+            last = i;
+        }
+    }
+    if (unlisted)
+        found(p, NOTE, "", "Processes can't be listed on %zu of %zu GPUs: %s (%s).", unlisted, p->s->gpu_count,
+              reading_state_name(p->s->gpus[last].processes_state), p->s->gpus[last].source);
+}
+
 static void gpus(struct patient *p)
 {
     size_t hidden = 0, denied = 0;
@@ -216,13 +242,33 @@ static void no_gpu(struct patient *p)
     if (p->s->gpu_count || p->facts->card_count)
         return;
     if (p->facts->container[0])
-        found(p, NOTE,
+        found(p, USEFUL,
               "Pass one in: `--gpus all` for NVIDIA (podman: `--device nvidia.com/gpu=all`), `--device /dev/kfd --device /dev/dri` "
               "for AMD, "
               "`--device /dev/dri` for Intel.",
               "No GPU is passed into this container.");
     else
-        found(p, NOTE, "Try whirr on a simulated machine: `whirr --source sim`.", "There is no GPU on the PCI bus of this host.");
+        found(p, USEFUL,
+              "If one is installed, check its seat, its power cables and the firmware's settings until `lspci` lists it. Without "
+              "one: "
+              "`whirr --source sim` shows whirr on a simulated machine.",
+              "There is no GPU on the PCI bus of this host.");
+}
+
+/* Who is told that no GPU was found is sent here: what is known about the reason is what there is to fix. */
+static void explain_no_gpu(struct patient *p)
+{
+    struct findings *all = p->findings;
+    if (p->s->gpu_count)
+        return;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->list[i].urgency != NOTE)
+            return;
+    for (size_t i = 0; i < all->count; i++)
+        all->list[i].urgency = USEFUL;
+    if (!all->count)
+        found(p, USEFUL, "The reasons are under Sources; `--source` names those to use.",
+              "There are GPUs on the PCI bus, and no source that was asked shows one.");
 }
 
 void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings)
@@ -233,9 +279,11 @@ void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, st
     nvidia(&p);
     cards_of_others(&p);
     gpus(&p);
+    silent_gpus(&p);
     nodes(&p);
     rights(&p);
     no_gpu(&p);
+    explain_no_gpu(&p);
     /* Within one urgency the order of the rules stays. */
     struct finding sorted[DOCTOR_FINDINGS_MAX];
     size_t count = 0;

@@ -27,7 +27,9 @@ struct health *health_from_json(struct str text, struct health_basis *basis, str
 
 void table_health(struct buf *out, const struct page *page, const struct health *health, const struct health_basis *basis,
                   int only);
-/* One line with performance data, and the exit status of a check plugin. */
-int nagios_health(struct buf *out, const struct health *health, const struct health_basis *basis, int only);
+/* The exit status of monitoring plugins: that of the worst GPU that could be judged; 3: none could. */
+int health_status(const struct health *health, int only);
+/* One line with performance data. */
+void nagios_health(struct buf *out, const struct health *health, const struct health_basis *basis, int only);
 /* whirr_gpu_health{state=...}: 1 for the state that holds, 0 for the others. */
 void prometheus_health(struct buf *out, const struct health *health);

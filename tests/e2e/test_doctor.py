@@ -42,9 +42,28 @@ def test_nouveau_is_told(bare_machine, findings):
     assert any("nouveau" in what and "Install" in fix for _, what, fix in findings())
 
 
-def test_a_lent_card_is_only_noted(bare_machine, findings):
+def test_a_lent_card_is_only_noted_where_something_else_is_to_fix(bare_machine, findings):
     add_card(bare_machine, "0000:01:00.0", "10de", "2684", "vfio-pci")
+    assert [u for u, what, _ in findings() if "vfio-pci" in what] == ["useful"], "where it is the only one, it is the reason"
+    add_card(bare_machine, "0000:02:00.0", "10de", "2684")
     assert [u for u, what, _ in findings() if "vfio-pci" in what] == ["note"]
+
+
+@pytest.mark.parametrize("cards", [[], [("0000:01:00.0", "10de", "2684", "vfio-pci")], [("0000:01:00.0", "1a03", "2000", "ast")], [("0000:01:00.0", "1002", "744c", "amdgpu")]])
+def test_where_no_gpu_was_found_there_is_something_to_fix(bare_machine, whirr, cards):
+    for card in cards:
+        add_card(bare_machine, *card)
+    assert "`whirr doctor` shows what to fix" in " ".join(whirr("--sysroot", str(bare_machine)).out.split())
+    text = whirr("--sysroot", str(bare_machine), "doctor").out
+    to_fix = text.split("What to fix")[1].split("Good to know")[0]
+    assert "Nothing" not in to_fix and "  1." in to_fix.replace("1 ", "1. "), text
+
+
+def test_equal_gpus_and_metrics_that_begin_alike_are_one_entry(whirr):
+    text = whirr("--source", "sim:gpus=4,scenario=training", "doctor").out
+    everything = whirr("--source", "sim:gpus=4,scenario=training", "doctor", "-v").out
+    assert "GPUs 0-3" in text and "_* (" in text and "GPU 1 " not in text
+    assert "_* (" not in everything and len(text.splitlines()) < len(everything.splitlines())
 
 
 def test_a_missing_library_names_the_package(bare_machine, findings):

@@ -40,7 +40,7 @@ def record(second, text, sequence=1):
 def answer(done):
     """The answer; its exit status says the same as its state."""
     body = json.loads(done.out)
-    codes = {"healthy": 0, "asleep": 0, "unknown": 0, "degraded": 1, "failing": 2, "lost": 2}
+    codes = {"healthy": 0, "asleep": 0, "unknown": 3, "degraded": 1, "failing": 2, "lost": 2}
     assert done.code == codes[body["state"]], (done.code, body["state"], done.err)
     return body
 
@@ -157,13 +157,21 @@ def test_nagios_without_a_gpu_is_unknown(whirr, bare_machine):
     done = whirr("--sysroot", str(bare_machine), "health", "--nagios")
     assert done.code == 3 and done.out.startswith("GPU HEALTH UNKNOWN - no GPU was found")
     plain = whirr("--sysroot", str(bare_machine), "health")
-    assert plain.code == 0 and "No GPU" in plain.out
+    assert plain.code == 3 and "No GPU" in plain.out
+    assert whirr("--sysroot", str(bare_machine), "health", "--json").code == 3
 
 
 def test_wrong_usage(whirr):
-    assert whirr("health", "--json", "--nagios").code == 2
-    assert whirr("health", "--nagios", "--watch").code == 2
-    assert whirr("--source", "sim:gpus=1", "health", "--gpu", "7").code == 1
+    assert whirr("health", "--json", "--nagios").code == 3
+    assert whirr("health", "--nagios", "--watch").code == 3
+    assert whirr("health", "--nagois").code == 3
+    assert whirr("health", "surplus").code == 3
+    assert whirr("health", "--watch=often").code == 3
+    assert whirr("health", "--config", "/nonexistent.toml").code == 3
+    assert whirr("health", "--source", "nosuch").code == 3
+    assert whirr("--sysroot", "/nonexistent", "health").code == 3
+    assert whirr("--socket", "/nonexistent", "health").code == 3
+    assert whirr("--source", "sim:gpus=1", "health", "--gpu", "7").code == 3
     assert whirr("--source", "sim:gpus=1", "health", "--gpu", "7", "--nagios").code == 3
 
 

@@ -112,28 +112,27 @@ static void plugin_text(struct buf *out, const char *text)
         buf_char(out, *text == '|' ? '/' : *text == '\n' ? ' ' : *text);
 }
 
-static int worst_code(const struct health *health, int only, size_t counts[HEALTH_LOST + 1])
+int health_status(const struct health *health, int only)
 {
-    static const int rank[] = {0, 2, 3, 1}; /* of the codes 0 to 3: critical, warning, unknown, fine */
-    int code = -1;
+    int status = -1, unknown = health_exit_code(HEALTH_UNKNOWN);
     for (size_t i = 0; i < health->count; i++) {
-        if (!shown(&health->verdicts[i], only))
-            continue;
         int its = health_exit_code(health->verdicts[i].state);
-        counts[health->verdicts[i].state]++;
-        if (code < 0 || rank[its] > rank[code])
-            code = its;
+        if (shown(&health->verdicts[i], only) && its != unknown)
+            status = MAX_OF(status, its);
     }
-    return code < 0 ? 3 : code;
+    return status < 0 ? unknown : status;
 }
 
-int nagios_health(struct buf *out, const struct health *health, const struct health_basis *basis, int only)
+void nagios_health(struct buf *out, const struct health *health, const struct health_basis *basis, int only)
 {
     static const char *const words[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
     size_t counts[HEALTH_LOST + 1] = {0}, total = 0, told = 0;
-    int code = worst_code(health, only, counts);
-    for (size_t i = 0; i <= HEALTH_LOST; i++)
-        total += counts[i];
+    int code = health_status(health, only);
+    for (size_t i = 0; i < health->count; i++)
+        if (shown(&health->verdicts[i], only)) {
+            counts[health->verdicts[i].state]++;
+            total++;
+        }
     buf_printf(out, "GPU HEALTH %s - ", words[code]);
     for (size_t i = 0; i < health->count; i++) {
         const struct health_verdict *v = &health->verdicts[i];
@@ -156,7 +155,6 @@ int nagios_health(struct buf *out, const struct health *health, const struct hea
                    : i > HEALTH_DEGRADED ? ";;0"
                                          : "");
     buf_printf(out, " asleep=%zu unknown=%zu\n", counts[HEALTH_ASLEEP], counts[HEALTH_UNKNOWN]);
-    return code;
 }
 
 /* ---- metrics ---- */
