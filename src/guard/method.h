@@ -73,6 +73,8 @@ struct server_row {
                                          holds the list */
     struct server_request busy;       /* shows work in flight; none: the server itself waits, or nobody can tell */
     const char *busy_key;
+    const char *busy_only; /* filter of the items that may be asked: a look at others would wake or load them; none: `only` */
+    const char *busy_at;   /* key of an item's own URL on this host, asked instead of the server */
     struct server_request before; /* once before unloading */
     struct server_request unload;
     struct server_request reload; /* none: the next request of a client loads again */

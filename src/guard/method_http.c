@@ -43,25 +43,47 @@ static int64_t limit(int64_t configured_ms)
     return configured_ms ? configured_ms : ACT_TIMEOUT_MS;
 }
 
-/* Is work in flight? With "{id}" in the path each item that is loaded is asked for. */
+static int ask_busy(const struct server_row *row, struct method_context *c, const struct journal_item *item, struct error *err)
+{
+    struct method_settings own = *c->settings;
+    struct method_context there = *c;
+    there.settings = &own;
+    if (item && is_set(row->busy_at)) {
+        struct str url = str_from(item->name);
+        if (!str_starts(url, "http://127.") && !str_starts(url, "http://localhost:") && !str_starts(url, "http://[::1]:"))
+            return error_set(err, -EPROTO, "%s does not say where %s answers on this host", c->settings->url, item->id);
+        str_copy(own.url, sizeof own.url, url);
+        own.token[0] = '\0'; /* the server's, not the item's */
+    }
+    json_t *root = NULL;
+    int rc = http_ask(&there, &row->busy, item, HTTP_LOOK_TIMEOUT_MS, &root, err);
+    bool working = rc == 0 && json_path_any(root, row->busy_key);
+    json_decref(root);
+    return rc < 0 ? rc : working;
+}
+
+/* Is work in flight? With "{id}" in the path, or where items answer themselves, each item that is loaded is asked for. */
 static int busy(const struct method *method, struct method_context *c, struct error *err)
 {
     const struct server_row *row = method->row;
     if (!http_is_set(&row->busy))
         return 0;
-    bool by_item = http_by_item(&row->busy), working = false;
+    if (!http_by_item(&row->busy) && !is_set(row->busy_at))
+        return ask_busy(row, c, NULL, err);
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
-    int rc = now ? 0 : error_set(err, -ENOMEM, "out of memory");
-    if (rc == 0 && by_item)
-        rc = http_list(row, c, now, err);
-    size_t times = by_item && rc == 0 ? now->item_count : 1;
-    for (size_t i = 0; rc == 0 && !working && i < times; i++) {
-        json_t *root = NULL;
-        rc = http_ask(c, &row->busy, by_item ? &now->items[i] : NULL, HTTP_LOOK_TIMEOUT_MS, &root, err);
-        working = rc == 0 && json_path_any(root, row->busy_key);
-        json_decref(root);
+    if (!now)
+        return error_set(err, -ENOMEM, "out of memory");
+    struct server_row looked = *row;
+    looked.only = is_set(row->busy_only) ? row->busy_only : row->only;
+    looked.name_key = is_set(row->busy_at) ? row->busy_at : row->name_key;
+    int rc = http_list(&looked, c, now, err), failed = rc;
+    for (size_t i = 0; rc >= 0 && i < now->item_count; i++) {
+        int working = ask_busy(row, c, &now->items[i], err);
+        if (working > 0)
+            return working;
+        failed = working < 0 ? working : failed;
     }
-    return rc < 0 ? rc : working;
+    return failed;
 }
 
 static int must_be_idle(const struct method *method, struct method_context *c, struct error *err)

@@ -140,6 +140,8 @@ def llamacpp(s, method, path, query, body, headers):
             fail(400, "model name is missing from the request")
         if model not in status:
             fail(400, f"model '{model}' not found")
+        if status.get(model) == "sleeping":
+            s.broke(f"a look woke {model}")
         if model not in running:
             if query.get("autoload", "true") in ("true", "1"):
                 s.broke(f"a look loaded {model}")
@@ -173,11 +175,12 @@ def llama_swap(s, method, path, query, body, headers):
         need(headers.get("Authorization") == f"Bearer {key}", 401, "unauthorized: invalid or missing API key")
     starting = state.get("starting", [])
     if (method, path) == ("GET", "/running"):
-        return {"running": [{"model": m, "state": "ready", "ttl": 0} for m in state["loaded"] if m not in starting]}
-    if method == "GET" and path.startswith("/upstream/") and path.endswith("/slots"):
-        model = urllib.parse.unquote(path[len("/upstream/"):-len("/slots")])
-        if model not in state["loaded"]:
-            s.broke(f"a look loaded {model}")
+        proxy = f"http://127.0.0.1:{sys.argv[2]}/of/"  # each model has a server of its own; here it is this one, too
+        return {"running": [dict({"model": m, "state": "ready", "ttl": 0}, **({"proxy": proxy + m} if state.get("names_proxy", True) else {})) for m in state["loaded"] if m not in starting]}
+    if path.startswith(("/upstream/", "/unload")):
+        s.broke(f"{path} loads a model, or keeps it loaded")
+    if method == "GET" and path.startswith("/of/") and path.endswith("/slots"):
+        need("Authorization" not in headers, 400, "this is not the server that the token is for")
         need(state.get("llama_server", True), 404, "File Not Found")  # another program is behind it
         return [{"id": 0, "is_processing": bool(state.get("busy"))}]
     if (method, path) == ("POST", "/api/models/unload"):
