@@ -12,6 +12,7 @@ import pytest
 import targets
 from isolation import WHIRR, environment, run_whirr
 from terminal import Terminal
+from tripwires import Servers
 
 ROOT = os.geteuid() == 0
 
@@ -96,6 +97,20 @@ def test_five_questions_a_plan_and_the_way_back(host):
     assert host.files() == before and "disable" in host.calls()[-1]
     again = host.run("--undo", "--yes")
     assert again.returncode == 1 and "nothing was set up" in again.stderr
+
+
+def test_model_servers_are_found_by_their_command_lines_and_get_no_request(host, tmp_path):
+    """What listens on a usual port may be something that other bytes harm."""
+    servers = Servers(tmp_path)
+    _, asked = servers("lm-studio", "--port", "PORT", wires=2, pages={"/api/v0/models": '{"data": []}'})
+    try:
+        t = host.terminal("--service", "no", "--dry-run")
+        t.expect("Found on this host: ")
+        t.expect("lmstudio=http://127.0.0.1:")
+        assert asked() == []
+        t.process.kill()
+    finally:
+        servers.stop()
 
 
 def test_without_a_terminal_nothing_is_asked(host):

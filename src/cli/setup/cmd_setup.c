@@ -14,12 +14,12 @@
 #include "cli/notify/notify.h"
 #include "cli/setup/person.h"
 #include "cli/setup/plan.h"
+#include "cli/setup/servers.h"
 #include "cli/setup/service.h"
 #include "cli/show.h"
 #include "config/edit.h"
-#include "net/http.h"
 
-enum { ANSWER_SIZE = 512, TRIES = 5, LOOK_MS = 300, WORKERS_MAX = 8 };
+enum { ANSWER_SIZE = 512, TRIES = 5, WORKERS_MAX = 8 };
 
 /* What a person answers, as text; each has been checked. */
 struct answers {
@@ -30,42 +30,6 @@ struct answers {
     char notify[ANSWER_SIZE];  /* "none", "desktop", "ntfy=URL" */
     struct notify_settings settings;
 };
-
-/* ---- model servers ---- */
-
-static const struct server_place {
-    const char *method, *url, *path, *needle; /* what is there when it answers like this */
-} servers[] = {
-    {"ollama", "http://127.0.0.1:11434", "/api/version", "\"version\""},
-    {"llamacpp", "http://127.0.0.1:8080", "/props", "default_generation_settings"},
-    {"vllm", "http://127.0.0.1:8000", "/version", "\"version\""},
-    {"sglang", "http://127.0.0.1:30000", "/get_model_info", "model_path"},
-    {"comfyui", "http://127.0.0.1:8188", "/system_stats", "comfyui_version"},
-    {"lmstudio", "http://127.0.0.1:1234", "/api/v0/models", "\"data\""},
-    {"webui", "http://127.0.0.1:7860", "/sdapi/v1/memory", "\"ram\""},
-};
-
-static const struct server_place *find_server(struct str method)
-{
-    for (size_t i = 0; i < ARRAY_LEN(servers); i++)
-        if (str_is(method, servers[i].method))
-            return &servers[i];
-    return NULL;
-}
-
-/* "ollama, comfyui": those that answer on this host. */
-static void find_servers(const struct env *env, struct buf *found)
-{
-    for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
-        AUTO_BUF struct buf answer = BUF(256 * 1024);
-        char url[256];
-        struct error err = {0};
-        snprintf(url, sizeof url, "%s%s", servers[i].url, servers[i].path);
-        const struct http_request request = {.method = "GET", .url = url, .timeout_ms = LOOK_MS, .connect_timeout_ms = LOOK_MS};
-        if (http_call(env, &request, &answer, &err) == 200 && str_contains(buf_view(&answer), servers[i].needle))
-            buf_printf(found, "%s%s", found->len ? "," : "", servers[i].method);
-    }
-}
 
 /* ---- are answers answers? ---- */
 
@@ -121,7 +85,7 @@ static bool good_guard(const char *text, struct error *err)
         struct str whole = str_trim(one);
         str_cut(&whole, '=', &method);
         bool http = !whole.len || str_starts(whole, "http://") || str_starts(whole, "https://");
-        if (find_server(str_trim(method)) && http)
+        if (setup_server_url(str_trim(method)) && http)
             continue;
         error_set(err, -EINVAL, "'" STR_FMT "' is not one of ollama, llamacpp, vllm, sglang, comfyui, lmstudio, webui, or NAME=URL",
                   STR_ARG(str_trim(one)));
@@ -231,12 +195,12 @@ static int complete_notify(struct cli *cli, bool ask, struct answers *a)
 
 static int ask_all(struct cli *cli, bool ask, struct answers *a)
 {
-    AUTO_BUF struct buf found = BUF(256);
+    AUTO_BUF struct buf found = BUF(ANSWER_SIZE);
     str_copy(a->service, sizeof a->service, str_from(geteuid() == 0 ? "system" : "user"));
     str_copy(a->access, sizeof a->access, STR("host"));
     str_copy(a->notify, sizeof a->notify, STR("none"));
     if (ask && !options_has(&cli->options, "guard"))
-        find_servers(&cli->env, &found);
+        setup_find_servers(&cli->env, &found);
     str_copy(a->guard, sizeof a->guard, str_from(found.len ? found.at : "none"));
     if (ask && found.len)
         fprintf(stderr, "Found on this host: %s\n", found.at);
@@ -272,15 +236,16 @@ static void set_guard(struct buf *text, const struct answers *a)
         struct str url = str_trim(one);
         char key[96], address[ANSWER_SIZE];
         str_cut(&url, '=', &method);
-        const struct server_place *server = find_server(str_trim(method));
-        if (!server)
+        method = str_trim(method);
+        const char *usual = setup_server_url(method);
+        if (!usual)
             continue;
-        snprintf(key, sizeof key, "guard.worker.%s", server->method);
+        snprintf(key, sizeof key, "guard.worker." STR_FMT, STR_ARG(method));
         if (edit_has(text, key))
             continue; /* a person has seen to it */
-        str_copy(address, sizeof address, url.len ? url : str_from(server->url));
+        str_copy(address, sizeof address, url.len ? url : str_from(usual));
         AUTO_BUF struct buf table = BUF(2048);
-        buf_printf(&table, "[%s]\nmethods = [\"%s\"]\nurl = ", key, server->method);
+        buf_printf(&table, "[%s]\nmethods = [\"" STR_FMT "\"]\nurl = ", key, STR_ARG(method));
         edit_quote(&table, address);
         buf_char(&table, '\n');
         edit_append(text, table.at ? table.at : "");
