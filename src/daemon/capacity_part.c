@@ -32,7 +32,9 @@ struct capacity_past {
 };
 
 struct capacity_question {
+    struct store_question question;
     struct past_box *box;
+    struct capacity_past *past; /* the answer */
     char host[HOST_NAME_SIZE];
     struct wall now;
 };
@@ -118,16 +120,16 @@ static int on_point(void *user, const struct store_point *point)
     return 0;
 }
 
-static struct capacity_past *gather(struct store *s, const struct capacity_question *q)
+static int gather(struct store *s, const struct capacity_question *q, struct capacity_past **ret, struct error *err)
 {
-    struct error err = {0};
     struct gathering g = {0};
     AUTO_FREE struct capacity_past *past = calloc(1, sizeof *past + PAST_MAX * sizeof past->minutes[0]);
     int column = series_find(SERIES_GPU, "mem_free_bytes");
     g.past = past;
-    if (!past || column < 0 || store_gpus(s, q->host, on_gpu, &g, &err) < 0)
-        return NULL;
-    for (g.gpu = 0; g.gpu < past->gpu_count; g.gpu++) {
+    if (!past || column < 0)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = store_gpus(s, q->host, on_gpu, &g, err);
+    for (g.gpu = 0; rc == 0 && g.gpu < past->gpu_count; g.gpu++) {
         const struct store_plot plot = {.series = SERIES_GPU,
                                         .subject = g.ids[g.gpu],
                                         .since_ms = q->now.ms - DAY_MS,
@@ -136,22 +138,27 @@ static struct capacity_past *gather(struct store *s, const struct capacity_quest
                                         .points = COURSE_MINUTES + 2,
                                         .columns = &(size_t){(size_t)column},
                                         .column_count = 1};
-        if (store_series(s, &plot, on_point, &g, &err) < 0)
-            return NULL;
+        rc = store_series(s, &plot, on_point, &g, err);
     }
-    return TAKE(past);
+    if (rc == 0)
+        *ret = TAKE(past);
+    return rc;
 }
 
-static void answer_past(struct store *s, const struct error *err, void *arg)
+static int read_past(struct store_question *question, struct store *s, struct error *err)
 {
-    struct capacity_question *q = arg;
-    struct capacity_past *past = NULL;
-    if (s)
-        past = gather(s, q);
-    else if (err->code == -ENOENT) /* nothing was ever stored: that is all there is to know */
-        past = calloc(1, sizeof *past);
-    if (past)
-        mailbox_put(q->box->mailbox, past);
+    struct capacity_question *q = (struct capacity_question *)question;
+    return gather(s, q, &q->past, err);
+}
+
+static void take_answer(struct store_question *question, int rc, const struct error *err)
+{
+    struct capacity_question *q = (struct capacity_question *)question;
+    (void)err;
+    if (rc == -ENOENT) /* nothing was ever stored: that is all there is to know */
+        q->past = calloc(1, sizeof *q->past);
+    if (q->past)
+        mailbox_put(q->box->mailbox, q->past);
     box_unref(q->box);
     free(q);
 }
@@ -161,12 +168,12 @@ static void ask_past(struct capacity_part *p, const struct snapshot *s)
     struct capacity_question *q = calloc(1, sizeof *q);
     if (!q)
         return;
-    *q = (struct capacity_question){.box = p->box, .now = s->taken_at};
+    *q = (struct capacity_question){.question = {.read = read_past, .answered = take_answer}, .box = p->box, .now = s->taken_at};
     const char *name = p->config->store.host[0] ? p->config->store.host : s->host.name;
     str_copy(q->host, sizeof q->host, str_from(name));
     atomic_fetch_add(&p->box->refs, 1);
     p->asked_at_ms = s->taken_at.ms;
-    if (store_service_ask(p->store, answer_past, q))
+    if (store_service_ask(p->store, &q->question) == 0)
         return;
     box_unref(q->box);
     free(q);

@@ -22,6 +22,7 @@ enum { STORE_EVERY_MS = 30000 };
 
 /* How far back the store reaches, found by its reader's thread; whoever lets go last frees it. */
 struct reach {
+    struct store_question question;
     _Atomic int refs;
     _Atomic int64_t first_ms; /* 0: not known (yet) */
 };
@@ -104,14 +105,20 @@ static int oldest(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-static void find_reach(struct store *s, const struct error *err, void *arg)
+static int find_reach(struct store_question *q, struct store *s, struct error *err)
 {
-    struct reach *r = arg;
+    struct reach *r = (struct reach *)q;
     int64_t first = 0;
-    (void)err;
-    if (s && store_gpus(s, NULL, oldest, &first, NULL) == 0)
+    int rc = store_gpus(s, NULL, oldest, &first, err);
+    if (rc == 0)
         atomic_store(&r->first_ms, first);
-    reach_unref(r);
+    return rc;
+}
+
+static void reach_answered(struct store_question *q, int rc, const struct error *err)
+{
+    (void)rc, (void)err;
+    reach_unref((struct reach *)q);
 }
 
 static void see_store(struct forecast_part *p, const struct snapshot *s)
@@ -120,7 +127,8 @@ static void see_store(struct forecast_part *p, const struct snapshot *s)
         return;
     if (!p->asked) {
         atomic_fetch_add(&p->reach->refs, 1);
-        p->asked = store_service_ask(p->store, find_reach, p->reach);
+        p->reach->question = (struct store_question){.read = find_reach, .answered = reach_answered};
+        p->asked = store_service_ask(p->store, &p->reach->question) == 0;
         if (!p->asked)
             reach_unref(p->reach);
     }

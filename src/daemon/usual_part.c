@@ -16,6 +16,7 @@ enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };
 
 /* One question to the history; whoever lets go last frees it. */
 struct lesson {
+    struct store_question question;
     _Atomic int refs;
     _Atomic(struct baselines *) learned;
     _Atomic bool over;
@@ -41,21 +42,27 @@ static void lesson_unref(struct lesson *l)
 
 /* In a reader's thread. A history without this host has nothing to teach; asking again soon would only open it again, which costs
  * more than minutes of sampling. */
-static void learn(struct store *s, const struct error *none, void *arg)
+static int learn(struct store_question *q, struct store *s, struct error *err)
 {
-    struct lesson *l = arg;
-    struct error err = {0};
+    struct lesson *l = (struct lesson *)q;
     struct baselines *learned = NULL;
     char host[HOST_NAME_SIZE];
-    int rc = s ? told_host(s, l->host, NULL, host, &err) : none->code;
-    if (rc == -ENOENT || rc == -ENODATA)
-        learned = calloc(1, sizeof *learned);
-    else if (s && rc == 0)
-        rc = past_usual(s, host, l->until, &learned, &err);
+    int rc = told_host(s, l->host, NULL, host, err);
+    if (rc == 0)
+        rc = past_usual(s, host, l->until, &learned, err);
+    if (rc != 0 && rc != -ENOENT && rc != -ENODATA && rc != -ETIME && rc != -ECANCELED)
+        log_warn("what is usual for the GPUs cannot be learned from the history", LOG_TEXT("error", err->text));
     if (learned)
         atomic_store(&l->learned, learned);
-    else if (s && rc != -ENOENT && rc != -ENODATA)
-        log_warn("what is usual for the GPUs cannot be learned from the history", LOG_TEXT("error", err.text));
+    return rc;
+}
+
+static void lesson_over(struct store_question *q, int rc, const struct error *err)
+{
+    struct lesson *l = (struct lesson *)q;
+    (void)err;
+    if (rc == -ENOENT || rc == -ENODATA)
+        atomic_store(&l->learned, calloc(1, sizeof(struct baselines)));
     atomic_store(&l->over, true);
     lesson_unref(l);
 }
@@ -69,7 +76,8 @@ static void ask(struct usual_part *p, const struct snapshot *s)
     l->until = s->taken_at;
     const char *named = store_service_host(p->store);
     str_copy(l->host, sizeof l->host, str_from(named[0] ? named : s->host.name));
-    if (store_service_ask(p->store, learn, l)) {
+    l->question = (struct store_question){.read = learn, .answered = lesson_over};
+    if (store_service_ask(p->store, &l->question) == 0) {
         p->lesson = l;
         return;
     }

@@ -91,7 +91,7 @@ static int open_place(const struct fleet_place *place, struct store **ret, struc
         return error_set(err, -ECANCELED, "canceled");
     int rc = store_open_read_only(place->env, place->url, ret, err);
     if (rc == 0)
-        store_set_cancel(*ret, place->cancel);
+        store_set_cancel(*ret, place->cancel, (struct mono){0});
     return rc;
 }
 

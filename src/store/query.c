@@ -26,6 +26,17 @@ static int64_t nice_step(int64_t least_ms)
     return (least_ms + 86399999) / 86400000 * 86400000;
 }
 
+/* 59 s would be made of every sample, a minute is there already: a step of about a bucket's length, or more, is made of whole ones.
+ * Of the hour, only from two on: 90 minutes are asked for by people. */
+static int64_t whole_buckets(int64_t step_ms)
+{
+    const int64_t minute = level_ms(LEVEL_MINUTE), hour = level_ms(LEVEL_HOUR);
+    if (step_ms <= minute / 2)
+        return step_ms;
+    int64_t unit = step_ms > 2 * hour ? hour : minute;
+    return (step_ms + unit - 1) / unit * unit;
+}
+
 bool store_has(const struct store *s, enum series series, size_t column)
 {
     return s->schema.has[series][column];
@@ -51,7 +62,7 @@ void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_ste
     int64_t least = (span + points - 1) / points;
     int64_t step = plot->step_ms > 0 ? MAX_OF(plot->step_ms, (span + QUERY_POINTS_MAX - 1) / QUERY_POINTS_MAX) : nice_step(least);
     enum level finest = finest_level(s, plot->series, plot->since_ms);
-    step = MAX_OF(step, level_ms(finest));
+    step = MAX_OF(whole_buckets(step), level_ms(finest));
     /* A step is made of whole buckets. */
     enum level level = step % level_ms(LEVEL_HOUR) == 0     ? LEVEL_HOUR
                        : step % level_ms(LEVEL_MINUTE) == 0 ? LEVEL_MINUTE

@@ -94,8 +94,8 @@ struct store_plot {
     const unsigned char *wanted; /* of each column: WANTS_MIN, WANTS_MAX; NULL: both */
 };
 
-/* The step and the level that a plot is answered from. An own step is rounded up to what the levels that still reach back to
- * `since` can give. */
+/* The step and the level that a plot is answered from. An own step is rounded up to whole minutes (from 30 s on) and hours
+ * (from two on), and to what the levels that still reach back to `since` can give. */
 void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_step_ms, enum level *ret_level);
 
 typedef int store_point_fn(void *user, const struct store_point *point);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The store's threads from outside, and the readers'.
+ * The store's threads from outside.
  */
 #include "store/service.h"
 
@@ -15,12 +15,7 @@
 #include "base/cleanup.h"
 #include "store/service_internal.h"
 
-enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, JOBS_SIZE = 128, WORKS_SIZE = 4, READER_IDLE_MS = 5000 };
-
-struct store_job {
-    store_job_fn *run;
-    void *arg;
-};
+enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, WORKS_SIZE = 4 };
 
 static void drop_snapshot(void *item)
 {
@@ -35,153 +30,23 @@ void service_release(struct store_service *v)
     backlog_done(&v->backlog);
     mailbox_free(v->inbox);
     mailbox_free(v->orders);
-    mailbox_free(v->jobs);
     mailbox_free(v->works);
     mailbox_free(v->answers);
+    pthread_cond_destroy(&v->turn);
     pthread_mutex_destroy(&v->lock);
     free(v->url);
     free(v->queue_path);
     free(v);
 }
 
-/* ---- the readers ---- */
-
-static int open_for_reading(struct store_service *v, struct store **store, struct error *err)
+static void init_condition(pthread_cond_t *condition)
 {
-    struct store_status status;
-    store_service_status(v, &status);
-    /* Asking a server that is known not to answer would only keep everybody waiting. */
-    if (service_is_server(v) && status.state == STORE_AWAY)
-        return error_set(err, -ENOTCONN, "%s", status.message);
-    int rc = *store ? store_refresh(*store, err) : store_open_read_only(v->options.store.env, v->url, store, err);
-    /* No file means that nothing was stored yet; but not when the writer cannot make one. */
-    if (rc == -ENOENT && store_is_troubled(&status) && status.message[0])
-        rc = error_set(err, -EIO, "%s", status.message);
-    return rc;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
 }
-
-/* Whether nobody will miss this reader; it is over then. */
-static bool may_end(struct store_reader *r)
-{
-    struct store_service *v = r->service;
-    pthread_mutex_lock(&v->lock);
-    bool may = v->jobs_open < v->readers_run;
-    if (may) {
-        r->state = READER_OVER;
-        v->readers_run--;
-    }
-    pthread_mutex_unlock(&v->lock);
-    return may;
-}
-
-/* What nobody needs is not kept. A server has only so many connections, and each has memory of its own; so has a thread: the
- * allocator holds on to what it freed, which after reading a schema is some hundred KB. */
-static struct store_job *next_job(struct store_reader *r, struct store **store)
-{
-    struct mailbox *jobs = r->service->jobs;
-    struct store_job *job = mailbox_take(jobs, READER_IDLE_MS);
-    while (!job && !mailbox_closed(jobs)) {
-        store_close(*store);
-        *store = NULL;
-        if (may_end(r))
-            return NULL;
-        job = mailbox_take(jobs, READER_IDLE_MS);
-    }
-    return job;
-}
-
-static void job_done(struct store_service *v)
-{
-    pthread_mutex_lock(&v->lock);
-    v->jobs_open--;
-    pthread_mutex_unlock(&v->lock);
-}
-
-static void *run_reader(void *arg)
-{
-    struct store_reader *r = arg;
-    struct store_service *v = r->service;
-    struct store *store = NULL;
-    unsigned epoch = 0;
-    for (struct store_job *job; (job = next_job(r, &store)) != NULL;) {
-        struct error err = {0};
-        unsigned now = atomic_load(&v->epoch);
-        if (store && now != epoch) {
-            store_close(store);
-            store = NULL;
-        }
-        int rc = open_for_reading(v, &store, &err);
-        if (rc < 0) {
-            store_close(store);
-            store = NULL;
-        }
-        epoch = now;
-        job->run(store, &err, job->arg);
-        free(job);
-        job_done(v);
-    }
-    store_close(store);
-    service_release(v);
-    return NULL;
-}
-
-static void add_reader(struct store_service *v)
-{
-    struct store_reader *r = v->readers;
-    while (r->state == READER_RUNS)
-        r++;
-    if (r->state == READER_OVER)
-        pthread_join(r->thread, NULL);
-    r->service = v;
-    r->state = READER_NONE;
-    atomic_fetch_add(&v->users, 1);
-    if (pthread_create(&r->thread, NULL, run_reader, r) != 0) {
-        atomic_fetch_sub(&v->users, 1);
-        return;
-    }
-    r->state = READER_RUNS;
-    v->readers_run++;
-}
-
-/* One more job; whether somebody will take it. One more reader is only for speed when there is another, which gets to the job in
- * the end. */
-static bool count_job(struct store_service *v)
-{
-    pthread_mutex_lock(&v->lock);
-    if (v->jobs_open >= v->readers_run && v->readers_run < READERS_MAX)
-        add_reader(v);
-    bool good = v->readers_run > 0;
-    v->jobs_open += good;
-    pthread_mutex_unlock(&v->lock);
-    return good;
-}
-
-bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg)
-{
-    struct store_job *j = malloc(sizeof *j);
-    if (!j)
-        return false;
-    *j = (struct store_job){job, arg};
-    bool counted = count_job(v);
-    if (counted && mailbox_offer(v->jobs, j))
-        return true;
-    if (counted)
-        job_done(v);
-    free(j);
-    return false;
-}
-
-/* A job that is dropped still owns its argument: it is told that there is no store. */
-static void drop_job(void *item)
-{
-    struct store_job *job = item;
-    struct error err;
-    error_set(&err, -ECANCELED, "the history database was closed");
-    job->run(NULL, &err, job->arg);
-    free(job);
-}
-
-/* ---- from outside ---- */
 
 struct store_service *store_service_new(const struct store_service_options *options, struct error *err)
 {
@@ -206,13 +71,13 @@ struct store_service *store_service_new(const struct store_service_options *opti
     v->status = (struct store_status){.state = STORE_OPENING, .used_bytes = -1};
     v->status.kind = service_is_server(v) ? "postgresql" : "sqlite";
     pthread_mutex_init(&v->lock, NULL);
+    init_condition(&v->turn);
     v->inbox = mailbox_new(INBOX_SIZE, drop_snapshot);
     v->orders = mailbox_new(ORDERS_SIZE, service_drop_order);
-    v->jobs = mailbox_new(JOBS_SIZE, drop_job);
     v->works = mailbox_new(WORKS_SIZE, NULL);
     v->answers = mailbox_new(WORKS_SIZE, NULL);
     atomic_store(&v->users, 3);
-    bool good = v->inbox && v->orders && v->jobs && v->works && v->answers;
+    bool good = v->inbox && v->orders && v->works && v->answers;
     v->writer_runs = good && pthread_create(&v->writer, NULL, service_writer, v) == 0;
     v->keeper_runs = v->writer_runs && pthread_create(&v->keeper, NULL, service_keeper, v) == 0;
     if (v->keeper_runs)
@@ -238,8 +103,7 @@ void store_service_free(struct store_service *v, int64_t timeout_ms)
     int64_t until_ms = clock_wall(&clock_system).ms + timeout_ms;
     if (v->inbox)
         mailbox_close(v->inbox);
-    if (v->jobs)
-        mailbox_close(v->jobs);
+    store_service_end_questions(v);
     if (v->keeper_runs) {
         mailbox_put(v->answers, v); /* nothing but a nudge */
         join(v->keeper, until_ms);

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "store/ask/turns.h"
 #include "store/store.h"
 
 struct store_service;
@@ -71,7 +72,8 @@ const char *store_state_name(enum store_state state);
 /* The name of this host in the database, where the settings give one; "" otherwise: the one in the snapshots. */
 const char *store_service_host(const struct store_service *v);
 
-/* Runs `job` in a reader's thread with an open store, or with NULL and the reason when there is none. A few run side by side; false
- * when too many wait. Asked from one thread. The job owns `arg` and sends its answer by itself (a mailbox). */
-typedef void store_job_fn(struct store *s, const struct error *err, void *arg);
-bool store_service_ask(struct store_service *v, store_job_fn *job, void *arg);
+/* A question for the readers, a few of which work side by side. 0: `answered` will be called; otherwise it is not: -EDQUOT (the
+ * client has asked too many), -EBUSY (all have), -ECANCELED (the end). Asked from one thread. */
+int store_service_ask(struct store_service *v, struct store_question *q);
+/* No more questions: those that wait or are being answered are cut off, and `answered` with -ECANCELED. */
+void store_service_end_questions(struct store_service *v);

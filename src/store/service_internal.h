@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The inside of the store's threads. Private to service*.c.
+ * The inside of the store's threads. Private to service*.c and ask/readers.c.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "store/backlog.h"
 #include "store/service.h"
 
-enum { READERS_MAX = 4, NOTICE_SIZE = 400 };
+enum { NOTICE_SIZE = 400 };
 
 /* What the keeper is told: new limits, or an event. */
 struct order {
@@ -40,13 +40,18 @@ struct store_reader {
     struct store_service *service;
     pthread_t thread;
     enum { READER_NONE, READER_RUNS, READER_OVER } state; /* over: still to be joined */
+    struct store_question *question;                      /* being answered */
+    /* Its own. */
+    struct store *store;
+    unsigned epoch;
+    struct mono until; /* when the question has had its time; ns 0: never */
 };
 
 struct store_service {
     struct store_service_options options;
     char *url, *queue_path; /* the latter "": none */
     char host[HOST_NAME_SIZE];
-    struct mailbox *inbox, *orders, *jobs;
+    struct mailbox *inbox, *orders;
     struct mailbox *works, *answers; /* to the writer and back */
     pthread_t keeper, writer;
     bool keeper_runs, writer_runs;
@@ -57,8 +62,10 @@ struct store_service {
     pthread_mutex_t lock; /* guards these: */
     struct store_status status;
     struct store_reader readers[READERS_MAX];
-    size_t readers_run;
-    size_t jobs_open; /* asked and not answered yet */
+    size_t readers_run, readers_idle;
+    struct turns turns;
+    pthread_cond_t turn; /* something may have become answerable */
+    bool closed;         /* no more questions */
 
     /* The keeper's own. */
     struct backlog backlog;

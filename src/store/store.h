@@ -46,8 +46,9 @@ int store_open_again(const struct store *s, struct store **ret, struct error *er
 /* A reader learns what the writer has added since: columns, horizons. */
 int store_refresh(struct store *s, struct error *err);
 void store_close(struct store *s); /* NULL is fine */
-/* Becomes true: a server that is asked is given up within about a second. NULL: its own limits count. */
-void store_set_cancel(struct store *s, const _Atomic bool *cancel);
+/* Whatever reads is cut off when `cancel` becomes true (NULL: it never does): -ECANCELED, and when `until` has passed (ns 0:
+ * never): -ETIME. A server is asked to stop, and given up when it does not within about a second. */
+void store_set_cancel(struct store *s, const _Atomic bool *cancel, struct mono until);
 void store_set_limits(struct store *s, const struct store_limits *limits);
 
 /* Renames a damaged SQLite file (with its -wal and -shm) to PATH.damaged-TIME, so that a new one can be started. */

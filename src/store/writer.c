@@ -123,7 +123,7 @@ int store_open_again(const struct store *s, struct store **ret, struct error *er
         return error_set(err, -ENOMEM, "out of memory");
     int rc = store_open_read_only(s->env, s->url, ret, err);
     if (rc == 0)
-        store_set_cancel(*ret, s->db->cancel);
+        store_set_cancel(*ret, s->db->cancel, s->db->until);
     return rc;
 }
 
@@ -135,9 +135,10 @@ int store_refresh(struct store *s, struct error *err)
     return rc < 0 ? rc : partition_load(s, err);
 }
 
-void store_set_cancel(struct store *s, const _Atomic bool *cancel)
+void store_set_cancel(struct store *s, const _Atomic bool *cancel, struct mono until)
 {
     s->db->cancel = cancel;
+    s->db->until = until;
 }
 
 void store_give_memory_back(struct store *s)

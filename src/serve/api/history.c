@@ -16,6 +16,7 @@
 #include "serve/http/http.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
+#define LOOK_MAX_MS (365 * 86400000LL)
 
 struct history_job {
     struct history_task task;
@@ -24,8 +25,6 @@ struct history_job {
     int gpu_index; /* -1: all */
     size_t limit;
     /* The answer. */
-    int status;
-    struct error err;
     struct buf out;
     struct json_writer j;
     size_t count;
@@ -56,7 +55,7 @@ static int add_row(void *user, const struct store_row *row)
     return job->out.failed ? -ENOMEM : 0;
 }
 
-static int write_rows(struct store *s, struct history_job *job)
+static int write_rows(struct store *s, struct history_job *job, struct error *err)
 {
     const struct store_page page = {.since_ms = job->since_ms,
                                     .until_ms = job->until_ms,
@@ -65,7 +64,7 @@ static int write_rows(struct store *s, struct history_job *job)
                                     .limit = job->limit + 1,
                                     .columns = job->columns,
                                     .column_count = STATS_COLUMNS};
-    return store_rows(s, &page, add_row, job, &job->err);
+    return store_rows(s, &page, add_row, job, err);
 }
 
 /* Points of several GPUs, to be put in the order of time. */
@@ -111,10 +110,10 @@ static int by_key(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static int gather_points(struct store *s, struct points *p)
+static int gather_points(struct store *s, struct points *p, struct error *err)
 {
     struct history_job *job = p->job;
-    int rc = store_gpus(s, NULL, note_gpu, p, &job->err);
+    int rc = store_gpus(s, NULL, note_gpu, p, err);
     int64_t oldest_ms = job->until_ms;
     for (size_t i = 0; i < p->gpu_count; i++)
         oldest_ms = MIN_OF(oldest_ms, p->gpus[i].first_seen.ms);
@@ -127,21 +126,26 @@ static int gather_points(struct store *s, struct points *p)
     /* The step is that of the whole answer, whichever page of it this is. */
     enum level level;
     store_plan(s, &plot, &plot.step_ms, &level);
-    plot.since_ms = MAX_OF(plot.since_ms, cursor_ms(job->cursor));
-    for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
-        plot.subject = p->gpus[p->gpu].id;
-        rc = store_series(s, &plot, note_point, p, &job->err);
+    int64_t from_ms = MAX_OF(plot.since_ms, cursor_ms(job->cursor)), width_ms = plot.step_ms * (int64_t)(job->limit + 1);
+    /* No more than the page needs is read; where nothing was stored, the next look goes further. */
+    for (; rc == 0 && from_ms < job->until_ms && p->count <= job->limit; width_ms = MIN_OF(4 * width_ms, (int64_t)LOOK_MAX_MS)) {
+        plot.since_ms = from_ms;
+        plot.until_ms = from_ms = MIN_OF(job->until_ms, (from_ms + width_ms) / plot.step_ms * plot.step_ms);
+        for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
+            plot.subject = p->gpus[p->gpu].id;
+            rc = store_series(s, &plot, note_point, p, err);
+        }
     }
     return rc;
 }
 
-static int write_points(struct store *s, struct history_job *job)
+static int write_points(struct store *s, struct history_job *job, struct error *err)
 {
     AUTO_FREE struct points *p = calloc(1, sizeof *p);
     if (!p)
-        return error_set(&job->err, -ENOMEM, "out of memory");
+        return error_set(err, -ENOMEM, "out of memory");
     p->job = job;
-    int rc = gather_points(s, p);
+    int rc = gather_points(s, p, err);
     if (rc == 0 && p->count)
         qsort(p->list, p->count, sizeof *p->list, by_key);
     for (size_t i = 0; rc == 0 && i < MIN_OF(p->count, job->limit); i++) {
@@ -153,16 +157,16 @@ static int write_points(struct store *s, struct history_job *job)
     return rc;
 }
 
-static void answer(struct store *s, const struct error *err, void *arg)
+static int read_rows(struct store_question *q, struct store *s, struct error *err)
 {
-    struct history_job *job = arg;
-    int rc = s ? 0 : err->code;
+    struct history_job *job = (struct history_job *)q;
+    buf_done(&job->out);
+    job->out = BUF(BODY_MAX);
+    job->j = JSON_WRITER(&job->out);
+    job->count = 0;
     jw_object(&job->j);
     jw_key_array(&job->j, "rows");
-    if (s)
-        rc = job->step_ms ? write_points(s, job) : write_rows(s, job);
-    else
-        job->err = *err;
+    int rc = job->step_ms ? write_points(s, job, err) : write_rows(s, job, err);
     jw_end(&job->j);
     bool more = job->count > job->limit;
     jw_key_int(&job->j, "count", (int64_t)MIN_OF(job->count, job->limit));
@@ -171,9 +175,15 @@ static void answer(struct store *s, const struct error *err, void *arg)
     jw_key_text(&job->j, "next_cursor", more ? cursor : NULL);
     jw_end(&job->j);
     buf_char(&job->out, '\n');
-    /* Nothing stored yet is an empty answer, not a failure. */
-    job->status = rc == 0 || rc == -ENOENT ? 200 : 503;
-    mailbox_put(job->task.done, job);
+    return rc;
+}
+
+static void answered(struct store_question *q, int rc, const struct error *err)
+{
+    struct history_task *task = (struct history_task *)q;
+    task->rc = rc;
+    task->err = *err;
+    mailbox_put(task->done, task);
 }
 
 /* ---- in the loop ---- */
@@ -204,31 +214,61 @@ static void wake(struct history_task *task)
     http_unpark(task->conn);
 }
 
+void history_withdraw(struct history_task *task)
+{
+    task->conn = NULL;
+    task->question.canceled = true;
+}
+
 static void gone(struct conn *c, void *owner)
 {
     struct history_task *task = owner;
     if (task->conn == c)
-        task->conn = NULL;
+        history_withdraw(task);
+}
+
+int history_ask(struct server *s, struct history_task *task)
+{
+    task->question.answered = answered;
+    task->question.client = peer_number(&task->conn->place->id);
+    return store_service_ask(s->parts.store, &task->question);
+}
+
+static void refuse(struct exchange *x, int rc)
+{
+    if (rc == -EDQUOT)
+        exchange_error_with(x, 429, "Retry-After: 1\r\n", "too_many_questions",
+                            "Too many questions about the past from this address wait already.");
+    else
+        exchange_error_with(x, 503, "Retry-After: 1\r\n", "busy", "Too many questions about the past wait already.");
 }
 
 void history_park(struct exchange *x, struct history_task *task)
 {
     struct http_client *client = x->conn->state;
+    task->done = x->server->history.done;
     task->conn = x->conn;
     task->arrived = wake;
+    int rc = history_ask(x->server, task);
+    if (rc < 0) {
+        task->drop(task);
+        refuse(x, rc);
+        return;
+    }
     exchange_park(x);
     client->parked_gone = gone;
     client->parked_owner = task;
 }
 
-void history_refuse(struct exchange *x)
+void history_failed(struct exchange *x, const struct history_task *task)
 {
-    exchange_error_with(x, 503, "Retry-After: 1\r\n", "busy", "Too many questions about the past wait already.");
-}
-
-void history_failed(struct exchange *x, const char *reason)
-{
-    exchange_error(x, 503, "store_failing", "The history cannot be read: %s.", reason);
+    if (task->rc == -EBUSY)
+        refuse(x, task->rc);
+    else if (task->rc == -ETIME)
+        exchange_error_with(x, 503, "Retry-After: 10\r\n", "took_too_long",
+                            "The answer took too long to make: ask about a shorter time, or for fewer points.");
+    else
+        exchange_error(x, 503, "store_failing", "The history cannot be read: %s.", task->err.text);
 }
 
 int history_init(struct history *h, struct loop *loop)
@@ -300,20 +340,22 @@ static bool read_question(struct exchange *x, struct history_job *job)
     return true;
 }
 
-static void reply(struct exchange *x, struct history_job *job)
-{
-    if (job->status == 200)
-        exchange_json(x, 200, &job->out);
-    else
-        history_failed(x, job->err.text);
-}
-
 /* Without a store, the answer is the same as with an empty one. */
 static void reply_empty(struct exchange *x)
 {
     AUTO_BUF struct buf out = BUF(256);
     buf_text(&out, "{\"rows\":[],\"count\":0,\"next_cursor\":null}\n");
     exchange_json(x, 200, &out);
+}
+
+static void reply(struct exchange *x, struct history_job *job)
+{
+    if (job->task.rc == 0)
+        exchange_json(x, 200, &job->out);
+    else if (job->task.rc == -ENOENT)
+        reply_empty(x); /* nothing stored yet is no failure */
+    else
+        history_failed(x, &job->task);
 }
 
 void get_stats_history(struct exchange *x)
@@ -336,14 +378,7 @@ void get_stats_history(struct exchange *x)
     if (!job)
         return; /* router_handle() answers 500 */
     *job = question;
-    job->task = (struct history_task){.done = x->server->history.done, .drop = free_job};
-    job->out = BUF(BODY_MAX);
-    job->j = JSON_WRITER(&job->out);
+    job->task = (struct history_task){.question.read = read_rows, .drop = free_job};
     json_stats_columns(job->columns);
-    if (!store_service_ask(x->server->parts.store, answer, job)) {
-        free_job(&job->task);
-        history_refuse(x);
-        return;
-    }
     history_park(x, &job->task);
 }

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "base/mailbox.h"
+#include "store/ask/turns.h"
 
 struct conn;
 struct exchange;
@@ -18,10 +20,13 @@ struct watch;
 
 /* What goes to the reader and comes back; the first member of what it carries. */
 struct history_task {
+    struct store_question question; /* its client and `answered` are set by history_ask */
     struct mailbox *done;
     struct conn *conn;                          /* the loop's: NULL when the client has gone */
     void (*arrived)(struct history_task *task); /* in the loop, which owns it again */
     void (*drop)(struct history_task *task);    /* frees it */
+    int rc;                                     /* of the question: how it was answered */
+    struct error err;
 };
 
 struct history {
@@ -34,12 +39,16 @@ int history_init(struct history *h, struct loop *loop);
 /* After the store has ended: it may still put jobs into the mailbox. */
 void history_done(struct history *h);
 
-/* Puts the request aside until the task comes back, as http_client.answer. */
+/* To the readers, in the name of the connection's client. task->conn, done and drop are set; `arrived` will be called. 0 or what
+ * store_service_ask() returns. */
+int history_ask(struct server *s, struct history_task *task);
+/* The same for a request: it is put aside until the task comes back, as http_client.answer. Refused: it is answered, and the task
+ * dropped. */
 void history_park(struct exchange *x, struct history_task *task);
-/* 503: the reader has too much to do. */
-void history_refuse(struct exchange *x);
-/* 503: the store could not answer. */
-void history_failed(struct exchange *x, const char *reason);
+/* The client has gone: nothing waits for the answer. */
+void history_withdraw(struct history_task *task);
+/* 503: the store could not answer (task->rc < 0). */
+void history_failed(struct exchange *x, const struct history_task *task);
 
 void get_stats_history(struct exchange *x);
 

@@ -23,26 +23,13 @@ void history_query_free(struct history_task *task)
 }
 
 /* In the reader's thread. */
-static void run(struct store *s, const struct error *err, void *arg)
+static int read_query(struct store_question *q, struct store *s, struct error *err)
 {
-    struct history_query *query = arg;
-    query->err = (struct error){0};
-    if (s && query->stream)
-        query->rc = history_stream_next(query->stream, s, &query->out, &query->err);
-    else if (s)
-        query->rc = history_answer(s, &query->question, &query->out, &query->err);
-    else
-        query->err = *err;
-    if (!s)
-        query->rc = err->code;
-    mailbox_put(query->task.done, query);
-}
-
-bool history_query_ask(struct history_query *query, struct store_service *store)
-{
+    struct history_query *query = (struct history_query *)q;
     buf_done(&query->out);
     query->out = BUF(query->stream ? SLICE_MAX : DOCUMENT_MAX);
-    return store_service_ask(store, run, query);
+    return query->stream ? history_stream_next(query->stream, s, &query->out, err)
+                         : history_answer(s, &query->question, &query->out, err);
 }
 
 /* ---- the answer ---- */
@@ -68,19 +55,19 @@ static void reply_empty(struct exchange *x, const struct history_question *q)
 
 static void reply(struct exchange *x, struct history_query *query)
 {
-    int rc = query->rc;
+    int rc = query->task.rc;
     if (rc >= 0 && query->stream) {
         download_begin(x, query);
         return;
     }
     if (rc == -EINVAL)
-        exchange_error(x, 400, "bad_parameter", "%s.", query->err.text);
+        exchange_error(x, 400, "bad_parameter", "%s.", query->task.err.text);
     else if (rc == -ENODEV)
-        exchange_error(x, 404, "not_found", "%s.", query->err.text);
+        exchange_error(x, 404, "not_found", "%s.", query->task.err.text);
     else if (rc == -ENOENT)
         reply_empty(x, &query->question);
     else if (rc < 0)
-        history_failed(x, query->err.text);
+        history_failed(x, &query->task);
     else
         exchange_json(x, 200, &query->out);
     history_query_free(&query->task);
@@ -121,17 +108,19 @@ static void answer(struct exchange *x, enum history_kind kind)
     struct history_query *query = calloc(1, sizeof *query);
     if (question && query && read_question(x, kind, question)) {
         query->question = *question;
-        query->task = (struct history_task){.done = x->server->history.done, .drop = history_query_free};
+        query->task = (struct history_task){.question.read = read_query, .drop = history_query_free};
         if (!x->server->parts.store) {
             reply_empty(x, question);
         } else if (question->format != HISTORY_JSON && !(query->stream = history_stream_new(question))) {
             ; /* router_handle() answers 500 */
-        } else if (x->server->history.downloads >= DOWNLOADS_MAX && query->stream) {
+        } else if (query->stream && x->conn->place->downloads >= DOWNLOADS_OF_ONE) {
+            exchange_error_with(x, 429, "Retry-After: 10\r\n", "too_many_downloads",
+                                "Too many downloads from this address are running already.");
+        } else if (query->stream && x->server->history.downloads >= DOWNLOADS_MAX) {
             exchange_error_with(x, 503, "Retry-After: 10\r\n", "busy", "Too many downloads are running already.");
-        } else if (!history_query_ask(query, x->server->parts.store)) {
-            history_refuse(x);
         } else {
             struct history_query *asked = TAKE(query);
+            asked->task.question.once = asked->stream != NULL; /* what was written of a slice is not written again */
             history_park(x, &asked->task);
         }
     }

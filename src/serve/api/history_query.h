@@ -13,12 +13,9 @@ struct history_query {
     struct history_question question;
     struct history_stream *stream; /* NULL: one document */
     struct buf out;
-    int rc; /* 1: a download goes on; 0: that was all; -errno */
-    struct error err;
+    /* task.rc: 1: a download goes on; 0: that was all; -errno */
 };
 
-/* To the reader; false: it has too much to do. */
-bool history_query_ask(struct history_query *query, struct store_service *store);
 void history_query_free(struct history_task *task);
 
 void get_history(struct exchange *x);

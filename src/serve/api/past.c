@@ -17,8 +17,6 @@ struct past_task {
     struct history_task task;
     struct past_question question;
     struct buf out;
-    struct error err;
-    int rc;
 };
 
 static void drop(struct history_task *task)
@@ -29,16 +27,12 @@ static void drop(struct history_task *task)
 }
 
 /* In the reader's thread. */
-static void run(struct store *s, const struct error *err, void *arg)
+static int read_answer(struct store_question *q, struct store *s, struct error *err)
 {
-    struct past_task *p = arg;
-    if (s) {
-        p->rc = past_answer(s, &p->question, &p->out, &p->err);
-    } else {
-        p->rc = err->code;
-        p->err = *err;
-    }
-    mailbox_put(p->task.done, p);
+    struct past_task *p = (struct past_task *)q;
+    buf_done(&p->out);
+    p->out = BUF(ANSWER_MAX);
+    return past_answer(s, &p->question, &p->out, err);
 }
 
 static void reply_nothing(struct exchange *x, const struct past_question *q, const char *why)
@@ -50,14 +44,14 @@ static void reply_nothing(struct exchange *x, const struct past_question *q, con
 
 static void reply(struct exchange *x, struct past_task *p)
 {
-    if (p->rc == 0)
+    if (p->task.rc == 0)
         exchange_json(x, 200, &p->out);
-    else if (p->rc == -ENOENT)
+    else if (p->task.rc == -ENOENT)
         reply_nothing(x, &p->question, "Nothing was ever stored.");
-    else if (p->rc == -ENODEV)
-        exchange_error(x, 404, "not_found", "%s.", p->err.text);
+    else if (p->task.rc == -ENODEV)
+        exchange_error(x, 404, "not_found", "%s.", p->task.err.text);
     else
-        history_failed(x, p->err.text);
+        history_failed(x, &p->task);
 }
 
 static bool parameter(void *user, const char *key, char *value, size_t size)
@@ -83,15 +77,9 @@ static void ask(struct exchange *x, const struct past_question *q)
     struct past_task *p = calloc(1, sizeof *p);
     if (!p)
         return; /* router_handle() answers 500 */
-    p->task = (struct history_task){.done = x->server->history.done, .drop = drop};
+    p->task = (struct history_task){.question.read = read_answer, .drop = drop};
     p->question = *q;
-    p->out = BUF(ANSWER_MAX);
-    if (store_service_ask(x->server->parts.store, run, p)) {
-        history_park(x, &p->task);
-    } else {
-        drop(&p->task);
-        history_refuse(x);
-    }
+    history_park(x, &p->task);
 }
 
 /* The answer has come back: true. */

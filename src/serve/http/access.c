@@ -92,20 +92,40 @@ struct str access_cors_origin(const struct exchange *x)
     return (struct str){0};
 }
 
-bool access_check_own_page(struct exchange *x)
+static bool refuse_other_site(struct exchange *x)
 {
-    struct str origin = http_field(x->request, "origin");
-    if (!origin.at || access_origin_is_ours(x, origin) || access_cors_origin(x).at)
-        return true;
     x->close = true;
     exchange_error(x, 403, "foreign_origin", "Requests from pages of other sites are refused; see server.cors_origins.");
     return false;
 }
 
+bool access_check_own_page(struct exchange *x)
+{
+    struct str origin = http_field(x->request, "origin");
+    return !origin.at || access_origin_is_ours(x, origin) || access_cors_origin(x).at || refuse_other_site(x);
+}
+
+/* A browser says where a request comes from. What a page of another site makes it load is thrown away by the browser, but was
+ * answered, at our cost. A person may follow a link. */
+static bool is_load_by_another_site(const struct exchange *x)
+{
+    const struct http_message *r = x->request;
+    struct str site = http_field(r, "sec-fetch-site");
+    if (!site.at || str_is(site, "same-origin") || str_is(site, "none") || access_cors_origin(x).at)
+        return false;
+    return !str_is(http_field(r, "sec-fetch-mode"), "navigate") || !str_is(http_field(r, "sec-fetch-dest"), "document") ||
+           !str_is(http_field(r, "sec-fetch-user"), "?1");
+}
+
 bool access_check_origin(struct exchange *x)
 {
-    /* Reading across origins is stopped by the browser (no CORS header); acting is not: it is stopped here. */
-    return x->request->method & (HTTP_GET | HTTP_HEAD | HTTP_OPTIONS) || access_check_own_page(x);
+    const struct http_message *r = x->request;
+    if (r->method == HTTP_OPTIONS)
+        return true;
+    if (!(r->method & (HTTP_GET | HTTP_HEAD)))
+        return access_check_own_page(x);
+    struct str path = str_from(r->path);
+    return !(str_starts(path, "/api/") || str_is(path, "/metrics")) || !is_load_by_another_site(x) || refuse_other_site(x);
 }
 
 static bool needs_token(const struct exchange *x)

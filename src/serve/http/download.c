@@ -27,7 +27,7 @@ static void ask(struct download *d)
 {
     if (d->asked || d->conn->finishing || conn_queued(d->conn))
         return;
-    d->asked = history_query_ask(d->query, d->server->parts.store);
+    d->asked = history_ask(d->server, &d->query->task) == 0;
     conn_set_deadline(d->conn, d->asked ? 0 : ASK_AGAIN_MS);
 }
 
@@ -41,7 +41,7 @@ static void send_slice(struct download *d)
         conn_send(d->conn, (struct piece[]){{size, (size_t)len, NULL}, piece_blob(body), PIECE_STR(STR("\r\n"))}, 3);
     else if (body)
         conn_send(d->conn, &(struct piece){body->at, body->len, body}, 1);
-    if (query->rc == 0) {
+    if (query->task.rc == 0) {
         if (d->chunked)
             conn_send(d->conn, &PIECE_STR(STR("0\r\n\r\n")), 1);
         conn_set_deadline(d->conn, STALL_MS);
@@ -63,7 +63,7 @@ static void arrived(struct history_task *task)
     struct download *d = c->state;
     d->asked = false;
     /* The head has promised an answer: that it is broken off is all that can still be said. */
-    if (d->query->rc < 0)
+    if (d->query->task.rc < 0)
         conn_close(c);
     else
         send_slice(d);
@@ -100,10 +100,11 @@ static void hangup(struct conn *c)
 static void closed(struct conn *c)
 {
     struct download *d = c->state;
-    d->query->task.conn = NULL;
+    history_withdraw(&d->query->task);
     if (!d->asked)
         history_query_free(&d->query->task);
     d->server->history.downloads--;
+    c->place->downloads--;
     free(d);
     c->state = NULL;
 }
@@ -136,6 +137,7 @@ void download_begin(struct exchange *x, struct history_query *query)
     query->task.conn = x->conn;
     query->task.arrived = arrived;
     x->server->history.downloads++;
+    x->conn->place->downloads++;
     http_hand_over(x->conn, &download_protocol, d);
     if (only_head)
         conn_finish(x->conn, false);

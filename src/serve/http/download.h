@@ -8,7 +8,7 @@ struct exchange;
 struct history_query;
 struct history_question;
 
-enum { DOWNLOADS_MAX = 32 };
+enum { DOWNLOADS_MAX = 32, DOWNLOADS_OF_ONE = 8 };
 
 /* The head and the first slice; the query is the download's from now on. */
 void download_begin(struct exchange *x, struct history_query *query);

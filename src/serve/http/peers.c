@@ -26,6 +26,14 @@ struct peer_id peer_id_of_user(uid_t user)
     return id;
 }
 
+uint64_t peer_number(const struct peer_id *id)
+{
+    uint64_t number = 0;
+    memcpy(&number, id->bytes + 1, sizeof number);
+    number ^= (uint64_t)id->bytes[0] << 56 ^ UINT64_C(1) << 63;
+    return number ? number : 1;
+}
+
 static size_t bucket_of(const struct peer_id *id)
 {
     uint32_t hash = 2166136261u;

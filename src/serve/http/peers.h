@@ -23,6 +23,7 @@ struct peer {
     struct peer_id id;
     size_t uses; /* connections and sessions together; at 0 it is forgotten */
     size_t connections;
+    size_t downloads;
     size_t polling;                                      /* Socket.IO sessions without a connection of their own */
     struct eio_session *oldest_session, *newest_session; /* these */
 };
@@ -33,6 +34,9 @@ struct peers {
 
 struct peer_id peer_id_of_address(const struct in6_addr *address); /* mapped for IPv4 */
 struct peer_id peer_id_of_user(uid_t user);
+
+/* Differs between peers, and is never 0. */
+uint64_t peer_number(const struct peer_id *id);
 
 /* Counts one use more; NULL when memory is out. */
 struct peer *peers_enter(struct peers *p, const struct peer_id *id);

@@ -304,6 +304,8 @@ void server_stop(struct server *s)
     close_listeners(s);
     eio_stop(&s->eio);
     on_fresh(s); /* whoever waits gets what there is */
+    if (s->parts.store)
+        store_service_end_questions(s->parts.store);
     for (struct conn *c = s->loop.conns; c; c = c->next) {
         if (c->protocol == &ws_protocol)
             ws_close(c->state, WS_GOING_AWAY, "the server stops");

@@ -12,6 +12,15 @@
 
 enum { SQL_MAX = 1 << 18 };
 
+int db_cut_off(const struct db *db, struct error *err)
+{
+    if (db->cancel && *db->cancel)
+        return error_set(err, -ECANCELED, "the question was withdrawn");
+    if (db->until.ns && clock_mono(&clock_system).ns >= db->until.ns)
+        return error_set(err, -ETIME, "it took too long");
+    return 0;
+}
+
 static void drop(struct db_statement *s)
 {
     char *sql = s->sql;

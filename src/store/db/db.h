@@ -3,13 +3,14 @@
  * same statements run on SQLite and PostgreSQL; where they differ, the caller asks for the kind.
  *
  * Errors: -ENOSPC disk full, -EUCLEAN the file is damaged, -ENOTCONN the server is away, -EBUSY somebody else holds the lock,
- * -EPROTO made by a newer version, -EIO everything else.
+ * -EPROTO made by a newer version, -ECANCELED and -ETIME cut off (db->cancel, db->until), -EIO everything else.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/str.h"
@@ -59,7 +60,8 @@ struct db {
     struct db_statement *spare[DB_SPARE_MAX]; /* the one finished last at the end */
     size_t spare_count;
     bool takes_time;            /* the transaction at hand may: see db_take_time */
-    const _Atomic bool *cancel; /* becomes true: nobody waits for the answer any more; NULL: never */
+    const _Atomic bool *cancel; /* becomes true: nothing waits for the answer any more; NULL: never */
+    struct mono until;          /* when a reader has had its time; ns 0: never */
 };
 
 struct db_statement {
@@ -76,6 +78,8 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
 int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err);
 
 void db_close(struct db *db); /* NULL is fine */
+/* Whether what is being read is to be cut off: -ECANCELED or -ETIME and a sentence; 0: it goes on. */
+int db_cut_off(const struct db *db, struct error *err);
 
 static inline int db_exec(struct db *db, const char *sql, struct error *err)
 {

@@ -43,6 +43,9 @@ static const struct library_symbol symbols[] = {
     {"PQpipelineSync", &pq.pipeline_sync},
     {"PQtransactionStatus", &pq.transaction_status},
     {"PQbackendPID", &pq.backend_pid},
+    {"PQgetCancel", &pq.get_cancel},
+    {"PQcancel", &pq.cancel},
+    {"PQfreeCancel", &pq.free_cancel},
     {"PQsetNoticeProcessor", &pq.set_notices},
 };
 

@@ -11,6 +11,7 @@
 /* As libpq-fe.h declares them; the numbers are part of its stable interface. */
 typedef struct pg_conn PGconn;
 typedef struct pg_result PGresult;
+typedef struct pg_cancel PGcancel;
 enum { CONNECTION_OK = 0 };
 enum { PGRES_COMMAND_OK = 1, PGRES_TUPLES_OK = 2, PGRES_PIPELINE_SYNC = 10, PGRES_PIPELINE_ABORTED = 11 };
 enum { PG_DIAG_SQLSTATE = 'C', PG_DIAG_MESSAGE_PRIMARY = 'M' };
@@ -45,6 +46,9 @@ struct libpq {
     int (*pipeline_sync)(PGconn *);
     int (*transaction_status)(const PGconn *);
     int (*backend_pid)(const PGconn *);
+    PGcancel *(*get_cancel)(PGconn *);
+    int (*cancel)(PGcancel *, char *, int);
+    void (*free_cancel)(PGcancel *);
     void *(*set_notices)(PGconn *, void (*)(void *, const char *), void *);
 };
 /* Filled by libpq_load. */

@@ -26,8 +26,9 @@ enum {
     READER_PATIENCE_MS = 35000, /* longer than the server's own limit for one statement, which is set below */
     WRITER_PATIENCE_MS = 65000,
     LONG_PATIENCE_MS = 3600000,
-    CANCEL_LOOK_MS = 250,
-    BINARY = 1, /* the form that results come in: libpq_number */
+    CUT_OFF_LOOK_MS = 100,
+    CUT_OFF_PATIENCE_MS = 1000, /* for a server that was asked to stop */
+    BINARY = 1,                 /* the form that results come in: libpq_number */
 };
 
 struct pg_db {
@@ -40,6 +41,8 @@ struct pg_db {
     struct error failed;
     int64_t patience_ms; /* how long the server may be silent before the connection is given up */
     bool silent;         /* it did not answer in time: the connection is of no use any more */
+    bool reads;          /* for an answer that may be cut off, */
+    bool told_to_stop;   /* and was */
     bool read_only;
     bool pooled;                       /* a pooler stands in between */
     const struct pg_statement *parsed; /* pooled: what the session's statement without a name is, in this transaction */
@@ -79,7 +82,7 @@ static int code_of(const char *state)
         int code;
     } codes[] = {
         {"08", -ENOTCONN}, {"57P", -ENOTCONN}, {"53100", -ENOSPC},  {"53", -EBUSY},    {"55P03", -EBUSY},  {"40", -EBUSY},
-        {"28", -EACCES},   {"42501", -EACCES}, {"XX001", -EUCLEAN}, {"25006", -EROFS}, {"42P01", -ESTALE},
+        {"28", -EACCES},   {"42501", -EACCES}, {"XX001", -EUCLEAN}, {"25006", -EROFS}, {"42P01", -ESTALE}, {"57014", -ETIME},
     };
     for (size_t i = 0; state && i < ARRAY_LEN(codes); i++)
         if (strncmp(state, codes[i].prefix, strlen(codes[i].prefix)) == 0)
@@ -101,6 +104,9 @@ static int64_t patience_ms(const struct pg_db *db)
 
 static int lost(struct pg_db *db, struct error *err)
 {
+    int rc = db->told_to_stop ? db_cut_off(&db->db, err) : 0;
+    if (rc < 0)
+        return rc;
     if (db->silent)
         return error_set(err, -ENOTCONN, "the server has not answered for %lld s", (long long)(patience_ms(db) / MS_PER_S));
     return say(err, -ENOTCONN, pq.error_message(db->conn));
@@ -108,7 +114,7 @@ static int lost(struct pg_db *db, struct error *err)
 
 static int fail(struct pg_db *db, const PGresult *result, struct error *err)
 {
-    if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result)
+    if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result || db->told_to_stop)
         return lost(db, err);
     const char *state = pq.error_field(result, PG_DIAG_SQLSTATE), *message = pq.error_field(result, PG_DIAG_MESSAGE_PRIMARY);
     return say(err, code_of(state), message ? message : pq.result_error(result));
@@ -120,27 +126,46 @@ static bool succeeded(const PGresult *result)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-static bool canceled(const struct pg_db *db)
+static bool may_be_cut_off(const struct pg_db *db)
 {
-    return db->db.cancel && *db->db.cancel;
+    return db->db.cancel || db->db.until.ns;
+}
+
+/* Leaving would not stop the server: it works on until it has something to send. Its answer is that it stopped. */
+static void tell_to_stop(struct pg_db *db)
+{
+    char why[256];
+    PGcancel *how = pq.get_cancel(db->conn);
+    if (how)
+        pq.cancel(how, why, sizeof why);
+    pq.free_cancel(how);
+    db->told_to_stop = true;
 }
 
 /* Until an answer is there, or the server has been silent for longer than it may be. libpq itself would wait for ever. */
 static bool await(struct pg_db *db)
 {
     struct mono begin = clock_mono(&clock_system);
+    bool hurries = false;
     while (!db->silent) {
         int unsent = pq.flush(db->conn);
         /* What a server said before it hung up is still to be had, without waiting. */
         if (unsent < 0 || !pq.consume_input(db->conn) || !pq.is_busy(db->conn))
             return true;
-        int64_t left_ms = patience_ms(db) - mono_since_ms(clock_mono(&clock_system), begin);
+        if (!hurries && db_cut_off(&db->db, NULL) < 0) {
+            hurries = true;
+            if (db->reads && !db->told_to_stop)
+                tell_to_stop(db);
+            begin = clock_mono(&clock_system);
+        }
+        int64_t patience = hurries ? CUT_OFF_PATIENCE_MS : patience_ms(db);
+        int64_t left_ms = patience - mono_since_ms(clock_mono(&clock_system), begin);
         struct pollfd fd = {.fd = pq.socket(db->conn), .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
-        db->silent = left_ms <= 0 || canceled(db);
-        int ready = db->silent ? 0 : poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)(db->db.cancel ? CANCEL_LOOK_MS : INT_MAX)));
+        db->silent = left_ms <= 0;
+        int ready = db->silent ? 0 : poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)(may_be_cut_off(db) ? CUT_OFF_LOOK_MS : INT_MAX)));
         if (ready < 0 && errno != EINTR)
             return false;
-        if (ready > 0 && (fd.revents & POLLIN))
+        if (ready > 0 && (fd.revents & POLLIN) && !hurries)
             begin = clock_mono(&clock_system); /* it goes on answering */
     }
     return false;
@@ -376,17 +401,22 @@ static void recycle(struct db_statement *base)
 static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
 {
     int rc = settle(db, err);
+    if (rc == 0)
+        rc = db_cut_off(&db->db, err);
     bool alone = rc == 0 && db->pooled && !db->silent && pq.transaction_status(db->conn) == PQTRANS_IDLE;
     if (alone)
         rc = begin(&db->db, err);
     if (rc < 0)
         return rc;
+    db->reads = true;
     s->result = result_of(db, send(db, s));
+    db->reads = false;
     s->row = -1;
     if (!succeeded(s->result)) {
         rc = fail(db, s->result, err);
         reset(&s->statement);
     }
+    db->told_to_stop = false;
     if (alone)
         exec(&db->db, "COMMIT", NULL); /* of reading; and after a failure it is a rollback */
     return rc;

@@ -12,7 +12,7 @@
 #include "store/db/db.h"
 #include "store/db/sqlite_library.h"
 
-enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20 };
+enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20, STEPS_BETWEEN_LOOKS = 2000 };
 
 struct sqlite_db {
     struct db db;
@@ -55,9 +55,19 @@ static int to_errno(int code)
     }
 }
 
-static int fail(sqlite3 *handle, int code, struct error *err)
+/* SQLite asks every few thousand steps of its own, some tens of microseconds. */
+static int is_cut_off(void *db)
 {
-    int rc = to_errno(code);
+    return db_cut_off(db, NULL) < 0;
+}
+
+static int fail(const struct db *db, int code, struct error *err)
+{
+    sqlite3 *handle = ((const struct sqlite_db *)db)->handle;
+    int rc = (code & 0xff) == SQLITE_INTERRUPT ? db_cut_off(db, err) : 0;
+    if (rc < 0)
+        return rc;
+    rc = to_errno(code);
     /* A write that found no room is reported as an I/O error with the system's reason behind it. */
     if (rc == -EIO && sqlite.system_errno(handle) == ENOSPC)
         rc = -ENOSPC;
@@ -67,7 +77,7 @@ static int fail(sqlite3 *handle, int code, struct error *err)
 static int exec(struct db *db, const char *sql, struct error *err)
 {
     int code = sqlite.exec(handle_of(db), sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? 0 : fail(handle_of(db), code, err);
+    return code == SQLITE_OK ? 0 : fail(db, code, err);
 }
 
 /* Takes the write lock now, not in the middle. */
@@ -84,7 +94,7 @@ static int prepare(struct db *db, const char *sql, struct db_statement **ret, st
     int code = sqlite.prepare_v3(handle_of(db), sql, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, NULL);
     if (code != SQLITE_OK) {
         free(s);
-        return fail(handle_of(db), code, err);
+        return fail(db, code, err);
     }
     s->statement.db = db;
     *ret = &s->statement;
@@ -135,12 +145,16 @@ static void recycle(struct db_statement *s)
 
 static int step(struct db_statement *s, struct error *err)
 {
+    if (s->db->cancel && *s->db->cancel) { /* what is too short to be asked in the middle */
+        sqlite.reset(stmt_of(s));
+        return db_cut_off(s->db, err);
+    }
     int code = sqlite.step(stmt_of(s));
     if (code == SQLITE_ROW)
         return 1;
     /* The reset gives the statement back and repeats the error, if there was one. */
     int reset_code = sqlite.reset(stmt_of(s));
-    return code == SQLITE_DONE ? 0 : fail(handle_of(s->db), reset_code != SQLITE_OK ? reset_code : code, err);
+    return code == SQLITE_DONE ? 0 : fail(s->db, reset_code != SQLITE_OK ? reset_code : code, err);
 }
 
 static int put(struct db_statement *s, struct error *err)
@@ -222,7 +236,7 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     int code = sqlite.open_v2(path, &db->handle, flags, NULL);
     if (code != SQLITE_OK) {
-        int rc = db->handle ? fail(db->handle, code, err) : error_set(err, -ENOMEM, "out of memory");
+        int rc = db->handle ? fail(&db->db, code, err) : error_set(err, -ENOMEM, "out of memory");
         int system = db->handle ? sqlite.system_errno(db->handle) : 0;
         if (rc == -ENOENT && system)
             rc = error_set(err, -system, "%s", strerror(system));
@@ -231,6 +245,8 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     }
     sqlite.extended_result_codes(db->handle, 1);
     sqlite.busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    if (read_only)
+        sqlite.progress_handler(db->handle, STEPS_BETWEEN_LOOKS, is_cut_off, db);
     int rc = 0;
     if (!read_only)
         rc = exec(&db->db, writer_pragmas, err);

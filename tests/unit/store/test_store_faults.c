@@ -205,15 +205,33 @@ static void a_damaged_file_is_moved_aside_at_the_start_and_later(void **state)
     sim_history_close(&h);
 }
 
-static void count_rows(struct store *s, const struct error *err, void *arg)
+/* A question about the size of the file; its answer goes into a mailbox. */
+struct size_question {
+    struct store_question question;
+    struct mailbox *answers;
+    int64_t used;
+};
+
+static int read_size(struct store_question *question, struct store *s, struct error *err)
 {
-    (void)err;
-    int64_t used = -1;
-    if (s)
-        store_used_bytes(s, &used, NULL);
+    return store_used_bytes(s, &((struct size_question *)question)->used, err);
+}
+
+static void give_size(struct store_question *question, int rc, const struct error *err)
+{
+    struct size_question *q = (struct size_question *)question;
     int64_t *answer = malloc(sizeof *answer);
-    *answer = used;
-    mailbox_put(arg, answer);
+    (void)err;
+    *answer = rc < 0 ? -1 : q->used;
+    mailbox_put(q->answers, answer);
+    free(q);
+}
+
+static void ask_size(struct store_service *v, struct mailbox *answers)
+{
+    struct size_question *q = calloc(1, sizeof *q);
+    *q = (struct size_question){.question = {.read = read_size, .answered = give_size}, .answers = answers};
+    assert_int_equal(store_service_ask(v, &q->question), 0);
 }
 
 static void questions_are_answered_beside_the_writer(void **state)
@@ -228,7 +246,7 @@ static void questions_are_answered_beside_the_writer(void **state)
     mailbox_put(store_service_inbox(v), sim_history_next(&h));
     wait_for(v, STORE_OK, 1);
     struct mailbox *answers = mailbox_new(4, free);
-    assert_true(store_service_ask(v, count_rows, answers));
+    ask_size(v, answers);
     int64_t *answer = mailbox_take(answers, 30000);
     assert_non_null(answer);
     assert_true(*answer > 0);
@@ -240,46 +258,6 @@ static void questions_are_answered_beside_the_writer(void **state)
     assert_int_equal(sql_i64("ask.db", "SELECT COUNT(*) FROM samples"), 2);
     assert_int_equal(sql_i64("ask.db", "SELECT COUNT(*) FROM events"), 2);
     mailbox_free(answers);
-    sim_history_close(&h);
-}
-
-struct meeting {
-    struct mailbox *came, *answers;
-};
-
-static void wait_for_another(struct store *s, const struct error *err, void *arg)
-{
-    (void)s, (void)err;
-    struct meeting *m = arg;
-    static char met[] = "met", alone[] = "alone";
-    mailbox_put(m->answers, mailbox_take(m->came, 10000) ? met : alone);
-}
-
-static void come(struct store *s, const struct error *err, void *arg)
-{
-    (void)s, (void)err;
-    static char here[] = "here";
-    mailbox_put(arg, here);
-}
-
-static void a_long_question_does_not_keep_others_waiting(void **state)
-{
-    (void)state;
-    struct sim_history h;
-    sim_history_open(&h, "gpus=1,scenario=idle");
-    struct heard heard = {0};
-    struct store_service *v = start("side.db", &heard);
-    mailbox_put(store_service_inbox(v), sim_history_next(&h));
-    wait_for(v, STORE_OK, 1);
-    struct meeting m = {.came = mailbox_new(4, NULL), .answers = mailbox_new(4, NULL)};
-    assert_true(store_service_ask(v, wait_for_another, &m));
-    assert_true(store_service_ask(v, come, m.came));
-    const char *answer = mailbox_take(m.answers, 30000);
-    assert_non_null(answer);
-    assert_string_equal(answer, "met");
-    store_service_free(v, 30000);
-    mailbox_free(m.came);
-    mailbox_free(m.answers);
     sim_history_close(&h);
 }
 
@@ -305,7 +283,7 @@ static void a_reader_that_nobody_needs_ends_and_the_next_question_is_answered(vo
     int without = thread_count();
     struct mailbox *answers = mailbox_new(4, free);
     for (int i = 0; i < 2; i++) {
-        assert_true(store_service_ask(v, count_rows, answers));
+        ask_size(v, answers);
         AUTO_FREE int64_t *answer = mailbox_take(answers, 30000);
         assert_true(answer && *answer > 0);
         assert_int_equal(thread_count(), without + 1);
@@ -337,7 +315,7 @@ static void a_file_that_somebody_removes_is_made_anew(void **state)
     assert_int_equal(heard.errors, 1);
     assert_non_null(strstr(heard.last, "was removed or replaced"));
     struct mailbox *answers = mailbox_new(4, free);
-    assert_true(store_service_ask(v, count_rows, answers));
+    ask_size(v, answers);
     AUTO_FREE int64_t *answer = mailbox_take(answers, 30000);
     assert_true(answer && *answer > 0); /* readers look at the new one, too */
     store_service_free(v, 30000);
@@ -379,7 +357,6 @@ int main(void)
         TEST(a_full_disk_is_said_once_and_survived),
         TEST(a_damaged_file_is_moved_aside_at_the_start_and_later),
         TEST(questions_are_answered_beside_the_writer),
-        TEST(a_long_question_does_not_keep_others_waiting),
         TEST(a_reader_that_nobody_needs_ends_and_the_next_question_is_answered),
         TEST(a_file_that_somebody_removes_is_made_anew),
         TEST(more_samples_than_fit_push_out_the_oldest),

@@ -2,6 +2,7 @@
  * The store on a real PostgreSQL server, whose URL is WHIRR_TEST_POSTGRES (tools/with-postgres starts one); skipped without.
  */
 #include <errno.h>
+#include <pthread.h>
 
 #include "own_database.h"
 #include "past/explain.h"
@@ -794,6 +795,49 @@ static void a_server_that_is_away_is_told_apart(void **state)
     assert_non_null(strstr(err.text, "/nonexistent"));
 }
 
+/* Asks what never ends, in a thread of its own. */
+struct endless {
+    struct store *s;
+    int rc;
+};
+
+static void *ask_endlessly(void *arg)
+{
+    struct endless *e = arg;
+    struct error err = {0};
+    int64_t ignored;
+    e->rc = db_query_i64(e->s->db, "SELECT 1 FROM pg_sleep(600)", 0, &ignored, &err);
+    return NULL;
+}
+
+static void a_question_that_is_cut_off_stops_on_the_server_and_keeps_its_connection(void **state)
+{
+    NEEDS_EMPTY_SERVER();
+    struct store *s = open_server("a"), *reader = NULL;
+    struct error err = {0};
+    assert_int_equal(store_open_read_only(&test_env, server, &reader, &err), 0);
+    static const char asleep[] = "SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE 'SELECT 1 FROM pg_sleep%' AND state = "
+                                 "'active' AND datname = current_database()";
+    static _Atomic bool cancel;
+    store_set_cancel(reader, &cancel, (struct mono){0});
+    struct endless e = {.s = reader};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, ask_endlessly, &e), 0);
+    assert_true(EVENTUALLY(psql_i64(asleep) == 1));
+    cancel = true;
+    pthread_join(thread, NULL);
+    assert_int_equal(e.rc, -ECANCELED);
+    assert_true(EVENTUALLY(psql_i64(asleep) == 0));
+    /* The same connection again, now with little time. */
+    store_set_cancel(reader, NULL, (struct mono){clock_mono(&clock_system).ns + 200 * NS_PER_MS});
+    ask_endlessly(&e);
+    assert_int_equal(e.rc, -ETIME);
+    store_set_cancel(reader, NULL, (struct mono){0});
+    assert_int_equal(store_refresh(reader, &err), 0);
+    store_close(reader);
+    store_close(s);
+}
+
 int main(void)
 {
     server = own_database("whirr_store");
@@ -819,6 +863,7 @@ int main(void)
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
         TEST(views_are_made_when_tables_change_and_not_at_a_start),
         TEST(a_server_that_is_away_is_told_apart),
+        TEST(a_question_that_is_cut_off_stops_on_the_server_and_keeps_its_connection),
     };
     int failed = RUN_TESTS(tests);
     remove_store_folder();

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The threads that answer questions, each from a connection of its own. They come with questions and end when there are none for a
+ * while: a server has only so many connections, each has memory of its own, and so has a thread.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "store/service_internal.h"
+
+enum { READER_IDLE_MS = 5000 };
+
+static int open_for_reading(struct store_service *v, struct store **store, struct error *err)
+{
+    struct store_status status;
+    store_service_status(v, &status);
+    /* Asking a server that is known not to answer would only keep everybody waiting. */
+    if (service_is_server(v) && status.state == STORE_AWAY)
+        return error_set(err, -ENOTCONN, "%s", status.message);
+    int rc = *store ? store_refresh(*store, err) : store_open_read_only(v->options.store.env, v->url, store, err);
+    /* No file means that nothing was stored yet; but not when the writer cannot make one. */
+    if (rc == -ENOENT && store_is_troubled(&status) && status.message[0])
+        rc = error_set(err, -EIO, "%s", status.message);
+    return rc;
+}
+
+static struct mono later(struct mono now, int64_t ms)
+{
+    return (struct mono){now.ns + ms * NS_PER_MS};
+}
+
+/* The reader's own connection, to the file that the writer has now. */
+static int connect_reader(struct store_reader *r, struct error *err)
+{
+    struct store_service *v = r->service;
+    unsigned now = atomic_load(&v->epoch);
+    if (r->store && now != r->epoch) {
+        store_close(r->store);
+        r->store = NULL;
+    }
+    r->epoch = now;
+    if (r->store)
+        store_set_cancel(r->store, &r->question->canceled, r->until);
+    bool again = r->store != NULL;
+    int rc = open_for_reading(v, &r->store, err);
+    if (rc < 0) {
+        store_close(r->store);
+        r->store = NULL;
+    }
+    if (rc == -ENOTCONN && again) /* a connection that was given up with the last question is not this one's fault */
+        rc = open_for_reading(v, &r->store, err);
+    if (rc == 0)
+        store_set_cancel(r->store, &r->question->canceled, r->until);
+    return rc;
+}
+
+static int too_late(struct error *err)
+{
+    return error_set(err, -ETIME, "it took longer than %d s", QUESTION_MS / MS_PER_S);
+}
+
+static int read_question(struct store_reader *r, struct error *err)
+{
+    struct store_question *q = r->question;
+    struct mono now = clock_mono(&clock_system);
+    if (q->canceled)
+        return error_set(err, -ECANCELED, "the question was withdrawn");
+    if (turns_too_late(q, now))
+        return too_late(err);
+    if (!q->at_length)
+        r->until = later(now, QUESTION_MOMENT_MS);
+    else
+        r->until = q->client ? later(now, QUESTION_MS) : (struct mono){0};
+    int rc = connect_reader(r, err);
+    if (rc == 0)
+        rc = q->read(q, r->store, err);
+    if (r->store)
+        store_set_cancel(r->store, NULL, (struct mono){0});
+    /* In whatever words it failed; what is cut off in the middle may have failed at anything. */
+    if (rc < 0 && q->canceled)
+        rc = error_set(err, -ECANCELED, "the question was withdrawn");
+    else if (rc < 0 && r->until.ns && clock_mono(&clock_system).ns >= r->until.ns)
+        rc = too_late(err);
+    return rc;
+}
+
+/* Answers the question that was taken, or puts it back when a moment was too short. With the lock, which is let go meanwhile. */
+static void answer_one(struct store_reader *r)
+{
+    struct store_service *v = r->service;
+    struct store_question *q = r->question;
+    struct error err = {0};
+    pthread_mutex_unlock(&v->lock);
+    int rc = read_question(r, &err);
+    pthread_mutex_lock(&v->lock);
+    struct mono now = clock_mono(&clock_system);
+    bool again = rc == -ETIME && !q->at_length && !q->canceled && !turns_too_late(q, now) && !v->closed;
+    r->question = NULL;
+    if (again)
+        turns_again(&v->turns, q, now);
+    else
+        turns_leave(&v->turns, q, now);
+    pthread_cond_broadcast(&v->turn); /* what may be answered at length has changed */
+    if (again)
+        return;
+    pthread_mutex_unlock(&v->lock);
+    q->answered(q, rc, &err);
+    pthread_mutex_lock(&v->lock);
+}
+
+/* Until something can be answered. False: nothing came for a while, or it is over. */
+static bool await_turn(struct store_reader *r)
+{
+    struct store_service *v = r->service;
+    int64_t until_ns = clock_mono(&clock_system).ns + (int64_t)READER_IDLE_MS * NS_PER_MS;
+    struct timespec until = {.tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S};
+    bool in_time = true;
+    v->readers_idle++;
+    while (!(r->question = turns_next(&v->turns, clock_mono(&clock_system))) && !v->closed && in_time)
+        in_time = pthread_cond_timedwait(&v->turn, &v->lock, &until) == 0;
+    v->readers_idle--;
+    return r->question != NULL;
+}
+
+static void *run_reader(void *arg)
+{
+    struct store_reader *r = arg;
+    struct store_service *v = r->service;
+    pthread_mutex_lock(&v->lock);
+    while (await_turn(r))
+        answer_one(r);
+    struct store *store = TAKE(r->store);
+    r->state = READER_OVER;
+    v->readers_run--;
+    pthread_mutex_unlock(&v->lock);
+    store_close(store);
+    service_release(v);
+    return NULL;
+}
+
+static void add_reader(struct store_service *v)
+{
+    struct store_reader *r = v->readers;
+    while (r->state == READER_RUNS)
+        r++;
+    if (r->state == READER_OVER)
+        pthread_join(r->thread, NULL);
+    *r = (struct store_reader){.service = v};
+    atomic_fetch_add(&v->users, 1);
+    if (pthread_create(&r->thread, NULL, run_reader, r) != 0) {
+        atomic_fetch_sub(&v->users, 1);
+        return;
+    }
+    r->state = READER_RUNS;
+    v->readers_run++;
+}
+
+static int join_queue(struct store_service *v, struct store_question *q, struct store_question **out)
+{
+    if (v->closed)
+        return -ECANCELED;
+    /* One more reader is only for speed when there is another, which gets to the question in the end. */
+    if (v->turns.waiting_count >= v->readers_idle && v->readers_run < READERS_MAX)
+        add_reader(v);
+    if (v->readers_run == 0)
+        return -EBUSY;
+    int rc = turns_join(&v->turns, q, clock_mono(&clock_system), out);
+    pthread_cond_signal(&v->turn);
+    return rc;
+}
+
+int store_service_ask(struct store_service *v, struct store_question *q)
+{
+    struct store_question *out = NULL;
+    struct error err = {0};
+    pthread_mutex_lock(&v->lock);
+    int rc = join_queue(v, q, &out);
+    pthread_mutex_unlock(&v->lock);
+    if (out)
+        out->answered(out, error_set(&err, -EBUSY, "too many questions about the past wait"), &err);
+    return rc;
+}
+
+void store_service_end_questions(struct store_service *v)
+{
+    struct error err = {0};
+    error_set(&err, -ECANCELED, "the history database was closed");
+    pthread_mutex_lock(&v->lock);
+    v->closed = true;
+    for (size_t i = 0; i < READERS_MAX; i++)
+        if (v->readers[i].question)
+            v->readers[i].question->canceled = true;
+    for (struct store_question *q; (q = turns_drop(&v->turns));) {
+        pthread_mutex_unlock(&v->lock);
+        q->answered(q, err.code, &err);
+        pthread_mutex_lock(&v->lock);
+    }
+    pthread_cond_broadcast(&v->turn);
+    pthread_mutex_unlock(&v->lock);
+}
