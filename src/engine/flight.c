@@ -71,10 +71,11 @@ static void judge(struct engine *e, struct snapshot *s)
 {
     enum { POINT_MS = 900 };
     recent_begin(&e->recent, s);
+    recent_follow(&e->recent, e->latest, s);
     activity_fill(s, &e->recent);
     if (s->taken_at.ms - e->recent_ms < POINT_MS && s->taken_at.ms >= e->recent_ms)
         return;
-    recent_add(&e->recent, NULL, s);
+    recent_add_points(&e->recent, NULL, s);
     e->recent_ms = s->taken_at.ms;
 }
 

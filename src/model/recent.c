@@ -58,19 +58,89 @@ static void add_point(struct recent_gpu *past, const struct gpu *gpu, struct wal
     };
 }
 
-static void add_ended(struct recent *r, int gpu_index, const struct process *p, struct wall last_seen)
+const struct recent_share *recent_share_of(const struct recent_gpu *past, const struct process *p)
 {
+    for (size_t i = 0; past && i < past->share_count; i++)
+        if (past->shares[i].pid == p->pid && past->shares[i].start_key == p->start_key)
+            return &past->shares[i];
+    return NULL;
+}
+
+/* A share that is not known may be anything. */
+static bool may_work(const struct process *p)
+{
+    int64_t share;
+    return !reading_get(p->util_permille, &share) || share >= RECENT_WORK_LEAST;
+}
+
+static void add_ended(struct recent *r, const struct gpu *gpu, const struct process *p, const struct snapshot *previous,
+                      const struct snapshot *now)
+{
+    const struct recent_share *share = recent_share_of(&r->gpus[gpu - previous->gpus], p);
     if (r->ended_count == RECENT_ENDED) {
         memmove(r->ended, r->ended + 1, (RECENT_ENDED - 1) * sizeof r->ended[0]);
         r->ended_count--;
     }
     r->ended[r->ended_count++] = (struct recent_process){
-        .gpu_index = gpu_index,
+        .gpu_index = gpu->index,
         .last = *p,
         .first_seen = p->started_at,
-        .last_seen = last_seen,
-        .mean_util_permille = p->util_permille,
+        .last_seen = previous->taken_at,
+        .missed_at = now->taken_at,
+        .worked_at = share         ? share->worked_at
+                     : may_work(p) ? previous->taken_at
+                                   : (struct wall){0},
+        .mean_util_permille = share && share->samples ? reading_ok(share->sum_permille / share->samples) : p->util_permille,
     };
+}
+
+static bool is_still_there(const struct gpu *gpu, int32_t pid, int64_t start_key)
+{
+    const struct process *p = gpu_find_process(gpu, pid);
+    return p && p->start_key == start_key;
+}
+
+static struct recent_share *begin_share(struct recent_gpu *past, const struct process *p, struct wall at)
+{
+    if (past->share_count == RECENT_SHARES)
+        return NULL;
+    struct recent_share *share = &past->shares[past->share_count++];
+    /* One that came while the GPU was watched began with nothing. */
+    struct recent_mark mark = {.at = at, .mem_bytes = past->watched ? 0 : reading_or(p->mem_bytes, 0)};
+    *share = (struct recent_share){.pid = p->pid, .start_key = p->start_key, .first_seen = at, .older = mark, .newer = mark};
+    return share;
+}
+
+static void follow_process(struct recent_gpu *past, const struct process *p, struct wall at)
+{
+    struct recent_share *share = (struct recent_share *)recent_share_of(past, p);
+    if (!share)
+        share = begin_share(past, p, at);
+    if (!share)
+        return;
+    int64_t permille;
+    if (reading_get(p->util_permille, &permille)) {
+        share->sum_permille += permille;
+        share->samples++;
+    }
+    if (may_work(p))
+        share->worked_at = at;
+    if (at.ms - share->newer.at.ms >= RECENT_GROWTH_MS) {
+        share->older = share->newer;
+        share->newer = (struct recent_mark){.at = at, .mem_bytes = reading_or(p->mem_bytes, 0)};
+    }
+}
+
+static void follow_gpu(struct recent_gpu *past, const struct gpu *gpu, struct wall at)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < past->share_count; i++)
+        if (is_still_there(gpu, past->shares[i].pid, past->shares[i].start_key))
+            past->shares[kept++] = past->shares[i];
+    past->share_count = kept;
+    for (size_t i = 0; i < gpu->process_count; i++)
+        follow_process(past, &gpu->processes[i], at);
+    past->watched = true;
 }
 
 void recent_settings_of(const struct gpu *gpu, struct recent_settings *ret)
@@ -103,7 +173,22 @@ void recent_begin(struct recent *r, const struct snapshot *now)
             add_before(&r->gpus[i], &now->gpus[i]);
 }
 
-void recent_add(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
+void recent_follow(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
+{
+    if (!make_room(r, now->gpu_count))
+        return;
+    for (size_t i = 0; previous && i < previous->gpu_count && i < now->gpu_count; i++) {
+        const struct gpu *before = &previous->gpus[i];
+        for (size_t p = 0; now->gpus[i].processes_state == READING_OK && p < before->process_count; p++)
+            if (!is_still_there(&now->gpus[i], before->processes[p].pid, before->processes[p].start_key))
+                add_ended(r, before, &before->processes[p], previous, now);
+    }
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (now->gpus[i].processes_state == READING_OK)
+            follow_gpu(&r->gpus[i], &now->gpus[i], now->taken_at);
+}
+
+void recent_add_points(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
 {
     if (!make_room(r, now->gpu_count))
         return;
@@ -112,14 +197,10 @@ void recent_add(struct recent *r, const struct snapshot *previous, const struct 
             add_point(&r->gpus[i], &now->gpus[i], now->taken_at);
     if (previous && now->suspended_ms)
         add_resume(r, previous, now);
-    for (size_t i = 0; previous && i < previous->gpu_count && i < now->gpu_count; i++) {
-        const struct gpu *before = &previous->gpus[i], *after = &now->gpus[i];
-        if (after->processes_state != READING_OK)
-            continue;
-        for (size_t p = 0; p < before->process_count; p++) {
-            const struct process *still = gpu_find_process(after, before->processes[p].pid);
-            if (!still || still->start_key != before->processes[p].start_key)
-                add_ended(r, before->index, &before->processes[p], previous->taken_at);
-        }
-    }
+}
+
+void recent_add(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
+{
+    recent_follow(r, previous, now);
+    recent_add_points(r, previous, now);
 }

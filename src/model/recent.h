@@ -6,7 +6,9 @@
 
 #include "model/snapshot.h"
 
-enum { RECENT_POINTS = 256, RECENT_ENDED = 64 };
+enum { RECENT_POINTS = 256, RECENT_ENDED = 64, RECENT_SHARES = 64 };
+/* A share of the GPU, in permille, from which on a process is at work. */
+enum { RECENT_WORK_LEAST = 50, RECENT_GROWTH_MS = 15000 };
 
 struct recent_point {
     struct wall at;
@@ -20,18 +22,36 @@ struct recent_settings {
     char fan_control[GPU_TEXT_SIZE]; /* "" unknown */
 };
 
+/* What one process that is there has done itself, since it came to the GPU. */
+struct recent_share {
+    int32_t pid;
+    int64_t start_key;
+    struct wall first_seen;
+    struct wall worked_at; /* its last sample at work, or with a share that is not known; ms 0: none */
+    int64_t sum_permille, samples;
+    struct recent_mark {
+        struct wall at;
+        int64_t mem_bytes;
+    } older, newer; /* its memory at the beginning of this and of the previous RECENT_GROWTH_MS */
+};
+
 struct recent_gpu {
     struct gpu_id id;
     struct wall resumed_at; /* of the host, after a suspend that was seen; ms 0: none */
     struct recent_settings before_suspend;
     size_t count; /* points, oldest first */
     struct recent_point points[RECENT_POINTS];
+    bool watched; /* the list of its processes was seen before */
+    size_t share_count;
+    struct recent_share shares[RECENT_SHARES];
 };
 
 struct recent_process {
     int gpu_index;
     struct process last; /* as last seen */
     struct wall first_seen, last_seen;
+    struct wall missed_at; /* the first sample without it; ms 0: not known */
+    struct wall worked_at; /* as in recent_share */
     struct reading mean_util_permille;
 };
 
@@ -47,5 +67,10 @@ void recent_settings_of(const struct gpu *gpu, struct recent_settings *ret);
 void recent_done(struct recent *r);
 /* What the drivers themselves kept of the seconds before a first look. */
 void recent_begin(struct recent *r, const struct snapshot *now);
-/* Takes a snapshot into account; `previous` (may be NULL) is the one before it, whose missing processes have ended. */
+/* Who came, who ended and who did what; `previous` (may be NULL) is the snapshot before it, whose missing processes have ended. */
+void recent_follow(struct recent *r, const struct snapshot *previous, const struct snapshot *now);
+/* The same, and its readings become a point of each GPU. */
 void recent_add(struct recent *r, const struct snapshot *previous, const struct snapshot *now);
+void recent_add_points(struct recent *r, const struct snapshot *previous, const struct snapshot *now);
+/* NULL: it was not followed. */
+const struct recent_share *recent_share_of(const struct recent_gpu *past, const struct process *p);

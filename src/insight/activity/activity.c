@@ -33,6 +33,57 @@ const struct recent_gpu *activity_past(const struct snapshot *now, const struct 
     return id && !id->uuid[0] && !id->pci_address[0] && !id->name[0] ? &past->gpus[position] : NULL;
 }
 
+/* The points that are judged: of the last minute, and of nobody who has left. */
+struct minute {
+    const struct recent_gpu *past; /* NULL: none */
+    int64_t now_ms, since_ms;
+};
+
+static bool was_at_work(const struct recent_process *p, int64_t now_ms)
+{
+    int64_t mean;
+    if (p->worked_at.ms)
+        return now_ms - p->worked_at.ms <= LOOKBACK_MS;
+    return !reading_get(p->mean_util_permille, &mean) || mean >= RECENT_WORK_LEAST;
+}
+
+/* When the first of those who are there began; 0: not known. */
+static int64_t first_start(const struct gpu *gpu)
+{
+    if (gpu->processes_state != READING_OK || gpu->processes_hidden || gpu->processes_left_out || gpu->instance_count)
+        return 0;
+    int64_t first = gpu->process_count ? INT64_MAX : 0;
+    for (size_t i = 0; i < gpu->process_count; i++)
+        first = MIN_OF(first, gpu->processes[i].started_at.ms);
+    return first;
+}
+
+/* What a program did that has ended says nothing about those who are there. The sample in which it was missed still has a part of
+ * its work: drivers average utilization over up to a second. */
+static struct minute minute_of(const struct snapshot *now, const struct gpu *gpu, const struct recent *past)
+{
+    struct minute m = {activity_past(now, gpu, past), now->taken_at.ms, first_start(gpu)};
+    for (size_t i = 0; past && i < MIN_OF(past->ended_count, (size_t)RECENT_ENDED); i++) {
+        const struct recent_process *p = &past->ended[i];
+        if (p->gpu_index == gpu->index && was_at_work(p, m.now_ms))
+            m.since_ms = MAX_OF(m.since_ms, MAX_OF(p->last_seen.ms, p->missed_at.ms));
+    }
+    return m;
+}
+
+/* Its utilization in that moment, where it is one of the last `window_ms`. */
+static bool minute_get(const struct minute *m, size_t i, int64_t window_ms, int64_t *util)
+{
+    const struct recent_point *p = &m->past->points[i];
+    int64_t ago = m->now_ms - p->at.ms;
+    return ago > 0 && ago <= window_ms && p->at.ms > m->since_ms && reading_get(p->util_permille, util);
+}
+
+static size_t minute_count(const struct minute *m)
+{
+    return m->past ? MIN_OF(m->past->count, (size_t)RECENT_POINTS) : 0;
+}
+
 static enum load first_look(double permille)
 {
     return permille <= LIGHT_FIRST   ? LOAD_RESTS
@@ -78,7 +129,7 @@ static void walk_on(struct walk *w, int64_t at_ms, int64_t permille)
 }
 
 /* The beginning of the minute: the load as the mean of all of it, since one reading says little. What was judged last is kept. */
-static struct walk walk_begin(const struct snapshot *now, const struct recent_gpu *past, int64_t load)
+static struct walk walk_begin(const struct minute *m, int64_t load)
 {
     static const enum load of[ACTIVITY_COUNT] = {[ACTIVITY_IDLE] = LOAD_RESTS,
                                                  [ACTIVITY_LIGHTLY_LOADED] = LOAD_LITTLE,
@@ -86,13 +137,12 @@ static struct walk walk_begin(const struct snapshot *now, const struct recent_gp
                                                  [ACTIVITY_SATURATED] = LOAD_ALL};
     struct walk w = {0};
     double sum = (double)load;
+    int64_t util;
     size_t count = 1;
-    for (size_t i = 0; past && i < MIN_OF(past->count, (size_t)RECENT_POINTS); i++) {
-        const struct recent_point *p = &past->points[i];
-        int64_t ago = now->taken_at.ms - p->at.ms, util;
-        if (ago <= 0 || ago > WINDOW_MS || !reading_get(p->util_permille, &util))
+    for (size_t i = 0; i < minute_count(m); i++) {
+        if (!minute_get(m, i, WINDOW_MS, &util))
             continue;
-        w.before = of[p->activity];
+        w.before = of[m->past->points[i].activity];
         sum += (double)util;
         count++;
     }
@@ -102,13 +152,13 @@ static struct walk walk_begin(const struct snapshot *now, const struct recent_gp
 }
 
 /* Whether the minute begins within a burst: work that ends in it, and did not begin long before. Its rise lies outside. */
-static bool begins_in_burst(const struct snapshot *now, const struct recent_gpu *past)
+static bool begins_in_burst(const struct minute *m)
 {
     int64_t began = 0, util;
-    for (size_t i = 0; past && i < MIN_OF(past->count, (size_t)RECENT_POINTS); i++) {
-        const struct recent_point *p = &past->points[i];
-        int64_t ago = now->taken_at.ms - p->at.ms;
-        if (ago <= 0 || ago > LOOKBACK_MS || !reading_get(p->util_permille, &util))
+    for (size_t i = 0; i < minute_count(m); i++) {
+        const struct recent_point *p = &m->past->points[i];
+        int64_t ago = m->now_ms - p->at.ms;
+        if (!minute_get(m, i, LOOKBACK_MS, &util))
             continue;
         if (ago <= WINDOW_MS && !began && util < BURST_HIGH)
             return false;
@@ -123,17 +173,15 @@ static bool begins_in_burst(const struct snapshot *now, const struct recent_gpu 
     return false;
 }
 
-static struct walk walk_minute(const struct snapshot *now, const struct recent_gpu *past, int64_t load)
+static struct walk walk_minute(const struct minute *m, int64_t load)
 {
-    struct walk w = walk_begin(now, past, load);
-    for (size_t i = 0; past && i < MIN_OF(past->count, (size_t)RECENT_POINTS); i++) {
-        const struct recent_point *p = &past->points[i];
-        int64_t ago = now->taken_at.ms - p->at.ms, util;
-        if (ago > 0 && ago <= WINDOW_MS && reading_get(p->util_permille, &util))
-            walk_on(&w, p->at.ms, util);
-    }
-    walk_on(&w, now->taken_at.ms, load);
-    w.rises += begins_in_burst(now, past);
+    struct walk w = walk_begin(m, load);
+    int64_t util;
+    for (size_t i = 0; i < minute_count(m); i++)
+        if (minute_get(m, i, WINDOW_MS, &util))
+            walk_on(&w, m->past->points[i].at.ms, util);
+    walk_on(&w, m->now_ms, load);
+    w.rises += begins_in_burst(m);
     if (w.before != LOAD_NONE)
         w.level = step(w.before, w.followed);
     return w;
@@ -187,7 +235,7 @@ static bool is_deserted(const struct gpu *gpu, int64_t load)
            load < WORKING_PERMILLE;
 }
 
-static void judge_load(struct activity *a, const struct snapshot *now, const struct gpu *gpu, const struct recent_gpu *past)
+static void judge_load(struct activity *a, const struct gpu *gpu, struct minute minute)
 {
     static const enum activity_code codes[] = {[LOAD_NONE] = ACTIVITY_UNKNOWN,
                                                [LOAD_RESTS] = ACTIVITY_IDLE,
@@ -198,7 +246,9 @@ static void judge_load(struct activity *a, const struct snapshot *now, const str
     struct reading load = load_permille(gpu, &direct);
     enum load level = LOAD_NONE;
     if (load.state == READING_OK) {
-        struct walk w = walk_minute(now, is_deserted(gpu, load.value) ? NULL : past, load.value);
+        if (is_deserted(gpu, load.value))
+            minute.past = NULL;
+        struct walk w = walk_minute(&minute, load.value);
         a->bursts = w.rises >= 2;
         double mean = w.weight > 0 ? w.sum / w.weight : (double)load.value;
         a->load_permille = reading_ok((int64_t)((a->bursts ? mean : w.followed) + 0.5));
@@ -297,18 +347,37 @@ struct activity activity_judge(const struct snapshot *now, const struct gpu *gpu
     case GPU_ERROR: a.code = is_released(now, gpu) ? ACTIVITY_UNKNOWN : ACTIVITY_FAILING; return a;
     case GPU_OK: break;
     }
-    const struct recent_gpu *points = activity_past(now, gpu, past);
-    judge_load(&a, now, gpu, points);
-    judge_symptoms(&a, now, gpu, points);
+    struct minute minute = minute_of(now, gpu, past);
+    judge_load(&a, gpu, minute);
+    judge_symptoms(&a, now, gpu, minute.past);
     if (gpu_failure(gpu) != FAILURE_NONE)
         a.code = ACTIVITY_FAILING;
     return a;
 }
 
-/* How much the memory of the GPU grew in the last half minute. */
-static int64_t memory_growth(const struct snapshot *now, const struct gpu *gpu, const struct recent_gpu *past)
+bool activity_may_have_worked(const struct snapshot *now, const struct gpu *gpu, const struct process *p, const struct recent *past)
 {
+    struct minute m = minute_of(now, gpu, past);
+    const struct recent_share *share = recent_share_of(m.past, p);
+    int64_t busy_ms = 0, util;
+    for (size_t i = 0; i < minute_count(&m); i++)
+        if (minute_get(&m, i, LOOKBACK_MS, &util) && util >= BURST_HIGH)
+            busy_ms = m.past->points[i].at.ms;
+    if (!busy_ms)
+        return true;
+    if (share && share->first_seen.ms <= busy_ms)
+        return share->worked_at.ms && m.now_ms - share->worked_at.ms <= LOOKBACK_MS;
+    return p->started_at.ms <= busy_ms;
+}
+
+/* How much the memory of the process grew in the last half minute; that of the GPU where the process was not followed. */
+static int64_t memory_growth(const struct snapshot *now, const struct gpu *gpu, const struct process *p,
+                             const struct recent_gpu *past)
+{
+    const struct recent_share *share = recent_share_of(past, p);
     int64_t used, then;
+    if (share && reading_get(p->mem_bytes, &used) && share->first_seen.ms < now->taken_at.ms)
+        return used - share->older.mem_bytes;
     if (!past || !reading_get(gpu->mem_used_bytes, &used))
         return 0;
     for (size_t i = 0; i < MIN_OF(past->count, (size_t)RECENT_POINTS); i++) {
@@ -324,7 +393,7 @@ enum process_activity activity_of_process(const struct snapshot *now, const stru
 {
     int64_t share = 0, video = MAX_OF(reading_or(p->encoder_permille, 0), reading_or(p->decoder_permille, 0));
     bool known = reading_get(p->util_permille, &share);
-    int64_t grown = memory_growth(now, gpu, activity_past(now, gpu, past));
+    int64_t grown = memory_growth(now, gpu, p, activity_past(now, gpu, past));
     int64_t most = grown >= LOADING_FAST_BYTES ? LOADING_SHARE_MOST : SHARE_LEAST;
     if ((known && share >= most) || video >= SHARE_LEAST)
         return PROCESS_WORKING;

@@ -7,6 +7,7 @@
  * The load is followed through the last minute with a memory of 5 s, so that one sample changes nothing and a new job counts
  * within seconds. Going up and coming down have thresholds of their own: a constant load never changes its name. Work in bursts
  * (two rises in the minute) is judged by its mean and is never idle. Without a past the moment itself decides, halfway between.
+ * The minute is that of the programs that are there: it begins anew when one that was at work has ended.
  */
 #pragma once
 
@@ -25,3 +26,7 @@ void activity_fill(struct snapshot *now, const struct recent *past);
 
 /* The points of this GPU; NULL none. By identity, or by position where the past carries none. */
 const struct recent_gpu *activity_past(const struct snapshot *now, const struct gpu *gpu, const struct recent *past);
+/* Whether this process may have done the work of the last two minutes, by its own samples; one whose share is not known may have.
+ */
+bool activity_may_have_worked(const struct snapshot *now, const struct gpu *gpu, const struct process *p,
+                              const struct recent *past);

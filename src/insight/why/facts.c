@@ -160,11 +160,12 @@ static void find_workers(struct facts *f)
     }
     if (!w->count)
         suspect(w, gpu);
-    /* Between two bursts, or while a job pauses for a moment, nobody has a share: whoever is on it and computes. */
+    /* Between two bursts, or while a job pauses for a moment, no process has a share: those that compute and may have had one. */
     bool pauses = f->load == LOAD_BUSY && f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MOST && !gpu->processes_hidden;
     if (!w->count && w->holder && (f->activity.bursts || pauses)) {
         for (size_t i = 0; i < gpu->process_count; i++)
-            if (computes(&gpu->processes[i]) || !computes(w->holder))
+            if ((computes(&gpu->processes[i]) || !computes(w->holder)) &&
+                activity_may_have_worked(f->now, gpu, &gpu->processes[i], f->recent))
                 rank(w, &gpu->processes[i], false);
         w->suspected = w->count > 1;
     }

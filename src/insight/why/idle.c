@@ -87,7 +87,7 @@ static bool may_go_on(const struct facts *f)
     const struct process *p = f->workers.holder;
     int64_t fell_at = f->now->taken_at.ms - f->past.fell_ago_ms;
     return f->past.fell && !f->past.ended && f->past.fell_ago_ms <= COOLING_MS && p->started_at.ms > 0 &&
-           p->started_at.ms < fell_at;
+           p->started_at.ms < fell_at && activity_may_have_worked(f->now, f->gpu, p, f->recent);
 }
 
 static void rule_clocks(const struct facts *f, struct why_part *part)
