@@ -50,6 +50,26 @@ def test_a_process_cannot_write_to_the_terminal_by_its_name(nvml):
             process.kill()
 
 
+ENDED = "gpu NVIDIA H200\n  profile h200\n  gpu_util 2\n  graphics 1980\n  power 626000\n"
+
+
+def test_a_gpu_whose_work_just_ended_shows_the_power_of_now(nvml):
+    """The driver's usual reading is a mean over a second; the one of this instant is what stands beside the utilization."""
+    script = ENDED + "  field 186.0 121000\n"
+    out = nvml(script, "status").out
+    assert "121/700" in out and "626" not in out and "○ idle" in out
+    gpu = nvml(script, "status", "--json", "--full").json()["gpus"][0]
+    assert gpu["power_watts"] == gpu["power_instant_watts"] == 121
+
+
+def test_an_average_that_outlives_the_work_is_not_called_calm(nvml):
+    script = ENDED + "  field 186.0 fail 3\n"
+    out = nvml(script, "status").out
+    assert "GPU 0 draws 626 W while idle: work that just ended, or can't be seen" in out and "nothing unusual" not in out
+    why = nvml(script, "why").out
+    assert "clocks" not in why and "normal" not in why and "as expected" not in why, why
+
+
 def test_driver_body(nvml):
     driver = nvml(TWO, "driver", "--json").json()
     assert driver == {"driver_version": "580.159.04", "cuda_driver_version": "13.0", "nvml_version": "13.580.159.04",

@@ -21,6 +21,7 @@ static const struct prometheus_alias table[] = {
     {"nvidia_smi_temperature_memory", "gauge", METRIC_temp_memory_mdegc, 1e-3, "temperature.memory"},
     {"nvidia_smi_power_draw_watts", "gauge", METRIC_power_mw, 1e-3, "power.draw"},
     {"nvidia_smi_power_draw_instant_watts", "gauge", METRIC_power_instant_mw, 1e-3, "power.draw.instant"},
+    {"nvidia_smi_power_draw_average_watts", "gauge", METRIC_power_average_mw, 1e-3, "power.draw.average"},
     {"nvidia_smi_enforced_power_limit_watts", "gauge", METRIC_power_limit_mw, 1e-3, "enforced.power.limit"},
     {"nvidia_smi_power_limit_watts", "gauge", METRIC_power_limit_requested_mw, 1e-3, "power.limit"},
     {"nvidia_smi_power_default_limit_watts", "gauge", METRIC_power_limit_default_mw, 1e-3, "power.default_limit"},

@@ -40,7 +40,9 @@ enum gpu_finding finding_of(const struct gpu *gpu)
         return FINDING_LOUD;
     if (has(a, SYMPTOM_HOT))
         return FINDING_HOT;
-    return has(a, SYMPTOM_MEMORY_FULL) ? FINDING_MEMORY_FULL : FINDING_NONE;
+    if (has(a, SYMPTOM_MEMORY_FULL))
+        return FINDING_MEMORY_FULL;
+    return power_is_unexplained(gpu) ? FINDING_POWER : FINDING_NONE;
 }
 
 /* " (93 °C)"; the memory's where that is what is hot. */
@@ -94,6 +96,10 @@ const char *finding_words(const struct gpu *gpu, enum gpu_finding finding, char 
         break;
     case FINDING_HOT: snprintf(out, FINDING_WORDS, "GPU %d is hot%s", index, number); break;
     case FINDING_MEMORY_FULL: snprintf(out, FINDING_WORDS, "GPU %d's memory is full", index); break;
+    case FINDING_POWER:
+        snprintf(out, FINDING_WORDS, "GPU %d draws %lld W while idle: work that just ended, or can't be seen", index,
+                 (long long)(gpu->power_mw.value + 500) / 1000);
+        break;
     case FINDING_NONE: break;
     }
     return out;
@@ -105,7 +111,8 @@ const char *finding_label(enum gpu_finding finding)
         [FINDING_FAILING] = "FAILING",  [FINDING_FAN_STOPPED] = "FAN STOPPED",
         [FINDING_THERMAL] = "THERMAL",  [FINDING_SLOWDOWN] = "SLOWDOWN",
         [FINDING_LOUD] = "LOUD",        [FINDING_HOT] = "HOT",
-        [FINDING_MEMORY_FULL] = "FULL", [FINDING_NONE] = NULL,
+        [FINDING_MEMORY_FULL] = "FULL", [FINDING_POWER] = "POWER",
+        [FINDING_NONE] = NULL,
     };
     return labels[finding];
 }

@@ -16,6 +16,7 @@ enum gpu_finding {
     FINDING_LOUD,
     FINDING_HOT,
     FINDING_MEMORY_FULL,
+    FINDING_POWER, /* draws power as at work, and does nothing */
     FINDING_NONE,
 };
 

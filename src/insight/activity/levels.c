@@ -74,6 +74,17 @@ enum power_level power_level(const struct gpu *gpu)
     return share < POWER_WORK_PERMILLE ? POWER_RAISED : POWER_WORK;
 }
 
+bool power_is_unexplained(const struct gpu *gpu)
+{
+    bool direct;
+    int64_t load, share;
+    if (gpu->state != GPU_OK || power_level(gpu) != POWER_WORK || !reading_get(load_permille(gpu, &direct), &load) ||
+        !reading_get(power_share_permille(gpu), &share) || share < POWER_UNEXPLAINED_PERMILLE)
+        return false;
+    int64_t video = MAX_OF(reading_or(gpu->encoder_permille, 0), reading_or(gpu->decoder_permille, 0));
+    return direct && load <= IDLE_MOST && video < VIDEO_LEAST && !gpu->instance_count;
+}
+
 /* A GPU in GFXOFF still shows its last clock: 2605 MHz at 3 W on an RX 6600. Nothing runs at such clocks for so little power. */
 static bool clock_is_left_over(const struct gpu *gpu)
 {

@@ -38,6 +38,7 @@ enum {
     POWER_RAISED_MW = 45000,
     POWER_RAISED_PERMILLE = 200,
     POWER_WORK_PERMILLE = 350,
+    POWER_UNEXPLAINED_PERMILLE = 500, /* of a GPU that does nothing; fixed clocks draw up to 82 W of 230 */
     POWER_CAP_PERMILLE = 970,
     POWER_GATED_MW = 10000
 };
@@ -53,6 +54,9 @@ struct reading heat_margin(const struct gpu *gpu);
 enum heat_level heat_level(const struct gpu *gpu);
 enum fan_level fan_level(const struct gpu *gpu);
 enum power_level power_level(const struct gpu *gpu);
+/* It draws as much as at work and has nothing to do: many drivers average the power over a second or more, utilization over another
+ * time. */
+bool power_is_unexplained(const struct gpu *gpu);
 /* Draw against the limit; absent without one. */
 struct reading power_share_permille(const struct gpu *gpu);
 /* Clocks are up although there may be nothing to do; *by_state: told by the performance state alone. */

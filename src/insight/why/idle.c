@@ -96,7 +96,8 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     int64_t held;
     char who[NAME_WORDS], bytes[SHORT_WORDS], ago[SHORT_WORDS];
     struct cause_draft d;
-    if (!f->clocks_high)
+    /* Clocks alone never draw what work draws: that power is of a moment ago, or of work that can't be seen. */
+    if (!f->clocks_high || power_is_unexplained(f->gpu))
         return;
     cause_begin(&d, part, p ? WHY_CONTEXT_HELD : WHY_CLOCKS_HELD, 0.92);
     support_load(&d, f, 0.1);

@@ -187,6 +187,8 @@ static void read_power(struct amdgpu_reader *r, struct gpu *out)
 {
     static const char *const names[] = {"power1_average", "power1_input"};
     out->power_mw = attrs_first(&r->hwmon, names, ARRAY_LEN(names), 1, 1000);
+    if (attrs_exists(&r->hwmon, names[0]))
+        out->power_instant_mw = attrs_reading(&r->hwmon, names[1], 1, 1000);
     out->power_limit_mw = attrs_reading(&r->hwmon, "power1_cap", 1, 1000);
     out->voltage_mv = hwmon_reading(&r->hwmon, "in", r->memory->channels.vddgfx, "_input", 1, 1);
     int64_t mv;
@@ -303,8 +305,6 @@ static void read_slow(struct amdgpu_reader *r, struct gpu *out)
     out->pcie_replays = attrs_reading(&r->device, "pcie_replay_count", 1, 1);
     if (out->pcie_replays.state != READING_OK && r->has_metrics && gpu_metrics_raw(&r->metrics, GM_PCIE_REPLAYS, 0, &value))
         out->pcie_replays = reading_ok(value);
-    if (attrs_exists(&r->hwmon, "power1_average"))
-        out->power_instant_mw = attrs_reading(&r->hwmon, "power1_input", 1, 1000);
     read_zero_rpm(r, out);
     amdgpu_read_ras(&r->device, out);
 }

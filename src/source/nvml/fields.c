@@ -14,7 +14,7 @@ static const struct field_row {
     int64_t multiply, divide, most;
 } rows[] = {
     {NVML_FIELD_MEMORY_TEMP, 0, METRIC_temp_memory_mdegc, 1000, 1, 250000},
-    {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_GPU, METRIC_power_instant_mw, 1, 1, 100000000},
+    {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_GPU, METRIC_power_average_mw, 1, 1, 100000000},
     {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_MEMORY, METRIC_power_memory_mw, 1, 1, 100000000},
     {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_MODULE, METRIC_power_module_mw, 1, 1, 100000000},
     {NVML_FIELD_POWER_CURRENT_LIMIT, NVML_SCOPE_MODULE, METRIC_power_module_limit_mw, 1, 1, 100000000},

@@ -125,16 +125,18 @@ static int ask_fan_rpm(struct nvml *n, struct nvml_card *card, int kind, int64_t
     return code;
 }
 
-/* On Grace superchips the plain call may be missing: then the GPU's own scope, and only then that of the whole module. */
+/* Where the driver knows the draw of this instant, that is the one to stand beside the utilization of this instant: since Ampere
+ * the plain call is a mean over a second, 626 W for an H200 whose work ended 0.3 s ago. On Grace superchips the plain call may be
+ * missing: then the GPU's own scope, and only then that of the whole module. */
 static int ask_power(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
     static const struct {
         unsigned field, scope;
     } ways[] = {
+        {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_GPU},
         {0, 0},
         {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_GPU},
-        {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_GPU},
         {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_MODULE},
     };
     int code = NVML_NOT_SUPPORTED;
@@ -144,6 +146,9 @@ static int ask_power(struct nvml *n, struct nvml_card *card, int kind, int64_t *
             code = field_read(n, card, ways[card->power_way].field, ways[card->power_way].scope, &values[0]);
         else if ((code = n->lib.power ? n->lib.power(card->handle, &mw) : NVML_FUNCTION_NOT_FOUND) == NVML_OK)
             values[0] = mw;
+        if (code == NVML_OK && values[0] == 0 && card->power_way == 0)
+            code = NVML_NOT_SUPPORTED; /* no GPU that answers draws nothing */
+        values[1] = card->power_way == 0 ? values[0] : QUERY_ABSENT;
         if (!nvml_is_final(code) || code == NVML_NO_PERMISSION)
             return code;
     }
@@ -184,7 +189,7 @@ const struct nvml_query query_fast[] = {
     OWN("temperature", ask_temperature, 0, MOST_MDEGC, METRIC_temp_mdegc),
     OWN("fan_speed", ask_fan_percent, 0, MOST_FAN_PERMILLE, METRIC_fan_permille),
     OWN("fan_rpm", ask_fan_rpm, 0, 100000, METRIC_fan_rpm),
-    OWN("power", ask_power, 0, MOST_MW, METRIC_power_mw),
+    OWN("power", ask_power, 0, MOST_MW, METRIC_power_mw, METRIC_power_instant_mw),
     PLAIN(power_limit, 1, MOST_MW, METRIC_power_limit_mw),
     OWN("pstate", ask_pstate, 0, 15, METRIC_pstate),
     KIND(clock, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_graphics_khz),

@@ -60,7 +60,7 @@ static void reads_the_fast_group(void **state)
     assert_absent(g.temp_limit_mdegc, READING_UNREAD); /* dear, and does not change */
     assert_absent(g.temp_margin_mdegc, READING_UNREAD);
     assert_reading(g.temp_memory_mdegc, 38000);
-    assert_reading(g.power_mw, 79940);
+    assert_reading(g.power_mw, 79400);
     assert_reading(g.power_limit_mw, 700000);
     assert_reading(g.mem_total_bytes, 143771LL << 20);
     assert_reading(g.mem_used_bytes, 0);
@@ -104,7 +104,7 @@ static void reads_slow_and_static_groups(void **state)
     assert_reading(g.remapped_rows_failed, 0);
     assert_reading(g.bar1_total_bytes, 262144LL << 20);
     assert_reading(g.throttle_power_us, 26060182);
-    assert_reading(g.power_instant_mw, 79400);
+    assert_reading(g.power_average_mw, 79940);
     assert_reading(g.power_memory_mw, 38870);
     assert_absent(g.power_module_mw, READING_UNSUPPORTED);
     assert_reading(g.recovery_action, 0);
@@ -325,6 +325,36 @@ static void asks_for_the_margin_when_the_temperature_has_changed(void **state)
     end(&g);
 }
 
+/* The plain call of an H200 is a mean over a second: 0.3 s after the end of a load it has most of it. */
+static void power_is_that_of_this_instant_where_the_driver_knows_it(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n gpu_util 2\n power 626000\n field 185.0 626000\n field 186.0 121000\n", GROUP_ALL);
+    assert_reading(g.power_mw, 121000);
+    assert_reading(g.power_instant_mw, 121000);
+    assert_reading(g.power_average_mw, 626000);
+    assert_int_equal(m.calls("nvmlDeviceGetPowerUsage"), 0);
+    gpu_done(&g);
+    m.reset_calls();
+    g = fake_machine_sample(&m, 0, GROUP_FAST);
+    assert_reading(g.power_mw, 121000);
+    assert_int_equal(m.calls("nvmlDeviceGetPowerUsage"), 0);
+    end(&g);
+}
+
+static void power_is_the_drivers_average_where_nothing_else_is_known(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"gpu X\n power 626000\n", "gpu X\n power 626000\n field 186.0 0\n",
+                                          "gpu X\n power 626000\n field 186.0 fail 2\n"};
+    for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+        struct gpu g = first_sample("", scripts[i], GROUP_FAST);
+        assert_reading(g.power_mw, 626000);
+        assert_absent(g.power_instant_mw, READING_UNSUPPORTED);
+        end(&g);
+    }
+}
+
 static void takes_power_from_the_module_where_the_gpu_has_none(void **state)
 {
     (void)state;
@@ -507,6 +537,8 @@ int main(void)
         TEST(a_laptops_gpu_fan_comes_from_the_platform),
         TEST(derives_the_limit_from_the_margin_where_there_is_no_threshold),
         TEST(asks_for_the_margin_when_the_temperature_has_changed),
+        TEST(power_is_that_of_this_instant_where_the_driver_knows_it),
+        TEST(power_is_the_drivers_average_where_nothing_else_is_known),
         TEST(takes_power_from_the_module_where_the_gpu_has_none),
         TEST(drops_numbers_that_cannot_be),
         TEST(shows_reasons_it_does_not_know_as_other),
