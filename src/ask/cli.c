@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/words.h"
 
 int cli_fail(const char *format, ...)
 {
@@ -35,6 +36,20 @@ int cli_usage(const struct cli *cli, const char *format, ...)
         fputs("\nTry `whirr --help`.\n", stderr);
     va_end(args);
     return cli && cli->failure_status ? cli->failure_status : EXIT_USAGE;
+}
+
+int cli_unknown(const struct cli *cli, const char *kind, const char *word, const char *const *names, size_t count)
+{
+    enum { A_FEW = 8 };
+    char expected[512] = "";
+    const char *near = nearest_name(word, names, count);
+    if (near)
+        return cli_usage(cli, "unknown %s '%s'; did you mean '%s'?", kind, word, near);
+    for (size_t i = 0; count <= A_FEW && i < count; i++) {
+        size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, "%s%s", !i ? "; expected " : i + 1 == count ? " or " : ", ", names[i]);
+    }
+    return cli_usage(cli, "unknown %s '%s'%s", kind, word, expected);
 }
 
 void pause_ms(int64_t ms)

@@ -34,6 +34,9 @@ int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* `cli` may be NULL: no command is known yet. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A name that is not among `names`: with the nearest one, or with all of a few. */
+int cli_unknown(const struct cli *cli, const char *kind, const char *word, const char *const *names, size_t count);
+
 /* Writes text to stdout, whole. A reader that has gone is not a failure. */
 int show_text(const struct buf *text);
 

@@ -3,10 +3,12 @@
  */
 #include "ask/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -41,6 +43,50 @@ static void learn(struct known_options *k, const struct option_table *tables, si
         }
     }
     k->letters[used] = '\0';
+}
+
+/* "2", "0.5", "2s": what a value that may be left out looks like. */
+static bool is_number(const char *word)
+{
+    return word && (isdigit((unsigned char)word[0]) || (word[0] == '.' && isdigit((unsigned char)word[1])));
+}
+
+static const struct option_spec *by_letter(const struct option_table *tables, size_t table_count, char letter)
+{
+    for (size_t t = 0; t < table_count; t++)
+        for (size_t i = 0; i < tables[t].count; i++)
+            if (tables[t].specs[i].letter == letter)
+                return &tables[t].specs[i];
+    return NULL;
+}
+
+/* As getopt_long() has it: whole, or begun. */
+static const struct option_spec *by_name(const struct option_table *tables, size_t table_count, const char *name)
+{
+    const struct option_spec *begun = NULL;
+    for (size_t t = 0; t < table_count; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const struct option_spec *spec = &tables[t].specs[i];
+            if (strcmp(spec->name, name) == 0)
+                return spec;
+            if (!begun && strncmp(spec->name, name, strlen(name)) == 0)
+                begun = spec;
+        }
+    return begun;
+}
+
+bool options_take_next(const struct option_table *tables, size_t table_count, const char *word, const char *next)
+{
+    const struct option_spec *spec = NULL;
+    if (strncmp(word, "--", 2) == 0)
+        spec = by_name(tables, table_count, word + 2);
+    else
+        for (const char *at = word + 1; *at; at++) {
+            spec = by_letter(tables, table_count, *at);
+            if (spec && spec->argument && at[1]) /* the rest of the word is its value */
+                return false;
+        }
+    return spec && spec->argument && next && (!spec->optional || is_number(next));
 }
 
 static const struct option_spec *found(const struct known_options *k, int value)
@@ -80,7 +126,7 @@ static int check_value(const struct option_spec *spec, const char *value, struct
     size_t count = 0;
     AUTO_BUF struct buf list = BUF(1024);
     for (; spec->values[count]; count++) {
-        if (strcmp(spec->values[count], value) == 0)
+        if ((spec->any_case ? strcasecmp : strcmp)(spec->values[count], value) == 0)
             return 0;
         buf_printf(&list, "%s%s", count ? ", " : "", spec->values[count]);
     }
@@ -114,7 +160,12 @@ int options_parse(struct options *o, const struct option_table *tables, size_t t
             break;
         const struct option_spec *spec = found(&known, value);
         if (spec) {
-            int rc = note(o, spec, optarg, err);
+            const char *given = optarg;
+            if (given && value < FIRST_VALUE && given[0] == '=') /* -w=1 */
+                given++;
+            if (!given && spec->optional && optind < argc && is_number(argv[optind]))
+                given = argv[optind++];
+            int rc = note(o, spec, given, err);
             if (rc < 0)
                 return rc;
             continue;

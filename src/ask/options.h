@@ -21,6 +21,7 @@ struct option_spec {
     bool hidden;               /* understood, but not offered */
     const char *help;          /* one line */
     const char *const *values; /* the only ones allowed, NULL at the end; NULL: any */
+    bool any_case;             /* of `values` */
     enum complete complete;
 };
 
@@ -44,6 +45,9 @@ struct option_table {
 /* Options may stand anywhere; "--" ends them. -EINVAL and a sentence with the nearest known name on wrong usage. */
 int options_parse(struct options *o, const struct option_table *tables, size_t table_count, int argc, char **argv,
                   struct error *err);
+
+/* Whether this option, as it was typed, has its value in the next word: of one whose value may be left out, only a number is. */
+bool options_take_next(const struct option_table *tables, size_t table_count, const char *word, const char *next);
 
 bool options_has(const struct options *o, const char *name);
 size_t options_times(const struct options *o, const char *name);

@@ -232,9 +232,22 @@ static size_t distance(const char *wanted, const char *candidate)
     return len >= 3 && strstr(candidate, wanted) ? MIN_OF(typed, farthest(wanted)) : typed;
 }
 
+/* "temperature" of "temperature_celsius": as many of its words as were typed; "" where that is all of it. */
+static void first_words(const char *wanted, const char *candidate, char first[NEAREST_SIZE])
+{
+    const char *end = candidate + strcspn(candidate, "_");
+    for (; *end && (wanted = strchr(wanted, '_')); wanted++)
+        end += 1 + strcspn(end + 1, "_");
+    str_copy(first, NEAREST_SIZE, (struct str){candidate, *end ? (size_t)(end - candidate) : 0});
+}
+
 void nearest_try(struct nearest *n, const char *candidate)
 {
+    char first[NEAREST_SIZE];
     size_t d = distance(n->wanted, candidate);
+    first_words(n->wanted, candidate, first);
+    if (first[0])
+        d = MIN_OF(d, 2 * str_distance(n->wanted, first) + 1); /* behind whole names that are as near */
     if (d < n->distance) {
         n->distance = d;
         snprintf(n->best, sizeof n->best, "%s", candidate);

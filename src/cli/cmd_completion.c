@@ -272,9 +272,7 @@ static int run(struct cli *cli)
             return show_text(&out);
         }
     }
-    const char *near = nearest_name(asked, names, ARRAY_LEN(names));
-    return cli_usage(cli, "unknown shell '%s'%s%s%s (known: bash, zsh, fish)", asked, near ? "; did you mean '" : "",
-                     near ? near : "", near ? "'?" : "");
+    return cli_unknown(cli, "shell", asked, names, ARRAY_LEN(names));
 }
 
 static const struct example examples[] = {

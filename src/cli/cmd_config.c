@@ -80,9 +80,7 @@ static int run(struct cli *cli)
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strcmp(word, words[i].word) == 0)
             return words[i].run(cli);
-    const char *near = nearest_name(word, names, ARRAY_LEN(names));
-    return near ? cli_usage(cli, "unknown subcommand '%s'; did you mean '%s'?", word, near)
-                : cli_usage(cli, "unknown subcommand '%s'; expected check, show or default", word);
+    return cli_unknown(cli, "subcommand", word, names, ARRAY_LEN(names));
 }
 
 static const struct option_spec options[] = {

@@ -4,11 +4,13 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/show.h"
 
 static int run_help(struct cli *cli)
 {
+    static const char *const topics[] = {"metrics", "options"};
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     const char *name = cli->options.argument_count ? cli->options.arguments[0] : NULL;
     if (name && strcmp(name, "metrics") == 0) {
@@ -24,7 +26,8 @@ static int run_help(struct cli *cli)
     }
     const struct command *command = name ? command_find(name) : NULL;
     if (name && !command)
-        return cli_usage(NULL, "unknown command '%s'", name);
+        return nearest_name(name, topics, ARRAY_LEN(topics)) ? cli_unknown(cli, "topic", name, topics, ARRAY_LEN(topics))
+                                                             : command_unknown(name);
     if (options_has(&cli->options, "scdoc")) {
         if (command)
             manual_command(&out, command);

@@ -92,7 +92,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         AUTO_BUF struct buf body = BUF(FRAME_MAX);
         struct json_writer j = JSON_WRITER(&body);
         json_processes(&j, s, &rows);
-        return fields_write(cli, out, buf_view(&body), "processes", USUAL_FIELDS, err);
+        return fields_write(cli, out, buf_view(&body), "processes", USUAL_FIELDS, s->taken_at, err);
     }
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
@@ -124,8 +124,9 @@ static const char *const types[] = {"compute", "graphics", NULL};
 static const struct option_spec options[] = {
     {.name = "sort",
      .argument = "KEY",
-     .values = process_sort_keys,
-     .help = "Sort by gpu (default), memory, utilization, power, cpu, host-memory, pid, user, name or age"},
+     .values = process_sort_names,
+     .any_case = true,
+     .help = "Sort by a column, as it is called in the table (default: gpu)"},
     {.name = "reverse", .letter = 'r', .help = "Reverse the order"},
     {.name = "user", .argument = "NAME", .complete = COMPLETE_USER, .help = "Show only processes of this user"},
     {.name = "name", .argument = "TEXT", .help = "Show only processes with this text in their name or command"},

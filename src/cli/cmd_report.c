@@ -30,10 +30,12 @@ static int print_fields(struct cli *cli, struct past_question *q)
     if (by)
         snprintf(rows, sizeof rows, "%ss", by);
     AUTO_BUF struct buf out = BUF(64 << 20);
-    struct fields *f = fields_open(cli, by ? OWNER_FIELDS : GPU_FIELDS, &err);
+    struct fields *f = fields_open(cli, "since,until", by ? OWNER_FIELDS : GPU_FIELDS, &err);
     int rc = f ? 0 : err.code;
     json_array_foreach(json_object_get(body, rows), i, row)
     {
+        json_object_set(row, "since", json_object_get(body, "since"));
+        json_object_set(row, "until", json_object_get(body, "until"));
         if (rc == 0)
             rc = fields_row(f, &out, row, &err);
     }

@@ -67,7 +67,7 @@ static int run(struct cli *cli)
     size_t count = sim_scenarios(&scenarios);
     const char *what = cli->options.argument_count ? cli->options.arguments[0] : "list";
     if (strcmp(what, "list") != 0)
-        return cli_usage(cli, "unknown subcommand '%s'; did you mean 'list'?", what);
+        return cli_unknown(cli, "subcommand", what, (const char *const[]){"list"}, 1);
     if (cli->json)
         list_json(&out, scenarios, count);
     else

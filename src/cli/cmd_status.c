@@ -37,7 +37,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         AUTO_BUF struct buf body = BUF(FRAME_MAX);
         struct json_writer j = JSON_WRITER(&body);
         json_metrics(&j, s, only);
-        return fields_write(cli, out, buf_view(&body), "gpus", USUAL_FIELDS, err);
+        return fields_write(cli, out, buf_view(&body), "gpus", USUAL_FIELDS, s->taken_at, err);
     }
     if (cli->json) {
         struct json_writer j = show_json(cli, out);

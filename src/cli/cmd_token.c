@@ -82,6 +82,7 @@ static int list_tokens(struct cli *cli, const struct token_file *f)
 static int run(struct cli *cli)
 {
     const char *verb = cli->options.arguments[0], *name = cli->options.argument_count > 1 ? cli->options.arguments[1] : NULL;
+    static const char *const names[] = {"new", "list", "remove"};
     struct error err = {0};
     char path[PLACE_SIZE];
     AUTO_FREE struct token_file *f = calloc(1, sizeof *f);
@@ -94,7 +95,7 @@ static int run(struct cli *cli)
     if (strcmp(verb, "list") == 0)
         return list_tokens(cli, f);
     if (strcmp(verb, "remove") != 0)
-        return cli_usage(cli, "'%s' is neither new, list nor remove", verb);
+        return cli_unknown(cli, "subcommand", verb, names, ARRAY_LEN(names));
     if (!name)
         return cli_usage(cli, "'remove' needs the name of a token; `whirr token list` shows them");
     if (token_file_remove(f, name, &err))

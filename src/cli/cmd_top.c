@@ -98,7 +98,7 @@ static int run(struct cli *cli)
     if (options_has(o, "theme"))
         str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", "")));
     if (options_has(o, "sort"))
-        str_copy(settings.sort, sizeof settings.sort, str_from(options_value(o, "sort", "")));
+        str_copy(settings.sort, sizeof settings.sort, str_from(process_sort_key(options_value(o, "sort", ""))));
     if (options_has(o, "fleet"))
         return run_fleet(cli, &live, settings.theme);
     return options_has(o, "once") ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);
@@ -109,8 +109,9 @@ static const struct option_spec options[] = {
     {.name = "interval", .letter = 'd', .argument = "SECONDS", .help = "Time between samples (default: 1)"},
     {.name = "sort",
      .argument = "KEY",
-     .values = process_sort_keys,
-     .help = "Sort processes by gpu (default), memory, utilization, power, cpu, host-memory, pid, user, name or age"},
+     .values = process_sort_names,
+     .any_case = true,
+     .help = "Sort processes by a column, as it is called in the table (default: gpu)"},
     {.name = "theme", .argument = "NAME", .values = theme_names, .help = "Colors: default, blind (color-blind safe), light, mono"},
     {.name = "allow-signals", .help = "Let x signal processes, after a confirmation"},
     {.name = "record", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Write every sample to this recording"},

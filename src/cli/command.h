@@ -33,6 +33,9 @@ struct command {
     int (*run)(struct cli *cli); /* returns the exit status */
 };
 
+#define COMMAND_UNNAMED "status" /* the one that needs no name */
+enum { COMMANDS_MAX = 64 };
+
 #define COMMAND_EXITS "0 fine, even without a GPU; 1 it failed; 2 wrong usage or configuration."
 
 extern const struct command *const command_table[];
@@ -42,6 +45,7 @@ extern const struct option_table global_options;
 extern const struct option_table host_option;
 
 const struct command *command_find(const char *name); /* NULL: unknown */
+int command_unknown(const char *name);                /* says so; the exit status */
 
 extern const char *const command_groups[HELP_COUNT];
 

@@ -102,3 +102,13 @@ const struct command *command_find(const char *name)
             return command_table[i];
     return NULL;
 }
+
+int command_unknown(const char *name)
+{
+    const char *names[COMMANDS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < command_count && count < ARRAY_LEN(names); i++)
+        if (!command_table[i]->hidden)
+            names[count++] = command_table[i]->name;
+    return cli_unknown(NULL, "command", name, names, count);
+}

@@ -4,8 +4,10 @@
  */
 #include "cli/fields.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -28,9 +30,22 @@ bool fields_wanted(const struct cli *cli)
     return options_has(o, "fields") || options_has(o, "csv") || options_has(o, "template");
 }
 
+/* "{index}", as other programs write it, where "{{index}}" was meant. */
+static bool lacks_braces(const char *template)
+{
+    const char *open = strchr(template, '{');
+    return open && !strstr(template, "{{") && isalpha((unsigned char)open[1]) && strchr(open, '}');
+}
+
 int fields_check(const struct cli *cli)
 {
     const struct options *o = &cli->options;
+    const char *template = options_value(o, "template", "");
+    if (lacks_braces(template)) {
+        const char *open = strchr(template, '{') + 1;
+        return cli_usage(cli, "--template has fields in double braces: {{%.*s}}, not {%.*s}", (int)strcspn(open, "}"), open,
+                         (int)strcspn(open, "}"), open);
+    }
     if (fields_wanted(cli) && cli->json)
         return cli_usage(cli, "--fields, --csv, and --template don't go with --json");
     if (options_has(o, "template") && (options_has(o, "fields") || options_has(o, "csv")))
@@ -138,11 +153,29 @@ static int put_template(struct fields *f, struct buf *out, const json_t *row, st
     return 0;
 }
 
-static int read_names(struct fields *f, const char *usual, struct error *err)
+static bool names_any(const char *fields, const char *wanted)
 {
-    f->text = strdup(options_value(&f->cli->options, "fields", usual));
-    if (!f->text)
+    struct str names = str_from(wanted), name;
+    while (str_cut(&names, ',', &name)) {
+        struct str rest = str_from(fields), field;
+        while (str_cut(&rest, ',', &field)) {
+            field = str_trim(field);
+            if (field.len == name.len && memcmp(field.at, name.at, name.len) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* `times`: the fields that say when. A table that is kept is of no use without. */
+static int read_names(struct fields *f, const char *times, const char *usual, struct error *err)
+{
+    const char *asked = options_value(&f->cli->options, "fields", usual);
+    bool dated = !f->csv || names_any(asked, times);
+    if (asprintf(&f->text, "%s%s%s", dated ? "" : times, dated ? "" : ",", asked) < 0) {
+        f->text = NULL;
         return error_set(err, -ENOMEM, "out of memory");
+    }
     if (f->cli->among_hosts) /* of several hosts, each row says whose it is */
         f->names[f->count++] = "host";
     for (char *at = f->text, *next; at; at = next) {
@@ -164,7 +197,7 @@ void fields_close(struct fields *f)
     free(f);
 }
 
-struct fields *fields_open(struct cli *cli, const char *usual, struct error *err)
+struct fields *fields_open(struct cli *cli, const char *times, const char *usual, struct error *err)
 {
     struct fields *f = calloc(1, sizeof *f);
     if (!f) {
@@ -174,7 +207,7 @@ struct fields *fields_open(struct cli *cli, const char *usual, struct error *err
     f->cli = cli;
     f->csv = options_has(&cli->options, "csv");
     f->line = options_value(&cli->options, "template", NULL);
-    if (read_names(f, usual, err) == 0)
+    if (read_names(f, times, usual, err) == 0)
         return f;
     fields_close(f);
     return NULL;
@@ -196,16 +229,20 @@ int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err
     return f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
 }
 
-int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct error *err)
+int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct wall at,
+                 struct error *err)
 {
+    char time[WALL_TEXT_SIZE];
+    wall_format(at, time);
     json_t *json = json_loadb(body.at, body.len, 0, NULL), *row;
-    struct fields *f = json ? fields_open(cli, usual, err) : NULL;
+    struct fields *f = json ? fields_open(cli, "time", usual, err) : NULL;
     int rc = f ? 0 : json ? err->code : error_set(err, -ENOMEM, "out of memory");
     size_t i;
     if (f)
         put_title(f, out);
     json_array_foreach(json_object_get(json, rows), i, row)
     {
+        json_object_set_new(row, "time", json_string(time));
         if (rc == 0)
             rc = fields_row(f, out, row, err);
     }

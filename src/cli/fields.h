@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "ask/cli.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -19,11 +20,14 @@
 bool fields_wanted(const struct cli *cli);
 /* EXIT_FINE, or the options do not go together and a message was printed. */
 int fields_check(const struct cli *cli);
-/* The array `rows` of the JSON text `body`; `usual`: the fields without --fields. -EINVAL: an unknown field. */
-int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct error *err);
+/* The array `rows` of the JSON text `body`, which is of the moment `at`; `usual`: the fields without --fields. -EINVAL: an unknown
+ * field. */
+int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct wall at,
+                 struct error *err);
 
 /* The same for rows that come one after the other. */
 struct fields;
-struct fields *fields_open(struct cli *cli, const char *usual, struct error *err); /* NULL and a sentence */
+/* times: the fields that say when, which every CSV has. NULL and a sentence when it fails. */
+struct fields *fields_open(struct cli *cli, const char *times, const char *usual, struct error *err);
 int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err);
 void fields_close(struct fields *f); /* NULL is fine */

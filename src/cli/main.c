@@ -15,40 +15,30 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/words.h"
 #include "cli/command.h"
 #include "cli/elsewhere.h"
 #include "cli/show.h"
 
 enum { WIDTH_UNKNOWN = 80 };
 
-/* The position of the first word that is neither an option nor the argument of a global one; argc when there is none. */
+/* The position of the first word that is neither an option nor the value of one; argc when there is none. What an option is before
+ * the command is known: one that all have, one of `status`, which needs no name, or else the first of that name. */
 static int find_command_word(int argc, char **argv)
 {
+    struct option_table tables[2 + COMMANDS_MAX] = {global_options, {NULL, 0}};
+    size_t count = 2;
+    for (size_t i = 0; i < command_count && count < ARRAY_LEN(tables); i++) {
+        const struct option_table own = {command_table[i]->options, command_table[i]->option_count};
+        tables[strcmp(command_table[i]->name, COMMAND_UNNAMED) == 0 ? 1 : count++] = own;
+    }
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-' || argv[i][1] == '\0')
             return i;
         if (strcmp(argv[i], "--") == 0)
             break;
-        for (size_t g = 0; g < global_options.count; g++) {
-            const struct option_spec *spec = &global_options.specs[g];
-            if (spec->argument && !spec->optional && strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, spec->name) == 0)
-                i++; /* its argument is the next word */
-        }
+        i += options_take_next(tables, count, argv[i], argv[i + 1]);
     }
     return argc;
-}
-
-static int unknown_command(const char *word)
-{
-    AUTO_FREE const char **names = malloc(command_count * sizeof *names);
-    size_t count = 0;
-    for (size_t i = 0; names && i < command_count; i++)
-        if (!command_table[i]->hidden)
-            names[count++] = command_table[i]->name;
-    const char *near = nearest_name(word, names, count);
-    return near ? cli_usage(NULL, "unknown command '%s'; did you mean '%s'?", word, near)
-                : cli_usage(NULL, "unknown command '%s'", word);
 }
 
 static bool locale_is_utf8(void)
@@ -155,10 +145,14 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE */
     int word = find_command_word(argc, argv);
     bool named = word < argc;
-    cli.command = command_find(named ? argv[word] : "status");
+    cli.command = command_find(named ? argv[word] : COMMAND_UNNAMED);
     cli.name = cli.command ? cli.command->name : NULL;
-    if (!cli.command)
-        return unknown_command(argv[word]);
+    if (!cli.command) { /* or the word is the value of an option that there is not */
+        struct option_table known[] = {
+            host_option, {command_find(COMMAND_UNNAMED)->options, command_find(COMMAND_UNNAMED)->option_count}, global_options};
+        return options_parse(&cli.options, known, ARRAY_LEN(known), word, argv, &err) < 0 ? cli_usage(NULL, "%s", err.text)
+                                                                                          : command_unknown(argv[word]);
+    }
     cli.failure_status = cli.command->failure_status;
     /* In front of the command --host is the one to ask; behind it a command may have one of its own. */
     struct option_table tables[] = {host_option, {cli.command->options, cli.command->option_count}, global_options};

@@ -5,10 +5,12 @@ import io
 import json
 import re
 import shlex
+import subprocess
 import time
 
 import pytest
 from conftest import ROOT
+from isolation import WHIRR, environment
 
 BARS = (ROOT / "docs" / "bars.md").read_text()
 COMMANDS = sorted(set(re.findall(r"whirr (?:status|ps|wait)[^\n`)]*", "\n".join(re.findall(r"```\w*\n(.*?)```", BARS, re.S)))))
@@ -159,3 +161,45 @@ def test_wrong_fields_are_usage_errors(sim, wrong):
 
 def test_an_unknown_field_has_a_suggestion(sim):
     assert "did you mean 'power_watts'?" in sim("idle", "status", "--fields", "powr_watts").err
+
+
+@pytest.mark.parametrize("args", [["--line", "--format", "waybar"], ["--fields", "index"], ["--csv"], ["--template", "{{index}}"], ["--format", "tmux", "--line"], ["--templ", "{{index}}"]])
+def test_options_of_status_need_no_status(sim, args):
+    """The values are not taken for the name of a command; the figures may be of another moment."""
+    short, long = sim("idle", *args), sim("idle", "status", *args)
+    assert short.code == long.code == 0 and len(short.out.splitlines()) == len(long.out.splitlines()) > 0
+
+
+@pytest.mark.parametrize("args", [["-w=0.1"], ["-w", "0.1"], ["-w0.1"], ["--watch=0.1"], ["--watch", "0.1"], ["-w", ".1"], ["-w", "0.1s"]])
+def test_watch_takes_its_seconds_in_every_form(args):
+    for words in (["--line", *args], ["status", "--line", *args], [*args, "--line"]):
+        with subprocess.Popen([WHIRR, "--source", "sim:scenario=idle,gpus=1", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True) as p:
+            lines = [p.stdout.readline() for _ in range(3)]
+            p.terminate()
+            assert all("GiB" in line for line in lines), (words, lines, p.stderr.read())
+
+
+def test_every_csv_has_a_time(sim, whirr):
+    for args in (["status"], ["status", "--fields", "index,power_watts"], ["ps"], ["ps", "--fields", "pid"]):
+        rows = list(csv.DictReader(io.StringIO(sim("mixed", *args, "--csv").out)))
+        assert rows and all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", r["time"]) for r in rows), args
+    assert sim("idle", "status", "--csv", "--fields", "index,time").out.splitlines()[0] == "index,time"
+    assert sim("idle", "status", "--fields", "index").out == "0\n", "only where it is kept"
+
+
+def test_single_braces_get_a_hint(sim):
+    done = sim("idle", "status", "--template", "{index} {state}")
+    assert done.code == 2 and "{{index}}" in done.err
+    assert sim("idle", "--template", 'awk {print} {{index}}').out == "awk {print} 0\n"
+    assert sim("idle", "--template", 'json: {"a": 1}').code == 0
+
+
+@pytest.mark.parametrize("column", ["vram", "VRAM", "sm", "watts", "ram", "mem", "enc", "dec", "type", "container", "model", "name", "command", "age", "gpu", "pid", "user", "cpu",
+                                    "memory", "utilization", "power", "host-memory"])
+def test_ps_sorts_by_the_columns_it_shows(sim, column):
+    assert sim("mixed", "ps", "--sort", column).code == 0 and sim("mixed", "top", "--once", "--sort", column).code == 0
+
+
+def test_vram_is_what_the_column_shows(sim):
+    rows = sim("mixed", "ps", "--sort", "VRAM", "--fields", "memory_mb").out.split()
+    assert [float(r) for r in rows] == sorted((float(r) for r in rows), reverse=True) and len(rows) > 3

@@ -21,7 +21,7 @@ _whirr; printf '%s\\n' "${{COMPREPLY[@]}}" """
 @pytest.mark.parametrize("line,expected", [
     ("whirr st", {"status"}),
     ("whirr ps --so", {"--sort", "--source", "--socket"}),
-    ("whirr ps --sort m", {"memory"}),
+    ("whirr ps --sort v", {"vram"}),
     ("whirr --source s", {"sim"}),
     ("whirr --source sim ps --us", {"--user"}),
     ("whirr completion z", {"zsh"}),

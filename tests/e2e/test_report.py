@@ -170,7 +170,7 @@ def test_chosen_fields(whirr, night):
     rows = [line.split("\t") for line in whirr("report", *span, "--by", "user", "--fields", "name,processes").out.splitlines()]
     assert rows == [[r["name"] or "", "" if r["processes"] is None else str(r["processes"])] for r in report["users"]]
     title, *cards = whirr("report", *span, "--csv").out.splitlines()
-    assert title.startswith("gpu_index,gpu_name,hours,") and len(cards) == len(report["gpus"])
+    assert title.startswith("since,until,gpu_index,gpu_name,hours,") and len(cards) == len(report["gpus"])
     assert whirr("report", *span, "--template", "{{gpu_index}} {{gpu_name}}").out.splitlines() == [f"{g['gpu_index']} {g['gpu_name']}" for g in report["gpus"]]
     assert whirr("report", *span, "--fields", "nope").code == 2 and whirr("report", *span, "--csv", "--json").code == 2
 

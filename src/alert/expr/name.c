@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 
 struct fact_info {
     const char *name, *help;
@@ -218,7 +219,15 @@ bool name_nearest(struct str text, char ret[NAME_SIZE])
             memcpy(ret, n.text, sizeof n.text);
         }
     }
-    return best < FAR;
+    if (best < FAR)
+        return true;
+    struct nearest near;
+    nearest_init(&near, typed);
+    for (size_t i = 0; name_at(i, &n); i++)
+        nearest_try(&near, n.text);
+    const char *found = nearest_found(&near);
+    str_copy(ret, NAME_SIZE, str_from(found ? found : ""));
+    return found != NULL;
 }
 
 const char *scope_name(enum alert_scope scope)

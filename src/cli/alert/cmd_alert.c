@@ -192,7 +192,6 @@ static int run(struct cli *cli)
     if (strcmp(word, "test") == 0)
         return count <= 2 ? alert_test(cli, count > 1 ? arguments[1] : NULL)
                           : cli_usage(cli, "put the condition in quotes, as one argument");
-    const char *near = nearest_name(word, names, ARRAY_LEN(names));
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(word, names[i]) == 0 && count > 1)
             return cli_usage(cli, "'alert %s' does not take '%s'", word, arguments[1]);
@@ -204,8 +203,7 @@ static int run(struct cli *cli)
         return list_names(cli);
     if (strcmp(word, "check") == 0)
         return check(cli);
-    return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "");
+    return cli_unknown(cli, "subcommand", word, names, ARRAY_LEN(names));
 }
 
 static const struct option_spec options[] = {

@@ -197,9 +197,7 @@ static int run(struct cli *cli)
     for (size_t i = 1; i < 5; i++)
         if (strcmp(word, words[i]) == 0)
             return tell(cli, word, what);
-    const char *near = nearest_name(word, words, ARRAY_LEN(words));
-    return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "");
+    return cli_unknown(cli, "subcommand", word, words, ARRAY_LEN(words));
 }
 
 static const char *const profiles[] = {"desktop", "server", NULL};

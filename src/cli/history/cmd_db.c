@@ -236,12 +236,13 @@ static int run(struct cli *cli)
         int (*run)(struct db_job *job);
         bool acts;
     } verbs[] = {{"status", status, false}, {"migrate", migrate, true}, {"export", export, false}, {"vacuum", vacuum, true}};
+    static const char *const names[] = {"status", "migrate", "export", "vacuum"};
     const char *verb = cli->options.arguments[0];
     size_t which = 0;
     while (which < ARRAY_LEN(verbs) && strcmp(verbs[which].name, verb) != 0)
         which++;
     if (which == ARRAY_LEN(verbs))
-        return cli_usage(cli, "'%s' is neither status, migrate, export nor vacuum", verb);
+        return cli_unknown(cli, "subcommand", verb, names, ARRAY_LEN(names));
     if (cli->options.argument_count > 1 && verbs[which].run != export)
         return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options.arguments[1]);
     tzset();

@@ -156,7 +156,9 @@ static ssize_t take_bytes(void *user, const char *bytes, size_t size)
 
 static int download_fields(struct cli *cli, struct history_source *source, const struct history_question *q, struct error *err)
 {
-    struct row_reader r = {.fields = fields_open(cli, "", err), .line = BUF(4 << 20)};
+    static const char *const times[] = {
+        [HISTORY_SERIES] = "time", [HISTORY_PROCESSES] = "first_seen,last_seen", [HISTORY_EVENTS] = "at"};
+    struct row_reader r = {.fields = fields_open(cli, times[q->kind], "", err), .line = BUF(4 << 20)};
     FILE *rows = r.fields ? fopencookie(&r, "w", (cookie_io_functions_t){.write = take_bytes}) : NULL;
     int rc = !r.fields ? err->code
              : rows    ? history_source_download(source, q, rows, err)
@@ -198,6 +200,8 @@ static int run(struct cli *cli)
         .width = cli->page.width ? cli->page.width : 80, .each = options_has(o, "each"), .style = style_of(cli)};
     if (!q)
         return cli_fail("out of memory");
+    if (options_has(o, "source"))
+        return cli_usage(cli, "the past comes from the history, not from a source; for another history: --store");
     tzset();
     for (size_t i = 0; i < o->argument_count; i++)
         snprintf(asked.metrics + strlen(asked.metrics), sizeof asked.metrics - strlen(asked.metrics), "%s%s", i ? "," : "",

@@ -168,11 +168,8 @@ static int run(struct cli *cli)
     const char *word = o->argument_count ? o->arguments[0] : "list";
     const char *name = o->argument_count > 1 ? o->arguments[1] : NULL, *type = o->argument_count > 2 ? o->arguments[2] : NULL;
     bool adds = strcmp(word, "add") == 0, removes = strcmp(word, "remove") == 0, tests = strcmp(word, "test") == 0;
-    if (!adds && !removes && !tests && strcmp(word, "list") != 0) {
-        const char *near = nearest_name(word, words, ARRAY_LEN(words));
-        return cli_usage(cli, "unknown subcommand '%s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
-                         near ? "'?" : "");
-    }
+    if (!adds && !removes && !tests && strcmp(word, "list") != 0)
+        return cli_unknown(cli, "subcommand", word, words, ARRAY_LEN(words));
     if (type && !adds)
         return cli_usage(cli, "'notify %s' does not take '%s'", word, type);
     if ((tests || removes) && !name)

@@ -12,39 +12,63 @@
 #include "format/json/json.h"
 
 /* Numbers sort from the biggest down, words from a to z; absent ones come last either way. */
-enum sort_by { BY_GPU, BY_PID, BY_USER, BY_NAME, BY_AGE, BY_METRIC };
+enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_MODEL, BY_NAME, BY_COMMAND, BY_AGE, BY_METRIC };
 
+#define SORTS(X)                                                      \
+    X("gpu", "gpu", BY_GPU, 0)                                        \
+    X("memory", "vram", BY_METRIC, PROCESS_METRIC_mem_bytes)          \
+    X("utilization", "sm", BY_METRIC, PROCESS_METRIC_util_permille)   \
+    X("power", "watts", BY_METRIC, PROCESS_METRIC_power_mw)           \
+    X("cpu", "cpu", BY_METRIC, PROCESS_METRIC_cpu_permille)           \
+    X("host-memory", "ram", BY_METRIC, PROCESS_METRIC_host_mem_bytes) \
+    X("pid", "pid", BY_PID, 0)                                        \
+    X("user", "user", BY_USER, 0)                                     \
+    X("name", "name", BY_NAME, 0)                                     \
+    X("age", "age", BY_AGE, 0)                                        \
+    X("mem", "mem", BY_METRIC, PROCESS_METRIC_mem_util_permille)      \
+    X("enc", "enc", BY_METRIC, PROCESS_METRIC_encoder_permille)       \
+    X("dec", "dec", BY_METRIC, PROCESS_METRIC_decoder_permille)       \
+    X("type", "type", BY_TYPE, 0)                                     \
+    X("container", "container", BY_CONTAINER, 0)                      \
+    X("model", "model", BY_MODEL, 0)                                  \
+    X("command", "command", BY_COMMAND, 0)
+
+/* An order has its own name, and that of its column. */
 static const struct {
-    const char *key;
+    const char *key, *column;
     enum sort_by by;
     enum process_metric metric;
 } sorts[] = {
-    {"gpu", BY_GPU, 0},
-    {"memory", BY_METRIC, PROCESS_METRIC_mem_bytes},
-    {"utilization", BY_METRIC, PROCESS_METRIC_util_permille},
-    {"power", BY_METRIC, PROCESS_METRIC_power_mw},
-    {"cpu", BY_METRIC, PROCESS_METRIC_cpu_permille},
-    {"host-memory", BY_METRIC, PROCESS_METRIC_host_mem_bytes},
-    {"pid", BY_PID, 0},
-    {"user", BY_USER, 0},
-    {"name", BY_NAME, 0},
-    {"age", BY_AGE, 0},
+#define X(key, column, by, metric) {key, column, by, metric},
+    SORTS(X)
+#undef X
 };
 
-const char *const process_sort_keys[] = {"gpu", "memory", "utilization", "power", "cpu", "host-memory",
-                                         "pid", "user",   "name",        "age",   NULL};
+const char *const process_sort_keys[] = {
+#define X(key, column, by, metric) key,
+    SORTS(X)
+#undef X
+        NULL};
 
-static size_t find_sort(const char *key)
+const char *const process_sort_names[] = {
+#define X(key, column, by, metric) column,
+    SORTS(X)
+#undef X
+        "memory",
+    "utilization", "power", "host-memory", NULL};
+
+static size_t find_sort(const char *name)
 {
     size_t i = 0;
-    while (i < ARRAY_LEN(sorts) && strcmp(sorts[i].key, key) != 0)
+    while (i < ARRAY_LEN(sorts) && strcasecmp(sorts[i].key, name) != 0 && strcasecmp(sorts[i].column, name) != 0)
         i++;
     return i;
 }
 
-bool process_sort_known(const char *key)
+const char *process_sort_key(const char *name)
 {
-    return find_sort(key) < ARRAY_LEN(sorts);
+    size_t i = find_sort(name);
+    return i < ARRAY_LEN(sorts) ? sorts[i].key : NULL;
 }
 
 static int order_of(int64_t a, int64_t b)
@@ -80,6 +104,10 @@ static int compare(const void *left, const void *right, void *context)
     case BY_PID: order = order_of(a->pid, b->pid); break;
     case BY_USER: order = by_word(a->user, b->user); break;
     case BY_NAME: order = by_word(a->name, b->name); break;
+    case BY_TYPE: order = order_of(a->type, b->type); break;
+    case BY_CONTAINER: order = by_word(a->container, b->container); break;
+    case BY_MODEL: order = by_word(a->model, b->model); break;
+    case BY_COMMAND: order = by_word(a->command, b->command); break;
     case BY_AGE:
         order = order_of(a->started_at.ms ? a->started_at.ms : INT64_MAX, b->started_at.ms ? b->started_at.ms : INT64_MAX);
         break;

@@ -32,13 +32,16 @@ struct process_filter {
     const char *name; /* part of the name or of the command, without regard to case; NULL: any */
     int type;         /* PROCESS_COMPUTE, PROCESS_GRAPHICS; 0: any */
     int32_t pid;      /* 0: any */
-    const char *sort; /* key of process_sort_keys; NULL: by GPU, then the biggest first */
+    const char *sort; /* of process_sort_names; NULL: by GPU, then the biggest first */
     bool reverse;
 };
 
-/* What --sort knows, NULL at the end. */
+/* The orders that there are, NULL at the end. */
 extern const char *const process_sort_keys[];
-bool process_sort_known(const char *key);
+/* What --sort takes, in upper or lower case: columns as they are called in the table, and the orders themselves. */
+extern const char *const process_sort_names[];
+/* The order of that name; NULL: unknown. */
+const char *process_sort_key(const char *name);
 
 /* 0 or -ENOMEM. The rows point into the snapshot. */
 int process_rows_init(struct process_rows *rows, const struct snapshot *s, const struct process_filter *filter);

@@ -51,7 +51,7 @@ static bool read_query(struct exchange *x, struct process_query *q)
         f->pid = (int32_t)pid;
     }
     if (http_query(r, "sort", q->sort, sizeof q->sort)) {
-        if (!process_sort_known(q->sort))
+        if (!process_sort_key(q->sort))
             return bad(x, "There is no such key to sort by.");
         f->sort = q->sort;
     }

@@ -237,8 +237,8 @@ static void rows_are_filtered_and_sorted(void **state)
     assert_int_equal(rows.unknown, 3);
     process_rows_done(&rows);
     for (size_t i = 0; process_sort_keys[i]; i++)
-        assert_true(process_sort_known(process_sort_keys[i]));
-    assert_false(process_sort_known("nonsense"));
+        assert_true(process_sort_key(process_sort_keys[i]));
+    assert_false(process_sort_key("nonsense"));
 }
 
 static void without_gpu_the_reason_and_the_way_out_are_told(void **state)
