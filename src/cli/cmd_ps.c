@@ -49,12 +49,17 @@ static int render_sums(struct cli *cli, const struct snapshot *s, const struct p
         str_copy(to->container, sizeof to->container, str_from(process_container(p)));
         str_copy(to->job, sizeof to->job, str_from(p->job));
         process_pod(p, to->pod, sizeof to->pod);
+        f.simulated |= rows->rows[i].gpu->simulated;
     }
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         fleet_json_ps(&j, &f, &view);
         buf_char(out, '\n');
     } else {
+        if (f.simulated) {
+            page_simulated(out, &cli->page);
+            buf_char(out, '\n');
+        }
         fleet_table_ps(out, &cli->page, &f, &view);
     }
     fleet_done(&f);

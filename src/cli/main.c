@@ -72,6 +72,8 @@ static void setup_page(struct cli *cli)
         cli->page.width = size.ws_col;
     else if (columns && str_to_i64(str_from(columns), &number) && number >= 20 && number <= 10000)
         cli->page.width = (int)number;
+    else
+        cli->page.whole = !tty;
 }
 
 static int setup_world(struct cli *cli)

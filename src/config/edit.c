@@ -247,6 +247,32 @@ static int make_parent(const char *path, struct error *err)
     return 0;
 }
 
+size_t edit_parents(const char *path)
+{
+    char folder[PLACE_SIZE];
+    size_t there = 0;
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (access(folder, F_OK) == 0)
+            there = (size_t)(slash - folder);
+        *slash = '/';
+    }
+    return there;
+}
+
+void edit_undo(const char *path, size_t there)
+{
+    char folder[PLACE_SIZE];
+    snprintf(folder, sizeof folder, "%s", path);
+    unlink(folder);
+    for (char *slash = strrchr(folder, '/'); slash && (size_t)(slash - folder) > there; slash = strrchr(folder, '/')) {
+        *slash = '\0';
+        if (rmdir(folder) < 0) /* not empty: another program has put something there */
+            return;
+    }
+}
+
 /* Owner and group of the file that it replaces; of a new one of root's, the group of the service. */
 static void set_access(int fd, const char *path)
 {

@@ -31,3 +31,7 @@ void edit_append(struct buf *text, const char *table);
 /* Into the place of the file, whole or not at all, with its directory; readable by its owner only (of root's: also by the group
  * whirr, as which the service runs). -EINVAL: it is not a configuration any more, and nothing was written. */
 int edit_write(const struct env *env, const char *path, struct str text, struct error *err);
+/* How much of the path is there: the length of the longest directory. */
+size_t edit_parents(const char *path);
+/* Removes a file that was written to try it, and the directories that were made for it: those beyond `there`. */
+void edit_undo(const char *path, size_t there);

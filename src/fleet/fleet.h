@@ -40,7 +40,8 @@ struct fleet {
     size_t gpu_count;
     struct fleet_process *processes;
     size_t process_count;
-    size_t silent; /* hosts that do not answer their scrape */
+    bool simulated; /* what was added up here */
+    size_t silent;  /* hosts that do not answer their scrape */
     uint32_t *slots;
     size_t slot_count;
 };

@@ -315,6 +315,8 @@ void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fl
     size_t count;
     AUTO_FREE struct fleet_process *list = fleet_processes(f, v, &count);
     jw_object(j);
+    if (f->simulated)
+        jw_key_bool(j, "simulated", true);
     jw_key(j, v->by ? fleet_by_words[v->by].list : "processes");
     jw_array(j);
     for (size_t i = 0; list && i < count; i++) {

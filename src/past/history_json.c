@@ -211,6 +211,28 @@ static void plan(struct store *s, const struct history_question *q, const struct
     *ret_step_ms = plot.step_ms;
 }
 
+/* Whether a GPU of that host and time was a simulated one. */
+struct simulated_look {
+    const struct history_question *q;
+    bool found;
+};
+
+static int look_at_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct simulated_look *l = user;
+    l->found |= gpu->simulated && gpu->first_seen.ms <= l->q->until_ms && gpu->last_seen.ms >= l->q->since_ms;
+    return 0;
+}
+
+static int write_simulated(struct store *s, const struct history_question *q, const char *host, struct json_writer *j,
+                           struct error *err)
+{
+    struct simulated_look l = {.q = q};
+    int rc = store_gpus(s, host[0] ? host : NULL, look_at_gpu, &l, err);
+    jw_key_bool(j, "simulated", l.found);
+    return rc;
+}
+
 static void begin_series(struct json_writer *j, const struct history_question *q, int64_t step_ms, enum level level)
 {
     static const char *const levels[LEVEL_COUNT] = {"samples", "minutes", "hours"};
@@ -243,6 +265,8 @@ static int answer_series(struct store *s, const struct history_question *q, stru
     free(g.times);
     free(g.values);
     jw_end(j);
+    if (rc == 0)
+        rc = write_simulated(s, q, subjects.host, j, err);
     jw_end(j);
     return rc;
 }
@@ -332,6 +356,8 @@ static int answer_list(struct store *s, const struct history_question *q, struct
     char cursor[32];
     snprintf(cursor, sizeof cursor, "%llx", (long long)list.cursor);
     jw_key_text(j, "next_cursor", list.more && !q->by_energy ? cursor : NULL);
+    if (rc == 0)
+        rc = write_simulated(s, q, subjects.host, j, err);
     jw_end(j);
     return rc;
 }
@@ -350,6 +376,7 @@ void history_answer_nothing(const struct history_question *q, struct buf *out)
     if (q->kind == HISTORY_SERIES) {
         begin_series(&j, q, 0, LEVEL_RAW);
         jw_end(&j);
+        jw_key_bool(&j, "simulated", false);
     } else {
         jw_object(&j);
         json_time(&j, "since", (struct wall){q->since_ms});
@@ -364,6 +391,7 @@ void history_answer_nothing(const struct history_question *q, struct buf *out)
         }
         jw_key_int(&j, "count", 0);
         jw_key_text(&j, "next_cursor", NULL);
+        jw_key_bool(&j, "simulated", false);
     }
     jw_end(&j);
     buf_char(out, '\n');

@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+import re
 import os
 import sqlite3
 import subprocess
@@ -39,6 +40,17 @@ def history(folder, *args, width="80", **env):
 def good(done):
     assert done.returncode == 0 and done.stderr == "", done.stderr
     return done.stdout
+
+
+def test_it_begins_where_the_history_begins_and_says_that_it_is_simulated(kept):
+    for args in ([], ["--events"], ["--processes"]):
+        assert good(history(kept.folder, *args)).startswith("SIMULATED"), args
+        assert json.loads(good(history(kept.folder, *args, "--json")))["simulated"] is True, args
+    begin, end = re.match(r"SIMULATED  (?:\w+ +\d+ )?(\d\d:\d\d) to (?:\w+ +\d+ )?(\d\d:\d\d)", good(history(kept.folder))).groups()
+    minutes = [60 * int(t[:2]) + int(t[3:]) for t in (begin, end)]
+    assert (minutes[1] - minutes[0]) % 1440 < 120, "not six hours"
+    asked = re.match(r"SIMULATED  (?:\w+ +\d+ )?(\d\d:\d\d) to", good(history(kept.folder, "--since", "-6h"))).group(1)
+    assert asked != begin
 
 
 def test_daemon_and_file_say_the_same(kept, tmp_path):

@@ -78,11 +78,13 @@ notify = ["ops"]
 
 
 def test_a_message_that_does_not_arrive_adds_nothing(whirr, target, tmp_path):
-    path = tmp_path / "whirr.toml"
+    path = tmp_path / "new" / "folder" / "whirr.toml"
     gotify = target(targets.gotify)
     (tmp_path / "token").write_text("wr0ngwr0ng\n")
     done = add(whirr, path, "g", "gotify", "--url", gotify.url(), "--secret-file", str(tmp_path / "token"))
-    assert done.code == 1 and "401" in done.err and "Nothing was added" in done.err and "wr0ng" not in done.out + done.err and not path.exists()
+    assert done.code == 1 and "401" in done.err and "Nothing was added" in done.err and "wr0ng" not in done.out + done.err and not (tmp_path / "new").exists()
+    path.parent.mkdir(parents=True)
+    assert add(whirr, path, "g", "gotify", "--url", gotify.url(), "--secret-file", str(tmp_path / "token")).code == 1 and path.parent.exists(), "what was there stays"
     assert add(whirr, path, "g", "gotify", "--url", gotify.url(), "--secret-file", str(tmp_path / "token"), "--no-test").code == 0
     assert read(path)["notify"]["g"]["token"] == "wr0ngwr0ng"
     assert "wr0ng" not in whirr("--config", str(path), "config", "show").out

@@ -142,9 +142,11 @@ def test_options_answer_and_wrong_ones_are_named(host):
 
 
 def test_a_no_changes_nothing(host):
+    before = set(host.folder.rglob("*"))
     t = host.terminal("--defaults")
     t.answer("Do it? [Y/n]: ", "n")
     assert t.end() == 1 and not host.files() and not host.calls()
+    assert set(host.folder.rglob("*")) == before, "not even a directory"
 
 
 def test_a_command_that_fails_is_said_and_can_be_undone(host):

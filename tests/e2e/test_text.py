@@ -88,9 +88,24 @@ def test_names_of_cards_are_whole_at_80_columns(sim):
         assert name in out
 
 
-@pytest.mark.parametrize("command", ["status", "ps", "why", "devices", "driver", "resources"])
+@pytest.mark.parametrize("command", ["status", "ps", "ps --by user", "why", "alert", "health", "forecast", "fit 1GiB", "devices", "driver", "resources"])
 def test_simulation_is_always_labelled(sim, command):
-    assert "SIMULATED" in sim("mixed", command).out
+    assert "SIMULATED" in sim("mixed", *command.split()).out
+
+
+@pytest.mark.parametrize("gpus", [1, 4])
+def test_the_width_does_not_decide_which_advice_is_given(sim, gpus):
+    def advice(width):
+        text = sim("overheat", "why", gpus=gpus, COLUMNS=width).out
+        return " ".join(text[text.index("  Do  "):].split("evidence:")[0].split("\n● ")[0].split("\n▲ ")[0].split())
+
+    assert "airflow" in advice("200") and advice("80") == advice("200") == advice("60")
+
+
+@pytest.mark.parametrize("command", ["why", "status", "devices"])
+def test_a_pipe_gets_whole_lines(sim, command):
+    cut, whole = (sim("multi-user", command, gpus=8, COLUMNS=width).out for width in ("60", ""))
+    assert "…" not in whole and len(whole) > len(cut)
 
 
 def test_colours_only_on_a_terminal_and_never_with_no_color(sim):

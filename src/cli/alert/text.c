@@ -61,6 +61,12 @@ void alert_text(struct buf *out, const struct page *page, const json_t *body, bo
     int64_t pending = json_integer_value(json_object_get(counts, "pending"));
     int64_t resolved = json_integer_value(json_object_get(counts, "resolved"));
     size_t i, shown = 0;
+    bool simulated = false;
+    json_array_foreach(list, i, a) simulated |= json_is_true(json_object_get(a, "simulated"));
+    if (simulated) {
+        page_simulated(out, page);
+        buf_char(out, '\n');
+    }
     json_array_foreach(list, i, a)
     {
         if (!all && strcmp(json_text(a, "state"), "resolved") == 0)

@@ -223,7 +223,7 @@ static int run(struct cli *cli)
     asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (look.width - 6), 20);
     if (history_question_read(q, kind, parameter, &asked, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    look.since = (double)q->since_ms / MS_PER_S;
+    look.since = options_has(o, "since") ? (double)q->since_ms / MS_PER_S : 0; /* 0: where the answer begins */
     look.until = (double)q->until_ms / MS_PER_S;
     if (!look.height)
         look.height = height_for(cli, q->metric_count);

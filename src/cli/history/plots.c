@@ -162,7 +162,8 @@ static void write_range(struct buf *out, const struct scene *s, const json_t *do
     snprintf(line, sizeof line, "%s to %s%sa point every %s, from %s", since, until, page_dot(s->page), step,
              json_string_value(json_object_get(doc, "level")));
     AUTO_BUF struct buf fitted = BUF(512);
-    page_fit(&fitted, s->page, str_from(line), s->look->width);
+    int room = s->look->width - (json_is_true(json_object_get(doc, "simulated")) ? 13 : 0);
+    page_fit(&fitted, s->page, str_from(line), room);
     page_ink(out, s->page, INK_FAINT, buf_view(&fitted));
     buf_char(out, '\n');
 }
@@ -215,6 +216,10 @@ static int show_scene(struct buf *out, struct scene *s, const json_t *doc, struc
         return 0;
     }
     history_marks_read(&s->marks, events);
+    if (json_is_true(json_object_get(doc, "simulated"))) {
+        page_simulated(out, s->page);
+        buf_text(out, "  ");
+    }
     write_range(out, s, doc);
     size_t count = gather(s, plots, headings);
     write_plots(out, s, plots, headings, count);

@@ -172,6 +172,7 @@ static int load_trial(const struct env *env, const char *path, struct str text, 
     static const char *const none[] = {NULL};
     char trial[PLACE_SIZE + 16];
     snprintf(trial, sizeof trial, "%.4080s.trial", path);
+    size_t there = edit_parents(trial);
     int rc = edit_write(env, trial, text, err);
     struct config_problems *problems = rc == 0 ? calloc(1, sizeof *problems) : NULL;
     if (rc == 0 && !problems)
@@ -181,7 +182,7 @@ static int load_trial(const struct env *env, const char *path, struct str text, 
     const struct config_problem *first = rc < 0 && problems ? first_error(problems) : NULL;
     if (first)
         error_set(err, rc, "%s", first->text);
-    unlink(trial);
+    edit_undo(trial, there);
     free(problems);
     return rc;
 }

@@ -18,7 +18,7 @@ static void note_simulated(struct buf *out, const struct page *page, const struc
 {
     for (size_t i = 0; i < c->gpu_count; i++)
         if (c->gpus[i].simulated) {
-            page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+            page_simulated(out, page);
             buf_char(out, '\n');
             return;
         }

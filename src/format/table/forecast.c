@@ -104,7 +104,7 @@ void table_forecast(struct buf *out, const struct page *page, const struct forec
 {
     char text[512];
     if (basis->simulated) {
-        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+        page_simulated(out, page);
         buf_char(out, '\n');
     }
     forecast_answer(f, only, text, sizeof text);

@@ -102,7 +102,7 @@ void grid_write(struct buf *out, const struct page *page, const struct grid *g)
     if (g->failed)
         out->failed = out->no_memory = true;
     measure(g, page, widths);
-    if (page->width && total(g, widths) > page->width)
+    if (page->width && !page->whole && total(g, widths) > page->width)
         squeeze(g, page, widths);
     for (size_t c = 0; c < g->column_count; c++)
         if (widths[c])

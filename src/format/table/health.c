@@ -46,7 +46,7 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
         buf_printf(out, " %s", v->id.name);
     if (v->simulated) {
         buf_char(out, ' ');
-        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+        page_simulated(out, page);
     }
     buf_text(out, "  ");
     page_ink(out, page, ink_of(v->state), str_from(health_state_name(v->state)));

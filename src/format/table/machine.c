@@ -14,7 +14,7 @@ static void label_simulated(struct buf *out, const struct page *page, const stru
 {
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (s->gpus[i].simulated) {
-            page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+            page_simulated(out, page);
             buf_char(out, '\n');
             return;
         }

@@ -53,7 +53,7 @@ static struct str first_sign(struct str s)
 int page_fit(struct buf *out, const struct page *page, struct str text, int width)
 {
     int needed = text_width(text), used = 0;
-    bool cut = width > 0 && needed > width;
+    bool cut = width > 0 && needed > width && !page->whole;
     while (text.len) {
         struct str sign = first_sign(text);
         int columns = text_width(sign);
@@ -93,6 +93,11 @@ void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str
     begin_ink(out, page, ink);
     page_fit(out, page, text, 0);
     end_ink(out, page, ink);
+}
+
+void page_simulated(struct buf *out, const struct page *page)
+{
+    page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
 }
 
 void page_cell(struct buf *out, const struct page *page, enum ink ink, enum align align, const char *text, int width)

@@ -16,6 +16,7 @@ struct page {
     int width; /* columns; 0: as wide as it takes */
     bool color;
     bool utf8;
+    bool whole;      /* a pipe: lines are wrapped, never cut */
     bool verbose;    /* evidence, too */
     bool root;       /* commands need no sudo */
     struct wall now; /* for ages */
@@ -43,6 +44,8 @@ void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str
 /* The text, cut with an ellipsis to at most `width` columns (0: not cut), in ASCII where the page needs it. Returns its columns. */
 int page_fit(struct buf *out, const struct page *page, struct str text, int width);
 
+/* The mark of everything that was not measured on a real machine. */
+void page_simulated(struct buf *out, const struct page *page);
 /* A cell of exactly `width` columns. */
 void page_cell(struct buf *out, const struct page *page, enum ink ink, enum align align, const char *text, int width);
 

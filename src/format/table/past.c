@@ -37,7 +37,7 @@ static void simulated_badge(struct buf *out, const struct page *page, const json
 {
     if (!json_is_true(json_object_get(body, "simulated")))
         return;
-    page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+    page_simulated(out, page);
     buf_char(out, '\n');
 }
 

@@ -116,7 +116,7 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
 {
     char text[96];
     if (any_simulated(rows)) {
-        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+        page_simulated(out, page);
         buf_text(out, "\n");
     }
     if (rows->count) {

@@ -248,7 +248,7 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
     if (!json_is_object(json_object_get(body, "totals")))
         return -EPROTO;
     if (json_is_true(json_object_get(body, "simulated"))) {
-        page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+        page_simulated(out, page);
         buf_char(out, '\n');
     }
     show_time(body, "since", page, since);

@@ -27,7 +27,7 @@ static void simulated_label(struct buf *out, const struct page *page, const stru
 {
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (s->gpus[i].simulated) {
-            page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
+            page_simulated(out, page);
             buf_text(out, "\n");
             return;
         }
@@ -169,7 +169,7 @@ static void all_evidence(struct buf *out, const struct page *page, const struct 
 /* ---- the short form ---- */
 
 /* What there is to say about the GPU that matters most, or the only one that was asked for. */
-static void first_part(struct buf *out, const struct page *page, const struct why_part *part, size_t start)
+static void write_first(struct buf *out, const struct page *page, const struct why_part *part, size_t causes_most)
 {
     char text[WHY_TEXT_SIZE + 32];
     mark(out, page, part);
@@ -184,11 +184,22 @@ static void first_part(struct buf *out, const struct page *page, const struct wh
     page_wrap(out, page, INK_STRONG, text, 2, 2);
     bool throttles = part->activity.throttled_by & THROTTLE_HOT; /* the headline says so */
     bool state = part->activity.code == ACTIVITY_LOST || part->activity.code == ACTIVITY_FAILING;
-    for (size_t i = 0, shown = 0; i < part->cause_count && shown < 2 && !state; i++)
+    for (size_t i = 0, shown = 0; i < part->cause_count && shown < causes_most && !state; i++)
         if (i == 0 || (part->causes[i].confidence >= 0.3 && !(throttles && part->causes[i].code == WHY_HEAT_LIMIT) &&
                        part->causes[i].code != WHY_POWER_LIMIT && part->causes[i].code != WHY_MEMORY_TRAFFIC))
             labelled(out, page, shown++ == 0 ? "Cause" : "Also", INK_PLAIN, with_likelihood(&part->causes[i], text));
-    suggestions(out, page, part, lines_of(out, start) <= LINES_MOST / 2 ? 2 : 1);
+    suggestions(out, page, part, 2);
+}
+
+/* A narrow page has less room for causes, not for advice. */
+static void first_part(struct buf *out, const struct page *page, const struct why_part *part, bool alone)
+{
+    size_t start = out->len, most = alone ? LINES_MOST - 2 : LINES_MOST * 3 / 4;
+    write_first(out, page, part, 2);
+    if (lines_of(out, start) <= most || out->failed)
+        return;
+    out->len = start;
+    write_first(out, page, part, 1);
 }
 
 static bool same_line(const struct why_part *a, const struct why_part *b)
@@ -441,7 +452,7 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
     }
     bool explained = one || !all_equal(why);
     if (explained)
-        first_part(out, page, &why->gpus[one ? (size_t)only : why->main], start);
+        first_part(out, page, &why->gpus[one ? (size_t)only : why->main], one || why->gpu_count == 1);
     if (!one && why->machine.cause_count) {
         page_wrap(out, page, INK_WARN, why->machine.answer, 2, 0);
         suggestions(out, page, &why->machine, 1);

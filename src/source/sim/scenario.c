@@ -266,7 +266,7 @@ static const struct sim_scenario scenarios[] = {
      5 * MINUTE, JOBS(inference_jobs)},
     {"game-start", "a game starts on a desktop that holds a language model",
      "game from 10 s on for 10 minutes; again every 15 minutes", 1, "rtx4090", 0, JOBS(game_jobs)},
-    {"vram-leak", "a server loses memory until the GPU is full", "full after about 15 minutes, then it dies and starts again",
+    {"vram-leak", "a server loses memory until the GPU is full", "full after about 22 minutes (other seeds: from 14), then it dies and starts again",
      1, "rtx4090", 2 * MINUTE, JOBS(leak_jobs)},
     {"slow-leak", "a server loses memory slowly, under a noisy load", "full after about 45 minutes", 1, "rtx4090", 2 * MINUTE,
      JOBS(slow_leak_jobs)},
