@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/secret/mask.h"
+
 int error_set(struct error *err, int code, const char *format, ...)
 {
     if (!err)
@@ -15,6 +17,8 @@ int error_set(struct error *err, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    if (strstr(err->text, "://")) /* sentences go to logs, pages and other users */
+        mask_here(err->text, sizeof err->text);
     err->code = code;
     return code;
 }

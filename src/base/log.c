@@ -5,12 +5,14 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/secret/mask.h"
 
 static _Atomic int least_level = LOG_WARNING;
 static enum log_format line_format = LOG_FORMAT_TEXT;
@@ -117,10 +119,8 @@ static void put_without_memory(FILE *to, enum log_level level, const char *messa
     fflush(to);
 }
 
-void log_write(enum log_level level, const char *message, const struct log_field *fields)
+static void write_line(enum log_level level, const char *message, const struct log_field *fields)
 {
-    if ((int)level < least_level)
-        return;
     AUTO_BUF struct buf line = BUF(16384);
     if (line_format == LOG_FORMAT_JSON)
         write_json(&line, level, message, fields);
@@ -142,4 +142,32 @@ void log_write(enum log_level level, const char *message, const struct log_field
     buf_char(&line, '\n');
     fwrite(line.at, 1, line.len, to);
     fflush(to);
+}
+
+/* A text without what looks like a secret; on the heap where there is a difference. */
+static const char *masked(const char *text, char **ret_heap)
+{
+    AUTO_BUF struct buf out = BUF(16384);
+    if (!text)
+        return NULL;
+    mask_text(str_from(text), &out);
+    if (out.failed || !out.at || strcmp(out.at, text) == 0)
+        return text;
+    return *ret_heap = buf_take(&out);
+}
+
+void log_write(enum log_level level, const char *message, const struct log_field *fields)
+{
+    enum { FIELDS_MAX = 24 };
+    if ((int)level < least_level)
+        return;
+    struct log_field shown[FIELDS_MAX + 1] = {0};
+    char *heap[FIELDS_MAX + 1] = {0};
+    for (size_t i = 0; i < FIELDS_MAX && fields[i].key; i++) {
+        shown[i] = fields[i];
+        shown[i].text = masked(fields[i].text, &heap[i]);
+    }
+    write_line(level, masked(message, &heap[FIELDS_MAX]), shown);
+    for (size_t i = 0; i <= FIELDS_MAX; i++)
+        free(heap[i]);
 }

@@ -187,5 +187,7 @@ void config_write_default(struct buf *out);
 /* The settings in force as TOML, each with its origin behind it; secrets hidden unless asked for. */
 void config_write_show(const struct config *config, bool secrets, struct buf *out);
 void config_write_show_json(const struct config *config, bool secrets, struct buf *out);
+/* Whether a setting of this name is never shown, in any section. */
+bool config_key_is_secret(struct str key);
 /* docs/configuration.md. */
 void config_write_docs(struct buf *out);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/secret/mask.h"
 #include "config/loader.h"
 
 enum { ARENA_MAX = 16 << 20 };
@@ -42,6 +43,7 @@ static struct config_problem *add_problem(struct config_problems *problems, bool
     else
         config_origin_text(origin, p->where, sizeof p->where);
     vsnprintf(p->text, sizeof p->text, format, args);
+    mask_here(p->text, sizeof p->text);
     return p;
 }
 

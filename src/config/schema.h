@@ -23,7 +23,7 @@ enum setting_type {
 
 enum setting_check { CHECK_NONE, CHECK_ADDRESS, CHECK_STORE_URL, CHECK_HTTP_URL, CHECK_NOTIFY_URL, CHECK_NAME };
 
-enum setting_flags { RELOAD = 0, RESTART = 1 << 0, REQUIRED = 1 << 1, SECRET = 1 << 2 };
+enum setting_flags { RELOAD = 0, RESTART = 1 << 0, REQUIRED = 1 << 1, SECRET = 1 << 2, COMMAND = 1 << 3 };
 
 struct setting {
     const char *key;

@@ -3,9 +3,11 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "base/secret/mask.h"
 #include "base/words.h"
 #include "config/schema.h"
 
@@ -120,18 +122,105 @@ static void entry_path(const struct section *section, const struct config_entry 
     }
 }
 
-/* The value, or "hidden" for a secret that is set. */
+/* ---- what others may see of a value ---- */
+
+union masked_value {
+    const char *text;
+    struct config_list list;
+    struct config_map map;
+};
+
+static bool is_empty(const struct setting *s, const void *value)
+{
+    switch (s->type) {
+    case SETTING_TEXT: return !**(const char *const *)value;
+    case SETTING_LIST:
+    case SETTING_IDS: return ((const struct config_list *)value)->count == 0;
+    case SETTING_MAP: return ((const struct config_map *)value)->count == 0;
+    default: return false;
+    }
+}
+
+/* Nothing of the value is shown. */
+static bool is_hidden(const struct setting *s, const void *value, bool secrets)
+{
+    bool plain = s->check == CHECK_STORE_URL && !strchr(*(const char *const *)value, '@');
+    return (s->flags & SECRET) && !secrets && !plain && !is_empty(s, value);
+}
+
+static const char *masked(struct str name, const char *text, struct arena *arena)
+{
+    AUTO_BUF struct buf out = BUF(1 << 16);
+    mask_value(name, str_from(text), &out);
+    const char *copy = out.failed ? NULL : arena_copy(arena, buf_view(&out));
+    return copy ? copy : "(hidden)";
+}
+
+/* The words of a command explain each other: they are masked together. */
+static void mask_command(const struct config_list *list, const char **items, struct arena *arena)
+{
+    AUTO_BUF struct buf out = BUF(1 << 18);
+    AUTO_FREE struct str *words = calloc(list->count, sizeof *words);
+    for (size_t i = 0; words && i < list->count; i++)
+        words[i] = str_from(list->items[i]);
+    if (words)
+        mask_each(words, list->count, &out);
+    struct str rest = buf_view(&out), word;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *copy = words && !out.failed && str_cut(&rest, '\0', &word) ? arena_copy(arena, word) : NULL;
+        items[i] = copy ? copy : "(hidden)";
+    }
+}
+
+/* Every text goes through the masker: nobody can know into which of them a person puts a password. */
+static const void *mask_setting(const struct setting *s, const void *value, struct arena *arena, union masked_value *room)
+{
+    const struct config_list *list = value;
+    const struct config_map *map = value;
+    switch (s->type) {
+    case SETTING_TEXT: room->text = masked(STR(""), *(const char *const *)value, arena); return room;
+    case SETTING_LIST:
+    case SETTING_IDS: {
+        const char **items = arena_alloc(arena, (list->count + 1) * sizeof *items);
+        if (items && (s->flags & COMMAND))
+            mask_command(list, items, arena);
+        for (size_t i = 0; items && i < list->count && !(s->flags & COMMAND); i++)
+            items[i] = masked(STR(""), list->items[i], arena);
+        room->list = (struct config_list){items, items ? list->count : 0};
+        return room;
+    }
+    case SETTING_MAP: {
+        struct config_pair *pairs = arena_alloc(arena, (map->count + 1) * sizeof *pairs);
+        for (size_t i = 0; pairs && i < map->count; i++)
+            pairs[i] = (struct config_pair){map->pairs[i].key, masked(str_from(map->pairs[i].key), map->pairs[i].value, arena)};
+        room->map = (struct config_map){pairs, pairs ? map->count : 0};
+        return room;
+    }
+    default: return value;
+    }
+}
+
+bool config_key_is_secret(struct str key)
+{
+    for (size_t i = 0; i < config_section_count; i++) {
+        const struct setting *s = section_setting(&config_sections[i], key);
+        if (s && (s->flags & SECRET))
+            return true;
+    }
+    return false;
+}
+
+/* The value as others may see it, or "(hidden)". */
 static void show_value(const struct setting *s, const struct config_entry *entry, bool secrets, struct buf *out)
 {
-    size_t before = out->len;
-    value_write(s, setting_at(entry, s), out);
-    bool empty =
-        before < out->len && (str_ends(buf_view(out), "\"\"") || str_ends(buf_view(out), "{}") || str_ends(buf_view(out), "[]"));
-    bool plain = s->check == CHECK_STORE_URL && !strchr(*(const char *const *)setting_at(entry, s), '@');
-    if ((s->flags & SECRET) && !secrets && !empty && !plain && !out->failed) {
-        out->len = before;
+    const void *value = setting_at(entry, s);
+    struct arena arena = ARENA(1 << 20);
+    union masked_value room;
+    if (is_hidden(s, value, secrets))
         buf_text(out, "\"(hidden)\"");
-    }
+    else
+        value_write(s, secrets ? value : mask_setting(s, value, &arena, &room), out);
+    arena_done(&arena);
 }
 
 void config_write_show(const struct config *config, bool secrets, struct buf *out)
@@ -162,22 +251,20 @@ void config_write_show(const struct config *config, bool secrets, struct buf *ou
     }
 }
 
-static void json_value(struct json_writer *j, const struct setting *s, const struct config_entry *entry, bool secrets)
+static void json_value(struct json_writer *j, const struct setting *s, const void *value)
 {
-    const void *value = setting_at(entry, s);
     struct str word;
-    AUTO_BUF struct buf shown = BUF(1 << 16);
-    show_value(s, entry, secrets, &shown);
-    if (shown.at && strcmp(shown.at, "\"(hidden)\"") == 0) {
-        jw_text(j, "(hidden)");
-        return;
-    }
     switch (s->type) {
     case SETTING_BOOL: jw_bool(j, *(const bool *)value); break;
     case SETTING_INT: jw_int(j, *(const int64_t *)value); break;
     case SETTING_NUMBER: jw_number(j, *(const double *)value); break;
     case SETTING_DURATION:
-    case SETTING_BYTES: jw_raw(j, buf_view(&shown)); break; /* "30s" reads the same in JSON */
+    case SETTING_BYTES: {
+        AUTO_BUF struct buf text = BUF(256);
+        value_write(s, value, &text);
+        jw_raw(j, buf_view(&text)); /* "30s" reads the same in JSON */
+        break;
+    }
     case SETTING_TEXT: jw_text(j, *(const char *const *)value); break;
     case SETTING_CHOICE: jw_str(j, setting_choice(s, (size_t) * (const int *)value, &word) ? word : STR("")); break;
     case SETTING_LIST:
@@ -198,6 +285,18 @@ static void json_value(struct json_writer *j, const struct setting *s, const str
         break;
     }
     }
+}
+
+static void show_json_value(struct json_writer *j, const struct setting *s, const struct config_entry *entry, bool secrets)
+{
+    const void *value = setting_at(entry, s);
+    struct arena arena = ARENA(1 << 20);
+    union masked_value room;
+    if (is_hidden(s, value, secrets))
+        jw_text(j, "(hidden)");
+    else
+        json_value(j, s, secrets ? value : mask_setting(s, value, &arena, &room));
+    arena_done(&arena);
 }
 
 void config_write_show_json(const struct config *config, bool secrets, struct buf *out)
@@ -222,7 +321,7 @@ void config_write_show_json(const struct config *config, bool secrets, struct bu
                 jw_object(&j);
                 jw_key_text(&j, "key", key.at);
                 jw_key(&j, "value");
-                json_value(&j, s, entry, secrets);
+                show_json_value(&j, s, entry, secrets);
                 jw_key_text(&j, "origin", kinds[entry->origins[k].kind]);
                 jw_key_text(&j, "where", entry->origins[k].where);
                 jw_key(&j, "line");

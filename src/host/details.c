@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/secret/mask.h"
 #include "host/identity.h"
-#include "host/mask.h"
 #include "host/procfs.h"
 
 enum {

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/mask.h"
+#include "base/secret/mask.h"
 #include "host/procfs.h"
 
 enum {

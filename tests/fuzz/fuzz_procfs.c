@@ -3,9 +3,10 @@
  */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/secret/mask.h"
 #include "host/identity.h"
-#include "host/mask.h"
 #include "host/procfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -50,6 +51,14 @@ static void a_secret_stays_secret(struct str text)
     require(!strstr(shown, secret));
     mask_arguments(args, 3, shown, sizeof shown);
     require(!strstr(shown, secret));
+    /* The same in a list, and in a sentence with a URL. */
+    AUTO_BUF struct buf list = BUF(65536), sentence = BUF(65536), said = BUF(65536);
+    mask_each(args, 3, &list);
+    require(!list.at || !memmem(list.at, list.len, secret, sizeof secret - 1));
+    buf_str(&sentence, text);
+    buf_printf(&sentence, " http://bob:%s@host/?token=%s", secret, secret);
+    mask_text(buf_view(&sentence), &said);
+    require(!said.at || !memmem(said.at, said.len, secret, sizeof secret - 1));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

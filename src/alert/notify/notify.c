@@ -261,10 +261,10 @@ static int check_account(const struct notify_target *t, size_t recipients, struc
     }
     if (t->type == CONFIG_NOTIFY_MATRIX && t->to[0][0] != '!')
         return error_set(err, -EINVAL,
-                         "'%s' is not the ID of a Matrix room, which begins with ! (Element: Room settings, Advanced)", t->to[0]);
+                         "`to` is not the ID of a Matrix room, which begins with ! (Element: Room settings, Advanced)");
     for (size_t i = 0; t->type == CONFIG_NOTIFY_EMAIL && t->to[i]; i++)
         if (!strchr(t->to[i], '@') || strpbrk(t->to[i], "\r\n<> "))
-            return error_set(err, -EINVAL, "'%s' is not an email address", t->to[i]);
+            return error_set(err, -EINVAL, "recipient %zu in `to` is not an email address", i + 1);
     if (strpbrk(t->from, "\r\n") || strpbrk(t->token, "\r\n /"))
         return error_set(err, -EINVAL, "%s holds a character that cannot be sent", strpbrk(t->from, "\r\n") ? "from" : "token");
     return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/secret/mask.h"
 #include "net/http.h"
 #include "net/smtp.h"
 
@@ -35,8 +36,8 @@ static void hide_secrets(char *text, const struct notify_target *t)
 {
     hide(text, t->token, strlen(t->token));
     hide(text, t->password, strlen(t->password));
-    if (t->type == CONFIG_NOTIFY_PUSHOVER && t->to[0])
-        hide(text, t->to[0], strlen(t->to[0]));
+    for (size_t i = 0; t->to[i]; i++)
+        hide(text, t->to[i], strlen(t->to[i]));
     const char *host = strstr(t->url, "://");
     host = host ? host + 3 : t->url;
     const char *path = host + strcspn(host, "/?#");
@@ -57,6 +58,7 @@ static void hide_secrets(char *text, const struct notify_target *t)
         if (last)
             hide(text, last + 1, strlen(last + 1));
     }
+    mask_here(text, strlen(text) + 1); /* and what a program or a server says of its own accord */
 }
 
 static void keep_answer(struct notify_attempt *a, const struct notify_target *t, const struct buf *answer)

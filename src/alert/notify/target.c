@@ -7,6 +7,7 @@
 
 #include "alert/notify/send.h"
 #include "base/cleanup.h"
+#include "base/secret/mask.h"
 
 static const char *const type_names[] = {"webhook",  "slack",  "discord",  "ntfy",   "alertmanager", "command", "email",
                                          "telegram", "gotify", "pushover", "matrix", "desktop",      "mqtt"};
@@ -38,10 +39,13 @@ static int64_t polite_interval_ms(enum config_notify_type type)
 /* scheme://host:port/...: path, query, user and password stay out. */
 static void show_url(const char *url, char shown[NOTIFIER_TARGET_SIZE])
 {
+    AUTO_BUF struct buf masked = BUF(16 * 1024);
+    mask_text(str_from(url), &masked); /* what is left of a password has none of the signs that part a URL */
+    url = masked.at ? masked.at : "";
     const char *host = strstr(url, "://");
     size_t scheme = host ? (size_t)(host - url) + 3 : 0;
     size_t len = strcspn(url + scheme, "/?#");
-    const char *at = memchr(url + scheme, '@', len), *from = at ? at + 1 : url + scheme;
+    const char *at = memrchr(url + scheme, '@', len), *from = at ? at + 1 : url + scheme;
     size_t rest = len - (size_t)(from - (url + scheme));
     snprintf(shown, NOTIFIER_TARGET_SIZE, "%.*s%.*s%s", (int)scheme, url, (int)MIN_OF(rest, (size_t)120), from,
              url[scheme + len] ? "/..." : "");
@@ -86,19 +90,14 @@ static bool copy_recipients(struct notify_target *t, const struct config_list *l
     return true;
 }
 
-/* What people recognize it by: the server, for mail also to whom. */
+/* What people recognize it by: the server. Recipients are nobody else's business. */
 static void show_target(struct notify_target *t)
 {
-    char url[NOTIFIER_TARGET_SIZE];
     switch (t->type) {
     case CONFIG_NOTIFY_COMMAND: str_copy(t->shown, sizeof t->shown, str_from(t->command[0] ? t->command[0] : "")); return;
     case CONFIG_NOTIFY_DESKTOP: str_copy(t->shown, sizeof t->shown, STR("desktop session")); return;
     case CONFIG_NOTIFY_TELEGRAM: show_url(t->url[0] ? t->url : "https://api.telegram.org", t->shown); return;
     case CONFIG_NOTIFY_PUSHOVER: show_url(t->url[0] ? t->url : "https://api.pushover.net", t->shown); return;
-    case CONFIG_NOTIFY_EMAIL:
-        show_url(t->url, url);
-        snprintf(t->shown, sizeof t->shown, "%.80s by %.70s", t->to[0] ? t->to[0] : "nobody", url);
-        return;
     default: show_url(t->url, t->shown);
     }
 }

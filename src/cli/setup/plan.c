@@ -16,6 +16,7 @@
 #include "base/digest.h"
 #include "base/json_writer.h"
 #include "base/keep.h"
+#include "config/config.h"
 #include "config/edit.h"
 
 enum { RECORD_VERSION = 1, RECORD_MAX = 8 << 20, COMMAND_MS = 60000, SAID_MAX = 16 * 1024 };
@@ -85,14 +86,10 @@ bool plan_is_empty(const struct plan *p)
 
 static bool is_secret(struct str line)
 {
-    static const char *const keys[] = {"token", "password", "to", "url", "headers"};
     struct str rest = line, key;
-    if (!memchr(line.at, '=', line.len) || !str_cut(&rest, '=', &key))
+    if (!memchr(line.at, '=', line.len) || !str_cut(&rest, '=', &key) || !config_key_is_secret(str_trim(key)))
         return false;
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (str_is(str_trim(key), keys[i]))
-            return !str_starts(str_trim(rest), "\"http://127.0.0.1") && !str_starts(str_trim(rest), "\"http://localhost");
-    return false;
+    return !str_starts(str_trim(rest), "\"http://127.0.0.1") && !str_starts(str_trim(rest), "\"http://localhost");
 }
 
 static bool has_line(const char *text, struct str wanted)

@@ -2,6 +2,7 @@
  * What config.def turns into for people: the default file, `config show`, docs/configuration.md.
  */
 #include "base/file.h"
+#include "config/schema.h"
 #include "config_fixture.h"
 
 #include <jansson.h>
@@ -78,6 +79,73 @@ static void secrets_are_hidden_unless_asked_for(void **state)
     config_free(c);
 }
 
+/* Wherever a text can be set, a secret in it does not come out: in a URL, an option, a document, a header, by its looks alone. What
+ * is SECRET shows nothing at all. */
+static const char *const carriers[] = {
+    "hunter2",
+    "http://bob:hunter2@127.0.0.1:8080/x",
+    "http://127.0.0.1:8080/x?api_key=hunter2",
+    "POST /unload?token=hunter2",
+    "--password=hunter2",
+    "{\"token\": \"hunter2\", \"n\": 1}",
+    "Authorization: Bearer hunter2",
+    "sh -c \"curl -u bob:hunter2 http://x\"",
+    "hf_hunter2hunter2hunter2hunter2",
+};
+
+static void set_to(const struct setting *s, void *value, const char *const *text, struct config_pair *pair)
+{
+    static const char *const command[] = {"curl",      "-s", "-u",         "bob:hunter2", "-H", "X-Token: hunter2",
+                                          "http://a/", "-b", "sid=hunter2"};
+    *pair = (struct config_pair){text == carriers ? "password" : "label", *text};
+    if (s->type == SETTING_TEXT)
+        *(const char **)value = *text;
+    else if (s->type == SETTING_MAP)
+        *(struct config_map *)value = (struct config_map){pair, 1};
+    else if (s->flags & COMMAND)
+        *(struct config_list *)value = (struct config_list){command, ARRAY_LEN(command)};
+    else
+        *(struct config_list *)value = (struct config_list){text, 1};
+}
+
+static void no_setting_shows_a_secret(void **state)
+{
+    (void)state;
+    struct config *c =
+        loaded("[guard.worker.a]\nmethods='process'\n[guard.method.b]\nunload='POST /u'\n[notify.c]\ntype='webhook'\n"
+               "url='http://h'\n[push.d]\nurl='http://h'\n[[alert]]\nname='e'\nwhen='w'\n[hosts.f]\ntoken='x'\n");
+    size_t tried = 0;
+    for (size_t i = 0; i < config_section_count; i++) {
+        const struct section *section = &config_sections[i];
+        assert_int_equal(section_entries(c, section), 1);
+        for (size_t k = 0; k < section->count; k++) {
+            const struct setting *s = &section->settings[k];
+            if (s->type != SETTING_TEXT && s->type != SETTING_LIST && s->type != SETTING_IDS && s->type != SETTING_MAP)
+                continue;
+            void *value = setting_at(section_entry(c, section, 0), s);
+            char kept[sizeof(struct config_map)];
+            memcpy(kept, value, value_size(s));
+            for (size_t t = 0; t < ARRAY_LEN(carriers); t++) {
+                bool plain = t == 0 && !(s->flags & SECRET) && s->type != SETTING_MAP; /* a word alone says nothing */
+                bool whole = s->check == CHECK_STORE_URL && !strchr(carriers[t], '@'); /* sqlite:PATH is shown */
+                if (plain || whole)
+                    continue;
+                struct config_pair pair;
+                AUTO_BUF struct buf text = BUF(1 << 20), json = BUF(1 << 20);
+                set_to(s, value, &carriers[t], &pair);
+                config_write_show(c, false, &text);
+                config_write_show_json(c, false, &json);
+                if (strstr(text.at, "hunter2") || strstr(json.at, "hunter2"))
+                    fail_msg("%s.%s = '%s' is shown", section->path, s->key, carriers[t]);
+                tried++;
+            }
+            memcpy(value, kept, value_size(s));
+        }
+    }
+    assert_true(tried > 300);
+    config_free(c);
+}
+
 static void the_json_form_has_every_setting_with_its_origin(void **state)
 {
     (void)state;
@@ -131,6 +199,7 @@ int main(void)
         TEST(the_default_file_is_valid_and_changes_nothing),
         TEST(what_is_shown_can_be_read_again),
         TEST(secrets_are_hidden_unless_asked_for),
+        TEST(no_setting_shows_a_secret),
         TEST(the_json_form_has_every_setting_with_its_origin),
         TEST(the_page_of_the_docs_is_up_to_date),
     };

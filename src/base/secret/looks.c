@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What secrets are called and what they look like: tables, and the texture of random texts.
  */
-#include "host/mask.h"
+#include "base/secret/internal.h"
 
 #include <ctype.h>
 
@@ -10,14 +10,22 @@
 /* clang-format off */
 /* Words that make the name of an option or variable that of a secret: the whole name, or its last words. */
 static const char *const secret_names[] = {
-    "password", "passwd", "passphrase", "pass", "pwd", "pw", "passcode", "pin-code", "secret", "secrets", "token", "apikey",
-    "api-key", "api-keys", "api-token", "auth-tokens", "access-key", "access-keys", "secret-key", "private-key", "auth-key",
-    "authkey", "account-key", "license-key", "encryption-key", "master-key", "signing-key", "session-key", "storage-key",
-    "shared-key", "service-key", "admin-key", "wandb-key", "hf-key", "openai-key", "client-secret", "secret-access-key",
-    "credential", "credentials", "bearer", "jwt", "authorization", "cookie", "set-cookie", "auth-header",
-    "connection-string", "conn-str", "sas", "gradio-auth", "basic-auth", "http-auth", "requirepass", "masterauth",
-    "ssh-key", "deploy-key", "webhook-url", "keypass", "storepass", "userpass", "dbpass", "mysql-pwd", "pgpassword", "otp",
-    "totp", "seed-phrase", "mnemonic",
+    "pass", "pwd", "pw", "passcode", "pin-code", "secrets", "api-key", "api-keys", "apikeys", "auth-tokens", "access-key",
+    "access-keys", "access-key-id", "secret-key", "secret-id", "private-key", "auth-key", "account-key", "license-key",
+    "encryption-key", "decryption-key", "master-key", "signing-key", "session-key", "storage-key", "shared-key", "shared-access-key",
+    "service-key", "admin-key", "wandb-key", "hf-key", "openai-key", "routing-key", "integration-key", "stream-key", "streamkey",
+    "unseal-key", "recovery-key", "preshared-key", "pre-shared-key", "psk", "bearer", "oauth2-bearer", "jwt", "authorization",
+    "cookie", "cookies", "set-cookie", "auth-header", "connection-string", "conn-str", "sas", "gradio-auth", "api-auth",
+    "basic-auth", "http-auth", "server-auth", "requirepass", "masterauth", "ssh-key", "deploy-key", "webhook", "webhook-url",
+    "hook-url", "keypass", "storepass", "userpass", "dbpass", "otp", "totp", "seed-phrase", "mnemonic", "passin", "passout",
+    "community", "shared-access-signature", "password-hash", "password-command", "password-cmd", "passcommand", "from-literal",
+    "auth-string", "rcon-pass", "smtp-pass", "bindpw", "rootpw",
+};
+
+/* A name whose last word ends with one of these is that of a secret: tlspassword, authtoken, PGPASSWORD. */
+static const char *const secret_endings[] = {
+    "password", "passwd", "passphrase", "secret", "token", "apikey", "authkey", "credential", "credentials", "accesskey",
+    "secretkey", "privatekey", "passwort",
 };
 
 /* Words before "token" that make it one of language models, and whole names that only sound secret. */
@@ -26,12 +34,24 @@ static const char *const harmless_names[] = {
     "audio-token", "video-token", "start-token", "stop-token", "end-token", "max-token", "special-token", "per-token",
     "next-token", "num-token", "min-token", "decoder-start-token", "single-pass", "two-pass", "multi-pass", "first-pass",
     "second-pass", "one-pass", "by-pass", "forward-pass", "render-pass", "multi-token", "draft-token", "think-token",
+    "tiktoken", "first-token", "last-token", "prompt-token", "no-cookie", "no-cookies", "no-password", "use-token",
+};
+
+/* Parameters of URLs that hold secrets under names that are harmless elsewhere. */
+static const char *const query_names[] = {
+    "key", "sig", "signature", "amz-signature", "amz-credential", "goog-signature", "goog-credential", "code", "auth", "streamid",
+    "sid", "session", "sessionid", "k", "hmac", "ticket", "invite", "nonce", "assertion",
 };
 
 /* Values that are never secrets, whatever the name in front of them. */
 static const char *const harmless_values[] = {
     "true", "false", "none", "null", "yes", "no", "auto", "on", "off", "env", "stdin", "prompt", "disabled", "enabled",
-    "***",
+    "***", "-", "fd:0",
+};
+
+/* Beginnings of values that say where the secret is instead of having it. */
+static const char *const harmless_beginnings[] = {
+    "file:", "env:", "fd:", "keyring:", "op://", "vault:", "ref+", "<(", "@/", "@-", "@./",
 };
 
 /* Beginnings of tokens that say what they are, and how long the rest must be at least. */
@@ -40,18 +60,30 @@ static const struct {
     size_t rest;
 } token_prefixes[] = {
     {"hf_", 16}, {"api_org_", 16}, {"sk-", 16}, {"sk_live_", 10}, {"sk_test_", 10}, {"rk_live_", 10}, {"pk_live_", 10},
-    {"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 12},
-    {"gldt-", 12}, {"glrt-", 12}, {"xoxb-", 10}, {"xoxp-", 10}, {"xoxa-", 10}, {"xoxs-", 10}, {"xapp-", 10}, {"AKIA", 16},
-    {"ASIA", 16}, {"AIza", 30}, {"ya29.", 16}, {"npm_", 20}, {"pypi-", 20}, {"dop_v1_", 20}, {"SG.", 20}, {"r8_", 20},
-    {"nvapi-", 20}, {"gsk_", 20}, {"dckr_pat_", 16}, {"tskey-", 10}, {"lsv2_", 20}, {"pplx-", 20}, {"xai-", 20},
-    {"tvly-", 16}, {"shpat_", 20}, {"wandb_v1_", 16}, {"hvs.", 16}, {"AGE-SECRET-KEY-", 10}, {"EAACEdEose0cBA", 10},
-    {"cfut_", 16}, {"figd_", 16}, {"secret_", 20}, {"rpa_", 20}, {"co-", 30},
+    {"whsec_", 16}, {"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 12},
+    {"gldt-", 12}, {"glrt-", 12}, {"glptt-", 12}, {"glsoat-", 12}, {"glcbt-", 12}, {"glsa_", 16}, {"glc_", 16}, {"xoxb-", 10},
+    {"xoxp-", 10}, {"xoxa-", 10}, {"xoxs-", 10}, {"xoxr-", 10}, {"xoxe", 10}, {"xapp-", 10}, {"AKIA", 16}, {"ASIA", 16},
+    {"AIza", 30}, {"ya29.", 16}, {"GOCSPX-", 16}, {"npm_", 20}, {"pypi-", 20}, {"rubygems_", 20}, {"dop_v1_", 20},
+    {"doo_v1_", 20}, {"SG.", 20}, {"r8_", 20}, {"nvapi-", 20}, {"gsk_", 20}, {"dckr_pat_", 16}, {"dckr_oat_", 16},
+    {"tskey-", 10}, {"lsv2_", 20}, {"pplx-", 20}, {"xai-", 20}, {"tvly-", 16}, {"shpat_", 20}, {"shpss_", 20}, {"wandb_v1_", 16},
+    {"hvs.", 16}, {"hvb.", 16}, {"AGE-SECRET-KEY-", 10}, {"EAACEdEose0cBA", 10}, {"cfut_", 16}, {"figd_", 16}, {"secret_", 20},
+    {"rpa_", 20}, {"co-", 30}, {"dapi", 32}, {"dp.pt.", 20}, {"pscale_tkn_", 16}, {"pscale_pw_", 16}, {"sbp_", 20},
+    {"sb_secret_", 12}, {"tgp_v1_", 16}, {"fw_", 20}, {"pcsk_", 20}, {"ntn_", 20}, {"lin_api_", 20}, {"NRAK-", 20},
+    {"sntrys_", 16}, {"sntryu_", 16}, {"PMAK-", 20}, {"ATATT3", 20}, {"ATBB", 20}, {"CCIPAT_", 16}, {"pul-", 20}, {"whirr_", 20},
+    {"tk_", 29}, {"live_", 20}, {"fo1_", 20}, {"fm2_", 20}, {"key-", 32},
 };
 
 /* Names in front of a long random text that is an identifier, not a secret. */
 static const char *const identifier_names[] = {
     "revision", "commit", "sha", "sha1", "sha256", "md5", "digest", "hash", "checksum", "rev", "ref", "tag", "uuid", "id",
-    "branch", "version", "image", "etag", "gpu", "gpus", "device", "devices", "fingerprint",
+    "branch", "version", "image", "etag", "gpu", "gpus", "device", "devices", "fingerprint", "guid", "job", "run", "trace",
+};
+
+/* Directories, in the path of a URL, of files that are called by their hash. */
+static const char *const hash_directories[] = {
+    "commit", "commits", "resolve", "blob", "blobs", "tree", "raw", "snapshots", "archive", "sha256", "sha512", "sha1", "md5",
+    "objects", "layers", "manifests", "revision", "revisions", "rev", "cid", "ipfs", "packages", "releases", "builds", "artifacts",
+    "download", "files", "jobs", "runs", "traces", "api-server", "cache",
 };
 /* clang-format on */
 
@@ -90,14 +122,35 @@ static bool ends_in_list(struct str name, const char *const *list, size_t count)
     return false;
 }
 
+/* True when the last word of `name` ends with one of the secret endings. */
+static bool ends_like_secret(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(secret_endings); i++)
+        if (str_ends(name, secret_endings[i]))
+            return true;
+    return false;
+}
+
 bool secret_name(struct str given)
 {
     char room[SECRET_NAME_SIZE];
     struct str name = secret_normal_name(given, room);
-    /* -DPASSWORD=x and the like */
+    while (name.len && (isdigit((unsigned char)name.at[name.len - 1]) || name.at[name.len - 1] == '-')) /* TOKEN_2 */
+        name.len--;
     if (name.len == 0 || ends_in_list(name, harmless_names, ARRAY_LEN(harmless_names)))
         return false;
-    return ends_in_list(name, secret_names, ARRAY_LEN(secret_names));
+    return ends_in_list(name, secret_names, ARRAY_LEN(secret_names)) || ends_like_secret(name);
+}
+
+bool secret_query_name(struct str given)
+{
+    char room[SECRET_NAME_SIZE];
+    return secret_name(given) || ends_in_list(secret_normal_name(given, room), query_names, ARRAY_LEN(query_names));
+}
+
+bool secret_hash_directory(struct str name)
+{
+    return in_list(name, hash_directories, ARRAY_LEN(hash_directories));
 }
 
 bool secret_identifier_name(struct str given)
@@ -124,13 +177,16 @@ bool secret_worth_masking(struct str name, struct str value)
 {
     if (value.len == 0 || in_list(value, harmless_values, ARRAY_LEN(harmless_values)))
         return false;
+    for (size_t i = 0; i < ARRAY_LEN(harmless_beginnings); i++)
+        if (str_starts(value, harmless_beginnings[i]))
+            return false;
     char room[SECRET_NAME_SIZE];
     struct str normal = secret_normal_name(name, room);
     /* ffmpeg -pass 1; token limits of language models */
     if (secret_is_number(value) && ((str_ends(normal, "pass") && value.len <= 2) || (str_ends(normal, "token") && value.len <= 7)))
         return false;
     /* --ssl-private-key /etc/x.pem names a file */
-    return !(is_path(value) && (str_ends(normal, "-key") || str_ends(normal, "credentials") || str_ends(normal, "cookie")));
+    return !(is_path(value) && (str_ends(normal, "-key") || str_ends(normal, "credentials") || str_contains(normal, "cookie")));
 }
 
 /* --- How secrets look ------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/mask.h"
+#include "base/secret/mask.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No surface repeats a secret of the settings: every text of config.def carries one, in each place where people put them."""
+import pathlib
+import re
+import stat
+import tarfile
+
+import pytest
+from isolation import ROOT, run_whirr
+from waiting import eventually
+
+SECRET = "hunter2horse"
+DEF = (ROOT / "src/config/config.def").read_text()
+ROWS = re.findall(r'^SETTING\((\w+),\s*\w+,\s*"(\w+)",\s*(\w+),\s*"((?:[^"\\]|\\.)*)",\s*([A-Z_]+)', DEF, re.MULTILINE)
+PATHS = dict(re.findall(r'^(?:SECTION|GROUP)\((\w+), "([\w.]+)"', DEF, re.MULTILINE))
+REPEATED = set(re.findall(r'^GROUP\((\w+), "[\w.]+", REPEATED', DEF, re.MULTILINE))
+NAMED = set(re.findall(r'^GROUP\((\w+), "[\w.]+", NAMED', DEF, re.MULTILINE))
+CARRIERS = [
+    f"ftp://bob:{SECRET}@h/", f"http://bob:{SECRET}@127.0.0.1:1/", f"http://127.0.0.1:1/?token={SECRET}", f"--password={SECRET}",
+    f'{{"password": "{SECRET}"}}', f"Authorization: Bearer {SECRET}", f"bob:{SECRET}@127.0.0.1:70000",
+]
+
+
+def toml(kind, carrier):
+    quoted = "'" + carrier + "'"
+    return {"TEXT": quoted, "LIST": f"[{quoted}]", "IDS": f"[{quoted}]", "MAP": f"{{ password = {quoted} }}", "CHOICE": quoted, "DURATION": quoted}.get(kind)
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_mistakes_are_named_without_the_secrets_in_them(tmp_path, carrier):
+    lines = []
+    for section in dict.fromkeys(row[0] for row in ROWS):
+        header = f"[[{PATHS[section]}]]" if section in REPEATED else f"[{PATHS[section]}{'.x' if section in NAMED else ''}]"
+        lines.append(header)
+        lines += [f"{key} = {toml(kind, carrier)}" for own, key, kind, _, _ in ROWS if own == section and toml(kind, carrier)]
+        lines.append(f"tokn = '{carrier}'")
+    path = tmp_path / "whirr.toml"
+    path.write_text("\n".join(lines) + "\n")
+    path.chmod(0o600)
+    for words in (("config", "check"), ("config", "show"), ("status", "--source", "sim"), ("notify", "list"), ("guard", "status")):
+        done = run_whirr("--config", path, *words)
+        assert SECRET not in done.stdout + done.stderr, words
+    assert "tokn" in run_whirr("--config", path, "config", "check").stdout
+    path.write_text(f"[hosts.a]\ntoken = '{carrier}\n")  # a text without its end
+    assert SECRET not in (done := run_whirr("--config", path, "config", "check")).stdout + done.stderr and done.returncode
+    variable = run_whirr("config", "check", WHIRR_SERVER_LISTEN=carrier, WHIRR_LOG_LEVEL=carrier, WHIRR_ALERTS_QUIET=carrier)
+    assert SECRET not in variable.stdout + variable.stderr and variable.returncode
+
+
+CONFIG = f"""
+[server]
+dashboard_url = "http://bob:{SECRET}@example.org/"
+cors_origins = ["https://bob:{SECRET}@example.org"]
+[fleet]
+url = "http://bob:{SECRET}@127.0.0.1:1"
+[guard.worker.http]
+methods = ["mine"]
+url = "http://bob:{SECRET}@127.0.0.1:1/?token={SECRET}"
+token = "{SECRET}"
+match = {{ name = "no-such-program" }}
+[guard.worker.program]
+methods = ["command"]
+match = {{ name = "no-such-program" }}
+evict_command = ["curl", "-u", "bob:{SECRET}", "-H", "Authorization: Bearer {SECRET}", "http://127.0.0.1:1/"]
+resume_command = ["sh", "-c", "curl --user bob:{SECRET} http://127.0.0.1:1/"]
+status_command = ["env", "API_TOKEN={SECRET}", "true"]
+[guard.method.mine]
+unload = "POST /unload?token={SECRET}"
+unload_body = '{{"password":"{SECRET}"}}'
+[notify.hook]
+type = "webhook"
+url = "http://bob:{SECRET}@127.0.0.1:1/{SECRET}?a={SECRET}"
+headers = {{ Authorization = "Bearer {SECRET}" }}
+template = '{{"routing_key":"{SECRET}"}}'
+[notify.mail]
+type = "email"
+url = "smtp://127.0.0.1:1"
+to = ["{SECRET}@example.org", "{SECRET}2@example.org"]
+user = "bob"
+password = "{SECRET}"
+tls = "none"
+[notify.odd]
+type = "webhook"
+url = "http://bob:{SECRET}/@{SECRET}@127.0.0.1:1/"
+[notify.program]
+type = "command"
+command = ["sh", "-c", "echo sent to http://bob:{SECRET}@h/ >&2; exit 3"]
+[push.db]
+url = "http://bob:{SECRET}@127.0.0.1:1/api/v1/write?key={SECRET}"
+headers = {{ "X-Scope" = "{SECRET}" }}
+interval = "100ms"
+[[alert]]
+name = "always"
+when = "temperature_celsius > 0"
+notify = ["hook", "mail", "odd", "program"]
+[hosts.other]
+address = "http://bob:{SECRET}@127.0.0.1:1"
+token = "{SECRET}"
+"""
+PAGES = ["/", "/api/settings", "/api/notifiers", "/api/health", "/api/guard", "/api/alerts", "/api/alerts/rules", "/api/devices", "/metrics",
+         "/api/processes", "/api/fleet", "/api/doctor", "/api/version"]
+
+
+def test_a_daemon_full_of_secrets_shows_none(start, tmp_path):
+    path = tmp_path / "whirr.toml"
+    path.write_text(CONFIG)
+    path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    daemon = start("--config", str(path), "--interval", "0.2", WHIRR_LOG_LEVEL="debug")
+    tried = lambda: all(n["last_error"] for n in daemon.json("/api/notifiers")["notifiers"])  # noqa: E731
+    eventually(tried, explain=lambda: daemon.get("/api/notifiers").body)
+    shown = {page: daemon.get(page).body.decode(errors="replace") for page in PAGES}
+    assert len(daemon.json("/api/settings")["settings"]) > 150 and "evict_command" in shown["/api/settings"]
+    shown["log"] = daemon.log()
+    for words in (("config", "show"), ("config", "show", "--json"), ("notify", "list"), ("notify", "list", "--json"), ("guard", "status"), ("guard", "status", "--json"),
+                  ("guard", "evict", "program", "--yes"), ("notify", "test", "odd"), ("notify", "test", "mail"), ("notify", "test", "hook"), ("doctor",), ("doctor", "--json"),
+                  ("--host", "other"), ("--host", f"http://bob:{SECRET}@127.0.0.1:1"), ("--fleet", "status")):
+        done = daemon.whirr("--config", str(path), *words)
+        shown[" ".join(words[:2]).replace(SECRET, "...")] = done.stdout + done.stderr
+    bundle = tmp_path / "bundle.tar.gz"
+    assert daemon.whirr("--config", str(path), "doctor", "--bundle", str(bundle)).returncode == 0
+    with tarfile.open(bundle) as archive:
+        archive.extractall(tmp_path / "bundle")
+    for file in pathlib.Path(tmp_path / "bundle").rglob("*"):
+        if file.is_file():
+            shown[str(file)] = file.read_text(errors="replace")
+    daemon.stop()
+    shown["log"] += daemon.log()
+    assert {where: re.findall(r".{0,80}" + SECRET, text)[:2] for where, text in shown.items() if SECRET in text} == {}
