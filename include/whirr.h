@@ -79,8 +79,9 @@ void whirr_free(char *text); /* NULL is fine */
 
 /* The machine and its best GPU in one flat object. What is not known is NaN, and gpu_name and gpu_source are "" then. */
 struct whirr_resources {
-    size_t size; /* set by the caller: sizeof of it */
-    double cpu_percent, memory_percent, available_memory_gb, memory_total_gb;
+    size_t size;        /* set by the caller: sizeof of it */
+    double cpu_percent; /* since the last call, at least 30 ms ago: NaN in the first, which has nothing to compare with */
+    double memory_percent, available_memory_gb, memory_total_gb;
     double gpu_vram_gb; /* free on the best GPU; 0 where there is none */
     int gpu_available;
     int gpu_count;

@@ -22,7 +22,7 @@ __all__ = ["Handle", "Resources", "WhirrError", "explain", "fit", "get_current_r
 
 class Resources(TypedDict):
     """The machine and its best GPU."""
-    cpu_percent: Optional[float]
+    cpu_percent: Optional[float]  #: since the last call; None in the first, and until 30 ms later
     memory_percent: Optional[float]
     available_memory_gb: Optional[float]
     memory_total_gb: Optional[float]

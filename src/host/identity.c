@@ -142,7 +142,9 @@ static void whole_name(struct entry *e, struct str program)
     const char *slash = program.len ? memrchr(program.at, '/', program.len) : NULL;
     if (slash)
         program = (struct str){slash + 1, program.len - (size_t)(slash + 1 - program.at)};
-    if (strlen(e->comm) == COMM_CUT_LEN && str_starts(program, e->comm))
+    /* A program that was started by its descriptor has the number for a name before Linux 6.14. */
+    bool number = e->comm[0] && strspn(e->comm, "0123456789") == strlen(e->comm);
+    if (program.len && (number || (strlen(e->comm) == COMM_CUT_LEN && str_starts(program, e->comm))))
         str_copy_clean(e->name, sizeof e->name, program);
     else
         str_copy(e->name, sizeof e->name, str_from(e->comm));

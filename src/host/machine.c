@@ -10,8 +10,9 @@
 #include "base/file.h"
 
 enum {
-    WINDOW_MS = 200, /* rates over less are noise: the last ones are kept */
-    SLOW_MS = 4000,  /* averages over ten seconds and heat change slowly, and the kernel asks every core for them */
+    WINDOW_MS = 200,      /* rates over less are noise: the last ones are kept */
+    FIRST_WINDOW_MS = 30, /* a coarse rate is better than none */
+    SLOW_MS = 4000,       /* averages over ten seconds and heat change slowly, and the kernel asks every core for them */
 };
 
 struct machine *machine_new(const struct env *env)
@@ -95,7 +96,9 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
 
 static int64_t left_ms(const struct machine *m, struct mono now)
 {
-    return m->measured ? MAX_OF(m->window_ms - mono_since_ms(now, m->at), (int64_t)0) : 0;
+    bool first = m->last.cpu_permille.state == READING_PENDING;
+    int64_t window_ms = first ? MIN_OF(m->window_ms, (int64_t)FIRST_WINDOW_MS) : m->window_ms;
+    return m->measured ? MAX_OF(window_ms - mono_since_ms(now, m->at), (int64_t)0) : 0;
 }
 
 int64_t machine_left_ms(const struct machine *m)

@@ -12,7 +12,8 @@ struct machine;
 
 struct machine *machine_new(const struct env *env);
 void machine_free(struct machine *m);
-/* Rates are taken over at least so long (200 ms unless set): one-shots that must answer at once take less, and are coarser. */
+/* Rates are taken over at least so long (200 ms unless set; the first over 30 ms): one-shots that must answer at once take less,
+ * and are coarser. */
 void machine_set_window(struct machine *m, int64_t ms);
 void machine_sample(struct machine *m, struct host *out);
 /* Until a sample takes new rates; 0: it does so now. */

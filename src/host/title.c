@@ -173,8 +173,19 @@ static size_t launched_at(const struct str *args, size_t count, size_t at)
     return at;
 }
 
+/* A number or a dash names nothing: what is left of "/dev/fd/3", which a shell makes of <(...). */
+static bool has_letter(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (isalpha((unsigned char)name.at[i]) || (unsigned char)name.at[i] >= 0x80)
+            return true;
+    return false;
+}
+
 static void put(char *to, size_t size, struct str name)
 {
+    if (!has_letter(name))
+        return;
     for (size_t k = 0; k < ARRAY_LEN(known); k++)
         if (str_starts(name, known[k].begin))
             name = str_from(known[k].title);
@@ -195,6 +206,10 @@ static void by_script(const struct str *args, size_t count, struct str directory
     struct str package;
     if (at == 0 || at >= count || args[at].len == 0 || args[at].at[0] == '-')
         return; /* interactive, or a program that was given as text */
+    if (str_starts(args[at], "/dev/") || str_starts(args[at], "/proc/"))
+        return; /* from a pipe or a descriptor: a number, or "stdin" */
+    if (str_starts(args[at - 1], "-") && str_ends(args[at - 1], "c") && memchr(args[at].at, ' ', args[at].len))
+        return; /* the text of a shell's -c is no path */
     if (str_is(args[at - 1], "-m") || str_is(args[at - 1], "--module"))
         put(to, size, args[at]);
     else if (node_package(args[at], &package))

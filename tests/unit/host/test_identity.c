@@ -220,6 +220,11 @@ static void exec_shows_the_new_program(void **state)
     WRITE(&s, PID, "cmdline", "VLLM::EngineCore\0");
     struct process p = fill(i, PID);
     assert_string_equal(p.name, "VLLM::EngineCore"); /* the kernel cut it, the command line has the rest */
+    identity_sweep(i);
+    write_stat(&s, PID, "3", 0, 500, 100, 360000);
+    WRITE(&s, PID, "cmdline", "/opt/x/renderer\0--gpu\0");
+    p = fill(i, PID);
+    assert_string_equal(p.name, "renderer"); /* started by its descriptor: the kernel has only that */
     identity_free(i);
 }
 

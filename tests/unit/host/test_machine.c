@@ -124,6 +124,31 @@ static void who_waits_what_is_left_of_the_window_gets_rates(void **state)
     machine_free(m);
 }
 
+static void the_first_rates_come_as_soon_as_there_are_two_looks(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 20); /* a tick or two: noise */
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.state, READING_PENDING);
+    clock_manual_advance_ms(&s.clock, 20);
+    sysroot_write(&s, "/proc/stat", "cpu  150 0 100 800 150 0 0 0 90 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 250);
+    clock_manual_advance_ms(&s.clock, 150); /* from then on over a longer time */
+    sysroot_write(&s, "/proc/stat", "cpu  250 0 100 800 150 0 0 0 90 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 250);
+    clock_manual_advance_ms(&s.clock, 50);
+    machine_sample(m, &h);
+    assert_int_equal(h.cpu_permille.value, 1000);
+    machine_free(m);
+}
+
 static void rates_are_taken_between_samples_and_count_hardware_once(void **state)
 {
     (void)state;
@@ -542,6 +567,7 @@ int main(void)
         TEST(a_machine_that_does_not_tell_its_name_goes_by_its_directory),
         TEST(a_glance_takes_what_is_known_once_there_are_rates),
         TEST(who_waits_what_is_left_of_the_window_gets_rates),
+        TEST(the_first_rates_come_as_soon_as_there_are_two_looks),
         TEST(rates_are_taken_between_samples_and_count_hardware_once),
         TEST(a_new_interface_or_a_reset_counter_is_no_burst),
         TEST(a_synthetic_card_and_the_one_below_it_count_once),

@@ -46,6 +46,16 @@ static const struct {
     {"env|CUDA_VISIBLE_DEVICES=0|python3|infer.py", "", "infer.py"},
     {"nice|-n|5|python3|batch.py", "", "batch.py"},
     {"uv|run|train.py", "", "train.py"},
+    /* What is left of a path may name nothing. */
+    {"bash|/dev/fd/3", "", ""},
+    {"bash|/dev/fd/63|--gpus|2", "", ""},
+    {"python3|/proc/self/fd/5", "", ""},
+    {"python3|/dev/stdin", "", ""},
+    {"sh|/tmp/4711/12", "", ""},
+    {"bash|-c|cd /srv/run && ./serve 3", "", ""},
+    {"bash|-lc|exec /opt/x/start --port 8000", "", ""},
+    {"bash|/srv/1.sh", "", "1.sh"},
+    {"python3|-m|7", "", ""},
     /* Node */
     {"node|/usr/lib/node_modules/n8n/bin/n8n|start", "", "n8n"},
     {"node|/srv/app/node_modules/@xenova/worker/dist/index.js", "", "@xenova/worker"},
