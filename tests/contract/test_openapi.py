@@ -55,6 +55,14 @@ def test_the_description_is_true(start, node, tmp_path):
     assert result["checked"] > 100
 
 
+def test_every_operation_is_described(daemon):
+    """In words of its own beside the summary."""
+    for path, methods in daemon.json("/openapi.json")["paths"].items():
+        for method, operation in methods.items():
+            words = operation.get("description", "")
+            assert words.endswith((".", "`", "?", ")")) and words.rstrip(".") != operation["summary"], (method, path, words)
+
+
 def test_a_generated_client(start, node, tmp_path):
     daemon = start("--interval", "60")  # which is not late for minutes
     with node("generated.mjs", daemon.url, str(tmp_path / "client")) as client:
