@@ -32,11 +32,16 @@ lint:
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
+# PREFIX and DESTDIR as elsewhere; without PREFIX, the one that the build has (at first /usr/local).
+PLACE = $(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) && ninja -C $(BUILD) --quiet)
+
 install: build
-	@meson install -C $(BUILD) --no-rebuild
+	@$(PLACE)
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
 
 uninstall:
-	@tools/uninstall $(BUILD)
+	@$(PLACE)
+	@DESTDIR='$(DESTDIR)' tools/uninstall $(BUILD)
 
 tarball deb rpm wheel:
 	@tools/deps package

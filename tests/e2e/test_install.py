@@ -34,7 +34,7 @@ def test_everything_is_installed_and_nothing_stays(installed):
     there = files(installed)
     for name in ("bin/whirr", "lib/systemd/system/whirr.service", "lib/systemd/user/whirr.service", "lib/sysusers.d/whirr.conf",
                  "lib/tmpfiles.d/whirr.conf", "share/bash-completion/completions/whirr", "share/zsh/site-functions/_whirr",
-                 "share/fish/vendor_completions.d/whirr.fish"):
+                 "share/fish/vendor_completions.d/whirr.fish", "share/doc/whirr/LICENSES.txt"):
         assert f"usr/local/{name}" in there
     if shutil.which("scdoc"):
         assert {"usr/local/share/man/man1/whirr.1", "usr/local/share/man/man1/whirr-version.1"} <= there
@@ -43,6 +43,27 @@ def test_everything_is_installed_and_nothing_stays(installed):
     assert uninstall(installed).startswith(f"{len(there)} files removed")
     assert list(installed.iterdir()) == []
     assert "Nothing of whirr is installed" in uninstall(installed)
+
+
+def test_make_install_takes_a_prefix():
+    """Without doing it: another prefix builds the paths in the program anew."""
+    def said(*args):
+        return subprocess.run(["make", "-n", "-C", str(ROOT), f"BUILD={BUILD}", *args], env=dict(os.environ, MAKEFLAGS=""), check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+
+    for target in ("install", "uninstall"):
+        assert "-Dprefix=/opt/whirr" in said(target, "PREFIX=/opt/whirr") and "-Dprefix" not in said(target)
+        assert "DESTDIR='/tmp/stage'" in said(target, "DESTDIR=/tmp/stage")
+
+
+def test_notices_of_what_is_embedded_are_installed(installed):
+    text = (installed / "usr/local/share/doc/whirr/LICENSES.txt").read_text()
+    assert all(words in text for words in ("preact", "uplot", "swagger-ui-dist/NOTICE", "SmartBear", "swagger-ui-bundle.js.LICENSE.txt"))
+
+
+def test_debian_gets_completions_where_its_zsh_looks_and_purge_takes_the_settings():
+    assert "share/zsh/vendor-completions" in (ROOT / "packaging/debian/rules").read_text()
+    purge = (ROOT / "packaging/debian/whirr.postrm").read_text()
+    assert re.search(r"rm -rf .*/etc/whirr\b", purge)
 
 
 def test_what_others_put_there_stays(installed):
