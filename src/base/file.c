@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
 
@@ -157,6 +158,29 @@ bool file_exists(const struct env *env, const char *path)
     if (there)
         was_read(env, READ_EXISTS, path, "", 0);
     return there;
+}
+
+static struct rlimit limit_given; /* rlim_max 0: not raised */
+
+size_t descriptors_raise(size_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    if (limit.rlim_cur < wanted) {
+        if (!limit_given.rlim_max)
+            limit_given = limit;
+        limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? wanted : MIN_OF((rlim_t)wanted, limit.rlim_max);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return limit.rlim_cur;
+}
+
+void descriptors_lower_of(int32_t pid)
+{
+    if (limit_given.rlim_max)
+        prlimit(pid, RLIMIT_NOFILE, &limit_given, NULL);
 }
 
 DIR *dir_open(const struct env *env, const char *path)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdint.h>
 
 #include "base/env.h"
@@ -38,6 +39,17 @@ int file_read_i64(const struct env *env, const char *path, int64_t *ret);
 /* The target of a symbolic link, terminated; returns its length or -errno. */
 ssize_t file_read_link(const struct env *env, const char *path, char *target, size_t size);
 bool file_exists(const struct env *env, const char *path);
+
+/* What a failed read says of a file or a process: that it is not there, or nothing at all (no descriptor, no memory, no right). */
+static inline bool is_gone(ssize_t rc)
+{
+    return rc == -ENOENT || rc == -ESRCH;
+}
+
+/* Raises the soft limit of open files to so many, as far as the hard one lets it; returns what it is then. Programs that are
+ * started (descriptors_lower_of) keep the limit that this one was given: those that use select() break with more. */
+size_t descriptors_raise(size_t wanted);
+void descriptors_lower_of(int32_t pid);
 
 DIR *dir_open(const struct env *env, const char *path); /* NULL and errno */
 static inline void cleanup_dir(DIR **dir)

@@ -32,11 +32,12 @@ static void on_event(void *user, const struct guard_event *event)
     AUTO_BUF struct buf text = BUF(EVENT_MAX);
     struct json_writer j = JSON_WRITER(&text);
     json_guard_event(&j, event);
+    bool bad = event->kind == GUARD_EVENT_PROBLEM || event->kind == GUARD_EVENT_LEFT;
     if (p->store && !text.failed)
         store_service_event(p->store, &(struct store_event){.at = event->at,
                                                             .gpu_index = -1,
                                                             .kind = "guard",
-                                                            .severity = event->kind == GUARD_EVENT_PROBLEM ? "warning" : "info",
+                                                            .severity = bad ? "warning" : "info",
                                                             .text = event->text,
                                                             .data = text.at});
     char *taken = buf_take(&text);

@@ -69,8 +69,10 @@ static int announce(void *part, const struct part_request *r, struct buf *out)
     int rc = guard_announce(guard_of(part), pid);
     if (rc == -ESRCH)
         return part_error(out, 404, "no_such_process", "No process with that PID.");
-    if (rc < 0)
+    if (rc == -ENOSPC)
         return part_error(out, 503, "too_many", "Too many programs are announced.");
+    if (rc < 0)
+        return part_error(out, 503, "cannot_look", "That process can't be looked at now.");
     return say_workers(guard_of(part), out, 202);
 }
 

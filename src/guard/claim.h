@@ -64,6 +64,7 @@ struct claim_signals {
     struct claim_identity friends[CLAIM_FRIENDS]; /* processes of other workers under guard: they give way themselves */
     size_t friend_count;
     struct claim_identity self;
+    int unsure; /* -errno: not every process could be looked at; what is not the worker's is not known then */
 };
 
 struct claim {

@@ -104,13 +104,17 @@ bool cuda_is_under_way(const struct env *env, enum cuda_call call, int32_t pid)
 {
     AUTO_DIR DIR *proc = dir_open(env, "/proc");
     int64_t number, of;
-    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+    if (!proc)
+        return true;
+    for (struct dirent *entry; (entry = readdir(proc));) {
         char path[64], text[4096];
         struct str args[5];
         if (!str_to_i64(str_from(entry->d_name), &number))
             continue;
         snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)number);
         ssize_t len = file_read_head(env, path, text, sizeof text);
+        if (len < 0 && !is_gone(len))
+            return true; /* it may be that one: looked at again */
         if (len > 0 && proc_arguments((struct str){text, (size_t)len}, args, ARRAY_LEN(args)) == ARRAY_LEN(args) &&
             str_is(args[1], "cuda-helper") && str_is(args[2], calls[call].name) && str_to_i64(args[3], &of) && of == pid)
             return true;

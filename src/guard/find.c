@@ -31,6 +31,7 @@ struct finder {
     size_t remembered_count;
     struct known_process known[KNOWN_MAX];
     size_t known_count;
+    int unsure; /* -errno: in this look something could not be read */
 };
 
 struct finder *finder_new(const struct env *env, const struct guard_match *match, bool steam)
@@ -42,8 +43,6 @@ struct finder *finder_new(const struct env *env, const struct guard_match *match
     f->match = *match;
     f->steam = steam;
     f->leader = match->leader;
-    if (f->leader.pid && !f->leader.start_key)
-        target_started(env, f->leader.pid, &f->leader.start_key);
     return f;
 }
 
@@ -69,8 +68,6 @@ void finder_set_match(struct finder *f, const struct guard_match *match, bool st
         return;
     f->match = *match;
     f->leader = match->leader;
-    if (f->leader.pid && !f->leader.start_key)
-        target_started(f->env, f->leader.pid, &f->leader.start_key);
 }
 
 void finder_remember(struct finder *f, const struct claim_identity *pids, size_t count)
@@ -83,12 +80,13 @@ void finder_remember(struct finder *f, const struct claim_identity *pids, size_t
 
 /* ---- who listens on a port ---- */
 
-/* The inode of the listening socket in /proc/net/tcp or tcp6: "0: 0100007F:2CAA 00000000:0000 0A ... INODE". */
-static bool listening_inode(const struct env *env, const char *path, int port, int64_t *inode)
+/* The inode of the listening socket in /proc/net/tcp or tcp6: "0: 0100007F:2CAA 00000000:0000 0A ... INODE". -ESRCH: none. */
+static int listening_inode(const struct env *env, const char *path, int port, int64_t *inode)
 {
     AUTO_BUF struct buf text = BUF(4 << 20);
-    if (file_read_all(env, path, &text) < 0)
-        return false;
+    int rc = file_read_all(env, path, &text);
+    if (rc < 0)
+        return is_gone(rc) ? -ESRCH : rc;
     char suffix[8];
     snprintf(suffix, sizeof suffix, ":%04X", (unsigned)port);
     struct str rest = buf_view(&text), line;
@@ -98,53 +96,79 @@ static bool listening_inode(const struct env *env, const char *path, int port, i
         while (count < ARRAY_LEN(fields) && str_word(&line, &word))
             fields[count++] = word;
         if (count == ARRAY_LEN(fields) && str_ends(fields[1], suffix) && str_is(fields[3], "0A") && str_to_i64(fields[9], inode))
-            return true;
+            return 0;
     }
-    return false;
+    return -ESRCH;
 }
 
-static bool holds_socket(const struct env *env, int32_t pid, const char *wanted)
+/* 0: it does; -ESRCH: it does not. */
+static int holds_socket(const struct env *env, int32_t pid, const char *wanted)
 {
     char path[96], target[64];
     snprintf(path, sizeof path, "/proc/%d/fd", pid);
     AUTO_DIR DIR *dir = dir_open(env, path);
-    for (const struct dirent *e; dir && (e = readdir(dir));) {
+    if (!dir)
+        return is_gone(-errno) ? -ESRCH : -errno;
+    int result = -ESRCH;
+    for (const struct dirent *e; (e = readdir(dir));) {
         if (!isdigit((unsigned char)e->d_name[0]))
             continue;
         snprintf(path, sizeof path, "/proc/%d/fd/%.16s", pid, e->d_name);
-        if (file_read_link(env, path, target, sizeof target) > 0 && strcmp(target, wanted) == 0)
-            return true;
+        ssize_t len = file_read_link(env, path, target, sizeof target);
+        if (len > 0 && strcmp(target, wanted) == 0)
+            return 0;
+        if (len < 0 && !is_gone(len) && len != -EINVAL) /* no link: a recorded machine */
+            result = (int)len;
     }
-    return false;
+    return result;
 }
 
-static bool find_listener(const struct env *env, int port, struct claim_identity *ret)
+/* -ESRCH: nothing listens there. Any other error: something does, perhaps, and cannot be seen. */
+static int find_listener(const struct env *env, int port, struct claim_identity *ret)
 {
     int64_t inode;
-    if (!listening_inode(env, "/proc/net/tcp", port, &inode) && !listening_inode(env, "/proc/net/tcp6", port, &inode))
-        return false;
+    int rc = listening_inode(env, "/proc/net/tcp", port, &inode);
+    int six = rc < 0 ? listening_inode(env, "/proc/net/tcp6", port, &inode) : 0;
+    if (rc < 0 && six < 0)
+        return rc == -ESRCH ? six : rc;
     char wanted[64];
     snprintf(wanted, sizeof wanted, "socket:[%lld]", (long long)inode);
     AUTO_DIR DIR *proc = dir_open(env, "/proc");
-    for (const struct dirent *e; proc && (e = readdir(proc));) {
+    if (!proc)
+        return -errno;
+    int result = -ESRCH;
+    for (const struct dirent *e; (e = readdir(proc));) {
         int64_t pid;
-        if (!isdigit((unsigned char)e->d_name[0]) || !str_to_i64(str_from(e->d_name), &pid) ||
-            !holds_socket(env, (int32_t)pid, wanted))
+        if (!isdigit((unsigned char)e->d_name[0]) || !str_to_i64(str_from(e->d_name), &pid))
             continue;
-        ret->pid = (int32_t)pid;
-        return target_started(env, ret->pid, &ret->start_key);
+        rc = holds_socket(env, (int32_t)pid, wanted);
+        if (rc == 0)
+            rc = target_started(env, ret->pid = (int32_t)pid, &ret->start_key);
+        if (rc == 0)
+            return 0;
+        result = rc == -ESRCH ? result : rc;
     }
-    return false;
+    return result;
 }
 
 /* ---- one process ---- */
 
-/* Does the unified (or systemd's) hierarchy's path have this unit as a part, or begin with this group? */
-static bool in_cgroup(const struct finder *f, int32_t pid)
+/* 0 for one that is gone, too. What cannot be read is noted: then nothing is known about the process. */
+static ssize_t read_of(struct finder *f, int32_t pid, const char *file, char *text, size_t size)
 {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
-    if (file_read_head(f->env, path, text, sizeof text) <= 0)
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+    ssize_t len = file_read_head(f->env, path, text, size);
+    if (len < 0 && !is_gone(len))
+        f->unsure = (int)len;
+    return MAX_OF(len, 0);
+}
+
+/* Does the unified (or systemd's) hierarchy's path have this unit as a part, or begin with this group? */
+static bool in_cgroup(struct finder *f, int32_t pid)
+{
+    char text[4096];
+    if (read_of(f, pid, "cgroup", text, sizeof text) <= 0)
         return false;
     char unit[METHOD_TEXT_SIZE + 16];
     snprintf(unit, sizeof unit, "%s%s", f->match.unit, strchr(f->match.unit, '.') ? "" : ".service");
@@ -172,11 +196,10 @@ static bool same_name(struct str comm, const char *name)
 }
 
 /* Steam starts games as ".../reaper SteamLaunch AppId=570 -- ...". */
-static bool is_steam_launch(const struct env *env, int32_t pid)
+static bool is_steam_launch(struct finder *f, int32_t pid)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-    ssize_t len = file_read_head(env, path, text, sizeof text);
+    char text[1024];
+    ssize_t len = read_of(f, pid, "cmdline", text, sizeof text);
     return len > 0 && memmem(text, (size_t)len, "SteamLaunch", 11) && memmem(text, (size_t)len, "AppId=", 6);
 }
 
@@ -193,11 +216,11 @@ static bool is_remembered(const struct finder *f, int32_t pid, int64_t start)
 static bool is_taken(const struct env *env, struct claim_identity leader)
 {
     int64_t start;
-    return leader.start_key && target_started(env, leader.pid, &start) && start != leader.start_key;
+    return leader.start_key && target_started(env, leader.pid, &start) == 0 && start != leader.start_key;
 }
 
 /* Goes up from the process to its ancestors. */
-static void learn(const struct finder *f, const struct process *p, struct known_process *k)
+static void learn(struct finder *f, const struct process *p, struct known_process *k)
 {
     const struct guard_match *m = &f->match;
     bool by_leader = m->port || f->leader.pid, by_name = !by_leader && m->name[0];
@@ -207,10 +230,9 @@ static void learn(const struct finder *f, const struct process *p, struct known_
         k->ours |= in_cgroup(f, p->pid);
     int32_t pid = p->pid;
     for (int level = 0; level < ANCESTORS_MAX && pid > 1; level++) {
-        char path[64], text[4096];
+        char text[4096];
         struct proc_stat stat;
-        snprintf(path, sizeof path, "/proc/%d/stat", pid);
-        ssize_t len = file_read_head(f->env, path, text, sizeof text);
+        ssize_t len = read_of(f, pid, "stat", text, sizeof text);
         if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat))
             break;
         /* A worker that whirr started leads its own process group: orphans of it stay in there. */
@@ -219,11 +241,12 @@ static void learn(const struct finder *f, const struct process *p, struct known_
         if (by_name && (same_name(stat.comm, m->name) || (level == 0 && strcmp(p->name, m->name) == 0)))
             k->ours = true;
         if (f->steam && !k->game)
-            k->game = is_steam_launch(f->env, pid);
+            k->game = is_steam_launch(f, pid);
         pid = (int32_t)stat.parent;
     }
 }
 
+/* NULL: it could not be looked at. */
 static const struct known_process *know(struct finder *f, const struct process *p)
 {
     for (size_t i = 0; i < f->known_count; i++) {
@@ -234,10 +257,15 @@ static const struct known_process *know(struct finder *f, const struct process *
     }
     if (f->known_count == KNOWN_MAX) /* more processes than anybody has: learned again each time */
         f->known_count = 0;
-    struct known_process *k = &f->known[f->known_count++];
+    struct known_process *k = &f->known[f->known_count];
+    int before = f->unsure;
+    f->unsure = 0;
     learn(f, p, k);
     k->seen = true;
-    return k;
+    bool unsure = f->unsure && !k->ours;
+    f->known_count += f->unsure == 0; /* else it is learned again */
+    f->unsure = f->unsure ? f->unsure : before;
+    return unsure ? NULL : k;
 }
 
 static void forget_gone(struct finder *f)
@@ -263,51 +291,85 @@ static void add_pid(struct claim_worker *w, struct claim_identity who)
 
 /* ---- the whole worker ---- */
 
-static bool group_has_processes(const struct finder *f)
+static enum worker_presence either(enum worker_presence a, enum worker_presence b)
 {
-    char path[PATH_SIZE], text[64], unit[METHOD_TEXT_SIZE + 16];
+    return a == WORKER_ALIVE || b == WORKER_ALIVE ? WORKER_ALIVE
+           : a == WORKER_GONE && b == WORKER_GONE ? WORKER_GONE
+                                                  : WORKER_UNKNOWN;
+}
+
+static enum worker_presence has_processes(const struct env *env, const char *path)
+{
+    char text[64];
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    return len > 0 ? WORKER_ALIVE : len == 0 || is_gone(len) ? WORKER_GONE : WORKER_UNKNOWN;
+}
+
+static enum worker_presence group_presence(const struct finder *f)
+{
+    char path[PATH_SIZE], unit[METHOD_TEXT_SIZE + 16];
     const struct guard_match *m = &f->match;
     if (m->cgroup[0]) {
         snprintf(path, sizeof path, "/sys/fs/cgroup%s/cgroup.procs", m->cgroup);
-        return file_read_head(f->env, path, text, sizeof text) > 0;
+        return has_processes(f->env, path);
     }
     snprintf(unit, sizeof unit, "%s%s", m->unit, strchr(m->unit, '.') ? "" : ".service");
     snprintf(path, sizeof path, "/sys/fs/cgroup/system.slice/%s/cgroup.procs", unit);
-    if (file_read_head(f->env, path, text, sizeof text) > 0)
-        return true;
+    enum worker_presence of_system = has_processes(f->env, path);
     unsigned uid = (unsigned)getuid();
     snprintf(path, sizeof path, "/sys/fs/cgroup/user.slice/user-%u.slice/user@%u.service/app.slice/%s/cgroup.procs", uid, uid,
              unit);
-    return file_read_head(f->env, path, text, sizeof text) > 0;
+    return of_system == WORKER_ALIVE ? WORKER_ALIVE : either(of_system, has_processes(f->env, path));
 }
 
-static bool any_alive(const struct finder *f, const struct claim_identity *pids, size_t count)
+static enum worker_presence presence_of(struct finder *f, const struct claim_identity *pids, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (target_alive(f->env, pids[i]))
-            return true;
-    return false;
+    enum worker_presence there = WORKER_GONE;
+    for (size_t i = 0; i < count && there != WORKER_ALIVE; i++) {
+        int rc = pids[i].pid > 0 ? target_check(f->env, pids[i], NULL) : -ESRCH;
+        there = either(there, presence_from_check(rc));
+        if (presence_from_check(rc) == WORKER_UNKNOWN)
+            f->unsure = rc;
+    }
+    return there;
 }
 
+/* Gone is only what certainly is: a worker that could not be looked at may be asleep, and is brought back later. */
 static enum worker_presence presence(struct finder *f, const struct claim_worker *w)
 {
     const struct guard_match *m = &f->match;
-    if (w->pid_count && any_alive(f, w->pids, w->pid_count))
-        return WORKER_ALIVE;
-    if (any_alive(f, f->remembered, f->remembered_count))
-        return WORKER_ALIVE;
-    if (!f->leader.pid && (m->unit[0] || m->cgroup[0]) && group_has_processes(f))
-        return WORKER_ALIVE;
-    return WORKER_GONE;
+    enum worker_presence there = f->unsure ? WORKER_UNKNOWN : WORKER_GONE;
+    there = either(there, presence_of(f, w->pids, w->pid_count));
+    if (there != WORKER_ALIVE)
+        there = either(there, presence_of(f, f->remembered, f->remembered_count));
+    if (there != WORKER_ALIVE && !f->leader.pid && (m->unit[0] || m->cgroup[0]))
+        there = either(there, group_presence(f));
+    return there;
 }
 
 static void follow_leader(struct finder *f)
 {
-    if (!f->match.port || (f->leader.pid && target_alive(f->env, f->leader)))
+    if (f->leader.pid && !f->leader.start_key) {
+        int rc = target_started(f->env, f->leader.pid, &f->leader.start_key);
+        f->unsure = rc == -ESRCH ? 0 : rc;
+    }
+    if (!f->match.port || presence_of(f, &f->leader, 1) != WORKER_GONE)
         return;
     struct claim_identity found = {0};
-    find_listener(f->env, f->match.port, &found);
-    finder_set_leader(f, found);
+    int rc = find_listener(f->env, f->match.port, &found);
+    if (rc == 0 || rc == -ESRCH)
+        finder_set_leader(f, rc == 0 ? found : (struct claim_identity){0});
+    else
+        f->unsure = rc;
+}
+
+/* The driver's process that has no identity: one of another PID namespace, or one that could not be read when it was sampled. */
+static void look_at_nameless(struct finder *f, const struct process *p)
+{
+    int64_t start;
+    int rc = target_started(f->env, p->pid, &start);
+    if (rc < 0 && rc != -ESRCH)
+        f->unsure = rc;
 }
 
 enum worker_presence finder_look(struct finder *f, const struct snapshot *s, struct claim_worker *worker,
@@ -315,21 +377,24 @@ enum worker_presence finder_look(struct finder *f, const struct snapshot *s, str
 {
     worker->pid_count = 0;
     signals->game_count = 0;
+    f->unsure = 0;
     follow_leader(f);
-    if (f->leader.pid && target_alive(f->env, f->leader))
+    if (presence_of(f, &f->leader, 1) != WORKER_GONE)
         add_pid(worker, f->leader);
     for (size_t g = 0; s && g < s->gpu_count; g++) {
         for (size_t i = 0; i < s->gpus[g].process_count; i++) {
             const struct process *p = &s->gpus[g].processes[i];
-            if (!p->start_key) /* not in this PID namespace: nobody can tell who it is */
-                continue;
-            const struct known_process *k = know(f, p);
-            if (k->ours)
+            const struct known_process *k = p->start_key ? know(f, p) : NULL;
+            if (!p->start_key)
+                look_at_nameless(f, p);
+            else if (k && k->ours)
                 add_pid(worker, k->who);
-            else if (k->game && signals->game_count < ARRAY_LEN(signals->games))
+            else if (k && k->game && signals->game_count < ARRAY_LEN(signals->games))
                 signals->games[signals->game_count++] = k->who;
         }
     }
     forget_gone(f);
-    return presence(f, worker);
+    enum worker_presence there = presence(f, worker);
+    signals->unsure = f->unsure;
+    return there;
 }

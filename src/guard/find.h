@@ -18,6 +18,7 @@ void finder_set_match(struct finder *f, const struct guard_match *match, bool st
 /* Processes that were the worker's before (from the journal): they still are, on a GPU or not. */
 void finder_remember(struct finder *f, const struct claim_identity *pids, size_t count);
 
-/* Fills the worker's processes (its leader and those on GPUs) and the games among the others. */
+/* Fills the worker's processes (its leader and those on GPUs) and the games among the others; signals->unsure where some could not
+ * be looked at. */
 enum worker_presence finder_look(struct finder *f, const struct snapshot *s, struct claim_worker *worker,
                                  struct claim_signals *signals);

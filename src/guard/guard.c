@@ -47,21 +47,48 @@ void guard_free(struct guard *g)
     free(g);
 }
 
+/* One of that name that is still ending: out of the list, or NULL. */
+static struct keeper *take_leaving(struct guard *g, const char *name)
+{
+    struct keeper *found = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->leaving_count; i++)
+        if (!found && strcmp(g->leaving[i]->status.name, name) == 0)
+            found = g->leaving[i];
+        else
+            g->leaving[kept++] = g->leaving[i];
+    g->leaving_count = kept;
+    return found;
+}
+
+/* Back into the place that it had. */
+static void give_leaving_back(struct guard *g, struct keeper *k)
+{
+    pthread_mutex_lock(&g->lock);
+    if (k)
+        g->leaving[g->leaving_count++] = k;
+    pthread_mutex_unlock(&g->lock);
+}
+
 int guard_add(struct guard *g, struct guard_spec *spec, const char *const *command, struct error *err)
 {
     pthread_mutex_lock(&g->lock);
     bool full = g->count == GUARD_WORKERS_MAX;
+    struct keeper *before = full ? NULL : take_leaving(g, spec->name);
     pthread_mutex_unlock(&g->lock);
     if (full) {
         spec_done(spec);
         free(spec);
         return error_set(err, -ENOSPC, "more than %d workers", GUARD_WORKERS_MAX);
     }
-    struct keeper *k = keeper_new(&g->shared, spec, command, err);
-    if (!k)
+    struct keeper *k = keeper_new(&g->shared, spec, command, before, err);
+    if (!k) {
+        give_leaving_back(g, before);
         return err && err->code ? err->code : -EIO;
+    }
     int rc = keeper_start(k, err);
     if (rc < 0) {
+        give_leaving_back(g, TAKE(k->before));
         keeper_free(k);
         return rc;
     }
@@ -160,9 +187,9 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
 }
 
 /* Could it be taken off now? Not when no method worked, or when the guard only says what it would do. */
-static bool is_evictable(const struct keeper *k, const struct guard_status *status)
+static bool is_evictable(const struct guard_status *status)
 {
-    return k->spec->method_count > 0 && !status->dry_run && !status->gave_up && status->state != GUARD_ABSENT;
+    return status->method_count > 0 && !status->dry_run && !status->gave_up && status->state != GUARD_ABSENT;
 }
 
 static bool worker_bytes(const struct claim_worker *w, const struct gpu *gpu, int64_t *ret)
@@ -193,7 +220,7 @@ size_t guard_holds(struct guard *g, const struct snapshot *s, struct capacity_ho
         worker = k->shown;
         pthread_mutex_unlock(&k->lock);
         for (size_t n = 0; n < s->gpu_count && count < max; n++) {
-            struct capacity_hold hold = {.gpu_index = s->gpus[n].index, .evictable = is_evictable(k, &status)};
+            struct capacity_hold hold = {.gpu_index = s->gpus[n].index, .evictable = is_evictable(&status)};
             if (!worker_bytes(&worker, &s->gpus[n], &hold.bytes) || hold.bytes == 0)
                 continue;
             str_copy(hold.worker, sizeof hold.worker, str_from(status.name));
@@ -223,8 +250,9 @@ int guard_wish(struct guard *g, const char *name, enum person_wish wish)
 int guard_announce(struct guard *g, int32_t pid)
 {
     struct claim_identity who = {.pid = pid};
-    if (pid <= 0 || !target_started(g->shared.options.env, pid, &who.start_key))
-        return -ESRCH;
+    int rc = pid > 0 ? target_started(g->shared.options.env, pid, &who.start_key) : -ESRCH;
+    if (rc < 0)
+        return rc;
     pthread_mutex_lock(&g->shared.lock);
     bool room = g->shared.announced_count < GUARD_ANNOUNCED_MAX;
     if (room)

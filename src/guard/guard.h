@@ -19,6 +19,7 @@ enum guard_event_kind {
     GUARD_EVENT_STATE,   /* the worker changed its state */
     GUARD_EVENT_PROBLEM, /* something that a person should know */
     GUARD_EVENT_ENDED,   /* a child ended by itself: its exit status */
+    GUARD_EVENT_LEFT,    /* the guard ends and leaves the worker in a state that it could not set right */
 };
 
 struct guard_event {
@@ -50,8 +51,9 @@ struct guard_status {
     char method[JOURNAL_NAME_SIZE]; /* through which it is off the GPU; "" none */
     int32_t pid;                    /* first process; 0: none */
     size_t pid_count;
-    int64_t bytes; /* held now while running, else what it held */
-    size_t others; /* foreign processes on its GPUs */
+    size_t method_count; /* through which it could be taken off the GPU */
+    int64_t bytes;       /* held now while running, else what it held */
+    size_t others;       /* foreign processes on its GPUs */
     uint64_t gpus[GPU_MAX / 64];
     bool held, throttled, hot, fault, gave_up, not_freed, dry_run, gated;
     bool idle;                 /* off the GPU because nobody asked for it */
@@ -81,7 +83,8 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
 size_t guard_holds(struct guard *g, const struct snapshot *s, struct capacity_hold *list, size_t max);
 /* NULL: all workers. -ENOENT: there is none of that name. */
 int guard_wish(struct guard *g, const char *name, enum person_wish wish);
-/* A process that needs the GPUs soon; counts while it lives. -ENOSPC when there are too many, -ESRCH when it does not live. */
+/* A process that needs the GPUs soon; counts while it lives. -ENOSPC when there are too many, -ESRCH when it does not live, any
+ * other error when that cannot be told. */
 int guard_announce(struct guard *g, int32_t pid);
 void guard_unannounce(struct guard *g, int32_t pid);
 /* Events (XID, a lost GPU) of samples that the guard did not take itself. */

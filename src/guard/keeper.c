@@ -4,32 +4,23 @@
 #include "guard/keeper.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "guard/target.h"
 
-enum { WISHES_MAX = 64, SHORT_WAIT_MS = 250, RESERVE_WAIT_MS = 1000, STOP_EVICTED_MS = 1500 };
+enum { SHORT_WAIT_MS = 250, RESERVE_WAIT_MS = 1000, STOP_EVICTED_MS = 1500 };
 /* How long the end of the guard waits for a driver call under way: 40 GiB were checkpointed in 24 s. The service's TimeoutStopSec
  * is longer. */
-enum { END_WAIT_MS = 45000, END_SAID_MS = 500, END_REQUEST_MS = 20000 };
+enum { END_WAIT_MS = 45000, END_SAID_MS = 500, END_REQUEST_MS = 20000, END_TRIES = 5 };
 
-struct wish {
-    enum person_wish what;
-    bool has_event;
-    struct event event;
-    struct guard_spec *spec; /* NULL: as before */
-};
-
-static void wish_free(void *item)
+static void spec_free(struct guard_spec *spec)
 {
-    struct wish *w = item;
-    if (w && w->spec) {
-        spec_done(w->spec);
-        free(w->spec);
-    }
-    free(w);
+    if (spec)
+        spec_done(spec);
+    free(spec);
 }
 
 static void publish(struct keeper *k)
@@ -64,8 +55,14 @@ static void publish(struct keeper *k)
     s->gave_up = k->policy.gave_up;
     s->not_freed = k->policy.not_freed;
     s->gated = k->gate != NULL;
+    s->method_count = k->spec->method_count;
     gate_count(k->gate, &s->in_flight, &s->waiting);
     pthread_mutex_unlock(&k->lock);
+}
+
+static void ring(void *keeper)
+{
+    mailbox_put(((struct keeper *)keeper)->bell, keeper);
 }
 
 /* ---- the loop ---- */
@@ -107,7 +104,7 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
 {
     check_child(k);
     keeper_look(k, max_age_ms);
-    if (k->spec->lists_processes && k->claim.verdict == CLAIM_UNKNOWN)
+    if ((k->spec->lists_processes || k->unsure) && k->claim.verdict == CLAIM_UNKNOWN)
         keeper_problem(k, "cannot determine who is using the GPU: %s", k->claim.reason);
     for (;;) {
         struct guard_facts facts;
@@ -181,12 +178,12 @@ static void take_spec(struct keeper *k, struct guard_spec *fresh)
         keeper_problem(k, "%s", err.text);
     finder_set_match(k->finder, &fresh->match, fresh->steam);
     gate_configure(k->gate, &fresh->gate);
-    spec_done(k->spec);
-    free(k->spec);
+    spec_free(k->spec);
     k->spec = fresh;
     open_gamemode(k);
     pthread_mutex_lock(&k->lock);
     k->status.dry_run = fresh->dry_run;
+    k->status.method_count = fresh->method_count;
     pthread_mutex_unlock(&k->lock);
 }
 
@@ -199,36 +196,73 @@ static void finish(struct keeper *k)
     if (stopped || k->entry.acted_count == 0 || k->spec->dry_run || wanted_off)
         return;
     k->finishing = true;
-    keeper_look(k, 0);
-    if (k->claim.verdict != CLAIM_NONE || !keeper_has_room(k))
-        return;
     log_info("the guard ends and brings the worker back first", LOG_TEXT("worker", k->spec->name));
     k->spec->settings.resume_timeout_ms = MIN_OF(k->spec->settings.resume_timeout_ms, END_REQUEST_MS);
-    keeper_undo_all(k);
+    for (int i = 0; i < END_TRIES && !k->abandoned; i++) {
+        if (i)
+            poll(NULL, 0, SHORT_WAIT_MS);
+        keeper_look(k, 0);
+        if (k->presence == WORKER_GONE)
+            return;
+        if (k->claim.verdict == CLAIM_UNKNOWN)
+            continue; /* the next look may tell */
+        if (k->claim.verdict != CLAIM_NONE || !keeper_has_room(k))
+            return; /* as it should be: the GPU is not free */
+        if (keeper_undo_all(k))
+            return;
+    }
+    keeper_tell(k, GUARD_EVENT_LEFT, k->policy.state, "the guard ends and could not bring the worker back");
 }
 
-static void hear(struct keeper *k, struct wish *w)
+/* Told to the keeper meanwhile; the bell only wakes it. */
+static void hear(struct keeper *k)
 {
-    k->wish = w ? w->what : WISH_NONE;
-    if (w && w->has_event)
-        keeper_notice(k, &w->event);
-    if (w && w->spec)
-        take_spec(k, TAKE(w->spec));
-    wish_free(w);
+    pthread_mutex_lock(&k->lock);
+    struct keeper_inbox in = k->inbox;
+    k->inbox = (struct keeper_inbox){0};
+    pthread_mutex_unlock(&k->lock);
+    k->wish = in.wish;
+    for (size_t i = 0; i < in.event_count; i++)
+        keeper_notice(k, &in.events[i]);
+    if (in.spec)
+        take_spec(k, in.spec);
+}
+
+static int open_gate(struct keeper *k, struct error *err)
+{
+    int rc = k->spec->gate.listen[0] ? gate_new(&k->spec->gate, k->spec->settings.url, &k->gate, err) : 0;
+    gate_set_bell(k->gate, ring, k);
+    return rc;
+}
+
+/* The worker was let go and is wanted again: what its last keeper has under way is finished first. */
+static void await_predecessor(struct keeper *k)
+{
+    struct error err = {0};
+    if (!k->before)
+        return;
+    keeper_free(TAKE(k->before));
+    if (open_gate(k, &err) < 0)
+        keeper_problem(k, "%s", err.text);
 }
 
 static void *run(void *argument)
 {
     struct keeper *k = argument;
+    await_predecessor(k);
     open_gamemode(k);
-    while (!keeper_reconcile(k) && !k->ending)
-        hear(k, mailbox_take(k->wishes, k->spec->interval_ms));
+    bool known;
+    while (!(known = keeper_reconcile(k)) && !k->ending) /* what is wished waits until it can be told what is */
+        mailbox_take(k->bell, k->spec->interval_ms);
+    if (!known)
+        keeper_tell(k, GUARD_EVENT_LEFT, k->policy.state, "the guard ends and never learned what an earlier one had done");
     int64_t wait_ms = 0;
     for (;;) {
         struct mono begin = clock_mono(k->env->clock);
-        hear(k, mailbox_take(k->wishes, MAX_OF(wait_ms, 0)));
+        mailbox_take(k->bell, MAX_OF(wait_ms, 0));
         if (k->ending)
             break;
+        hear(k);
         /* At rest the sample of somebody else is good enough; in the middle of something it must be new. */
         bool rest = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_PAUSED || k->policy.state == GUARD_ABSENT;
         begin = clock_mono(k->env->clock);
@@ -253,7 +287,10 @@ static int start_child(struct keeper *k, const char *const *command, struct erro
     if (rc < 0 && rc != -ENOENT && rc != -EBADMSG)
         return rc; /* it may run already */
     if (rc == 0) {
-        if (before.leader.pid && target_alive(k->env, before.leader)) {
+        enum worker_presence there = target_presence(k->env, before.leader);
+        if (there == WORKER_UNKNOWN)
+            return error_set(err, -EIO, "cannot tell whether process %d of an earlier guard still runs", before.leader.pid);
+        if (there == WORKER_ALIVE) {
             k->child.pid = before.leader.pid;
             k->child.start_key = before.leader.start_key;
             k->child.adopted = true;
@@ -274,21 +311,16 @@ static void keep_item(void *item)
     (void)item;
 }
 
-/* Somebody waits for a worker that was unloaded: looked at now, not at the next interval. */
-static void ring(void *user)
-{
-    keeper_wish(user, WISH_NONE);
-}
-
-struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct error *err)
+struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct keeper *before,
+                          struct error *err)
 {
     struct keeper *k = calloc(1, sizeof *k);
     if (k) {
         k->finder = finder_new(shared->options.env, &spec->match, spec->steam);
-        k->wishes = mailbox_new(WISHES_MAX, wish_free);
+        k->bell = mailbox_new(1, keep_item);
         k->done = mailbox_new(1, keep_item);
     }
-    if (!k || !k->finder || !k->wishes || !k->done) {
+    if (!k || !k->finder || !k->bell || !k->done) {
         error_set(err, -ENOMEM, "out of memory");
         goto failed;
     }
@@ -303,22 +335,21 @@ struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, 
     k->policy.state = GUARD_ABSENT;
     if (shared->options.state_dir && !spec->dry_run && journal_open(&k->journal, shared->options.state_dir, spec->name, err) < 0)
         goto failed;
-    if (spec->gate.listen[0] && gate_new(&spec->gate, spec->settings.url, &k->gate, err) < 0)
+    if (!before && open_gate(k, err) < 0)
         goto failed;
-    gate_set_bell(k->gate, ring, k);
     if (command && start_child(k, command, err) < 0)
         goto failed;
+    k->before = before;
     return k;
 failed:
     if (k) {
         gate_free(k->gate);
         finder_free(k->finder);
-        mailbox_free(k->wishes);
+        mailbox_free(k->bell);
         mailbox_free(k->done);
     }
     free(k);
-    spec_done(spec);
-    free(spec);
+    spec_free(spec);
     return NULL;
 }
 
@@ -329,32 +360,34 @@ int keeper_start(struct keeper *k, struct error *err)
     return rc ? error_set(err, -rc, "cannot start a thread: %s", strerror(rc)) : 0;
 }
 
-static void put(struct keeper *k, struct wish wish)
-{
-    struct wish *w = calloc(1, sizeof *w);
-    if (!w)
-        return;
-    *w = wish;
-    bool only_wakes = !w->what && !w->has_event && !w->spec;
-    if (!only_wakes)
-        mailbox_put(k->wishes, w);
-    else if (!mailbox_offer(k->wishes, w)) /* must not push out what a person wants */
-        wish_free(w);
-}
-
+/* The last wish counts; but one that was brought back and then released was brought back. */
 void keeper_wish(struct keeper *k, enum person_wish wish)
 {
-    put(k, (struct wish){.what = wish});
+    pthread_mutex_lock(&k->lock);
+    if (wish && !(wish == WISH_RELEASE && k->inbox.wish == WISH_RESUME))
+        k->inbox.wish = wish;
+    pthread_mutex_unlock(&k->lock);
+    ring(k);
 }
 
+/* The first of a fault says it; more than fit add nothing. */
 void keeper_tell_event(struct keeper *k, const struct event *event)
 {
-    put(k, (struct wish){.has_event = true, .event = *event});
+    pthread_mutex_lock(&k->lock);
+    if (k->inbox.event_count < KEEPER_EVENTS_MAX)
+        k->inbox.events[k->inbox.event_count++] = *event;
+    pthread_mutex_unlock(&k->lock);
+    ring(k);
 }
 
 void keeper_set_spec(struct keeper *k, struct guard_spec *spec)
 {
-    put(k, (struct wish){.spec = spec});
+    pthread_mutex_lock(&k->lock);
+    struct guard_spec *older = k->inbox.spec;
+    k->inbox.spec = spec;
+    pthread_mutex_unlock(&k->lock);
+    spec_free(older);
+    ring(k);
 }
 
 void keeper_status(struct keeper *k, struct guard_status *ret)
@@ -370,7 +403,11 @@ static void leave(struct keeper *k)
         /* One whose memory is away waits in the driver and cannot listen to a polite signal. */
         if (k->entry.acted_count)
             k->child.stop_timeout_ms = STOP_EVICTED_MS;
-        child_stop(k->env, &k->child, NULL);
+        struct error err = {0};
+        if (child_stop(k->env, &k->child, &err) < 0) {
+            keeper_tell(k, GUARD_EVENT_LEFT, k->policy.state, "the guard ends, and its worker may go on: %s", err.text);
+            return;
+        }
         k->entry = (struct journal_entry){.state = GUARD_RUNNING};
         journal_write(&k->journal, &k->entry, NULL);
     } else if (k->entry.acted_count && !k->spec->dry_run && k->policy.state != GUARD_ABSENT) {
@@ -382,7 +419,7 @@ static void leave(struct keeper *k)
 void keeper_end(struct keeper *k)
 {
     k->ending = true;
-    put(k, (struct wish){0});
+    ring(k);
 }
 
 bool keeper_ended(const struct keeper *k)
@@ -411,6 +448,7 @@ void keeper_free(struct keeper *k)
         return;
     if (k->started)
         join(k);
+    keeper_free(k->before); /* one that was never started */
     keeper_leave_others(k);
     leave(k);
     gate_free(k->gate);
@@ -418,10 +456,10 @@ void keeper_free(struct keeper *k)
     snapshot_unref(k->snapshot);
     gamemode_close(k->gamemode);
     finder_free(k->finder);
-    mailbox_free(k->wishes);
+    mailbox_free(k->bell);
     mailbox_free(k->done);
     pthread_mutex_destroy(&k->lock);
-    spec_done(k->spec);
-    free(k->spec);
+    spec_free(k->inbox.spec);
+    spec_free(k->spec);
     free(k);
 }

@@ -28,13 +28,24 @@ struct guard_shared {
 
 struct gamemode;
 
+enum { KEEPER_EVENTS_MAX = 32 };
+
+/* What others have told a keeper since it last listened. */
+struct keeper_inbox {
+    enum person_wish wish;
+    struct guard_spec *spec; /* other settings; NULL: as before */
+    struct event events[KEEPER_EVENTS_MAX];
+    size_t event_count;
+};
+
 struct keeper {
     struct guard_shared *shared;
     struct guard_spec *spec;
     const struct env *env;
     pthread_t thread;
     bool started;
-    struct mailbox *wishes; /* of struct wish */
+    struct mailbox *bell;  /* rings when something is in the inbox */
+    struct keeper *before; /* the worker's last keeper, which must end first; NULL: none */
 
     /* The thread's own. */
     struct guard_policy policy;
@@ -58,7 +69,8 @@ struct keeper {
     struct mono health_at;
     int64_t ecc_before[GPU_MAX];
     bool ecc_known[GPU_MAX];
-    bool unseen; /* the driver's processes cannot be told apart */
+    struct claim_identity self; /* whirr itself */
+    int unsure;                 /* -errno: in the last look some process could not be looked at */
     struct mono acted_at;
     char failure[384];   /* of the last method that failed, and why */
     struct wall noticed; /* the last event that was a fault */
@@ -70,12 +82,15 @@ struct keeper {
     struct mailbox *done; /* gets one item when the thread has ended */
 
     /* Copied out for others. */
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of the inbox, too */
+    struct keeper_inbox inbox;
     struct guard_status status;
     struct claim_worker shown; /* who the worker is */
 };
 
-struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct error *err);
+/* Takes over `before` (NULL: none), a keeper of the same worker that was told to end; not when it fails. */
+struct keeper *keeper_new(struct guard_shared *shared, struct guard_spec *spec, const char *const *command, struct keeper *before,
+                          struct error *err);
 int keeper_start(struct keeper *k, struct error *err);
 void keeper_end(struct keeper *k); /* the thread is told to end; does not wait */
 bool keeper_ended(const struct keeper *k);

@@ -62,9 +62,13 @@ static const struct method *find_method(const struct keeper *k, const char *name
 /* Who made it drain: a guard that is killed meanwhile must not count the claimant among those who were there before. */
 static void note_claimant(struct keeper *k)
 {
-    k->entry.claimant = (struct claim_identity){.pid = k->claim.pid};
-    if (k->claim.pid && !target_started(k->env, k->claim.pid, &k->entry.claimant.start_key))
-        k->entry.claimant = (struct claim_identity){0};
+    k->entry.claimant = (struct claim_identity){0};
+    for (size_t g = 0; k->claim.pid && k->snapshot && g < k->snapshot->gpu_count; g++)
+        for (size_t i = 0; i < k->snapshot->gpus[g].process_count; i++) {
+            const struct process *p = &k->snapshot->gpus[g].processes[i];
+            if (p->pid == k->claim.pid && p->start_key)
+                k->entry.claimant = (struct claim_identity){p->pid, p->start_key};
+        }
 }
 
 static void note_acting(struct keeper *k, const char *method)
@@ -78,6 +82,13 @@ static void evict(struct keeper *k)
     const struct method *method = &k->spec->methods[MIN_OF((size_t)k->policy.method, k->spec->method_count - 1)];
     struct error err = {0};
     keeper_look(k, 0); /* what it holds at this moment counts, not at the last look */
+    if (!k->snapshot || k->unsure) {
+        const char *why = k->snapshot ? strerror(-k->unsure) : "no source answered";
+        snprintf(k->failure, sizeof k->failure, "%s: %s", method->name, why);
+        keeper_problem(k, "cannot tell what it holds on the GPU now (%s); it is left there", why);
+        k->step = STEP_FAILED;
+        return;
+    }
     if (k->policy.method == 0 || k->entry.gpu_count == 0)
         keeper_note_gpus(k);
     if (k->spec->dry_run) {
@@ -253,15 +264,23 @@ void keeper_act(struct keeper *k, enum guard_action action)
 
 /* ---- after a restart ---- */
 
-/* A worker that somebody left locked or checkpointed, and no journal tells of it. */
-static bool found_checkpointed(struct keeper *k)
+/* Out of something of which there is enough again in a moment: what was asked for is not answered. */
+static bool is_shortage(int rc)
+{
+    return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -EAGAIN;
+}
+
+/* A worker that somebody left locked or checkpointed, and no journal tells of it. Negative: that cannot be told now. */
+static int found_checkpointed(struct keeper *k, struct error *err)
 {
     struct claim_identity who = k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : k->spec->match.leader;
-    enum cuda_process_state state;
-    if (!find_method(k, "checkpoint") || !who.pid || !target_started(k->env, who.pid, &who.start_key) ||
-        cuda_call(k->env, CUDA_GET_STATE, who.pid, 3000, &k->abandoned, &state, NULL) < 0 ||
-        (state != CUDA_PROCESS_LOCKED && state != CUDA_PROCESS_CHECKPOINTED))
-        return false;
+    enum cuda_process_state state = CUDA_PROCESS_RUNNING;
+    int rc = find_method(k, "checkpoint") && who.pid ? target_started(k->env, who.pid, &who.start_key) : -ESRCH;
+    if (rc < 0)
+        return rc == -ESRCH ? 0 : error_set(err, rc, "cannot look at process %d: %s", who.pid, strerror(-rc));
+    rc = cuda_call(k->env, CUDA_GET_STATE, who.pid, 3000, &k->abandoned, &state, err);
+    if (rc < 0 || (state != CUDA_PROCESS_LOCKED && state != CUDA_PROCESS_CHECKPOINTED))
+        return is_shortage(rc) ? rc : 0;
     note_acting(k, "checkpoint");
     k->entry.pids[0] = who;
     k->entry.pid_count = 1;
@@ -276,7 +295,7 @@ static bool found_checkpointed(struct keeper *k)
     k->entry.gpus[0].bytes = k->entry.bytes = MAX_OF(host.vm_rss_bytes, 1);
     k->entry.gpu_count = 1;
     keeper_problem(k, "process %d was found %s, and the journal doesn't say why", who.pid, cuda_process_state_name(state));
-    return true;
+    return 1;
 }
 
 static bool still_evicted(struct keeper *k)
@@ -327,7 +346,11 @@ bool keeper_reconcile(struct keeper *k)
         k->entry.leader = leader;
     if (k->entry.pid_count)
         finder_remember(k->finder, k->entry.pids, k->entry.pid_count);
-    bool evicted = k->entry.acted_count ? still_evicted(k) : found_checkpointed(k);
+    int evicted = k->entry.acted_count ? still_evicted(k) : found_checkpointed(k, &err);
+    if (evicted < 0) {
+        keeper_problem(k, "%s; until that works, the worker is left as it is", err.text);
+        return false;
+    }
     if (evicted) {
         guard_restore(&k->policy, GUARD_PAUSED, now);
         k->policy.held = k->entry.held;

@@ -86,7 +86,7 @@ static void bind_gpus(struct keeper *k)
     if (k->spec->gpu_count)
         return;
     for (int i = 0; i < GPU_MAX; i++)
-        if (has_bit(before, i) && cannot_be_read(k->snapshot, i))
+        if (has_bit(before, i) && (k->unsure || cannot_be_read(k->snapshot, i)))
             set_bit(k->worker.gpus, i);
     for (size_t g = 0; g < k->snapshot->gpu_count; g++)
         if (worker_is_on(k, &k->snapshot->gpus[g]))
@@ -133,7 +133,7 @@ static bool somebody_announced(struct keeper *k)
     pthread_mutex_lock(&shared->lock);
     size_t kept = 0;
     for (size_t i = 0; i < shared->announced_count; i++)
-        if (target_alive(k->env, shared->announced[i])) /* one that was killed takes its announcement along */
+        if (target_presence(k->env, shared->announced[i]) != WORKER_GONE) /* one that was killed takes its announcement along */
             shared->announced[kept++] = shared->announced[i];
     shared->announced_count = kept;
     pthread_mutex_unlock(&shared->lock);
@@ -201,8 +201,11 @@ static void judge(struct keeper *k, struct claim_signals *signals)
     meet_others(k, signals);
     signals->announced = somebody_announced(k);
     signals->gamemode = k->spec->gamemode && k->gamemode && gamemode_active(k->gamemode);
-    signals->self = (struct claim_identity){.pid = (int32_t)getpid()};
-    target_started(k->env, signals->self.pid, &signals->self.start_key);
+    if (!k->self.start_key) {
+        k->self.pid = (int32_t)getpid();
+        target_started(k->env, k->self.pid, &k->self.start_key);
+    }
+    signals->self = k->self;
     k->claim = claim_judge(k->snapshot, &k->worker, &k->baseline, signals, &k->spec->claim);
     if (!k->spec->auto_evict && k->claim.verdict != CLAIM_UNKNOWN && !signals->announced) {
         k->claim.verdict = CLAIM_NONE;
@@ -210,8 +213,11 @@ static void judge(struct keeper *k, struct claim_signals *signals)
     }
     if (signals->announced)
         return;
-    k->unseen = cannot_tell_apart(k);
-    if (k->unseen)
+    char why[CLAIM_REASON_SIZE];
+    snprintf(why, sizeof why, "the processes on the GPU cannot be looked at (%s)", strerror(-k->unsure));
+    if (k->unsure)
+        set_unknown(k, why);
+    else if (cannot_tell_apart(k))
         set_unknown(k, "the driver lists processes of another PID namespace, and the worker may be one of them; "
                        "run whirr in the host's PID namespace");
     else if (!gpus_are_listed(k))
@@ -222,7 +228,7 @@ static void judge(struct keeper *k, struct claim_signals *signals)
  * claimant for whom an earlier guard had begun to drain is one still. */
 static void learn_baseline(struct keeper *k)
 {
-    if (!k->baseline.learned && (k->entry.acted_count == 0 || k->claim.verdict == CLAIM_NONE))
+    if (!k->baseline.learned && !k->unsure && (k->entry.acted_count == 0 || k->claim.verdict == CLAIM_NONE))
         claim_learn(&k->baseline, k->snapshot, &k->worker, k->entry.claimant);
 }
 
@@ -232,9 +238,12 @@ void keeper_look(struct keeper *k, int64_t max_age_ms)
     const struct snapshot *fresh = k->shared->options.sample(k->shared->options.user, max_age_ms);
     snapshot_unref(k->snapshot);
     k->snapshot = fresh;
+    if (k->has_child && k->child.pid && !k->child.start_key) /* there was no descriptor when it was started */
+        target_started(k->env, k->child.pid, &k->child.start_key);
     if (k->has_child)
         finder_set_leader(k->finder, (struct claim_identity){k->child.pid, k->child.pid ? k->child.start_key : 0});
     k->presence = finder_look(k->finder, k->snapshot, &k->worker, &signals);
+    k->unsure = signals.unsure;
     if (!k->snapshot) {
         set_unknown(k, "no source answered");
         return;
@@ -325,7 +334,7 @@ static bool is_freed(const struct keeper *k)
 {
     if (k->spec->dry_run)
         return true;
-    if (!k->snapshot || k->claim.verdict == CLAIM_UNKNOWN)
+    if (!k->snapshot || k->unsure || k->claim.verdict == CLAIM_UNKNOWN)
         return false;
     int64_t left;
     if (!claim_worker_bytes(k->snapshot, &k->worker, &left))

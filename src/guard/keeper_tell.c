@@ -16,7 +16,7 @@ static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state 
     /* That others need the GPU is a warning, too: work stops for it. */
     bool driven_out = kind == GUARD_EVENT_STATE && k->policy.state == GUARD_DRAINING && !k->policy.held &&
                       !k->policy.evict_wanted && !k->policy.idle;
-    if (kind == GUARD_EVENT_PROBLEM || driven_out)
+    if (kind == GUARD_EVENT_PROBLEM || kind == GUARD_EVENT_LEFT || driven_out)
         log_warn(text, worker, state);
     else
         log_info(text, worker, state);

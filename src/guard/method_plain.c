@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "guard/target.h"
 
 enum { COMMAND_TIMEOUT_MS = 60000, STOP_TIMEOUT_MS = 10000, POLL_MS = 10 };
@@ -133,6 +134,7 @@ int child_start(const struct env *env, struct child *child, struct error *err)
     posix_spawnattr_destroy(&attributes);
     if (rc)
         return error_set(err, -rc, "cannot start '%s': %s", child->argv[0], strerror(rc));
+    descriptors_lower_of(pid);
     child->pid = pid;
     child->adopted = false;
     child->start_key = 0;
@@ -145,7 +147,7 @@ bool child_ended(const struct env *env, struct child *child, int *status)
     if (child->pid == 0)
         return true;
     if (child->adopted) {
-        if (target_alive(env, (struct claim_identity){child->pid, child->start_key}))
+        if (target_presence(env, (struct claim_identity){child->pid, child->start_key}) != WORKER_GONE)
             return false;
         child->pid = 0;
         if (status)
@@ -164,12 +166,20 @@ bool child_ended(const struct env *env, struct child *child, int *status)
 
 int child_stop(const struct env *env, struct child *child, struct error *err)
 {
-    /* One that is nobody's child may have ended long ago, and its number may be another's now. */
-    if (child->pid == 0 || (child->adopted && child_ended(env, child, NULL)))
-        return 0;
     int32_t group = child->pid;
     int64_t limit_ms = child->stop_timeout_ms ? child->stop_timeout_ms : STOP_TIMEOUT_MS;
     struct mono begin = clock_mono(env->clock);
+    /* One that is nobody's child may have ended long ago, and its number may be another's now: no signal before that is clear. */
+    while (child->adopted && !child_ended(env, child, NULL)) {
+        struct claim_identity who = {child->pid, child->start_key};
+        if (target_presence(env, who) == WORKER_ALIVE)
+            break;
+        if (mono_since_ms(clock_mono(env->clock), begin) >= limit_ms)
+            return target_check(env, who, err);
+        poll(NULL, 0, POLL_MS);
+    }
+    if (child->pid == 0)
+        return 0;
     kill(-group, SIGTERM);
     while (!child_ended(env, child, NULL)) {
         if (mono_since_ms(clock_mono(env->clock), begin) >= limit_ms) {
@@ -182,7 +192,6 @@ int child_stop(const struct env *env, struct child *child, struct error *err)
         poll(NULL, 0, POLL_MS);
     }
     kill(-group, SIGKILL); /* whoever of the group did not listen */
-    (void)err;
     return 0;
 }
 

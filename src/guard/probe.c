@@ -6,12 +6,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "guard/find.h"
 #include "guard/method.h"
 
-enum { VERIFY_MS = 5000, VERIFY_STEP_MS = 100, ROOM_MS = 60000 };
+enum { VERIFY_MS = 5000, VERIFY_STEP_MS = 100, ROOM_MS = 60000, RESUME_AGAIN = 5 };
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)
 
 struct probe {
@@ -21,6 +22,7 @@ struct probe {
     const struct snapshot *snapshot;
     struct journal journal;
     struct journal_entry entry;
+    int unsure; /* -errno: in the last look some process could not be looked at */
 };
 
 static enum worker_presence look(struct probe *p)
@@ -28,7 +30,9 @@ static enum worker_presence look(struct probe *p)
     struct claim_signals signals = {0};
     snapshot_unref(p->snapshot);
     p->snapshot = p->options->sample(p->options->user, -1);
-    return finder_look(p->finder, p->snapshot, &p->worker, &signals);
+    enum worker_presence there = finder_look(p->finder, p->snapshot, &p->worker, &signals);
+    p->unsure = signals.unsure;
+    return there;
 }
 
 static int64_t since(const struct probe *p, struct mono begin)
@@ -100,7 +104,7 @@ static void wait_until_free(struct probe *p, const struct method *method, struct
     for (;;) {
         look(p);
         r->left_bytes = -1;
-        if (p->snapshot)
+        if (p->snapshot && !p->unsure)
             claim_worker_bytes(p->snapshot, &p->worker, &r->left_bytes);
         r->freed = r->left_bytes >= 0 && r->left_bytes <= MAX_OF(r->bytes / 10, MIN_OF(LEFT_OVER_BYTES, r->bytes / 2));
         r->verify_ms = since(p, begin);
@@ -136,6 +140,10 @@ static int try_method(struct probe *p, const struct guard_spec *spec, const stru
     begin = clock_mono(p->options->env->clock);
     if (resumed == 0)
         resumed = method_resume(method, &c, said);
+    for (int i = 0; i < RESUME_AGAIN && resumed < 0 && resumed != -ENOMEM && resumed != -ESRCH; i++) {
+        poll(NULL, 0, VERIFY_STEP_MS); /* nothing brings it back after this */
+        resumed = method_resume(method, &c, said);
+    }
     r->resume_ms = since(p, begin);
     r->resumed = resumed == 0;
     if (r->resumed)
@@ -151,8 +159,12 @@ int guard_probe(const struct guard_options *options, struct guard_spec *spec, st
         return error_set(err, -ENOMEM, "out of memory");
     p->options = options;
     int rc = options->state_dir ? journal_open(&p->journal, options->state_dir, spec->name, err) : 0;
-    if (rc == 0 && look(p) != WORKER_ALIVE)
+    enum worker_presence there = rc == 0 ? look(p) : WORKER_ALIVE;
+    if (there == WORKER_GONE)
         rc = error_set(err, -ESRCH, "the worker '%s' does not run", spec->name);
+    else if (there == WORKER_UNKNOWN || p->unsure)
+        rc = error_set(err, p->unsure ? p->unsure : -EIO, "the processes of the worker '%s' cannot be looked at (%s)", spec->name,
+                       strerror(p->unsure ? -p->unsure : EIO));
     if (rc == 0 && !p->snapshot)
         rc = error_set(err, -EIO, "no source answered");
     if (rc == 0 && !claim_worker_bytes(p->snapshot, &p->worker, &ret->bytes))

@@ -29,16 +29,25 @@ static bool find_line(const char *text, const char *key, struct str *value)
     return false;
 }
 
-bool target_started(const struct env *env, int32_t pid, int64_t *ticks)
+int target_started(const struct env *env, int32_t pid, int64_t *ticks)
 {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     ssize_t len = file_read_head(env, path, text, sizeof text);
     struct proc_stat stat;
-    if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat))
-        return false;
+    if (len < 0)
+        return is_gone(len) ? -ESRCH : (int)len;
+    if (!proc_stat_parse((struct str){text, (size_t)len}, &stat))
+        return -EBADMSG;
     *ticks = stat.start_ticks;
-    return true;
+    return 0;
+}
+
+static int cannot_look(struct error *err, int32_t pid, int rc)
+{
+    if (is_gone(rc))
+        return error_set(err, -ESRCH, "process %d is gone", pid);
+    return error_set(err, rc, "cannot look at process %d: %s", pid, strerror(-rc));
 }
 
 int target_check(const struct env *env, struct claim_identity who, struct error *err)
@@ -47,12 +56,18 @@ int target_check(const struct env *env, struct claim_identity who, struct error 
     snprintf(path, sizeof path, "/proc/%d/status", who.pid);
     struct str tgid, state = {0};
     int64_t leader;
-    if (file_read_head(env, path, text, sizeof text) <= 0 || !find_line(text, "Tgid:", &tgid) || !str_to_i64(tgid, &leader))
-        return error_set(err, -ESRCH, "process %d is gone", who.pid);
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    if (len < 0)
+        return cannot_look(err, who.pid, (int)len);
+    if (!find_line(text, "Tgid:", &tgid) || !str_to_i64(tgid, &leader))
+        return cannot_look(err, who.pid, -EBADMSG);
     if (leader != who.pid)
         return error_set(err, -EINVAL, "%d is a thread of process %lld, not a process", who.pid, (long long)leader);
     int64_t ticks;
-    if (!target_started(env, who.pid, &ticks) || (who.start_key && ticks != who.start_key))
+    int rc = target_started(env, who.pid, &ticks);
+    if (rc < 0)
+        return cannot_look(err, who.pid, rc);
+    if (who.start_key && ticks != who.start_key)
         return error_set(err, -ESRCH, "process %d is gone, and its number belongs to another one now", who.pid);
     if (find_line(text, "State:", &state) && state.len && (state.at[0] == 'T' || state.at[0] == 't'))
         return error_set(err, -EBUSY, "process %d is stopped; the driver's calls would hang. Let it continue first (kill -CONT %d)",
@@ -67,7 +82,7 @@ int target_signal(const struct env *env, struct claim_identity who, int number, 
 {
     AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, who.pid, 0);
     if (fd < 0 && errno != ENOSYS)
-        return error_set(err, -errno, errno == ESRCH ? "process %d is gone" : "cannot signal process %d", who.pid);
+        return cannot_look(err, who.pid, -errno);
     int rc = target_check(env, who, err);
     if (rc < 0)
         return rc;
@@ -101,15 +116,23 @@ static int cgroup_room(const struct env *env, int32_t pid, int64_t bytes, struct
     char path[PATH_SIZE], text[4096], group[PATH_SIZE];
     snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
     struct str value;
-    if (file_read_head(env, path, text, sizeof text) <= 0 || !find_line(text, "0::", &value))
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    if (len < 0 && !is_gone(len))
+        return cannot_look(err, pid, (int)len);
+    if (len <= 0 || !find_line(text, "0::", &value))
         return 0; /* no cgroup v2: no limit that we know of */
     str_copy(group, sizeof group, value);
     for (;;) {
-        int64_t most, now;
+        int64_t most, now = 0;
         snprintf(path, sizeof path, "/sys/fs/cgroup%.300s/memory.max", group);
-        bool limited = file_read_i64(env, path, &most) == 0; /* "max" is no number: no limit */
+        int rc = file_read_i64(env, path, &most);
+        bool limited = rc == 0;
         snprintf(path, sizeof path, "/sys/fs/cgroup%.300s/memory.current", group);
-        if (limited && file_read_i64(env, path, &now) == 0 && most - now < bytes)
+        if (limited)
+            rc = file_read_i64(env, path, &now);
+        if (rc < 0 && rc != -EINVAL && !is_gone(rc)) /* "max" is no number: no limit */
+            return error_set(err, rc, "cannot read the limit of the process's control group: %s", strerror(-rc));
+        if (limited && rc == 0 && most - now < bytes)
             return too_small(err, "the process's control group", most - now, bytes);
         char *slash = strrchr(group, '/');
         if (!slash || slash == group)
@@ -124,8 +147,18 @@ int target_host_room(const struct env *env, int32_t pid, int64_t bytes, struct e
     return rc < 0 ? rc : cgroup_room(env, pid, bytes, err);
 }
 
-bool target_alive(const struct env *env, struct claim_identity who)
+enum worker_presence target_presence(const struct env *env, struct claim_identity who)
 {
-    int rc = who.pid > 0 ? target_check(env, who, NULL) : -ESRCH;
-    return rc == 0 || rc == -EBUSY;
+    return presence_from_check(who.pid > 0 ? target_check(env, who, NULL) : -ESRCH);
+}
+
+enum worker_presence presence_from_check(int checked)
+{
+    switch (checked) {
+    case 0:
+    case -EBUSY: return WORKER_ALIVE;
+    case -ESRCH:
+    case -EINVAL: return WORKER_GONE; /* a thread of another process has its number */
+    default: return WORKER_UNKNOWN;
+    }
 }

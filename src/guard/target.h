@@ -6,9 +6,11 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "guard/claim.h"
+#include "guard/policy.h"
 
 /* 0: it is the process that was meant, its thread group's leader, and not stopped. -ESRCH: gone (or another took its pid);
- * -EINVAL: the pid of a thread; -EBUSY: stopped by a signal (the driver's calls would hang). */
+ * -EINVAL: the pid of a thread; -EBUSY: stopped by a signal (the driver's calls would hang). Any other error says nothing about the
+ * process: it could not be looked at. */
 int target_check(const struct env *env, struct claim_identity who, struct error *err);
 
 /* Checks and signals that very process, and no other that gets its pid meanwhile. */
@@ -18,7 +20,8 @@ int target_signal(const struct env *env, struct claim_identity who, int number, 
  * much is missing. Checkpointing moves the GPU's memory there. */
 int target_host_room(const struct env *env, int32_t pid, int64_t bytes, struct error *err);
 
-/* When it started, in the unit of claim_identity; false: there is no such process. */
-bool target_started(const struct env *env, int32_t pid, int64_t *ret);
+/* When it started, in the unit of claim_identity. -ESRCH: there is no such process; any other error says nothing about it. */
+int target_started(const struct env *env, int32_t pid, int64_t *ret);
 /* Is it still there, stopped or not? */
-bool target_alive(const struct env *env, struct claim_identity who);
+enum worker_presence target_presence(const struct env *env, struct claim_identity who);
+enum worker_presence presence_from_check(int checked); /* what target_check() returned */

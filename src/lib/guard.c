@@ -68,12 +68,10 @@ int whirr_guard_is_out(const struct whirr_guard *g)
 
 /* ---- facts ---- */
 
-static void add_pid(struct whirr_guard *g, int32_t pid)
+static void add_process(struct whirr_guard *g, const struct process *p)
 {
-    struct claim_identity who = {.pid = pid};
-    target_started(&g->w->cli.env, pid, &who.start_key);
     if (g->worker.pid_count < CLAIM_WORKER_PIDS)
-        g->worker.pids[g->worker.pid_count++] = who;
+        g->worker.pids[g->worker.pid_count++] = (struct claim_identity){p->pid, p->start_key};
 }
 
 static bool is_mine(const struct whirr_guard *g, int32_t pid)
@@ -87,15 +85,20 @@ static bool is_mine(const struct whirr_guard *g, int32_t pid)
 /* This process, and those on the GPUs that descend from it. Parents come first after a few rounds. */
 static void find_family(struct whirr_guard *g, const struct snapshot *s)
 {
+    struct process self = {.pid = (int32_t)getpid()};
+    for (size_t i = 0; i < s->gpu_count; i++)
+        for (size_t k = 0; k < s->gpus[i].process_count; k++)
+            if (s->gpus[i].processes[k].pid == self.pid)
+                self.start_key = s->gpus[i].processes[k].start_key;
     g->worker.pid_count = 0;
-    add_pid(g, (int32_t)getpid());
+    add_process(g, &self);
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < s->gpu_count; i++)
             for (size_t k = 0; k < s->gpus[i].process_count; k++) {
                 const struct process *p = &s->gpus[i].processes[k];
                 if (p->parent && is_mine(g, p->parent) && !is_mine(g, p->pid) && g->worker.pid_count < CLAIM_WORKER_PIDS) {
-                    add_pid(g, p->pid);
+                    add_process(g, p);
                     more = true;
                 }
             }

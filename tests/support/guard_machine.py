@@ -34,6 +34,7 @@ class Machine:
         self.cuda = folder / "cuda"
         self.cuda.mkdir()
         self.held, self.children, self.servers, self.temperature, self.total, self.more, self.front = {}, [], [], 50, 40000, "", ""
+        self.program = WHIRR
         self.gpus, self.on = 1, {}  # which GPU a process is on, where that is not the first
         self.lock = threading.RLock()
         self.env = environment(folder, XDG_STATE_HOME=str(folder / "state"), WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
@@ -120,7 +121,7 @@ class Machine:
     def guard(self, *argv, pause="0s"):
         log = open(self.dir / "log", "a")
         word, rest = argv[0], argv[1:]
-        return self.start([WHIRR, "--config", self.config, "--source", "nvml", "guard", word, "--interval", "0.2", "--clear-for", "300ms",
+        return self.start([self.program, "--config", self.config, "--source", "nvml", "guard", word, "--interval", "0.2", "--clear-for", "300ms",
                            "--minimum-pause", pause, "--name", "w", *rest], stderr=log)
 
     def log(self):

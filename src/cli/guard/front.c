@@ -14,18 +14,20 @@
 
 #include "ask/settings.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "config/places.h"
 #include "engine/engine.h"
 #include "guard/target.h"
 
 enum { FLAGS_MAX = 8, SOURCE_OPTIONS_MAX = 16, STATE_DIR_SIZE = 480 };
+enum { DESCRIPTORS_WANTED = 8448 }; /* both sides of 4,096 clients at the gate, and what the guard opens itself */
 
 struct front {
     struct guard_eyes eyes;
     struct guard *guard;
     struct guard_socket *socket;
-    _Atomic bool ended;
+    _Atomic bool ended, left; /* left: the worker could not be set right at the end */
     _Atomic int status;
     bool has_child, by_pid;
     pthread_t main;
@@ -162,6 +164,8 @@ static void on_event(void *user, const struct guard_event *event)
 {
     struct front *f = user;
     /* A process that ended never comes back under its number: there is nothing left to guard. */
+    if (event->kind == GUARD_EVENT_LEFT)
+        f->left = true;
     bool gone = f->by_pid && event->kind == GUARD_EVENT_STATE && event->state == GUARD_ABSENT;
     if (event->kind != GUARD_EVENT_ENDED && !gone)
         return;
@@ -214,6 +218,7 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
     char state[STATE_DIR_SIZE], name[SPEC_NAME_SIZE];
     sigset_t set;
     f.by_pid = !command && spec->match.leader.pid;
+    descriptors_raise(DESCRIPTORS_WANTED);
     block_signals(&set); /* before threads are started, which inherit it */
     str_copy(name, sizeof name, str_from(spec->name));
     const char *label = name;
@@ -238,7 +243,7 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
     guard_free(f.guard);
     engine_free(f.eyes.engine);
     free_spec(spec);
-    return status;
+    return f.left && status == EXIT_FINE ? EXIT_FAILED : status;
 }
 
 static void set_up_log(struct cli *cli)

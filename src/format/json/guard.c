@@ -78,7 +78,7 @@ void json_guard(struct json_writer *j, const struct guard_status *list, size_t c
 
 void json_guard_event(struct json_writer *j, const struct guard_event *event)
 {
-    static const char *const kinds[] = {"state", "problem", "ended"};
+    static const char *const kinds[] = {"state", "problem", "ended", "problem"};
     jw_object(j);
     jw_key_text(j, "kind", kinds[event->kind]);
     jw_key_text(j, "worker", event->worker);

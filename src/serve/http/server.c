@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "format/prometheus/prometheus.h"
 #include "serve/http/core.h"
@@ -161,17 +162,9 @@ static int open_listeners(struct server *s, struct error *err)
 /* 10,000 clients need 10,000 descriptors; the soft limit of a shell is 1,024. */
 static void raise_descriptor_limit(struct server_options *o)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return;
-    rlim_t want = o->connections_max + SPARE_DESCRIPTORS;
-    if (limit.rlim_cur < want) {
-        limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? want : MIN_OF(want, limit.rlim_max);
-        setrlimit(RLIMIT_NOFILE, &limit);
-        getrlimit(RLIMIT_NOFILE, &limit);
-    }
-    if (limit.rlim_cur < want)
-        o->connections_max = limit.rlim_cur > 2 * SPARE_DESCRIPTORS ? limit.rlim_cur - SPARE_DESCRIPTORS : limit.rlim_cur / 2;
+    size_t want = o->connections_max + SPARE_DESCRIPTORS, have = descriptors_raise(want);
+    if (have && have < want)
+        o->connections_max = have > 2 * SPARE_DESCRIPTORS ? have - SPARE_DESCRIPTORS : have / 2;
 }
 
 static void set_defaults(struct server_options *o)

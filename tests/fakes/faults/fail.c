@@ -5,6 +5,9 @@
  *
  *   whirr-failing FROM-TO[/MOST] ALIVE_MS COMMAND...   MOST: no more than so many of them, spread evenly; ALIVE_MS: a command that
  * does not end by itself is told to after so long, 0: it ends. WHIRR_FAILING_IN_A_ROW=N: of N calls from there on, all allocations.
+ *
+ *   WHIRR_FAILING_READS=FILE whirr-failing COMMAND...   while FILE begins with a number (an errno, 4 bytes), every opening and
+ * reading of files fails with it.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -49,6 +52,16 @@ static struct seen *seen;
 /* Memory that is out for a while: so many calls from the n-th on, those of them that are allocations. */
 static long in_a_row = 1;
 
+/* What every opening and reading of a file fails with now; NULL or 0: none does. */
+static const int *reads_fail;
+
+static bool reads_are_to_fail(void)
+{
+    if (reads_fail && *reads_fail)
+        errno = *reads_fail;
+    return reads_fail && *reads_fail;
+}
+
 static bool due(const char *name, int error)
 {
     if (!seen || atomic_load(&seen->at) == 0)
@@ -63,33 +76,45 @@ static bool due(const char *name, int error)
     return true;
 }
 
-#define FAIL(type, name, error, bad, parameters, ...) \
-    type __real_##name parameters;                    \
-    type __wrap_##name parameters;                    \
-    type __wrap_##name parameters                     \
-    {                                                 \
-        if (due(#name, error)) {                      \
-            errno = error;                            \
-            return bad;                               \
-        }                                             \
-        return __real_##name(__VA_ARGS__);            \
+int __real_fstat64(int fd, void *to);
+
+/* Not a socket, a pipe or a bell between threads: what is read there is no answer about anything. */
+static bool is_of_a_file(int fd)
+{
+    struct stat st;
+    return reads_fail && __real_fstat64(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+#define FAIL_READ(type, name, error, bad, is_read, parameters, ...) \
+    type __real_##name parameters;                                  \
+    type __wrap_##name parameters;                                  \
+    type __wrap_##name parameters                                   \
+    {                                                               \
+        if (due(#name, error)) {                                    \
+            errno = error;                                          \
+            return bad;                                             \
+        }                                                           \
+        if ((is_read) && reads_are_to_fail())                       \
+            return bad;                                             \
+        return __real_##name(__VA_ARGS__);                          \
     }
+#define FAIL(type, name, error, bad, parameters, ...) FAIL_READ(type, name, error, bad, false, parameters, __VA_ARGS__)
 /* clang-format off */
 FAIL(void *, malloc, ENOMEM, NULL, (size_t size), size)
 FAIL(void *, calloc, ENOMEM, NULL, (size_t count, size_t size), count, size)
 FAIL(void *, realloc, ENOMEM, NULL, (void *old, size_t size), old, size)
 FAIL(char *, strdup, ENOMEM, NULL, (const char *text), text)
 FAIL(char *, strndup, ENOMEM, NULL, (const char *text, size_t most), text, most)
-FAIL(ssize_t, read, EIO, -1, (int fd, void *to, size_t size), fd, to, size)
+FAIL_READ(ssize_t, read, EIO, -1, is_of_a_file(fd), (int fd, void *to, size_t size), fd, to, size)
 FAIL(ssize_t, pread64, EIO, -1, (int fd, void *to, size_t size, off_t at), fd, to, size, at)
 FAIL(ssize_t, write, ENOSPC, -1, (int fd, const void *from, size_t size), fd, from, size)
 FAIL(ssize_t, pwrite64, ENOSPC, -1, (int fd, const void *from, size_t size, off_t at), fd, from, size, at)
 FAIL(FILE *, fopen64, EMFILE, NULL, (const char *path, const char *mode), path, mode)
 FAIL(FILE *, fdopen, ENOMEM, NULL, (int fd, const char *mode), fd, mode)
 /* What a fortified program calls in place of open and openat. */
-FAIL(int, __open64_2, EMFILE, -1, (const char *path, int flags), path, flags)
-FAIL(int, __openat64_2, EMFILE, -1, (int folder, const char *path, int flags), folder, path, flags)
-FAIL(DIR *, opendir, EMFILE, NULL, (const char *path), path)
+FAIL_READ(int, __open64_2, EMFILE, -1, true, (const char *path, int flags), path, flags)
+FAIL_READ(int, __openat64_2, EMFILE, -1, true, (int folder, const char *path, int flags), folder, path, flags)
+FAIL_READ(DIR *, opendir, EMFILE, NULL, true, (const char *path), path)
 FAIL(int, stat64, EIO, -1, (const char *path, void *to), path, to)
 FAIL(int, fstat64, EIO, -1, (int fd, void *to), fd, to)
 FAIL(int, fstatat64, EIO, -1, (int folder, const char *path, void *to, int flags), folder, path, to, flags)
@@ -186,7 +211,7 @@ int __wrap_open64(const char *path, int flags, ...)
         errno = EMFILE;
         return -1;
     }
-    return __real_open64(path, flags, mode);
+    return reads_are_to_fail() ? -1 : __real_open64(path, flags, mode);
 }
 
 int __real_openat64(int folder, const char *path, int flags, mode_t mode);
@@ -201,7 +226,7 @@ int __wrap_openat64(int folder, const char *path, int flags, ...)
         errno = EMFILE;
         return -1;
     }
-    return __real_openat64(folder, path, flags, mode);
+    return reads_are_to_fail() ? -1 : __real_openat64(folder, path, flags, mode);
 }
 
 /* ---- one child for each n ---- */
@@ -371,6 +396,13 @@ int __wrap_main(int argc, char **argv)
 {
     long from = 1, to = 0, most = 0, tried = 0, wrong = 0;
     struct run runs[SIDE_BY_SIDE] = {0}, *r;
+    const char *told = getenv("WHIRR_FAILING_READS");
+    int fd = told ? open(told, O_RDONLY | O_CLOEXEC) : -1;
+    if (told) {
+        void *at = mmap(NULL, sizeof *reads_fail, PROT_READ, MAP_SHARED, fd, 0);
+        reads_fail = at == MAP_FAILED ? NULL : at;
+        return reads_fail ? __real_main(argc, argv) : 2;
+    }
     if (argc < 4 || sscanf(argv[1], "%ld-%ld/%ld", &from, &to, &most) < 2)
         return 2;
     int alive_ms = (int)strtol(argv[2], NULL, 10);

@@ -5,6 +5,7 @@
 
 #include "../sysroot.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 
 static void add_process(struct sysroot *s, int pid, int parent, int group, const char *name, const char *cgroup,
                         const char *cmdline)
@@ -142,6 +143,78 @@ static void a_worker_off_the_gpu_is_alive_while_its_processes_are(void **state)
     finder_free(f);
 }
 
+/* ---- reads that fail ---- */
+
+static struct {
+    int at, error, calls; /* the call that fails, and how; all from the first on if `at` is negative */
+} fault;
+
+static bool fails(void)
+{
+    fault.calls++;
+    errno = fault.error;
+    return fault.at == fault.calls || fault.at < 0;
+}
+
+static int faulty_openat(int dir, const char *path, int flags)
+{
+    return fails() ? -1 : file_calls_system.openat(dir, path, flags);
+}
+
+static ssize_t faulty_read(int fd, void *to, size_t size)
+{
+    return fails() ? -1 : file_calls_system.read(fd, to, size);
+}
+
+static void look_with_fault(struct sysroot *root, const struct guard_match *match, const struct snapshot *s, int at, int error,
+                            size_t whole)
+{
+    struct finder *f = finder_new(&root->env, match, true);
+    struct claim_worker w = {0};
+    struct claim_signals signals = {0};
+    fault.at = at;
+    fault.error = error;
+    fault.calls = 0;
+    enum worker_presence there = finder_look(f, s, &w, &signals);
+    assert_int_not_equal(there, WORKER_GONE);
+    /* Whoever is not found to be the worker's is not known to be somebody else's. */
+    assert_true(w.pid_count == whole || signals.unsure == -error);
+    fault.at = 0;
+    assert_int_equal(finder_look(f, s, &w, &signals), WORKER_ALIVE);
+    assert_int_equal(w.pid_count, whole);
+    assert_int_equal(signals.unsure, 0);
+    finder_free(f);
+}
+
+static void what_cannot_be_read_is_neither_gone_nor_foreign(void **state)
+{
+    (void)state;
+    static const int errors[] = {EMFILE, ENOMEM, EIO, EACCES};
+    static const struct file_calls faulty = {.openat = faulty_openat, .read = faulty_read};
+    static const struct {
+        struct guard_match match;
+        size_t count;
+    } ways[] = {{{.leader = {.pid = 100}}, 3}, {{.name = "ollama"}, 2}, {{.unit = "ollama"}, 2}, {{.port = 11434}, 3}};
+    AUTO_SYSROOT struct sysroot root;
+    populate(&root);
+    sysroot_write(&root, "/proc/net/tcp",
+                  "   0: 0100007F:2CAA 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 7777 1 0\n");
+    sysroot_link(&root, "/proc/100/fd/3", "socket:[7777]");
+    AUTO_SNAPSHOT const struct snapshot *s = all_on_gpu();
+    file_calls_replace(&faulty);
+    for (size_t i = 0; i < ARRAY_LEN(ways) * ARRAY_LEN(errors); i++) {
+        const struct guard_match *match = &ways[i / ARRAY_LEN(errors)].match;
+        size_t count = ways[i / ARRAY_LEN(errors)].count;
+        look_with_fault(&root, match, s, 0, 0, count);
+        int calls = fault.calls;
+        assert_true(calls > 4);
+        for (int at = -1; at <= calls; at++)
+            if (at)
+                look_with_fault(&root, match, s, at, errors[i % ARRAY_LEN(errors)], count);
+    }
+    file_calls_replace(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +223,7 @@ int main(void)
         TEST(a_pid_that_was_taken_by_another_is_not_the_worker),
         TEST(a_pid_that_is_reused_within_an_interval_is_not_the_worker),
         TEST(a_worker_off_the_gpu_is_alive_while_its_processes_are),
+        TEST(what_cannot_be_read_is_neither_gone_nor_foreign),
     };
     return RUN_TESTS(tests);
 }

@@ -18,6 +18,7 @@ struct machine {
     struct guard *guard;
     _Atomic int state[WORKERS];                   /* as the driver has it: 0 running, 1 locked, 2 checkpointed */
     _Atomic bool claimed, unreadable, slow, seen; /* slow: a call ends some time after it was seen */
+    _Atomic bool in_call;
     _Atomic int restoring, most_restoring;
     pthread_mutex_t lock;
     char story[STORY_SIZE]; /* "100:draining 100:evicting ..." */
@@ -87,6 +88,7 @@ static int play(const struct env *env, const struct launch *launch, struct error
         if (now > m->most_restoring)
             m->most_restoring = now;
     }
+    m->in_call = true;
     if (m->slow)
         EVENTUALLY(m->seen);
     if (m->slow || restores)
@@ -258,9 +260,10 @@ static void people_programs_and_settings_from_many_threads(void **state)
         guard_wish(m.guard, i % 2 ? "100" : NULL, (enum person_wish)(i % 5));
         guard_announce(m.guard, CLAIMANT);
         guard_list(m.guard, list, WORKERS);
-        struct snapshot *s = snapshot_new(1);
+        AUTO_SNAPSHOT const struct snapshot *s = sample(&m, 0);
+        struct capacity_hold holds[WORKERS];
         guard_counts(m.guard, s, &evictions, others);
-        snapshot_unref(s);
+        assert_true(guard_holds(m.guard, s, holds, WORKERS) <= WORKERS);
         guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .at = {i + 1}}, 1);
         guard_unannounce(m.guard, CLAIMANT);
         if (i % 10 == 0) {
@@ -345,11 +348,51 @@ static void a_journal_that_cannot_be_read_now_is_waited_for(void **state)
     assert_true(EVENTUALLY(says_that_the_journal_is_unreadable(&m)));
     wait_looks(&m, 5); /* those of the other worker */
     assert_int_equal(m.state[0], 2);
+    guard_wish(m.guard, "100", WISH_RESUME); /* heard now, done when it can be */
+    wait_looks(&m, 5);
     assert_int_equal(rename(aside, journal), 0);
-    assert_true(EVENTUALLY(is_held(&m)));
-    assert_int_equal(m.state[0], 2);
-    guard_wish(m.guard, "100", WISH_RESUME);
     wait_for(&m, GUARD_RUNNING);
+    assert_int_equal(m.state[0], 0);
+    stop(&m);
+}
+
+static void a_wish_is_not_lost_among_events(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    m.slow = m.claimed = true;
+    wait_for(&m, GUARD_EVICTING); /* and the keeper is in a call of the driver */
+    guard_wish(m.guard, NULL, WISH_HOLD);
+    for (int i = 0; i < 200; i++)
+        guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 31, .gpu_index = 0, .at = {i + 1}}, 1);
+    m.claimed = false;
+    m.seen = true;
+    assert_true(EVENTUALLY(is_held(&m)));
+    stop(&m);
+}
+
+/* Let go and wanted again while the driver still moves its memory: its old keeper ends first, then there is one keeper. */
+static void a_worker_that_is_wanted_again_while_it_is_let_go_has_one_keeper(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    m.slow = m.claimed = true;
+    assert_true(EVENTUALLY(m.in_call));
+    guard_keep_only(m.guard, nobody, NULL);
+    assert_int_equal(guard_add(m.guard, spec_of(FIRST, ""), NULL, NULL), 0);
+    int looks = m.looks;
+    be_slow(300); /* a second keeper would look meanwhile */
+    assert_int_equal(m.looks, looks);
+    m.claimed = false;
+    m.seen = true;
+    wait_for(&m, GUARD_RUNNING);
+    struct guard_status list[WORKERS];
+    assert_int_equal(guard_list(m.guard, list, WORKERS), 1);
+    assert_int_equal(m.state[0], 0);
     stop(&m);
 }
 
@@ -378,6 +421,8 @@ int main(void)
         TEST(an_event_of_somebody_elses_sample_pauses_where_it_should),
         TEST(a_worker_that_is_let_go_gets_its_memory_back),
         TEST(told_to_end_in_a_slow_call_it_ends_with_the_call),
+        TEST(a_wish_is_not_lost_among_events),
+        TEST(a_worker_that_is_wanted_again_while_it_is_let_go_has_one_keeper),
     };
     return RUN_TESTS(tests);
 }

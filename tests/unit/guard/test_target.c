@@ -38,23 +38,23 @@ static void only_the_very_process_passes(void **state)
         struct claim_identity who;
         int expected;
         const char *words;
-        bool alive;
+        enum worker_presence there;
     } cases[] = {
-        {{10, 500}, 0, "", true},
-        {{10, 0}, 0, "", true}, /* its start was never known */
-        {{10, 499}, -ESRCH, "belongs to another one now", false},
-        {{11, 501}, -EINVAL, "a thread of process 10", false},
-        {{12, 500}, -EBUSY, "is stopped", true},
-        {{14, 500}, -EBUSY, "is stopped", true}, /* by a debugger */
-        {{13, 500}, -ESRCH, "has ended", false},
-        {{99, 1}, -ESRCH, "is gone", false},
-        {{0, 0}, -ESRCH, "is gone", false},
+        {{10, 500}, 0, "", WORKER_ALIVE},
+        {{10, 0}, 0, "", WORKER_ALIVE}, /* its start was never known */
+        {{10, 499}, -ESRCH, "belongs to another one now", WORKER_GONE},
+        {{11, 501}, -EINVAL, "a thread of process 10", WORKER_GONE},
+        {{12, 500}, -EBUSY, "is stopped", WORKER_ALIVE},
+        {{14, 500}, -EBUSY, "is stopped", WORKER_ALIVE}, /* by a debugger */
+        {{13, 500}, -ESRCH, "has ended", WORKER_GONE},
+        {{99, 1}, -ESRCH, "is gone", WORKER_GONE},
+        {{0, 0}, -ESRCH, "is gone", WORKER_GONE},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct error err = {0};
         assert_int_equal(target_check(&s.env, cases[i].who, &err), cases[i].expected);
         assert_non_null(strstr(err.text, cases[i].words));
-        assert_int_equal(target_alive(&s.env, cases[i].who), cases[i].alive);
+        assert_int_equal(target_presence(&s.env, cases[i].who), cases[i].there);
     }
 }
 
@@ -69,10 +69,10 @@ static void a_signal_reaches_that_process_and_no_other(void **state)
         for (;;)
             pause();
     struct claim_identity who = {.pid = child};
-    assert_true(target_started(&env, child, &who.start_key));
+    assert_int_equal(target_started(&env, child, &who.start_key), 0);
     struct claim_identity before = {child, who.start_key - 1}; /* had the number before */
     assert_int_equal(target_signal(&env, before, SIGTERM, &err), -ESRCH);
-    assert_true(target_alive(&env, who));
+    assert_int_equal(target_presence(&env, who), WORKER_ALIVE);
     int status;
     assert_int_equal(target_signal(&env, who, SIGTERM, &err), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -101,7 +101,7 @@ static void a_child_of_an_earlier_guard_that_is_gone_is_not_ended(void **state)
     close(answer[1]);
     setpgid(other, other);
     struct claim_identity who = {.pid = other};
-    assert_true(target_started(&env, other, &who.start_key));
+    assert_int_equal(target_started(&env, other, &who.start_key), 0);
     struct child gone = {.pid = other, .start_key = who.start_key - 1, .adopted = true, .stop_timeout_ms = 100};
     assert_int_equal(child_stop(&env, &gone, NULL), 0);
     assert_int_equal(gone.pid, 0);

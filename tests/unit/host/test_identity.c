@@ -2,8 +2,10 @@
 #include "host/identity.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "sysroot.h"
 
 enum { PID = 4242 };
@@ -388,6 +390,38 @@ static void we_find_ourselves_on_the_real_machine(void **state)
     identity_free(i);
 }
 
+static int no_descriptor(int dir, const char *path, int flags)
+{
+    (void)dir;
+    (void)path;
+    (void)flags;
+    errno = EMFILE;
+    return -1;
+}
+
+static void a_known_process_stays_who_it_is_while_nothing_can_be_read(void **state)
+{
+    (void)state;
+    static const struct file_calls out = {.openat = no_descriptor, .read = read};
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct identity *i = new_identity(&s);
+    struct process before = fill(i, PID);
+    identity_sweep(i);
+    file_calls_replace(&out);
+    struct process meanwhile = fill(i, PID);
+    AUTO_BUF struct buf text = BUF(1 << 20);
+    assert_int_equal(process_details(&s.env, PID, before.start_key, false, &text), -EMFILE);
+    file_calls_replace(NULL);
+    assert_true(meanwhile.visible);
+    assert_int_equal(meanwhile.start_key, before.start_key);
+    assert_string_equal(meanwhile.user, before.user);
+    identity_sweep(i);
+    sysroot_remove(&s, "/proc/4242");
+    assert_false(fill(i, PID).visible);
+    identity_free(i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +429,7 @@ int main(void)
         TEST(the_owner_of_a_job_is_named_where_the_kernel_names_nobody),
         TEST(a_process_knows_who_started_it),
         TEST(details_are_whole_and_masked),
+        TEST(a_known_process_stays_who_it_is_while_nothing_can_be_read),
         TEST(secrets_are_shown_on_request),
         TEST(cpu_is_pending_first_and_then_the_rate_between_samples),
         TEST(a_known_process_costs_one_read),
