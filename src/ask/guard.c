@@ -71,6 +71,8 @@ json_t *guard_ask(struct cli *cli, const char *method, const char *path, const c
     client_close(client);
     if (!cli->host && place_runtime(folder, NULL) == 0) {
         AUTO_DIR DIR *dir = opendir(folder);
+        if (!dir && !is_gone(-errno))
+            snprintf(problem, size, "cannot look for guards in '%s': %s", folder, strerror(errno));
         for (const struct dirent *e; dir && (e = readdir(dir));) {
             if (!str_starts(str_from(e->d_name), "guard-") || !str_ends(str_from(e->d_name), ".sock"))
                 continue;

@@ -213,7 +213,7 @@ int kubelet_ask(const struct env *env, const _Atomic bool *cancel, struct kubele
     AUTO_BUF struct buf answer = BUF(KUBELET_ANSWER_MAX);
     AUTO_BUF struct buf trailers = BUF(64 << 10);
     *ret = (struct kubelet_devices){0};
-    if (env_path(env, path, "%s", KUBELET_SOCKET) < 0 || access(path, F_OK) < 0)
+    if (env_path(env, path, "%s", KUBELET_SOCKET) < 0 || (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)))
         return error_set(err, -ENOENT, "there is no kubelet here");
     if (access(path, R_OK | W_OK) < 0)
         return error_set(err, -errno, "cannot use %s: %s", path, strerror(errno));

@@ -80,7 +80,7 @@ static void text_cards(struct buf *out, const struct page *page, const struct do
     title(out, page, "GPUs on the PCI bus");
     if (!f->card_count) {
         buf_text(out, "  ");
-        page_wrap(out, page, INK_FAINT, "none", 2, 2);
+        page_wrap(out, page, INK_FAINT, f->bus_error ? "unknown" : "none", 2, 2);
         return;
     }
     AUTO_GRID struct grid g;

@@ -37,6 +37,7 @@ struct doctor_facts {
     char machine[16];
     char nvidia_module[32]; /* version of the loaded kernel module; "" not loaded */
     bool nouveau_loaded;
+    int bus_error; /* the PCI bus could not be looked at; 0: it was */
     size_t card_count;
     struct doctor_card cards[DOCTOR_CARDS_MAX];
     size_t node_count;

@@ -241,7 +241,9 @@ static void no_gpu(struct patient *p)
 {
     if (p->s->gpu_count || p->facts->card_count)
         return;
-    if (p->facts->container[0])
+    if (p->facts->bus_error)
+        found(p, URGENT, "", "The PCI bus can't be looked at: %s.", strerror(p->facts->bus_error));
+    else if (p->facts->container[0])
         found(p, USEFUL,
               "Pass one in: `--gpus all` for NVIDIA (podman: `--device nvidia.com/gpu=all`), `--device /dev/kfd --device /dev/dri` "
               "for AMD, "

@@ -76,6 +76,7 @@ static int by_address(const void *a, const void *b)
 static void look_at_bus(const struct env *env, const struct snapshot *s, struct doctor_facts *f)
 {
     AUTO_DIR DIR *bus = dir_open(env, "/sys/bus/pci/devices");
+    f->bus_error = bus || is_gone(-errno) ? 0 : errno;
     for (struct dirent *entry; bus && f->card_count < DOCTOR_CARDS_MAX && (entry = readdir(bus));) {
         if (strlen(entry->d_name) >= GPU_PCI_SIZE || !strchr(entry->d_name, ':') || !is_gpu_class(env, entry->d_name))
             continue;

@@ -133,6 +133,8 @@ int process_details(const struct env *env, int32_t pid, int64_t start_key, bool 
     quiet.on_read = NULL;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     ssize_t len = file_read_head(&quiet, path, text, sizeof text);
+    if (len < 0 && !is_gone(len))
+        return (int)len;
     if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat) || (start_key && stat.start_ticks != start_key))
         return -ESRCH;
     add_command(&quiet, pid, show_secrets, out);

@@ -30,6 +30,7 @@ struct entry {
     struct entry *next;
     int32_t pid, parent;
     bool ours;           /* false: this number means another process on the host */
+    bool unsure;         /* whether it is ours could not be read yet */
     unsigned sweep;      /* the last one it was seen in */
     bool fresh;          /* read since the last sweep */
     struct mono learned; /* when who was read */
@@ -330,7 +331,16 @@ static void meet(struct identity *i, struct entry *e, const struct proc_stat *st
     follow_clock(i);
     if (i->booted.ms && stat->start_ticks >= 0 && stat->start_ticks < INT64_MAX / MS_PER_S)
         e->started_at = (struct wall){i->booted.ms + stat->start_ticks * MS_PER_S / i->ticks_per_s};
-    e->ours = i->of_host || process_holds_gpu(i->env, e->pid);
+    int holds = i->of_host ? 1 : process_holds_gpu(i->env, e->pid);
+    e->ours = holds > 0;
+    e->unsure = holds < 0;
+}
+
+static struct entry *keep(const struct identity *i, struct entry *e)
+{
+    e->sweep = i->sweep;
+    e->fresh = true;
+    return e;
 }
 
 /* Brings the entry of a pid up to date; NULL when no such process can be seen. `spare` serves where the cache is full. */
@@ -343,6 +353,8 @@ static struct entry *look(struct identity *i, int32_t pid, struct entry *spare)
     char text[1024];
     struct proc_stat stat;
     ssize_t len = read_of(i, pid, "stat", text, sizeof text);
+    if (len < 0 && !is_gone(len)) /* no descriptor, no memory: it is still who it was */
+        return e && !e->unsure ? keep(i, e) : NULL;
     if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat)) {
         forget(i, pid);
         return NULL;
@@ -360,8 +372,9 @@ static struct entry *look(struct identity *i, int32_t pid, struct entry *spare)
         }
         meet(i, e, &stat);
     }
-    e->sweep = i->sweep;
-    e->fresh = true;
+    keep(i, e);
+    if (!is_new && e->unsure)
+        meet(i, e, &stat);
     if (!e->ours)
         return e;
 

@@ -76,15 +76,15 @@ void command_title(const struct str *args, size_t count, struct str directory, c
 /* True: /proc shows the host's own processes, so a PID from a driver can be looked up as it is. */
 bool procfs_is_of_host(const struct env *env);
 
-/* True when the process holds a GPU's device file open, as far as we may see: the proof that a PID which a driver reported is
- * this very process of our PID namespace. */
-bool process_holds_gpu(const struct env *env, int32_t pid);
+/* 1 when the process holds a GPU's device file open, as far as we may see: the proof that a PID which a driver reported is
+ * this very process of our PID namespace. Negative: that could not be looked at now. */
+int process_holds_gpu(const struct env *env, int32_t pid);
 bool is_gpu_file(const char *path);
 
 /* ---- One process from close by, as far as whoever asks may look: lines of "LABEL\tTEXT", the label empty where a line goes on.
  * ---- */
 
-/* -ESRCH: there is no such process here, or its number belongs to another one now. */
+/* -ESRCH: there is no such process here, or its number belongs to another one now. Any other error: it could not be looked at. */
 int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out);
 
 /* ---- Names of users by number, from /etc/passwd below the sysroot and, on the real machine, from the name service behind it. */

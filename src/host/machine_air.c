@@ -2,6 +2,7 @@
  * The air around the host: sensors that are labeled as such (intake of a server, ambient of a workstation), or a thermometer on a
  * wire.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -33,6 +34,7 @@ static bool text_of(const struct env *env, const char *path, char *text, size_t 
 static void find_sensor(struct machine *m)
 {
     AUTO_DIR DIR *dir = dir_open(m->env, "/sys/class/hwmon");
+    int error = errno;
     m->air[0] = '\0';
     for (struct dirent *entry; dir && (entry = readdir(dir)) && !m->air[0];) {
         char path[PATH_SIZE], text[64];
@@ -50,7 +52,7 @@ static void find_sensor(struct machine *m)
                 str_copy(m->air, sizeof m->air, str_from(path));
         }
     }
-    m->air_known = true;
+    m->air_known = dir || is_gone(-error);
 }
 
 void machine_read_air(struct machine *m, struct host *out)

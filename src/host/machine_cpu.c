@@ -157,11 +157,13 @@ static bool is_cpu_zone(struct str type)
     return str_is(type, "x86_pkg_temp") || str_starts(type, "cpu");
 }
 
-/* Folders of a class whose `name` file is one of the CPU's: in them lies the number. */
-static void find_in(struct machine *m, const char *class, const char *name, const char *number, bool (*wanted)(struct str))
+/* Folders of a class whose `name` file is one of the CPU's: in them lies the number. False: they could not be looked at now. */
+static bool find_in(struct machine *m, const char *class, const char *name, const char *number, bool (*wanted)(struct str))
 {
     AUTO_DIR DIR *dir = dir_open(m->env, class);
-    for (struct dirent *entry; dir && (entry = readdir(dir)) && m->sensor_count < SENSORS_MAX;) {
+    if (!dir)
+        return is_gone(-errno);
+    for (struct dirent *entry; (entry = readdir(dir)) && m->sensor_count < SENSORS_MAX;) {
         char path[SENSOR_PATH_SIZE], text[64];
         if (entry->d_name[0] == '.' || snprintf(path, sizeof path, "%s/%s/%s", class, entry->d_name, name) >= (int)sizeof path)
             continue;
@@ -172,6 +174,7 @@ static void find_in(struct machine *m, const char *class, const char *name, cons
         if (snprintf(to, SENSOR_PATH_SIZE, "%s/%s/%s", class, entry->d_name, number) < SENSOR_PATH_SIZE && file_exists(m->env, to))
             m->sensor_count++;
     }
+    return true;
 }
 
 /* temp1 is the package with coretemp and Tctl with k10temp. Where no chip driver is, as on many arm boards, the thermal zones. */
@@ -179,9 +182,14 @@ void machine_read_temperature(struct machine *m, struct host *out)
 {
     if (m->sensor_count < 0) {
         m->sensor_count = 0;
-        find_in(m, "/sys/class/hwmon", "name", "temp1_input", is_cpu_sensor);
-        if (!m->sensor_count)
-            find_in(m, "/sys/class/thermal", "type", "temp", is_cpu_zone);
+        bool looked = find_in(m, "/sys/class/hwmon", "name", "temp1_input", is_cpu_sensor);
+        if (looked && !m->sensor_count)
+            looked = find_in(m, "/sys/class/thermal", "type", "temp", is_cpu_zone);
+        if (!looked) {
+            m->sensor_count = -1; /* looked for again */
+            out->cpu_temp_mdegc = reading_absent(READING_FAILED);
+            return;
+        }
     }
     out->cpu_temp_mdegc = reading_absent(m->sensor_count ? READING_FAILED : READING_UNSUPPORTED);
     for (int i = 0; i < m->sensor_count; i++) {

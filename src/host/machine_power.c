@@ -30,10 +30,13 @@ static bool read_name(const struct env *env, const char *class, const char *entr
     return n > 0;
 }
 
-static void find_zones(struct machine *m)
+/* False: it could not be looked at now. */
+static bool find_zones(struct machine *m)
 {
     AUTO_DIR DIR *dir = dir_open(m->env, POWERCAP);
-    for (const struct dirent *e; dir && m->zone_count < ZONES_MAX && (e = readdir(dir));) {
+    if (!dir)
+        return is_gone(-errno);
+    for (const struct dirent *e; m->zone_count < ZONES_MAX && (e = readdir(dir));) {
         char name[64];
         if (!str_starts(str_from(e->d_name), "intel-rapl:") || !read_name(m->env, POWERCAP, e->d_name, name, sizeof name))
             continue;
@@ -50,15 +53,18 @@ static void find_zones(struct machine *m)
             z->range_uj = 0;
         m->zone_count++;
     }
+    return true;
 }
 
 /* A meter of the whole host: ACPI's, or that of a power supply. */
-static void find_meter(struct machine *m)
+static bool find_meter(struct machine *m)
 {
     static const char *const names[] = {"power_meter", "corsairpsu"};
     static const char *const files[] = {"power1_average", "power1_input", "device/power1_average"};
     AUTO_DIR DIR *dir = dir_open(m->env, HWMON);
-    for (const struct dirent *e; dir && !m->meter[0] && (e = readdir(dir));) {
+    if (!dir)
+        return is_gone(-errno);
+    for (const struct dirent *e; !m->meter[0] && (e = readdir(dir));) {
         char name[64];
         if (e->d_name[0] == '.' || !read_name(m->env, HWMON, e->d_name, name, sizeof name))
             continue;
@@ -68,6 +74,7 @@ static void find_meter(struct machine *m)
                     !file_exists(m->env, m->meter))
                     m->meter[0] = '\0';
     }
+    return true;
 }
 
 /* The mean power of a zone since the last look. */
@@ -102,8 +109,11 @@ void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms)
 {
     if (m->zone_count < 0) {
         m->zone_count = 0;
-        find_zones(m);
-        find_meter(m);
+        if (!find_zones(m) || !find_meter(m)) {
+            m->zone_count = -1; /* looked for again */
+            out->power_mw = out->cpu_power_mw = reading_absent(READING_FAILED);
+            return;
+        }
     }
     out->power_mw = out->cpu_power_mw = reading_absent(READING_UNSUPPORTED);
     for (int i = 0; i < m->zone_count; i++)

@@ -4,6 +4,7 @@
  */
 #include "host/identity.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -48,16 +49,18 @@ bool is_gpu_file(const char *path)
     return false;
 }
 
-bool process_holds_gpu(const struct env *env, int32_t pid)
+int process_holds_gpu(const struct env *env, int32_t pid)
 {
     char folder[64], path[PATH_SIZE], target[PATH_SIZE];
     snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
     AUTO_DIR DIR *dir = dir_open(env, folder);
+    if (!dir)
+        return is_gone(-errno) || errno == EACCES || errno == EPERM ? 0 : -errno;
     struct dirent *entry;
-    for (int i = 0; dir && i < FILES_LOOKED_AT && (entry = readdir(dir)); i++) {
+    for (int i = 0; i < FILES_LOOKED_AT && (entry = readdir(dir)); i++) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
-            return true;
+            return 1;
     }
-    return false;
+    return 0;
 }

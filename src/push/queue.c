@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/keep.h"
 
 enum { FOLDER_SIZE = 4200, NAME_DIGITS = 20, BODY_MAX = 64 << 20 };
@@ -75,25 +76,27 @@ static bool read_name(const char *name, struct push_waiting *ret)
 /* What a run before this one left. A file that was being written then is not whole and goes. */
 static void look(struct push_queue *q)
 {
-    DIR *dir = opendir(q->folder);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
+    AUTO_DIR DIR *dir = opendir(q->folder);
+    if (!dir) {
+        q->folder[0] = '\0'; /* what waits there keeps its numbers: nothing is written over it */
+        return;
+    }
+    for (struct dirent *e; (e = readdir(dir));) {
         struct push_waiting w = {0};
         char path[FOLDER_SIZE + 300];
         struct stat st;
         snprintf(path, sizeof path, "%s/%.255s", q->folder, e->d_name);
         if (str_ends(str_from(e->d_name), ".new"))
             unlink(path);
-        else if (read_name(e->d_name, &w) && stat(path, &st) == 0) {
-            w.bytes = st.st_size;
-            append(q, w);
+        else if (read_name(e->d_name, &w)) {
+            q->next = MAX_OF(q->next, w.number + 1);
+            w.bytes = stat(path, &st) == 0 ? st.st_size : -1;
+            if (w.bytes >= 0)
+                append(q, w);
         }
     }
-    if (dir)
-        closedir(dir);
     if (q->count)
         qsort(q->list + q->first, q->count, sizeof *q->list, by_number);
-    if (q->count)
-        q->next = q->list[q->first + q->count - 1].number + 1;
 }
 
 struct push_queue *push_queue_new(const char *folder, int64_t bytes_max)
@@ -197,9 +200,12 @@ bool push_queue_first(struct push_queue *q, struct buf *body, uint32_t *samples)
             buf_add(body, w->memory, (size_t)w->bytes);
             return true;
         }
-        if (keep_read(path, body, &err) == 0 && (int64_t)(body->len - before) == w->bytes)
+        int rc = keep_read(path, body, &err);
+        if (rc == 0 && (int64_t)(body->len - before) == w->bytes)
             return true;
         body->len = before;
+        if (rc < 0 && !is_gone(rc))
+            return false; /* it waits until it can be read */
         give_way(q);
     }
     return false;

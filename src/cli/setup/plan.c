@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/json_writer.h"
 #include "base/keep.h"
 #include "config/config.h"
@@ -180,11 +181,13 @@ static int record_path(char path[PLACE_SIZE + 16], struct error *err)
     return rc;
 }
 
-/* NULL: there is none. */
-static json_t *read_record(const char *path)
+/* NULL: there is none, or *rc says why it cannot be read. */
+static json_t *read_record(const char *path, int *rc, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(RECORD_MAX);
-    if (keep_read(path, &text, NULL) < 0)
+    int result = keep_read(path, &text, err);
+    *rc = is_gone(result) || result == -ENOTDIR ? 0 : result;
+    if (result < 0)
         return NULL;
     json_t *root = json_loadb(text.at, text.len, 0, NULL);
     if (json_integer_value(json_object_get(root, "version")) == RECORD_VERSION)
@@ -257,7 +260,10 @@ static int write_record(const struct plan *p, struct error *err)
     int rc = record_path(path, err);
     if (rc < 0)
         return rc;
-    json_t *old = read_record(path), *record = make_record(p, old);
+    json_t *old = read_record(path, &rc, err);
+    if (rc < 0)
+        return rc; /* what it says of earlier changes must not be lost */
+    json_t *record = make_record(p, old);
     char *text = json_dumps(record, JSON_INDENT(1));
     rc = text ? keep_write(path, str_from(text), err) : error_set(err, -ENOMEM, "out of memory");
     free(text);
@@ -373,7 +379,7 @@ int plan_undo(const struct env *env, struct buf *out, struct error *err)
 {
     char path[PLACE_SIZE + 16];
     int rc = record_path(path, err);
-    json_t *record = rc == 0 ? read_record(path) : NULL, *entry;
+    json_t *record = rc == 0 ? read_record(path, &rc, err) : NULL, *entry;
     size_t i;
     if (rc == 0 && !record)
         return error_set(err, -ENOENT, "nothing was set up by `whirr setup`");

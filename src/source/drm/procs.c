@@ -90,7 +90,8 @@ static bool add_fd(struct held_fd **fds, size_t *count, struct held_fd new)
     return true;
 }
 
-static void read_fd_names(struct procs *p, int dir, const struct proc *before, struct held_fd **fds, size_t *count)
+/* False: not all of them could be read. */
+static bool read_fd_names(struct procs *p, int dir, const struct proc *before, struct held_fd **fds, size_t *count)
 {
     bool recorded = env_is_recorded(p->env);
     char buffer[8192] __attribute__((aligned(__alignof__(struct dirent64))));
@@ -106,9 +107,10 @@ static void read_fd_names(struct procs *p, int dir, const struct proc *before, s
                 continue;
             held.client = known_client(before, held.fd, held.minor);
             if (!add_fd(fds, count, held))
-                return;
+                return false;
         }
     }
+    return got == 0 || is_gone(-errno);
 }
 
 /* Kernel threads hide their descriptors too, but have none. Flags are the 9th field of stat, behind the name in parentheses. */
@@ -137,10 +139,12 @@ static bool procs_walk(struct procs *p, struct proc *proc, struct mono now)
     size_t count = 0;
     bool hidden = dir == -EACCES || dir == -EPERM;
     p->walks++;
-    if (dir < 0 && !hidden && dir != -ENOENT && dir != -ESRCH)
+    if (dir < 0 && !hidden && !is_gone(dir))
         return false;
-    if (dir >= 0)
-        read_fd_names(p, dir, proc, &fds, &count);
+    if (dir >= 0 && !read_fd_names(p, dir, proc, &fds, &count)) {
+        free(fds);
+        return false;
+    }
     if (hidden && !proc->hidden)
         proc->kernel_thread = is_kernel_thread(p, proc->pid);
     proc->hidden = hidden;
@@ -194,13 +198,13 @@ static int compare_pids(const void *a, const void *b)
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* All pids of /proc, in order. NULL: out of memory. */
+/* All pids of /proc, in order. NULL: not all of them could be read, or memory is out (errno). */
 static struct pid_inode *list_pids(struct procs *p, size_t *count)
 {
     size_t capacity = MAX_OF(p->count + 64, (size_t)256);
     struct pid_inode *pids = malloc(capacity * sizeof *pids);
     char buffer[16384] __attribute__((aligned(__alignof__(struct dirent64))));
-    ssize_t got;
+    ssize_t got = 0;
     bool sorted = true;
     *count = 0;
     lseek(p->dir, 0, SEEK_SET);
@@ -222,6 +226,10 @@ static struct pid_inode *list_pids(struct procs *p, size_t *count)
             sorted = sorted && (*count == 0 || pids[*count - 1].pid < pid);
             pids[(*count)++] = (struct pid_inode){pid, entry->d_ino};
         }
+    }
+    if (got < 0) {
+        free(pids);
+        return NULL;
     }
     if (pids && !sorted)
         qsort(pids, *count, sizeof *pids, compare_pids);
@@ -257,7 +265,7 @@ int procs_update(struct procs *p, struct mono now)
         return p->dir;
     size_t count;
     AUTO_FREE struct pid_inode *pids = list_pids(p, &count);
-    int rc = pids ? merge(p, pids, count) : -ENOMEM;
+    int rc = pids ? merge(p, pids, count) : errno ? -errno : -ENOMEM;
     for (size_t i = 0; rc == 0 && i < p->count; i++)
         update_one(p, &p->list[i], now);
     return rc;

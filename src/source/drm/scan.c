@@ -86,9 +86,11 @@ static void update_cards(struct drm_scan *s)
     if (!s->cards || signature != s->signature) {
         if (!s->cards)
             s->cards = calloc(GPU_MAX, sizeof *s->cards);
-        int count = s->cards ? drm_cards_list(s->env, s->cards, GPU_MAX) : 0;
-        s->card_count = count > 0 ? (size_t)count : 0;
-        s->signature = signature;
+        int count = s->cards ? drm_cards_list(s->env, s->cards, GPU_MAX) : -ENOMEM;
+        if (count >= 0 || count == -ENOENT) { /* else those that are known stay: one that sleeps must not be woken */
+            s->card_count = count > 0 ? (size_t)count : 0;
+            s->signature = signature;
+        }
     }
     memset(s->power_known, 0, sizeof s->power_known);
     memset(s->silent, 0, sizeof s->silent);

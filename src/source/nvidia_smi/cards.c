@@ -48,7 +48,10 @@ void smi_cards_done(struct smi *s)
 void smi_cards_look_asleep(struct smi *s)
 {
     struct nvml_seen seen[GPU_MAX];
-    size_t count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
+    int found = sleep_scan(s->env, seen, ARRAY_LEN(seen));
+    if (found < 0)
+        return; /* as they were at the last look */
+    size_t count = (size_t)found;
     for (size_t i = 0; i < s->count; i++)
         s->cards[i].asleep = false;
     s->awake = 0;
@@ -90,8 +93,8 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
     if (all)
         return;
     /* Also cards that nobody has spoken of yet may be there. */
-    size_t count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
-    for (size_t i = 0; i < count; i++) {
+    int count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
+    for (int i = 0; i < count; i++) {
         struct gpu_id id = {0};
         str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
         struct smi_known_card *card = smi_card_find(s, &id);
@@ -99,7 +102,7 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
             continue;
         buf_printf(out, "%s%s", out->len ? "," : "", seen[i].address);
     }
-    for (size_t i = 0; i < s->count && count == 0; i++)
+    for (size_t i = 0; i < s->count && count <= 0; i++)
         if (may_ask(s, &s->cards[i]) && s->cards[i].id.pci_address[0])
             buf_printf(out, "%s%s", out->len ? "," : "", s->cards[i].id.pci_address);
 }

@@ -122,7 +122,10 @@ static void hide_ambiguous(struct nvml *n)
 int find_cards(struct nvml *n, struct error *err)
 {
     size_t asleep = 0;
-    n->seen_count = sleep_scan(n->env, n->seen, ARRAY_LEN(n->seen));
+    int seen = sleep_scan(n->env, n->seen, ARRAY_LEN(n->seen));
+    if (seen < 0) /* without knowing who sleeps, a start of NVML might wake it */
+        return error_set(err, seen, "cannot look at the PCI devices: %s", strerror(-seen));
+    n->seen_count = (size_t)seen;
     for (size_t i = 0; i < n->seen_count; i++)
         asleep += n->seen[i].asleep;
     if (n->seen_count == 0 || asleep < n->seen_count) {

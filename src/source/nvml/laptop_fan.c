@@ -56,6 +56,7 @@ static void look_for_it(struct nvml *n)
     if (n->total != 1 || !is_laptop(n->env))
         return; /* with several cards nobody could tell whose it is */
     AUTO_DIR DIR *dir = dir_open(n->env, "/sys/class/hwmon");
+    n->laptop_fan_looked = dir || is_gone(-errno);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (strncmp(entry->d_name, "hwmon", 5) == 0 && find_in(n->env, entry->d_name, n->laptop_fan))
             return;

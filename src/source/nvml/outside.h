@@ -13,7 +13,8 @@ struct nvml_seen {
     bool asleep;
 };
 
-size_t sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max); /* NVIDIA GPUs, by address */
+/* NVIDIA GPUs, by address: how many, or -errno where that could not be looked at. */
+int sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max);
 void sleep_identify(const struct env *env, const char *address, struct gpu_id *id);
 
 enum nvml_visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LISTED };

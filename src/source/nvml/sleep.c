@@ -4,6 +4,7 @@
  */
 #include "source/nvml/internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,33 @@ static bool is_address(const char *name)
     return sscanf(name, "%x:%x:%x.%x%c", &domain, &bus, &device, &function, &end) == 4 && strlen(name) < GPU_PCI_SIZE;
 }
 
-static bool reads(const struct env *env, const char *address, const char *file, char text[STATUS_SIZE])
+static int read_text(const struct env *env, const char *address, const char *file, char text[STATUS_SIZE])
 {
     char path[PATH_SIZE];
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", address, file);
     ssize_t len = file_read(env, path, text, STATUS_SIZE);
-    if (len <= 0)
-        return false;
-    str_copy(text, STATUS_SIZE, str_trim((struct str){text, (size_t)len}));
-    return true;
+    str_copy(text, STATUS_SIZE, str_trim((struct str){text, len > 0 ? (size_t)len : 0}));
+    return len > 0 ? 0 : len < 0 ? (int)len : -ENOENT;
 }
 
-static bool is_nvidia_gpu(const struct env *env, const char *address)
+static bool reads(const struct env *env, const char *address, const char *file, char text[STATUS_SIZE])
 {
-    char text[STATUS_SIZE];
-    return reads(env, address, "vendor", text) && strcmp(text, "0x10de") == 0 && reads(env, address, "class", text) &&
-           strncmp(text, "0x03", 4) == 0;
+    return read_text(env, address, file, text) == 0;
+}
+
+/* 1 or 0; negative: it could not be looked at. */
+static int is_nvidia_gpu(const struct env *env, const char *address)
+{
+    char vendor[STATUS_SIZE], class[STATUS_SIZE] = "";
+    int rc = read_text(env, address, "vendor", vendor);
+    if (rc == 0 && strcmp(vendor, "0x10de") == 0)
+        rc = read_text(env, address, "class", class);
+    return rc < 0 && !is_gone(rc) ? rc : strncmp(class, "0x03", 4) == 0;
+}
+
+static bool is_suspended(const char *status)
+{
+    return strcmp(status, "suspended") == 0 || strcmp(status, "suspending") == 0;
 }
 
 static bool sleep_is_suspended(const struct env *env, const char *address, bool *ret_never)
@@ -44,7 +56,7 @@ static bool sleep_is_suspended(const struct env *env, const char *address, bool 
     bool known = reads(env, address, "power/runtime_status", text);
     if (ret_never)
         *ret_never = !known || strcmp(text, "unsupported") == 0;
-    return known && (strcmp(text, "suspended") == 0 || strcmp(text, "suspending") == 0);
+    return known && is_suspended(text);
 }
 
 static int by_address(const void *a, const void *b)
@@ -52,27 +64,37 @@ static int by_address(const void *a, const void *b)
     return strcmp(((const struct nvml_seen *)a)->address, ((const struct nvml_seen *)b)->address);
 }
 
-static size_t scan(const struct env *env, const char *folder, struct nvml_seen *seen, size_t max)
+static int scan(const struct env *env, const char *folder, struct nvml_seen *seen, size_t max)
 {
     AUTO_DIR DIR *dir = dir_open(env, folder);
     size_t count = 0;
-    for (struct dirent *entry; dir && count < max && (entry = readdir(dir));) {
-        if (!is_address(entry->d_name) || !is_nvidia_gpu(env, entry->d_name))
+    if (!dir)
+        return is_gone(-errno) ? 0 : -errno;
+    for (struct dirent *entry; count < max && (entry = readdir(dir));) {
+        int is = is_address(entry->d_name) ? is_nvidia_gpu(env, entry->d_name) : 0;
+        if (is < 0)
+            return is;
+        if (!is)
             continue;
+        char status[STATUS_SIZE];
+        int rc = read_text(env, entry->d_name, "power/runtime_status", status);
+        if (rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM)
+            return rc; /* one that may be asleep would be woken */
         str_copy(seen[count].address, sizeof seen[count].address, str_from(entry->d_name));
-        seen[count].asleep = sleep_is_suspended(env, entry->d_name, NULL);
+        seen[count].asleep = is_suspended(status);
         count++;
     }
-    return count;
+    return (int)count;
 }
 
-size_t sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max)
+int sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max)
 {
     /* The driver's own folder holds a few entries, the bus may hold hundreds. */
-    size_t count = scan(env, "/sys/bus/pci/drivers/nvidia", seen, max);
+    int count = scan(env, "/sys/bus/pci/drivers/nvidia", seen, max);
     if (count == 0)
         count = scan(env, "/sys/bus/pci/devices", seen, max);
-    qsort(seen, count, sizeof *seen, by_address);
+    if (count > 0)
+        qsort(seen, (size_t)count, sizeof *seen, by_address);
     return count;
 }
 
@@ -179,8 +201,8 @@ void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out)
 bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE])
 {
     struct nvml_seen seen[GPU_MAX];
-    size_t count = sleep_scan(n->env, seen, ARRAY_LEN(seen));
-    for (size_t i = 0; i < count; i++) {
+    int count = sleep_scan(n->env, seen, ARRAY_LEN(seen));
+    for (int i = 0; i < count; i++) {
         bool known = false;
         for (size_t k = 0; k < n->seen_count && !known; k++)
             known = strcmp(n->seen[k].address, seen[i].address) == 0;

@@ -151,7 +151,8 @@ static void look_at(const struct env *env, int32_t pid, struct identity *who, st
     snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
     AUTO_DIR DIR *dir = dir_open(env, folder);
     if (!dir) {
-        for (size_t i = 0; i < count && (errno == EACCES || errno == EPERM) && is_program(env, pid); i++)
+        int error = errno;
+        for (size_t i = 0; i < count && !is_gone(-error) && is_program(env, pid); i++)
             ret[i].hidden++;
         return;
     }

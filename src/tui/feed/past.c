@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Questions about the past, which the daemon's history answers: plots, a moment, the life of a process.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -151,8 +152,11 @@ void feed_ask_details(struct feed *f, const struct top_wish *w)
         return;
     n->details = (struct top_details){.pid = w->pid, .start_key = w->start_key, .energy_mj = -1};
     /* Without its start it may be any process that has this number now. */
-    if (f->cli->host || !w->start_key || process_details(&f->cli->env, w->pid, w->start_key, false, &out) < 0)
+    int rc = f->cli->host || !w->start_key ? -ESRCH : process_details(&f->cli->env, w->pid, w->start_key, false, &out);
+    if (rc == -ESRCH)
         buf_text(&out, "Environment\tnot known: the process is not on this host\n");
+    else if (rc < 0)
+        buf_printf(&out, "Environment\tnot known: %s\n", strerror(-rc));
     n->details.text = buf_take(&out);
     if (session_asks_daemon(f->session))
         ask_life(f, w, &n->details);
