@@ -9,6 +9,7 @@
 
 #include "ask/answers.h"
 #include "base/cleanup.h"
+#include "daemon/health_watch.h"
 #include "format/json/capacity.h"
 
 static void add_hold(struct capacity_hold *holds, size_t *count, const struct capacity_hold *one)
@@ -45,17 +46,29 @@ static void ask_guards(struct cli *cli, struct capacity_hold *holds, size_t *cou
     json_decref(workers);
 }
 
-/* What was free before is the daemon's to know. */
-static void take_past(struct capacity *c, const struct capacity *past)
+/* What was free before, and what is wrong with a GPU, is the daemon's to know. */
+static void take_told(struct capacity *c, const struct capacity *past)
 {
     for (size_t i = 0; i < c->gpu_count; i++)
-        for (size_t k = 0; past && k < past->gpu_count; k++) {
+        for (size_t k = 0; k < past->gpu_count; k++) {
             if (c->gpus[i].index != past->gpus[k].index || c->gpus[i].instance != past->gpus[k].instance)
                 continue;
             c->gpus[i].least_hour_bytes = past->gpus[k].least_hour_bytes;
             c->gpus[i].least_day_bytes = past->gpus[k].least_day_bytes;
             c->gpus[i].watched_ms = past->gpus[k].watched_ms;
+            if (c->gpus[i].usable && !past->gpus[k].usable) {
+                c->gpus[i].usable = false;
+                memcpy(c->gpus[i].problem, past->gpus[k].problem, sizeof c->gpus[i].problem);
+            }
         }
+}
+
+static void exclude(const struct cli *cli, const struct snapshot *s, struct capacity *c)
+{
+    struct health_watch *watch = health_watch_new(&cli->env);
+    if (watch)
+        capacity_exclude(c, health_watch_take(watch, s));
+    health_watch_free(watch);
 }
 
 struct capacity *fit_capacity(struct cli *cli, struct session *session, const struct snapshot *s, int64_t reserve_bytes)
@@ -76,8 +89,10 @@ struct capacity *fit_capacity(struct cli *cli, struct session *session, const st
         add_hold(holds, &count, &told->holds[i]);
     ask_guards(cli, holds, &count, &known);
     struct capacity *c = capacity_new(s, &settings, known ? holds : NULL, count);
-    if (c)
-        take_past(c, told);
+    if (c && told)
+        take_told(c, told);
+    else if (c && !cli->host)
+        exclude(cli, s, c);
     return c;
 }
 

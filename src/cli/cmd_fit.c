@@ -151,7 +151,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 {
     int only;
     session_set_max_age(session, FRESH_MS);
-    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_FAST | GROUP_SLOW, err);
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
     if (!s || session_only(session, s, &only, err) < 0)
         return err->code;
     fit.wish.only = only >= 0 ? s->gpus[only].index : -1;

@@ -7,6 +7,8 @@
 
 #include "alert/expr/expr.h"
 #include "alert/facts.h"
+#include "ask/fit.h"
+#include "ask/reserve.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/show.h"
@@ -56,17 +58,59 @@ static int read_condition(struct wait *w, const char *text)
     return EXIT_USAGE;
 }
 
+static struct reading free_of(struct reading free_bytes, struct reading total, struct reading used)
+{
+    if (free_bytes.state != READING_OK && total.state == READING_OK && used.state == READING_OK)
+        return reading_ok(total.value - used.value);
+    return free_bytes;
+}
+
 static bool has_room(const struct wait *w, const struct gpu *gpu)
 {
-    int64_t free_bytes, total, used;
-    if (!w->free_bytes)
-        return true;
-    if (!reading_get(gpu->mem_free_bytes, &free_bytes)) {
-        if (!reading_get(gpu->mem_total_bytes, &total) || !reading_get(gpu->mem_used_bytes, &used))
-            return false;
-        free_bytes = total - used;
+    struct reading room = free_of(gpu->mem_free_bytes, gpu->mem_total_bytes, gpu->mem_used_bytes);
+    return !w->free_bytes || (room.state == READING_OK && room.value >= w->free_bytes);
+}
+
+/* Whether work may be placed there, by the same judgement as `whirr fit`, and no other who waits has got the room. */
+static bool may_have(const struct wait *w, const struct capacity *c, const struct gpu *card, struct wall now)
+{
+    char key[RESERVE_KEY_SIZE];
+    for (size_t i = 0; i < c->gpu_count; i++) {
+        const struct capacity_gpu *gpu = &c->gpus[i];
+        struct reading room =
+            gpu->instance < 0 ? free_of(gpu->free_bytes, gpu->total_bytes, card->mem_used_bytes) : gpu->free_bytes;
+        if (gpu->index != card->index || !gpu->usable || room.state != READING_OK || room.value < w->free_bytes)
+            continue;
+        snprintf(key, sizeof key, "%s", gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address);
+        if (gpu->simulated || !key[0] || reserve_room(key, w->free_bytes, room.value, now))
+            return true;
     }
-    return free_bytes >= w->free_bytes;
+    return false;
+}
+
+/* The first GPU of these that room is given on; -1: none. Looked at again, with all that tells whether a GPU is well. */
+static int take_room(const struct wait *w, struct session *session, const bool held[GPU_MAX])
+{
+    struct error err;
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, &err);
+    AUTO_FREE struct capacity *c = s ? fit_capacity(w->cli, session, s, 0) : NULL;
+    for (size_t i = 0; c && i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        if (gpu->index >= 0 && gpu->index < GPU_MAX && held[gpu->index] && may_have(w, c, gpu, s->taken_at))
+            return gpu->index;
+    }
+    return -1;
+}
+
+/* Of a divided GPU, the largest of its instances. */
+static struct reading largest_piece(const struct gpu *gpu)
+{
+    struct reading most = gpu->mem_total_bytes;
+    if (gpu->instance_count)
+        most = reading_ok(0);
+    for (size_t i = 0; i < gpu->instance_count; i++)
+        most.value = MAX_OF(most.value, reading_or(gpu->instances[i].mem_total_bytes, INT64_MAX));
+    return most;
 }
 
 /* The GPU with the most memory, where that is less than what is waited for: then no time is long enough. NULL: it could come, as
@@ -76,12 +120,12 @@ static const struct gpu *too_small(const struct wait *w, const struct snapshot *
     const struct gpu *largest = NULL;
     for (size_t i = 0; i < s->gpu_count && w->free_bytes; i++) {
         const struct gpu *gpu = &s->gpus[i];
-        int64_t total;
+        int64_t total, most;
         if (only != ALL_GPUS && only != (int)i)
             continue;
-        if (!reading_get(gpu->mem_total_bytes, &total) || total >= w->free_bytes)
+        if (!reading_get(largest_piece(gpu), &total) || total >= w->free_bytes)
             return NULL;
-        if (!largest || total > largest->mem_total_bytes.value)
+        if (!largest || !reading_get(largest_piece(largest), &most) || total > most)
             largest = gpu;
     }
     return largest;
@@ -91,9 +135,10 @@ static int say_too_small(const struct wait *w, const struct gpu *largest, bool o
 {
     char wanted[WORDS_SIZE], total[WORDS_SIZE];
     words_bytes(w->free_bytes, wanted);
-    words_bytes(largest->mem_total_bytes.value, total);
+    words_bytes(largest_piece(largest).value, total);
     if (one)
-        return cli_fail("GPU %d can't have %s free: it has %s", largest->index, wanted, total);
+        return cli_fail("GPU %d can't have %s free: it has %s%s", largest->index, wanted, total,
+                        largest->instance_count ? " in its largest instance" : "");
     return cli_fail("no GPU can have %s free: the largest, GPU %d, has %s", wanted, largest->index, total);
 }
 
@@ -111,21 +156,23 @@ static bool holds(struct wait *w, const struct snapshot *s, const struct gpu *gp
 }
 
 /* The index of the GPU for which it holds; all of them: that of the first. -1: not yet. */
-static int look(struct wait *w, const struct snapshot *s, int only)
+static int look(struct wait *w, struct session *session, const struct snapshot *s, int only)
 {
     struct mono now = clock_mono(&clock_system);
+    bool held[GPU_MAX] = {false}, all = true;
     int first = -1;
-    bool all = true;
     alert_facts_from_snapshot(w->facts, s);
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         if ((only != ALL_GPUS && only != (int)i) || gpu->index < 0 || gpu->index >= GPU_MAX)
             continue;
-        bool held = holds(w, s, gpu, now);
-        all &= held;
-        if (held && first < 0)
+        held[gpu->index] = holds(w, s, gpu, now);
+        all &= held[gpu->index];
+        if (held[gpu->index] && first < 0)
             first = gpu->index;
     }
+    if (first >= 0 && w->free_bytes)
+        return take_room(w, session, held);
     return w->any || all ? first : -1;
 }
 
@@ -152,7 +199,7 @@ static int watch(struct wait *w, struct session *session, int64_t timeout_ms, in
             return cli_fail("%s", err.text);
         if (s->gpu_count == 0)
             return cli_fail("no GPU was found on this host");
-        int found = look(w, s, only);
+        int found = look(w, session, s, only);
         if (found >= 0)
             return tell(w, found);
         const struct gpu *largest = too_small(w, s, only);
@@ -221,7 +268,9 @@ const struct command command_wait = {
     .group = HELP_ACT,
     .summary = "Wait until GPUs are idle, cool, or have room",
     .details = "Conditions are those of alert rules. They must hold for every GPU, for the one of --gpu, or with --any for one of "
-               "them. A reading that is not known does not satisfy a condition.",
+               "them. A reading that is not known does not satisfy a condition. With --gpu-free, GPUs that are failing or lost are "
+               "passed over, and the room is reserved until it is used, for 2 minutes at most: another wait of the same user gets "
+               "other room.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

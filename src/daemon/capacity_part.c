@@ -42,6 +42,7 @@ struct capacity_question {
 struct capacity_part {
     const struct config *config;
     struct guard_part *guard; /* NULL: there is none */
+    const struct health_part *health;
     struct store_service *store;
     struct capacity_courses *courses;
     struct past_box *box;
@@ -77,6 +78,7 @@ static void *open_capacity(const struct part_host *host, struct error *err)
     p->config = host->config;
     p->store = host->store;
     p->guard = part_find(host, &guard_part_ops);
+    p->health = part_find(host, &health_part_ops);
     p->courses = courses_new();
     p->box = calloc(1, sizeof *p->box);
     if (p->box) {
@@ -217,6 +219,8 @@ static struct capacity *measure(struct capacity_part *p, const struct snapshot *
     size_t count = holds && p->guard ? guard_part_holds(p->guard, s, holds, CAPACITY_HOLDS_MAX) : 0;
     const struct capacity_settings settings = {.reserve_bytes = p->config->worker.reserve_bytes};
     struct capacity *c = capacity_new(s, &settings, p->guard ? holds : NULL, count);
+    if (c)
+        capacity_exclude(c, health_part_latest(p->health));
     if (c && tracks(p))
         courses_fill(p->courses, s->taken_at, c);
     return c;

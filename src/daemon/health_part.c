@@ -154,6 +154,11 @@ static void take(struct health_part *p, const struct snapshot *s)
 
 /* ---- for others ---- */
 
+const struct health *health_part_latest(const struct health_part *p)
+{
+    return p ? health_watch_latest(p->watch) : NULL;
+}
+
 static struct reading level(enum health_state state)
 {
     switch (state) {

@@ -49,6 +49,13 @@ struct guard_part;
 /* What its workers hold and could give back. */
 size_t guard_part_holds(struct guard_part *p, const struct snapshot *s, struct capacity_hold *list, size_t max);
 
+/* ---- The health of the GPUs. ---- */
+
+struct health;
+struct health_part;
+/* Good until the part's next sample; NULL: nothing was judged yet. p may be NULL. */
+const struct health *health_part_latest(const struct health_part *p);
+
 /* ---- What is usual for the GPUs, learned from the history. ---- */
 
 struct usual_part;

@@ -23,6 +23,7 @@ enum fleet_question {
     FLEET_USED,
     FLEET_TOTAL,
     FLEET_FREE,
+    FLEET_DIVIDED,
     FLEET_TEMP,
     FLEET_POWER,
     FLEET_MOST,
@@ -53,6 +54,7 @@ static const struct {
     [FLEET_USED] = {OF_A_GPU("gpu_memory_used_bytes"), FLEET_WANT_HOSTS},
     [FLEET_TOTAL] = {OF_A_GPU("gpu_memory_total_bytes"), FLEET_WANT_HOSTS},
     [FLEET_FREE] = {OF_A_GPU("gpu_memory_free_bytes"), FLEET_WANT_ROOM},
+    [FLEET_DIVIDED] = {OF_A_GPU("gpu_mig_enabled == 1"), FLEET_WANT_ROOM},
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
     [FLEET_MOST] = {OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"), FLEET_WANT_HOSTS},
@@ -264,12 +266,31 @@ void fleet_join_processes(struct fleet *f)
     f->process_count = kept;
 }
 
+/* A divided GPU counts as a whole, but for the room in its instances. */
+static int take_instance(struct taking *t, const struct vector_row *row)
+{
+    struct fleet_gpu *g = t->question == FLEET_FREE ? find(t->fleet, row) : NULL;
+    if (g && row->value > (double)reading_or(g->instance_free_bytes, -1))
+        g->instance_free_bytes = scaled(row->value, 1);
+    if (g)
+        g->divided = true;
+    return 0;
+}
+
+/* Its instances come with the answer before: without any, nothing can be placed on it. */
+static void take_divided(struct fleet_gpu *g)
+{
+    g->divided = true;
+    if (g->instance_free_bytes.state != READING_OK)
+        g->instance_free_bytes = reading_ok(0);
+}
+
 static int take_row(void *user, const struct vector_row *row)
 {
     struct taking *t = user;
     struct fleet_gpu *g;
     if (vector_label(row, "mig_uuid")[0])
-        return 0; /* of a GPU that counts as a whole */
+        return take_instance(t, row);
     switch (t->question) {
     case FLEET_GPUS: return take_gpu(t, row);
     case FLEET_PROCESS_MEMORY:
@@ -282,6 +303,8 @@ static int take_row(void *user, const struct vector_row *row)
         return 0;
     if (t->question == FLEET_THROTTLE)
         fleet_take_throttle(g, scaled(row->value, 1));
+    else if (t->question == FLEET_DIVIDED)
+        take_divided(g);
     else if (t->question == FLEET_HEALTH)
         g->health = fleet_health_named(vector_label(row, "state"));
     else

@@ -23,7 +23,9 @@ struct fleet_gpu {
     bool up;
     struct reading util_permille, util_most_permille; /* now, and the most of the last half hour */
     struct reading used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
-    char throttle[48]; /* why; "" not */
+    bool divided;                                            /* into instances (MIG): work is placed on one of them */
+    struct reading instance_free_bytes, instance_most_bytes; /* the most free in one of them; the size of the largest */
+    char throttle[48];                                       /* why; "" not */
     enum fleet_trouble health, trouble;
     char health_reason[128]; /* "": not known */
 };
@@ -160,8 +162,10 @@ const char *fleet_trouble_name(enum fleet_trouble trouble);
 
 /* Whether work may be put on it. */
 bool fleet_is_usable(const struct fleet_gpu *g);
-/* Of how many GPUs that could be used the free memory is not known: it may fit there. */
-size_t fleet_unknown_room(const struct fleet *f);
+/* How much is free in one piece. */
+struct reading fleet_room(const struct fleet_gpu *g);
+/* Of how many GPUs that could be used the free memory is not known: so much may fit there. */
+size_t fleet_unknown_room(const struct fleet *f, int64_t bytes);
 /* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */
 const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count);
 /* What a group is called: the user, the container, the pod, the job or the host. */

@@ -48,6 +48,8 @@ static int take_gpu(void *user, const struct everywhere_gpu *from)
                             .used_bytes = from->used_bytes,
                             .total_bytes = from->total_bytes,
                             .free_bytes = from->free_bytes,
+                            .divided = from->instance_most_bytes.state == READING_OK,
+                            .instance_most_bytes = from->instance_most_bytes,
                             .temp_mdegc = from->temp_mdegc,
                             .power_mw = from->power_mw};
     copy(g->host, sizeof g->host, from->host);

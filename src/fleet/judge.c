@@ -175,8 +175,9 @@ static int tightest_first(const void *a, const void *b)
     bool x_busy = reading_or(x->util_permille, 0) > BUSY_PERMILLE, y_busy = reading_or(y->util_permille, 0) > BUSY_PERMILLE;
     if (x_busy != y_busy)
         return x_busy ? 1 : -1;
-    if (x->free_bytes.value != y->free_bytes.value)
-        return x->free_bytes.value > y->free_bytes.value ? 1 : -1;
+    int64_t x_room = fleet_room(x).value, y_room = fleet_room(y).value;
+    if (x_room != y_room)
+        return x_room > y_room ? 1 : -1;
     int order = strverscmp(x->host, y->host);
     return order ? order : strverscmp(x->gpu, y->gpu);
 }
@@ -186,11 +187,19 @@ bool fleet_is_usable(const struct fleet_gpu *g)
     return g->up && g->trouble < FLEET_FAILING;
 }
 
-size_t fleet_unknown_room(const struct fleet *f)
+struct reading fleet_room(const struct fleet_gpu *g)
+{
+    return g->divided ? g->instance_free_bytes : g->free_bytes;
+}
+
+size_t fleet_unknown_room(const struct fleet *f, int64_t bytes)
 {
     size_t count = 0;
-    for (size_t i = 0; i < f->gpu_count; i++)
-        count += fleet_is_usable(&f->gpus[i]) && f->gpus[i].free_bytes.state != READING_OK;
+    for (size_t i = 0; i < f->gpu_count; i++) {
+        const struct fleet_gpu *g = &f->gpus[i];
+        bool too_small = g->divided && reading_or(g->instance_most_bytes, INT64_MAX) < bytes;
+        count += fleet_is_usable(g) && fleet_room(g).state != READING_OK && !too_small;
+    }
     return count;
 }
 
@@ -200,7 +209,8 @@ const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, siz
     *count = 0;
     for (size_t i = 0; list && i < f->gpu_count; i++) {
         const struct fleet_gpu *g = &f->gpus[i];
-        if (fleet_is_usable(g) && g->free_bytes.state == READING_OK && g->free_bytes.value >= bytes)
+        int64_t room;
+        if (fleet_is_usable(g) && reading_get(fleet_room(g), &room) && room >= bytes)
             list[(*count)++] = g;
     }
     if (list && *count)

@@ -176,8 +176,8 @@ static const struct fleet_gpu *freest(const struct fleet *f)
 {
     const struct fleet_gpu *best = NULL;
     for (size_t i = 0; i < f->gpu_count; i++)
-        if (fleet_is_usable(&f->gpus[i]) && f->gpus[i].free_bytes.state == READING_OK &&
-            (!best || f->gpus[i].free_bytes.value > best->free_bytes.value))
+        if (fleet_is_usable(&f->gpus[i]) && fleet_room(&f->gpus[i]).state == READING_OK &&
+            (!best || fleet_room(&f->gpus[i]).value > fleet_room(best).value))
             best = &f->gpus[i];
     return best;
 }
@@ -193,15 +193,15 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
     words_bytes(v->size_bytes, size);
     if (!count) {
         const struct fleet_gpu *best = freest(f);
-        size_t unknown = fleet_unknown_room(f);
+        size_t unknown = fleet_unknown_room(f, v->size_bytes);
         if (unknown)
             buf_printf(out, "Unknown: the free memory of %zu GPU%s isn't known; %s fits on no other", unknown,
                        unknown == 1 ? "" : "s", size);
         else
             buf_printf(out, "%s fits nowhere", size);
         if (best)
-            buf_printf(out, "; GPU %s of %s has the most free memory: %s", best->gpu, best->host,
-                       words_bytes(best->free_bytes.value, most));
+            buf_printf(out, "; %sGPU %s of %s has the most free memory: %s", best->divided ? "an instance of " : "", best->gpu,
+                       best->host, words_bytes(fleet_room(best).value, most));
         buf_text(out, "\n");
         return false;
     }
@@ -211,9 +211,11 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
     size_t shown = v->all ? count : MIN_OF(count, (size_t)PLACES);
     for (size_t i = 0; i < shown; i++) {
         char memory[NUMBER_SIZE], util[NUMBER_SIZE];
-        gib(memory, page, list[i]->free_bytes);
+        char name[GPU_NAME_SIZE + 24];
+        gib(memory, page, fleet_room(list[i]));
         show_percent(util, page, list[i]->util_permille);
-        const char *cells[] = {list[i]->host, list[i]->gpu, memory, util, list[i]->name};
+        snprintf(name, sizeof name, "%s%s", list[i]->name, list[i]->divided ? " (in a MIG instance)" : "");
+        const char *cells[] = {list[i]->host, list[i]->gpu, memory, util, name};
         for (size_t k = 0; k < ARRAY_LEN(cells); k++)
             grid_add(&g, INK_PLAIN, cells[k]);
     }
@@ -347,15 +349,18 @@ bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct f
     AUTO_FREE const struct fleet_gpu **list = fleet_fitting(f, v->size_bytes, &count);
     jw_object(j);
     jw_key(j, "fits");
-    if (count || !fleet_unknown_room(f))
+    if (count || !fleet_unknown_room(f, v->size_bytes))
         jw_bool(j, count > 0);
     else
         jw_null(j);
     json_key_reading(j, "size_mb", reading_ok(v->size_bytes), MIB);
     jw_key(j, "gpus");
     jw_array(j);
-    for (size_t i = 0; list && i < count; i++)
-        json_gpu(j, list[i]);
+    for (size_t i = 0; list && i < count; i++) {
+        struct fleet_gpu gpu = *list[i];
+        gpu.free_bytes = fleet_room(list[i]);
+        json_gpu(j, &gpu);
+    }
     jw_end(j);
     jw_end(j);
     return count > 0;

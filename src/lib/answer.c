@@ -172,7 +172,7 @@ static int read_question(const char *what, struct fit_question *q, struct error 
 static int answer_question(struct whirr *w, const char *what, const struct fit_question *q, struct buf *out, struct error *err)
 {
     session_set_max_age(w->session, FRESH_MS);
-    AUTO_SNAPSHOT const struct snapshot *s = session_sample(w->session, GROUP_FAST | GROUP_SLOW, err);
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(w->session, GROUP_ALL, err);
     if (!s)
         return err->code;
     AUTO_FREE struct capacity *c = fit_capacity(&w->cli, w->session, s, w->cli.settings->worker.reserve_bytes);

@@ -66,7 +66,8 @@ static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
                "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, x.throttle, "
-               "m.util_most_permille, m.health, m.health_reason FROM gpus g JOIN hosts h ON h.id = g.host_id "
+               "m.util_most_permille, m.health, m.health_reason, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = "
+               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN hosts h ON h.id = g.host_id "
                "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
                "temp_mdegc AS temp, power_mw AS power, %s AS throttle FROM samples WHERE gpu_id = g.id AND recorded_at > "
                "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
@@ -90,6 +91,9 @@ static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
         *to[i] = read_column(q, 5 + i);
     str_copy(g->health, sizeof g->health, db_text(q, 13));
     str_copy(g->health_reason, sizeof g->health_reason, db_text(q, 14));
+    int64_t most;
+    if (str_to_i64(db_text(q, 15), &most))
+        g->instance_most_bytes = reading_ok(most);
     /* The minute at hand is not summed up yet. */
     if (reading_or(g->util_permille, -1) > reading_or(g->util_most_permille, -1))
         g->util_most_permille = g->util_permille;

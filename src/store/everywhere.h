@@ -20,6 +20,7 @@ struct everywhere_gpu {
     bool up;
     char health[16], health_reason[128]; /* as the daemon judges it; "": not yet */
     struct reading util_permille, util_most_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw, throttle_bits;
+    struct reading instance_most_bytes; /* of a divided one, the size of its largest instance; absent: it is not divided */
 };
 typedef int everywhere_gpu_fn(void *user, const struct everywhere_gpu *gpu);
 /* -EINVAL: a file has one host, or few. */

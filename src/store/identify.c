@@ -8,6 +8,8 @@
 #include "store/internal.h"
 #include "store/query.h"
 
+enum { WHOLE = -1 }; /* a GPU that is not divided into instances */
+
 static void identity_text(const struct gpu *gpu, char text[IDENTITY_SIZE])
 {
     if (gpu->id.uuid[0])
@@ -133,6 +135,8 @@ static int load_facts(struct store *s, struct known_gpu *known, struct error *er
                 known->state = i;
         if (strcmp(key, FACT_PROCESSES) == 0 && reading_state_from_name(value, &list))
             known->processes_state = (int)list;
+        if (strcmp(key, FACT_INSTANCES) == 0 && !str_to_i64(str_from(value), &known->largest_instance))
+            known->largest_instance = WHOLE;
     }
     return rc;
 }
@@ -168,6 +172,21 @@ static int write_numbers(struct store *s, const struct gpu *gpu, struct known_gp
     return rc;
 }
 
+/* How large a piece of a divided card is at most; work is placed on one of them. */
+static int write_instances(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+{
+    char text[24] = "none";
+    int64_t most = gpu->instance_count || reading_or(gpu->mig_enabled, 0) ? 0 : WHOLE;
+    for (size_t i = 0; i < gpu->instance_count; i++)
+        most = MAX_OF(most, reading_or(gpu->instances[i].mem_total_bytes, 0));
+    if (gpu->state != GPU_OK || most == known->largest_instance)
+        return 0;
+    known->largest_instance = most;
+    if (most != WHOLE)
+        snprintf(text, sizeof text, "%lld", (long long)most);
+    return put_fact(s, known, FACT_INSTANCES, text, at_ms, err);
+}
+
 /* Whether the card could be read, and whether it was known who is on it. */
 static int write_states(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
 {
@@ -178,7 +197,7 @@ static int write_states(struct store *s, const struct gpu *gpu, struct known_gpu
         rc = put_fact(s, known, FACT_PROCESSES, reading_state_name(gpu->processes_state), at_ms, err);
     known->state = (int)gpu->state;
     known->processes_state = (int)gpu->processes_state;
-    return rc;
+    return rc < 0 ? rc : write_instances(s, gpu, known, at_ms, err);
 }
 
 static int write_facts(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
@@ -207,7 +226,8 @@ static int learn(struct store *s, const struct gpu *gpu, const char *identity, i
     if (s->gpu_count == GPU_MAX)
         return error_set(err, -E2BIG, "more than %d GPUs on this host", GPU_MAX);
     struct known_gpu *known = &s->gpus[s->gpu_count];
-    *known = (struct known_gpu){.index = gpu->index, .shown = gpu->id, .state = -1, .processes_state = -1};
+    *known =
+        (struct known_gpu){.index = gpu->index, .shown = gpu->id, .state = -1, .processes_state = -1, .largest_instance = WHOLE};
     running_init(&known->running);
     str_copy(known->identity, sizeof known->identity, str_from(identity));
     int rc = find_in_database(s, gpu, identity, &known->id, err);

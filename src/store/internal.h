@@ -66,6 +66,7 @@ struct known_gpu {
     struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text; side by side */
     struct property_text properties[PROPERTY_COUNT];
     int state, processes_state; /* as last written; -1: not yet */
+    int64_t largest_instance;   /* as last written; -1: it was not divided */
     int64_t seen_ms;            /* to be noted at the end of the transaction; 0: it is */
     struct running running;
     struct energy_meter meter;

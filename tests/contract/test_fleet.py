@@ -24,7 +24,8 @@ pytestmark = pytest.mark.slow
 
 
 def exposition(now):
-    """What 300 hosts of 4 GPUs would say: gpu17 has lost one and another fails, gpu42 throttles on two, gpu99 is held but idle, gpu200 has room for 60 GiB."""
+    """What 300 hosts of 4 GPUs would say: gpu17 has lost one and another fails, gpu42 throttles on two, gpu99 is held but idle, gpu200 has room for
+    60 GiB, the GPUs of gpu5 are divided into instances, and those of gpu6 are to be."""
     lines = {}
 
     def add(name, labels, value):
@@ -44,6 +45,9 @@ def exposition(now):
             add("gpu_memory_used_bytes", labels, used * GIB)
             if host == 5:
                 add("gpu_memory_used_bytes", dict(labels, mig_uuid="MIG-1", profile="1g.10gb"), GIB)
+                add("gpu_memory_free_bytes", dict(labels, mig_uuid="MIG-1", profile="1g.10gb"), 9 * GIB)
+            if host in (5, 6):
+                add("gpu_mig_enabled", labels, 1)
             add("gpu_memory_total_bytes", labels, 80 * GIB)
             add("gpu_memory_free_bytes", labels, (80 - used) * GIB)
             add("gpu_temperature_celsius", labels, 60 + gpu)
@@ -105,7 +109,9 @@ def test_where_do_60_gib_fit(fleet, ask):
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0] == "60.0 GiB fits on 4 GPUs:", done
     assert lines[2].split()[:4] == ["gpu200", "0", "70.0", "60%"], lines
-    assert ask("fit", "10GiB", "--fleet", fleet.url).stdout.startswith("10.0 GiB fits on 1198 GPUs:")  # not on the lost one, nor the failing one
+    # Not on the lost one, nor the failing one, nor in instances of 9 GiB, nor where there are none yet.
+    assert ask("fit", "10GiB", "--fleet", fleet.url).stdout.startswith("10.0 GiB fits on 1190 GPUs:")
+    assert ask("fit", "9GiB", "--fleet", fleet.url).stdout.startswith("9.0 GiB fits on 1194 GPUs:")
     no = ask("fit", "79GiB", "--fleet", fleet.url)
     assert no.returncode == 1 and "fits nowhere" in no.stdout and "of gpu200" in no.stdout
     found = json.loads(ask("fit", "60GiB", "--fleet", fleet.url, "--json").stdout)

@@ -16,7 +16,7 @@ HOSTS, GPUS, GIB = 100, 4, 2**30
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
 
-# gpu17 has lost a GPU, one of gpu23 is failing, gpu42 throttles, gpu99 is held but idle, gpu100 has room for 60 GiB; gpu0 was last heard an hour ago.
+# gpu17 has lost a GPU, one of gpu23 is failing, gpu42 throttles, gpu99 is held but idle, gpu100 has room for 60 GiB, but for its last GPU, which is divided; gpu0 was last heard an hour ago.
 ROWS = """
 CREATE TEMP TABLE t AS SELECT CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT) AS ms;
 INSERT INTO hosts (id, name, first_seen_ms, last_seen_ms) SELECT 1000 + n, 'gpu' || n, t.ms, t.ms - CASE WHEN n = 0 THEN 3600000 ELSE 0 END
@@ -25,6 +25,8 @@ INSERT INTO gpus (id, host_id, identity, uuid, name, vendor, simulated, gpu_inde
   SELECT h.id * 10 + i, h.id, 'GPU-' || h.id || i, 'GPU-' || h.id || i, 'NVIDIA H100', 'nvidia', 1, i, h.last_seen_ms, h.last_seen_ms
   FROM hosts h, generate_series(0, {gpus} - 1) i WHERE h.id >= 1000;
 INSERT INTO facts (gpu_id, key, since_ms, value) SELECT id, 'state', first_seen_ms, CASE WHEN id = 10173 THEN 'lost' ELSE 'ok' END FROM gpus WHERE id >= 10000;
+INSERT INTO facts (gpu_id, key, since_ms, value) SELECT id, 'largest_instance', first_seen_ms, CASE id WHEN 11002 THEN 'none' ELSE CAST(10 * {gib} AS TEXT) END
+  FROM gpus WHERE id IN (11002, 11003);
 INSERT INTO samples (recorded_at, gpu_id, gpu_index, util_permille, mem_used_bytes, mem_total_bytes, mem_free_bytes, temp_mdegc, power_mw, throttle_bits)
   SELECT to_timestamp((t.ms - back) / 1000.0), g.id, g.gpu_index, CASE g.host_id WHEN 1099 THEN 0 ELSE 600 + back END, u.used * {gib}, 80 * {gib},
   (80 - u.used) * {gib}, 60000 + g.gpu_index * 1000, 400000, CASE g.id WHEN 10421 THEN 32 ELSE 4 END
@@ -93,6 +95,8 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     assert [g["health_reason"] for h in found("why")["hosts"] for g in h.get("gpus", []) if g["trouble"] == "failing"] in ([], ["3 rows could not be remapped"])
     # Where 60 GiB fit: the real host may have room as well.
     assert {g["host"] for g in found("fit", "60GiB")["gpus"]} - {"real"} == {"gpu100"} and ask("fit", "100GiB").returncode == 1
+    # Not on the one that is divided into instances of 10 GiB, but on the one that was.
+    assert [g["gpu_index"] for g in found("fit", "60GiB")["gpus"] if g["host"] == "gpu100"] == [0, 1, 2]
     # Who has how much.
     users = {u["user"]: u for u in found("ps", "--by", "user")["users"]}
     bobs = 4 * sum((1000 + n) % 3 == 0 for n in range(1, HOSTS + 1))

@@ -105,6 +105,41 @@ def test_room_prints_the_gpu(sim):
     assert sim("training", "wait", "--gpu-free", "23GiB", "--timeout", "300ms").err == "whirr: timed out after 300ms\n"
 
 
+PAIR = "gpu NVIDIA RTX 4090\n  total 24564\n  used 100\n{}gpu NVIDIA RTX 4090\n  total 24564\n  used 100\n"
+
+
+def test_two_who_wait_get_room_of_their_own(nvml):
+    """The first has not used its room yet: it still looks free."""
+    wait = ("wait", "--gpu-free", "20GiB", "--timeout", "300ms", "--interval", "0.1")
+    script = PAIR.format("")
+    assert [nvml(script, *wait).out for _ in range(2)] == ["0\n", "1\n"]
+    assert nvml(script, *wait).err == "whirr: timed out after 300ms\n"
+    assert nvml(script, "wait", "--gpu-free", "3GiB").out == "0\n"
+    # Both have used theirs, and there is room beside them: of 24 GiB, 20 + 3 are used or reserved on the first.
+    used = script.replace("used 100", "used 20580")
+    assert nvml(used, "wait", "--gpu-free", "3GiB").out == "1\n"
+
+
+@pytest.mark.parametrize("fault,words", [("field 230 1", "must be reset"), ("field 230 3", "drained"), ("ecc_uncorrected 3", "failing")])
+def test_nothing_is_placed_on_a_gpu_that_is_failing(nvml, fault, words):
+    script = PAIR.format(f"  ecc 1\n  {fault}\n")
+    assert nvml(script, "wait", "--gpu-free", "20GiB").out == "1\n"
+    fit = nvml(script, "fit", "20GiB")
+    assert fit.code == 0 and "fit on GPU 1" in " ".join(fit.out.split()), fit.out
+    assert words in " ".join(nvml(script, "fit").out.split()), "the reason stands below the table"
+    assert nvml(script, "fit", "20GiB", "--gpu", "0").code == 1
+    alone = nvml(script, "wait", "--gpu-free", "20GiB", "--gpu", "0", "--timeout", "200ms")
+    assert alone.code == 1 and "timed out" in alone.err
+
+
+def test_room_of_a_divided_gpu_is_that_of_its_instances(nvml):
+    script = "gpu NVIDIA H100\n  total 81920\n  mig 1\n  instance 1g.10gb 1 0 9856 100\n  instance 1g.10gb 2 0 9856 100\n"
+    no = nvml(script, "wait", "--gpu-free", "20GiB")
+    assert (no.code, no.err) == (1, "whirr: GPU 0 can't have 20.0 GiB free: it has 9.6 GiB in its largest instance\n")
+    assert [nvml(script, "wait", "--gpu-free", "9GiB").out for _ in range(2)] == ["0\n", "0\n"]
+    assert nvml(script, "wait", "--gpu-free", "9GiB", "--timeout", "200ms").code == 1, "two instances, two who wait"
+
+
 def test_room_that_no_gpu_can_ever_have_is_not_waited_for(sim):
     one = sim("idle", "wait", "--gpu-free", "25GiB")
     assert (one.code, one.err) == (1, "whirr: GPU 0 can't have 25.0 GiB free: it has 24.0 GiB\n")

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "insight/activity/levels.h"
+#include "insight/health/health.h"
 #include "insight/why/words.h"
 
 struct capacity *capacity_alloc(size_t gpu_count)
@@ -38,15 +40,60 @@ static struct reading reclaimable(const struct capacity *c, const struct capacit
     return reading_ok(bytes);
 }
 
+static void forbid(struct capacity_gpu *gpu, const char *why)
+{
+    gpu->usable = false;
+    snprintf(gpu->problem, sizeof gpu->problem, "%s", why);
+}
+
+/* By identity: a GPU that is gone keeps its verdict, and another may have its index by now. */
+static const struct health_verdict *verdict_on(const struct health *health, const struct capacity_gpu *card)
+{
+    for (size_t i = 0; health && i < health->count; i++)
+        if (gpu_same(&health->verdicts[i].id, &card->id))
+            return &health->verdicts[i];
+    return NULL;
+}
+
+void capacity_exclude(struct capacity *c, const struct health *health)
+{
+    const struct health_verdict *v = NULL;
+    for (size_t i = 0; i < c->gpu_count; i++) {
+        struct capacity_gpu *gpu = &c->gpus[i];
+        if (gpu->instance < 0)
+            v = verdict_on(health, gpu);
+        if (!v || v->state < HEALTH_FAILING)
+            continue;
+        char why[CAPACITY_WORDS + HEALTH_TEXT_SIZE];
+        snprintf(why, sizeof why, "it is %s: %s", health_state_name(v->state), v->reason);
+        forbid(gpu, why);
+    }
+}
+
 static void judge(struct capacity_gpu *out, const struct gpu *gpu)
 {
     out->usable = gpu->state == GPU_OK || gpu->state == GPU_ASLEEP;
+    enum gpu_failure failure = gpu_failure(gpu);
     if (!out->usable)
         snprintf(out->problem, sizeof out->problem, "%s", gpu->error_message[0] ? gpu->error_message : gpu_state_name(gpu->state));
+    else if (failure != FAILURE_NONE || reading_or(gpu->recovery_action, 0) != 0)
+        forbid(out, failure == FAILURE_MEMORY   ? "its memory is failing"
+                    : failure == FAILURE_REBOOT ? "the driver asks for a reboot of the host"
+                    : failure == FAILURE_RESET  ? "it must be reset"
+                                                : "work must be drained from it");
     else if (out->free_bytes.state == READING_ASLEEP)
         snprintf(out->problem, sizeof out->problem, "it is asleep, and asking for its memory would wake it");
     else if (out->free_bytes.state != READING_OK)
         snprintf(out->problem, sizeof out->problem, "free memory unknown: %s", words_absent(out->free_bytes.state));
+}
+
+/* What is wrong with the whole card is wrong with each of its instances. */
+static void judge_card(struct capacity_gpu *instance, const struct gpu *card)
+{
+    struct capacity_gpu whole = {.free_bytes = instance->free_bytes};
+    judge(&whole, card);
+    if (!whole.usable)
+        forbid(instance, whole.problem);
 }
 
 static void fill(struct capacity *c, struct capacity_gpu *out, const struct gpu *card, const struct gpu *gpu, int instance,
@@ -69,8 +116,8 @@ static void fill(struct capacity *c, struct capacity_gpu *out, const struct gpu 
                                                                      : reading_absent(out->free_bytes.state);
     out->reclaimable_bytes = reclaimable(c, out);
     judge(out, gpu);
-    if (instance >= 0 && card->state != GPU_OK)
-        judge(out, card);
+    if (instance >= 0 && out->usable)
+        judge_card(out, card);
 }
 
 /* Compute instances of one GPU instance see the same memory: it is offered once, by the first of them. */

@@ -53,6 +53,9 @@ struct capacity {
 /* NULL: out of memory. Free with free(). */
 struct capacity *capacity_new(const struct snapshot *s, const struct capacity_settings *settings, const struct capacity_hold *holds,
                               size_t hold_count);
+struct health;
+/* Nothing is placed on a GPU that is failing or lost, whatever is free on it. `health` may be NULL. */
+void capacity_exclude(struct capacity *c, const struct health *health);
 /* Room for so many GPUs, to be filled by the caller. */
 struct capacity *capacity_alloc(size_t gpu_count);
 /* "GPU 1", "GPU 0 (MIG 1g.18gb, instance 2)" */

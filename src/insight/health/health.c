@@ -264,7 +264,8 @@ static void conclude(struct health_verdict *v, struct health_card *card, enum he
         snprintf(v->action, sizeof v->action, "See what this GPU and driver don't report, and why: whirr doctor");
     }
     v->before = card->state;
-    v->changed = card->state_since.ms != 0 && card->state != v->state;
+    /* One that is in trouble at the first look is news, too: others have to hear of it. */
+    v->changed = card->state_since.ms != 0 ? card->state != v->state : v->state >= HEALTH_DEGRADED;
     if (card->state_since.ms == 0 || v->changed)
         card->state_since = now;
     card->state = v->state;

@@ -21,10 +21,10 @@ static const struct model_options fit_defaults = {.context = -1, .cache_type = "
 struct capacity *feed_capacity(struct feed *f)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
-    const struct capacity_settings settings = {.reserve_bytes = f->cli->settings ? f->cli->settings->worker.reserve_bytes : 0};
+    int64_t reserve_bytes = f->cli->settings ? f->cli->settings->worker.reserve_bytes : 0;
     if (session_get(f->session, "/api/capacity", &answer) == 200)
         return capacity_from_json(buf_view(&answer));
-    return f->last ? capacity_new(f->last, &settings, NULL, 0) : NULL;
+    return f->last ? fit_capacity(f->cli, f->session, f->last, reserve_bytes) : NULL;
 }
 
 /* A model's file or directory, as somebody types it. */

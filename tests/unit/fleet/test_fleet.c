@@ -128,6 +128,44 @@ static void the_most_room_is_on_a_gpu_that_works(void **state)
     assert_string_equal(text.at, "60.0 GiB fits nowhere; GPU 0 of a has the most free memory: 10.0 GiB\n");
 }
 
+/* Work is placed on an instance of a divided GPU: what the whole of it has free is in no one piece. */
+static void a_divided_gpu_has_the_room_of_its_instances(void **state)
+{
+    (void)state;
+    const int64_t gib = 1 << 30;
+    struct fleet_gpu gpus[] = {{.host = "a",
+                                .gpu = "0",
+                                .up = true,
+                                .free_bytes = reading_ok(70 * gib),
+                                .divided = true,
+                                .instance_free_bytes = reading_ok(9 * gib)},
+                               {.host = "b",
+                                .gpu = "0",
+                                .up = true,
+                                .free_bytes = reading_ok(70 * gib),
+                                .divided = true,
+                                .instance_most_bytes = reading_ok(10 * gib)}};
+    struct fleet f = {.gpus = gpus, .gpu_count = 2};
+    const struct page page = {.width = 80};
+    static const struct {
+        int64_t gib;
+        size_t known;
+        const char *json, *text;
+    } wishes[] = {{20, 2, "\"fits\":false", "20.0 GiB fits nowhere; an instance of GPU 0 of a has the most free memory: 9.0 GiB\n"},
+                  {10, 2, "\"fits\":null", "Unknown: the free memory of 1 GPU isn't known"},
+                  {9, 1, "\"fits\":true", "9.0 GiB fits on 1 GPU:"},
+                  {9, 1, "\"memory_free_mb\":9216", "(in a MIG instance)"}};
+    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+        AUTO_BUF struct buf json = BUF(4096), text = BUF(4096);
+        struct json_writer j = JSON_WRITER(&json);
+        const struct fleet_view view = {.size_bytes = wishes[i].gib * gib};
+        assert_int_equal(fleet_json_fit(&j, &f, &view), wishes[i].known == 1);
+        fleet_table_fit(&text, &page, &f, &view);
+        if (!strstr(json.at, wishes[i].json) || !strstr(text.at, wishes[i].text))
+            fail_msg("%lld GiB: %s %s", (long long)wishes[i].gib, json.at, text.at);
+    }
+}
+
 static void little_energy_is_not_0_kwh(void **state)
 {
     (void)state;
@@ -147,9 +185,12 @@ static void little_energy_is_not_0_kwh(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_question_that_nobody_waits_for_is_given_up), TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
-        TEST(shares_that_no_process_has_are_dashes),        TEST(where_memory_is_not_known_it_may_fit),
-        TEST(the_most_room_is_on_a_gpu_that_works),         TEST(little_energy_is_not_0_kwh)};
+    const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up),
+                                       TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
+                                       TEST(shares_that_no_process_has_are_dashes),
+                                       TEST(where_memory_is_not_known_it_may_fit),
+                                       TEST(a_divided_gpu_has_the_room_of_its_instances),
+                                       TEST(the_most_room_is_on_a_gpu_that_works),
+                                       TEST(little_energy_is_not_0_kwh)};
     return RUN_TESTS(tests);
 }

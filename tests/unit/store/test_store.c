@@ -142,6 +142,23 @@ static void facts_are_written_when_they_change(void **state)
     write_one(s, snapshot);
     assert_int_equal(sql_i64("facts.db", "SELECT COUNT(*) FROM facts"), before + 1);
     assert_int_equal(sql_i64("facts.db", "SELECT value FROM facts WHERE key = 'power_limit_max_watts'"), 450);
+    assert_int_equal(sql_i64("facts.db", "SELECT COUNT(*) FROM facts WHERE key = 'largest_instance'"), 0);
+    static const char newest[] = "SELECT value FROM facts WHERE key = 'largest_instance' ORDER BY since_ms DESC LIMIT 1";
+    gpu_add_instance(&snapshot->gpus[0])->mem_total_bytes = reading_ok(9856);
+    gpu_add_instance(&snapshot->gpus[0])->mem_total_bytes = reading_ok(20096);
+    for (int i = 0; i < 2; i++) {
+        snapshot->taken_at.ms += 5000;
+        write_one(s, snapshot);
+        store_close(s);
+        s = open_store("facts.db");
+    }
+    assert_int_equal(sql_i64("facts.db", newest), 20096);
+    snapshot->gpus[0].instance_count = 0;
+    snapshot->taken_at.ms += 5000;
+    write_one(s, snapshot);
+    assert_int_equal(sql_i64("facts.db", "SELECT COUNT(*) FROM facts WHERE key = 'largest_instance'"), 2);
+    assert_int_equal(sql_i64("facts.db", newest), 0); /* "none" */
+    snapshot->gpus[0].instance_count = 2;
     store_close(s);
     snapshot_unref(snapshot);
     sim_history_close(&h);

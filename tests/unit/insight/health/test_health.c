@@ -488,6 +488,27 @@ static void a_full_memory_drops_what_is_over(void **state)
     health_history_free(history);
 }
 
+/* Those who keep the state of all GPUs have to hear of one that never was well. */
+static void trouble_at_the_first_look_is_news(void **state)
+{
+    (void)state;
+    for (int failing = 0; failing <= 1; failing++) {
+        struct health_history *history = health_history_new();
+        struct snapshot *s = snapshot_new(1);
+        s->taken_at.ms = 1794704523000;
+        s->gpus[0].temp_mdegc = reading_ok(50000);
+        s->gpus[0].recovery_action = reading_ok(failing);
+        for (int look = 0; look < 2; look++) {
+            struct health *health = health_judge(history, s);
+            assert_int_equal(health->verdicts[0].changed, failing && look == 0);
+            health_free(health);
+            s->taken_at.ms += 1000;
+        }
+        snapshot_unref(s);
+        health_history_free(history);
+    }
+}
+
 int main(void)
 {
     const char *root = getenv("WHIRR_SOURCE_ROOT");
@@ -502,6 +523,7 @@ int main(void)
         TEST(the_table_of_xids_is_sorted_and_says_what_to_do),
         TEST(dust_is_seen_coming),
         TEST(a_full_memory_drops_what_is_over),
+        TEST(trouble_at_the_first_look_is_news),
         TEST(users_can_read_about_every_check_and_xid),
     };
     AUTO_FREE struct CMUnitTest *tests = calloc(files.gl_pathc + ARRAY_LEN(fixed), sizeof *tests);
