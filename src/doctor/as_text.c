@@ -239,7 +239,7 @@ static void text_findings(struct buf *out, const struct page *page, const struct
     size_t number = 0;
     title(out, page, "What to fix");
     for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *f = &findings->list[i];
+        const struct doctor_finding *f = &findings->list[i];
         if (f->urgency == NOTE)
             continue;
         buf_printf(out, "  %zu. ", ++number);
@@ -255,7 +255,7 @@ static void text_findings(struct buf *out, const struct page *page, const struct
     }
     bool first = true;
     for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *f = &findings->list[i];
+        const struct doctor_finding *f = &findings->list[i];
         if (f->urgency != NOTE)
             continue;
         if (first)

@@ -51,7 +51,7 @@ struct doctor_facts {
 
 enum urgency { URGENT, USEFUL, NOTE };
 
-struct finding {
+struct doctor_finding {
     enum urgency urgency;
     char what[256]; /* a sentence */
     char fix[384];  /* what to do; "" nothing needs to be done */
@@ -59,7 +59,7 @@ struct finding {
 
 struct findings {
     size_t count;
-    struct finding list[DOCTOR_FINDINGS_MAX];
+    struct doctor_finding list[DOCTOR_FINDINGS_MAX];
 };
 
 void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts);

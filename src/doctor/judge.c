@@ -20,7 +20,7 @@ static void found(struct patient *p, enum urgency urgency, const char *fix, cons
 {
     if (p->findings->count == DOCTOR_FINDINGS_MAX)
         return;
-    struct finding *f = &p->findings->list[p->findings->count++];
+    struct doctor_finding *f = &p->findings->list[p->findings->count++];
     f->urgency = urgency;
     str_copy(f->fix, sizeof f->fix, str_from(fix));
     va_list args;
@@ -287,7 +287,7 @@ void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, st
     no_gpu(&p);
     explain_no_gpu(&p);
     /* Within one urgency the order of the rules stays. */
-    struct finding sorted[DOCTOR_FINDINGS_MAX];
+    struct doctor_finding sorted[DOCTOR_FINDINGS_MAX];
     size_t count = 0;
     for (int urgency = URGENT; urgency <= NOTE; urgency++)
         for (size_t i = 0; i < findings->count; i++)

@@ -35,11 +35,13 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->next_periodic = engine_now(e);
     e->asleep_ns = flight_asleep_ns(e->env->clock);
     e->machine = machine_new(e->env);
+    e->judge = judge_new();
     e->inbox = mailbox_new(INBOX_SIZE, NULL);
     e->spare = calloc(1, sizeof *e->spare);
-    if (!e->machine || !e->inbox || !e->spare || pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {
+    if (!e->machine || !e->judge || !e->inbox || !e->spare || pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {
         error_set(err, -ENOMEM, "cannot start the sampling thread");
         machine_free(e->machine);
+        judge_free(e->judge);
         mailbox_free(e->inbox);
         free(e->spare);
         free(e);
@@ -110,7 +112,7 @@ void engine_free(struct engine *e)
     mailbox_put(e->inbox, stop);
     pthread_join(e->thread, NULL);
     bool left_behind = stop_workers(e);
-    recent_done(&e->recent);
+    judge_free(e->judge);
     machine_free(e->machine);
     snapshot_unref(e->latest);
     buf_done(&e->description);

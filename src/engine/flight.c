@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "engine/internal.h"
-#include "insight/activity/activity.h"
+#include "insight/judge/judge.h"
 
 /* ---- publication ---- */
 
@@ -66,19 +66,6 @@ static void carry_events(struct engine *e, struct snapshot *s)
     e->untold_count = 0;
 }
 
-/* A point a second at most: samples for requests come as often as anybody asks. */
-static void judge(struct engine *e, struct snapshot *s)
-{
-    enum { POINT_MS = 900 };
-    recent_begin(&e->recent, s);
-    recent_follow(&e->recent, e->latest, s);
-    activity_fill(s, &e->recent);
-    if (s->taken_at.ms - e->recent_ms < POINT_MS && s->taken_at.ms >= e->recent_ms)
-        return;
-    recent_add_points(&e->recent, NULL, s);
-    e->recent_ms = s->taken_at.ms;
-}
-
 static void annotate(struct engine *e, struct snapshot *s)
 {
     pthread_mutex_lock(&e->annotate_lock);
@@ -103,11 +90,11 @@ static void publish(struct engine *e)
     s->host = *host_of(e);
     carry_events(e, s);
     annotate(e, s);
-    judge(e, s);
     if (e->flight_periodic) {
         s->suspended_ms = e->suspended_ms;
         e->suspended_ms = 0;
     }
+    judge_take(e->judge, s, NULL);
     if (e->flight_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));

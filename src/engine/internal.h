@@ -14,7 +14,7 @@
 #include "engine/slot.h"
 #include "engine/worker.h"
 #include "host/machine.h"
-#include "model/recent.h"
+#include "insight/judge/judge.h"
 
 enum { INBOX_SIZE = 1024, WAITERS_MAX = INBOX_SIZE, SUBSCRIBERS_MAX = 8 };
 
@@ -65,8 +65,7 @@ struct engine {
     struct roster roster;
     struct cadence cadence;
     struct machine *machine;
-    struct recent recent; /* the last minutes, for the judgement of activity */
-    int64_t recent_ms;    /* when a point was added last */
+    struct judge *judge;  /* its memory of the last minutes */
     int64_t asleep_ns;    /* what the host has slept since its start, as of the last periodic sample */
     int64_t suspended_ms; /* of that, what no snapshot has said yet */
     uint64_t sequence;

@@ -26,12 +26,17 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
         return NULL;
     /* All in front of the GPUs, but the count of references. */
     memcpy((char *)to + sizeof to->refs, (const char *)from + sizeof from->refs, sizeof *from - sizeof from->refs);
+    to->verdict = NULL;
     to->gpu_count = 0;
     for (; to->gpu_count < from->gpu_count; to->gpu_count++) {
         if (gpu_copy(&to->gpus[to->gpu_count], &from->gpus[to->gpu_count]) < 0) {
             snapshot_unref(to);
             return NULL;
         }
+    }
+    if (from->verdict && !(to->verdict = verdict_copy(from->verdict))) {
+        snapshot_unref(to);
+        return NULL;
     }
     return to;
 }
@@ -50,6 +55,7 @@ void snapshot_unref(const struct snapshot *s)
     struct snapshot *own = (struct snapshot *)s;
     for (size_t i = 0; i < own->gpu_count; i++)
         gpu_done(&own->gpus[i]);
+    verdict_free(own->verdict);
     free(own);
 }
 

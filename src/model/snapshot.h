@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"
 
@@ -64,6 +65,7 @@ struct snapshot {
     size_t source_count;
     struct event events[EVENTS_MAX]; /* new since the previous snapshot */
     size_t event_count;
+    struct verdict *verdict; /* what was found in it; NULL: it was not judged */
     size_t gpu_count;
     struct gpu gpus[]; /* in index order */
 };

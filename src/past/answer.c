@@ -51,7 +51,7 @@ static void processes(struct json_writer *j, const struct snapshot *s, int only)
 static void empty_why(struct json_writer *j, const char *answer)
 {
     jw_key_text(j, "answer", answer);
-    jw_key_text(j, "severity", why_severity_name(WHY_INFO));
+    jw_key_text(j, "severity", severity_text(SEVERITY_INFO));
     jw_key(j, "gpu_index");
     jw_null(j);
     jw_key(j, "timestamp");
@@ -61,7 +61,7 @@ static void empty_why(struct json_writer *j, const char *answer)
     jw_end(j);
     jw_key_object(j, "machine");
     jw_key_text(j, "answer", "");
-    jw_key_text(j, "severity", why_severity_name(WHY_INFO));
+    jw_key_text(j, "severity", severity_text(SEVERITY_INFO));
     jw_key_array(j, "causes");
     jw_end(j);
     jw_key_array(j, "suggestions");

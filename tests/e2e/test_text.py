@@ -70,7 +70,7 @@ def test_the_worst_is_the_verdict_and_its_row_is_marked(sim):
     assert re.search(r"▲ GPU 0 is throttling \(9\d °C\)$", out.splitlines()[0])
     assert [line[0] for line in out.splitlines()[2:6]] == ["▲", " ", " ", " "]
     assert "THERMAL" in out.splitlines()[2] and out.count("THERMAL") == 1
-    assert "nothing unusual" in sim("mixed", "status").out.splitlines()[0]
+    assert "no trouble seen" in sim("mixed", "status").out.splitlines()[0]
     assert sim("idle", "status", gpus=2).out.splitlines()[0].endswith("○ idle")
 
 

@@ -12,7 +12,7 @@
 #include "base/words.h"
 #include "format/table/grid.h"
 
-static enum ink severity_ink(const char *severity)
+static enum ink severity_name_ink(const char *severity)
 {
     return strcmp(severity, "critical") == 0 ? INK_BAD : strcmp(severity, "warning") == 0 ? INK_WARN : INK_LOAD;
 }
@@ -33,7 +33,7 @@ static void one(struct buf *out, const struct page *page, const json_t *a)
     const char *state = json_text(a, "state"), *severity = json_text(a, "severity"), *silence = json_text(a, "silence_id");
     bool firing = strcmp(state, "firing") == 0, pending = strcmp(state, "pending") == 0;
     AUTO_BUF struct buf facts = BUF(512);
-    page_ink(out, page, firing ? severity_ink(severity) : INK_FAINT, str_from(state));
+    page_ink(out, page, firing ? severity_name_ink(severity) : INK_FAINT, str_from(state));
     buf_text(out, "  ");
     page_ink(out, page, INK_STRONG, str_from(json_text(a, "alert")));
     buf_printf(&facts, "  %s", severity);
@@ -138,7 +138,7 @@ void alert_rules_text(struct buf *out, const struct page *page, const json_t *bo
         grid_add(&g, enabled ? INK_STRONG : INK_FAINT, json_text(r, "name"));
         grid_add(&g, INK_PLAIN, severity);
         grid_add(&g, INK_PLAIN, hold);
-        grid_add(&g, firing ? severity_ink(severity) : INK_FAINT, !enabled ? "off" : state[0] ? state : page_dash(page));
+        grid_add(&g, firing ? severity_name_ink(severity) : INK_FAINT, !enabled ? "off" : state[0] ? state : page_dash(page));
         grid_add(&g, INK_PLAIN, json_text(r, "when"));
     }
     grid_write(out, page, &g);

@@ -93,6 +93,15 @@ void json_why(struct json_writer *j, const struct snapshot *s, const struct why 
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
 void json_why_part(struct json_writer *j, const struct why_part *p);
 
+/* ---- Findings, the same list in every answer: the most important first. ---- */
+
+enum { EVERY_GPU = -2 };
+/* "findings": of one GPU, of the host alone (-1), or EVERY_GPU and the host. `v` may be NULL: an empty list. */
+void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index);
+/* "looked", "not_looked": which areas the judgement of a GPU rests on. */
+void json_looked(struct json_writer *j, const struct verdict *v, size_t position);
+struct verdict *verdict_from_json(const struct json_t *findings, const struct snapshot *s); /* NULL: out of memory */
+
 /* The other way: an explanation as the daemon gave it, for the GPUs of that snapshot. NULL when it is none, or memory is out. */
 struct json_t;
 struct why *why_from_json(const struct json_t *json, const struct snapshot *s);

@@ -117,7 +117,7 @@ void json_summary(struct json_writer *j, const struct snapshot *s, const struct 
     jw_key(j, "sources");
     json_source_names(j, s);
     jw_key_text(j, "answer", why ? why->answer : NULL);
-    jw_key_text(j, "severity", why ? why_severity_name(why_severity(why)) : NULL);
+    jw_key_text(j, "severity", why ? severity_text(why_severity(why)) : NULL);
     json_totals(j, s);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < s->gpu_count; i++)

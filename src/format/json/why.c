@@ -8,7 +8,7 @@
 static void cause(struct json_writer *j, const struct why_cause *c)
 {
     jw_object(j);
-    jw_key_text(j, "code", why_code_name(c->code));
+    jw_key_text(j, "code", finding_code_name(c->code));
     jw_key_text(j, "text", c->text);
     jw_key_number(j, "confidence", c->confidence);
     jw_key_array(j, "evidence");
@@ -28,7 +28,7 @@ static void cause(struct json_writer *j, const struct why_cause *c)
 void json_why_part(struct json_writer *j, const struct why_part *p)
 {
     jw_key_text(j, "answer", p->answer);
-    jw_key_text(j, "severity", why_severity_name(why_part_severity(p)));
+    jw_key_text(j, "severity", severity_text(p->severity));
     jw_key_array(j, "causes");
     for (size_t i = 0; i < p->cause_count; i++)
         cause(j, &p->causes[i]);
@@ -55,7 +55,7 @@ static void about(struct json_writer *j, const struct why *why, int only)
 {
     bool one = only >= 0 && only < (int)why->gpu_count;
     const struct why_part *part = one ? &why->gpus[only] : why->gpu_count ? &why->gpus[why->main] : NULL;
-    jw_key_text(j, "severity", why_severity_name(one ? why_part_severity(part) : why_severity(why)));
+    jw_key_text(j, "severity", severity_text(one ? part->severity : why_severity(why)));
     jw_key(j, "gpu_index");
     if (part)
         jw_int(j, part->gpu_index);
@@ -132,9 +132,12 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         json_usual(j, &why->gpus[i].usual);
         idle(j, &why->gpus[i].rest);
         json_words(j, "after_resume", why->gpus[i].after_resume);
+        json_findings(j, why->verdict, why->gpus[i].gpu_index);
+        json_looked(j, why->verdict, i);
         jw_end(j);
     }
     jw_end(j);
+    json_findings(j, why->verdict, only >= 0 && only < (int)why->gpu_count ? why->gpus[only].gpu_index : EVERY_GPU);
     jw_key_object(j, "machine");
     json_why_part(j, &why->machine);
     jw_end(j);

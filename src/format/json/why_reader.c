@@ -17,17 +17,12 @@ static void copy_text(char *to, size_t size, const json_t *text)
     str_copy(to, size, value ? (struct str){value, json_string_length(text)} : STR(""));
 }
 
-static enum why_code code_from_name(const char *name)
-{
-    for (int i = 0; name && i < WHY_CODE_COUNT; i++)
-        if (strcmp(why_code_name((enum why_code)i), name) == 0)
-            return (enum why_code)i;
-    return (enum why_code)0; /* of a newer version: its text still says it */
-}
-
 static void read_cause(const json_t *json, struct why_cause *ret)
 {
-    ret->code = code_from_name(json_string_value(json_object_get(json, "code")));
+    const char *code = json_string_value(json_object_get(json, "code"));
+    ret->code = FINDING_CANNOT_KNOW; /* of a newer version: its text still says it */
+    if (code)
+        finding_code_from_name(code, &ret->code);
     ret->confidence = json_number_value(json_object_get(json, "confidence"));
     ret->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
     copy_text(ret->text, sizeof ret->text, json_object_get(json, "text"));
@@ -39,6 +34,9 @@ static void read_cause(const json_t *json, struct why_cause *ret)
 
 static void read_part(const json_t *json, struct why_part *ret)
 {
+    const char *severity = json_string_value(json_object_get(json, "severity"));
+    if (severity)
+        severity_from_text(severity, &ret->severity);
     copy_text(ret->answer, sizeof ret->answer, json_object_get(json, "answer"));
     const json_t *causes = json_object_get(json, "causes"), *suggestions = json_object_get(json, "suggestions");
     for (size_t i = 0; i < json_array_size(causes) && i < WHY_CAUSES_MAX; i++)
@@ -102,6 +100,11 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
     struct why *why = calloc(1, sizeof *why + s->gpu_count * sizeof why->gpus[0]);
     if (!why)
         return NULL;
+    why->verdict = verdict_from_json(json_object_get(json, "findings"), s);
+    if (!why->verdict) {
+        why_free(why);
+        return NULL;
+    }
     copy_text(why->answer, sizeof why->answer, json_object_get(json, "answer"));
     why->machine.gpu_index = -1;
     read_part(json_object_get(json, "machine"), &why->machine);

@@ -88,6 +88,11 @@ static void end_ink(struct buf *out, const struct page *page, enum ink ink)
         buf_text(out, "\033[0m");
 }
 
+enum ink severity_ink(enum severity severity)
+{
+    return severity == SEVERITY_CRITICAL ? INK_BAD : severity == SEVERITY_WARNING ? INK_WARN : INK_PLAIN;
+}
+
 void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str text)
 {
     begin_ink(out, page, ink);

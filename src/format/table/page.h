@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "model/finding.h"
 #include "model/reading.h"
 
 struct page {
@@ -39,6 +40,8 @@ const char *page_dash(const struct page *page); /* what people see for an absent
 const char *page_dot(const struct page *page);  /* between parts of a line */
 
 /* Text in an ink; nothing but the text when the page has no colour. */
+/* Red: act now; yellow: look soon; plain: worth knowing. */
+enum ink severity_ink(enum severity severity);
 void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str text);
 
 /* The text, cut with an ellipsis to at most `width` columns (0: not cut), in ASCII where the page needs it. Returns its columns. */

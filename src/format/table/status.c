@@ -17,7 +17,6 @@
 #include "base/words.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
-#include "insight/activity/finding.h"
 #include "insight/why/words.h"
 #include "model/fan.h"
 
@@ -46,6 +45,7 @@ struct status_cell {
 };
 
 struct status_layout {
+    const struct verdict *verdict;      /* NULL: not judged */
     int index, name, bar, gap, process; /* process 0: left out */
     int text[COLUMN_COUNT];             /* 0: the column is left out */
     bool rpm;                           /* some fan is given in turns: percents stand above their digits */
@@ -161,14 +161,22 @@ static void process_text(const struct gpu *gpu, int width, char out[NAME_WORDS],
     }
 }
 
-/* "THERMAL"; a lowered power limit that is reached is no trouble, but explains the speed. */
-static const char *label_of(const struct gpu *gpu, enum ink *ink)
+/* The most important finding about a GPU that a person should look at; NULL: none, or an instance, which is not judged by itself.
+ */
+static const struct finding *first_trouble(const struct status_layout *l, const struct gpu *gpu)
 {
-    enum gpu_finding finding = finding_of(gpu);
-    *ink = finding_is_urgent(finding) ? INK_BAD : INK_WARN;
-    const char *label = finding_label(finding);
-    if (label || !(gpu->activity.throttled_by & THROTTLE_POWER_CAP))
-        return label ? label : "";
+    const struct finding *first = gpu->profile[0] ? NULL : verdict_first(l->verdict, gpu->index);
+    return first && first->severity > SEVERITY_INFO ? first : NULL;
+}
+
+/* "THERMAL"; a lowered power limit that is reached is no trouble, but explains the speed. */
+static const char *label_of(const struct status_layout *l, const struct gpu *gpu, enum ink *ink)
+{
+    const struct finding *first = first_trouble(l, gpu);
+    const char *label = first && gpu->state == GPU_OK ? finding_kind(first->code)->label : "";
+    *ink = first ? severity_ink(first->severity) : INK_FAINT;
+    if (label[0] || !(gpu->activity.throttled_by & THROTTLE_POWER_CAP))
+        return label;
     *ink = INK_FAINT;
     return "POWER CAP";
 }
@@ -187,7 +195,7 @@ static void measure_row(struct status_layout *l, const struct page *page, const 
     }
     l->rpm |= str_ends(str_from(cells[COLUMN_FAN].text), " rpm");
     process_text(gpu, NAME_WORDS, who, &ink);
-    const char *label = label_of(gpu, &ink);
+    const char *label = label_of(l, gpu, &ink);
     l->process = MAX_OF(l->process, width_of(who) + (label[0] ? 2 + width_of(label) : 0));
 }
 
@@ -236,7 +244,12 @@ static void squeeze(struct status_layout *l, int width)
 
 static struct status_layout measure(const struct page *page, const struct snapshot *s, int only)
 {
-    struct status_layout l = {.index = s->gpu_count > 100 ? 3 : s->gpu_count > 10 ? 2 : 1, .bar = BAR, .gap = 3};
+    struct status_layout l = {.verdict = s->verdict,
+                              .index = s->gpu_count > 100  ? 3
+                                       : s->gpu_count > 10 ? 2
+                                                           : 1,
+                              .bar = BAR,
+                              .gap = 3};
     bool known[COLUMN_COUNT] = {false};
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
@@ -296,7 +309,7 @@ static void last_cell(struct buf *out, const struct page *page, const struct sta
 {
     char who[NAME_WORDS];
     enum ink ink, label_ink;
-    const char *label = label_of(gpu, &label_ink);
+    const char *label = label_of(l, gpu, &label_ink);
     int left = l->process - (label[0] ? 2 + width_of(label) : 0);
     process_text(gpu, left, who, &ink);
     if (!who[0] && !label[0])
@@ -330,11 +343,11 @@ static void put_cell(struct buf *out, const struct page *page, const struct stat
 static void begin_row(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu,
                       const char *index, const char *name)
 {
-    enum gpu_finding finding = finding_of(gpu);
-    if (finding == FINDING_NONE)
+    const struct finding *first = first_trouble(l, gpu);
+    if (!first || first->severity < SEVERITY_WARNING)
         buf_text(out, "  ");
     else
-        page_ink(out, page, finding_is_urgent(finding) ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
+        page_ink(out, page, severity_ink(first->severity), page->utf8 ? STR("▲ ") : STR("! "));
     page_cell(out, page, INK_STRONG, RIGHT, index, l->index);
     buf_char(out, ' ');
     page_cell(out, page, INK_PLAIN, LEFT, name, l->name);

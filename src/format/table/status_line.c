@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "insight/activity/finding.h"
 
 static bool is_trouble(const struct source_status *source)
 {
@@ -45,29 +44,32 @@ static void host_words(char *text, size_t size, const struct page *page, const s
         snprintf(text, size, "%s %s", whole ? "host" : "CPU", watts);
 }
 
+/* That nothing is unusual is a claim: it takes that everything which could contradict was looked at. */
+static bool is_whole(const struct snapshot *s, int only)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if ((only == ALL_GPUS || only == (int)i) && s->gpus[i].state == GPU_OK && !verdict_is_whole(s->verdict, s->gpus[i].index))
+            return false;
+    return true;
+}
+
 /* The worst that is to be seen, and how much more there is: "GPU 1 is throttling (93 °C), 2 more". Its urgency is its ink. */
 static enum ink worst_words(char *text, size_t size, const struct snapshot *s, int only)
 {
-    enum gpu_finding worst = FINDING_NONE;
-    size_t found = 0, at = 0;
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (only != ALL_GPUS && only != (int)i)
-            continue;
-        enum gpu_finding finding = finding_of(&s->gpus[i]);
-        found += finding != FINDING_NONE;
-        if (finding < worst) {
-            worst = finding;
-            at = i;
-        }
+    const struct finding *worst = NULL;
+    size_t found = 0;
+    for (size_t i = 0; s->verdict && i < s->verdict->count; i++) {
+        const struct finding *f = &s->verdict->findings[i];
+        bool shown = only == ALL_GPUS || f->gpu_index == s->gpus[only].index;
+        worst = worst || !shown || f->severity == SEVERITY_INFO ? worst : f;
     }
-    char words[FINDING_WORDS];
-    finding_words(&s->gpus[at], worst, words);
-    if (found > 1)
-        snprintf(text, size, "%s, %zu more", words, found - 1);
-    else
-        snprintf(text, size, "%s", words);
-    if (worst != FINDING_NONE)
-        return finding_is_urgent(worst) ? INK_BAD : INK_WARN;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        found += (only == ALL_GPUS || only == (int)i) && verdict_severity(s->verdict, s->gpus[i].index) > SEVERITY_INFO;
+    if (worst) {
+        size_t others = found - (found && worst->gpu_index >= 0);
+        snprintf(text, size, others ? "%s, %zu more" : "%s", worst->headline, others);
+        return severity_ink(worst->severity);
+    }
     for (size_t i = 0; i < s->source_count; i++) {
         if (is_trouble(&s->sources[i])) {
             snprintf(text, size, "%s is %s", s->sources[i].name, source_state_name(s->sources[i].state));
@@ -83,7 +85,8 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
                   s->gpus[i].power_mw.state != READING_OK;
         resting &= s->gpus[i].activity.code == ACTIVITY_ASLEEP || s->gpus[i].activity.code == ACTIVITY_IDLE;
     }
-    snprintf(text, size, "%s", asleep ? "asleep" : resting ? "idle" : unread ? "no readings: whirr doctor" : "nothing unusual");
+    const char *calm = is_whole(s, only) ? "nothing unusual" : "no trouble seen";
+    snprintf(text, size, "%s", asleep ? "asleep" : resting ? "idle" : unread ? "no readings: whirr doctor" : calm);
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 
@@ -101,10 +104,10 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
 {
     enum { HOST, SIMULATED, COUNT, POWER, HOST_POWER, VERDICT, PARTS };
     struct {
-        char text[FINDING_WORDS + HOST_NAME_SIZE];
+        char text[FINDING_HEADLINE_SIZE + HOST_NAME_SIZE];
         enum ink ink;
     } parts[PARTS] = {{{0}}};
-    char worst[FINDING_WORDS + 32];
+    char worst[FINDING_HEADLINE_SIZE + 32];
     snprintf(parts[HOST].text, sizeof parts[HOST].text, "%s", s->host.name[0] ? s->host.name : "this host");
     parts[HOST].ink = INK_STRONG;
     if (any_simulated(s, only))

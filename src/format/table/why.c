@@ -49,7 +49,7 @@ static void mark(struct buf *out, const struct page *page, const struct why_part
     bool rests = code == ACTIVITY_IDLE || code == ACTIVITY_ASLEEP || code == ACTIVITY_UNKNOWN ||
                  strcmp(part->brief.state, "idle") == 0; /* somebody keeps it from idling, but not worth a word */
     if (part->brief.trouble)
-        page_ink(out, page, why_part_severity(part) == WHY_CRITICAL ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
+        page_ink(out, page, part->severity == SEVERITY_CRITICAL ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
     else
         page_ink(out, page, rests ? INK_FAINT : INK_GOOD,
                  page->utf8 ? rests ? STR("○ ") : STR("● ")
@@ -185,8 +185,8 @@ static void write_first(struct buf *out, const struct page *page, const struct w
     bool throttles = part->activity.throttled_by & THROTTLE_HOT; /* the headline says so */
     bool state = part->activity.code == ACTIVITY_LOST || part->activity.code == ACTIVITY_FAILING;
     for (size_t i = 0, shown = 0; i < part->cause_count && shown < causes_most && !state; i++)
-        if (i == 0 || (part->causes[i].confidence >= 0.3 && !(throttles && part->causes[i].code == WHY_HEAT_LIMIT) &&
-                       part->causes[i].code != WHY_POWER_LIMIT && part->causes[i].code != WHY_MEMORY_TRAFFIC))
+        if (i == 0 || (part->causes[i].confidence >= 0.3 && !(throttles && part->causes[i].code == FINDING_HEAT_LIMIT) &&
+                       part->causes[i].code != FINDING_POWER_LIMIT && part->causes[i].code != FINDING_MEMORY_TRAFFIC))
             labelled(out, page, shown++ == 0 ? "Cause" : "Also", INK_PLAIN, with_likelihood(&part->causes[i], text));
     suggestions(out, page, part, 2);
 }
@@ -235,7 +235,7 @@ static size_t make_groups(const struct why *why, bool explained, struct why_grou
 
 static int severity(const struct why_part *part)
 {
-    return activity_rank(&part->activity) + (part->brief.trouble ? 0 : 100);
+    return activity_rank(&part->activity) + 100 * (SEVERITY_CRITICAL - (int)part->severity);
 }
 
 /* "GPU 3", "GPUs 0-5, 7" */

@@ -355,6 +355,13 @@ struct activity activity_judge(const struct snapshot *now, const struct gpu *gpu
     return a;
 }
 
+bool activity_is_loud(const struct activity *a, const struct gpu *gpu, bool at_work)
+{
+    enum { LOUD_AT_WORK = 800 };
+    bool expected = at_work && heat_level(gpu) < HEAT_HOT && !(a->symptoms & 1u << SYMPTOM_UNUSUAL);
+    return a->symptoms & 1u << SYMPTOM_LOUD && (!expected || reading_or(gpu->fan_permille, 0) >= LOUD_AT_WORK);
+}
+
 bool activity_may_have_worked(const struct snapshot *now, const struct gpu *gpu, const struct process *p, const struct recent *past)
 {
     struct minute m = minute_of(now, gpu, past);

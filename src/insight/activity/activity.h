@@ -24,6 +24,9 @@ enum process_activity activity_of_process(const struct snapshot *now, const stru
 /* Both, written into a snapshot that is not published yet. */
 void activity_fill(struct snapshot *now, const struct recent *past);
 
+/* A fan that follows the work of a GPU that is not hot is part of that work; `a` is how the GPU was judged. */
+bool activity_is_loud(const struct activity *a, const struct gpu *gpu, bool at_work);
+
 /* The points of this GPU; NULL none. By identity, or by position where the past carries none. */
 const struct recent_gpu *activity_past(const struct snapshot *now, const struct gpu *gpu, const struct recent *past);
 /* Whether this process may have done the work of the last two minutes, by its own samples; one whose share is not known may have.

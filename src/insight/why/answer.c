@@ -55,7 +55,7 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     if (f->gpu->state != GPU_OK) {
         answer_state(&s, f, part);
         say_stop(&s);
-        finish_headline(part, f->gpu->state != GPU_ASLEEP);
+        finish_headline(part, part->severity >= SEVERITY_WARNING);
         return;
     }
     const struct why_cause *first = &part->causes[0];
@@ -64,18 +64,18 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     if (broken)
         say_failure(&s, f, words_gpu(f->gpu, true, name));
     switch (first->code) {
-    case WHY_COMPUTE_LOAD:
-    case WHY_GRAPHICS_LOAD:
-    case WHY_VIDEO_LOAD:
-    case WHY_SHARED_LOAD:
-    case WHY_MINING:
-    case WHY_HIDDEN_LOAD:
-    case WHY_INSTANCE_LOAD:
-    case WHY_HEAT_LIMIT:
-    case WHY_HOTSPOT:
-    case WHY_POWER_LIMIT:
-    case WHY_MEMORY_TRAFFIC: answer_work(&s, f, part); break;
-    case WHY_AIRFLOW:
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_MINING:
+    case FINDING_HIDDEN_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_HEAT_LIMIT:
+    case FINDING_HOTSPOT:
+    case FINDING_POWER_LIMIT:
+    case FINDING_MEMORY_TRAFFIC: answer_work(&s, f, part); break;
+    case FINDING_AIRFLOW:
         if (f->load == LOAD_IDLE)
             answer_airflow(&s, f, part);
         else
@@ -84,7 +84,7 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     default: answer_idle(&s, f, part); break;
     }
     say_stop(&s);
-    for (size_t i = first->code == WHY_HOTSPOT || first->code == WHY_HEAT_LIMIT ? 0 : 1, more = 0;
+    for (size_t i = first->code == FINDING_HOTSPOT || first->code == FINDING_HEAT_LIMIT ? 0 : 1, more = 0;
          i < part->cause_count && more < 2; i++)
         more += say_also(&s, f, part, &part->causes[i]);
     if (has_symptom(f, SYMPTOM_MEMORY_FULL))
@@ -97,6 +97,5 @@ void answer_gpu(const struct facts *f, struct why_part *part)
                                                          : STR("failing memory"));
         part->brief.headline[0] = '\0'; /* the first sentence */
     }
-    finish_headline(part, broken || is_troubled(f) || first->code == WHY_FAN_STOPPED || first->code == WHY_FAN_FAILING ||
-                              first->code == WHY_AIRFLOW);
+    finish_headline(part, part->severity >= SEVERITY_WARNING);
 }

@@ -11,35 +11,35 @@ static void brief_state(struct why_brief *b, const struct facts *f, const struct
     char who[NAME_WORDS], ago[SHORT_WORDS];
     struct say doing = SAY(b->doing);
     switch (first->code) {
-    case WHY_RECENT_LOAD:
+    case FINDING_RECENT_LOAD:
         say(state, "cooling down");
         if (f->past.ended)
             say(&doing, "%s ended %s %s", words_who(&f->past.ended->last, who), words_duration(f->past.ended_ago_ms, ago),
                 f->over ? "before" : "ago");
         return;
-    case WHY_CONTEXT_HELD:
-    case WHY_DISPLAY:
-    case WHY_CLOCKS_HELD: {
+    case FINDING_CONTEXT_HELD:
+    case FINDING_DISPLAY:
+    case FINDING_CLOCKS_HELD: {
         struct say whole = SAY(b->doing);
         say_kept(&whole, f, first);
         return;
     }
-    case WHY_FAN_STOPPED: say(state, "hot, fan stopped"); return;
-    case WHY_FAN_FAILING: say(state, "fan failing"); return;
-    case WHY_FAN_SETTING:
+    case FINDING_FAN_STOPPED: say(state, "hot, fan stopped"); return;
+    case FINDING_FAN_FAILING: say(state, "fan failing"); return;
+    case FINDING_FAN_SETTING:
         say(state, "idle");
         say(&doing, "the fan follows a setting, not heat");
         return;
-    case WHY_LOADING:
+    case FINDING_LOADING:
         say(state, "loading");
         say(&doing, "%s %s filling its memory", words_who(f->loading, who), is(f));
         return;
-    case WHY_AIRFLOW:
+    case FINDING_AIRFLOW:
         if (f->load == LOAD_IDLE)
             say(state, "%s while idle", f->heat >= HEAT_HOT ? "hot" : "warm");
         break;
-    case WHY_NEIGHBOUR_HEAT: say(state, "idle, warmed by a neighbor"); return;
-    case WHY_CPU_HEAT: say(state, "idle, warmed by the CPU"); return;
+    case FINDING_NEIGHBOUR_HEAT: say(state, "idle, warmed by a neighbor"); return;
+    case FINDING_CPU_HEAT: say(state, "idle, warmed by the CPU"); return;
     default: break;
     }
     if (!state->len)
@@ -49,7 +49,7 @@ static void brief_state(struct why_brief *b, const struct facts *f, const struct
     const struct why_cause *work = find_work_cause(part);
     if (work && f->load != LOAD_IDLE)
         say_work(&doing, f, work);
-    else if (work && work->code == WHY_VIDEO_LOAD)
+    else if (work && work->code == FINDING_VIDEO_LOAD)
         say_work(&doing, f, work);
 }
 
@@ -59,7 +59,7 @@ void answer_brief(const struct facts *f, struct why_part *part)
     struct why_brief *b = &part->brief;
     struct say state = SAY(b->state), numbers = SAY(b->numbers);
     bool idle = f->load == LOAD_IDLE && f->heat < HEAT_WARM && f->fan < FAN_RAISED;
-    bool fan = part->causes[0].code == WHY_FAN_STOPPED || part->causes[0].code == WHY_FAN_FAILING;
+    bool fan = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING;
     if (is_troubled(f) && f->load != LOAD_IDLE && !fan) {
         say(&state, f->activity.throttled_by & THROTTLE_HOT ? "thermal throttling" : sounds_loud(f) ? "loud" : "hot");
         say_readings(&numbers, f, part, SAID_POWER | (sounds_loud(f) ? 0 : SAID_FAN), "");

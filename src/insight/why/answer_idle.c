@@ -88,7 +88,7 @@ unsigned say_kept(struct say *s, const struct facts *f, const struct why_cause *
     say(s, "kept from idling");
     if (reading_get(f->gpu->power_mw, &power))
         said = say(s, " at %lld W", words_whole(power, 1000)) ? SAID_POWER : 0;
-    if (cause->code == WHY_DISPLAY)
+    if (cause->code == FINDING_DISPLAY)
         say(s, " by its displays, which hold the memory clock at %lld MHz", words_whole(f->gpu->clock_memory_khz.value, 1000));
     else if (p && reading_get(p->mem_bytes, &held))
         say(s, " by %s, which %s %s", words_who(p, who), f->over ? "held" : "holds", words_bytes(held, bytes));
@@ -108,7 +108,7 @@ static void answer_clocks(struct say *s, const struct facts *f, const struct why
     unsigned said = say_kept(s, f, &part->causes[0]);
     say_stop(s);
     size_t before = s->len;
-    if (part->causes[0].code != WHY_DISPLAY)
+    if (part->causes[0].code != FINDING_DISPLAY)
         say_clocks(s, f, " ");
     say_readings(s, f, part, said, s->len > before ? ", " : " ");
 }
@@ -119,9 +119,9 @@ static void answer_fan(struct say *s, const struct facts *f, const struct why_ca
     int64_t temp = 0, fan = reading_or(f->gpu->fan_permille, 0), target;
     words_gpu(f->gpu, true, name);
     bool has_temp = reading_get(f->gpu->temp_mdegc, &temp);
-    if (cause->code == WHY_FAN_STOPPED) {
+    if (cause->code == FINDING_FAN_STOPPED) {
         say(s, "%s %s at %lld °C, but its fan %s stopped", name, is(f), words_whole(temp, 1000), has(f));
-    } else if (cause->code == WHY_FAN_FAILING) {
+    } else if (cause->code == FINDING_FAN_FAILING) {
         if (f->fan_stuck)
             say(s, "%s %s driving its fan at %lld%%, but it %s turning", name, is(f), percent(fan), f->over ? "wasn't" : "isn't");
         else if (f->gpu->fan_permille.state == READING_OK && reading_get(f->gpu->fan_target_permille, &target))
@@ -250,18 +250,18 @@ void answer_idle(struct say *s, const struct facts *f, const struct why_part *pa
 {
     const struct why_cause *first = &part->causes[0];
     switch (first->code) {
-    case WHY_RECENT_LOAD: answer_recent(s, f, part); break;
-    case WHY_CONTEXT_HELD:
-    case WHY_DISPLAY:
-    case WHY_CLOCKS_HELD: answer_clocks(s, f, part); break;
-    case WHY_NEIGHBOUR_HEAT: answer_neighbour(s, f, part); break;
-    case WHY_FAN_STOPPED:
-    case WHY_FAN_FAILING:
-    case WHY_FAN_SETTING: answer_fan(s, f, first); break;
-    case WHY_LOADING: answer_loading(s, f); break;
-    case WHY_CPU_HEAT: answer_cpu(s, f); break;
-    case WHY_MEMORY_HOT: answer_memory(s, f, part); break;
-    case WHY_NOTHING_UNUSUAL: answer_nothing(s, f, part); break;
+    case FINDING_RECENT_LOAD: answer_recent(s, f, part); break;
+    case FINDING_CONTEXT_HELD:
+    case FINDING_DISPLAY:
+    case FINDING_CLOCKS_HELD: answer_clocks(s, f, part); break;
+    case FINDING_NEIGHBOUR_HEAT: answer_neighbour(s, f, part); break;
+    case FINDING_FAN_STOPPED:
+    case FINDING_FAN_FAILING:
+    case FINDING_FAN_SETTING: answer_fan(s, f, first); break;
+    case FINDING_LOADING: answer_loading(s, f); break;
+    case FINDING_CPU_HEAT: answer_cpu(s, f); break;
+    case FINDING_MEMORY_HOT: answer_memory(s, f, part); break;
+    case FINDING_NOTHING_UNUSUAL: answer_nothing(s, f, part); break;
     default: answer_unknown(s, f, part); break;
     }
 }

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/activity/finding.h"
 #include "insight/why/answer.h"
 
 /* ---- readings ---- */
@@ -33,7 +32,7 @@ static void power_words(const struct facts *f, const struct why_part *part, char
     int64_t power = gpu->power_mw.value, limit, stock;
     struct say s = {out, NAME_WORDS, 0};
     say(&s, "%lld W", words_whole(power, 1000));
-    if (!find_cause(part, WHY_POWER_LIMIT))
+    if (!find_cause(part, FINDING_POWER_LIMIT))
         return;
     if (reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE)
         say(&s, " (power brake)");
@@ -51,7 +50,7 @@ size_t say_readings(struct say *s, const struct facts *f, const struct why_part 
     size_t count = 0;
     if (!(said & SAID_LOAD) && (f->load_basis == BASIS_UTIL || f->load_basis == BASIS_PROCESSES))
         say(s, "%s%lld%%%s", count++ ? ", " : lead, percent(f->load_permille), f->activity.bursts ? " on average" : "");
-    if (count && f->past.steady_ms >= STEADY_LEAST_MS && find_cause(part, WHY_HIDDEN_LOAD))
+    if (count && f->past.steady_ms >= STEADY_LEAST_MS && find_cause(part, FINDING_HIDDEN_LOAD))
         say(s, " for %s", words_duration(f->past.steady_ms, words)); /* how long somebody has gone unseen */
     if (!(said & SAID_POWER) && f->gpu->power_mw.state == READING_OK) {
         power_words(f, part, words);
@@ -71,7 +70,7 @@ size_t say_readings(struct say *s, const struct facts *f, const struct why_part 
 
 bool sounds_loud(const struct facts *f)
 {
-    return finding_is_loud(&f->activity, f->gpu, f->load == LOAD_BUSY);
+    return activity_is_loud(&f->activity, f->gpu, f->load == LOAD_BUSY);
 }
 
 /* The word for the activity; at full load people say busy. */
@@ -118,11 +117,8 @@ bool is_troubled(const struct facts *f)
 
 bool is_normal_for_work(const struct facts *f, const struct why_part *part)
 {
-    static const enum why_code wrong[] = {WHY_AIRFLOW,     WHY_HEAT_LIMIT,  WHY_MEMORY_HOT, WHY_HOTSPOT,  WHY_FAN_STOPPED,
-                                          WHY_FAN_FAILING, WHY_HIDDEN_LOAD, WHY_MINING,     WHY_CPU_HEAT, WHY_INSTANCE_LOAD};
-    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
-        if (find_cause(part, wrong[i]))
-            return false;
+    if (part->severity > SEVERITY_INFO || find_cause(part, FINDING_CPU_HEAT) || find_cause(part, FINDING_INSTANCE_LOAD))
+        return false;
     return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
            f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN;
 }

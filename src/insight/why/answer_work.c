@@ -79,13 +79,13 @@ bool say_work(struct say *s, const struct facts *f, const struct why_cause *caus
     if (p)
         words_who(p, who);
     switch (cause->code) {
-    case WHY_VIDEO_LOAD: say_video(s, f, who); return true;
-    case WHY_HIDDEN_LOAD: say_hidden(s, f); return true;
-    case WHY_SHARED_LOAD: say_several(s, f); return true;
-    case WHY_INSTANCE_LOAD: say(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;
-    case WHY_MINING: return p && say(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
-    case WHY_COMPUTE_LOAD:
-    case WHY_GRAPHICS_LOAD: break;
+    case FINDING_VIDEO_LOAD: say_video(s, f, who); return true;
+    case FINDING_HIDDEN_LOAD: say_hidden(s, f); return true;
+    case FINDING_SHARED_LOAD: say_several(s, f); return true;
+    case FINDING_INSTANCE_LOAD: say(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;
+    case FINDING_MINING: return p && say(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD: break;
     default: return false;
     }
     if (!p)
@@ -97,7 +97,8 @@ bool say_work(struct say *s, const struct facts *f, const struct why_cause *caus
 const struct why_cause *find_work_cause(const struct why_part *part)
 {
     for (size_t i = 0; i < part->cause_count; i++)
-        if (part->causes[i].code <= WHY_HIDDEN_LOAD && part->causes[i].code != WHY_MEMORY_TRAFFIC)
+        if (finding_kind(part->causes[i].code)->area == AREA_WORK && part->causes[i].code != FINDING_MEMORY_TRAFFIC &&
+            part->causes[i].code != FINDING_LOADING)
             return &part->causes[i];
     return NULL;
 }
@@ -112,7 +113,7 @@ void answer_work(struct say *s, const struct facts *f, struct why_part *part)
     const struct process *p = cause && cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
     int64_t power;
     words_gpu(f->gpu, true, name);
-    if (p && f->load == LOAD_UNKNOWN && cause->code != WHY_VIDEO_LOAD && cause->code != WHY_INSTANCE_LOAD) {
+    if (p && f->load == LOAD_UNKNOWN && cause->code != FINDING_VIDEO_LOAD && cause->code != FINDING_INSTANCE_LOAD) {
         say(s, "%s may %s busy: %s %s on it, but its utilization %s be read.", name, f->over ? "have been" : "be",
             words_who(p, who), is(f), cannot(f));
         say_readings(s, f, part, 0, " ");
@@ -124,11 +125,11 @@ void answer_work(struct say *s, const struct facts *f, struct why_part *part)
     struct say d = SAY(doing);
     if (cause)
         say_work(&d, f, cause);
-    if (find_cause(part, WHY_AIRFLOW) && reading_get(f->gpu->power_mw, &power)) {
+    if (find_cause(part, FINDING_AIRFLOW) && reading_get(f->gpu->power_mw, &power)) {
         say(s, " because it %s dissipate %lld W", cannot(f), words_whole(power, 1000));
         said |= SAID_POWER;
         str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
-    } else if (is_troubled(f) && doing[0] && cause->code != WHY_HIDDEN_LOAD) {
+    } else if (is_troubled(f) && doing[0] && cause->code != FINDING_HIDDEN_LOAD) {
         say(s, " because %s", doing);
         doing[0] = '\0';
     }
@@ -147,29 +148,29 @@ bool say_also(struct say *s, const struct facts *f, const struct why_part *part,
     char who[NAME_WORDS], bytes[SHORT_WORDS];
     const struct process *p = cause->pid ? gpu_find_process(gpu, cause->pid) : NULL;
     const char *its = f->over ? "was" : "is";
-    bool stopped = part->causes[0].code == WHY_FAN_STOPPED || part->causes[0].code == WHY_FAN_FAILING;
+    bool stopped = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING;
     switch (cause->code) {
-    case WHY_HEAT_LIMIT:
+    case FINDING_HEAT_LIMIT:
         if (bits & THROTTLE_HOT)
             return stopped && say(s, " It %s thermal throttling.", its);
         if (reading_get(f->limit_mdegc, &limit) && limit > 0)
             return say(s, " It %s close to its temperature limit of %lld °C.", its, words_whole(limit, 1000));
         return say(s, " It %s %lld °C below its temperature limit.", its, words_whole(f->margin_mdegc, 1000));
-    case WHY_MEMORY_HOT: return say(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
-    case WHY_MEMORY_TRAFFIC:
+    case FINDING_MEMORY_HOT: return say(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
+    case FINDING_MEMORY_TRAFFIC:
         if (reading_get(gpu->mem_util_permille, &busy) && busy >= 800)
             return say(s, " Its memory %s busy %lld%% of the time.", its, percent(busy));
         return say(s, " %s", cause->text);
-    case WHY_HOTSPOT: return say(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
-    case WHY_VRAM_HELD:
-        if (part->causes[0].code != WHY_NOTHING_UNUSUAL || !p)
+    case FINDING_HOTSPOT: return say(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
+    case FINDING_VRAM_HELD:
+        if (part->causes[0].code != FINDING_NOTHING_UNUSUAL || !p)
             return false;
         return say(s, " The %s that %s %s holding does not drive the fan.", words_bytes(p->mem_bytes.value, bytes),
                    words_who(p, who), its);
-    case WHY_COMPUTE_LOAD:
-    case WHY_GRAPHICS_LOAD:
-    case WHY_MINING:
-    case WHY_SHARED_LOAD: return stopped && p && say(s, " The heat %s from %s.", f->over ? "came" : "comes", words_who(p, who));
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_MINING:
+    case FINDING_SHARED_LOAD: return stopped && p && say(s, " The heat %s from %s.", f->over ? "came" : "comes", words_who(p, who));
     default: return false;
     }
 }

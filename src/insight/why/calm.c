@@ -14,8 +14,9 @@ static bool explained(const struct facts *f, const struct why_part *part)
 {
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
-        bool little = f->load == LOAD_LIGHT && f->power <= POWER_LOW && f->load_permille <= AWAKE_MOST && !f->activity.bursts &&
-                      (cause->code == WHY_COMPUTE_LOAD || cause->code == WHY_GRAPHICS_LOAD || cause->code == WHY_SHARED_LOAD);
+        bool little =
+            f->load == LOAD_LIGHT && f->power <= POWER_LOW && f->load_permille <= AWAKE_MOST && !f->activity.bursts &&
+            (cause->code == FINDING_COMPUTE_LOAD || cause->code == FINDING_GRAPHICS_LOAD || cause->code == FINDING_SHARED_LOAD);
         if (!little && cause->confidence >= CONFIDENCE_ANSWER)
             return true;
     }
@@ -43,7 +44,7 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
 {
     char since[SHORT_WORDS];
     struct cause_draft d;
-    cause_begin(&d, part, WHY_NOTHING_UNUSUAL, 0.97);
+    cause_begin(&d, part, FINDING_NOTHING_UNUSUAL, 0.97);
     support_load(&d, f, f->load == LOAD_IDLE ? 0.5 : 0.4);
     support_temperature(&d, f, f->heat == HEAT_COOL ? 0.5 : 0.35);
     support_power(&d, f, f->power == POWER_LOW ? 0.4 : 0);
@@ -72,7 +73,7 @@ static void rule_cannot_know(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
     struct cause_draft d;
-    cause_begin(&d, part, WHY_CANNOT_KNOW, 0.95);
+    cause_begin(&d, part, FINDING_CANNOT_KNOW, 0.95);
     if (f->load_basis != BASIS_UTIL)
         support_missing(&d, "utilization", gpu->util_permille, 0.5);
     support_missing(&d, "temperature", gpu->temp_mdegc, 0.5);
@@ -111,12 +112,12 @@ void rules_state(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
     static const struct {
-        enum why_code code;
+        enum finding_code code;
         const char *evidence, *text; /* after "It is" */
     } of[] = {
-        [GPU_ASLEEP] = {WHY_ASLEEP, "the kernel suspended the GPU", "asleep, and not woken for this"},
-        [GPU_ERROR] = {WHY_ERROR, "no reading is available", "not readable"},
-        [GPU_LOST] = {WHY_LOST, "the GPU does not respond anymore", "lost: the driver lost contact with it"},
+        [GPU_ASLEEP] = {FINDING_ASLEEP, "the kernel suspended the GPU", "asleep, and not woken for this"},
+        [GPU_ERROR] = {FINDING_ERROR, "no reading is available", "not readable"},
+        [GPU_LOST] = {FINDING_LOST, "the GPU does not respond anymore", "lost: the driver lost contact with it"},
     };
     struct cause_draft d;
     cause_begin(&d, part, of[gpu->state].code, 0.95);

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "insight/why/rules.h"
 
-void cause_begin(struct cause_draft *d, struct why_part *part, enum why_code code, double most)
+void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code, double most)
 {
     *d = (struct cause_draft){.part = part, .most = most};
     d->cause.code = code;
@@ -71,7 +71,7 @@ void cause_end(struct cause_draft *d, const char *format, ...)
     part->cause_count = kept + 1;
 }
 
-const struct why_cause *find_cause(const struct why_part *part, enum why_code code)
+const struct why_cause *find_cause(const struct why_part *part, enum finding_code code)
 {
     for (size_t i = 0; i < part->cause_count; i++)
         if (part->causes[i].code == code)

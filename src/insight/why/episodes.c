@@ -188,33 +188,33 @@ size_t episodes_group(const struct episode *found, size_t count, const struct ep
     return used;
 }
 
-static double weight_of_code(enum why_code code)
+static double weight_of_code(enum finding_code code)
 {
     switch (code) {
-    case WHY_LOST:
-    case WHY_ERROR: return 100;
-    case WHY_FAN_STOPPED:
-    case WHY_FAN_FAILING:
-    case WHY_HEAT_LIMIT: return 80;
-    case WHY_MINING: return 75;
-    case WHY_HOTSPOT:
-    case WHY_MEMORY_HOT: return 70;
-    case WHY_AIRFLOW: return 65;
-    case WHY_HIDDEN_LOAD: return 60;
-    case WHY_POWER_LIMIT: return 40;
-    case WHY_COMPUTE_LOAD:
-    case WHY_GRAPHICS_LOAD:
-    case WHY_VIDEO_LOAD:
-    case WHY_SHARED_LOAD:
-    case WHY_INSTANCE_LOAD:
-    case WHY_MEMORY_TRAFFIC: return 30;
-    case WHY_CONTEXT_HELD: return 25;
-    case WHY_FAN_SETTING:
-    case WHY_CLOCKS_HELD: return 20;
-    case WHY_VRAM_HELD: return 15;
-    case WHY_NEIGHBOUR_HEAT:
-    case WHY_CANNOT_KNOW: return 8;
-    case WHY_RECENT_LOAD: return 4;
+    case FINDING_LOST:
+    case FINDING_ERROR: return 100;
+    case FINDING_FAN_STOPPED:
+    case FINDING_FAN_FAILING:
+    case FINDING_HEAT_LIMIT: return 80;
+    case FINDING_MINING: return 75;
+    case FINDING_HOTSPOT:
+    case FINDING_MEMORY_HOT: return 70;
+    case FINDING_AIRFLOW: return 65;
+    case FINDING_HIDDEN_LOAD: return 60;
+    case FINDING_POWER_LIMIT: return 40;
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_MEMORY_TRAFFIC: return 30;
+    case FINDING_CONTEXT_HELD: return 25;
+    case FINDING_FAN_SETTING:
+    case FINDING_CLOCKS_HELD: return 20;
+    case FINDING_VRAM_HELD: return 15;
+    case FINDING_NEIGHBOUR_HEAT:
+    case FINDING_CANNOT_KNOW: return 8;
+    case FINDING_RECENT_LOAD: return 4;
     default: return 0; /* calm, asleep, screens */
     }
 }

@@ -68,6 +68,7 @@ struct facts {
     bool cpu_hot;                  /* and it shares its cooling with this GPU */
     const struct process *loading; /* fills the memory right now; NULL nobody */
     const struct gpu *neighbour;   /* a working card in the same machine that is hotter; NULL none */
+    const struct verdict *verdict; /* once everything is found: claims of calm rest on it; NULL before */
 };
 
 void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu *gpu, const struct recent *recent);

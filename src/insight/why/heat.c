@@ -47,7 +47,7 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM) || heats_both(f))
         return;
-    cause_begin(&d, part, WHY_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
+    cause_begin(&d, part, FINDING_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
     if (reading_get(host->cpu_permille, &load))
         support(&d, 0.6, "CPU %lld%%", percent(load));
     if (reading_get(host->cpu_temp_mdegc, &temp)) {
@@ -68,7 +68,7 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
     if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < HEAT_WARM && !lukewarm) ||
         f->cpu_hot || (recently_busy(f) && f->past.temp_falls)) /* the heat of that work, and it is going */
         return;
-    cause_begin(&d, part, WHY_AIRFLOW, 0.95);
+    cause_begin(&d, part, FINDING_AIRFLOW, 0.95);
     support_load(&d, f, 0.45);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.55 : 0.4);
     if (f->power == POWER_LOW)
@@ -91,7 +91,7 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     bool unusual = f->activity.symptoms & 1u << SYMPTOM_UNUSUAL && reading_get(f->gpu->power_mw, &power);
     if (unusual) {
-        cause_begin(&d, part, WHY_AIRFLOW, 0.65);
+        cause_begin(&d, part, FINDING_AIRFLOW, 0.65);
         support_temperature(&d, f, 0.4);
         support_power(&d, f, 0.4);
         support_fan(&d, f, 0.2);
@@ -101,7 +101,7 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
     if (!(bits & THROTTLE_HOT) || !reading_get(f->gpu->fan_permille, &fan) || fan < FAN_FULL ||
         !reading_get(f->gpu->power_mw, &power) || !reading_get(f->gpu->power_limit_mw, &limit) || power > limit - limit / 10)
         return;
-    cause_begin(&d, part, WHY_AIRFLOW, 0.7);
+    cause_begin(&d, part, FINDING_AIRFLOW, 0.7);
     support_power(&d, f, 0.3);
     support_fan(&d, f, 0.2);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
@@ -116,7 +116,7 @@ static void rule_neighbour(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!other || f->load != LOAD_IDLE || !draws_little(f) || f->heat < HEAT_LUKEWARM || !reading_get(other->temp_mdegc, &temp))
         return;
-    cause_begin(&d, part, WHY_NEIGHBOUR_HEAT, 0.85);
+    cause_begin(&d, part, FINDING_NEIGHBOUR_HEAT, 0.85);
     words_gpu(other, false, name);
     if (reading_get(other->power_mw, &power))
         support(&d, 0.5, "%s in the same host at %lld °C and %lld W", name, words_whole(temp, 1000), words_whole(power, 1000));
@@ -137,7 +137,7 @@ static void rule_limit(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (f->heat != HEAT_LIMIT && !(bits & THROTTLE_HOT))
         return;
-    cause_begin(&d, part, WHY_HEAT_LIMIT, 0.75);
+    cause_begin(&d, part, FINDING_HEAT_LIMIT, 0.75);
     support_temperature(&d, f, f->heat == HEAT_LIMIT ? 0.5 : 0.1);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
         if (bits & THROTTLE_HOT & (1 << i)) {
@@ -160,7 +160,7 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
     bool limited = reading_get(f->gpu->temp_memory_limit_mdegc, &limit) && limit > 0;
     if (temp < (limited ? limit - HEAT_LIMIT_MARGIN : (int64_t)MEMORY_HOT_FROM))
         return;
-    cause_begin(&d, part, WHY_MEMORY_HOT, 0.85);
+    cause_begin(&d, part, FINDING_MEMORY_HOT, 0.85);
     if (limited)
         support(&d, 0.6, "memory at %lld °C, its limit is %lld °C", words_whole(temp, 1000), words_whole(limit, 1000));
     else
@@ -178,7 +178,7 @@ static void rule_hotspot(const struct facts *f, struct why_part *part)
     if (!reading_get(f->gpu->temp_hotspot_mdegc, &spot) || !reading_get(f->gpu->temp_mdegc, &chip) || spot < HOTSPOT_FROM ||
         spot - chip < HOTSPOT_GAP)
         return;
-    cause_begin(&d, part, WHY_HOTSPOT, 0.7);
+    cause_begin(&d, part, FINDING_HOTSPOT, 0.7);
     support(&d, 0.5, "hot spot at %lld °C, the chip as a whole at %lld °C", words_whole(spot, 1000), words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
     cause_end(&d, "Its hot spot %s much hotter than the rest (%lld °C): the cooler may not sit well.", is(f),
@@ -191,7 +191,7 @@ static void rule_fan_stopped(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!f->fan_missed || f->fan_stuck || !reading_get(f->gpu->temp_mdegc, &temp))
         return;
-    cause_begin(&d, part, WHY_FAN_STOPPED, 0.97);
+    cause_begin(&d, part, FINDING_FAN_STOPPED, 0.97);
     support_fan(&d, f, 0.7);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
@@ -205,7 +205,7 @@ static void rule_fan_failing(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!f->fan_stuck && !f->fan_slow)
         return;
-    cause_begin(&d, part, WHY_FAN_FAILING, 0.97);
+    cause_begin(&d, part, FINDING_FAN_FAILING, 0.97);
     support_fan(&d, f, 0.4);
     if (f->fan_stuck)
         support(&d, 0.85, "0 rpm");
@@ -227,10 +227,10 @@ static void rule_fan_setting(const struct facts *f, struct why_part *part)
 {
     struct cause_draft d;
     if (f->fan < FAN_RAISED || f->heat != HEAT_COOL || f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST ||
-        !draws_little(f) || recently_busy(f) || fan_is_the_hosts(f->gpu) || find_cause(part, WHY_MEMORY_HOT) ||
-        find_cause(part, WHY_HOTSPOT))
+        !draws_little(f) || recently_busy(f) || fan_is_the_hosts(f->gpu) || find_cause(part, FINDING_MEMORY_HOT) ||
+        find_cause(part, FINDING_HOTSPOT))
         return;
-    cause_begin(&d, part, WHY_FAN_SETTING, 0.93);
+    cause_begin(&d, part, FINDING_FAN_SETTING, 0.93);
     support_fan(&d, f, 0.4);
     support_temperature(&d, f, 0.4);
     support_load(&d, f, 0.3);
@@ -246,7 +246,7 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (f->load == LOAD_IDLE || (!f->at_power_limit && !(bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE | THROTTLE_CURRENT))))
         return;
-    cause_begin(&d, part, WHY_POWER_LIMIT, 0.6);
+    cause_begin(&d, part, FINDING_POWER_LIMIT, 0.6);
     support_power(&d, f, f->at_power_limit ? 0.4 : 0);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
         if (bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE | THROTTLE_CURRENT) & (1 << i))
@@ -264,7 +264,7 @@ void rules_heat(const struct facts *f, struct why_part *part)
     rule_cpu(f, part);
     rule_neighbour(f, part);
     rule_airflow(f, part);
-    if (!find_cause(part, WHY_AIRFLOW))
+    if (!find_cause(part, FINDING_AIRFLOW))
         rule_overwhelmed(f, part);
     rule_limit(f, part);
     rule_memory_hot(f, part);

@@ -40,7 +40,7 @@ static void rule_recent(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!past->ended && !past->fell)
         return;
-    cause_begin(&d, part, WHY_RECENT_LOAD, 0.95);
+    cause_begin(&d, part, FINDING_RECENT_LOAD, 0.95);
     if (past->ended) {
         const struct recent_process *p = past->ended;
         cause_process(&d, &p->last);
@@ -99,7 +99,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     /* Clocks alone never draw what work draws: that power is of a moment ago, or of work that can't be seen. */
     if (!f->clocks_high || power_is_unexplained(f->gpu))
         return;
-    cause_begin(&d, part, p ? WHY_CONTEXT_HELD : WHY_CLOCKS_HELD, 0.92);
+    cause_begin(&d, part, p ? FINDING_CONTEXT_HELD : FINDING_CLOCKS_HELD, 0.92);
     support_load(&d, f, 0.1);
     support_clocks(&d, f);
     support_calm(&d, f, 0.2);
@@ -138,7 +138,7 @@ static void rule_loading(const struct facts *f, struct why_part *part)
     int64_t cpu, disk, held;
     char who[NAME_WORDS], bytes[SHORT_WORDS] = "";
     struct cause_draft d;
-    cause_begin(&d, part, WHY_LOADING, 0.95);
+    cause_begin(&d, part, FINDING_LOADING, 0.95);
     cause_process(&d, p);
     words_process(p, who);
     if (reading_get(p->mem_bytes, &held))
@@ -165,7 +165,7 @@ static void rule_display(const struct facts *f, struct why_part *part)
     if (!stirred || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
         return;
-    cause_begin(&d, part, WHY_DISPLAY, 0.8);
+    cause_begin(&d, part, FINDING_DISPLAY, 0.8);
     support(&d, 0.5, "memory clock %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
     if (screen)
         support(&d, 0.3, "a display is connected");
@@ -187,7 +187,7 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         return;
     words_process(p, who);
     words_bytes(held, bytes);
-    cause_begin(&d, part, WHY_VRAM_HELD, 0.1);
+    cause_begin(&d, part, FINDING_VRAM_HELD, 0.1);
     if (reading_get(f->gpu->mem_total_bytes, &total)) {
         char all[SHORT_WORDS];
         support(&d, 0.1, "%s: %s of %s", who, bytes, words_bytes(total, all));

@@ -67,7 +67,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     char who[NAME_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
     int64_t traffic;
     struct cause_draft d;
-    enum why_code code = miner ? WHY_MINING : words_draws(p) ? WHY_GRAPHICS_LOAD : WHY_COMPUTE_LOAD;
+    enum finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
     cause_begin(&d, part, code, 0.97);
     cause_process(&d, p);
     support_load(&d, f, load_weight(f));
@@ -92,7 +92,7 @@ static void rule_several(const struct facts *f, struct why_part *part)
     const struct workers *w = &f->workers;
     char first[NAME_WORDS], second[NAME_WORDS];
     struct cause_draft d;
-    cause_begin(&d, part, WHY_SHARED_LOAD, 0.95);
+    cause_begin(&d, part, FINDING_SHARED_LOAD, 0.95);
     cause_process(&d, w->first);
     support_load(&d, f, load_weight(f));
     support_share(&d, f, w->first);
@@ -117,7 +117,7 @@ static void rule_miner_among(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!p)
         return;
-    cause_begin(&d, part, WHY_MINING, 0.8);
+    cause_begin(&d, part, FINDING_MINING, 0.8);
     cause_process(&d, p);
     support_share(&d, f, p);
     support(&d, 0.5, "mining, judging by %s", words_miner(p));
@@ -128,7 +128,7 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
     struct cause_draft d;
-    cause_begin(&d, part, WHY_HIDDEN_LOAD, 0.9);
+    cause_begin(&d, part, FINDING_HIDDEN_LOAD, 0.9);
     support_load(&d, f, 0.5);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.35 : 0.05);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
@@ -183,7 +183,7 @@ static void rule_video(const struct facts *f, struct why_part *part)
     const char *engine = f->encodes ? "encoder" : "decoder", *verb = f->encodes ? "encoding" : "decoding";
     const struct process *p = video_process(f, &share, &equals);
     struct cause_draft d;
-    cause_begin(&d, part, WHY_VIDEO_LOAD, 0.9);
+    cause_begin(&d, part, FINDING_VIDEO_LOAD, 0.9);
     support(&d, 0.5, "video %s %lld%%", engine, percent(f->video_permille));
     if (p) {
         cause_process(&d, p);
@@ -257,7 +257,7 @@ static void rule_instances(const struct facts *f, struct why_part *part)
     const struct process *p = instance_process(f, &instance);
     char who[NAME_WORDS];
     struct cause_draft d;
-    cause_begin(&d, part, WHY_INSTANCE_LOAD, 0.9);
+    cause_begin(&d, part, FINDING_INSTANCE_LOAD, 0.9);
     support(&d, 0.1, "divided into %zu instances", f->gpu->instance_count);
     support_load(&d, f, 0.4);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.45 : 0.05);
@@ -291,7 +291,7 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
     bool by_driver = reading_get(f->gpu->mem_util_permille, &busy) && busy >= 800;
     if (!by_driver && !(reading_get(f->gpu->dram_active_permille, &busy) && busy >= 600))
         return;
-    cause_begin(&d, part, WHY_MEMORY_TRAFFIC, 0.55);
+    cause_begin(&d, part, FINDING_MEMORY_TRAFFIC, 0.55);
     support(&d, 0.5, by_driver ? "memory busy %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
     if (by_driver)
         cause_end(&d, "Its memory %s busy %lld%% of the time, which costs power.", is(f), percent(busy));

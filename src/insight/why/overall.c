@@ -33,58 +33,40 @@ static enum answer_kind kind_of(const struct why_part *part)
 {
     bool light = part->activity.code == ACTIVITY_LIGHTLY_LOADED;
     switch (part->causes[0].code) {
-    case WHY_COMPUTE_LOAD:
-    case WHY_GRAPHICS_LOAD:
-    case WHY_VIDEO_LOAD:
-    case WHY_SHARED_LOAD:
-    case WHY_INSTANCE_LOAD:
-    case WHY_MINING:
-    case WHY_MEMORY_TRAFFIC:
-    case WHY_POWER_LIMIT:
-    case WHY_HIDDEN_LOAD:
-    case WHY_LOADING: return light ? KIND_LIGHT : KIND_BUSY;
-    case WHY_FAN_STOPPED:
-    case WHY_FAN_FAILING: return KIND_FAN;
-    case WHY_RECENT_LOAD: return KIND_COOLING;
-    case WHY_CONTEXT_HELD:
-    case WHY_DISPLAY:
-    case WHY_CLOCKS_HELD: return KIND_AWAKE;
-    case WHY_FAN_SETTING: return KIND_FAST_FAN;
-    case WHY_NOTHING_UNUSUAL: return light ? KIND_LIGHT : KIND_IDLE;
-    case WHY_CANNOT_KNOW: return KIND_UNKNOWN;
-    case WHY_ASLEEP: return KIND_ASLEEP;
-    case WHY_LOST: return KIND_LOST;
-    case WHY_ERROR: return KIND_ERROR;
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_MINING:
+    case FINDING_MEMORY_TRAFFIC:
+    case FINDING_POWER_LIMIT:
+    case FINDING_HIDDEN_LOAD:
+    case FINDING_LOADING: return light ? KIND_LIGHT : KIND_BUSY;
+    case FINDING_FAN_STOPPED:
+    case FINDING_FAN_FAILING: return KIND_FAN;
+    case FINDING_RECENT_LOAD: return KIND_COOLING;
+    case FINDING_CONTEXT_HELD:
+    case FINDING_DISPLAY:
+    case FINDING_CLOCKS_HELD: return KIND_AWAKE;
+    case FINDING_FAN_SETTING: return KIND_FAST_FAN;
+    case FINDING_NOTHING_UNUSUAL: return light ? KIND_LIGHT : KIND_IDLE;
+    case FINDING_CANNOT_KNOW: return KIND_UNKNOWN;
+    case FINDING_ASLEEP: return KIND_ASLEEP;
+    case FINDING_LOST: return KIND_LOST;
+    case FINDING_ERROR: return KIND_ERROR;
     default: return KIND_WARM;
     }
 }
 
-/* How much a GPU is heard and felt: fan, heat and power, each about 0 to 1. What is wrong comes before all that. */
-static double weight_of(const struct gpu *gpu, const struct why_part *part)
+/* The position of the GPU that the first finding is about; 0 where none is about a GPU. */
+static size_t main_of(const struct why *why)
 {
-    int64_t value, limit;
-    double sum = 0;
-    if (part->activity.code == ACTIVITY_FAILING)
-        return 10;
-    switch (kind_of(part)) {
-    case KIND_LOST: return 20;
-    case KIND_ERROR: return 0.8;
-    case KIND_ASLEEP: return 0;
-    default: break;
-    }
-    if (reading_get(gpu->fan_permille, &value))
-        sum += (double)value / 1000;
-    else if (reading_get(gpu->fan_rpm, &value))
-        sum += MIN_OF((double)value / 4000, 1.0);
-    if (reading_get(gpu->temp_mdegc, &value))
-        sum += (double)value / 100000;
-    if (reading_get(gpu->power_mw, &value) && reading_get(gpu->power_limit_mw, &limit) && limit > 0)
-        sum += (double)value / (double)limit;
-    if (kind_of(part) == KIND_FAN)
-        sum += 2;
-    if (part->activity.throttled_by & (THROTTLE_HOT | THROTTLE_POWER_BRAKE | THROTTLE_HW_SLOWDOWN))
-        sum += 2;
-    return kind_of(part) == KIND_IDLE ? 0.2 * sum : 0.3 + sum;
+    for (size_t i = 0; i < why->verdict->count; i++)
+        for (size_t k = 0; k < why->gpu_count; k++)
+            if (why->gpus[k].gpu_index == why->verdict->findings[i].gpu_index)
+                return k;
+    return 0;
 }
 
 /* "GPU 1 is lost.", "GPUs 1, 4, and 5 are also busy.", "The other 7 GPUs are idle." */
@@ -130,12 +112,8 @@ void answer_machine(const struct snapshot *now, struct why *why, bool over)
         say(&s, "%s", why->machine.answer);
         return;
     }
-    size_t main = 0;
-    for (size_t i = 1; i < why->gpu_count; i++)
-        if (weight_of(&now->gpus[i], &why->gpus[i]) > weight_of(&now->gpus[main], &why->gpus[main]))
-            main = i;
-    why->main = main;
-    str_copy(why->answer, sizeof why->answer, str_from(why->gpus[main].answer));
+    why->main = main_of(why);
+    str_copy(why->answer, sizeof why->answer, str_from(why->gpus[why->main].answer));
     s.len = strlen(why->answer);
     if (why->machine.cause_count)
         say(&s, " %s", why->machine.answer);

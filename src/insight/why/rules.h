@@ -20,7 +20,7 @@ struct cause_draft {
     double most; /* no evidence makes this code more likely than that */
 };
 
-void cause_begin(struct cause_draft *d, struct why_part *part, enum why_code code, double most);
+void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code, double most);
 void cause_process(struct cause_draft *d, const struct process *p);
 void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* format may be NULL: a doubt without a line */
@@ -28,7 +28,7 @@ void doubt(struct cause_draft *d, double factor, const char *format, ...) __attr
 /* The sentence, and into the ranked list: the weakest falls out when it is full. */
 void cause_end(struct cause_draft *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-const struct why_cause *find_cause(const struct why_part *part, enum why_code code);
+const struct why_cause *find_cause(const struct why_part *part, enum finding_code code);
 double best_confidence(const struct why_part *part);
 
 /* Evidence that many rules share; each adds nothing where the reading is absent. */
@@ -53,5 +53,7 @@ const struct process *video_process(const struct facts *f, int64_t *share, size_
 void answer_gpu(const struct facts *f, struct why_part *part);
 void answer_usual(struct why_part *part, bool over);              /* a sentence more where something is unusual */
 void answer_resume(const struct facts *f, struct why_part *part); /* what a suspend has changed */
+/* Faults that no cause of the explanation is about, as sentences, causes and advice. */
+void answer_findings(const struct facts *f, struct why_part *part);
 void answer_machine(const struct snapshot *now, struct why *why, bool over);
 void suggest(const struct facts *f, struct why_part *part);

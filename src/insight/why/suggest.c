@@ -96,12 +96,12 @@ static void suggest_work(const struct facts *f, struct why_part *part, const str
     const struct process *p = gpu_find_process(f->gpu, cause->pid);
     const struct gpu *other = is_felt(f) ? better_place(f, p) : NULL;
     char name[SHORT_WORDS];
-    if (cause->code == WHY_MINING)
+    if (cause->code == FINDING_MINING)
         suggest_add(part, "If you did not start it, the host may be misused: check who started process %d: ps -fp %d",
                     (int)cause->pid, (int)cause->pid);
     if (p && !p->visible)
         suggest_add(part, "Look for process %d on the host: it is outside this container.", (int)p->pid);
-    if (cause->code == WHY_GRAPHICS_LOAD && is_felt(f))
+    if (cause->code == FINDING_GRAPHICS_LOAD && is_felt(f))
         suggest_add(part, "Limit the frame rate (vertical sync or a frame limit in the game).");
     suggest_power(f, part);
     if (other)
@@ -172,79 +172,79 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
 static void suggest_for(const struct facts *f, struct why_part *part, const struct why_cause *cause)
 {
     switch (cause->code) {
-    case WHY_COMPUTE_LOAD:
-    case WHY_GRAPHICS_LOAD:
-    case WHY_SHARED_LOAD:
-    case WHY_VIDEO_LOAD:
-    case WHY_INSTANCE_LOAD:
-    case WHY_MINING: suggest_work(f, part, cause); break;
-    case WHY_HIDDEN_LOAD: suggest_hidden(f, part); break;
-    case WHY_CPU_HEAT:
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_MINING: suggest_work(f, part, cause); break;
+    case FINDING_HIDDEN_LOAD: suggest_hidden(f, part); break;
+    case FINDING_CPU_HEAT:
         suggest_add(part, "Check what the CPU is doing (top); a power-saving profile or a lower CPU limit makes it quieter.");
         break;
-    case WHY_RECENT_LOAD: suggest_add(part, "Nothing to do: wait a few minutes until it has cooled down."); break;
-    case WHY_CONTEXT_HELD:
+    case FINDING_RECENT_LOAD: suggest_add(part, "Nothing to do: wait a few minutes until it has cooled down."); break;
+    case FINDING_CONTEXT_HELD:
         suggest_add(part, "Close the context of process %d (the session or notebook kernel): the GPU can then idle.",
                     (int)cause->pid);
         break;
-    case WHY_DISPLAY:
+    case FINDING_DISPLAY:
         suggest_add(part, "Try a lower refresh rate, or the same one on all displays: the memory clock can then fall.");
         break;
-    case WHY_CLOCKS_HELD: suggest_clocks(f, part); break;
-    case WHY_HOTSPOT:
+    case FINDING_CLOCKS_HELD: suggest_clocks(f, part); break;
+    case FINDING_HOTSPOT:
         suggest_add(part, "Have the cooler checked: mounting pressure and thermal paste.");
         suggest_air(f, part);
         break;
-    case WHY_AIRFLOW: suggest_air(f, part); break;
-    case WHY_NEIGHBOUR_HEAT: suggest_add(part, "Leave a free slot or more air between the GPUs."); break;
-    case WHY_HEAT_LIMIT:
-        if (!find_cause(part, WHY_AIRFLOW))
+    case FINDING_AIRFLOW: suggest_air(f, part); break;
+    case FINDING_NEIGHBOUR_HEAT: suggest_add(part, "Leave a free slot or more air between the GPUs."); break;
+    case FINDING_HEAT_LIMIT:
+        if (!find_cause(part, FINDING_AIRFLOW))
             suggest_add(part, "Check airflow, fans and filters.");
         suggest_power(f, part);
         break;
-    case WHY_MEMORY_HOT:
+    case FINDING_MEMORY_HOT:
         suggest_add(part, "Cool the memory: lower the memory clock or power limit, check its thermal pads.");
         break;
-    case WHY_FAN_STOPPED:
+    case FINDING_FAN_STOPPED:
         suggest_add(part, "Stop the work until the fan turns again; check its cable, for a blocked blade, and the fan setting.");
         break;
-    case WHY_FAN_FAILING:
+    case FINDING_FAN_FAILING:
         suggest_add(part,
                     "Check the fan for dust, a blocked blade, a worn bearing, and its cable; replace it if that doesn't help.");
         break;
-    case WHY_FAN_SETTING:
+    case FINDING_FAN_SETTING:
         suggest_add(part, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
         break;
-    case WHY_POWER_LIMIT: suggest_limit(f, part); break;
-    case WHY_VRAM_HELD:
+    case FINDING_POWER_LIMIT: suggest_limit(f, part); break;
+    case FINDING_VRAM_HELD:
         if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL)
             suggest_add(part, "Unload the model of process %d if the memory is needed.", (int)cause->pid);
         break;
-    case WHY_CANNOT_KNOW: suggest_blind(f, part); break;
+    case FINDING_CANNOT_KNOW: suggest_blind(f, part); break;
     default: break;
     }
 }
 
-static void suggest_machine(struct why_part *part, enum why_code code)
+static void suggest_machine(struct why_part *part, enum finding_code code)
 {
     switch (code) {
-    case WHY_NO_DRIVER: suggest_add(part, "Install or load the driver, then run whirr why again."); break;
-    case WHY_DRIVER_MISMATCH:
+    case FINDING_NO_DRIVER: suggest_add(part, "Install or load the driver, then run whirr why again."); break;
+    case FINDING_DRIVER_MISMATCH:
         suggest_add(part, "Reboot, or reload the kernel module: the driver was upgraded while in use.");
         break;
-    case WHY_NO_PERMISSION:
+    case FINDING_NO_PERMISSION:
         suggest_add(part, "Run sudo whirr why, or join the group of the device files: sudo usermod -aG video,render $USER");
         break;
-    case WHY_SOURCE_HUNG: suggest_add(part, "Check the kernel log for errors: sudo dmesg; a reboot may be needed."); break;
-    case WHY_SOURCE_FAILING: suggest_add(part, "whirr retries automatically; check the kernel log: sudo dmesg"); break;
-    case WHY_SOURCE_RELEASED:
+    case FINDING_SOURCE_HUNG: suggest_add(part, "Check the kernel log for errors: sudo dmesg; a reboot may be needed."); break;
+    case FINDING_SOURCE_FAILING: suggest_add(part, "whirr retries automatically; check the kernel log: sudo dmesg"); break;
+    case FINDING_SOURCE_RELEASED:
         suggest_add(part, "It comes back automatically when the time is over; run whirr why again then.");
         break;
-    case WHY_LOST: suggest_add(part, "Reboot the host; if it happens again, check power cables, slot, and temperature."); break;
-    case WHY_ERROR: suggest_add(part, "Check the kernel log for errors: sudo dmesg"); break;
+    case FINDING_LOST: suggest_add(part, "Reboot the host; if it happens again, check power cables, slot, and temperature."); break;
+    case FINDING_ERROR: suggest_add(part, "Check the kernel log for errors: sudo dmesg"); break;
     default: break;
     }
-    if (code != WHY_ASLEEP)
+    if (code != FINDING_ASLEEP)
         suggest_add(part, "See what was tried and why it failed: whirr doctor");
 }
 
@@ -258,9 +258,9 @@ void suggest(const struct facts *f, struct why_part *part)
                               : "Have the GPU checked and replaced; what is wrong: whirr health");
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
-        if (cause->code >= WHY_ASLEEP)
+        if (!f || f->gpu->state != GPU_OK)
             suggest_machine(part, cause->code);
-        else if (f && (i == 0 || cause->confidence >= CONFIDENCE_ANSWER || cause->code == WHY_VRAM_HELD))
+        else if (f && (i == 0 || cause->confidence >= CONFIDENCE_ANSWER || cause->code == FINDING_VRAM_HELD))
             suggest_for(f, part, cause);
     }
 }

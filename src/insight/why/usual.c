@@ -29,7 +29,7 @@ static bool cools_down(const struct facts *f)
 static bool take_back(struct cause_draft *d, struct why_part *part)
 {
     for (size_t i = 0; i < part->cause_count; i++) {
-        if (part->causes[i].code != WHY_AIRFLOW)
+        if (part->causes[i].code != FINDING_AIRFLOW)
             continue;
         d->cause = part->causes[i];
         part->cause_count--;
@@ -66,7 +66,7 @@ static void rule_hot(const struct facts *f, struct why_part *part)
     int64_t temp, fan;
     if (!reading_get(f->gpu->temp_mdegc, &temp))
         return;
-    cause_begin(&d, part, WHY_AIRFLOW, 0.75);
+    cause_begin(&d, part, FINDING_AIRFLOW, 0.75);
     if (take_back(&d, part))
         d.most = 0.95;
     support_usual_heat(&d, u);
@@ -87,9 +87,9 @@ static void rule_loud(const struct facts *f, struct why_part *part)
     const struct usual *u = &part->usual;
     struct cause_draft d;
     int64_t fan;
-    if (find_cause(part, WHY_AIRFLOW) || !reading_get(f->gpu->fan_permille, &fan))
+    if (find_cause(part, FINDING_AIRFLOW) || !reading_get(f->gpu->fan_permille, &fan))
         return;
-    cause_begin(&d, part, WHY_AIRFLOW, 0.6);
+    cause_begin(&d, part, FINDING_AIRFLOW, 0.6);
     support(&d, 0.6 * u->confidence, "%lld%% is usual at this power (%d days)", percent(u->fan_permille.value), u->days);
     support_drift(&d, u);
     support_power(&d, f, 0.1);

@@ -13,6 +13,9 @@
 #include <stdint.h>
 
 #include "insight/baseline/baseline.h"
+#include "insight/forecast/forecast.h"
+#include "insight/health/health.h"
+#include "model/finding.h"
 #include "model/recent.h"
 #include "model/snapshot.h"
 
@@ -26,15 +29,8 @@ enum {
     WHY_BRIEF_SIZE = 200,
 };
 
-enum why_code {
-#define WHY_CODE(name, ...) WHY_##name,
-#include "insight/why/codes.def"
-#undef WHY_CODE
-    WHY_CODE_COUNT
-};
-
 struct why_cause {
-    enum why_code code;
+    enum finding_code code;
     double confidence;               /* 0 to 1 */
     char text[WHY_TEXT_SIZE];        /* a sentence */
     int32_t pid;                     /* of the process that is the cause; 0: none is */
@@ -94,6 +90,7 @@ struct rest_audit {
 /* What is said about one GPU, or about the host where there is nothing to say about a GPU. */
 struct why_part {
     int gpu_index;                /* -1: the machine */
+    enum severity severity;       /* of the first finding about it */
     struct activity activity;     /* of a GPU */
     struct usual usual;           /* of a GPU; days 0: nothing is known */
     char answer[WHY_ANSWER_SIZE]; /* whole sentences */
@@ -107,6 +104,7 @@ struct why_part {
 };
 
 struct why {
+    struct verdict *verdict;      /* what was found, ranked; main, severity and claims follow it */
     char answer[WHY_ANSWER_SIZE]; /* about the GPU that matters most, with a word on the others */
     size_t main;                  /* the position of that GPU */
     struct why_part machine;      /* no GPU, no driver, hung source, ...; no causes when all is well */
@@ -114,6 +112,17 @@ struct why {
     struct why_part gpus[]; /* in the snapshot's order */
 };
 
+/* What a judgement rests on beside the moment itself; each may be NULL. */
+struct why_basis {
+    const struct recent *past;
+    const struct baselines *usual;
+    const struct health *health;
+    const struct forecast *forecast;
+    bool over; /* a moment of the past, in the past tense */
+};
+
+/* Judges and explains. The verdict that a snapshot carries already stands; otherwise one is made. NULL when memory is out. */
+struct why *why_judge(const struct snapshot *now, const struct why_basis *basis);
 /* `past` may be NULL: then only the moment itself is weighed. NULL when memory is out. */
 struct why *why_explain(const struct snapshot *now, const struct recent *past);
 /* The same, held against what is usual for these GPUs; `usual` may be NULL. */
@@ -124,11 +133,5 @@ struct why *why_explain_past(const struct snapshot *then, const struct recent *p
 bool resume_changes(const struct recent_settings *before, const struct gpu *gpu, char *out, size_t size);
 void why_free(struct why *why); /* NULL is fine */
 
-enum why_severity { WHY_INFO, WHY_WARNING, WHY_CRITICAL }; /* nothing to do, look soon, act now */
-enum why_severity why_part_severity(const struct why_part *part);
-enum why_severity why_severity(const struct why *why);     /* of the answer: of the GPU it is about, or of the host */
-const char *why_severity_name(enum why_severity severity); /* "info", "warning", "critical" */
-
-const char *why_code_name(enum why_code code);             /* "compute_load" */
-const char *why_code_meaning(enum why_code code);          /* "One process is computing on the GPU" */
+enum severity why_severity(const struct why *why);         /* of the first finding */
 const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */

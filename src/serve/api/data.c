@@ -157,6 +157,7 @@ const struct why *data_why(struct data *d)
         why_audit(d->why, d->latest, d->rests);
     if (d->why && !d->has_sample) { /* nobody has looked yet: that there is no GPU would be a guess */
         d->why->machine = (struct why_part){.gpu_index = -1};
+        d->why->verdict->count = 0;
         str_copy(d->why->answer, sizeof d->why->answer, STR(DATA_STARTING));
     }
     return d->why;

@@ -17,23 +17,23 @@ static bool source_is_troubled(const struct source_status *source)
     return source->state == SOURCE_FAILING || source->state == SOURCE_SET_ASIDE || source->state == SOURCE_HUNG;
 }
 
-static enum health_status health_of(const struct snapshot *s, bool has_sample, int64_t age_ms, int64_t interval_ms,
-                                    int64_t uptime_ms)
+static enum service_status health_of(const struct snapshot *s, bool has_sample, int64_t age_ms, int64_t interval_ms,
+                                     int64_t uptime_ms)
 {
     int64_t late = SAMPLES_LATE * interval_ms + 1000, dead = MAX_OF(SAMPLES_DEAD * interval_ms, (int64_t)START_MS);
     if (!has_sample) /* it has just started, or something is very wrong */
-        return uptime_ms > START_MS ? HEALTH_ERROR : HEALTH_DEGRADED;
+        return uptime_ms > START_MS ? SERVICE_ERROR : SERVICE_DEGRADED;
     if (age_ms > dead)
-        return HEALTH_ERROR;
+        return SERVICE_ERROR;
     if (age_ms > late)
-        return HEALTH_DEGRADED;
+        return SERVICE_DEGRADED;
     for (size_t i = 0; i < s->source_count; i++)
         if (source_is_troubled(&s->sources[i]))
-            return HEALTH_DEGRADED;
+            return SERVICE_DEGRADED;
     for (size_t i = 0; i < s->gpu_count; i++)
         if ((s->gpus[i].state == GPU_LOST || s->gpus[i].state == GPU_ERROR) && !s->gpus[i].released)
-            return HEALTH_DEGRADED;
-    return HEALTH_OK;
+            return SERVICE_DEGRADED;
+    return SERVICE_OK;
 }
 
 /* The keys of docs/api.md are there in any case. */
@@ -51,16 +51,16 @@ static void part(struct json_writer *j, const struct server_parts *parts, const 
     jw_end(j);
 }
 
-void service_health_write(struct server *server, struct buf *out, enum health_status *ret)
+void service_health_write(struct server *server, struct buf *out, enum service_status *ret)
 {
     static const char *const names[] = {"ok", "degraded", "error"};
     const struct data *d = &server->data;
     /* How long ago anything was sampled, and that is what a hung driver makes old. */
     int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
     *ret = health_of(d->latest, d->has_sample, age, server->options.interval_ms, uptime);
-    for (size_t i = 0; i < server->parts.count && *ret == HEALTH_OK; i++)
+    for (size_t i = 0; i < server->parts.count && *ret == SERVICE_OK; i++)
         if (server->parts.list[i].ops->ill && server->parts.list[i].ops->ill(server->parts.list[i].self))
-            *ret = HEALTH_DEGRADED;
+            *ret = SERVICE_DEGRADED;
     bool available = false;
     for (size_t i = 0; i < d->latest->source_count; i++)
         available |= d->latest->sources[i].state == SOURCE_OK && d->latest->sources[i].gpu_count > 0;

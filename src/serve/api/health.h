@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "serve/http/core.h"
 
-enum health_status { HEALTH_OK, HEALTH_DEGRADED, HEALTH_ERROR };
+enum service_status { SERVICE_OK, SERVICE_DEGRADED, SERVICE_ERROR };
 
 /* Pure: from the newest sample, how old it may be at most (ms) and how old it is. */
-void service_health_write(struct server *server, struct buf *out, enum health_status *ret);
+void service_health_write(struct server *server, struct buf *out, enum service_status *ret);

@@ -110,13 +110,13 @@ static void get_why(struct exchange *x)
 static void get_health(struct exchange *x)
 {
     AUTO_BUF struct buf out = BUF(256 * 1024);
-    enum health_status status;
+    enum service_status status;
     service_health_write(x->server, &out, &status);
     AUTO_BLOB struct blob *body = blob_take(&out);
     if (body)
         exchange_reply(
             x, &(struct reply){
-                   .status = status == HEALTH_ERROR ? 503 : 200, .type = "application/json", .body = body, .cache = "no-store"});
+                   .status = status == SERVICE_ERROR ? 503 : 200, .type = "application/json", .body = body, .cache = "no-store"});
 }
 
 static void get_prometheus(struct exchange *x)

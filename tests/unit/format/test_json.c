@@ -246,7 +246,7 @@ static void an_explanation_is_ranked_causes_with_evidence(void **state)
     json_t *gpu = item(root, "gpus", 0), *cause = item(gpu, "causes", 0);
     assert_int_equal(json_integer_value(at(gpu, "gpu_index")), 0);
     assert_true(json_is_array(at(gpu, "suggestions")));
-    assert_string_equal(text(cause, "code"), why_code_name(why->gpus[0].causes[0].code));
+    assert_string_equal(text(cause, "code"), finding_code_name(why->gpus[0].causes[0].code));
     assert_number(cause, "confidence", why->gpus[0].causes[0].confidence);
     assert_true(json_is_array(at(cause, "evidence")));
     at(cause, "pid");

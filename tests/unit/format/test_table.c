@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/table/table.h"
 
-#include "insight/activity/activity.h"
+#include "insight/judge/judge.h"
 #include "sample.h"
 
 static void assert_keeps_to(const struct buf *b, int width)
@@ -91,6 +91,16 @@ static void columns_that_no_gpu_knows_are_left_out(void **state)
 }
 
 /* The screen that people know from the first page of the documentation, to the last blank. */
+static void judge(struct snapshot *s)
+{
+    struct judge *j = judge_new();
+    assert_non_null(j);
+    verdict_free(s->verdict);
+    s->verdict = NULL;
+    judge_take(j, s, NULL);
+    judge_free(j);
+}
+
 static void the_screen_is_the_one_that_is_documented(void **state)
 {
     (void)state;
@@ -129,7 +139,7 @@ static void the_screen_is_the_one_that_is_documented(void **state)
         snprintf(p->user, sizeof p->user, "%s", gpus[i].user);
     }
     s->gpus[1].throttle_bits = reading_ok(THROTTLE_SW_THERMAL);
-    activity_fill(s, NULL);
+    judge(s);
     struct page page = {.width = 120, .utf8 = true};
     AUTO_BUF struct buf b = BUF(1 << 20);
     table_status(&b, &page, s, ALL_GPUS);
@@ -200,13 +210,13 @@ static void the_worst_is_the_verdict_and_the_rest_is_counted(void **state)
         g->temp_mdegc = reading_ok(60000);
     }
     struct page page = {.width = 80, .utf8 = true};
-    activity_fill(s, NULL);
+    judge(s);
     AUTO_BUF struct buf calm = BUF(1 << 20), ill = BUF(1 << 20);
     table_status(&calm, &page, s, ALL_GPUS);
-    assert_non_null(strstr(calm.at, "64 GPUs   ● nothing unusual\n"));
+    assert_non_null(strstr(calm.at, "64 GPUs   ● no trouble seen\n"));
     s->gpus[7].temp_mdegc = reading_ok(95000);
     s->gpus[61].state = GPU_LOST;
-    activity_fill(s, NULL);
+    judge(s);
     table_status(&ill, &page, s, ALL_GPUS);
     assert_non_null(strstr(ill.at, "64 GPUs   ▲ GPU 61 is lost, 1 more\n"));
     assert_non_null(strstr(ill.at, "\n▲  7 H100"));

@@ -63,12 +63,12 @@ static void judge(const char *title, const struct score *scores)
     assert_false(low);
 }
 
-static bool is_work(enum why_code code)
+static bool is_work(enum finding_code code)
 {
-    return code <= WHY_HIDDEN_LOAD;
+    return code <= FINDING_HIDDEN_LOAD;
 }
 
-static bool names(const struct why_part *part, enum why_code code)
+static bool names(const struct why_part *part, enum finding_code code)
 {
     for (size_t i = 0; i < part->cause_count; i++)
         if (part->causes[i].code == code)
@@ -85,26 +85,27 @@ static const struct why_cause *first_work(const struct why_part *part)
     return NULL;
 }
 
-static bool right_work(const char *cause, enum why_code code)
+static bool right_work(const char *cause, enum finding_code code)
 {
     if (strcmp(cause, "miner") == 0)
-        return code == WHY_MINING || code == WHY_SHARED_LOAD;
+        return code == FINDING_MINING || code == FINDING_SHARED_LOAD;
     if (strcmp(cause, "video encoding") == 0)
-        return code == WHY_VIDEO_LOAD;
+        return code == FINDING_VIDEO_LOAD;
     if (strcmp(cause, "game") == 0) /* it draws and computes */
-        return code == WHY_GRAPHICS_LOAD || code == WHY_COMPUTE_LOAD || code == WHY_SHARED_LOAD;
+        return code == FINDING_GRAPHICS_LOAD || code == FINDING_COMPUTE_LOAD || code == FINDING_SHARED_LOAD;
     if (strcmp(cause, "browser") == 0 || strcmp(cause, "desktop") == 0)
-        return code == WHY_GRAPHICS_LOAD || code == WHY_SHARED_LOAD;
+        return code == FINDING_GRAPHICS_LOAD || code == FINDING_SHARED_LOAD;
     if (strcmp(cause, "rendering") == 0)
-        return code == WHY_GRAPHICS_LOAD || code == WHY_COMPUTE_LOAD || code == WHY_SHARED_LOAD;
-    return code == WHY_COMPUTE_LOAD || code == WHY_SHARED_LOAD || code == WHY_MEMORY_TRAFFIC || code == WHY_INSTANCE_LOAD;
+        return code == FINDING_GRAPHICS_LOAD || code == FINDING_COMPUTE_LOAD || code == FINDING_SHARED_LOAD;
+    return code == FINDING_COMPUTE_LOAD || code == FINDING_SHARED_LOAD || code == FINDING_MEMORY_TRAFFIC ||
+           code == FINDING_INSTANCE_LOAD;
 }
 
 /* Of sixteen servers that do the same each is as right as the others. */
 static bool does_as_much(const struct gpu *gpu, const struct why_cause *work, int32_t pid)
 {
     const struct process *named = gpu_find_process(gpu, work->pid), *biggest = gpu_find_process(gpu, pid);
-    return work->code == WHY_SHARED_LOAD && gpu->process_count > 8 && named && biggest &&
+    return work->code == FINDING_SHARED_LOAD && gpu->process_count > 8 && named && biggest &&
            reading_or(named->util_permille, 0) * 2 >= reading_or(biggest->util_permille, 0);
 }
 
@@ -112,7 +113,7 @@ static void score_work(struct score *scores, const struct sim_truth *t, const st
 {
     const struct why_cause *work = first_work(part);
     count(&scores[LOAD_CAUSE], work && right_work(t->cause, work->code));
-    if (work && work->code == WHY_INSTANCE_LOAD)
+    if (work && work->code == FINDING_INSTANCE_LOAD)
         return; /* names the instances, not a process */
     count(&scores[LOAD_PROCESS], work && (work->pid == t->pid || does_as_much(gpu, work, t->pid)));
     const struct process *p = work && work->pid ? gpu_find_process(gpu, work->pid) : NULL;
@@ -122,11 +123,11 @@ static void score_work(struct score *scores, const struct sim_truth *t, const st
 static void score_trouble(struct score *scores, const struct sim_truth *t, const struct why_part *part)
 {
     if (t->trouble & SIM_FAN_STOPPED && t->temp_c > 75)
-        count(&scores[TROUBLE], names(part, WHY_FAN_STOPPED) || names(part, WHY_FAN_FAILING));
+        count(&scores[TROUBLE], names(part, FINDING_FAN_STOPPED) || names(part, FINDING_FAN_FAILING));
     else if (t->trouble & SIM_SLOWED_BY_HEAT)
-        count(&scores[TROUBLE], names(part, WHY_HEAT_LIMIT) || names(part, WHY_AIRFLOW));
+        count(&scores[TROUBLE], names(part, FINDING_HEAT_LIMIT) || names(part, FINDING_AIRFLOW));
     else if (t->trouble & SIM_POWER_LIMITED && t->trouble & SIM_SLOWED_BY_POWER)
-        count(&scores[TROUBLE], names(part, WHY_POWER_LIMIT));
+        count(&scores[TROUBLE], names(part, FINDING_POWER_LIMIT));
 }
 
 static bool shows_end(const struct sim_truth *t)
@@ -137,7 +138,7 @@ static bool shows_end(const struct sim_truth *t)
 static void score_gpu(struct score *scores, const struct sim_truth *t, const struct why_part *part, const struct gpu *gpu)
 {
     if (t->trouble & (SIM_LOST | SIM_ASLEEP)) {
-        count(&scores[STATE], part->causes[0].code == (t->trouble & SIM_LOST ? WHY_LOST : WHY_ASLEEP));
+        count(&scores[STATE], part->causes[0].code == (t->trouble & SIM_LOST ? FINDING_LOST : FINDING_ASLEEP));
         return;
     }
     /* An encoder beside other work: both are right. */
@@ -147,7 +148,7 @@ static void score_gpu(struct score *scores, const struct sim_truth *t, const str
     else if (t->util < 0.02 && !t->holder && !t->ended && t->temp_c < 50)
         count(&scores[CALM], !is_work(part->causes[0].code));
     else if (shows_end(t))
-        count(&scores[ENDED], names(part, WHY_RECENT_LOAD));
+        count(&scores[ENDED], names(part, FINDING_RECENT_LOAD));
     score_trouble(scores, t, part);
 }
 
@@ -170,7 +171,7 @@ static void explain_miss(const char *scenario, const struct score *before, const
         if (after[i].asked - before[i].asked > after[i].right - before[i].right)
             print_message("  %s: %s: at %.0f s truth %s (pid %d, %.0f %%, trouble %x, %.0f C), answer %s: %s\n", scenario,
                           after[i].what, t->at_s, t->cause, t->pid, 100 * t->util, t->trouble, t->temp_c,
-                          why_code_name(part->causes[0].code), part->answer);
+                          finding_code_name(part->causes[0].code), part->answer);
 }
 
 static void ask_once(struct store *s, struct sim_history *h, const char *scenario, const struct asked *a, struct score *scores,
@@ -314,7 +315,7 @@ static void a_night_is_told_by_its_episodes(void **state)
             print_message("  %5.1f GPU %d %3lld to %3lld min (%zu): %s: %s\n", t.episodes[i].weight, t.episodes[i].gpu_index,
                           (long long)(t.episodes[i].since.ms - HISTORY_BEGIN.ms) / 60000,
                           (long long)(t.episodes[i].until.ms - HISTORY_BEGIN.ms) / 60000, t.episodes[i].times,
-                          why_code_name(t.episodes[i].part.causes[0].code), t.episodes[i].part.answer);
+                          finding_code_name(t.episodes[i].part.causes[0].code), t.episodes[i].part.answer);
     /* What the scenario says it does, in minutes from 20:00. */
     static const struct {
         int gpu;

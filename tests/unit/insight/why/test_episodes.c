@@ -132,14 +132,14 @@ static void trouble_matters_more_than_work_and_long_more_than_short(void **state
 {
     (void)state;
     static struct why_part part;
-    part = (struct why_part){.cause_count = 1, .causes = {{.code = WHY_COMPUTE_LOAD, .confidence = 0.9}}};
+    part = (struct why_part){.cause_count = 1, .causes = {{.code = FINDING_COMPUTE_LOAD, .confidence = 0.9}}};
     double work = episode_weight(&part, 3600000);
     assert_true(episode_weight(&part, 7200000) > work);
-    part.causes[0].code = WHY_HEAT_LIMIT;
+    part.causes[0].code = FINDING_HEAT_LIMIT;
     assert_true(episode_weight(&part, 3600000) > work);
-    part.causes[0].code = WHY_NOTHING_UNUSUAL;
+    part.causes[0].code = FINDING_NOTHING_UNUSUAL;
     assert_true(episode_weight(&part, 3600000) == 0);
-    part.causes[0].code = WHY_ASLEEP;
+    part.causes[0].code = FINDING_ASLEEP;
     assert_true(episode_weight(&part, 3600000) == 0);
 }
 

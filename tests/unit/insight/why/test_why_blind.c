@@ -75,7 +75,7 @@ static bool one_holds(const struct scenario_machine *m, const struct why *why, c
     if (str_is(key, "pid"))
         return pid_holds(part, value);
     if (str_is(key, "calm"))
-        return !part->activity.symptoms && !part->suggestion_count && why_part_severity(part) == WHY_INFO;
+        return !part->activity.symptoms && !part->suggestion_count && part->severity == SEVERITY_INFO;
     if (str_is(key, "advice"))
         return !part->suggestion_count;
     return expectation_holds(m, why, part, key, value);

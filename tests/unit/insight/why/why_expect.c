@@ -11,7 +11,7 @@ static void print_part(const struct why_part *part)
     print_error("    [%d] %s\n", part->gpu_index, part->answer);
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
-        print_error("      %.2f %s: %s\n", cause->confidence, why_code_name(cause->code), cause->text);
+        print_error("      %.2f %s: %s\n", cause->confidence, finding_code_name(cause->code), cause->text);
         for (size_t e = 0; e < cause->evidence_count; e++)
             print_error("           - %s\n", cause->evidence[e]);
     }
@@ -45,7 +45,7 @@ static bool has_case(const char *text, struct str words)
 static bool among(const struct why_part *part, struct str code)
 {
     for (size_t i = 0; i < part->cause_count; i++)
-        if (str_is(code, why_code_name(part->causes[i].code)))
+        if (str_is(code, finding_code_name(part->causes[i].code)))
             return true;
     return false;
 }
@@ -121,7 +121,7 @@ static bool has_symptom(const struct why_part *part, struct str name)
 bool expectation_holds(const struct scenario_machine *m, const struct why *why, const struct why_part *part, struct str key,
                        struct str value)
 {
-    static const struct why_cause no_cause = {.code = WHY_CODE_COUNT};
+    static const struct why_cause no_cause = {.code = FINDING_CODE_COUNT};
     const struct why_cause *first = part && part->cause_count ? &part->causes[0] : &no_cause;
     int64_t pid;
     if (str_is(key, "overall"))
@@ -139,7 +139,7 @@ bool expectation_holds(const struct scenario_machine *m, const struct why *why, 
     if (str_is(key, "omits"))
         return !has(part->answer, value);
     if (str_is(key, "cause"))
-        return str_is(value, why_code_name(first->code));
+        return str_is(value, finding_code_name(first->code));
     if (str_is(key, "also"))
         return among(part, value);
     if (str_is(key, "never"))

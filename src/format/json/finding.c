@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Findings as data, both ways: the same keys in every answer.
+ */
+#include <jansson.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "format/json/json.h"
+
+static void finding(struct json_writer *j, const struct finding *f)
+{
+    jw_object(j);
+    jw_key_text(j, "code", finding_code_name(f->code));
+    jw_key_text(j, "severity", severity_text(f->severity));
+    jw_key_text(j, "area", finding_area_name(finding_kind(f->code)->area));
+    jw_key_number(j, "confidence", f->confidence);
+    jw_key(j, "gpu_index");
+    if (f->gpu_index >= 0)
+        jw_int(j, f->gpu_index);
+    else
+        jw_null(j);
+    jw_key(j, "pid");
+    if (f->pid)
+        jw_int(j, f->pid);
+    else
+        jw_null(j);
+    if (f->since.ms)
+        json_time(j, "since", f->since);
+    else
+        jw_key_text(j, "since", NULL);
+    jw_key_text(j, "headline", f->headline);
+    jw_end(j);
+}
+
+void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index)
+{
+    jw_key_array(j, "findings");
+    for (size_t i = 0; v && i < v->count; i++)
+        if (gpu_index == EVERY_GPU || v->findings[i].gpu_index == gpu_index)
+            finding(j, &v->findings[i]);
+    jw_end(j);
+}
+
+void json_looked(struct json_writer *j, const struct verdict *v, size_t position)
+{
+    const struct gpu_looked *l = v && position < v->gpu_count ? &v->gpus[position] : NULL;
+    jw_key_array(j, "looked");
+    for (unsigned area = 0; l && area < AREA_COUNT; area++)
+        if (l->looked & 1u << area)
+            jw_text(j, finding_area_name((enum finding_area)area));
+    jw_end(j);
+    jw_key_text(j, "not_looked", l && l->missing[0] ? l->missing : NULL);
+}
+
+static void read_finding(const json_t *json, struct finding *f)
+{
+    const char *code = json_string_value(json_object_get(json, "code")),
+               *severity = json_string_value(json_object_get(json, "severity"));
+    const char *headline = json_string_value(json_object_get(json, "headline")),
+               *since = json_string_value(json_object_get(json, "since"));
+    const json_t *gpu = json_object_get(json, "gpu_index");
+    /* A code of a newer version keeps its severity and its words. */
+    f->code = FINDING_CANNOT_KNOW;
+    if (code)
+        finding_code_from_name(code, &f->code);
+    if (severity)
+        severity_from_text(severity, &f->severity);
+    f->confidence = json_number_value(json_object_get(json, "confidence"));
+    f->gpu_index = json_is_integer(gpu) ? (int)json_integer_value(gpu) : -1;
+    f->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
+    if (since)
+        wall_parse(str_from(since), &f->since);
+    str_copy(f->headline, sizeof f->headline, str_from(headline ? headline : ""));
+}
+
+struct verdict *verdict_from_json(const json_t *findings, const struct snapshot *s)
+{
+    size_t count = json_array_size(findings), most = FINDINGS_PER_GPU * (s->gpu_count + 2);
+    struct verdict *v = verdict_new(s->gpu_count, count < most ? count : most);
+    for (size_t i = 0; v && i < count && i < most; i++)
+        read_finding(json_array_get(findings, i), &v->findings[v->count++]);
+    for (size_t i = 0; v && i < s->gpu_count; i++)
+        v->gpus[i].gpu_index = s->gpus[i].index;
+    return v;
+}

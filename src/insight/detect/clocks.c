@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Clocks under load. A GPU at work that stays below half of its highest clock is held there: by clocks that were locked, by a
+ * performance state that it does not leave, or by a laptop's battery. Heat and power limits that hold it are other findings.
+ */
+#include <stdio.h>
+
+#include "insight/detect/detect.h"
+#include "insight/why/words.h"
+
+enum { LOAD_FROM = 600, LOW_PERMILLE = 500 };
+
+void detect_clocks(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t clock, most, util, state, bits = reading_or(gpu->throttle_bits, 0);
+    const int64_t explained = THROTTLE_SLOWED;
+    if (!reading_get(gpu->clock_graphics_khz, &clock) || !reading_get(gpu->clock_graphics_max_khz, &most) || clock <= 0 ||
+        !reading_get(gpu->util_permille, &util) || util < LOAD_FROM || f->load != LOAD_BUSY ||
+        clock * 1000 >= most * LOW_PERMILLE || bits & explained || f->at_power_limit)
+        return;
+    char by[48] = "";
+    bool locked = bits & THROTTLE_APP_CLOCKS;
+    if (locked)
+        snprintf(by, sizeof by, ": its clocks are locked");
+    else if (reading_get(gpu->pstate, &state) && state >= 5)
+        snprintf(by, sizeof by, ": it stays in P%lld", (long long)state);
+    collect(c, gpu, FINDING_CLOCKS_LOW, locked ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.9, 0,
+            "GPU %d %s at %lld of %lld MHz although it %s busy%s", gpu->index, is(f), words_whole(clock, 1000),
+            words_whole(most, 1000), is(f), by);
+}

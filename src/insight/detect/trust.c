@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Utilization that other readings contradict: it only says that some kernel or copy was there. What was done shows in the SMs.
+ */
+#include "insight/detect/detect.h"
+#include "insight/why/words.h"
+
+enum { BUSY_FROM = 900, WORK_MOST = 30, PIPES_MOST = 50 };
+
+void detect_trust(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t util, active;
+    if (!reading_get(gpu->util_permille, &util) || util < BUSY_FROM || !reading_get(gpu->sm_active_permille, &active) ||
+        active > WORK_MOST || reading_or(gpu->dram_active_permille, 0) > PIPES_MOST || f->video_permille >= VIDEO_LEAST)
+        return;
+    int64_t graphics = reading_or(gpu->graphics_active_permille, 1000);
+    collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.9, 0, "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work",
+            gpu->index, is(f), percent(util), graphics <= WORK_MOST ? "only with copies" : "waiting inside a kernel",
+            percent(active));
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Brings a snapshot, what is remembered, and the detectors together.
+ */
+#include "insight/judge/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/activity/activity.h"
+#include "insight/why/why.h"
+
+/* Samples for requests come as often as anybody asks: the past needs a point a second at most. */
+enum { POINT_MS = 900, HELD_MAX = 512 };
+
+/* Since when a finding holds without a break. */
+struct held {
+    enum finding_code code;
+    int gpu_index;
+    int32_t pid;
+    struct wall since;
+    uint64_t seen; /* the sequence number of the last judgement that had it */
+};
+
+struct judge {
+    struct recent recent;
+    int64_t recent_ms;           /* when a point was added last */
+    const struct snapshot *last; /* the one before: its processes that are gone have ended */
+    struct health_history *health;
+    struct forecast_memory *forecast;
+    uint64_t turn;
+    size_t held_count;
+    struct held held[HELD_MAX];
+};
+
+struct judge *judge_new(void)
+{
+    struct judge *j = calloc(1, sizeof *j);
+    if (!j)
+        return NULL;
+    j->health = health_history_new();
+    j->forecast = forecast_memory_new();
+    if (j->health && j->forecast)
+        return j;
+    judge_free(j);
+    return NULL;
+}
+
+void judge_free(struct judge *j)
+{
+    if (!j)
+        return;
+    recent_done(&j->recent);
+    snapshot_unref(j->last);
+    health_history_free(j->health);
+    forecast_memory_free(j->forecast);
+    free(j);
+}
+
+static struct held *find_held(struct judge *j, const struct finding *f)
+{
+    for (size_t i = 0; i < j->held_count; i++)
+        if (j->held[i].code == f->code && j->held[i].gpu_index == f->gpu_index && j->held[i].pid == f->pid)
+            return &j->held[i];
+    return NULL;
+}
+
+/* A finding keeps the time at which it was first seen; one that is missing in a judgement begins anew. */
+static void note_since(struct judge *j, struct verdict *v, struct wall now)
+{
+    size_t kept = 0;
+    j->turn++;
+    for (size_t i = 0; i < v->count; i++) {
+        struct finding *f = &v->findings[i];
+        struct held *h = find_held(j, f);
+        if (!h && j->held_count < HELD_MAX) {
+            h = &j->held[j->held_count++];
+            *h = (struct held){.code = f->code, .gpu_index = f->gpu_index, .pid = f->pid, .since = f->since.ms ? f->since : now};
+        }
+        if (!h)
+            continue;
+        h->seen = j->turn;
+        f->since = h->since;
+    }
+    for (size_t i = 0; i < j->held_count; i++)
+        if (j->held[i].seen == j->turn)
+            j->held[kept++] = j->held[i];
+    j->held_count = kept;
+}
+
+static void remember(struct judge *j, const struct snapshot *s)
+{
+    if (s->taken_at.ms - j->recent_ms < POINT_MS && s->taken_at.ms >= j->recent_ms)
+        return;
+    recent_add_points(&j->recent, j->last, s);
+    j->recent_ms = s->taken_at.ms;
+}
+
+void judge_take(struct judge *j, struct snapshot *s, const struct baselines *usual)
+{
+    recent_begin(&j->recent, s);
+    recent_follow(&j->recent, j->last, s);
+    activity_fill(s, &j->recent);
+    j->health->usual = usual;
+    forecast_see(j->forecast, s);
+    struct health *health = health_judge(j->health, s);
+    struct forecast *forecast = forecast_make(j->forecast, s);
+    struct why *why = why_judge(s, &(struct why_basis){.past = &j->recent, .usual = usual, .health = health, .forecast = forecast});
+    if (why) {
+        note_since(j, why->verdict, s->taken_at);
+        s->verdict = TAKE(why->verdict);
+    }
+    why_free(why);
+    forecast_free(forecast);
+    health_free(health);
+    remember(j, s);
+    snapshot_unref(j->last);
+    j->last = snapshot_ref(s);
+}

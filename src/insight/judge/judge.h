@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The judge: all memory of judgement, and the verdict that each snapshot is published with. The daemon has one, and so has a
+ * command that samples by itself or replays a recording: the same input gives the same verdict everywhere.
+ *
+ *   snapshot ──▶ activity ──▶ recent minutes, health of the cards, courses of forecasts ──▶ detectors ──▶ verdict
+ */
+#pragma once
+
+#include "insight/baseline/baseline.h"
+#include "model/snapshot.h"
+
+struct judge;
+
+struct judge *judge_new(void);    /* NULL: out of memory */
+void judge_free(struct judge *j); /* NULL is fine */
+
+/* Writes activity and verdict into a snapshot that is not published yet. `usual` may be NULL. Without memory the snapshot has no
+ * verdict, which every reader takes for "not judged". */
+void judge_take(struct judge *j, struct snapshot *s, const struct baselines *usual);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The kinds of findings, their one ranking, and questions to a verdict.
+ */
+#include "model/finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+enum { YES = true, NO = false };
+
+static const struct finding_kind kinds[FINDING_CODE_COUNT] = {
+#define FINDING(name, code, area, severity, holds, places, health, label, title) \
+    {code, AREA_##area, SEVERITY_##severity, (int64_t)(holds)*1000, places, EFFECT_##health, label, title},
+#include "model/findings.def"
+#undef FINDING
+};
+
+static const char *const severity_words[] = {"info", "notice", "warning", "critical"};
+
+const struct finding_kind *finding_kind(enum finding_code code)
+{
+    return &kinds[code < FINDING_CODE_COUNT ? code : FINDING_CANNOT_KNOW];
+}
+
+const char *finding_code_name(enum finding_code code)
+{
+    return finding_kind(code)->code;
+}
+
+bool finding_code_from_name(const char *name, enum finding_code *ret)
+{
+    for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
+        if (strcmp(kinds[i].code, name) == 0) {
+            *ret = (enum finding_code)i;
+            return true;
+        }
+    return false;
+}
+
+const char *finding_area_name(enum finding_area area)
+{
+    static const char *const names[AREA_COUNT] = {"errors", "fan",  "heat", "power", "clocks", "link",
+                                                  "memory", "work", "idle", "trust", "host"};
+    return area < AREA_COUNT ? names[area] : "unknown";
+}
+
+const char *severity_text(enum severity severity)
+{
+    return severity_words[severity < ARRAY_LEN(severity_words) ? severity : SEVERITY_INFO];
+}
+
+bool severity_from_text(const char *word, enum severity *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(severity_words); i++)
+        if (strcmp(severity_words[i], word) == 0) {
+            *ret = (enum severity)i;
+            return true;
+        }
+    return false;
+}
+
+enum likelihood { CANT_TELL, POSSIBLE, LIKELY, VERY_LIKELY };
+
+static enum likelihood likelihood_of(double confidence)
+{
+    return confidence >= 0.85 ? VERY_LIKELY : confidence >= 0.6 ? LIKELY : confidence >= 0.3 ? POSSIBLE : CANT_TELL;
+}
+
+const char *likelihood_words(double confidence)
+{
+    static const char *const words[] = {"can't tell", "possible", "likely", "very likely"};
+    return words[likelihood_of(confidence)];
+}
+
+int finding_compare(const struct finding *a, const struct finding *b)
+{
+    if (a->severity != b->severity)
+        return a->severity > b->severity ? -1 : 1;
+    enum likelihood x = likelihood_of(a->confidence), y = likelihood_of(b->confidence);
+    if (a->severity > SEVERITY_INFO && x != y)
+        return x > y ? -1 : 1;
+    /* Among findings that are no trouble, the GPU that draws most matters before the kind of its work. */
+    if (a->severity == SEVERITY_INFO && a->power_mw != b->power_mw)
+        return a->power_mw > b->power_mw ? -1 : 1;
+    if (a->severity == SEVERITY_INFO && x != y)
+        return x > y ? -1 : 1;
+    if (a->code != b->code)
+        return a->code < b->code ? -1 : 1;
+    if (a->power_mw != b->power_mw)
+        return a->power_mw > b->power_mw ? -1 : 1;
+    if (a->gpu_index != b->gpu_index)
+        return a->gpu_index < b->gpu_index ? -1 : 1;
+    return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+struct verdict *verdict_new(size_t gpu_count, size_t findings_max)
+{
+    struct verdict *v = calloc(1, sizeof *v);
+    if (!v)
+        return NULL;
+    v->gpu_count = gpu_count;
+    v->gpus = calloc(gpu_count + 1, sizeof *v->gpus);
+    v->findings = calloc(findings_max + 1, sizeof *v->findings);
+    if (v->gpus && v->findings)
+        return v;
+    verdict_free(v);
+    return NULL;
+}
+
+struct verdict *verdict_copy(const struct verdict *from)
+{
+    struct verdict *v = verdict_new(from->gpu_count, from->count);
+    if (!v)
+        return NULL;
+    v->count = from->count;
+    memcpy(v->findings, from->findings, from->count * sizeof *from->findings);
+    memcpy(v->gpus, from->gpus, from->gpu_count * sizeof *from->gpus);
+    return v;
+}
+
+void verdict_free(struct verdict *v)
+{
+    if (!v)
+        return;
+    free(v->findings);
+    free(v->gpus);
+    free(v);
+}
+
+const struct finding *verdict_first(const struct verdict *v, int gpu_index)
+{
+    for (size_t i = 0; v && i < v->count; i++)
+        if (v->findings[i].gpu_index == gpu_index)
+            return &v->findings[i];
+    return NULL;
+}
+
+const struct finding *verdict_main(const struct verdict *v)
+{
+    return v && v->count ? &v->findings[0] : NULL;
+}
+
+const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code)
+{
+    for (size_t i = 0; v && i < v->count; i++)
+        if (v->findings[i].gpu_index == gpu_index && v->findings[i].code == code)
+            return &v->findings[i];
+    return NULL;
+}
+
+enum severity verdict_severity(const struct verdict *v, int gpu_index)
+{
+    const struct finding *first = verdict_first(v, gpu_index);
+    return first ? first->severity : SEVERITY_INFO;
+}
+
+const struct finding *verdict_forbids(const struct verdict *v, int gpu_index)
+{
+    for (size_t i = 0; v && i < v->count; i++)
+        if (v->findings[i].gpu_index == gpu_index && v->findings[i].severity > SEVERITY_INFO &&
+            !finding_kind(v->findings[i].code)->places)
+            return &v->findings[i];
+    return NULL;
+}
+
+size_t verdict_count(const struct verdict *v, enum severity least)
+{
+    size_t count = 0;
+    for (size_t i = 0; v && i < v->gpu_count; i++)
+        count += verdict_severity(v, v->gpus[i].gpu_index) >= least;
+    return count;
+}
+
+bool verdict_is_whole(const struct verdict *v, int gpu_index)
+{
+    for (size_t i = 0; v && i < v->gpu_count; i++)
+        if (v->gpus[i].gpu_index == gpu_index)
+            return !v->gpus[i].missing[0];
+    return false;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a judgement of a snapshot found, as plain data: one finding, and the verdict that is published with each snapshot. The
+ * judgement itself is in insight/judge; the kinds of findings are the rows of findings.def.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+enum severity { SEVERITY_INFO, SEVERITY_NOTICE, SEVERITY_WARNING, SEVERITY_CRITICAL };
+
+enum finding_area {
+    AREA_ERRORS,
+    AREA_FAN,
+    AREA_HEAT,
+    AREA_POWER,
+    AREA_CLOCKS,
+    AREA_LINK,
+    AREA_MEMORY,
+    AREA_WORK,
+    AREA_IDLE,
+    AREA_TRUST,
+    AREA_HOST,
+    AREA_COUNT
+};
+
+enum finding_code {
+#define FINDING(name, ...) FINDING_##name,
+#include "model/findings.def"
+#undef FINDING
+    FINDING_CODE_COUNT
+};
+
+/* What a finding makes of a GPU, from best to worst. */
+enum health_effect { EFFECT_HEALTHY, EFFECT_DEGRADED, EFFECT_FAILING, EFFECT_LOST };
+
+struct finding_kind {
+    const char *code; /* "fan_stopped" */
+    enum finding_area area;
+    enum severity severity;
+    int64_t hold_ms;
+    bool places;
+    enum health_effect effect;
+    const char *label, *title;
+};
+
+const struct finding_kind *finding_kind(enum finding_code code);
+const char *finding_code_name(enum finding_code code);                 /* "fan_stopped" */
+bool finding_code_from_name(const char *name, enum finding_code *ret); /* false: there is none of this name */
+const char *finding_area_name(enum finding_area area);                 /* "errors" */
+const char *severity_text(enum severity severity);                     /* "info", "notice", "warning", "critical" */
+bool severity_from_text(const char *word, enum severity *ret);
+
+enum { FINDING_HEADLINE_SIZE = 224, FINDINGS_PER_GPU = 12 };
+
+struct finding {
+    enum finding_code code;
+    enum severity severity;
+    double confidence;                    /* 0 to 1 */
+    int gpu_index;                        /* -1: the host */
+    int32_t pid;                          /* of the process that it is about; 0: none */
+    struct wall since;                    /* seen without a break; ms 0: not known */
+    int64_t power_mw;                     /* of the GPU at that moment: more watts matter more; 0 unknown */
+    char headline[FINDING_HEADLINE_SIZE]; /* "GPU 1 is throttling (93 °C)", without a full stop */
+};
+
+/* Negative: `a` matters more. The one ranking: severity, likelihood, what matters to a person, watts, index. */
+int finding_compare(const struct finding *a, const struct finding *b);
+/* A likelihood in words: "very likely", "likely", "possible"; below that a finding is "can't tell". */
+const char *likelihood_words(double confidence);
+
+/* Which areas a judgement could look at, and which not. */
+struct gpu_looked {
+    int gpu_index;
+    unsigned looked;  /* 1 << enum finding_area */
+    char missing[96]; /* what could not be looked at, in words; "" nothing */
+};
+
+struct verdict {
+    size_t count, gpu_count;
+    struct finding *findings; /* ranked: the first is the headline of the host */
+    struct gpu_looked *gpus;  /* in the snapshot's order */
+};
+
+struct verdict *verdict_new(size_t gpu_count, size_t findings_max); /* no findings yet; NULL: out of memory */
+struct verdict *verdict_copy(const struct verdict *from);           /* NULL: out of memory */
+void verdict_free(struct verdict *v);                               /* NULL is fine */
+
+/* The most important finding of a GPU (-1: of the host itself); NULL: none. `v` may be NULL. */
+const struct finding *verdict_first(const struct verdict *v, int gpu_index);
+/* The same of all; NULL: none. */
+const struct finding *verdict_main(const struct verdict *v);
+const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code);
+enum severity verdict_severity(const struct verdict *v, int gpu_index);
+/* A finding that forbids to place work on this GPU; NULL: none. */
+const struct finding *verdict_forbids(const struct verdict *v, int gpu_index);
+/* How many GPUs have a finding of at least this severity. */
+size_t verdict_count(const struct verdict *v, enum severity least);
+/* Everything that could contradict calm was looked at. */
+bool verdict_is_whole(const struct verdict *v, int gpu_index);
