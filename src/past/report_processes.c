@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "past/presence.h"
 #include "past/report.h"
 
 enum { MINUTES_AN_HOUR = 60 };
@@ -23,12 +24,10 @@ struct member {
     int64_t held_since, held_until;
 };
 
-/* A group while it is summed up: its presence on the card and minute at hand is counted once, however many processes it has. */
+/* A group while it is summed up. */
 struct sum {
     struct report_group group;
-    int64_t gpu_id, minute;
-    double present, busy;
-    uint64_t present_minutes, busy_minutes; /* of an hour: a bit for each */
+    struct presence presence;
 };
 
 struct group_sums {
@@ -118,36 +117,9 @@ struct report_minute {
     bool card_idle; /* nobody computed on the card */
 };
 
-static double hours_of(uint64_t minutes)
-{
-    return (double)__builtin_popcountll(minutes) / MINUTES_AN_HOUR;
-}
-
-static void count_presence(struct sum *sum)
-{
-    sum->group.hours += sum->present / 60 + hours_of(sum->present_minutes);
-    sum->group.busy_hours += sum->busy / 60 + hours_of(sum->busy_minutes);
-    sum->present = sum->busy = 0;
-    sum->present_minutes = sum->busy_minutes = 0;
-}
-
-/* Its presence on the card and time at hand is counted when another one comes. */
-static void move_on(struct sum *sum, int64_t minute, int64_t gpu_id)
-{
-    if (sum->minute == minute && sum->gpu_id == gpu_id)
-        return;
-    count_presence(sum);
-    sum->minute = minute;
-    sum->gpu_id = gpu_id;
-}
-
-static void add_to_group(struct sum *sum, const struct report_minute *m)
+static int add_to_group(struct sum *sum, const struct report_minute *m)
 {
     struct report_group *g = &sum->group;
-    move_on(sum, m->minute, m->gpu_id);
-    sum->present = MAX_OF(sum->present, m->present);
-    if (m->busy)
-        sum->busy = MAX_OF(sum->busy, m->present);
     g->energy_mj += m->energy_mj;
     g->memory_peak_bytes = MAX_OF(g->memory_peak_bytes, m->peak);
     if (m->memory > 0) {
@@ -155,14 +127,16 @@ static void add_to_group(struct sum *sum, const struct report_minute *m)
         g->gib_hours += gib_hours;
         g->idle_gib_hours += m->idle ? gib_hours : 0;
     }
+    return presence_add_minute(&sum->presence, m->minute, m->gpu_id, m->present, m->busy);
 }
 
-static void add_minute(struct report_work *w, struct member *member, const struct report_minute *m)
+static int add_minute(struct report_work *w, struct member *member, const struct report_minute *m)
 {
-    for (int by = 0; by < REPORT_BY_COUNT; by++)
-        add_to_group(&w->by[by].list[member->group[by]], m);
+    int rc = 0;
+    for (int by = 0; rc == 0 && by < REPORT_BY_COUNT; by++)
+        rc = add_to_group(&w->by[by].list[member->group[by]], m);
     if (!m->idle || m->memory < PROCESS_HELD_LEAST_BYTES)
-        return;
+        return rc;
     member->held_hours += m->present / 60;
     member->held_gib_hours += (double)m->memory / (1 << 30) * m->present / 60;
     if (m->card_idle) {
@@ -171,6 +145,7 @@ static void add_minute(struct report_work *w, struct member *member, const struc
     }
     member->held_since = member->held_since ? member->held_since : m->minute * MINUTE_MS;
     member->held_until = (m->minute + 1) * MINUTE_MS;
+    return rc;
 }
 
 static struct report_minute minute_of(const struct store_process_minute *row)
@@ -219,44 +194,40 @@ static int take_minute(void *user, const struct store_process_minute *row)
     struct report_minute m = minute_of(row);
     m.present *= part_within(walk->work->report, m.minute);
     struct member *member = owner_of(walk->work, m.process, m.gpu_id, walk->others);
-    if (member)
-        add_minute(walk->work, member, &m);
-    return 0;
+    return member ? add_minute(walk->work, member, &m) : 0;
 }
 
-static void add_hour(struct report_work *w, struct member *member, const struct store_process_hour *row)
+static int add_hour(struct report_work *w, struct member *member, const struct store_process_hour *row)
 {
     const double gib_hours = (double)(1 << 30) * MINUTES_AN_HOUR;
     int64_t minute = row->hour * MINUTES_AN_HOUR;
     uint64_t held = row->held_minutes;
     double idle = (double)row->idle_byte_minutes / gib_hours;
-    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+    int rc = 0;
+    for (int by = 0; rc == 0 && by < REPORT_BY_COUNT; by++) {
         struct sum *sum = &w->by[by].list[member->group[by]];
-        move_on(sum, minute, row->gpu_id);
-        sum->present_minutes |= row->present_minutes;
-        sum->busy_minutes |= row->busy_minutes;
+        rc = presence_add_hour(&sum->presence, row);
         sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
         sum->group.idle_gib_hours += idle;
         sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
         sum->group.energy_mj += row->energy_mj;
     }
     if (!held)
-        return;
-    member->held_hours += hours_of(held);
+        return rc;
+    member->held_hours += presence_hours(held);
     member->held_gib_hours += idle;
-    member->kept_hours += hours_of(held); /* hours do not say what the others did */
+    member->kept_hours += presence_hours(held); /* hours do not say what the others did */
     member->kept_gib_hours += idle;
     member->held_since = member->held_since ? member->held_since : (minute + __builtin_ctzll(held)) * MINUTE_MS;
     member->held_until = (minute + 64 - __builtin_clzll(held)) * MINUTE_MS;
+    return rc;
 }
 
 static int take_hour(void *user, const struct store_process_hour *row)
 {
     struct time_walk *walk = user;
     struct member *member = owner_of(walk->work, row->process, row->gpu_id, walk->others);
-    if (member)
-        add_hour(walk->work, member, row);
-    return 0;
+    return member ? add_hour(walk->work, member, row) : 0;
 }
 
 static int read_time(struct store *s, const char *host, struct report_work *w, struct member *others, struct error *err)
@@ -290,8 +261,11 @@ static int take_groups(struct report_work *w)
         if (!groups)
             return -ENOMEM;
         for (size_t i = 0; i < sums->count; i++) {
-            count_presence(&sums->list[i]);
+            struct presence *presence = &sums->list[i].presence;
+            presence_end(presence);
             groups[i] = sums->list[i].group;
+            groups[i].hours = presence->hours;
+            groups[i].busy_hours = presence->busy_hours;
         }
         qsort(groups, sums->count, sizeof *groups, by_energy);
         w->report->groups[by] = groups;
@@ -388,5 +362,7 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
     for (int by = 0; by < REPORT_BY_COUNT; by++)
         free(w.by[by].list);
     free(w.members);
+    if (rc == -EPROTO)
+        return error_set(err, rc, "what processes used was read in another order than asked for");
     return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
 }

@@ -26,6 +26,7 @@ struct span {
     size_t count;
     struct store_worker *workers; /* of all GPUs */
     size_t worker_count, worker_capacity;
+    struct row_order worker_order;
 };
 
 /* ---- span_course.c: the courses of GPUs. Of all at once: their rows lie side by side. */

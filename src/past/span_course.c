@@ -135,7 +135,7 @@ static int note_worker(void *user, const struct store_worker *row)
     if (!ROOM_FOR_ONE(p->workers, p->worker_count, p->worker_capacity, 1024))
         return -ENOMEM;
     p->workers[p->worker_count++] = *row;
-    return 0;
+    return order_holds(&p->worker_order, row->gpu_id, row->step);
 }
 
 int span_read_workers(struct store *s, void *span, struct error *err)

@@ -12,6 +12,13 @@
 
 enum { MINUTE_MS = 60000, HOUR_MS = 3600000 };
 
+int order_holds(struct row_order *o, int64_t first, int64_t second)
+{
+    bool holds = !o->begun || first > o->first || (first == o->first && second >= o->second);
+    *o = (struct row_order){first, second, true};
+    return holds ? 0 : -EPROTO;
+}
+
 int store_find_host(struct store *s, const char *name, struct store_host *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -114,7 +121,7 @@ static const char workers_each[] = "(SELECT p.id, p.gpu_id, p.id AS worker FROM 
 static const char workers_by_program[] =
     "(SELECT p.id, p.gpu_id, MIN(p.id) OVER (PARTITION BY p.gpu_id, COALESCE(p.name, ''), COALESCE(p.user_name, '')) AS "
     "worker FROM processes p";
-static const char workers_end[] = ") AS w ON w.id = m.process_id GROUP BY 1, 2, 3 ORDER BY 1, 2, sm DESC, memory DESC";
+static const char workers_end[] = ") AS w ON w.id = m.process_id GROUP BY 1, 2, 3" ORDER_BY_GPU_AND_STEP;
 
 static int prepare_workers(struct store *s, const struct store_workers *w, struct db_statement **ret, struct error *err)
 {
@@ -191,7 +198,7 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql,
-             "SELECT m.minute, m.process_id, p.gpu_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
+             "SELECT m.minute, p.gpu_id, m.process_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
              "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
              " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
@@ -199,7 +206,7 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
     int rc = write_of_host(s, host, &sql, err);
     if (rc < 0)
         return rc;
-    buf_text(&sql, " ORDER BY m.minute, m.process_id");
+    buf_text(&sql, ORDER_BY_TIME_AND_GPU);
     AUTO_STATEMENT struct db_statement *q = NULL;
     rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
@@ -208,8 +215,8 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
     db_bind_i64(q, 2, to_minute);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_minute row = {.minute = db_i64(q, 0),
-                                                 .process = db_i64(q, 1),
-                                                 .gpu_id = db_i64(q, 2),
+                                                 .gpu_id = db_i64(q, 1),
+                                                 .process = db_i64(q, 2),
                                                  .samples = db_i64(q, 3),
                                                  .gpu_samples = or_unknown(q, 4),
                                                  .sm_sum_permille = db_i64(q, 5),
@@ -231,13 +238,13 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                         void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
-    buf_text(&sql, "SELECT m.hour, m.process_id, p.gpu_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
+    buf_text(&sql, "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
                    "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = "
                    "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
     int rc = write_of_host(s, host, &sql, err);
     if (rc < 0)
         return rc;
-    buf_text(&sql, " ORDER BY m.hour, p.gpu_id, m.process_id");
+    buf_text(&sql, ORDER_BY_TIME_AND_GPU);
     AUTO_STATEMENT struct db_statement *q = NULL;
     rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
@@ -246,8 +253,8 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
     db_bind_i64(q, 2, to_hour);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_hour row = {.hour = db_i64(q, 0),
-                                               .process = db_i64(q, 1),
-                                               .gpu_id = db_i64(q, 2),
+                                               .gpu_id = db_i64(q, 1),
+                                               .process = db_i64(q, 2),
                                                .present_minutes = (uint64_t)db_i64(q, 3),
                                                .busy_minutes = (uint64_t)db_i64(q, 4),
                                                .held_minutes = (uint64_t)db_i64(q, 5),

@@ -11,6 +11,20 @@
 
 enum { QUERY_COLUMNS_MAX = SERIES_COLUMNS_MAX, QUERY_POINTS_DEFAULT = 2000, QUERY_POINTS_MAX = 10000 };
 
+/* Orders of rows that a consumer may rely on. A query that promises one selects the keys of that order first and ends in its words;
+ * a consumer of such rows looks at each with order_holds(), so that sums are refused rather than wrong if the two ever part. */
+#define ORDER_BY_TIME_AND_GPU " ORDER BY 1, 2, 3"                      /* minute or hour, GPU, process */
+#define ORDER_BY_GPU_AND_STEP " ORDER BY 1, 2, sm DESC, memory DESC" /* GPU, step; whoever did most first */
+
+/* The keys of the row before; zero before the first. */
+struct row_order {
+    int64_t first, second;
+    bool begun;
+};
+
+/* 0, or -EPROTO: the row belongs before the last one. */
+int order_holds(struct row_order *o, int64_t first, int64_t second);
+
 /* A GPU of the database. */
 struct store_gpu {
     int64_t id;
@@ -209,7 +223,7 @@ int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before
 typedef int store_fact_fn(void *user, int64_t gpu_id, const char *key, const char *value);
 int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_fn *each, void *user, struct error *err);
 
-/* Who took part in each step of a GPU, those with most first; one GPU after the other. */
+/* Who took part in each step of a GPU, in ORDER_BY_GPU_AND_STEP. */
 struct store_worker {
     int64_t gpu_id;
     int64_t step;    /* time / step_ms */
@@ -226,7 +240,7 @@ struct store_workers {
 typedef int store_worker_fn(void *user, const struct store_worker *worker);
 int store_workers(struct store *s, const struct store_workers *query, store_worker_fn *each, void *user, struct error *err);
 
-/* Minutes and hours of processes, in the order of time. The GPU's own minute says how many samples there were to be in. */
+/* Minutes and hours of processes, in ORDER_BY_TIME_AND_GPU. The GPU's own minute says how many samples there were to be in. */
 struct store_process_minute {
     int64_t minute, process, gpu_id, samples, sm_sum_permille, sm_count, memory_sum_bytes, memory_count, memory_max_bytes,
         energy_mj;
